@@ -1,0 +1,35 @@
+"""Exact detour counts (k-DeN) around every edge of a graph, and graph learning built on them."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Graph": "detours.graph",
+    "Detours": "detours.counting.result",
+    "count": "detours.counting.count",
+    "count_many": "detours.counting.count",
+    "explain": "detours.counting.count",
+    "paths": "detours.counting.count",
+}
+
+__all__ = ["Detours", "Graph", "__version__", "count", "count_many", "explain", "paths"]
+
+if TYPE_CHECKING:
+    from detours.counting.count import count, count_many, explain, paths
+    from detours.counting.result import Detours
+    from detours.graph import Graph
+
+
+def __getattr__(name: str) -> Any:
+    # Names load on first use: `import detours` stays about as cheap as `import numpy`.
+    if name not in _HOME:
+        raise AttributeError(f"module 'detours' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,411 @@
+"""The inner loops of the row engine: one program, run for a block of roots side by side.
+
+A vector is a local-nodes x lanes array, one lane per root, so that every sparse product is a contiguous loop over lanes.
+Local nodes are numbered by breadth-first search from the roots, from 1; row 0 is zero and stands for every node outside.
+Arithmetic wraps modulo the word size, which is exact as long as the final counts fit: all operations are + - *.
+"""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
+
+import numpy as np
+from numba import njit
+
+TOUCH, PRODUCT, COMBINE = 0, 1, 2
+READ_VECTOR, PLAIN = -2, -1
+
+
+@njit(cache=True, nogil=True)
+def run_roots(graph, roots, begin, end, lanes, reach, code, arrays, out, scratch, buffer, stop):
+    """Run the program for blocks of `lanes` roots from roots[begin:end].
+
+    Returns (position reached, rows wanted): rows wanted > 0 means that the buffer is too small for the next block.
+    """
+    indptr, indices, rank, flags = graph
+    operations, term_start, terms, readings = code
+    weights, weights_back, pendants = arrays
+    place, nodes, asked, steps = scratch
+    near = np.zeros(reach + 2, np.int64)  # near[r]: local nodes within r of the roots, plus one for row 0
+    ends = np.zeros(reach + 2, np.int64)  # ends[q]: asked nodes within q - 1 of the ends of the edges asked for
+    near_arcs = np.zeros(reach + 2, np.int64)
+    ends_arcs = np.zeros(reach + 2, np.int64)
+    position = begin
+    while position < end and stop[0] == 0:
+        last = min(position + lanes, end)
+        _find_near(indptr, indices, roots, position, last, reach, place, nodes, near, near_arcs)
+        count = near[reach]
+        if count > buffer.shape[1]:
+            _forget(nodes, count, place)
+            return position, count
+        _find_asked(graph, roots, position, last, reach, place, nodes, count, asked, steps, ends, ends_arcs)
+        for n in range(operations.shape[0]):
+            kind, target, source, weighting, support, demand = operations[n]
+            into = buffer[target]
+            if kind == TOUCH:
+                into[:count] = 0
+                _touch(indptr, indices, flags, roots, position, last, place, source, into)
+            elif kind == PRODUCT:
+                cheap_push = near_arcs[min(support - 1, reach)] * 3 < ends_arcs[min(demand, reach)] * 2
+                if demand > support or (support <= reach and cheap_push):
+                    into[:count] = 0
+                    last_row = near[support - 1]
+                    if weighting == PLAIN:
+                        _push(indptr, indices, place, nodes, last_row, buffer[source], into)
+                    else:
+                        back = weights_back[weighting]
+                        _push_weighted(indptr, indices, back, place, nodes, last_row, buffer[source], into)
+                elif weighting == PLAIN:
+                    _pull(indptr, indices, place, nodes, asked, ends[demand], buffer[source], into)
+                else:
+                    link = weights[weighting]
+                    _pull_weighted(indptr, indices, link, place, nodes, asked, ends[demand], buffer[source], into)
+            else:
+                own = terms[term_start[n] : term_start[n + 1]]
+                if demand > support:
+                    into[:count] = 0
+                    for row in range(1, near[support]):
+                        _combine(own, pendants, nodes[row], row, buffer, into)
+                else:
+                    for m in range(ends[demand]):
+                        _combine(own, pendants, nodes[asked[m]], asked[m], buffer, into)
+        _read(graph, roots, position, last, place, readings, weights, buffer, out)
+        _forget(nodes, count, place)
+        position = last
+    return position, 0
+
+
+@njit(cache=True, nogil=True)
+def _find_near(indptr, indices, roots, begin, end, reach, place, nodes, near, near_arcs):
+    """Breadth-first search from the roots; place[v] is the local number of v, 0 outside."""
+    count = 1
+    for m in range(begin, end):
+        nodes[count] = roots[m]
+        place[roots[m]] = count
+        count += 1
+    near[0] = count
+    done = 1
+    arcs = 0
+    for r in range(reach + 1):
+        border = count
+        for row in range(done, border):
+            v = nodes[row]
+            arcs += indptr[v + 1] - indptr[v]
+            if r < reach:
+                for e in range(indptr[v], indptr[v + 1]):
+                    u = indices[e]
+                    if place[u] == 0:
+                        place[u] = count
+                        nodes[count] = u
+                        count += 1
+        near_arcs[r] = arcs
+        if r < reach:
+            near[r + 1] = count
+        done = border
+
+
+@njit(cache=True, nogil=True)
+def _forget(nodes, count, place):
+    for row in range(1, count):
+        place[nodes[row]] = 0
+
+
+@njit(cache=True, nogil=True)
+def _wanted(rank, root, node):
+    """With ranks given, an undirected edge is served once, from its end of higher rank."""
+    return rank.shape[0] == 0 or rank[node] < rank[root]
+
+
+@njit(cache=True, nogil=True)
+def _find_asked(graph, roots, begin, end, reach, place, nodes, count, asked, steps, ends, ends_arcs):
+    """The local nodes where vectors are needed, by distance from the far ends of the edges asked for."""
+    indptr, indices, rank, _ = graph
+    steps[:count] = 0
+    found = 0
+    for m in range(begin, end):
+        root = roots[m]
+        for e in range(indptr[root], indptr[root + 1]):
+            if _wanted(rank, root, indices[e]):
+                row = place[indices[e]]
+                if steps[row] == 0:
+                    steps[row] = 1
+                    asked[found] = row
+                    found += 1
+    done = 0
+    arcs = 0
+    for q in range(1, reach + 1):
+        ends[q] = found
+        border = found
+        for m in range(done, border):
+            v = nodes[asked[m]]
+            arcs += indptr[v + 1] - indptr[v]
+            if q < reach:
+                for e in range(indptr[v], indptr[v + 1]):
+                    row = place[indices[e]]
+                    if row > 0 and steps[row] == 0:
+                        steps[row] = 1
+                        asked[found] = row
+                        found += 1
+        ends_arcs[q] = arcs
+        done = border
+
+
+@njit(cache=True, nogil=True)
+def _touch(indptr, indices, flags, roots, begin, end, place, mask, into):
+    for m in range(begin, end):
+        for e in range(indptr[roots[m]], indptr[roots[m] + 1]):
+            if mask == 0 or flags[e] & mask == mask:
+                into[place[indices[e]], m - begin] = 1
+
+
+@njit(cache=True, nogil=True)
+def _pull(indptr, indices, place, nodes, asked, found, source, into):
+    lanes = source.shape[1]
+    for m in range(found):
+        target = into[asked[m]]
+        v = nodes[asked[m]]
+        e = indptr[v]
+        end = indptr[v + 1]
+        for b in range(lanes):
+            target[b] = 0
+        while e + 4 <= end:  # four rows at a time: fewer loads and stores of the target
+            s0 = source[place[indices[e]]]
+            s1 = source[place[indices[e + 1]]]
+            s2 = source[place[indices[e + 2]]]
+            s3 = source[place[indices[e + 3]]]
+            for b in range(lanes):
+                target[b] += (s0[b] + s1[b]) + (s2[b] + s3[b])
+            e += 4
+        while e < end:
+            s = source[place[indices[e]]]
+            for b in range(lanes):
+                target[b] += s[b]
+            e += 1
+
+
+@njit(cache=True, nogil=True)
+def _pull_weighted(indptr, indices, link, place, nodes, asked, found, source, into):
+    lanes = source.shape[1]
+    for m in range(found):
+        target = into[asked[m]]
+        v = nodes[asked[m]]
+        for b in range(lanes):
+            target[b] = 0
+        for e in range(indptr[v], indptr[v + 1]):
+            w = link[e]
+            if w != 0:
+                s = source[place[indices[e]]]
+                for b in range(lanes):
+                    target[b] += w * s[b]
+
+
+@njit(cache=True, nogil=True)
+def _push(indptr, indices, place, nodes, last_row, source, into):
+    lanes = source.shape[1]
+    for row in range(1, last_row):
+        s = source[row]
+        v = nodes[row]
+        for e in range(indptr[v], indptr[v + 1]):
+            target = into[place[indices[e]]]
+            for b in range(lanes):
+                target[b] += s[b]
+    into[0] = 0
+
+
+@njit(cache=True, nogil=True)
+def _push_weighted(indptr, indices, back, place, nodes, last_row, source, into):
+    lanes = source.shape[1]
+    for row in range(1, last_row):
+        s = source[row]
+        v = nodes[row]
+        for e in range(indptr[v], indptr[v + 1]):
+            w = back[e]
+            if w != 0:
+                target = into[place[indices[e]]]
+                for b in range(lanes):
+                    target[b] += w * s[b]
+    into[0] = 0
+
+
+@njit(cache=True, nogil=True)
+def _combine(terms, pendants, v, row, buffer, into):
+    target = into[row]
+    lanes = target.shape[0]
+    for t in range(terms.shape[0]):
+        coefficient, pendant, factors, first, second, third = terms[t]
+        w = coefficient
+        if pendant >= 0:
+            w *= pendants[pendant, v]
+        x = buffer[first, row]
+        if t == 0:
+            for b in range(lanes):
+                target[b] = 0
+        if factors == 1:
+            for b in range(lanes):
+                target[b] += w * x[b]
+        elif factors == 2:
+            y = buffer[second, row]
+            for b in range(lanes):
+                target[b] += w * x[b] * y[b]
+        else:
+            y = buffer[second, row]
+            z = buffer[third, row]
+            for b in range(lanes):
+                target[b] += w * x[b] * y[b] * z[b]
+
+
+@njit(cache=True, nogil=True)
+def _read(graph, roots, begin, end, place, readings, weights, buffer, out):
+    indptr, indices, rank, _ = graph
+    for m in range(begin, end):
+        root = roots[m]
+        lane = m - begin
+        for e in range(indptr[root], indptr[root + 1]):
+            j = indices[e]
+            if not _wanted(rank, root, j):
+                continue
+            for n in range(readings.shape[0]):
+                number, coefficient, source, weighting = readings[n]
+                vector = buffer[source]
+                total = np.int64(0)
+                if weighting == READ_VECTOR:
+                    total += vector[place[j], lane]
+                elif weighting == PLAIN:
+                    for f in range(indptr[j], indptr[j + 1]):
+                        total += vector[place[indices[f]], lane]
+                else:
+                    link = weights[weighting]
+                    for f in range(indptr[j], indptr[j + 1]):
+                        total += link[f] * vector[place[indices[f]], lane]
+                out[number, e] += coefficient * total
+
+
+# ---- whole-graph helpers -----------------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def reverse_arcs(indptr, indices):
+    """Position of (u, v) for every arc (v, u) of a symmetric CSR with sorted rows."""
+    n = indptr.shape[0] - 1
+    cursor = indptr[:n].copy()
+    reverse = np.empty(indices.shape[0], np.int64)
+    for v in range(n):
+        for e in range(indptr[v], indptr[v + 1]):
+            u = indices[e]
+            reverse[e] = cursor[u]
+            cursor[u] += 1
+    return reverse
+
+
+@njit(cache=True, nogil=True)
+def symmetrise(indptr, indices):
+    """Union of a sorted CSR with its transpose: (indptr, indices, which arcs exist, where each given arc went)."""
+    n = indptr.shape[0] - 1
+    into = np.zeros(n + 1, np.int64)
+    for e in range(indices.shape[0]):
+        into[indices[e] + 1] += 1
+    into = np.cumsum(into)
+    sources = np.empty(indices.shape[0], np.int32)
+    cursor = into[:n].copy()
+    for v in range(n):
+        for e in range(indptr[v], indptr[v + 1]):
+            sources[cursor[indices[e]]] = v
+            cursor[indices[e]] += 1
+    both_ptr = np.zeros(n + 1, np.int64)
+    both = np.empty(2 * indices.shape[0], np.int32)
+    flags = np.empty(2 * indices.shape[0], np.uint8)
+    arc = np.empty(indices.shape[0], np.int64)
+    count = 0
+    for v in range(n):
+        e, f = indptr[v], into[v]
+        while e < indptr[v + 1] or f < into[v + 1]:
+            forward = e < indptr[v + 1] and (f >= into[v + 1] or indices[e] <= sources[f])
+            backward = f < into[v + 1] and (e >= indptr[v + 1] or sources[f] <= indices[e])
+            flag = 0
+            if forward:
+                both[count] = indices[e]
+                arc[e] = count
+                flag |= 1
+                e += 1
+            if backward:
+                both[count] = sources[f]
+                flag |= 2
+                f += 1
+            flags[count] = flag
+            count += 1
+        both_ptr[v + 1] = count
+    return both_ptr, both[:count].copy(), flags[:count].copy(), arc
+
+
+@njit(cache=True, nogil=True)
+def rank_by_degree(degree):
+    """Rank of each node by (degree, number), by counting."""
+    n = degree.shape[0]
+    start = np.zeros(degree.max() + 2 if n else 1, np.int64)
+    for v in range(n):
+        start[degree[v] + 1] += 1
+    start = np.cumsum(start)
+    rank = np.empty(n, np.int32)
+    for v in range(n):
+        rank[v] = start[degree[v]]
+        start[degree[v]] += 1
+    return rank
+
+
+@njit(cache=True, nogil=True)
+def mirror(values, indptr, indices, rank, reverse):
+    """Copy what was found on the served arcs to their reverses."""
+    for v in range(indptr.shape[0] - 1):
+        for e in range(indptr[v], indptr[v + 1]):
+            if rank[indices[e]] < rank[v]:
+                values[reverse[e]] = values[e]
+
+
+@njit(cache=True, nogil=True)
+def evaluate_terms(table, indptr, indices, flags, pendants, ears, out):
+    """Sum the terms of an edge polynomial on every arc; a row is (coefficient, mask, 2 at i, 2 at j, 3 ears), -1 for none."""
+    for v in range(indptr.shape[0] - 1):
+        for e in range(indptr[v], indptr[v + 1]):
+            u = indices[e]
+            total = np.int64(0)
+            for t in range(table.shape[0]):
+                mask = table[t, 1]
+                if mask and (flags[e] & mask) != mask:
+                    continue
+                value = table[t, 0]
+                if table[t, 2] >= 0:
+                    value *= pendants[table[t, 2], v]
+                    if table[t, 3] >= 0:
+                        value *= pendants[table[t, 3], v]
+                if table[t, 4] >= 0:
+                    value *= pendants[table[t, 4], u]
+                    if table[t, 5] >= 0:
+                        value *= pendants[table[t, 5], u]
+                for f in range(6, 9):
+                    if table[t, f] < 0:
+                        break
+                    value *= ears[table[t, f], e]
+                total += value
+            out[e] = total
+
+
+def serving_roots(indptr, indices, rank, order):
+    """The nodes that serve at least one edge, in the given order (default: by number)."""
+    n = len(indptr) - 1
+    roots = np.arange(n, dtype=np.int64) if order is None else order
+    if len(rank) == 0 or n == 0:
+        return roots
+    lowest = np.minimum.reduceat(rank[indices], indptr[:-1])
+    return roots[lowest[roots] < rank[roots]]
+
+
+@njit(cache=True, nogil=True)
+def continuations(indptr, indices, ahead, no_return):
+    """Sum of `ahead` over the neighbours of each node, without the least of them if no_return."""
+    total = np.zeros(ahead.shape[0])
+    for v in range(indptr.shape[0] - 1):
+        least = np.inf
+        for e in range(indptr[v], indptr[v + 1]):
+            total[v] += ahead[indices[e]]
+            least = min(least, ahead[indices[e]])
+        if no_return and indptr[v] < indptr[v + 1]:
+            total[v] -= least
+    return total

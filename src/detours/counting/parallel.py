@@ -1,0 +1,98 @@
+"""Independent ranges of roots, shared by threads; progress, Ctrl-C and the same answer for any split."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Worker = TypeVar("Worker")
+Progress = Callable[[float, float], None]
+Stop = NDArray[np.int64]
+
+RANGE_SECONDS = 0.05
+"""How long one range should take: short enough for Ctrl-C and for even shares, long enough to hide Python."""
+
+
+class Ranges:
+    """Hands out consecutive ranges of 0..total, sized by how long earlier ones took."""
+
+    def __init__(self, total: int, step: int) -> None:
+        self.total, self.step = total, max(step, 1)
+        self.position = self.done = 0
+        self.size = self.step
+        self.lock = threading.Lock()
+
+    def take(self, workers: int) -> tuple[int, int] | None:
+        with self.lock:
+            if self.position >= self.total:
+                return None
+            fair = -(-(self.total - self.position) // (2 * workers)) if workers > 1 else self.total
+            size = min(self.size, max(self.step, fair // self.step * self.step))
+            begin, self.position = self.position, min(self.position + size, self.total)
+            return begin, self.position
+
+    def finished(self, begin: int, end: int, seconds: float) -> None:
+        with self.lock:
+            self.done += end - begin
+            wanted = (end - begin) * RANGE_SECONDS / max(seconds, 1e-6)
+            steps = int(min(wanted, 4 * self.size)) // self.step
+            self.size = max(1, steps) * self.step
+
+
+def run_ranges(
+    total: int,
+    step: int,
+    work: Callable[[Worker, int, int, Stop], None],
+    make_worker: Callable[[], Worker],
+    n_jobs: int,
+    report: Callable[[float], None] | None = None,
+) -> None:
+    """Do work(worker, begin, end, stop) over ranges that cover 0..total, on n_jobs threads.
+
+    `report` is called from the calling thread with the number of items done.  On an error or Ctrl-C the other threads are
+    told to stop through stop[0] and waited for.
+    """
+    ranges, stop = Ranges(total, step), np.zeros(1, np.int64)
+    errors: list[BaseException] = []
+
+    def loop(after_each: Callable[[float], None] | None) -> None:
+        worker = make_worker()
+        while not stop[0] and (share := ranges.take(n_jobs)) is not None:
+            started = time.perf_counter()
+            work(worker, *share, stop)
+            ranges.finished(*share, time.perf_counter() - started)
+            if after_each is not None:
+                after_each(ranges.done)
+
+    def guarded() -> None:
+        try:
+            loop(None)
+        except BaseException as error:  # noqa: BLE001 - handed to the calling thread below
+            errors.append(error)
+            stop[0] = 1
+
+    if n_jobs == 1 or total <= step:
+        loop(report)
+        return
+    threads = [threading.Thread(target=guarded, daemon=True) for _ in range(n_jobs)]
+    try:
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            threads[0].join(0.05)
+            for thread in threads[1:]:
+                thread.join(0.01)
+            if report is not None:
+                report(ranges.done)
+    finally:
+        stop[0] = 1
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+    if errors:
+        raise errors[0]
