@@ -6,16 +6,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from detours.counting.parallel import Progress, run_ranges
+from detours.counting.engine import Tally
+from detours.counting.parallel import Progress
 from detours.counting.plan import Plan, make_plan
-from detours.counting.reduce import Reduced, reduce
+from detours.counting.reduce import reduce
 from detours.counting.result import Detours, DetoursList
 from detours.errors import InputError, check_k
 from detours.graph import Graph
-
-Int64 = NDArray[np.int64]
+from detours.union import many
 
 
 def count(
@@ -48,7 +47,7 @@ def count(
     given = Graph.from_any(graph, directed=directed, strict=strict)
     reduced = reduce(given.indptr, given.indices, given.directed)
     plan = make_plan(reduced, k, engine=engine, n_jobs=n_jobs, memory_limit=memory_limit)
-    return _run(given, reduced, plan, progress)
+    return _run(given, plan, progress)
 
 
 def count_many(
@@ -68,11 +67,11 @@ def count_many(
     [{3: 1}, {3: 0}]
     """
     k = check_k(k)
-    given = [Graph.from_any(graph, directed=directed, strict=strict) for graph in graphs]
+    given = many(graphs, directed=directed, strict=strict)
     union, _ = Graph.disjoint_union(given)
     reduced = reduce(union.indptr, union.indices, union.directed)
     plan = make_plan(reduced, k, engine=engine, n_jobs=n_jobs, memory_limit=memory_limit)
-    return DetoursList(given, _run(union, reduced, plan, progress))
+    return DetoursList(given, _run(union, plan, progress))
 
 
 def explain(
@@ -123,7 +122,9 @@ def _named_paths(
 ) -> Iterator[tuple[Any, ...]]:
     from detours.counting.paths import paths as index_paths
 
-    found = index_paths(given.indptr, given.indices, start, end, k, max_paths=max_paths, time_limit=time_limit)
+    found = index_paths(
+        given.indptr, given.indices, start, end, k, max_paths=max_paths, time_limit=time_limit
+    )
     if given.names is None:
         yield from found
     else:
@@ -132,44 +133,12 @@ def _named_paths(
             yield tuple(names[v] for v in path)
 
 
-def _run(graph: Graph, reduced: Reduced, plan: Plan, progress: Progress | None) -> Detours:
-    by_length = np.zeros((graph.num_arcs, plan.k - 1), np.int64)
-    through = np.zeros_like(by_length) if graph.directed else None
-    if reduced.num_arcs:
-        found, found_through = _run_rows(reduced, plan, progress)
-        by_length[reduced.arc] = found
-        if through is not None and found_through is not None:
-            through[reduced.arc] = found_through
-    for array in (by_length, through):
-        if array is not None:
-            array.flags.writeable = False
-    return Detours(graph, plan.k, by_length, through)
-
-
-def _run_rows(reduced: Reduced, plan: Plan, progress: Progress | None) -> tuple[Int64, Int64 | None]:
-    from detours.counting.rows import RowEngine, pattern_of
-
-    pattern = pattern_of(reduced.indptr, reduced.indices, reduced.directed)
-    degree = np.diff(pattern.indptr)
-    order = np.argsort(degree, kind="stable").astype(np.int64) if plan.order == "degree" else None
-    engine = RowEngine(pattern, plan.k, reduced.directed, plan.word, plan.lanes, order)
-    passes = len(engine.program.passes)
-    total = len(engine.roots)
-    for number in range(passes):
-        running = engine.start(number)
-        report = None
-        if progress is not None:
-            report = lambda done, number=number: progress(number * total + done, passes * total)  # noqa: E731
-        run_ranges(
-            total,
-            plan.lanes,
-            lambda scratch, begin, end, stop, running=running: running.run(begin, end, scratch, stop),
-            running.scratch,
-            plan.n_jobs,
-            report,
-        )
-        engine.finish(number)
-    found = engine.result()
-    if not reduced.directed:
-        return found, None
-    return found[pattern.arc], found[pattern.reverse[pattern.arc]]
+def _run(graph: Graph, plan: Plan, progress: Progress | None) -> Detours:
+    shape = (graph.num_arcs, plan.k - 1)
+    tally = Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64) if graph.directed else None)
+    if plan.ready is not None:
+        plan.ready.count(tally, plan.n_jobs, progress)
+    for counts in tally:
+        if counts is not None:
+            counts.flags.writeable = False
+    return Detours(graph, plan.k, *tally)

@@ -165,7 +165,9 @@ class _Builder:
         rest = {pattern: c for pattern, c in ears.items() if c}
         result: dict[int, int] = {}
         # by falling pivot: subtracting a sum brings in only patterns below its pivot
-        for number in sorted(range(len(self.ear_sums)), key=lambda n: _pattern_key(self.pivots[n]), reverse=True):
+        for number in sorted(
+            range(len(self.ear_sums)), key=lambda n: _pattern_key(self.pivots[n]), reverse=True
+        ):
             known, pivot = self.ear_sums[number], self.pivots[number]
             factor = rest.get(pivot, 0) * known[pivot]
             if factor:
@@ -335,7 +337,9 @@ def rooted(ear: Pattern) -> Monomial:
 
 def _cut_pendants(pattern: Pattern) -> tuple[Pattern, dict[int, list[Pattern]]]:
     hanging: dict[int, list[Pattern]] = defaultdict(list)
-    cuts = [(part, v) for v in nodes(pattern) - {0} for part in components(pattern, (v,)) if not part & {0, 1}]
+    cuts = [
+        (part, v) for v in nodes(pattern) - {0} for part in components(pattern, (v,)) if not part & {0, 1}
+    ]
     gone: frozenset[int] = frozenset()
     for part, v in sorted(cuts, key=lambda cut: (-len(cut[0]), sorted(cut[0]), cut[1])):
         if v not in gone and not part & gone:

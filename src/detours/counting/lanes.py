@@ -12,6 +12,7 @@ from numba import njit
 
 TOUCH, PRODUCT, COMBINE = 0, 1, 2
 READ_VECTOR, PLAIN = -2, -1
+AT_I, AT_J, EAR = 0, 1, 2
 
 
 @njit(cache=True, nogil=True)
@@ -25,7 +26,9 @@ def run_roots(graph, roots, begin, end, lanes, reach, code, arrays, out, scratch
     weights, weights_back, pendants = arrays
     place, nodes, asked, steps = scratch
     near = np.zeros(reach + 2, np.int64)  # near[r]: local nodes within r of the roots, plus one for row 0
-    ends = np.zeros(reach + 2, np.int64)  # ends[q]: asked nodes within q - 1 of the ends of the edges asked for
+    ends = np.zeros(
+        reach + 2, np.int64
+    )  # ends[q]: asked nodes within q - 1 of the ends of the edges asked for
     near_arcs = np.zeros(reach + 2, np.int64)
     ends_arcs = np.zeros(reach + 2, np.int64)
     position = begin
@@ -44,8 +47,8 @@ def run_roots(graph, roots, begin, end, lanes, reach, code, arrays, out, scratch
                 into[:count] = 0
                 _touch(indptr, indices, flags, roots, position, last, place, source, into)
             elif kind == PRODUCT:
-                cheap_push = near_arcs[min(support - 1, reach)] * 3 < ends_arcs[min(demand, reach)] * 2
-                if demand > support or (support <= reach and cheap_push):
+                push = support <= reach and near_arcs[support - 1] * 3 < ends_arcs[min(demand, reach)] * 2
+                if push or demand > support:
                     into[:count] = 0
                     last_row = near[support - 1]
                     if weighting == PLAIN:
@@ -57,7 +60,9 @@ def run_roots(graph, roots, begin, end, lanes, reach, code, arrays, out, scratch
                     _pull(indptr, indices, place, nodes, asked, ends[demand], buffer[source], into)
                 else:
                     link = weights[weighting]
-                    _pull_weighted(indptr, indices, link, place, nodes, asked, ends[demand], buffer[source], into)
+                    _pull_weighted(
+                        indptr, indices, link, place, nodes, asked, ends[demand], buffer[source], into
+                    )
             else:
                 own = terms[term_start[n] : term_start[n + 1]]
                 if demand > support:
@@ -84,21 +89,19 @@ def _find_near(indptr, indices, roots, begin, end, reach, place, nodes, near, ne
     near[0] = count
     done = 1
     arcs = 0
-    for r in range(reach + 1):
+    for r in range(reach):
         border = count
         for row in range(done, border):
             v = nodes[row]
             arcs += indptr[v + 1] - indptr[v]
-            if r < reach:
-                for e in range(indptr[v], indptr[v + 1]):
-                    u = indices[e]
-                    if place[u] == 0:
-                        place[u] = count
-                        nodes[count] = u
-                        count += 1
+            for e in range(indptr[v], indptr[v + 1]):
+                u = indices[e]
+                if place[u] == 0:
+                    place[u] = count
+                    nodes[count] = u
+                    count += 1
         near_arcs[r] = arcs
-        if r < reach:
-            near[r + 1] = count
+        near[r + 1] = count
         done = border
 
 
@@ -159,6 +162,15 @@ def _touch(indptr, indices, flags, roots, begin, end, place, mask, into):
 @njit(cache=True, nogil=True)
 def _pull(indptr, indices, place, nodes, asked, found, source, into):
     lanes = source.shape[1]
+    if lanes == 1:
+        only = source[:, 0]
+        for m in range(found):
+            v = nodes[asked[m]]
+            total = only[0]
+            for e in range(indptr[v], indptr[v + 1]):
+                total += only[place[indices[e]]]
+            into[asked[m], 0] = total
+        return
     for m in range(found):
         target = into[asked[m]]
         v = nodes[asked[m]]
@@ -255,16 +267,17 @@ def _combine(terms, pendants, v, row, buffer, into):
 @njit(cache=True, nogil=True)
 def _read(graph, roots, begin, end, place, readings, weights, buffer, out):
     indptr, indices, rank, _ = graph
-    for m in range(begin, end):
-        root = roots[m]
-        lane = m - begin
-        for e in range(indptr[root], indptr[root + 1]):
-            j = indices[e]
-            if not _wanted(rank, root, j):
-                continue
-            for n in range(readings.shape[0]):
-                number, coefficient, source, weighting = readings[n]
-                vector = buffer[source]
+    for n in range(readings.shape[0]):
+        number, coefficient, source, weighting = readings[n]
+        vector = buffer[source]
+        values = out[number]
+        for m in range(begin, end):
+            root = roots[m]
+            lane = m - begin
+            for e in range(indptr[root], indptr[root + 1]):
+                j = indices[e]
+                if not _wanted(rank, root, j):
+                    continue
                 total = np.int64(0)
                 if weighting == READ_VECTOR:
                     total += vector[place[j], lane]
@@ -272,10 +285,9 @@ def _read(graph, roots, begin, end, place, readings, weights, buffer, out):
                     for f in range(indptr[j], indptr[j + 1]):
                         total += vector[place[indices[f]], lane]
                 else:
-                    link = weights[weighting]
                     for f in range(indptr[j], indptr[j + 1]):
-                        total += link[f] * vector[place[indices[f]], lane]
-                out[number, e] += coefficient * total
+                        total += weights[weighting, f] * vector[place[indices[f]], lane]
+                values[e] += coefficient * total
 
 
 # ---- whole-graph helpers -----------------------------------------------------------------------------------------
@@ -360,41 +372,59 @@ def mirror(values, indptr, indices, rank, reverse):
 
 
 @njit(cache=True, nogil=True)
-def evaluate_terms(table, indptr, indices, flags, pendants, ears, out):
-    """Sum the terms of an edge polynomial on every arc; a row is (coefficient, mask, 2 at i, 2 at j, 3 ears), -1 for none."""
+def detours_by_length(table, graph, reverse, arc, values, mask, out):
+    """Sum the terms of every length on every arc; with ranks given on the served arcs, then copied to their reverses."""
+    length_start, ties, coefficients, factor_start, factors = table
+    indptr, indices, rank, flags = graph
+    pendants, ears = values
+    widest = 0
     for v in range(indptr.shape[0] - 1):
+        widest = max(widest, indptr[v + 1] - indptr[v])
+    served = np.empty(widest, np.int64)
+    value = np.empty(widest, np.int64)
+    total = np.empty(widest, np.int64)
+    for v in range(indptr.shape[0] - 1):
+        count = 0
         for e in range(indptr[v], indptr[v + 1]):
-            u = indices[e]
-            total = np.int64(0)
-            for t in range(table.shape[0]):
-                mask = table[t, 1]
-                if mask and (flags[e] & mask) != mask:
-                    continue
-                value = table[t, 0]
-                if table[t, 2] >= 0:
-                    value *= pendants[table[t, 2], v]
-                    if table[t, 3] >= 0:
-                        value *= pendants[table[t, 3], v]
-                if table[t, 4] >= 0:
-                    value *= pendants[table[t, 4], u]
-                    if table[t, 5] >= 0:
-                        value *= pendants[table[t, 5], u]
-                for f in range(6, 9):
-                    if table[t, f] < 0:
-                        break
-                    value *= ears[table[t, f], e]
-                total += value
-            out[e] = total
+            served[count] = e
+            count += _wanted(rank, v, indices[e])
+        for column in range(length_start.shape[0] - 1):
+            total[:count] = 0
+            for t in range(length_start[column], length_start[column + 1]):
+                value[:count] = coefficients[t]
+                for f in range(factor_start[t], factor_start[t + 1]):
+                    kind, number = factors[f]
+                    if kind == AT_I:
+                        own = pendants[v, number]
+                        for m in range(count):
+                            value[m] *= own
+                    elif kind == AT_J:
+                        for m in range(count):
+                            value[m] *= pendants[indices[served[m]], number]
+                    else:
+                        for m in range(count):
+                            value[m] *= ears[number, served[m]]
+                for m in range(count):
+                    if ties[t] == 0 or flags[served[m]] & ties[t] == ties[t]:
+                        total[m] += value[m]
+            for m in range(count):
+                out[arc[served[m]], column] = total[m] & mask
+                if rank.shape[0]:
+                    out[arc[reverse[served[m]]], column] = total[m] & mask
 
 
+@njit(cache=True, nogil=True)
 def serving_roots(indptr, indices, rank, order):
-    """The nodes that serve at least one edge, in the given order (default: by number)."""
-    n = len(indptr) - 1
-    roots = np.arange(n, dtype=np.int64) if order is None else order
-    if len(rank) == 0 or n == 0:
-        return roots
-    lowest = np.minimum.reduceat(rank[indices], indptr[:-1])
-    return roots[lowest[roots] < rank[roots]]
+    """The nodes that serve at least one edge, in the given order."""
+    roots = np.empty(order.shape[0], np.int64)
+    count = 0
+    for v in order:
+        for e in range(indptr[v], indptr[v + 1]):
+            if _wanted(rank, v, indices[e]):
+                roots[count] = v
+                count += 1
+                break
+    return roots[:count]
 
 
 @njit(cache=True, nogil=True)
@@ -409,3 +439,19 @@ def continuations(indptr, indices, ahead, no_return):
         if no_return and indptr[v] < indptr[v + 1]:
             total[v] -= least
     return total
+
+
+@njit(cache=True, nogil=True)
+def survey(graph, roots, begins, lanes, reach, scratch):
+    """Sizes of sample blocks, for the planner: nodes and arcs near the roots, nodes and arcs asked for, by distance."""
+    indptr, indices, _, _ = graph
+    place, nodes, asked, steps = scratch
+    sizes = np.zeros((4, begins.shape[0], reach + 2), np.int64)
+    for s in range(begins.shape[0]):
+        begin = begins[s]
+        end = min(begin + lanes, roots.shape[0])
+        near, near_arcs, ends, ends_arcs = sizes[0, s], sizes[1, s], sizes[2, s], sizes[3, s]
+        _find_near(indptr, indices, roots, begin, end, reach, place, nodes, near, near_arcs)
+        _find_asked(graph, roots, begin, end, reach, place, nodes, near[reach], asked, steps, ends, ends_arcs)
+        _forget(nodes, near[reach], place)
+    return sizes

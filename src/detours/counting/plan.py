@@ -3,40 +3,66 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from detours.counting.engine import Engine
 from detours.counting.formulas import MAX_LENGTH
 from detours.counting.reduce import Reduced
 from detours.errors import EngineError, InputError
 
-Engine = Literal["auto", "rows", "search"]
+if TYPE_CHECKING:
+    from detours.counting.rows import Layout
 
+SMALL = 4096
+"""Arcs up to which planning would take longer than counting."""
+ROWS_FLOOR = 50e-9
+"""Seconds per arc that closed forms take at the least; a search below that needs no comparison."""
+AROUND = 80e-9
+"""Seconds per arc that every count takes before and after its engine runs."""
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be done; print it to read it."""
+    """How a count will be done, and what to expect of it; print it to read it."""
 
     engine: str
     k: int
     directed: bool
     n_jobs: int
-    lanes: int
-    word: type
-    order: str
     seconds: float
+    """Expected time."""
     bytes: int
+    """Expected memory of the engine, results included."""
+    nodes: int
+    """Nodes, arcs and blocks that are left of the graph once everything on no cycle is set aside."""
+    arcs: int
+    blocks: int
+    layout: Layout | None
     reason: str
-    nodes: int = 0
-    arcs: int = 0
-    blocks: int = 0
+    sure: bool = True
+    """False when the sample was cut short, so that time may be far longer than expected."""
+    ready: Engine | None = field(repr=False, compare=False, default=None)
 
     def __str__(self) -> str:
-        return self.reason
+        kind = "directed detours" if self.directed else "detours"
+        lines = [
+            f"{kind} up to k = {self.k}",
+            f"  on cycles   {self.nodes:,} nodes, {self.arcs:,} arcs in {self.blocks:,} blocks (the rest has no detours)",
+            f"  engine      {self.engine}: {self.reason}",
+        ]
+        if self.layout is not None:
+            together = "of similar degree" if self.layout.by_degree else "that lie close together"
+            lines.append(f"  blocks      {self.layout.lanes} roots {together} at a time")
+        lines += [
+            f"  threads     {self.n_jobs}",
+            f"  time        {'about' if self.sure else 'at least'} {_seconds(self.seconds)}",
+            f"  memory      about {_bytes(self.bytes)}",
+        ]
+        return "\n".join(lines)
 
 
 def make_plan(
@@ -47,16 +73,110 @@ def make_plan(
     n_jobs: int = 1,
     memory_limit: int | str | None = None,
 ) -> Plan:
+    """Choose by expected time among the engines that can do it within the memory."""
     if engine not in ("auto", "rows", "search"):
         raise InputError(f"engine={engine!r} is not known; choose 'auto', 'rows' or 'search'")
     if engine == "rows" and k > MAX_LENGTH:
-        raise EngineError(f"engine='rows' has closed forms up to k = {MAX_LENGTH}, not for k = {k}; use engine='search' or 'auto'")
-    if engine == "auto":
-        engine = "rows" if k <= MAX_LENGTH else "search"
-    jobs = check_jobs(n_jobs)
-    limit = parse_bytes(memory_limit)
-    word = np.int32 if largest_count(reduced, k) < 2.0**31 else np.int64
-    return Plan(engine, k, reduced.directed, jobs, 32, word, "degree", 0.0, limit or 0, "")
+        raise EngineError(
+            f"engine='rows' has closed forms up to k = {MAX_LENGTH}, not for k = {k}; use engine='search' or 'auto'"
+        )
+    jobs, limit = check_jobs(n_jobs), parse_bytes(memory_limit)
+    if reduced.num_arcs == 0:
+        return Plan(engine, k, reduced.directed, jobs, 0.0, 0, 0, 0, 0, None, "no edge lies on a cycle")
+    chosen = _choose(reduced, k, engine, jobs, limit)
+    if limit is not None and chosen.bytes > limit:
+        raise EngineError(
+            f"counting up to k = {k} needs about {_bytes(chosen.bytes)}, more than memory_limit = {_bytes(limit)}; "
+            "raise the limit, use fewer threads or a smaller k"
+        )
+    return chosen
+
+
+def _choose(reduced: Reduced, k: int, engine: str, jobs: int, limit: int | None) -> Plan:
+    if engine == "search" or k > MAX_LENGTH:
+        return _plan_search(reduced, k, jobs, 2**21)
+    if engine == "rows":
+        return _plan_rows(reduced, k, jobs, limit)
+    floor = ROWS_FLOOR * reduced.num_arcs / jobs
+    search = _plan_search(reduced, k, jobs, 2**14)
+    if search.sure and search.seconds < floor:
+        return search
+    rows = _plan_rows(reduced, k, jobs, limit)
+    return search if search.sure and search.seconds < rows.seconds else rows
+
+
+def _plan_rows(reduced: Reduced, k: int, jobs: int, limit: int | None) -> Plan:
+    from detours.counting.cost import Expected, expect
+    from detours.counting.rows import Layout, RowEngine
+
+    largest = largest_count(reduced, k)
+    if largest >= 2.0**63:
+        raise OverflowError(
+            f"the number of detours up to k = {k} could pass 2^63 on this graph; ask for a smaller k"
+        )
+    engine = RowEngine(reduced, k, np.int32 if largest < 2.0**31 else np.int64, Layout(False, 16))
+    tried: dict[Layout, Expected] = {}
+    if reduced.num_arcs < SMALL:
+        tried[engine.layout] = Expected(1e-9 * reduced.num_arcs * 100, 1000 * reduced.num_arcs)
+    else:
+        for layout in (
+            Layout(False, 16),
+            Layout(True, 32),
+            Layout(False, 1),
+            Layout(False, 32),
+            Layout(True, 64),
+        ):
+            tried[layout] = expect(engine, layout, jobs)
+    fitting = {layout: e for layout, e in tried.items() if limit is None or e.bytes <= limit}
+    if not fitting:
+        fitting = dict([min(tried.items(), key=lambda item: item[1].bytes)])
+    layout, expected = min(fitting.items(), key=lambda item: item[1].seconds)
+    engine.set_layout(layout)
+    reason = f"closed forms, {engine.program.products} sparse products per block, {8 * np.dtype(engine.word).itemsize}-bit"
+    return _plan(engine, reduced, k, jobs, expected.seconds, expected.bytes, layout, reason)
+
+
+def _plan_search(reduced: Reduced, k: int, jobs: int, limit: int) -> Plan:
+    """Listing cycles; `limit` bounds the steps spent on estimating how long that takes."""
+    from detours.counting.search import Search, estimate
+
+    search = Search(reduced, k)
+    expected = estimate(search, limit=limit)
+    memory = jobs * search.bytes_per_worker + 8 * reduced.num_arcs * 2 * k
+    at_least = "" if expected.complete else "at least "
+    reason = f"bounded depth-first search, {at_least}{expected.steps:.2g} steps"
+    return _plan(search, reduced, k, jobs, expected.seconds / jobs, memory, None, reason, expected.complete)
+
+
+def _plan(
+    engine: Engine,
+    reduced: Reduced,
+    k: int,
+    jobs: int,
+    seconds: float,
+    size: int,
+    layout: Layout | None,
+    reason: str,
+    sure: bool = True,
+) -> Plan:
+    figures = (reduced.num_nodes, reduced.num_arcs, reduced.num_blocks)
+    return Plan(
+        engine.name, k, reduced.directed, jobs, seconds, int(size), *figures, layout, reason, sure, engine
+    )
+
+
+def _seconds(seconds: float) -> str:
+    if seconds < 1:
+        return f"{1000 * seconds:.3g} ms"
+    return f"{seconds:.3g} s" if seconds < 600 else f"{seconds / 3600:.3g} h"
+
+
+def _bytes(size: int) -> str:
+    for unit in ("B", "KB", "MB", "GB"):
+        if size < 1024 or unit == "GB":
+            return f"{size:.3g} {unit}"
+        size = size / 1024  # type: ignore[assignment]
+    raise AssertionError
 
 
 def largest_count(reduced: Reduced, k: int) -> float:
@@ -78,7 +198,9 @@ def largest_count(reduced: Reduced, k: int) -> float:
 
 def check_jobs(n_jobs: Any) -> int:
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0 or n_jobs < -1:
-        raise InputError(f"n_jobs={n_jobs!r} is not a number of threads; give an integer >= 1, or -1 for all cores")
+        raise InputError(
+            f"n_jobs={n_jobs!r} is not a number of threads; give an integer >= 1, or -1 for all cores"
+        )
     return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)
 
 
@@ -97,5 +219,7 @@ def parse_bytes(limit: int | str | None) -> int | None:
     elif not isinstance(limit, bool) and isinstance(limit, int | float | np.integer):
         size = float(limit)
     if not size >= 1 or size == float("inf"):
-        raise InputError(f"memory_limit={limit!r} is not a size; give a positive number of bytes or a text like '2GB'")
+        raise InputError(
+            f"memory_limit={limit!r} is not a size; give a positive number of bytes or a text like '2GB'"
+        )
     return int(size)

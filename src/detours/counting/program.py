@@ -113,7 +113,9 @@ class _PassBuilder:
     derived: Formulas
     vectors: list[Vector] = field(default_factory=list)
     number: dict[Touch | Product | Combine, int] = field(default_factory=dict)
-    made: dict[Weighting, list[tuple[Polynomial, Monomial, int]]] = field(default_factory=lambda: defaultdict(list))
+    made: dict[Weighting, list[tuple[Polynomial, Monomial, int]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
     """The products made so far: what was multiplied, its pivot, the resulting vector."""
 
     def build(self, ear_sums: list[int]) -> Pass:
@@ -124,7 +126,9 @@ class _PassBuilder:
         self.set_demands(readings)
         return Pass(self.vectors, readings)
 
-    def readings(self, coefficient: int, weighting: Weighting, source: int, inner: Polynomial) -> list[Reading]:
+    def readings(
+        self, coefficient: int, weighting: Weighting, source: int, inner: Polynomial
+    ) -> list[Reading]:
         """Read products that were made anyway; otherwise sum over the neighbours at the ends of the edges only."""
         known, rest = self.in_products(weighting, inner)
         if rest:
@@ -169,7 +173,9 @@ class _PassBuilder:
             known.append((divisor, product))
         return known
 
-    def in_products(self, weighting: Weighting, inner: Polynomial) -> tuple[list[tuple[int, int]], Polynomial]:
+    def in_products(
+        self, weighting: Weighting, inner: Polynomial
+    ) -> tuple[list[tuple[int, int]], Polynomial]:
         known, rest = [], dict(inner)
         for scaled, pivot, product in sorted(self.made[weighting], key=lambda made: -_depth(made[1])):
             factor, remainder = divmod(rest.get(pivot, 0), scaled[pivot])

@@ -82,7 +82,9 @@ class Detours:
         names = self.graph.name_list()
         source = np.repeat(np.arange(self.graph.num_nodes), np.diff(self.graph.indptr))
         den = _checked_sum(self.arc_by_length, "an edge", self.k).tolist()
-        rows = zip(source.tolist(), self.graph.indices.tolist(), den, self.arc_by_length.tolist(), strict=True)
+        rows = zip(
+            source.tolist(), self.graph.indices.tolist(), den, self.arc_by_length.tolist(), strict=True
+        )
         for u, v, total, lengths in rows:
             graph.edges[names[u], names[v]].update(den=total, den_by_length=lengths)
         for name, phi in zip(names, self.node.tolist(), strict=True):
@@ -94,7 +96,11 @@ class Detours:
         import pandas
 
         source, target = self.graph.edge_index
-        columns: dict[str, Any] = {"source": self._named(source), "target": self._named(target), "den": self.edge}
+        columns: dict[str, Any] = {
+            "source": self._named(source),
+            "target": self._named(target),
+            "den": self.edge,
+        }
         columns |= {f"length_{n}": self.by_length[:, n - 2] for n in range(2, self.k + 1)}
         return pandas.DataFrame(columns)
 
@@ -102,7 +108,12 @@ class Detours:
         """`edge_index`, `edge`, `node` and `by_length` as int64 tensors."""
         import torch
 
-        arrays = {"edge_index": self.graph.edge_index, "edge": self.edge, "node": self.node, "by_length": self.by_length}
+        arrays = {
+            "edge_index": self.graph.edge_index,
+            "edge": self.edge,
+            "node": self.node,
+            "by_length": self.by_length,
+        }
         return {name: torch.from_numpy(np.array(values)) for name, values in arrays.items()}
 
     def _named(self, nodes: Int64) -> Any:
@@ -148,7 +159,11 @@ class DetoursList(Sequence[Detours]):
 
     @cached_property
     def by_length(self) -> Int64:
-        return np.concatenate([d.by_length for d in self]) if len(self) else np.empty((0, self.whole.k - 1), np.int64)
+        return (
+            np.concatenate([d.by_length for d in self])
+            if len(self)
+            else np.empty((0, self.whole.k - 1), np.int64)
+        )
 
     @property
     def node(self) -> Int64:
@@ -167,7 +182,9 @@ def _checked_sum(by_length: Int64, where: str, k: int) -> Int64:
     total: Int64 = by_length.sum(axis=1)
     # counts are not negative, so a sum of a few of them that passed 2^63 once shows as a negative number
     if len(total) and (total.min() < 0 or by_length.sum(axis=1, dtype=np.float64).max() >= 2.0**63):
-        raise OverflowError(f"the detours of {where} up to k = {k} pass 2^63 when added up; ask for a smaller k or use by_length")
+        raise OverflowError(
+            f"the detours of {where} up to k = {k} pass 2^63 when added up; ask for a smaller k or use by_length"
+        )
     return total
 
 
@@ -176,7 +193,9 @@ def _row_sums(per_arc: Int64, indptr: Int64, k: int) -> Int64:
     filled = np.flatnonzero(np.diff(indptr))
     if len(filled):
         if np.add.reduceat(per_arc.astype(np.float64), indptr[filled]).max() >= 2.0**63 * (1 - 1e-9):
-            raise OverflowError(f"the detours around a node up to k = {k} pass 2^63 when added up; ask for a smaller k or use edge")
+            raise OverflowError(
+                f"the detours around a node up to k = {k} pass 2^63 when added up; ask for a smaller k or use edge"
+            )
         sums[filled] = np.add.reduceat(per_arc, indptr[filled])
     return sums
 

@@ -6,15 +6,20 @@ are combined into pendants and link weights, at the end into the number of detou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from detours.counting import lanes as kernels
+from detours.counting.engine import Tally
 from detours.counting.formulas import EdgeTerm, Tie
+from detours.counting.parallel import Progress, run_ranges
 from detours.counting.program import Combine, Pass, Product, Program, Touch, Weighting, program
+from detours.counting.reduce import Reduced
 
 Int64 = NDArray[np.int64]
 Integers = NDArray[np.signedinteger]
@@ -61,13 +66,13 @@ class Scratch:
     buffer: Integers
 
     @classmethod
-    def for_nodes(cls, n: int, dtype: type, slots: int, lanes: int, rows: int = 0) -> Scratch:
+    def for_nodes(cls, n: int, word: type, slots: int, lanes: int, rows: int = 0) -> Scratch:
         return cls(
             place=np.zeros(n + 1, np.int32),
             nodes=np.empty(n + 1, np.int32),
             asked=np.empty(n + 1, np.int32),
             steps=np.empty(n + 1, np.uint8),
-            buffer=np.zeros((slots, rows + 1, lanes), dtype),
+            buffer=np.zeros((slots, rows + 1, lanes), word),
         )
 
     def grow(self, rows: int) -> None:
@@ -76,20 +81,57 @@ class Scratch:
         self.buffer = np.zeros((slots, wanted, lanes), self.buffer.dtype)
 
 
-class RowEngine:
-    """One count: `passes` in order, each a set of independent ranges of roots."""
+class Layout(NamedTuple):
+    """How roots are bundled: in which order, and how many side by side."""
 
-    def __init__(self, pattern: Pattern, k: int, directed: bool, dtype: type, lanes: int, order: Int64 | None = None) -> None:
-        self.pattern = pattern
-        self.program: Program = program(k, directed)
-        self.dtype, self.lanes = dtype, lanes
-        derived = self.program.formulas
-        degree = np.diff(pattern.indptr)
-        self.rank = kernels.rank_by_degree(degree) if self.program.symmetric else np.empty(0, np.int32)
-        self.roots = kernels.serving_roots(pattern.indptr, pattern.indices, self.rank, order)
+    by_degree: bool
+    """Roots of similar degree together, instead of roots that lie close together."""
+    lanes: int
+
+
+class RowEngine:
+    """One count by closed forms: passes in order, each a set of independent ranges of roots."""
+
+    name = "rows"
+
+    def __init__(self, reduced: Reduced, k: int, word: type, layout: Layout) -> None:
+        self.k, self.word, self.arc = k, word, reduced.arc
+        self.program: Program = program(k, reduced.directed)
+        self.pattern = pattern = pattern_of(reduced.indptr, reduced.indices, reduced.directed)
+        self.rank = (
+            kernels.rank_by_degree(np.diff(pattern.indptr))
+            if self.program.symmetric
+            else np.empty(0, np.int32)
+        )
+        self.graph = (pattern.indptr, pattern.indices, self.rank, pattern.flags)
+        self.set_layout(layout)
+
+    def set_layout(self, layout: Layout) -> None:
+        degree = np.diff(self.pattern.indptr)
+        order = np.argsort(degree, kind="stable") if layout.by_degree else np.arange(len(degree))
+        self.layout = layout
+        self.roots = kernels.serving_roots(self.pattern.indptr, self.pattern.indices, self.rank, order)
+
+    def count(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
+        derived, pattern, total = self.program.formulas, self.pattern, len(self.roots)
         self.ear_values = np.zeros((len(derived.ear_sums), len(pattern.indices)), np.int64)
         self.pendant_values = np.zeros((len(derived.pendants), pattern.num_nodes), np.int64)
         self.pendants_done: set[int] = set()
+        self.mirrored: set[int] = set()
+        passes = len(self.program.passes)
+        for number in range(passes):
+            running = self.start(number)
+            report = None
+            if progress is not None:
+                report = partial(_report, progress, number * total, passes * total)
+            run_ranges(total, self.layout.lanes, running.run, running.scratch, n_jobs, report)
+        if tally.cycles is None:
+            self.detours(self.arc, tally.by_length)
+        else:
+            found = np.empty((len(pattern.indices), self.k - 1), np.int64)
+            self.detours(np.arange(len(found)), found)
+            tally.by_length[self.arc] = found[pattern.arc]
+            tally.cycles[self.arc] = found[pattern.reverse[pattern.arc]]
 
     def start(self, number: int) -> _Running:
         """Make ready for pass `number`; all earlier passes must be finished."""
@@ -98,59 +140,69 @@ class RowEngine:
             self.need_pendant(pendant)
         return _Running(self, one_pass)
 
-    def finish(self, number: int) -> None:
-        if self.program.symmetric:
-            for ear in self.program.passes[number].readings:
-                kernels.mirror(self.ear_values[ear], self.pattern.indptr, self.pattern.indices, self.rank, self.pattern.reverse)
-
-    def result(self) -> Int64:
-        """Detours by length on every arc of the pattern, [arcs, k - 1]."""
+    def detours(self, arc: Int64, out: Int64) -> None:
+        """Evaluate every length on the arcs of the pattern, into the rows of `out` that `arc` gives them."""
         lengths = self.program.formulas.lengths
-        found = np.empty((len(self.pattern.indices), len(lengths)), np.int64)
-        for column, terms in enumerate(lengths.values()):
-            self.evaluate(terms, found[:, column])
-        if self.dtype == np.int32:
-            found &= 0xFFFFFFFF
-        return found
+        terms = [term for of_length in lengths.values() for term in of_length]
+        for pendant in {p for term in terms for p in (*term.at_i, *term.at_j)}:
+            self.need_pendant(pendant)
+        ties = np.array([_MASK[term.tie] for term in terms], np.uint8)
+        coefficients = np.array([term.coefficient for term in terms], np.int64)
+        factors = [
+            [(kernels.AT_I, p) for p in term.at_i]
+            + [(kernels.AT_J, p) for p in term.at_j]
+            + [(kernels.EAR, e) for e in term.ear_sums]
+            for term in terms
+        ]
+        factor_start = np.cumsum([0, *map(len, factors)])
+        table = (
+            np.cumsum([0, *map(len, lengths.values())]), ties, coefficients, factor_start,
+            np.array([f for of_term in factors for f in of_term], np.int64).reshape(-1, 2),
+        )  # fmt: skip
+        mask = 0xFFFFFFFF if self.word == np.int32 else -1
+        values = (self.pendant_values.T.copy(), self.ear_values)
+        kernels.detours_by_length(table, self.graph, self.pattern.reverse, arc, values, mask, out)
 
     def need_pendant(self, number: int) -> None:
+        """Sum the pendant's own terms over the neighbours of every node."""
         if number not in self.pendants_done:
-            terms = self.program.formulas.pendants[number]
-            on_arcs = np.empty(len(self.pattern.indices), np.int64)
-            self.evaluate(terms, on_arcs)
-            self.pendant_values[number] = np.add.reduceat(on_arcs, self.pattern.indptr[:-1])
+            total = np.zeros(len(self.pattern.indices), np.int64)
+            for term in self.program.formulas.pendants[number]:
+                total += self.on_arcs(term)
+            self.pendant_values[number] = np.add.reduceat(total, self.pattern.indptr[:-1])
             self.pendants_done.add(number)
 
-    def evaluate(self, terms: Sequence[EdgeTerm], out: Int64) -> None:
-        for term in terms:
-            for pendant in (*term.at_i, *term.at_j):
-                self.need_pendant(pendant)
-        table = np.array([_row(term, self.program.formulas.directed) for term in terms], np.int64)
-        p = self.pattern
-        kernels.evaluate_terms(table, p.indptr, p.indices, p.flags, self.pendant_values, self.ear_values, out)
+    def on_arcs(self, term: EdgeTerm) -> Int64:
+        value = np.full(len(self.pattern.indices), term.coefficient, np.int64)
+        for pendant in term.at_i:
+            self.need_pendant(pendant)
+            value *= np.repeat(self.pendant_values[pendant], np.diff(self.pattern.indptr))
+        for pendant in term.at_j:
+            self.need_pendant(pendant)
+            value *= self.pendant_values[pendant][self.pattern.indices]
+        for number in term.ear_sums:
+            value *= self.ear(number)
+        return self.where_tied(value, term.tie)
+
+    def where_tied(self, values: Int64, tie: Tie) -> Int64:
+        if len(self.pattern.flags) and tie:
+            values[(self.pattern.flags & _MASK[tie]) != _MASK[tie]] = 0
+        return values
+
+    def ear(self, number: int) -> Int64:
+        """The values of an ear sum on all arcs, also on those that were not served."""
+        if self.program.symmetric and number not in self.mirrored:
+            p = self.pattern
+            kernels.mirror(self.ear_values[number], p.indptr, p.indices, self.rank, p.reverse)
+            self.mirrored.add(number)
+        return self.ear_values[number]
 
     def weights(self, weighting: Weighting) -> Integers:
         """The matrix of a weighting on the arcs (v, u), read from v."""
         total = np.zeros(len(self.pattern.indices), np.int64)
         for coefficient, ears in weighting.terms:
-            term = np.full(len(total), coefficient, np.int64)
-            for ear in ears:
-                term *= self.ear_values[ear]
-            total += term
-        if len(self.pattern.flags):
-            mask = _MASK[weighting.tie]
-            total[(self.pattern.flags & mask) != mask] = 0
-        return total.astype(self.dtype)
-
-
-def _row(term: EdgeTerm, directed: bool) -> list[int]:
-    def padded(numbers: tuple[int, ...], width: int) -> list[int]:
-        if len(numbers) > width:
-            raise NotImplementedError(f"a term with more than {width} factors of one kind")
-        return [*numbers, *[-1] * (width - len(numbers))]
-
-    mask = _MASK[term.tie] if directed else 0
-    return [term.coefficient, mask, *padded(term.at_i, 2), *padded(term.at_j, 2), *padded(term.ear_sums, 3)]
+            total += self.on_arcs(EdgeTerm(coefficient, weighting.tie, (), (), ears))
+        return total.astype(self.word)
 
 
 class _Running:
@@ -158,7 +210,7 @@ class _Running:
 
     def __init__(self, engine: RowEngine, one_pass: Pass) -> None:
         self.engine = engine
-        self.reach = max(min(v.support, v.demand) for v in one_pass.vectors)
+        self.reach = reach_of(one_pass)
         self.weightings: dict[Weighting, int] = {}
         self.products: dict[tuple[int, ...], int] = {}
         slots, self.slots = _assign_slots(one_pass)
@@ -167,7 +219,10 @@ class _Running:
             operation, target = vector.operation, slots[number]
             kind, source, weighting = kernels.COMBINE, 0, kernels.PLAIN
             if isinstance(operation, Touch):
-                kind, source = kernels.TOUCH, _MASK_AT_ROOT[operation.tie] if engine.program.formulas.directed else 0
+                kind, source = (
+                    kernels.TOUCH,
+                    _MASK_AT_ROOT[operation.tie] if engine.program.formulas.directed else 0,
+                )
             elif isinstance(operation, Product):
                 kind, source = kernels.PRODUCT, slots[operation.source]
                 weighting = self.weighting(operation.weighting)
@@ -176,7 +231,12 @@ class _Running:
             operations.append((kind, target, source, weighting, vector.support, vector.demand))
             start.append(len(terms))
         readings = [
-            (ear, r.coefficient, slots[r.vector], kernels.READ_VECTOR if r.weighting is None else self.weighting(r.weighting))
+            (
+                ear,
+                r.coefficient,
+                slots[r.vector],
+                kernels.READ_VECTOR if r.weighting is None else self.weighting(r.weighting),
+            )
             for ear, shares in one_pass.readings.items()
             for r in shares
         ]
@@ -193,7 +253,9 @@ class _Running:
             return kernels.PLAIN
         return self.weightings.setdefault(weighting, len(self.weightings))
 
-    def term(self, coefficient: int, pendants: tuple[int, ...], factors: tuple[int, ...], slots: list[int]) -> list[int]:
+    def term(
+        self, coefficient: int, pendants: tuple[int, ...], factors: tuple[int, ...], slots: list[int]
+    ) -> list[int]:
         pendant = self.products.setdefault(pendants, len(self.products)) if pendants else -1
         if len(factors) > 3:
             raise NotImplementedError("a product of more than three vectors")
@@ -201,32 +263,41 @@ class _Running:
 
     def link_arrays(self) -> tuple[Integers, Integers, Integers]:
         engine, pattern = self.engine, self.engine.pattern
-        weights = np.zeros((len(self.weightings), len(pattern.indices)), engine.dtype)
+        weights = np.zeros((len(self.weightings), len(pattern.indices)), engine.word)
         for weighting, number in self.weightings.items():
             weights[number] = engine.weights(weighting)
         back = weights if engine.program.symmetric else weights[:, pattern.reverse]
-        pendants = np.ones((len(self.products), pattern.num_nodes), engine.dtype)
+        pendants = np.ones((len(self.products), pattern.num_nodes), engine.word)
         for numbers, row in self.products.items():
             for number in numbers:
-                pendants[row] *= engine.pendant_values[number].astype(engine.dtype)
+                pendants[row] *= engine.pendant_values[number].astype(engine.word)
         return weights, back, pendants
 
     def scratch(self, rows: int = 0) -> Scratch:
         engine = self.engine
-        return Scratch.for_nodes(engine.pattern.num_nodes, engine.dtype, self.slots, engine.lanes, rows)
+        return Scratch.for_nodes(engine.pattern.num_nodes, engine.word, self.slots, engine.layout.lanes, rows)
 
-    def run(self, begin: int, end: int, scratch: Scratch, stop: Int64) -> None:
+    def run(self, scratch: Scratch, begin: int, end: int, stop: Int64) -> None:
         """Serve roots[begin:end]; returns early when stop[0] is set."""
-        engine, pattern = self.engine, self.engine.pattern
-        graph = (pattern.indptr, pattern.indices, engine.rank, pattern.flags)
+        engine = self.engine
         while begin < end and not stop[0]:
             places = (scratch.place, scratch.nodes, scratch.asked, scratch.steps)
             begin, wanted = kernels.run_roots(
-                graph, engine.roots, begin, end, engine.lanes, self.reach, self.code, self.arrays,
+                engine.graph, engine.roots, begin, end, engine.layout.lanes, self.reach, self.code, self.arrays,
                 engine.ear_values, places, scratch.buffer, stop,
             )  # fmt: skip
             if wanted:
                 scratch.grow(wanted)
+
+
+def reach_of(one_pass: Pass) -> int:
+    """How far from the roots any vector is both non-zero and needed."""
+    return max(min(v.support, v.demand) for v in one_pass.vectors)
+
+
+def slots_of(one_pass: Pass) -> int:
+    """How many vectors are held at a time."""
+    return _assign_slots(one_pass)[1]
 
 
 def _assign_slots(one_pass: Pass) -> tuple[list[int], int]:
@@ -256,4 +327,5 @@ def _sources(operation: Touch | Product | Combine) -> Sequence[int]:
     return []
 
 
-Progress = Callable[[float, float], None]
+def _report(progress: Progress, before: float, total: float, done: float) -> None:
+    progress(before + done, total)

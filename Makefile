@@ -1,0 +1,50 @@
+# Everything runs from a bare clone: the environment is made in .venv once, and again when what it is made of changes.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Unpinned versions would make a test run depend on its date. Modules are byte-compiled when first imported, not all at once.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all lint format bench clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+demo: $(VENV)/.core ## set up, then count the paper's graphs and a larger one
+	@$(BIN)/detours demo
+
+test: $(VENV)/.dev ## the tests and doctests, without the slow ones
+	$(BIN)/python -m pytest
+
+test-all: $(VENV)/.dev ## every test, the slow ones too
+	$(BIN)/python -m pytest -m "slow or not slow"
+
+lint: $(VENV)/.dev ## ruff and mypy --strict
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/.dev ## let ruff fix what it can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/.dev ## the ratios of benchmarks/, on this machine
+	$(BIN)/detours bench
+
+clean: ## remove the environment and everything built
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# The stamp is touched last, so an interrupted set-up starts over.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("detours needs Python 3.11 or newer; run: make PYTHON=/path/to/python3.11")'
+	@echo "Setting up $(VENV) …"
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP_INSTALL) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP_INSTALL) -e '.[dev]'
+	@touch $(VENV)/.core $@

@@ -1,0 +1,168 @@
+"""The graphs that are measured: real ones from ``DETOURS_DATA``, random ones from fixed seeds.
+
+Every graph is a plain symmetric CSR, so that each contender starts from the same two arrays.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.int64]
+
+
+class DataAbsent(Exception):
+    """A case needs real data that is not on this machine."""
+
+
+class Csr:
+    """An undirected graph: both arcs of every edge, rows sorted, no loops, no duplicates."""
+
+    def __init__(self, indptr: Array, indices: NDArray[np.int32]) -> None:
+        self.indptr, self.indices = indptr, indices
+
+    @classmethod
+    def from_pairs(cls, pairs: NDArray[np.integer], n: int) -> Csr:
+        """Build from any [E, 2] pairs: symmetrised, loops dropped, duplicates merged."""
+        from scipy.sparse import coo_array
+
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        ends = np.concatenate([pairs, pairs[:, ::-1]]).astype(np.int32)
+        matrix = coo_array((np.ones(len(ends), np.int32), (ends[:, 0], ends[:, 1])), shape=(n, n)).tocsr()
+        matrix.sum_duplicates()
+        return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32))
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def num_edges(self) -> int:
+        return len(self.indices) // 2
+
+    @cached_property
+    def degree(self) -> Array:
+        return np.diff(self.indptr)
+
+    @cached_property
+    def upper(self) -> tuple[Array, Array]:
+        """Ends (i, j) with i < j of every edge, in CSR order: the order of every answer here."""
+        rows = np.repeat(np.arange(self.num_nodes), self.degree)
+        above = rows < self.indices
+        return rows[above], self.indices[above].astype(np.int64)
+
+    @cached_property
+    def edge_of_arc(self) -> Array:
+        """Position in ``upper`` of the edge that each arc of the CSR belongs to."""
+        rows = np.repeat(np.arange(self.num_nodes), self.degree)
+        low, high = np.minimum(rows, self.indices), np.maximum(rows, self.indices)
+        i, j = self.upper
+        return np.searchsorted(i * self.num_nodes + j, low * self.num_nodes + high)
+
+
+def barabasi_albert(n: int, m: int, seed: int) -> Csr:
+    """Preferential attachment: each new node joins m distinct older nodes, drawn by degree."""
+    rng = np.random.default_rng(seed)
+    draws = iter(rng.random(4 * n * m).tolist())
+    ends: list[int] = []
+    targets = set(range(m))
+    for node in range(m, n):
+        for target in targets:
+            ends += (node, target)
+        targets = set()
+        while len(targets) < m:
+            targets.add(ends[int(next(draws) * len(ends))])
+    return Csr.from_pairs(np.array(ends).reshape(-1, 2), n)
+
+
+def random_geometric(n: int, edges: int, seed: int) -> Csr:
+    """Uniform points in the unit square, joined within the radius that gives exactly `edges` edges."""
+    from scipy.spatial import cKDTree
+
+    points = np.random.default_rng(seed).random((n, 2))
+    guess = 1.1 * np.sqrt(2 * edges / (np.pi * n * (n - 1)))
+    pairs = cKDTree(points).query_pairs(guess, output_type="ndarray")
+    if len(pairs) < edges:
+        raise ValueError(
+            f"the radius guess gave {len(pairs)} of {edges} edges; give fewer edges or more nodes"
+        )
+    squared = ((points[pairs[:, 0]] - points[pairs[:, 1]]) ** 2).sum(axis=1)
+    return Csr.from_pairs(pairs[np.argsort(squared, kind="stable")[:edges]], n)
+
+
+def grid(side: int) -> Csr:
+    """A square lattice of side x side nodes, like the streets of a planned town."""
+    ids = np.arange(side * side).reshape(side, side)
+    across = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()], axis=1)
+    down = np.stack([ids[:-1].ravel(), ids[1:].ravel()], axis=1)
+    return Csr.from_pairs(np.concatenate([across, down]), side * side)
+
+
+def erdos_renyi(n: int, edges: int, seed: int) -> Csr:
+    """About `edges` pairs drawn uniformly; repeats and loops are dropped, so slightly fewer remain."""
+    return Csr.from_pairs(np.random.default_rng(seed).integers(0, n, (edges, 2)), n)
+
+
+def small_graphs(count: int, seed: int) -> list[Csr]:
+    """Molecule-like graphs without data: a chain of rings of 5 or 6 nodes with a few pendant nodes."""
+    rng = np.random.default_rng(seed)
+    return [_rings(rng) for _ in range(count)]
+
+
+def _rings(rng: np.random.Generator) -> Csr:
+    pairs: list[tuple[int, int]] = []
+    n = 1
+    for size in rng.integers(5, 7, rng.integers(1, 5)).tolist():
+        ring = [int(rng.integers(n)), *range(n, n + size - 1)]
+        pairs += zip(ring, ring[1:] + ring[:1], strict=True)
+        n += size - 1
+    for _ in range(int(rng.integers(0, 8))):
+        pairs.append((int(rng.integers(n)), n))
+        n += 1
+    return Csr.from_pairs(np.array(pairs), n)
+
+
+def data_root() -> Path:
+    """Where the real data lie: DETOURS_DATA, or ../shared/data beside the checkout."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    return Path(os.environ.get("DETOURS_DATA", beside))
+
+
+def _data_file(*parts: str) -> Path:
+    path = data_root().joinpath(*parts)
+    if not path.is_file():
+        raise DataAbsent(f"{path} is not there; set DETOURS_DATA to the folder that holds {parts[0]}/")
+    return path
+
+
+def _geom_gcn(path: Path) -> Csr:
+    pairs = np.loadtxt(path, dtype=np.int64, skiprows=1)
+    return Csr.from_pairs(pairs, int(pairs.max()) + 1)
+
+
+def wikipedia(name: str) -> Csr:
+    """chameleon or squirrel, symmetrised and without loops."""
+    return _geom_gcn(_data_file("WikipediaNetwork", name, "geom_gcn", "raw", "out1_graph_edges.txt"))
+
+
+def actor() -> Csr:
+    """Actor ("film"), symmetrised and without loops."""
+    return _geom_gcn(_data_file("Actor", "raw", "out1_graph_edges.txt"))
+
+
+def tu(name: str) -> list[Csr]:
+    """All graphs of one TU data set, nodes numbered from 0 in each graph."""
+    arcs_file = _data_file("TUDataset", name, "raw", f"{name}_A.txt")
+    arcs = np.loadtxt(arcs_file, dtype=np.int64, delimiter=",") - 1
+    graph_of = np.loadtxt(arcs_file.with_name(f"{name}_graph_indicator.txt"), dtype=np.int64) - 1
+    first = np.searchsorted(graph_of, np.arange(graph_of[-1] + 2))
+    arcs = arcs[np.argsort(arcs[:, 0], kind="stable")]
+    cut = np.searchsorted(arcs[:, 0], first)
+    return [
+        Csr.from_pairs(arcs[cut[g] : cut[g + 1]] - first[g], int(first[g + 1] - first[g]))
+        for g in range(len(first) - 1)
+    ]

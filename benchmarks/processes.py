@@ -1,0 +1,92 @@
+"""What only a fresh process shows: import and compile time, and the peak of memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+
+_IMPORT = "import time; t = time.process_time(); import {module}; print(time.process_time() - t)"
+_SMALL = "import detours; print(detours.count([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]], k=4).cycles)"
+# Both engines, both directions, every entry point: all kernels that a user can make Numba compile.
+_EVERYTHING = """
+import numpy as np, time
+import detours
+imported = time.process_time()
+edges = np.random.default_rng(0).integers(0, 60, (2, 300))
+arcs = np.concatenate([edges, edges[::-1]], axis=1)
+import warnings; warnings.simplefilter("ignore")
+detours.count(arcs, k=4)
+first = time.process_time()
+sparse = np.stack([np.arange(40), (np.arange(40) + 1) % 40])
+for directed in (False, True):
+    detours.count(arcs, k=6, directed=directed)
+    detours.count(sparse, k=8, directed=directed)
+    detours.count(sparse, k=4, directed=directed, engine="search")
+detours.count_many([sparse, sparse], k=5)
+list(detours.paths(sparse, 0, 1, k=5))
+print(first - imported, time.process_time() - imported)
+"""
+
+
+def python(code: str, **environment: str) -> tuple[float, str]:
+    """Run a snippet in a new process; (its CPU seconds with start-up, what it printed)."""
+    before = _children()
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"a benchmark process failed: {done.stderr.strip().splitlines()[-1:]}")
+    return _children() - before, done.stdout
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def fastest(once: Callable[[], float], times: int) -> float:
+    """The smallest of several measurements."""
+    return min(once() for _ in range(times))
+
+
+def start_up(times: int = 7) -> dict[str, float]:
+    """Import time against NumPy's, first call with an empty cache, a small count with a warm one."""
+    detours = fastest(lambda: float(python(_IMPORT.format(module="detours"))[1]), times)
+    numpy = fastest(lambda: float(python(_IMPORT.format(module="numpy"))[1]), times)
+    with tempfile.TemporaryDirectory() as cache:
+        _, printed = python(_EVERYTHING, NUMBA_CACHE_DIR=cache)
+        first, everything = map(float, printed.split())
+        python(_SMALL, NUMBA_CACHE_DIR=cache)
+        warm = fastest(lambda: python(_SMALL, NUMBA_CACHE_DIR=cache)[0], max(times // 2, 2))
+    return {
+        "import numpy": numpy,
+        "import detours": detours,
+        "import ratio": detours / numpy,
+        "first count, nothing compiled": first,
+        "every kernel compiled": everything,
+        "new process: import and count a small graph": warm,
+    }
+
+
+def peak_memory(what: dict[str, Any]) -> dict[str, float]:
+    """Extra bytes at the peak of one count, seconds and the plan's figures, from a process of its own.
+
+    `what` holds k, options, and either the name of a case or a family and a size.
+    """
+    _, printed = python(f"from benchmarks.peak import main; main({json.dumps(json.dumps(what))})")
+    answer: dict[str, float] = json.loads(printed.splitlines()[-1])
+    return answer

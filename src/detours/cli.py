@@ -1,0 +1,415 @@
+"""The command line: `detours count`, `paths`, `explain`, `demo`, `bench`.
+
+Exit codes: 0 done, 1 the input or the work failed, 2 wrong usage, 130 interrupted. A failure is one sentence
+on standard error (a traceback instead when DETOURS_TRACEBACK is set). Only what was asked for goes to
+standard output.
+"""
+
+import functools
+import io
+import json
+import os
+import re
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+
+import typer
+
+from detours.errors import BudgetExceeded, DetoursError, DroppedEdgesWarning, InputError, check_k
+from detours.interrupt import INTERRUPTED, leave, prompt_exit
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from detours.graph import Graph
+
+FAILED, USAGE, PIPE_CLOSED = 1, 2, 141
+ALL_CORES = -1
+# Some releases of Typer bring their own copy of Click; in either this is the base class of wrong usage.
+UsageError: type[Any] = typer.BadParameter.__mro__[1]
+
+P = ParamSpec("P")
+app = typer.Typer(
+    name="detours",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+class Engine(StrEnum):
+    auto = "auto"
+    rows = "rows"
+    search = "search"
+
+
+def _parse_k(text: str) -> int:
+    # check_k has the sentence for every wrong k; only whole numbers are turned into integers first.
+    try:
+        return check_k(int(text) if re.fullmatch(r"\s*[+-]?\d+\s*", text) else text)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _parse_jobs(text: str) -> int:
+    if not re.fullmatch(r"-1|0*[1-9]\d*", text):
+        raise typer.BadParameter(f"{text!r} threads; give 1 or more, or -1 for one per core")
+    return int(text)
+
+
+def _parse_memory(text: str) -> str:
+    if not re.fullmatch(r"\d+(\.\d+)?\s*([kKmMgGtT]?i?[bB]?)", text.strip()):
+        raise typer.BadParameter(f"{text!r} is no amount of memory; give bytes or for example 500MB or 2GB")
+    return text.strip()
+
+
+File = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="Edge list (spaces, tabs or commas; may be .gz), .mtx, .graphml, .gml, .g6, .s6 or .npz.",
+        show_default=False,
+    ),
+]
+K = Annotated[
+    int, typer.Option("-k", metavar="K", parser=_parse_k, help="The longest detour, in edges: 2 or more.")
+]
+Directed = Annotated[bool, typer.Option("--directed", help="Take each edge as an arc from first to second.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Fail on loops and repeated edges instead of a note.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON on standard output, for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No table, no notes, no progress.")]
+Progress = Annotated[
+    bool | None,
+    typer.Option("--progress/--no-progress", help="Show progress, or do not.  [default: on a terminal]"),
+]
+EngineChoice = Annotated[Engine, typer.Option(help="How to count; every engine gives the same numbers.")]
+Jobs = Annotated[
+    int | None, typer.Option(metavar="N", parser=_parse_jobs, help="Threads to use.  [default: one per core]")
+]
+Memory = Annotated[
+    str | None, typer.Option(metavar="SIZE", parser=_parse_memory, help="Memory to stay within, such as 2GB.")
+]
+
+
+def _reported(command: Callable[P, None]) -> Callable[P, None]:
+    """A command whose every failure is one sentence and an exit code."""
+
+    @functools.wraps(command)
+    def reported(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+            sys.stdout.flush()
+        except (typer.Exit, UsageError):
+            raise
+        except KeyboardInterrupt:
+            _say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            _silence_stdout()
+            raise typer.Exit(PIPE_CLOSED) from None
+        except Exception as error:
+            if os.environ.get("DETOURS_TRACEBACK"):
+                raise
+            _say(_sentence(error))
+            raise typer.Exit(FAILED) from None
+
+    return reported
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, DetoursError | OverflowError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "not enough memory; set --memory to stay within a limit, or take a smaller k"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, ImportError):
+        return str(error)
+    kind = type(error).__name__
+    return f"unexpected {kind}: {error}; this is a bug, please report it with DETOURS_TRACEBACK=1 set"
+
+
+def _say(sentence: str) -> None:
+    print("detours:", " ".join(sentence.split()), file=sys.stderr)
+
+
+def _silence_stdout() -> None:
+    # Whoever read our output has left; without this the interpreter complains when it flushes at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    class PipeConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return PipeConsole(highlight=False)
+
+
+def _read(file: str, *, directed: bool, strict: bool, quiet: bool, progress: bool | None) -> "Graph":
+    from detours.graph import Graph
+    from detours.progress import progress_bar
+    from detours.summary import dropped_note
+
+    with progress_bar(f"Reading {Path(file).name}", show=progress), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DroppedEdgesWarning)  # said below, in the words of this command
+        graph = Graph.read(file, directed=directed or None, strict=strict)
+    note = dropped_note(graph.dropped)
+    if note and not quiet:
+        print(f"note: {note}", file=sys.stderr)
+    return graph
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2))
+
+
+@app.command()
+@_reported
+def count(
+    file: File,
+    k: K,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a row per edge to a .csv, .parquet or .npz file."),
+    ] = None,
+    out_nodes: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a row per node, in the same formats.")
+    ] = None,
+    as_json: Json = False,
+    directed: Directed = False,
+    strict: Strict = False,
+    engine: EngineChoice = Engine.auto,
+    jobs: Jobs = None,
+    memory: Memory = None,
+    top: Annotated[int, typer.Option(min=0, help="Busiest edges and nodes to show.")] = 10,
+    quiet: Quiet = False,
+    progress: Progress = None,
+) -> None:
+    """Count the detours of every edge and node.
+
+    A detour of an edge is a simple path of 2 to K edges between its ends. It closes a cycle with the edge, so
+    this also counts the cycles of 3 to K+1 edges through every edge and node, and in all.
+
+    \b
+    Examples:
+      detours count roads.txt -k 4
+      detours count roads.csv.gz -k 6 --out counts.parquet
+      detours count links.mtx -k 4 --directed --json
+    """
+    import detours
+    from detours.output import check_target, write_result
+    from detours.progress import progress_bar
+    from detours.summary import print_summary, summarise
+
+    edges, nodes = (path and check_target(path) for path in (out, out_nodes))
+    show = False if quiet and progress is None else progress
+    graph = _read(file, directed=directed, strict=strict, quiet=quiet, progress=show)
+    start = time.perf_counter()
+    with progress_bar(f"Counting, k = {k}", show=show) as report:
+        result = detours.count(
+            graph, k, engine=engine.value, n_jobs=jobs or ALL_CORES, memory_limit=memory, progress=report
+        )
+    seconds = time.perf_counter() - start
+    write_result(result, edges=edges, nodes=nodes)
+    if as_json:
+        _print_json({"file": file, **summarise(result, top), "seconds": round(seconds, 6)})
+    elif not quiet:
+        console = _console()
+        print_summary(summarise(result, top), console, Path(file).name)
+        console.print(f"Counted in {seconds:.2f} s.", style="dim")
+        for path in filter(None, (out, out_nodes)):
+            print(f"Wrote {path}", file=sys.stderr)
+
+
+@app.command()
+@_reported
+def paths(
+    file: File,
+    source: Annotated[str, typer.Argument(metavar="I", help="The node to start from.", show_default=False)],
+    target: Annotated[str, typer.Argument(metavar="J", help="The node to reach.", show_default=False)],
+    k: K,
+    max_paths: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop after N paths.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, metavar="SECONDS", help="Stop after so many seconds.")
+    ] = None,
+    as_json: Json = False,
+    directed: Directed = False,
+    strict: Strict = False,
+    quiet: Quiet = False,
+) -> None:
+    """List the detours from one node to another.
+
+    These are the simple paths of 2 to K edges from I to J, shortest first, one a line; I and J need not be
+    neighbours. A limit that cuts the list short is an error (exit code 1) after what was found.
+
+    \b
+    Examples:
+      detours paths roads.txt 17 42 -k 5
+      detours paths roads.txt 17 42 -k 12 --max-paths 1000 --time-limit 60
+      detours paths people.graphml Ada Grace -k 4 --json
+    """
+    import detours
+
+    graph = _read(file, directed=directed, strict=strict, quiet=quiet, progress=None)
+    i, j = (graph.name(graph.node(text)) for text in (source, target))
+    found = detours.paths(graph, i, j, k, max_paths=max_paths, time_limit=time_limit)
+    if as_json:
+        _paths_json(found, {"source": i, "target": j, "k": k, "directed": graph.directed})
+        return
+    number = 0
+    for number, path in enumerate(found, 1):  # noqa: B007
+        sys.stdout.write(" ".join(map(str, path)) + "\n")
+    if not quiet:
+        sys.stdout.flush()
+        are = "detour" if number == 1 else "detours"
+        print(f"{number:,} {are} of 2 to {k} edges from {i} to {j}", file=sys.stderr)
+
+
+def _paths_json(found: Any, head: dict[str, Any]) -> None:
+    from detours.summary import plain
+
+    listed: list[list[Any]] = []
+    failure: BudgetExceeded | None = None
+    try:
+        for path in found:
+            listed.append([plain(node) for node in path])
+    except BudgetExceeded as error:
+        failure = error
+    _print_json({**head, "complete": failure is None, "number": len(listed), "paths": listed})
+    if failure is not None:
+        raise failure
+
+
+@app.command()
+@_reported
+def explain(
+    file: File,
+    k: K,
+    as_json: Json = False,
+    directed: Directed = False,
+    strict: Strict = False,
+    engine: EngineChoice = Engine.auto,
+    jobs: Jobs = None,
+    memory: Memory = None,
+    quiet: Quiet = False,
+) -> None:
+    """Say how a count would be done, and what it needs.
+
+    Prints the engine, the blocks, and the time and memory to expect; counts nothing.
+
+    \b
+    Examples:
+      detours explain roads.txt -k 6
+      detours explain roads.txt -k 6 --memory 500MB --jobs 1
+    """
+    import detours
+
+    graph = _read(file, directed=directed, strict=strict, quiet=quiet, progress=None)
+    plan = detours.explain(graph, k, engine=engine.value, n_jobs=jobs or ALL_CORES, memory_limit=memory)
+    if as_json:
+        _print_json({name: getattr(plan, name) for name in ("engine", "seconds", "bytes", "reason")})
+    else:
+        print(plan)
+
+
+@app.command()
+@_reported
+def demo(progress: Progress = None) -> None:
+    """Count the graphs of the paper, and a larger one.
+
+    \b
+    Examples:
+      detours demo
+    """
+    from detours.demo import run
+
+    run(_console(), progress)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+@_reported
+def bench(context: typer.Context) -> None:
+    """Measure against other libraries, on this machine.
+
+    Works in a checkout of the source; options are those of benchmarks/run.py.
+
+    \b
+    Examples:
+      detours bench
+      detours bench --quick
+      detours bench -- --help
+    """
+    root = Path(__file__).resolve().parents[2]
+    if not (root / "benchmarks" / "run.py").is_file():
+        raise InputError(
+            "the benchmarks come with the source, not with the installed package; "
+            "run `detours bench` or `make bench` in a checkout"
+        )
+    import importlib
+
+    sys.path.insert(0, str(root))
+    code = importlib.import_module("benchmarks.run").main(context.args)
+    raise typer.Exit(code or 0)
+
+
+@app.callback(invoke_without_command=True)
+@_reported
+def _root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    """Count the detours and short cycles through every edge and node of a graph, exactly.
+
+    \b
+    Examples:
+      detours demo
+      detours count roads.txt -k 4
+      detours paths roads.txt 17 42 -k 5
+    """
+    if version:
+        from detours import __version__
+
+        print(f"detours {__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main() -> None:
+    """The `detours` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A node's name must not break a terminal that lacks the letter.
+            stream.reconfigure(errors="backslashreplace")
+    with prompt_exit(_discard_unfinished):
+        code = run(sys.argv[1:])
+    sys.exit(leave(code))
+
+
+def _discard_unfinished() -> None:
+    output = sys.modules.get("detours.output")  # what was never imported has written nothing
+    if output is not None:
+        output.discard_unfinished()
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with these arguments, in this process; the exit code."""
+    try:
+        return app(arguments, prog_name="detours", standalone_mode=False) or 0
+    except UsageError as error:
+        command = error.ctx.command_path if error.ctx else "detours"
+        print(f"{command}: {error.format_message()} (see `{command} --help`)", file=sys.stderr)
+        return USAGE
+    except (KeyboardInterrupt, typer.Abort):
+        _say("interrupted")
+        return INTERRUPTED
+    except SystemExit as end:  # SIGTERM
+        return end.code if isinstance(end.code, int) else FAILED

@@ -1,0 +1,183 @@
+"""Graphs of other libraries, in and out. None of them is imported until a graph has to be made with it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from importlib import import_module
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from detours.build import MAX_NODES, Ints, Listed, as_numpy, check_edge_index, refuse_nan, whole_numbers
+from detours.errors import InputError, shown
+
+if TYPE_CHECKING:
+    from detours.graph import Graph
+
+ACCEPTED = (
+    "a detours Graph, a NetworkX or igraph graph, a SciPy sparse matrix, an edge_index of shape (2, edges), "
+    "a PyG Data or Batch, or the path of a file"
+)
+
+
+def listed(source: Any) -> Listed:
+    """The edges of any graph but our own, told apart by what it can do rather than by its class."""
+    if hasattr(source, "is_multigraph") and hasattr(source, "edges"):
+        return listed_networkx(source)
+    if hasattr(source, "tocoo"):
+        return listed_scipy(source)
+    if hasattr(source, "get_edgelist"):
+        return listed_igraph(source)
+    if hasattr(source, "edge_types") or hasattr(source, "edge_index"):
+        return listed_pyg(source)
+    if isinstance(source, (list, tuple, np.ndarray)) or hasattr(source, "detach"):
+        return check_edge_index(source)
+    raise InputError(f"{shown(source)} ({type(source).__name__}) is not a graph; give {ACCEPTED}.")
+
+
+def listed_networkx(graph: Any) -> Listed:
+    if not (hasattr(graph, "is_multigraph") and hasattr(graph, "edges")):
+        raise InputError(f"from_networkx takes a NetworkX graph, but {shown(graph)} was given.")
+    nodes: list[Hashable] = list(graph)
+    plain = all(type(node) is int and node == index for index, node in enumerate(nodes))
+    edges = graph.edges(data="weight")
+    bad = next(((u, v) for u, v, weight in edges if weight is not None and _is_nan(weight)), None)
+    if bad is not None:
+        raise InputError(
+            f"The edge {shown(bad)} has a weight of NaN (not a number); remove it or give a number."
+        )
+    if plain:
+        ends = chain.from_iterable((u, v) for u, v, _ in edges)
+    else:
+        index = {node: place for place, node in enumerate(nodes)}
+        ends = chain.from_iterable((index[u], index[v]) for u, v, _ in edges)
+    flat = np.fromiter(ends, dtype=np.int64)
+    return Listed(
+        np.ascontiguousarray(flat.reshape(-1, 2).T),
+        len(nodes),
+        None if plain else tuple(nodes),
+        "arcs" if graph.is_directed() else "edges",
+    )
+
+
+def _is_nan(weight: Any) -> bool:
+    return bool(weight != weight) if isinstance(weight, (float, np.floating)) else False
+
+
+def listed_scipy(matrix: Any) -> Listed:
+    if not hasattr(matrix, "tocoo"):
+        raise InputError(f"from_scipy takes a SciPy sparse matrix, but {shown(matrix)} was given.")
+    shape = matrix.shape
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise InputError(f"An adjacency matrix must be square, but one of shape {shape} was given.")
+    if shape[0] > MAX_NODES:
+        raise InputError(
+            f"A graph may have up to {MAX_NODES} nodes, but a matrix of shape {shape} was given."
+        )
+    entries = matrix.tocoo()
+    refuse_nan(entries.data, "The matrix")
+    # A zero that is stored is no edge: SciPy itself treats it as absent (eliminate_zeros).
+    there = entries.data != 0
+    rows, columns = (entries.row, entries.col) if there.all() else (entries.row[there], entries.col[there])
+    both = np.empty((2, len(rows)), dtype=np.int64)
+    both[0], both[1] = rows, columns
+    return Listed(both, shape[0])
+
+
+def listed_csr(indptr: Any, indices: Any) -> Listed:
+    starts = whole_numbers(as_numpy(indptr, "indptr"), "indptr")
+    targets = whole_numbers(as_numpy(indices, "indices"), "indices")
+    if starts.ndim != 1 or targets.ndim != 1 or not len(starts) or starts[0] or starts[-1] != len(targets):
+        raise InputError(
+            "indptr must be one row that begins with 0 and ends with the length of indices "
+            f"({targets.size}), but {shown(starts.tolist()[:3])} ... was given."
+        )
+    degree = np.diff(starts)
+    if len(degree) and degree.min() < 0:
+        raise InputError(f"indptr must not decrease, but it does after row {int(np.argmax(degree < 0))}.")
+    rows = np.repeat(np.arange(len(degree), dtype=np.int64), degree)
+    return check_edge_index(np.stack((rows, targets)), len(degree))
+
+
+def listed_pyg(data: Any) -> Listed:
+    if hasattr(data, "edge_types"):
+        raise InputError("A PyG HeteroData was given; call its to_homogeneous() first.")
+    edge_index = getattr(data, "edge_index", None)
+    if edge_index is None:
+        raise InputError(
+            f"from_pyg takes a PyG Data or Batch with an edge_index, but {shown(data)} was given."
+        )
+    weights = getattr(data, "edge_weight", None)
+    if weights is not None:
+        refuse_nan(as_numpy(weights, "edge_weight"), "edge_weight")
+    return check_edge_index(edge_index, getattr(data, "num_nodes", None))
+
+
+def listed_igraph(graph: Any) -> Listed:
+    if not hasattr(graph, "get_edgelist"):
+        raise InputError(f"from_igraph takes an igraph graph, but {shown(graph)} was given.")
+    flat = np.fromiter(chain.from_iterable(graph.get_edgelist()), dtype=np.int64)
+    if "weight" in graph.es.attributes():
+        weights = [weight for weight in graph.es["weight"] if weight is not None]
+        refuse_nan(as_numpy(weights, "weight"), 'The edge attribute "weight"')
+    names = graph.vs["name"] if "name" in graph.vs.attributes() else None
+    if names is not None and len(set(names)) < len(names):
+        names = None
+    return Listed(
+        np.ascontiguousarray(flat.reshape(-1, 2).T),
+        graph.vcount(),
+        names,
+        "arcs" if graph.is_directed() else "edges",
+    )
+
+
+def library(name: str, package: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise InputError(f"This needs {name}, which is not installed; run: pip install {package}") from None
+
+
+def listed_once(graph: Graph) -> Ints:
+    """Arcs if directed, else every edge once, smaller node first."""
+    arcs = graph.to_edge_index()
+    return arcs if graph.directed else arcs[:, arcs[0] < arcs[1]]
+
+
+def to_networkx(graph: Graph) -> Any:
+    nx = library("networkx", "networkx")
+    names = graph.name_list()
+    made = nx.DiGraph() if graph.directed else nx.Graph()
+    made.add_nodes_from(names)
+    src, dst = listed_once(graph).tolist()
+    made.add_edges_from(
+        zip(src, dst, strict=True)
+        if graph.names is None
+        else ((names[u], names[v]) for u, v in zip(src, dst, strict=True))
+    )
+    return made
+
+
+def to_scipy(graph: Graph) -> Any:
+    sparse = library("scipy.sparse", "scipy")
+    ones = np.ones(graph.num_arcs, dtype=np.int64)
+    # Copies: SciPy sorts and sums matrices in place, and a graph does not change.
+    arrays = (ones, graph.indices.copy(), graph.indptr.copy())
+    matrix = sparse.csr_array(arrays, shape=(graph.num_nodes, graph.num_nodes))
+    matrix.has_canonical_format = True
+    return matrix
+
+
+def to_pyg(graph: Graph) -> Any:
+    torch = library("torch", "torch")
+    data = library("torch_geometric.data", "torch_geometric")
+    return data.Data(edge_index=torch.from_numpy(graph.to_edge_index()), num_nodes=graph.num_nodes)
+
+
+def to_igraph(graph: Graph) -> Any:
+    igraph = library("igraph", "igraph")
+    made = igraph.Graph(n=graph.num_nodes, edges=listed_once(graph).T.tolist(), directed=graph.directed)
+    if graph.names is not None:
+        made.vs["name"] = graph.name_list()
+    return made

@@ -1,0 +1,110 @@
+"""Expected time and memory of the row engine, from a look at a few blocks of roots.
+
+The prices were fitted to measurements by benchmarks/calibrate.py.  They need to be right only within a small factor: the
+ways between which they choose differ by more than that.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.counting import lanes as kernels
+from detours.counting.program import Combine, Pass, Product
+from detours.counting.rows import Layout, RowEngine, Scratch, reach_of, slots_of
+
+Int64 = NDArray[np.int64]
+
+NANOSECONDS = {
+    "arc found": 2.0,
+    "node found": 2.0,
+    "row, near": 4.0,
+    "row, far": 15.0,
+    "row byte": 0.015,
+    "row filled": 6.0,
+    "byte filled": 0.035,
+    "reading": 25.0,
+    "neighbour read, near": 1.0,
+    "neighbour read, far": 3.0,
+    "edge term": 8.0,
+}
+"""Finding a neighbourhood; rows of a product, whose vector is in the cache or not; rows of vectors set or combined; readings
+at the ends of edges; terms of the closed forms."""
+
+CACHE = 1.5e6
+"""Bytes of vectors that stay near the core."""
+
+
+class Expected(NamedTuple):
+    seconds: float
+    bytes: int
+
+
+def expect(engine: RowEngine, layout: Layout, n_jobs: int) -> Expected:
+    """What the engine would need with this layout."""
+    work, largest = measure_work(engine, layout, samples=4 + 128 // layout.lanes)
+    derived, arcs = engine.program.formulas, len(engine.pattern.indices)
+    seconds = 1e-9 * float(work @ np.array(list(NANOSECONDS.values())))
+    fixed = arcs * 8 * (len(derived.ear_sums) + derived.k + 4)
+    return Expected(seconds / n_jobs, fixed + n_jobs * (largest + 13 * engine.pattern.num_nodes))
+
+
+def measure_work(engine: RowEngine, layout: Layout, samples: int) -> tuple[NDArray[np.float64], int]:
+    """How often each price has to be paid, and the bytes of the largest set of vectors, extrapolated from samples."""
+    engine.set_layout(layout)
+    blocks = -(-len(engine.roots) // layout.lanes)
+    begins = np.unique(np.linspace(0, blocks - 1, min(samples, blocks)).astype(np.int64)) * layout.lanes
+    scratch = Scratch.for_nodes(engine.pattern.num_nodes, np.int64, 0, 0)
+    places = (scratch.place, scratch.nodes, scratch.asked, scratch.steps)
+    row_bytes = layout.lanes * np.dtype(engine.word).itemsize
+    work, largest = np.zeros(len(NANOSECONDS)), 0
+    for one_pass in engine.program.passes:
+        reach = reach_of(one_pass)
+        sizes = kernels.survey(engine.graph, engine.roots, begins, layout.lanes, reach, places)
+        work += blocks * np.mean([_block(one_pass, reach, row_bytes, *sizes[:, s]) for s in range(len(begins))], axis=0)
+        rows = min(int(1.5 * sizes[0, :, reach].max()), engine.pattern.num_nodes + 1)
+        largest = max(largest, slots_of(one_pass) * rows * row_bytes)
+    lengths = engine.program.formulas.lengths
+    served = 1 / 2 if engine.program.symmetric else 1
+    work[-1] = served * len(engine.pattern.indices) * sum(map(len, lengths.values()))
+    return work, largest
+
+
+def _block(
+    one_pass: Pass, reach: int, row_bytes: int, near: Int64, near_arcs: Int64, ends: Int64, ends_arcs: Int64
+) -> NDArray[np.float64]:
+    """The work of one block of roots of these sizes."""
+    all_rows = near[reach]
+    rows = filled = 0.0
+    for vector in one_pass.vectors:
+        pushed = vector.demand > vector.support
+        held = near[vector.support] if pushed else ends[min(vector.demand, reach)]
+        if isinstance(vector.operation, Combine):
+            filled += held * len(vector.operation.terms)
+        elif isinstance(vector.operation, Product):
+            pull = ends_arcs[min(vector.demand, reach)]
+            push = 1.5 * near_arcs[vector.support - 1] if vector.support <= reach else np.inf
+            rows += push if pushed else min(push, pull)
+        if pushed or not isinstance(vector.operation, Combine):
+            filled += all_rows
+    masked = sum(reading.weighting is not None for readings in one_pass.readings.values() for reading in readings)
+    edges = near_arcs[0] / 2
+    neighbours = masked * edges * ends_arcs[1] / max(ends[1], 1)
+    near_share = min(1.0, CACHE / (3.0 * all_rows * row_bytes))
+    return np.array(
+        [
+            near_arcs[reach - 1] + ends_arcs[reach - 1],
+            all_rows + ends[reach],
+            rows * near_share,
+            rows * (1 - near_share),
+            rows * row_bytes,
+            filled,
+            filled * row_bytes,
+            edges * sum(map(len, one_pass.readings.values())),
+            neighbours * near_share,
+            neighbours * (1 - near_share),
+            0.0,
+        ]
+    )

@@ -1,0 +1,229 @@
+"""The detours themselves: simple paths between two nodes, one after the other, shorter ones first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.counting.reduce import Int32, Int64, kernel, read_only, reduce, transposed
+from detours.errors import BudgetExceeded, InputError, check_k
+
+FAR = 2**30
+STEPS = 2**22
+"""Steps of the search between two looks at clock and keyboard: a few hundredths of a second."""
+BATCH = 2**18
+"""Most entries of a batch of paths."""
+
+
+class Ground(NamedTuple):
+    """The part of a graph that paths from ``start`` to ``end`` of limited length can touch, numbered in
+    order."""
+
+    indptr: Int64
+    indices: Int32
+    node: Int64
+    start: int
+    end: int
+
+
+def paths(
+    indptr: NDArray[Any],
+    indices: NDArray[Any],
+    i: int,
+    j: int,
+    k: int,
+    *,
+    max_paths: int | None = None,
+    time_limit: float | None = None,
+) -> Iterator[tuple[int, ...]]:
+    """Simple paths from i to j with 2 to k edges, lazily: by length, then by their nodes in order.
+
+    Raises `BudgetExceeded` when there are more than ``max_paths``, or ``time_limit`` seconds after the
+    first was asked for; the paths up to there have been yielded by then, and are in its ``found``.
+
+    >>> import numpy as np
+    >>> list(paths(np.array([0, 2, 4, 6, 8]), np.array([1, 3, 0, 2, 1, 3, 0, 2]), 0, 2, 4))
+    [(0, 1, 2), (0, 3, 2)]
+    """
+    n = len(indptr) - 1
+    for end in (i, j):
+        if not 0 <= end < n:
+            raise InputError(f"there is no node {end}; the nodes are 0 to {n - 1}")
+    if i == j:
+        raise InputError(f"a detour needs two different ends, but both are {i}")
+    if max_paths is not None and max_paths < 1:
+        raise InputError(f"max_paths must be at least 1, or None for no limit, but it is {max_paths!r}")
+    if time_limit is not None and not time_limit > 0:
+        raise InputError(
+            f"time_limit must be a positive number of seconds, or None, but it is {time_limit!r}"
+        )
+    found = path_batches(indptr, indices, i, j, check_k(k))
+    if max_paths is None and time_limit is None:
+        return (path for batch in found for path in map(tuple, batch.tolist()))
+    return _within_budget(found, max_paths, time_limit)
+
+
+def _within_budget(
+    batches: Iterator[Int64], max_paths: int | None, time_limit: float | None
+) -> Iterator[tuple[int, ...]]:
+    found: list[tuple[int, ...]] = []
+    started = time.perf_counter()
+    for batch in batches:
+        for path in map(tuple, batch.tolist()):
+            if len(found) == max_paths:
+                message = f"there are more than max_paths = {max_paths} paths; allow more, or lower k"
+                raise BudgetExceeded(message, found, "max_paths")
+            found.append(path)
+            yield path
+        if time_limit is not None and time.perf_counter() - started >= time_limit:
+            message = (
+                f"time_limit = {time_limit:g} s is over after {len(found)} paths; allow more, or lower k"
+            )
+            raise BudgetExceeded(message, found, "time_limit")
+
+
+def path_batches(indptr: NDArray[Any], indices: NDArray[Any], i: int, j: int, k: int) -> Iterator[Int64]:
+    """The same paths as arrays [paths, nodes], each of one length.
+
+    Some are empty: the search gives a sign of life every few hundredths of a second, so that it can be
+    stopped.
+    """
+    k = min(k, len(indptr) - 2)
+    ground = _ground(read_only(indptr, np.int64), read_only(indices, np.int32), i, j, k)
+    left = _distances(*_reversed(ground), ground.end, k, ground.start)
+    size = 64
+    for length in range(max(2, left[ground.start]), min(k, len(ground.node) - 1) + 1):
+        path, aside = np.zeros(length + 1, np.int32), np.full(length, left[ground.start], np.int32)
+        at, state = np.zeros(length, np.int64), np.zeros(1, np.int64)
+        path[0], at[0], path[length] = ground.start, ground.indptr[ground.start], ground.end
+        while state[0] >= 0:
+            out = np.empty((max(1, min(size, BATCH // length)), length + 1), np.int32)
+            found = _list(ground.indptr, ground.indices, left, path, at, aside, state, out, STEPS)
+            yield ground.node[out[:found]]
+            size *= 2
+
+
+def _ground(indptr: Int64, indices: Int32, i: int, j: int, k: int) -> Ground:
+    """Cut the graph down to the nodes near enough to both ends, and then to the block that holds both.
+
+    A node lies on a simple path from i to j only if it shares a block with the edge ij, once that is
+    added.
+    """
+    whole = Ground(indptr, indices, np.arange(len(indptr) - 1), i, j)
+    ahead = _distances(indptr, indices, i, k, j)
+    if ahead[j] == FAR:
+        return _part(whole, np.sort([i, j]))
+    near = _part(whole, np.flatnonzero(ahead < FAR))
+    behind = _distances(*_reversed(near), near.end, k, near.start)
+    near = _part(near, np.flatnonzero(ahead[near.node] + behind <= k))
+    place = near.indptr[near.end]
+    closed_ptr = near.indptr + (np.arange(len(near.indptr)) > near.end)
+    closed = reduce(closed_ptr, np.insert(near.indices, place, near.start), directed=True)
+    arc = np.flatnonzero(closed.arc == place)
+    if len(arc) == 0:
+        return _part(near, np.sort([near.start, near.end]))
+    source = np.searchsorted(closed.indptr, arc[0], side="right") - 1
+    block = np.searchsorted(closed.block_ptr, source, side="right") - 1
+    return _part(near, np.sort(closed.node[closed.block_ptr[block] : closed.block_ptr[block + 1]]))
+
+
+def _part(ground: Ground, nodes: NDArray[Any]) -> Ground:
+    """The subgraph induced by some nodes, given in order."""
+    label = np.full(len(ground.node), -1, np.int32)
+    label[nodes] = np.arange(len(nodes))
+    first, degree = ground.indptr[nodes], np.diff(ground.indptr)[nodes]
+    ends = np.cumsum(degree)
+    targets = label[ground.indices[np.arange(degree.sum()) + np.repeat(first - ends + degree, degree)]]
+    kept = np.concatenate([[0], np.cumsum(targets >= 0)])
+    indptr = read_only(kept[np.concatenate([[0], ends])], np.int64)
+    indices = read_only(targets[targets >= 0], np.int32)
+    return Ground(indptr, indices, ground.node[nodes], int(label[ground.start]), int(label[ground.end]))
+
+
+def _reversed(ground: Ground) -> tuple[Int64, Int32]:
+    back_ptr, back, _ = transposed(ground.indptr, ground.indices, np.zeros(len(ground.indices), np.int64))
+    return read_only(back_ptr, np.int64), read_only(back, np.int32)
+
+
+def _distances(indptr: Int64, indices: Int32, source: int, limit: int, wall: int) -> Int32:
+    """Distance from the source to each node, FAR beyond the limit; paths end at the wall."""
+    distance, queue = np.full(len(indptr) - 1, FAR, np.int32), np.empty(len(indptr) - 1, np.int32)
+    _breadth_first(indptr, indices, source, limit, wall, distance, queue)
+    return distance
+
+
+@kernel
+def _breadth_first(
+    indptr: Int64, indices: Int32, source: int, limit: int, wall: int, distance: Int32, queue: Int32
+) -> None:
+    distance[source] = 0
+    queue[0] = source
+    taken, size = 0, 1
+    while taken < size:
+        v = queue[taken]
+        taken += 1
+        if v == wall or distance[v] == limit:
+            continue
+        for p in range(indptr[v], indptr[v + 1]):
+            w = indices[p]
+            if distance[w] == FAR:
+                distance[w] = distance[v] + 1
+                queue[size] = w
+                size += 1
+
+
+@kernel
+def _list(
+    indptr: Int64,
+    indices: Int32,
+    left: Int32,
+    path: Int32,
+    at: Int64,
+    aside: Int32,
+    state: Int64,
+    out: Int32,
+    steps: int,
+) -> int:
+    """Go on with the depth-first search for paths of one length, until ``out`` is full or the steps are
+    used up.
+
+    ``left`` is the distance to the end; for nodes on the path it is put aside, and FAR stands there.
+    ``state[0]`` is the level of the search, -1 when it is done. Returns the number of paths found.
+    """
+    last = len(path) - 1
+    end = path[last]
+    level, found = state[0], 0
+    left[path[0]] = FAR
+    while level >= 0 and found < len(out) and steps > 0:
+        v, q, budget = path[level], at[level], last - level - 1
+        stop = indptr[v + 1]
+        steps -= stop - q
+        deeper = False
+        while q < stop and found < len(out) and not deeper:
+            w = indices[q]
+            q += 1
+            if left[w] > budget or w == end:
+                continue
+            if budget > 1:
+                deeper = True
+                continue
+            for d in range(level + 1):
+                out[found, d] = path[d]
+            out[found, level + 1] = w
+            out[found, last] = end
+            found += 1
+        at[level] = q
+        if deeper:
+            level += 1
+            path[level], at[level] = w, indptr[w]
+            aside[level] = left[w]
+            left[w] = FAR
+        elif q == stop:
+            left[v] = aside[level]
+            level -= 1
+    state[0] = level
+    return found

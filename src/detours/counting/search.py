@@ -1,0 +1,237 @@
+"""Search engine: exact counts for any k by listing cycles, without ever holding them.
+
+Each cycle of an undirected graph is met once, from its first node, and counted for all its edges. In a
+directed graph the detours of each arc and the directed cycles are two separate searches. The time grows
+with the number of cycles, so this engine is for graphs with few of them: molecules, roads, meshes.
+
+The work is a range of roots that can be dealt out to threads in any way: integers are only ever added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from detours.counting import search_kernel as kernels
+from detours.counting.chains import contract
+from detours.counting.engine import Tally
+from detours.counting.parallel import Progress, Stop, run_ranges
+from detours.counting.reduce import Int64, Reduced, read_only, transposed
+from detours.counting.search_kernel import CYCLES, DIRECTED_CYCLES, DIRECTED_DETOURS, Graph, Space
+
+STEPS = 2**22
+"""Steps of the search between two looks at what else goes on: a few hundredths of a second."""
+SECONDS_PER_STEP = 7e-9
+"""Typical time of one step, for estimates."""
+
+
+class Found(NamedTuple):
+    """What a search counted, on the arcs of the reduced graph."""
+
+    by_length: Int64
+    """[arcs, k - 1]: detours of length L in column L - 2."""
+    cycles: Int64
+    """[k - 1]: cycles of length L in entry L - 3."""
+    arc_cycles: Int64 | None
+    """[arcs, k - 1]: directed cycles of length L through each arc in column L - 3; None if undirected."""
+
+
+class Estimate(NamedTuple):
+    """Expected work of a search. Unless ``complete``, the sample ran into its limit and there may be far
+    more."""
+
+    steps: float
+    seconds: float
+    complete: bool
+
+
+class Search:
+    """What is to be counted, and the workers that count it."""
+
+    name = "search"
+
+    def __init__(self, reduced: Reduced, k: int):
+        self.reduced, self.k = reduced, k
+        largest = int(np.diff(reduced.block_ptr).max(initial=0))
+        self.longest = max(3, min(k + 1, largest))
+        self.workers: list[Worker] = []
+        self.rings = np.empty(0, np.int64)
+        self.row_of_arc = np.empty(0, np.int32)
+        self.num_rows = reduced.num_arcs
+        self.graphs = _directed_graphs(reduced) if reduced.directed else {CYCLES: self._contracted()}
+        graph = next(iter(self.graphs.values()))
+        self.num_nodes, self.num_arcs = len(graph.first_ptr) - 1, len(graph.first)
+        self.num_roots = self.num_nodes * len(self.graphs)
+
+    def _contracted(self) -> Graph:
+        chains = contract(self.reduced, self.longest)
+        self.rings, self.row_of_arc, self.num_rows = chains.rings, chains.chain_of_arc, chains.count
+        rows = read_only(chains.indptr, np.int64), read_only(chains.indices, np.int32)
+        length, chain = read_only(chains.length, np.int32), read_only(chains.chain, np.int32)
+        return Graph(*rows, chain, *rows, *rows, length, chain)
+
+    @property
+    def bytes_per_worker(self) -> int:
+        """Memory that each worker needs for its counts and the surroundings of its root."""
+        counts = 8 * self.num_rows * (self.longest - 2) * len(self.graphs)
+        return counts + (kernels.NODE.itemsize + 8) * self.num_nodes + kernels.ARC.itemsize * self.num_arcs
+
+    def count(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
+        total = self.num_roots
+        report: Callable[[float], None] | None = None
+        if progress is not None:
+            report = lambda done: progress(done, total)  # noqa: E731
+        run_ranges(total, 1, Worker.run, self.worker, n_jobs, report)
+        found = self.result()
+        tally.by_length[self.reduced.arc] = found.by_length
+        if tally.cycles is not None:
+            tally.cycles[self.reduced.arc] = found.arc_cycles
+
+    def worker(self) -> Worker:
+        """A new worker; its counts are part of the result."""
+        worker = Worker(self)
+        self.workers.append(worker)
+        return worker
+
+    def result(self) -> Found:
+        """Add up what all workers counted, and spread it over the arcs."""
+        first, *others = self.workers or [self.worker()]
+        for other in others:
+            first.cycles += other.cycles
+            for question, counts in first.counts.items():
+                counts += other.counts[question]
+        if sum(worker.steps for worker in self.workers) >= 2**62 or first.cycles.min() < 0:
+            raise OverflowError(f"the counts for k = {self.k} pass 2^63; ask for a smaller k")
+        self.workers = []
+        if self.reduced.directed:
+            detours, through = first.counts[DIRECTED_DETOURS], first.counts[DIRECTED_CYCLES]
+            return Found(self._padded(detours), self._padded(first.cycles), self._padded(through))
+        short = np.flatnonzero(self.rings <= self.longest)
+        first.counts[CYCLES][self.num_rows - len(self.rings) + short, self.rings[short] - 3] = 1
+        np.add.at(first.cycles, self.rings[short] - 3, 1)
+        spread = np.take(first.counts[CYCLES], self.row_of_arc, axis=0)
+        return Found(self._padded(spread), self._padded(first.cycles), None)
+
+    def _padded(self, counts: Int64) -> Int64:
+        """Zeros for cycles longer than any block is large."""
+        missing = self.k + 1 - self.longest
+        if missing == 0:
+            return counts
+        return np.concatenate([counts, np.zeros((*counts.shape[:-1], missing), np.int64)], axis=-1)
+
+
+class Worker:
+    """Counts of its own, and one range of roots under way. For one thread at a time."""
+
+    def __init__(self, search: Search):
+        nodes, longest = search.num_nodes, search.longest
+        self.search = search
+        self.counts = {q: np.zeros((search.num_rows, longest - 2), np.int64) for q in search.graphs}
+        self.cycles = np.zeros(longest - 2, np.int64)
+        self.steps = 0
+        self._closed = np.zeros(longest - 2, np.int64)
+        self._todo: list[tuple[int, int, int]] = []
+        self._space = Space(
+            local=np.full(nodes, -1, np.int32),
+            within=np.zeros(longest + 1, np.int32),
+            nodes=np.zeros(nodes + 1, kernels.NODE),
+            arcs=np.empty(search.num_arcs + 1, kernels.ARC),
+            queue=np.empty(nodes + 1, np.int32),
+            stack=np.empty(longest + 1, kernels.LEVEL),
+            tally=np.zeros((longest + 1, longest + 1), np.int64),
+            state=np.zeros(5, np.int64),
+        )
+
+    def assign(self, first: int, last: int) -> None:
+        """Take on the roots first .. last - 1; those before must be done. Each question has its own run
+        of roots."""
+        size = self.search.num_nodes
+        for number, question in enumerate(self.search.graphs):
+            begin, end = max(first - number * size, 0), min(last - number * size, size)
+            if begin < end:
+                self._todo.append((question, begin, end))
+        self._begin()
+
+    def _begin(self) -> None:
+        if self._todo:
+            self._space.state[:] = self._todo[0][1] - 1, self._todo[0][2], 0, -1, 0
+
+    def advance(self, steps: int = STEPS) -> bool:
+        """Search for about so many steps, without the GIL; True if there is more to do."""
+        if not self._todo:
+            return False
+        question = self._todo[0][0]
+        # What a search for detours closes are no cycles.
+        cycles = self._closed if question == DIRECTED_DETOURS else self.cycles
+        graph, longest = self.search.graphs[question], self.search.longest
+        left = kernels.advance(graph, self._space, question, longest, steps, self.counts[question], cycles)
+        self.steps += steps - left
+        if left > 0:
+            self._todo.pop(0)
+            self._begin()
+        return bool(self._todo)
+
+    def run(self, first: int, last: int, stop: Stop) -> None:
+        """Search from the roots first .. last - 1, or until ``stop[0]`` is set."""
+        self.assign(first, last)
+        while self.advance() and not stop[0]:
+            pass
+
+
+def _directed_graphs(reduced: Reduced) -> dict[int, Graph]:
+    position = np.arange(reduced.num_arcs)
+    out = read_only(reduced.indptr, np.int64), read_only(reduced.indices, np.int32)
+    back_ptr, back, back_position = transposed(*out, position)
+    into = read_only(back_ptr, np.int64), read_only(back, np.int32)
+    ones, forward = read_only(np.ones_like(position), np.int32), read_only(position, np.int32)
+    backward = read_only(back_position, np.int32)
+    return {
+        DIRECTED_DETOURS: Graph(*out, forward, *out, *into, ones, forward),
+        DIRECTED_CYCLES: Graph(*out, forward, *into, *into, ones, backward),
+    }
+
+
+def count(reduced: Reduced, k: int, *, n_jobs: int = 1, progress: Progress | None = None) -> Found:
+    """Count the detours of every arc and the cycles of a reduced graph, by length.
+
+    >>> from detours.counting.reduce import reduce
+    >>> import numpy as np
+    >>> square = reduce(np.array([0, 2, 4, 6, 8]), np.array([1, 3, 0, 2, 1, 3, 0, 2]))
+    >>> found = count(square, k=4)
+    >>> found.by_length[0].tolist(), found.cycles.tolist()
+    ([0, 1, 0], [0, 1, 0])
+    """
+    search = Search(reduced, k)
+    total = search.num_roots
+    report: Callable[[float], None] | None = None
+    if progress is not None:
+        report = lambda done: progress(done, total)  # noqa: E731
+    run_ranges(total, 1, Worker.run, search.worker, n_jobs, report)
+    return search.result()
+
+
+def estimate(search: Search, *, sample: int = 64, limit: int = 2**21, seed: int = 0) -> Estimate:
+    """Expected work of a search, from a few random roots; the same on every machine.
+
+    ``limit`` bounds the steps spent on the sample.
+    """
+    nodes = search.num_nodes
+    roots = np.random.default_rng(seed).choice(nodes, min(sample, nodes), replace=False)
+    total, complete = 0.0, True
+    for number in range(len(search.graphs)):
+        worker, tried, busy = Worker(search), 0, False
+        while tried < len(roots) and not busy:
+            root = number * nodes + int(roots[tried])
+            worker.assign(root, root + 1)
+            busy = worker.advance(max(1, limit - worker.steps))
+            tried += 1
+        complete = complete and not busy
+        total += worker.steps * nodes / max(1, tried)
+    return Estimate(total, total * SECONDS_PER_STEP, complete)
+
+
+def estimate_steps(reduced: Reduced, k: int, *, sample: int = 64) -> float:
+    """Expected steps of `count`; see `estimate`."""
+    return estimate(Search(reduced, k), sample=sample).steps

@@ -1,0 +1,95 @@
+"""Named exceptions; every message says what was given, what is allowed and what to do."""
+
+from __future__ import annotations
+
+import operator
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "BudgetExceeded",
+    "DetoursError",
+    "DroppedEdgesWarning",
+    "EngineError",
+    "FileFormatError",
+    "InputError",
+    "check_k",
+]
+
+
+class DetoursError(Exception):
+    """Base of everything this library raises on purpose (but for the built-in ``OverflowError``)."""
+
+
+class InputError(DetoursError, ValueError):
+    """An argument, a graph or a file that cannot be used."""
+
+
+class FileFormatError(InputError):
+    """A file that is not what its name says; `path` and, where there is one, `line` say where."""
+
+    def __init__(self, message: str, path: str | os.PathLike[str] | None = None, line: int | None = None):
+        super().__init__(message)
+        self.path = None if path is None else Path(path)
+        self.line = line
+
+    def __str__(self) -> str:
+        where = "" if self.path is None else f"{self.path}"
+        if self.line is not None:
+            where += f", line {self.line}" if where else f"line {self.line}"
+        message = str(self.args[0])
+        return f"{where}: {message}" if where else message
+
+
+class BudgetExceeded(DetoursError):
+    """A limit set by the caller was reached; `found` is what was found so far, `reason` names the limit."""
+
+    def __init__(self, message: str, found: Any = None, reason: str = ""):
+        super().__init__(message)
+        self.found = found
+        self.reason = reason
+
+
+class EngineError(DetoursError):
+    """The engine asked for cannot do what was asked."""
+
+
+class DroppedEdgesWarning(UserWarning):
+    """Loops, repeated edges or one-way arcs were tidied away while a graph was read."""
+
+
+def shown(value: object) -> str:
+    """`repr` of what was given, on one line and short enough for a sentence."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def check_k(k: object) -> int:
+    """Return `k` as an int, or raise `InputError` unless it is an integer of at least 2.
+
+    >>> check_k(4)
+    4
+    """
+    try:
+        value = operator.index(k)  # type: ignore[arg-type]  # that is the question asked here
+    except TypeError:
+        value = None
+    # NumPy's bool_ has no __index__, so only the built-in bool must be told apart.
+    if value is None or isinstance(k, bool) or value < 2:
+        raise InputError(
+            f"k, the most edges a detour may have, must be an integer of at least 2, but it is {shown(k)}."
+        )
+    return value
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside this package that called it, so that Python's once-per-place rule fits."""
+    level = 1
+    frame = sys._getframe(0)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "detours":
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)

@@ -1,0 +1,67 @@
+"""Ctrl-C that always works: back at the prompt within a second, whatever the program is busy with.
+
+Python delivers a signal between two bytecodes of the main thread, which may sit in a compiled loop or a
+library's reader for minutes. So the signal also wakes a thread of ours, through the socket that the
+interpreter writes to the moment the signal arrives: it gives the ordinary way (an exception, clean-up) a
+moment, then ends the process itself.
+"""
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+GRACE = 0.7  # seconds the ordinary way has
+INTERRUPTED = 128 + signal.SIGINT  # what a shell reports for a program that a signal ended
+SHOW_CURSOR = b"\x1b[?25h\r\x1b[K"  # undoes what a progress bar does to a terminal
+
+
+@contextmanager
+def prompt_exit(cleanup: Callable[[], None]) -> Iterator[None]:
+    """While the block runs, Ctrl-C (or SIGTERM) ends the process within a second, after calling `cleanup`."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may deal with signals
+        return
+    ours, interpreters = socket.socketpair()
+    interpreters.setblocking(False)
+    finished = threading.Event()
+    wakeup = signal.set_wakeup_fd(interpreters.fileno(), warn_on_full_buffer=False)
+    terminate = signal.signal(signal.SIGTERM, _terminate)
+    threading.Thread(target=_watch, args=(ours, finished, cleanup), name="signals", daemon=True).start()
+    try:
+        yield
+    finally:
+        finished.set()
+        signal.signal(signal.SIGTERM, terminate)
+        signal.set_wakeup_fd(wakeup)
+        interpreters.close()  # the thread reads the end of the stream, and ends
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _watch(signals: socket.socket, finished: threading.Event, cleanup: Callable[[], None]) -> None:
+    with signals:
+        while received := signals.recv(1):
+            if received[0] in (signal.SIGINT, signal.SIGTERM):
+                if not finished.wait(GRACE):
+                    cleanup()
+                    # Straight to the descriptor: the main thread may hold the lock of sys.stderr.
+                    os.write(2, (SHOW_CURSOR if os.isatty(2) else b"") + b"detours: interrupted\n")
+                    os._exit(128 + received[0])
+                return
+
+
+def leave(code: int) -> int:
+    """`code` for `sys.exit`, or the end of the process if threads still at work would hold up that exit."""
+    here = threading.current_thread()
+    if code and any(not thread.daemon for thread in threading.enumerate() if thread is not here):
+        with suppress(OSError):
+            sys.stdout.flush()
+        os._exit(code)
+    return code

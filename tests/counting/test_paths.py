@@ -1,0 +1,147 @@
+"""Listing the detours: all of them, in order, lazily, and within a budget."""
+
+from __future__ import annotations
+
+import _thread
+import itertools
+import threading
+import time
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from detours.counting import paths as module
+from detours.counting.paths import path_batches, paths
+from detours.errors import BudgetExceeded, InputError
+
+
+def csr(graph: nx.Graph) -> tuple[np.ndarray, np.ndarray]:
+    rows = [sorted(graph[v]) for v in range(len(graph))]
+    indptr = np.cumsum([0] + [len(row) for row in rows])
+    return indptr.astype(np.int64), np.array([w for row in rows for w in row], dtype=np.int32)
+
+
+def brute_force(graph: nx.Graph, i: int, j: int, k: int) -> list[tuple[int, ...]]:
+    """Every choice of inner nodes in every order, shorter ones first."""
+    others = [v for v in range(len(graph)) if v not in (i, j)]
+    candidates = ((i, *inner, j) for size in range(1, k) for inner in itertools.permutations(others, size))
+    return [path for path in candidates if all(graph.has_edge(u, v) for u, v in itertools.pairwise(path))]
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> tuple[nx.Graph, int, int, int]:
+    n = draw(st.integers(2, 7))
+    graph = nx.DiGraph() if draw(st.booleans()) else nx.Graph()
+    graph.add_nodes_from(range(n))
+    ends = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1))
+    graph.add_edges_from((u, v) for u, v in draw(st.lists(ends, max_size=3 * n)) if u != v)
+    i, j = draw(ends.filter(lambda pair: pair[0] != pair[1]))
+    return graph, i, j, draw(st.integers(2, 8))
+
+
+@settings(deadline=None, max_examples=300)
+@given(questions())
+def test_equals_brute_force_in_order(question: tuple[nx.Graph, int, int, int]) -> None:
+    graph, i, j, k = question
+    assert list(paths(*csr(graph), i, j, k)) == brute_force(graph, i, j, k)
+
+
+def test_any_batch_size_and_step_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(5, 5))
+    whole = list(paths(*csr(graph), 0, 12, 12))
+    expected = [tuple(p) for p in nx.all_simple_paths(graph, 0, 12, cutoff=12)]
+    assert whole == sorted(expected, key=lambda path: (len(path), path))
+    for steps, batch in [(1, 1), (1, 10**6), (13, 40), (10**6, 1)]:
+        monkeypatch.setattr(module, "STEPS", steps)
+        monkeypatch.setattr(module, "BATCH", batch)
+        assert list(paths(*csr(graph), 0, 12, 12)) == whole
+
+
+def test_the_edge_itself_is_no_detour() -> None:
+    assert list(paths(*csr(nx.path_graph(2)), 0, 1, 5)) == []
+    assert list(paths(*csr(nx.path_graph(3)), 0, 2, 5)) == [(0, 1, 2)]
+    assert list(paths(*csr(nx.cycle_graph(4)), 0, 1, 3)) == [(0, 3, 2, 1)]
+    assert list(paths(*csr(nx.cycle_graph(4)), 0, 1, 2)) == []
+
+
+def test_no_way_at_all() -> None:
+    assert list(paths(*csr(nx.empty_graph(5)), 1, 3, 4)) == []
+    assert list(paths(*csr(nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))), 0, 4, 9)) == []
+    one_way = nx.DiGraph([(0, 1), (1, 2)])
+    assert list(paths(*csr(one_way), 0, 2, 4)) == [(0, 1, 2)]
+    assert list(paths(*csr(one_way), 2, 0, 4)) == []
+
+
+def test_dead_ends_cost_nothing() -> None:
+    """A complete graph hangs on the way by one node: no path can come back from it."""
+    graph = nx.path_graph(4)
+    graph.add_edges_from(itertools.combinations([1, *range(4, 24)], 2))
+    assert list(paths(*csr(graph), 0, 3, 30)) == [(0, 1, 2, 3)]
+
+
+def test_k_without_bound() -> None:
+    assert len(list(paths(*csr(nx.complete_graph(5)), 0, 1, 10**12))) == 3 + 6 + 6
+
+
+def test_lazy() -> None:
+    """Paths of a complete graph with a hundred nodes, of which nobody will ever see the last."""
+    found = paths(*csr(nx.complete_graph(100)), 0, 1, 60)
+    assert list(itertools.islice(found, 3)) == [(0, 2, 1), (0, 3, 1), (0, 4, 1)]
+    assert all(type(v) is int for v in next(found))
+
+
+def test_max_paths() -> None:
+    graph = csr(nx.complete_graph(5))
+    assert len(list(paths(*graph, 0, 1, 4, max_paths=15))) == 15
+    with pytest.raises(BudgetExceeded, match="max_paths = 14") as caught:
+        list(paths(*graph, 0, 1, 4, max_paths=14))
+    assert caught.value.found == list(itertools.islice(paths(*graph, 0, 1, 4), 14))
+    assert caught.value.reason == "max_paths"
+
+
+def test_time_limit() -> None:
+    started = time.perf_counter()
+    with pytest.raises(BudgetExceeded, match=r"time_limit = 0\.2 s") as caught:
+        list(paths(*csr(nx.complete_bipartite_graph(14, 14)), 0, 1, 26, time_limit=0.2))
+    assert time.perf_counter() - started < 5
+    assert caught.value.reason == "time_limit"
+    assert caught.value.found[:2] == [(0, 14, 1), (0, 15, 1)]
+
+
+def test_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two nodes on one side of a bipartite graph no path is odd, and it takes long to see that: meanwhile
+    empty batches keep coming, so that Ctrl-C and the clock have their chance."""
+    monkeypatch.setattr(module, "STEPS", 1000)
+    batches = itertools.islice(path_batches(*csr(nx.complete_bipartite_graph(12, 12)), 0, 1, 23), 3000)
+    runs = [
+        len(list(run)) for empty, run in itertools.groupby(batches, lambda batch: len(batch) == 0) if empty
+    ]
+    assert max(runs) > 100
+
+
+def test_interrupt() -> None:
+    """Ctrl-C ends a search that would take years, within a second or so."""
+    timer = threading.Timer(0.3, _thread.interrupt_main)
+    found = path_batches(*csr(nx.complete_bipartite_graph(40, 40)), 0, 1, 79)
+    started = time.perf_counter()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in found:
+            pass
+    assert time.perf_counter() - started < 3
+
+
+def test_bad_arguments() -> None:
+    graph = csr(nx.cycle_graph(4))
+    for i, j in [(-1, 2), (0, 4), (1, 1)]:
+        with pytest.raises(InputError):
+            paths(*graph, i, j, 3)
+    for k in (1, 0, -3, 2.5, "4", True):
+        with pytest.raises(InputError):
+            paths(*graph, 0, 1, k)  # type: ignore[arg-type]
+    for budget in ({"max_paths": 0}, {"time_limit": 0.0}, {"time_limit": float("nan")}):
+        with pytest.raises(InputError):
+            paths(*graph, 0, 1, 3, **budget)  # type: ignore[arg-type]

@@ -1,0 +1,206 @@
+"""The result object: shapes, types, exports, and sums that would not fit in 64 bits."""
+
+import pickle
+from math import comb, factorial, perm
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import detours
+
+
+def house() -> nx.Graph:
+    """A square with a roof and a chimney, with names that are not numbers."""
+    return nx.Graph(["ab", "bc", "cd", "da", "ce", "ed", "ex"])
+
+
+HOUSE_BY_LENGTH = {
+    "ab": [0, 1, 1],
+    "ad": [0, 1, 1],
+    "bc": [0, 1, 1],
+    "cd": [1, 1, 0],
+    "ce": [1, 0, 1],
+    "de": [1, 0, 1],
+    "ex": [0, 0, 0],
+}
+
+
+def row(edge: tuple[str, str]) -> list[int]:
+    return HOUSE_BY_LENGTH["".join(sorted(edge))]
+
+
+@pytest.fixture
+def result() -> detours.Detours:
+    return detours.count(house(), 4)
+
+
+def test_numbers_shapes_and_types(result: detours.Detours) -> None:
+    graph = house()
+    assert isinstance(result, detours.Detours)
+    assert (result.k, result.directed) == (4, False)
+    assert result.by_length.tolist() == [row(edge) for edge in graph.edges]
+    assert result.edge.tolist() == [sum(row(edge)) for edge in graph.edges]
+    by_node = {node: sum(sum(row(edge)) for edge in graph.edges(node)) for node in graph}
+    assert result.node.tolist() == list(by_node.values()) == [4, 4, 6, 6, 4, 0]
+    assert result.cycles == {3: 1, 4: 1, 5: 1}
+    assert all(type(value) is int for item in result.cycles.items() for value in item)
+    assert result.by_length.shape == (7, 3)
+    assert result.arc_by_length.shape == (14, 3)
+    assert result.edge.shape == (7,)
+    assert result.node.shape == (6,)
+    for name in ("by_length", "arc_by_length", "edge", "node"):
+        assert getattr(result, name).dtype == np.int64
+
+
+def test_arcs_follow_the_graphs_own_order(result: detours.Detours) -> None:
+    graph = result.graph
+    tails = np.repeat(np.arange(graph.num_nodes), np.diff(graph.indptr))
+    names = list(house())
+    expected = [row((names[i], names[j])) for i, j in zip(tails, graph.indices, strict=True)]
+    assert result.arc_by_length.tolist() == expected
+
+
+def test_to_networkx(result: detours.Detours) -> None:
+    graph = result.to_networkx()
+    assert nx.utils.graphs_equal(nx.Graph(graph.edges), nx.Graph(house().edges))
+    assert list(graph) == list(house())
+    for edge in graph.edges:
+        assert graph.edges[edge] == {"den": sum(row(edge)), "den_by_length": row(edge)}
+        assert type(graph.edges[edge]["den"]) is int
+    assert dict(graph.nodes(data="phi")) == dict(zip(house(), [4, 4, 6, 6, 4, 0], strict=True))
+
+
+def test_to_networkx_directed() -> None:
+    shortcut = nx.DiGraph([("a", "b"), ("b", "c"), ("a", "c"), ("c", "a")])
+    result = detours.count(shortcut, 2, directed=True)
+    graph = result.to_networkx()
+    assert graph.is_directed()
+    dens = {("a", "b"): 0, ("b", "c"): 0, ("a", "c"): 1, ("c", "a"): 0}
+    assert {edge: graph.edges[edge]["den"] for edge in graph.edges} == dens
+    assert dict(graph.nodes(data="phi")) == {"a": 1, "b": 0, "c": 0}
+    assert result.cycles == {3: 1}
+
+
+def test_to_pandas(result: detours.Detours) -> None:
+    table = result.to_pandas()
+    assert list(table.columns) == ["source", "target", "den", "length_2", "length_3", "length_4"]
+    edges = [tuple(edge) for edge in house().edges]
+    assert list(zip(table.source, table.target, strict=True)) == edges
+    assert table[["length_2", "length_3", "length_4"]].to_numpy().tolist() == [row(edge) for edge in edges]
+    assert table.den.tolist() == [sum(row(edge)) for edge in edges]
+    assert set(table.dtypes.iloc[2:]) == {np.dtype("int64")}
+
+
+@pytest.mark.filterwarnings("ignore::detours.errors.DroppedEdgesWarning")
+def test_to_pandas_keeps_loops_and_repeats() -> None:
+    table = detours.count(np.array([[0, 1, 2, 2, 0], [1, 2, 0, 2, 1]]), 2).to_pandas()
+    assert table.values.tolist() == [[0, 1, 1, 1], [1, 2, 1, 1], [2, 0, 1, 1], [2, 2, 0, 0], [0, 1, 1, 1]]
+
+
+def test_to_torch(result: detours.Detours) -> None:
+    torch = pytest.importorskip("torch")
+    tensors = result.to_torch()
+    assert set(tensors) == {"edge_index", "edge", "node", "by_length"}
+    assert {tensor.dtype for tensor in tensors.values()} == {torch.int64}
+    assert tensors["edge"].tolist() == result.edge.tolist()
+    assert tensors["node"].tolist() == result.node.tolist()
+    assert tensors["by_length"].tolist() == result.by_length.tolist()
+    names = list(house())
+    assert [(names[i], names[j]) for i, j in tensors["edge_index"].T.tolist()] == list(house().edges)
+    tensors["edge"][:] = -1
+    assert result.edge.tolist() == [sum(row(edge)) for edge in house().edges]
+
+
+def test_repr_says_what_was_counted(result: detours.Detours) -> None:
+    text = repr(result)
+    for part in ("Detours", "k=4", "6 nodes", "7 edges", "1 of length 5"):
+        assert part in text
+    assert "directed" not in text
+    assert "directed" in repr(detours.count(nx.DiGraph(house()), 2, directed=True))
+    many = repr(detours.count_many([house(), house()], 4))
+    assert "2 graphs" in many
+    assert "12 nodes" in many
+
+
+def test_pickle(result: detours.Detours) -> None:
+    copy = pickle.loads(pickle.dumps(result))
+    np.testing.assert_array_equal(copy.by_length, result.by_length)
+    assert copy.cycles == result.cycles
+    assert copy.graph == result.graph
+
+
+@pytest.mark.parametrize("num_nodes", [0, 1, 5])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("engine", ["auto", "rows", "search"])
+def test_graph_without_edges(num_nodes: int, directed: bool, engine: str) -> None:
+    graph = detours.Graph.from_edge_index(np.zeros((2, 0), np.int64), num_nodes=num_nodes, directed=directed)
+    result = detours.count(graph, 3, engine=engine)
+    assert result.edge.shape == (0,)
+    assert result.by_length.shape == result.arc_by_length.shape == (0, 2)
+    assert result.node.tolist() == [0] * num_nodes
+    assert result.cycles == {3: 0, 4: 0}
+    assert len(result.to_pandas()) == 0
+    assert len(result.to_networkx()) == num_nodes
+    assert "0 edges" in repr(result)
+
+
+def star_result(numbers: list[list[int]]) -> detours.Detours:
+    """A result on a star whose arcs carry the given numbers: sums near 2^63 without the work of counting."""
+    graph = detours.Graph.from_networkx(nx.star_graph(len(numbers)))
+    values = np.array(numbers + numbers, dtype=np.int64)
+    return detours.Detours(graph, len(numbers[0]) + 1, values)
+
+
+LARGEST = 2**63 - 1
+
+
+@pytest.mark.parametrize("numbers", [[LARGEST, 1], [2**62, 2**62], [LARGEST] * 2, [LARGEST, LARGEST, 3]])
+def test_edge_sum_beyond_64_bits_is_refused(numbers: list[int]) -> None:
+    result = star_result([numbers])
+    with pytest.raises(OverflowError, match=rf"k ?= ?{len(numbers) + 1}"):
+        _ = result.edge
+    assert result.by_length.tolist() == [numbers]
+
+
+@pytest.mark.parametrize("numbers", [[2**62, 2**62 - 2**54], [0, 2**62 + 12345], [1, 2**62 - 1]])
+def test_edge_sum_below_the_limit_is_exact(numbers: list[int]) -> None:
+    assert star_result([numbers]).edge.tolist() == [sum(numbers)]
+
+
+def test_node_sum_beyond_64_bits_is_refused() -> None:
+    for numbers in ([[2**62, 0], [2**62, 0]], [[2**62, 0]] * 4, [[3 * 2**61, 0]] * 3):
+        result = star_result(numbers)
+        assert result.edge.tolist() == [first for first, _ in numbers]
+        with pytest.raises(OverflowError, match=r"k ?= ?3"):
+            _ = result.node
+    fits = star_result([[2**61 + 1, 5]] * 3)
+    assert fits.node.tolist() == [3 * (2**61 + 6)] + [2**61 + 6] * 3
+
+
+def test_cycles_are_exact_beyond_64_bits() -> None:
+    # 2^62 detours of length 2 on each of 12 arcs: 2^62 * 12 / (3 * 2) triangles
+    assert star_result([[2**62, 0]] * 6).cycles == {3: 2**63, 4: 0}
+
+
+def complete(num_nodes: int) -> detours.Graph:
+    return detours.Graph.from_edge_index(np.stack(np.nonzero(~np.eye(num_nodes, dtype=bool))))
+
+
+def node_number(num_nodes: int, k: int) -> int:
+    return (num_nodes - 1) * sum(perm(num_nodes - 2, length - 1) for length in range(2, k + 1))
+
+
+@pytest.mark.slow
+def test_complete_graphs_around_the_limit() -> None:
+    """The last complete graph whose Φ^6 fits in 64 bits, and the first whose does not."""
+    fits = max(n for n in range(1400, 1500) if node_number(n, 6) < 2**63)
+    below = detours.count(complete(fits), 6)
+    assert set(below.node.tolist()) == {node_number(fits, 6)}
+    above = detours.count(complete(fits + 1), 6)
+    assert set(above.edge.tolist()) == {node_number(fits + 1, 6) // fits}
+    cycles = {length: comb(fits + 1, length) * factorial(length - 1) // 2 for length in range(3, 8)}
+    assert above.cycles == cycles
+    assert cycles[7] > 2**63
+    with pytest.raises(OverflowError, match=r"k ?= ?6"):
+        _ = above.node

@@ -1,0 +1,197 @@
+"""The benchmarks must compare like with like: same graphs, same answers, honest extrapolation."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("networkx")
+
+from benchmarks import cases, listers, measure, rivals, run, suite
+from benchmarks.cases import Csr
+
+EVERYONE = [*rivals.RIVALS, *rivals.LISTERS, rivals.NX_CYCLES, rivals.IGRAPH_CYCLES]
+
+
+def assert_simple(graph: Csr) -> None:
+    rows = np.repeat(np.arange(graph.num_nodes), graph.degree)
+    keys = rows * graph.num_nodes + graph.indices
+    assert np.all(np.diff(keys) > 0)
+    assert not np.any(rows == graph.indices)
+    assert np.array_equal(np.sort(graph.indices * np.int64(graph.num_nodes) + rows), keys)
+
+
+@pytest.mark.parametrize(
+    ("graph", "nodes", "edges"),
+    [
+        (cases.barabasi_albert(500, 4, seed=1), 500, 4 * 496),
+        (cases.random_geometric(800, 3200, seed=1), 800, 3200),
+        (cases.grid(7), 49, 2 * 7 * 6),
+        (Csr.from_pairs(np.array([[0, 1], [1, 0], [2, 2], [0, 1], [1, 3]]), 5), 5, 2),
+    ],
+)
+def test_graphs_are_simple_and_have_the_promised_size(graph: Csr, nodes: int, edges: int) -> None:
+    assert (graph.num_nodes, graph.num_edges) == (nodes, edges)
+    assert_simple(graph)
+
+
+def test_graphs_are_the_same_each_time() -> None:
+    first, again = (cases.random_geometric(300, 900, seed=2) for _ in range(2))
+    assert np.array_equal(first.indices, again.indices)
+    assert not np.array_equal(first.indices, cases.random_geometric(300, 900, seed=3).indices)
+
+
+def test_edge_of_arc_finds_both_directions() -> None:
+    graph = cases.erdos_renyi(30, 80, seed=1)
+    i, j = graph.upper
+    rows = np.repeat(np.arange(30), graph.degree)
+    assert np.array_equal(np.minimum(rows, graph.indices), i[graph.edge_of_arc])
+    assert np.array_equal(np.maximum(rows, graph.indices), j[graph.edge_of_arc])
+
+
+@pytest.mark.parametrize("name", [rivals.OURS, *EVERYONE])
+def test_everyone_gives_the_same_answer(name: str) -> None:
+    if rivals.absent([name]):
+        pytest.skip(f"no module {rivals.needed(name)!r} here")
+    rivals.check_same_answer([name], k=4)
+
+
+@pytest.mark.parametrize("name", [rivals.OURS, *rivals.LISTERS, rivals.IGRAPH_CYCLES])
+def test_listers_know_other_lengths(name: str) -> None:
+    if rivals.absent([name]):
+        pytest.skip(f"no module {rivals.needed(name)!r} here")
+    for k in (2, 6):
+        rivals.check_same_answer([name], k)
+
+
+def test_a_wrong_answer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = rivals.answer_of
+
+    def wrong(name: str, graph: Csr, k: int) -> np.ndarray | None:
+        answer = right(name, graph, k)
+        assert answer is not None
+        answer[0, 0] += 1
+        return answer
+
+    monkeypatch.setattr(rivals, "answer_of", wrong)
+    with pytest.raises(AssertionError, match="other numbers"):
+        rivals.check_same_answer(["NumPy formulas"], k=4)
+
+
+def test_both_arcs_must_agree() -> None:
+    graph = cases.grid(3)
+    by_arc = np.arange(len(graph.indices)).reshape(-1, 1)
+    with pytest.raises(AssertionError, match="two arcs"):
+        rivals.at_upper(graph, by_arc)
+
+
+class Sleeper(listers.Roots):
+    """A lister that burns a known time a root and finds one triangle at each."""
+
+    name = "sleeper"
+    burn = 0.004
+
+    def build(self) -> None:
+        return None
+
+    def paths(self, root: int, k: int) -> list[tuple[int, int, int]]:
+        end = time.process_time() + self.burn
+        while time.process_time() < end:
+            pass
+        return [(0, 1, 2)]
+
+
+def test_a_sample_is_extrapolated_to_all_roots() -> None:
+    lister = Sleeper(cases.grid(80))
+    timing, answer = measure.sampled(lister, k=3, budget=0.8)
+    assert answer is None
+    assert timing.how == "extrapolated"
+    assert timing.seconds == pytest.approx(lister.roots() * Sleeper.burn, rel=0.3)
+    assert timing.text().startswith("~ ")
+
+
+def test_a_sample_of_everything_is_the_answer() -> None:
+    lister = Sleeper(cases.grid(3))
+    timing, answer = measure.sampled(lister, k=3, budget=30)
+    assert timing.how == "measured"
+    assert answer is not None
+    assert answer.tolist() == [[1, 0]] * lister.roots()
+
+
+def test_a_root_that_never_ends_gives_a_lower_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sleeper, "burn", 60.0)
+    timing, answer = measure.sampled(Sleeper(cases.grid(3)), k=3, budget=0.3)
+    assert (timing.how, answer) == ("at least", None)
+    assert timing.text().startswith("> ")
+
+
+def test_guarded_work_is_stopped_or_answered() -> None:
+    timing, answer = measure.guarded(lambda: 42, budget=30)
+    assert (timing.how, answer) == ("measured", 42)
+    started = time.monotonic()
+    timing, answer = measure.guarded(lambda: time.sleep(60), budget=0.3)
+    assert (timing.how, answer) == ("at least", None)
+    assert time.monotonic() - started < 20
+
+
+def test_cycles_are_extrapolated_by_their_share() -> None:
+    def slow() -> object:
+        for number in range(100_000):
+            end = time.process_time() + 0.0005
+            while time.process_time() < end:
+                pass
+            yield number
+
+    timing = measure.cycles_by_rate(slow, expected=100_000, budget=1.0)
+    assert timing.how == "extrapolated"
+    assert timing.seconds == pytest.approx(50, rel=0.3)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0000042, "4.2 µs"),
+        (0.0123, "12.3 ms"),
+        (4.561, "4.56 s"),
+        (150, "2.5 min"),
+        (7200, "2 h"),
+        (864000, "10 days"),
+    ],
+)
+def test_durations_read_well(seconds: float, text: str) -> None:
+    assert measure.duration(seconds) == text
+
+
+def test_absent_data_is_a_clear_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DETOURS_DATA", str(tmp_path))
+    with pytest.raises(cases.DataAbsent, match="set DETOURS_DATA"):
+        cases.wikipedia("squirrel")
+
+
+def test_every_case_names_known_contenders() -> None:
+    for case in suite.FULL + suite.QUICK:
+        assert set(case.rivals) <= {*EVERYONE, rivals.IGRAPH_LISTING}
+        groups = {rivals.group_of(name) for name in case.rivals}
+        assert {goal.group for goal in case.goals} <= groups
+
+
+def test_unknown_case_is_refused(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run.main(["--quick", "--case", "moon", "--out", str(tmp_path)]) == 2
+    assert "no case 'moon'" in capfd.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_writes_what_it_prints(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("igraph")
+    pytest.importorskip("rustworkx")
+    assert run.main(["--quick", "--case", "molecules", "--out", str(tmp_path)]) == 0
+    assert "times ours" in capfd.readouterr().out
+    data = json.loads((tmp_path / "benchmarks.json").read_text())
+    (case,) = data["cases"]
+    assert all(case["same answer"].values())
+    assert case["ours"]["seconds"] > 0
+    assert "igraph simple_cycles" in (tmp_path / "benchmarks.md").read_text()

@@ -1,0 +1,100 @@
+"""Every example in the README and the docs is run, and what it says it prints is compared."""
+
+import doctest
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from detours import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+class Snippet(NamedTuple):
+    language: str
+    code: str
+    line: int
+
+
+def snippets(page: Path) -> Iterator[Snippet]:
+    text = page.read_text(encoding="utf-8")
+    for found in FENCE.finditer(text):
+        yield Snippet(found[1], found[2], text.count("\n", 0, found.start()) + 2)
+
+
+def run_python(snippet: Snippet, names: dict[str, Any], page: Path) -> None:
+    """Code as it stands, or a session with its answers; later snippets of a page see the names of earlier."""
+    if ">>>" not in snippet.code:
+        exec(compile("\n" * (snippet.line - 1) + snippet.code, str(page), "exec"), names)
+        return
+    parser, line = doctest.DocTestParser(), snippet.line - 1
+    session = parser.get_doctest(snippet.code, names, page.name, str(page), line)
+    runner = doctest.DocTestRunner(optionflags=LOOSE)
+    report: list[str] = []
+    runner.run(session, out=report.append, clear_globs=False)
+    names.update(session.globs)
+    assert not report, "".join(report)
+
+
+def run_console(snippet: Snippet, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines after `$ detours …` are what it prints, on either stream; none means that nobody cares."""
+    for command in re.split(r"^\$ ", snippet.code, flags=re.MULTILINE)[1:]:
+        line, _, expected = command.partition("\n")
+        program, *arguments = shlex.split(line, comments=True)
+        assert program == "detours", f"cannot run {program}; mark the snippet as sh"
+        capsys.readouterr()
+        code = cli.run(arguments)
+        printed = "".join(capsys.readouterr())
+        assert code == 0 or "detours:" in expected, printed
+        if expected.strip():
+            wanted = doctest.Example(line, expected)
+            checker = doctest.OutputChecker()
+            same = checker.check_output(wanted.want, printed, LOOSE)
+            assert same, checker.output_difference(wanted, printed, LOOSE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where examples run: an empty folder with the file that they all take."""
+    import networkx as nx
+
+    nx.write_edgelist(nx.karate_club_graph(), tmp_path / "karate.txt", data=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path
+
+
+@pytest.mark.filterwarnings("ignore::detours.errors.DroppedEdgesWarning")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    for snippet in snippets(page):
+        if snippet.language == "python":
+            run_python(snippet, names, page)
+        elif snippet.language == "console":
+            run_console(snippet, capsys)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} points to {target}"
+
+
+def test_readme_starts_with_the_two_commands() -> None:
+    first = next(snippets(ROOT / "README.md")).code
+    assert [line.split("#")[0].strip() for line in first.splitlines()] == ["make demo", "make test"]
+
+
+def test_the_api_page_names_everything_public() -> None:
+    import detours
+
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert [name for name in detours.__all__ if not re.search(rf"\b{name}\b", text)] == []

@@ -1,0 +1,93 @@
+"""The package as a whole: what importing it costs, what it calls itself, what its wheel holds."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import detours
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def modules_after(code: str) -> set[str]:
+    """Top-level modules loaded by a fresh interpreter that ran this."""
+    listing = f"{code}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_import_loads_nothing_heavy() -> None:
+    heavy = {
+        "torch",
+        "torch_geometric",
+        "scipy",
+        "numba",
+        "networkx",
+        "pandas",
+        "igraph",
+        "rich",
+        "typer",
+        "joblib",
+    }
+    assert not heavy & modules_after("import detours")
+    assert not heavy & modules_after("import detours; detours.Graph.from_edge_index([[0, 1], [1, 0]])")
+
+
+def test_counting_never_loads_torch() -> None:
+    loaded = modules_after("import detours; detours.count([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]], k=3)")
+    assert not {"torch", "networkx", "pandas", "rich", "typer"} & loaded
+
+
+def test_every_public_name_is_there() -> None:
+    for name in detours.__all__:
+        assert getattr(detours, name) is not None
+    assert set(detours.__all__) <= set(dir(detours))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = detours.nonsense
+
+
+def test_version() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", detours.__version__)
+    assert version("detours") == detours.__version__
+    assert f"## {detours.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_typed() -> None:
+    assert (Path(detours.__file__).parent / "py.typed").is_file()
+
+
+def test_every_dependency_is_pinned_for_tests() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["dev"], *extras["torch"], *extras["viz"], *extras["tables"]]
+    pinned = {line.partition("==")[0] for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    names = {re.split(r"[\[<>=!~ ]", requirement)[0].lower().replace("_", "-") for requirement in wanted}
+    assert names - {"detours"} <= pinned
+
+
+@pytest.mark.slow
+def test_wheel_is_pure_python(tmp_path: Path) -> None:
+    import zipfile
+
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--wheel-dir",
+        str(tmp_path),
+        str(ROOT),
+    ]
+    subprocess.run(build, check=True)
+    (wheel,) = tmp_path.glob("detours-*-py3-none-any.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {"detours/__init__.py", "detours/py.typed", "detours/cli.py"} <= names
+    assert all(name.startswith(("detours/", f"detours-{detours.__version__}.dist-info/")) for name in names)
+    assert not any(name.endswith((".so", ".nbi", ".nbc", ".pyc")) for name in names)
