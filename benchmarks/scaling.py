@@ -40,18 +40,20 @@ def exponent(rows: list[dict[str, Any]], family: str, of: str = "seconds") -> fl
 
 
 def by_length(quick: bool, say: Say) -> list[dict[str, Any]]:
-    """One row per graph and k, until a count passes the patience of a reader."""
+    """One row per graph and k, until the plan says that the next one passes the patience of a reader."""
+    import detours
+
     patience = 1.0 if quick else 15.0
     rows = []
     for name, graph, longest in _length_graphs(quick, say):
         own = rivals.our_graph(graph)
         for k in range(2, longest + 1):
+            if detours.explain(own, k).seconds > patience:
+                break
             say(f"{name}, k = {k}")
             runs = [clock(lambda own=own, k=k: rivals.our_count(own, k))[:2] for _ in range(3)]
             seconds, wall = (min(values) for values in zip(*runs, strict=True))
             rows.append({"graph": name, "k": k, "seconds": seconds, "wall": wall})
-            if seconds > patience:
-                break
     return rows
 
 

@@ -390,8 +390,8 @@ def main() -> None:
             # A node's name must not break a terminal that lacks the letter.
             stream.reconfigure(errors="backslashreplace")
     with prompt_exit(_discard_unfinished):
-        code = run(sys.argv[1:])
-    sys.exit(leave(code))
+        code = leave(run(sys.argv[1:]))
+    sys.exit(code)
 
 
 def _discard_unfinished() -> None:

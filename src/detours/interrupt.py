@@ -17,6 +17,7 @@ from types import FrameType
 
 GRACE = 0.7  # seconds the ordinary way has
 INTERRUPTED = 128 + signal.SIGINT  # what a shell reports for a program that a signal ended
+WATCHER = "detours-signals"
 SHOW_CURSOR = b"\x1b[?25h\r\x1b[K"  # undoes what a progress bar does to a terminal
 
 
@@ -31,18 +32,29 @@ def prompt_exit(cleanup: Callable[[], None]) -> Iterator[None]:
     finished = threading.Event()
     wakeup = signal.set_wakeup_fd(interpreters.fileno(), warn_on_full_buffer=False)
     terminate = signal.signal(signal.SIGTERM, _terminate)
-    threading.Thread(target=_watch, args=(ours, finished, cleanup), name="signals", daemon=True).start()
+    unraisable, sys.unraisablehook = sys.unraisablehook, _unraisable
+    watcher = threading.Thread(target=_watch, args=(ours, finished, cleanup), name=WATCHER, daemon=True)
+    watcher.start()
     try:
         yield
     finally:
         finished.set()
         signal.signal(signal.SIGTERM, terminate)
         signal.set_wakeup_fd(wakeup)
+        sys.unraisablehook = unraisable
         interpreters.close()  # the thread reads the end of the stream, and ends
+        watcher.join()  # an interpreter that shuts down while a thread wakes up may hang
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
+
+
+def _unraisable(report: "sys.UnraisableHookArgs") -> None:
+    # An interrupt that lands in a callback of a library (the compiler has some) is lost there: nothing to say
+    # about it.
+    if not isinstance(report.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(report)
 
 
 def _watch(signals: socket.socket, finished: threading.Event, cleanup: Callable[[], None]) -> None:
@@ -58,9 +70,12 @@ def _watch(signals: socket.socket, finished: threading.Event, cleanup: Callable[
 
 
 def leave(code: int) -> int:
-    """`code` for `sys.exit`, or the end of the process if threads still at work would hold up that exit."""
-    here = threading.current_thread()
-    if code and any(not thread.daemon for thread in threading.enumerate() if thread is not here):
+    """`code` for `sys.exit`, or the end of the process at once where an ordinary exit could take long.
+
+    That is after a signal, or when threads are still at work: the interpreter would wait for them, or hang.
+    """
+    others = threading.active_count() - 1 - sum(thread.name == WATCHER for thread in threading.enumerate())
+    if code > 128 or (code and others):
         with suppress(OSError):
             sys.stdout.flush()
         os._exit(code)

@@ -1,7 +1,7 @@
 """Expected time and memory of the row engine, from a look at a few blocks of roots.
 
-The prices were fitted to measurements by benchmarks/calibrate.py.  They need to be right only within a small factor: the
-ways between which they choose differ by more than that.
+The prices were fitted to measurements by benchmarks/calibrate.py.  They need to be right only within a small factor:
+the ways between which they choose differ by more than that.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ NANOSECONDS = {
     "neighbour read, far": 3.0,
     "edge term": 8.0,
 }
-"""Finding a neighbourhood; rows of a product, whose vector is in the cache or not; rows of vectors set or combined; readings
-at the ends of edges; terms of the closed forms."""
+"""Finding a neighbourhood; rows of a product, whose vector is in the cache or not; rows of vectors set or combined;
+readings at the ends of edges; terms of the closed forms."""
 
 CACHE = 1.5e6
 """Bytes of vectors that stay near the core."""

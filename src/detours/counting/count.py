@@ -31,9 +31,10 @@ def count(
     """Count the detours of length 2 .. k around every edge.
 
     Args:
-        graph: A NetworkX graph, SciPy sparse matrix, edge_index, PyG Data or Batch, igraph graph, `detours.Graph` or a file.
+        graph: A NetworkX graph, SciPy sparse matrix, edge_index, PyG Data or Batch, igraph graph, `detours.Graph`,
+            or the path of a file.
         k: The longest detour counted, in edges; an integer >= 2.
-        directed: Count directed paths i -> j for every arc i -> j. Default: as the `detours.Graph` is, else undirected.
+        directed: Count directed paths i -> j for every arc i -> j. Default: as a `detours.Graph` says, else not.
         strict: Refuse loops, repeated edges and one-way arcs instead of mending them.
         engine: "rows" (closed forms, k <= 6), "search" (any k) or "auto".
         n_jobs: Threads; -1 for all cores. The answer does not depend on it.
@@ -122,9 +123,7 @@ def _named_paths(
 ) -> Iterator[tuple[Any, ...]]:
     from detours.counting.paths import paths as index_paths
 
-    found = index_paths(
-        given.indptr, given.indices, start, end, k, max_paths=max_paths, time_limit=time_limit
-    )
+    found = index_paths(given.indptr, given.indices, start, end, k, max_paths=max_paths, time_limit=time_limit)
     if given.names is None:
         yield from found
     else:

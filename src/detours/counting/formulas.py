@@ -10,18 +10,19 @@ Every quotient graph is taken apart at its two roots i, j into
 * pendants: pieces that hang on one node (an edge: its degree; a triangle: the closed walks of length 3), and
 * ears: connected pieces that join i and j (the path i-x-j: the number of common neighbours),
 
-so P_L becomes a polynomial in numbers that belong to i, to j and to the arc ij.  Ears that always occur together are
-added up once and for all (`ear_sums`): for undirected graphs one sum per length is nearly all that is left.  An ear sum
-is evaluated from its root i: without i its patterns are trees, up to further pendants and ears that were counted before.
+so P_L becomes a polynomial in numbers that belong to i, to j and to the arc ij.  Ears that always occur together
+are added up once and for all (`ear_sums`): for undirected graphs one sum per length is nearly all that is left.
+An ear sum is evaluated from its root i: without i its patterns are trees, up to further pendants and ears that
+were counted before.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
-from functools import lru_cache
-from itertools import permutations, product
+from functools import cache
+from itertools import pairwise, permutations, product
 from math import factorial, gcd
 
 MAX_LENGTH = 6
@@ -43,7 +44,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Monomial:
-    """The count of one pattern as a function of a node v, for a fixed root: what hangs at v, and sums over neighbours."""
+    """The count of one pattern as a function of a node v, for a fixed root."""
 
     tie: Tie
     pendants: tuple[Pattern, ...]
@@ -80,7 +81,7 @@ class Formulas:
     """A single ear as a combination of ear sums (for the ears inside links)."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def formulas(k: int, directed: bool) -> Formulas:
     """Closed forms for all lengths up to k <= 6."""
     if not 2 <= k <= MAX_LENGTH:
@@ -133,7 +134,7 @@ class _Builder:
         return tuple(sorted(self.pendant(pattern) for pattern in pendants))
 
     def pendant(self, pattern: Pattern) -> int:
-        """The number of a pendant, its own formula (a sum over the neighbours of the node it hangs on) made on demand."""
+        """The number of a pendant; its own formula, a sum over the neighbours of its node, is made on demand."""
         if pattern not in self.pendant_number:
             tie, hang_i, hang_j, ears = min(
                 (split(pattern, 0, v) for v in sorted(neighbours(pattern, 0))),
@@ -165,9 +166,7 @@ class _Builder:
         rest = {pattern: c for pattern, c in ears.items() if c}
         result: dict[int, int] = {}
         # by falling pivot: subtracting a sum brings in only patterns below its pivot
-        for number in sorted(
-            range(len(self.ear_sums)), key=lambda n: _pattern_key(self.pivots[n]), reverse=True
-        ):
+        for number in sorted(range(len(self.ear_sums)), key=lambda n: _pattern_key(self.pivots[n]), reverse=True):
             known, pivot = self.ear_sums[number], self.pivots[number]
             factor = rest.get(pivot, 0) * known[pivot]
             if factor:
@@ -197,14 +196,14 @@ class _Builder:
                 self.finish_parts({inner: 1})
 
 
-# ---- from walks to quotients -------------------------------------------------------------------------------------
+# ---- from walks to quotients ----
 
 
 def _quotients(length: int, directed: bool) -> dict[Pattern, int]:
     """Isomorphic quotients of the walk of this length, each with the sum of its Möbius weights."""
     result: Counter[Pattern] = Counter()
     for labels in _partitions(length):
-        arcs = {(a, b) for a, b in zip(labels, labels[1:], strict=False)}
+        arcs = set(pairwise(labels))
         if not directed:
             arcs |= {(b, a) for a, b in arcs}
         result[canonical(frozenset(arcs), (labels[0], labels[-1]))] += _moebius(labels)
@@ -233,7 +232,7 @@ def _moebius(labels: tuple[int, ...]) -> int:
     return weight
 
 
-# ---- patterns ----------------------------------------------------------------------------------------------------
+# ---- patterns ----
 
 
 def nodes(pattern: Pattern) -> set[int]:
@@ -249,8 +248,8 @@ def tie(pattern: Pattern, u: int, v: int) -> Tie:
     return "r" if forward and backward else "f" if forward else "b" if backward else ""
 
 
-def induced(pattern: Pattern, keep: set[int]) -> Pattern:
-    return frozenset(arc for arc in pattern if keep.issuperset(arc))
+def induced(pattern: Pattern, keep: Set[int]) -> Pattern:
+    return frozenset((a, b) for a, b in pattern if a in keep and b in keep)
 
 
 def components(pattern: Pattern, without: tuple[int, ...]) -> list[frozenset[int]]:
@@ -288,7 +287,7 @@ def _ear(pattern: Pattern, part: frozenset[int], u: int, v: int) -> Pattern:
     return canonical(arcs, (u, v))
 
 
-@lru_cache(maxsize=None)
+@cache
 def canonical(pattern: Pattern, terminals: tuple[int, ...]) -> Pattern:
     """The same pattern for all isomorphic ones: terminals become 0, 1, inner nodes get their least numbering."""
     alike: dict[tuple[object, ...], list[int]] = defaultdict(list)
@@ -304,19 +303,20 @@ def canonical(pattern: Pattern, terminals: tuple[int, ...]) -> Pattern:
     return frozenset(best or ())
 
 
-# ---- an ear, seen from its root ----------------------------------------------------------------------------------
+# ---- an ear, seen from its root ----
 
 
 def _rooted_polynomial(ears: dict[Pattern, int]) -> dict[Monomial, int]:
     return {rooted(pattern): coefficient for pattern, coefficient in ears.items()}
 
 
-@lru_cache(maxsize=None)
+@cache
 def rooted(ear: Pattern) -> Monomial:
     """The ear between i = 0 and j = 1 as a monomial at j.
 
-    Pieces cut off from i and j by one node become pendants of it, pieces cut off by two neighbouring nodes become ears of
-    that link.  What remains must be a tree once i is removed: then sums over neighbours, from the leaves up, count it.
+    Pieces cut off from i and j by one node become pendants of it, pieces cut off by two neighbouring nodes become
+    ears of that link.  What remains must be a tree once i is removed: then sums over neighbours, from the leaves up,
+    count it.
     """
     pattern, hanging = _cut_pendants(ear)
     pattern, bridging = _cut_ears(pattern)
@@ -337,9 +337,7 @@ def rooted(ear: Pattern) -> Monomial:
 
 def _cut_pendants(pattern: Pattern) -> tuple[Pattern, dict[int, list[Pattern]]]:
     hanging: dict[int, list[Pattern]] = defaultdict(list)
-    cuts = [
-        (part, v) for v in nodes(pattern) - {0} for part in components(pattern, (v,)) if not part & {0, 1}
-    ]
+    cuts = [(part, v) for v in nodes(pattern) - {0} for part in components(pattern, (v,)) if not part & {0, 1}]
     gone: frozenset[int] = frozenset()
     for part, v in sorted(cuts, key=lambda cut: (-len(cut[0]), sorted(cut[0]), cut[1])):
         if v not in gone and not part & gone:
@@ -368,7 +366,7 @@ def _mirrored(ears: dict[Pattern, int]) -> dict[Pattern, int]:
     }
 
 
-# ---- small change ------------------------------------------------------------------------------------------------
+# ---- small change ----
 
 
 def _pattern_key(pattern: Pattern) -> tuple[int, list[tuple[int, int]]]:

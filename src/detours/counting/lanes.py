@@ -1,8 +1,9 @@
 """The inner loops of the row engine: one program, run for a block of roots side by side.
 
-A vector is a local-nodes x lanes array, one lane per root, so that every sparse product is a contiguous loop over lanes.
-Local nodes are numbered by breadth-first search from the roots, from 1; row 0 is zero and stands for every node outside.
-Arithmetic wraps modulo the word size, which is exact as long as the final counts fit: all operations are + - *.
+A vector is a local-nodes x lanes array, one lane per root, so that every sparse product is a contiguous loop over
+lanes.  Local nodes are numbered by breadth-first search from the roots, from 1; row 0 is zero and stands for every
+node outside.  Arithmetic wraps modulo the word size, which is exact as long as the final counts fit: all operations
+are + - *.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
@@ -10,25 +11,25 @@ Arithmetic wraps modulo the word size, which is exact as long as the final count
 import numpy as np
 from numba import njit
 
+outer = njit(cache=True, nogil=True)
+inner = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
 TOUCH, PRODUCT, COMBINE = 0, 1, 2
 READ_VECTOR, PLAIN = -2, -1
-AT_I, AT_J, EAR = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@outer
 def run_roots(graph, roots, begin, end, lanes, reach, code, arrays, out, scratch, buffer, stop):
     """Run the program for blocks of `lanes` roots from roots[begin:end].
 
     Returns (position reached, rows wanted): rows wanted > 0 means that the buffer is too small for the next block.
     """
-    indptr, indices, rank, flags = graph
+    indptr, indices, _, flags = graph
     operations, term_start, terms, readings = code
     weights, weights_back, pendants = arrays
     place, nodes, asked, steps = scratch
     near = np.zeros(reach + 2, np.int64)  # near[r]: local nodes within r of the roots, plus one for row 0
-    ends = np.zeros(
-        reach + 2, np.int64
-    )  # ends[q]: asked nodes within q - 1 of the ends of the edges asked for
+    ends = np.zeros(reach + 2, np.int64)  # ends[q]: asked nodes within q - 1 of the ends of the edges asked for
     near_arcs = np.zeros(reach + 2, np.int64)
     ends_arcs = np.zeros(reach + 2, np.int64)
     position = begin
@@ -41,15 +42,16 @@ def run_roots(graph, roots, begin, end, lanes, reach, code, arrays, out, scratch
             return position, count
         _find_asked(graph, roots, position, last, reach, place, nodes, count, asked, steps, ends, ends_arcs)
         for n in range(operations.shape[0]):
-            kind, target, source, weighting, support, demand = operations[n]
-            into = buffer[target]
+            kind, source, weighting = operations[n, 0], operations[n, 2], operations[n, 3]
+            support, demand = operations[n, 4], operations[n, 5]
+            into = buffer[operations[n, 1]]
             if kind == TOUCH:
-                into[:count] = 0
+                _zero(into, count)
                 _touch(indptr, indices, flags, roots, position, last, place, source, into)
             elif kind == PRODUCT:
                 push = support <= reach and near_arcs[support - 1] * 3 < ends_arcs[min(demand, reach)] * 2
                 if push or demand > support:
-                    into[:count] = 0
+                    _zero(into, count)
                     last_row = near[support - 1]
                     if weighting == PLAIN:
                         _push(indptr, indices, place, nodes, last_row, buffer[source], into)
@@ -60,25 +62,30 @@ def run_roots(graph, roots, begin, end, lanes, reach, code, arrays, out, scratch
                     _pull(indptr, indices, place, nodes, asked, ends[demand], buffer[source], into)
                 else:
                     link = weights[weighting]
-                    _pull_weighted(
-                        indptr, indices, link, place, nodes, asked, ends[demand], buffer[source], into
-                    )
+                    _pull_weighted(indptr, indices, link, place, nodes, asked, ends[demand], buffer[source], into)
             else:
-                own = terms[term_start[n] : term_start[n + 1]]
+                first, last_term = term_start[n], term_start[n + 1]
                 if demand > support:
-                    into[:count] = 0
+                    _zero(into, count)
                     for row in range(1, near[support]):
-                        _combine(own, pendants, nodes[row], row, buffer, into)
+                        _combine(terms, first, last_term, pendants, nodes, row, buffer, into)
                 else:
                     for m in range(ends[demand]):
-                        _combine(own, pendants, nodes[asked[m]], asked[m], buffer, into)
+                        _combine(terms, first, last_term, pendants, nodes, np.int64(asked[m]), buffer, into)
         _read(graph, roots, position, last, place, readings, weights, buffer, out)
         _forget(nodes, count, place)
         position = last
     return position, 0
 
 
-@njit(cache=True, nogil=True)
+@inner
+def _zero(vector, count):
+    flat = vector.ravel()
+    for m in range(count * vector.shape[1]):
+        flat[m] = 0
+
+
+@inner
 def _find_near(indptr, indices, roots, begin, end, reach, place, nodes, near, near_arcs):
     """Breadth-first search from the roots; place[v] is the local number of v, 0 outside."""
     count = 1
@@ -105,23 +112,24 @@ def _find_near(indptr, indices, roots, begin, end, reach, place, nodes, near, ne
         done = border
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _forget(nodes, count, place):
     for row in range(1, count):
         place[nodes[row]] = 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _wanted(rank, root, node):
     """With ranks given, an undirected edge is served once, from its end of higher rank."""
     return rank.shape[0] == 0 or rank[node] < rank[root]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _find_asked(graph, roots, begin, end, reach, place, nodes, count, asked, steps, ends, ends_arcs):
     """The local nodes where vectors are needed, by distance from the far ends of the edges asked for."""
     indptr, indices, rank, _ = graph
-    steps[:count] = 0
+    for row in range(count):
+        steps[row] = 0
     found = 0
     for m in range(begin, end):
         root = roots[m]
@@ -151,7 +159,7 @@ def _find_asked(graph, roots, begin, end, reach, place, nodes, count, asked, ste
         done = border
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _touch(indptr, indices, flags, roots, begin, end, place, mask, into):
     for m in range(begin, end):
         for e in range(indptr[roots[m]], indptr[roots[m] + 1]):
@@ -159,7 +167,7 @@ def _touch(indptr, indices, flags, roots, begin, end, place, mask, into):
                 into[place[indices[e]], m - begin] = 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _pull(indptr, indices, place, nodes, asked, found, source, into):
     lanes = source.shape[1]
     if lanes == 1:
@@ -193,7 +201,7 @@ def _pull(indptr, indices, place, nodes, asked, found, source, into):
             e += 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _pull_weighted(indptr, indices, link, place, nodes, asked, found, source, into):
     lanes = source.shape[1]
     for m in range(found):
@@ -209,7 +217,7 @@ def _pull_weighted(indptr, indices, link, place, nodes, asked, found, source, in
                     target[b] += w * s[b]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _push(indptr, indices, place, nodes, last_row, source, into):
     lanes = source.shape[1]
     for row in range(1, last_row):
@@ -219,10 +227,10 @@ def _push(indptr, indices, place, nodes, last_row, source, into):
             target = into[place[indices[e]]]
             for b in range(lanes):
                 target[b] += s[b]
-    into[0] = 0
+    _zero(into, 1)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _push_weighted(indptr, indices, back, place, nodes, last_row, source, into):
     lanes = source.shape[1]
     for row in range(1, last_row):
@@ -234,43 +242,41 @@ def _push_weighted(indptr, indices, back, place, nodes, last_row, source, into):
                 target = into[place[indices[e]]]
                 for b in range(lanes):
                     target[b] += w * s[b]
-    into[0] = 0
+    _zero(into, 1)
 
 
-@njit(cache=True, nogil=True)
-def _combine(terms, pendants, v, row, buffer, into):
+@inner
+def _combine(terms, first, last, pendants, nodes, row, buffer, into):
     target = into[row]
     lanes = target.shape[0]
-    for t in range(terms.shape[0]):
-        coefficient, pendant, factors, first, second, third = terms[t]
-        w = coefficient
-        if pendant >= 0:
-            w *= pendants[pendant, v]
-        x = buffer[first, row]
-        if t == 0:
-            for b in range(lanes):
-                target[b] = 0
-        if factors == 1:
+    for b in range(lanes):
+        target[b] = 0
+    for t in range(first, last):
+        w = terms[t, 0]
+        if terms[t, 1] >= 0:
+            w *= pendants[terms[t, 1], nodes[row]]
+        x = buffer[terms[t, 3], row]
+        if terms[t, 2] == 1:
             for b in range(lanes):
                 target[b] += w * x[b]
-        elif factors == 2:
-            y = buffer[second, row]
+        elif terms[t, 2] == 2:
+            y = buffer[terms[t, 4], row]
             for b in range(lanes):
                 target[b] += w * x[b] * y[b]
         else:
-            y = buffer[second, row]
-            z = buffer[third, row]
+            y = buffer[terms[t, 4], row]
+            z = buffer[terms[t, 5], row]
             for b in range(lanes):
                 target[b] += w * x[b] * y[b] * z[b]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _read(graph, roots, begin, end, place, readings, weights, buffer, out):
     indptr, indices, rank, _ = graph
     for n in range(readings.shape[0]):
-        number, coefficient, source, weighting = readings[n]
-        vector = buffer[source]
-        values = out[number]
+        coefficient, weighting = readings[n, 1], readings[n, 3]
+        vector = buffer[readings[n, 2]]
+        values = out[readings[n, 0]]
         for m in range(begin, end):
             root = roots[m]
             lane = m - begin
@@ -290,10 +296,10 @@ def _read(graph, roots, begin, end, place, readings, weights, buffer, out):
                 values[e] += coefficient * total
 
 
-# ---- whole-graph helpers -----------------------------------------------------------------------------------------
+# ---- whole-graph helpers ----
 
 
-@njit(cache=True, nogil=True)
+@outer
 def reverse_arcs(indptr, indices):
     """Position of (u, v) for every arc (v, u) of a symmetric CSR with sorted rows."""
     n = indptr.shape[0] - 1
@@ -307,7 +313,7 @@ def reverse_arcs(indptr, indices):
     return reverse
 
 
-@njit(cache=True, nogil=True)
+@outer
 def symmetrise(indptr, indices):
     """Union of a sorted CSR with its transpose: (indptr, indices, which arcs exist, where each given arc went)."""
     n = indptr.shape[0] - 1
@@ -347,101 +353,7 @@ def symmetrise(indptr, indices):
     return both_ptr, both[:count].copy(), flags[:count].copy(), arc
 
 
-@njit(cache=True, nogil=True)
-def rank_by_degree(degree):
-    """Rank of each node by (degree, number), by counting."""
-    n = degree.shape[0]
-    start = np.zeros(degree.max() + 2 if n else 1, np.int64)
-    for v in range(n):
-        start[degree[v] + 1] += 1
-    start = np.cumsum(start)
-    rank = np.empty(n, np.int32)
-    for v in range(n):
-        rank[v] = start[degree[v]]
-        start[degree[v]] += 1
-    return rank
-
-
-@njit(cache=True, nogil=True)
-def mirror(values, indptr, indices, rank, reverse):
-    """Copy what was found on the served arcs to their reverses."""
-    for v in range(indptr.shape[0] - 1):
-        for e in range(indptr[v], indptr[v + 1]):
-            if rank[indices[e]] < rank[v]:
-                values[reverse[e]] = values[e]
-
-
-@njit(cache=True, nogil=True)
-def detours_by_length(table, graph, reverse, arc, values, mask, out):
-    """Sum the terms of every length on every arc; with ranks given on the served arcs, then copied to their reverses."""
-    length_start, ties, coefficients, factor_start, factors = table
-    indptr, indices, rank, flags = graph
-    pendants, ears = values
-    widest = 0
-    for v in range(indptr.shape[0] - 1):
-        widest = max(widest, indptr[v + 1] - indptr[v])
-    served = np.empty(widest, np.int64)
-    value = np.empty(widest, np.int64)
-    total = np.empty(widest, np.int64)
-    for v in range(indptr.shape[0] - 1):
-        count = 0
-        for e in range(indptr[v], indptr[v + 1]):
-            served[count] = e
-            count += _wanted(rank, v, indices[e])
-        for column in range(length_start.shape[0] - 1):
-            total[:count] = 0
-            for t in range(length_start[column], length_start[column + 1]):
-                value[:count] = coefficients[t]
-                for f in range(factor_start[t], factor_start[t + 1]):
-                    kind, number = factors[f]
-                    if kind == AT_I:
-                        own = pendants[v, number]
-                        for m in range(count):
-                            value[m] *= own
-                    elif kind == AT_J:
-                        for m in range(count):
-                            value[m] *= pendants[indices[served[m]], number]
-                    else:
-                        for m in range(count):
-                            value[m] *= ears[number, served[m]]
-                for m in range(count):
-                    if ties[t] == 0 or flags[served[m]] & ties[t] == ties[t]:
-                        total[m] += value[m]
-            for m in range(count):
-                out[arc[served[m]], column] = total[m] & mask
-                if rank.shape[0]:
-                    out[arc[reverse[served[m]]], column] = total[m] & mask
-
-
-@njit(cache=True, nogil=True)
-def serving_roots(indptr, indices, rank, order):
-    """The nodes that serve at least one edge, in the given order."""
-    roots = np.empty(order.shape[0], np.int64)
-    count = 0
-    for v in order:
-        for e in range(indptr[v], indptr[v + 1]):
-            if _wanted(rank, v, indices[e]):
-                roots[count] = v
-                count += 1
-                break
-    return roots[:count]
-
-
-@njit(cache=True, nogil=True)
-def continuations(indptr, indices, ahead, no_return):
-    """Sum of `ahead` over the neighbours of each node, without the least of them if no_return."""
-    total = np.zeros(ahead.shape[0])
-    for v in range(indptr.shape[0] - 1):
-        least = np.inf
-        for e in range(indptr[v], indptr[v + 1]):
-            total[v] += ahead[indices[e]]
-            least = min(least, ahead[indices[e]])
-        if no_return and indptr[v] < indptr[v + 1]:
-            total[v] -= least
-    return total
-
-
-@njit(cache=True, nogil=True)
+@outer
 def survey(graph, roots, begins, lanes, reach, scratch):
     """Sizes of sample blocks, for the planner: nodes and arcs near the roots, nodes and arcs asked for, by distance."""
     indptr, indices, _, _ = graph

@@ -54,8 +54,8 @@ def run_ranges(
 ) -> None:
     """Do work(worker, begin, end, stop) over ranges that cover 0..total, on n_jobs threads.
 
-    `report` is called from the calling thread with the number of items done.  On an error or Ctrl-C the other threads are
-    told to stop through stop[0] and waited for.
+    `report` is called from the calling thread with the number of items done.  On an error or Ctrl-C the other threads
+    are told to stop through stop[0] and waited for.
     """
     ranges, stop = Ranges(total, step), np.zeros(1, np.int64)
     errors: list[BaseException] = []
@@ -72,7 +72,7 @@ def run_ranges(
     def guarded() -> None:
         try:
             loop(None)
-        except BaseException as error:  # noqa: BLE001 - handed to the calling thread below
+        except BaseException as error:
             errors.append(error)
             stop[0] = 1
 

@@ -58,9 +58,7 @@ def paths(
     if max_paths is not None and max_paths < 1:
         raise InputError(f"max_paths must be at least 1, or None for no limit, but it is {max_paths!r}")
     if time_limit is not None and not time_limit > 0:
-        raise InputError(
-            f"time_limit must be a positive number of seconds, or None, but it is {time_limit!r}"
-        )
+        raise InputError(f"time_limit must be a positive number of seconds, or None, but it is {time_limit!r}")
     found = path_batches(indptr, indices, i, j, check_k(k))
     if max_paths is None and time_limit is None:
         return (path for batch in found for path in map(tuple, batch.tolist()))
@@ -80,9 +78,7 @@ def _within_budget(
             found.append(path)
             yield path
         if time_limit is not None and time.perf_counter() - started >= time_limit:
-            message = (
-                f"time_limit = {time_limit:g} s is over after {len(found)} paths; allow more, or lower k"
-            )
+            message = f"time_limit = {time_limit:g} s is over after {len(found)} paths; allow more, or lower k"
             raise BudgetExceeded(message, found, "time_limit")
 
 

@@ -51,7 +51,7 @@ class Plan:
         kind = "directed detours" if self.directed else "detours"
         lines = [
             f"{kind} up to k = {self.k}",
-            f"  on cycles   {self.nodes:,} nodes, {self.arcs:,} arcs in {self.blocks:,} blocks (the rest has no detours)",
+            f"  on cycles   {self.nodes:,} nodes, {self.arcs:,} arcs in {self.blocks:,} blocks (the rest: no detours)",
             f"  engine      {self.engine}: {self.reason}",
         ]
         if self.layout is not None:
@@ -99,7 +99,7 @@ def _choose(reduced: Reduced, k: int, engine: str, jobs: int, limit: int | None)
         return _plan_rows(reduced, k, jobs, limit)
     floor = ROWS_FLOOR * reduced.num_arcs / jobs
     search = _plan_search(reduced, k, jobs, 2**14)
-    if search.sure and search.seconds < floor:
+    if search.sure and (search.seconds < floor or reduced.num_arcs < SMALL):
         return search
     rows = _plan_rows(reduced, k, jobs, limit)
     return search if search.sure and search.seconds < rows.seconds else rows
@@ -111,28 +111,21 @@ def _plan_rows(reduced: Reduced, k: int, jobs: int, limit: int | None) -> Plan:
 
     largest = largest_count(reduced, k)
     if largest >= 2.0**63:
-        raise OverflowError(
-            f"the number of detours up to k = {k} could pass 2^63 on this graph; ask for a smaller k"
-        )
+        raise OverflowError(f"the number of detours up to k = {k} could pass 2^63 on this graph; ask for a smaller k")
     engine = RowEngine(reduced, k, np.int32 if largest < 2.0**31 else np.int64, Layout(False, 16))
     tried: dict[Layout, Expected] = {}
     if reduced.num_arcs < SMALL:
         tried[engine.layout] = Expected(1e-9 * reduced.num_arcs * 100, 1000 * reduced.num_arcs)
     else:
-        for layout in (
-            Layout(False, 16),
-            Layout(True, 32),
-            Layout(False, 1),
-            Layout(False, 32),
-            Layout(True, 64),
-        ):
+        for layout in (Layout(False, 64), Layout(True, 64), Layout(False, 16), Layout(False, 1)):
             tried[layout] = expect(engine, layout, jobs)
     fitting = {layout: e for layout, e in tried.items() if limit is None or e.bytes <= limit}
     if not fitting:
         fitting = dict([min(tried.items(), key=lambda item: item[1].bytes)])
     layout, expected = min(fitting.items(), key=lambda item: item[1].seconds)
     engine.set_layout(layout)
-    reason = f"closed forms, {engine.program.products} sparse products per block, {8 * np.dtype(engine.word).itemsize}-bit"
+    bits = 8 * np.dtype(engine.word).itemsize
+    reason = f"closed forms, {engine.program.products} sparse products per block of roots, {bits}-bit"
     return _plan(engine, reduced, k, jobs, expected.seconds, expected.bytes, layout, reason)
 
 
@@ -160,9 +153,8 @@ def _plan(
     sure: bool = True,
 ) -> Plan:
     figures = (reduced.num_nodes, reduced.num_arcs, reduced.num_blocks)
-    return Plan(
-        engine.name, k, reduced.directed, jobs, seconds, int(size), *figures, layout, reason, sure, engine
-    )
+    seconds += AROUND * reduced.num_arcs
+    return Plan(engine.name, k, reduced.directed, jobs, seconds, int(size), *figures, layout, reason, sure, engine)
 
 
 def _seconds(seconds: float) -> str:
@@ -182,25 +174,25 @@ def _bytes(size: int) -> str:
 def largest_count(reduced: Reduced, k: int) -> float:
     """A bound on the detours of any one length <= k on any arc.
 
-    A path of length L is fixed by its first L - 1 steps, and no step goes back: count walks that never turn round, where the
-    forbidden neighbour is taken to be the one with the fewest continuations.
+    A path of length L is fixed by its first L - 1 steps, and no step goes back: count walks that never turn round,
+    where the forbidden neighbour is taken to be the one with the fewest continuations.
     """
-    from detours.counting.lanes import continuations
-
-    if reduced.num_arcs == 0 or k < 3:
-        return float(reduced.num_nodes)
     indptr, indices = reduced.indptr, reduced.indices
-    ahead = np.ones(reduced.num_nodes)
-    for _ in range(k - 3):
-        ahead = continuations(indptr, indices, ahead, not reduced.directed)
-    return float(continuations(indptr, indices, ahead, False).max()) * (1 + 1e-9)
+    filled = np.flatnonzero(np.diff(indptr))
+    starts, ahead, largest = indptr[filled], np.ones(reduced.num_nodes), 0.0
+    for _ in range(2, k + 1):
+        next_steps = ahead[indices]
+        ahead = np.zeros(reduced.num_nodes)
+        ahead[filled] = np.add.reduceat(next_steps, starts)
+        largest = max(largest, float(ahead.max()))
+        if not reduced.directed:
+            ahead[filled] -= np.minimum.reduceat(next_steps, starts)
+    return largest * (1 + 1e-9)
 
 
 def check_jobs(n_jobs: Any) -> int:
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0 or n_jobs < -1:
-        raise InputError(
-            f"n_jobs={n_jobs!r} is not a number of threads; give an integer >= 1, or -1 for all cores"
-        )
+        raise InputError(f"n_jobs={n_jobs!r} is not a number of threads; give an integer >= 1, or -1 for all cores")
     return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)
 
 
@@ -219,7 +211,5 @@ def parse_bytes(limit: int | str | None) -> int | None:
     elif not isinstance(limit, bool) and isinstance(limit, int | float | np.integer):
         size = float(limit)
     if not size >= 1 or size == float("inf"):
-        raise InputError(
-            f"memory_limit={limit!r} is not a size; give a positive number of bytes or a text like '2GB'"
-        )
+        raise InputError(f"memory_limit={limit!r} is not a size; give a positive number of bytes or a text like '2GB'")
     return int(size)

@@ -1,4 +1,4 @@
-"""From closed forms to a short list of vector operations, the program that the row engine runs for each block of roots.
+"""From closed forms to a short list of vector operations, which the row engine runs for each block of roots.
 
 A vector holds one number for every node v near the root i.  Three operations make them all:
 
@@ -6,16 +6,16 @@ A vector holds one number for every node v near the root i.  Three operations ma
     product   sum over u tied to v of  link(v, u) * source(u)
     combine   sums of  coefficient * pendants(v) * vector(v) * ... * vector(v)
 
-Ears are added up before they are multiplied by the next link (Horner's rule), so that k = 6 on an undirected graph needs
-five products.  The value of an ear sum is then read, or summed over the neighbours, at the ends j of the root's own edges.
-Ear sums that serve as links or inside pendants of others are finished in an earlier pass over the graph.
+Ears are added up before they are multiplied by the next link (Horner's rule), so that k = 6 on an undirected graph
+needs five products.  The value of an ear sum is then read, or summed over the neighbours, at the ends j of the root's
+own edges.  Ear sums that serve as links or inside pendants of others are finished in an earlier pass over the graph.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from math import gcd
 
 from detours.counting.formulas import Formulas, Link, Monomial, Tie, formulas
@@ -94,7 +94,7 @@ class Program:
         return sum(p.products for p in self.passes)
 
 
-@lru_cache(maxsize=None)
+@cache
 def program(k: int, directed: bool) -> Program:
     """The program that evaluates the closed forms up to k."""
     derived = formulas(k, directed)
@@ -113,9 +113,7 @@ class _PassBuilder:
     derived: Formulas
     vectors: list[Vector] = field(default_factory=list)
     number: dict[Touch | Product | Combine, int] = field(default_factory=dict)
-    made: dict[Weighting, list[tuple[Polynomial, Monomial, int]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    made: dict[Weighting, list[tuple[Polynomial, Monomial, int]]] = field(default_factory=lambda: defaultdict(list))
     """The products made so far: what was multiplied, its pivot, the resulting vector."""
 
     def build(self, ear_sums: list[int]) -> Pass:
@@ -126,9 +124,7 @@ class _PassBuilder:
         self.set_demands(readings)
         return Pass(self.vectors, readings)
 
-    def readings(
-        self, coefficient: int, weighting: Weighting, source: int, inner: Polynomial
-    ) -> list[Reading]:
+    def readings(self, coefficient: int, weighting: Weighting, source: int, inner: Polynomial) -> list[Reading]:
         """Read products that were made anyway; otherwise sum over the neighbours at the ends of the edges only."""
         known, rest = self.in_products(weighting, inner)
         if rest:
@@ -173,9 +169,7 @@ class _PassBuilder:
             known.append((divisor, product))
         return known
 
-    def in_products(
-        self, weighting: Weighting, inner: Polynomial
-    ) -> tuple[list[tuple[int, int]], Polynomial]:
+    def in_products(self, weighting: Weighting, inner: Polynomial) -> tuple[list[tuple[int, int]], Polynomial]:
         known, rest = [], dict(inner)
         for scaled, pivot, product in sorted(self.made[weighting], key=lambda made: -_depth(made[1])):
             factor, remainder = divmod(rest.get(pivot, 0), scaled[pivot])
@@ -186,15 +180,15 @@ class _PassBuilder:
         return known, rest
 
     def shares(self, monomials: Polynomial) -> list[Share]:
-        """Distribute: one product per link, and one link per source (monomials with one message each, same cofactor)."""
+        """Distribute: one product per link, and one link per source (monomials of one message, same cofactor)."""
         by_link: dict[Link, Polynomial] = defaultdict(dict)
         for monomial, coefficient in monomials.items():
             ((link, inner),) = monomial.messages
             by_link[link][inner] = coefficient
         sources: dict[tuple[Tie, frozenset[tuple[Monomial, int]]], Counter[Link]] = defaultdict(Counter)
-        for link, inner in by_link.items():
-            divisor = gcd(*inner.values())
-            scaled = frozenset((m, c // divisor) for m, c in inner.items())
+        for link, polynomial in by_link.items():
+            divisor = gcd(*polynomial.values())
+            scaled = frozenset((m, c // divisor) for m, c in polynomial.items())
             # a plain link stays by itself, so that it needs no weights
             sources[link.tie if link.ears else "plain " + link.tie, scaled][link] += divisor
         result = []
@@ -255,8 +249,8 @@ def _schedule(derived: Formulas) -> list[list[int]]:
     last = max(level)
     latest = [last] * len(needs)
     for number in reversed(range(len(needs))):
-        for needed in needs[number]:
-            latest[needed] = min(latest[needed], latest[number] - 1)
+        for earlier in needs[number]:
+            latest[earlier] = min(latest[earlier], latest[number] - 1)
     return [[n for n in range(len(needs)) if latest[n] == p] for p in range(last + 1)]
 
 

@@ -350,9 +350,7 @@ def _order(
 
 
 @kernel
-def _transpose(
-    indptr: Int64, indices: Int32, value: Int64, start: Int64, out: Int32, out_value: Int64
-) -> None:
+def _transpose(indptr: Int64, indices: Int32, value: Int64, start: Int64, out: Int32, out_value: Int64) -> None:
     """Reverse every arc, with its value, by a counting sort: the rows of the result are sorted."""
     n, m = len(indptr) - 1, len(indices)
     for p in range(m):

@@ -45,7 +45,7 @@ class Detours:
 
     @property
     def arc_cycles(self) -> Int64:
-        """int64 [arcs, k - 1]: cycles of length 3 .. k + 1 through each arc (undirected: the same numbers as its detours)."""
+        """int64 [arcs, k - 1]: cycles of length 3 .. k + 1 through each arc (undirected: the same as its detours)."""
         return self.arc_by_length if self._arc_cycles is None else self._arc_cycles
 
     @cached_property
@@ -82,9 +82,7 @@ class Detours:
         names = self.graph.name_list()
         source = np.repeat(np.arange(self.graph.num_nodes), np.diff(self.graph.indptr))
         den = _checked_sum(self.arc_by_length, "an edge", self.k).tolist()
-        rows = zip(
-            source.tolist(), self.graph.indices.tolist(), den, self.arc_by_length.tolist(), strict=True
-        )
+        rows = zip(source.tolist(), self.graph.indices.tolist(), den, self.arc_by_length.tolist(), strict=True)
         for u, v, total, lengths in rows:
             graph.edges[names[u], names[v]].update(den=total, den_by_length=lengths)
         for name, phi in zip(names, self.node.tolist(), strict=True):
@@ -159,11 +157,7 @@ class DetoursList(Sequence[Detours]):
 
     @cached_property
     def by_length(self) -> Int64:
-        return (
-            np.concatenate([d.by_length for d in self])
-            if len(self)
-            else np.empty((0, self.whole.k - 1), np.int64)
-        )
+        return np.concatenate([d.by_length for d in self]) if len(self) else np.empty((0, self.whole.k - 1), np.int64)
 
     @property
     def node(self) -> Int64:

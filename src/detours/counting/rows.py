@@ -1,7 +1,7 @@
 """Row engine: closed forms evaluated by blocks of roots on the CPU, exact for k <= 6.
 
-The program of `program.py` is run pass by pass; `lanes.py` holds the inner loops.  Between passes the ear sums of all arcs
-are combined into pendants and link weights, at the end into the number of detours of each length.
+The program of `program.py` is run pass by pass; `lanes.py` holds the inner loops.  Between passes the ear sums of all
+arcs are combined into pendants and link weights, at the end into the number of detours of each length.
 """
 
 from __future__ import annotations
@@ -81,6 +81,10 @@ class Scratch:
         self.buffer = np.zeros((slots, wanted, lanes), self.buffer.dtype)
 
 
+CHUNK = 1 << 14
+"""Arcs whose closed forms are evaluated together: few enough to stay in the cache."""
+
+
 class Layout(NamedTuple):
     """How roots are bundled: in which order, and how many side by side."""
 
@@ -98,26 +102,29 @@ class RowEngine:
         self.k, self.word, self.arc = k, word, reduced.arc
         self.program: Program = program(k, reduced.directed)
         self.pattern = pattern = pattern_of(reduced.indptr, reduced.indices, reduced.directed)
-        self.rank = (
-            kernels.rank_by_degree(np.diff(pattern.indptr))
-            if self.program.symmetric
-            else np.empty(0, np.int32)
-        )
+        self.rank = _rank_by_degree(pattern.indptr) if self.program.symmetric else np.empty(0, np.int32)
         self.graph = (pattern.indptr, pattern.indices, self.rank, pattern.flags)
         self.set_layout(layout)
 
     def set_layout(self, layout: Layout) -> None:
-        degree = np.diff(self.pattern.indptr)
-        order = np.argsort(degree, kind="stable") if layout.by_degree else np.arange(len(degree))
         self.layout = layout
-        self.roots = kernels.serving_roots(self.pattern.indptr, self.pattern.indices, self.rank, order)
+        degree = np.diff(self.pattern.indptr)
+        order = _by_degree(degree) if layout.by_degree else np.arange(len(degree))
+        if self.program.symmetric:
+            lowest = np.minimum.reduceat(self.rank[self.pattern.indices], self.pattern.indptr[:-1])
+            order = order[lowest[order] < self.rank[order]]
+        self.roots = order
 
     def count(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
         derived, pattern, total = self.program.formulas, self.pattern, len(self.roots)
         self.ear_values = np.zeros((len(derived.ear_sums), len(pattern.indices)), np.int64)
         self.pendant_values = np.zeros((len(derived.pendants), pattern.num_nodes), np.int64)
         self.pendants_done: set[int] = set()
-        self.mirrored: set[int] = set()
+        self.whole: set[int] = set()
+        self.source = np.repeat(np.arange(pattern.num_nodes, dtype=np.int32), np.diff(pattern.indptr))
+        self.served = np.arange(len(pattern.indices))
+        if self.program.symmetric:
+            self.served = np.flatnonzero(self.rank[pattern.indices] < self.rank[self.source])
         passes = len(self.program.passes)
         for number in range(passes):
             running = self.start(number)
@@ -143,66 +150,56 @@ class RowEngine:
     def detours(self, arc: Int64, out: Int64) -> None:
         """Evaluate every length on the arcs of the pattern, into the rows of `out` that `arc` gives them."""
         lengths = self.program.formulas.lengths
-        terms = [term for of_length in lengths.values() for term in of_length]
-        for pendant in {p for term in terms for p in (*term.at_i, *term.at_j)}:
+        for pendant in {p for terms in lengths.values() for t in terms for p in (*t.at_i, *t.at_j)}:
             self.need_pendant(pendant)
-        ties = np.array([_MASK[term.tie] for term in terms], np.uint8)
-        coefficients = np.array([term.coefficient for term in terms], np.int64)
-        factors = [
-            [(kernels.AT_I, p) for p in term.at_i]
-            + [(kernels.AT_J, p) for p in term.at_j]
-            + [(kernels.EAR, e) for e in term.ear_sums]
-            for term in terms
-        ]
-        factor_start = np.cumsum([0, *map(len, factors)])
-        table = (
-            np.cumsum([0, *map(len, lengths.values())]), ties, coefficients, factor_start,
-            np.array([f for of_term in factors for f in of_term], np.int64).reshape(-1, 2),
-        )  # fmt: skip
-        mask = 0xFFFFFFFF if self.word == np.int32 else -1
-        values = (self.pendant_values.T.copy(), self.ear_values)
-        kernels.detours_by_length(table, self.graph, self.pattern.reverse, arc, values, mask, out)
+        for begin in range(0, len(self.served), CHUNK):
+            arcs = self.served[begin : begin + CHUNK]
+            for column, terms in enumerate(lengths.values()):
+                total = self.on_arcs(terms, arcs)
+                if self.word == np.int32:
+                    total &= 0xFFFFFFFF
+                out[arc[arcs], column] = total
+                if self.program.symmetric:
+                    out[arc[self.pattern.reverse[arcs]], column] = total
 
     def need_pendant(self, number: int) -> None:
         """Sum the pendant's own terms over the neighbours of every node."""
         if number not in self.pendants_done:
-            total = np.zeros(len(self.pattern.indices), np.int64)
-            for term in self.program.formulas.pendants[number]:
-                total += self.on_arcs(term)
-            self.pendant_values[number] = np.add.reduceat(total, self.pattern.indptr[:-1])
+            terms = self.program.formulas.pendants[number]
+            for inner in {p for term in terms for p in (*term.at_i, *term.at_j)}:
+                self.need_pendant(inner)
+            self.make_whole({ear for term in terms for ear in term.ear_sums})
+            self.pendant_values[number] = np.add.reduceat(self.on_arcs(terms), self.pattern.indptr[:-1])
             self.pendants_done.add(number)
 
-    def on_arcs(self, term: EdgeTerm) -> Int64:
-        value = np.full(len(self.pattern.indices), term.coefficient, np.int64)
-        for pendant in term.at_i:
-            self.need_pendant(pendant)
-            value *= np.repeat(self.pendant_values[pendant], np.diff(self.pattern.indptr))
-        for pendant in term.at_j:
-            self.need_pendant(pendant)
-            value *= self.pendant_values[pendant][self.pattern.indices]
-        for number in term.ear_sums:
-            value *= self.ear(number)
-        return self.where_tied(value, term.tie)
+    def on_arcs(self, terms: Sequence[EdgeTerm], arcs: Int64 | slice = slice(None)) -> Int64:
+        """The sum of the terms on some arcs of the pattern."""
+        i, j = self.source[arcs], self.pattern.indices[arcs]
+        total = np.zeros(len(j), np.int64)
+        for term in terms:
+            value = np.full(len(j), term.coefficient, np.int64)
+            for ear in term.ear_sums:
+                value *= self.ear_values[ear][arcs]
+            for pendants, end in ((term.at_i, i), (term.at_j, j)):
+                for pendant in pendants:
+                    value *= self.pendant_values[pendant][end]
+            if len(self.pattern.flags) and term.tie:
+                value[(self.pattern.flags[arcs] & _MASK[term.tie]) != _MASK[term.tie]] = 0
+            total += value
+        return total
 
-    def where_tied(self, values: Int64, tie: Tie) -> Int64:
-        if len(self.pattern.flags) and tie:
-            values[(self.pattern.flags & _MASK[tie]) != _MASK[tie]] = 0
-        return values
-
-    def ear(self, number: int) -> Int64:
-        """The values of an ear sum on all arcs, also on those that were not served."""
-        if self.program.symmetric and number not in self.mirrored:
-            p = self.pattern
-            kernels.mirror(self.ear_values[number], p.indptr, p.indices, self.rank, p.reverse)
-            self.mirrored.add(number)
-        return self.ear_values[number]
+    def make_whole(self, ear_sums: set[int]) -> None:
+        """Copy ear sums from the arcs that were served to their reverses."""
+        if self.program.symmetric:
+            for ear in ear_sums - self.whole:
+                self.ear_values[ear, self.pattern.reverse[self.served]] = self.ear_values[ear, self.served]
+            self.whole |= ear_sums
 
     def weights(self, weighting: Weighting) -> Integers:
         """The matrix of a weighting on the arcs (v, u), read from v."""
-        total = np.zeros(len(self.pattern.indices), np.int64)
-        for coefficient, ears in weighting.terms:
-            total += self.on_arcs(EdgeTerm(coefficient, weighting.tie, (), (), ears))
-        return total.astype(self.word)
+        self.make_whole({ear for _, ears in weighting.terms for ear in ears})
+        terms = [EdgeTerm(coefficient, weighting.tie, (), (), ears) for coefficient, ears in weighting.terms]
+        return self.on_arcs(terms).astype(self.word)
 
 
 class _Running:
@@ -263,11 +260,11 @@ class _Running:
 
     def link_arrays(self) -> tuple[Integers, Integers, Integers]:
         engine, pattern = self.engine, self.engine.pattern
-        weights = np.zeros((len(self.weightings), len(pattern.indices)), engine.word)
+        weights: Integers = np.zeros((len(self.weightings), len(pattern.indices)), engine.word)
         for weighting, number in self.weightings.items():
             weights[number] = engine.weights(weighting)
         back = weights if engine.program.symmetric else weights[:, pattern.reverse]
-        pendants = np.ones((len(self.products), pattern.num_nodes), engine.word)
+        pendants: Integers = np.ones((len(self.products), pattern.num_nodes), engine.word)
         for numbers, row in self.products.items():
             for number in numbers:
                 pendants[row] *= engine.pendant_values[number].astype(engine.word)
@@ -288,6 +285,17 @@ class _Running:
             )  # fmt: skip
             if wanted:
                 scratch.grow(wanted)
+
+
+def _by_degree(degree: Int64) -> Int64:
+    small = degree.max(initial=0) < 2**16  # NumPy sorts 16-bit integers by counting
+    return np.argsort(degree.astype(np.uint16) if small else degree, kind="stable")
+
+
+def _rank_by_degree(indptr: Int64) -> NDArray[np.int32]:
+    rank = np.empty(len(indptr) - 1, np.int32)
+    rank[_by_degree(np.diff(indptr))] = np.arange(len(rank), dtype=np.int32)
+    return rank
 
 
 def reach_of(one_pass: Pass) -> int:

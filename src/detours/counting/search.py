@@ -86,7 +86,7 @@ class Search:
         run_ranges(total, 1, Worker.run, self.worker, n_jobs, report)
         found = self.result()
         tally.by_length[self.reduced.arc] = found.by_length
-        if tally.cycles is not None:
+        if tally.cycles is not None and found.arc_cycles is not None:
             tally.cycles[self.reduced.arc] = found.arc_cycles
 
     def worker(self) -> Worker:

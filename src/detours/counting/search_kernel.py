@@ -193,9 +193,7 @@ def _allow(space: Space, source: int, length: int, longest: int) -> None:
 
 
 @kernel
-def advance(
-    graph: Graph, space: Space, mode: int, longest: int, steps: int, counts: Int64, cycles: Int64
-) -> int:
+def advance(graph: Graph, space: Space, mode: int, longest: int, steps: int, counts: Int64, cycles: Int64) -> int:
     """Search from the roots on until they are done or the steps are used up.
 
     Returns the steps left: zero or less if there is more to do, in which case the next call goes on from
