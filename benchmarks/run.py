@@ -92,7 +92,7 @@ def _measure(options: argparse.Namespace, wanted: list[str], console: Any) -> in
     for case in QUICK if options.quick else FULL:
         if case.name in wanted:
             try:
-                results.append(run_case(case, 1.0 if options.quick else 6.0, say))
+                results.append(run_case(case, 0.4 if options.quick else 5.0, say))
                 show(report.case_sheet(results[-1]))
             except DataAbsent as absent:
                 console.print(f"{case.title}: skipped, {absent}\n", highlight=False)

@@ -131,7 +131,7 @@ QUICK = [
         lambda: cases.barabasi_albert(2_000, 20, seed=1),
         4,
         (YARDSTICK, *FORMULAS, BY_EDGE[0]),
-        lister_budget=3,
+        lister_budget=2,
     ),
     Case(
         "rgg",
@@ -139,7 +139,7 @@ QUICK = [
         lambda: cases.random_geometric(10_000, 50_000, seed=1),
         4,
         (YARDSTICK, *SPARSE_FORMULAS, BY_EDGE[0], NX_CYCLES),
-        lister_budget=3,
+        lister_budget=2,
     ),
     Case(
         "molecules",
@@ -147,7 +147,7 @@ QUICK = [
         lambda: cases.small_graphs(1_000, seed=1),
         8,
         (IGRAPH_LISTING, IGRAPH_CYCLES, BY_EDGE[0]),
-        lister_budget=3,
+        lister_budget=2,
     ),
 ]
 

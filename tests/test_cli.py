@@ -54,12 +54,19 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-c", "from detours.cli import main; main()", *arguments]
 
 
-def finish(program: subprocess.Popen[str]) -> tuple[str, str]:
-    """What it still has to say; a program that does not end is ended here."""
+def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(arguments, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def interrupt(program: subprocess.Popen[str]) -> tuple[float, str, str]:
+    """Send Ctrl-C: the seconds until the program ended, and what it said; one that does not end is ended here."""
+    begin = time.monotonic()
+    program.send_signal(signal.SIGINT)
     try:
-        return program.communicate(timeout=20)
+        out, err = program.communicate(timeout=30)
     finally:
         program.kill()
+    return time.monotonic() - begin, out, err
 
 
 # ---------------------------------------------------------------- help
@@ -185,9 +192,7 @@ def test_parquet_and_nodes(run: Run) -> None:
 
     assert run("count", "g1.txt", "-k", "3", "--out", "o.parquet", "--out-nodes", "n.csv").code == 0
     table = pyarrow.parquet.read_table("o.parquet").to_pydict()
-    edges = dict(
-        zip(map("".join, zip(table["source"], table["target"], strict=True)), table["den"], strict=True)
-    )
+    edges = dict(zip(map("".join, zip(table["source"], table["target"], strict=True)), table["den"], strict=True))
     assert edges == {"ab": 1, "ac": 1, "bd": 1, "cd": 3, "ce": 2, "cf": 2, "de": 2, "df": 2}
     assert Path("n.csv").read_text() == "node,phi\na,2\nb,2\nc,8\nd,8\ne,4\nf,4\n"
 
@@ -363,9 +368,7 @@ def test_a_broken_line_is_named(run: Run) -> None:
         (KeyError("oops"), "please report"),
     ],
 )
-def test_every_failure_is_one_sentence(
-    run: Run, monkeypatch: pytest.MonkeyPatch, error: Exception, says: str
-) -> None:
+def test_every_failure_is_one_sentence(run: Run, monkeypatch: pytest.MonkeyPatch, error: Exception, says: str) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
@@ -392,18 +395,16 @@ def test_interrupt_ends_within_a_second(tmp_path: Path, engine: str, k: str, job
     graph = hub_graph(nodes=20_000, links=40) if engine == "rows" else hub_graph(nodes=40, links=200)
     graph.write(tmp_path / "graph.txt")
     options = ["-k", k, "--engine", engine, "--jobs", jobs, "--out", "o.csv", "--progress"]
-    program = subprocess.Popen(
-        command("count", "graph.txt", *options),
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    time.sleep(4.0)
-    assert program.poll() is None, program.communicate()
-    start = time.monotonic()
-    program.send_signal(signal.SIGINT)
-    out, err = finish(program)
-    assert time.monotonic() - start < 1.5  # a second, and something for a busy machine
-    assert (program.returncode, out) == (130, "") and "Traceback" not in err and "interrupted" in err
-    assert [path.name for path in tmp_path.iterdir()] == ["graph.txt"]
+    for _ in range(3):  # a machine that stands still for a second fails no test
+        program = start(*command("count", "graph.txt", *options), cwd=tmp_path)
+        time.sleep(4.0)
+        assert program.poll() is None, program.communicate()
+        seconds, out, err = interrupt(program)
+        assert (program.returncode, out) == (130, "") and "Traceback" not in err and "interrupted" in err
+        assert [path.name for path in tmp_path.iterdir()] == ["graph.txt"]
+        if seconds < 1.0:
+            return
+    pytest.fail(f"took {seconds:.1f} s, and no less before")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
@@ -418,26 +419,18 @@ with interrupt.prompt_exit(output.discard_unfinished):
         print("ready", flush=True)
         ctypes.CDLL(None).read(nothing, ctypes.create_string_buffer(1), 1)  # waits on when a signal comes
 """
-    program = subprocess.Popen(
-        [sys.executable, "-c", code],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    program = start(sys.executable, "-c", code, cwd=tmp_path)
     assert program.stdout is not None and program.stdout.readline() == "ready\n"
     time.sleep(0.5)  # from saying so to being there
-    start = time.monotonic()
-    program.send_signal(signal.SIGINT)
-    finish(program)
-    assert time.monotonic() - start < 1.5
+    seconds, _, _ = interrupt(program)
+    assert seconds < 5  # without the watching thread it would wait for ever
     assert program.returncode == 130 and list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
 def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     (tmp_path / "k12.txt").write_text("".join(f"{a} {b}\n" for a, b in combinations(range(12), 2)))
-    program = subprocess.Popen(
-        command("paths", "k12.txt", "0", "1", "-k", "8"),
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    program = start(*command("paths", "k12.txt", "0", "1", "-k", "8"), cwd=tmp_path)
     assert program.stdout is not None and program.stderr is not None
     assert program.stdout.readline() == "0 2 1\n"
     program.stdout.close()

@@ -9,19 +9,31 @@ import functools
 import io
 import json
 import os
-import re
 import sys
 import time
 import warnings
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 
-from detours.errors import BudgetExceeded, DetoursError, DroppedEdgesWarning, InputError, check_k
+from detours.errors import BudgetExceeded, DetoursError, DroppedEdgesWarning, InputError
 from detours.interrupt import INTERRUPTED, leave, prompt_exit
+from detours.options import (
+    ALL_CORES,
+    Directed,
+    Engine,
+    EngineChoice,
+    File,
+    Jobs,
+    Json,
+    K,
+    Memory,
+    Progress,
+    Quiet,
+    Strict,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +41,6 @@ if TYPE_CHECKING:
     from detours.graph import Graph
 
 FAILED, USAGE, PIPE_CLOSED = 1, 2, 141
-ALL_CORES = -1
 # Some releases of Typer bring their own copy of Click; in either this is the base class of wrong usage.
 UsageError: type[Any] = typer.BadParameter.__mro__[1]
 
@@ -41,60 +52,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-
-class Engine(StrEnum):
-    auto = "auto"
-    rows = "rows"
-    search = "search"
-
-
-def _parse_k(text: str) -> int:
-    # check_k has the sentence for every wrong k; only whole numbers are turned into integers first.
-    try:
-        return check_k(int(text) if re.fullmatch(r"\s*[+-]?\d+\s*", text) else text)
-    except InputError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def _parse_jobs(text: str) -> int:
-    if not re.fullmatch(r"-1|0*[1-9]\d*", text):
-        raise typer.BadParameter(f"{text!r} threads; give 1 or more, or -1 for one per core")
-    return int(text)
-
-
-def _parse_memory(text: str) -> str:
-    if not re.fullmatch(r"\d+(\.\d+)?\s*([kKmMgGtT]?i?[bB]?)", text.strip()):
-        raise typer.BadParameter(f"{text!r} is no amount of memory; give bytes or for example 500MB or 2GB")
-    return text.strip()
-
-
-File = Annotated[
-    str,
-    typer.Argument(
-        metavar="FILE",
-        help="Edge list (spaces, tabs or commas; may be .gz), .mtx, .graphml, .gml, .g6, .s6 or .npz.",
-        show_default=False,
-    ),
-]
-K = Annotated[
-    int, typer.Option("-k", metavar="K", parser=_parse_k, help="The longest detour, in edges: 2 or more.")
-]
-Directed = Annotated[bool, typer.Option("--directed", help="Take each edge as an arc from first to second.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Fail on loops and repeated edges instead of a note.")]
-Json = Annotated[bool, typer.Option("--json", help="JSON on standard output, for programs.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No table, no notes, no progress.")]
-Progress = Annotated[
-    bool | None,
-    typer.Option("--progress/--no-progress", help="Show progress, or do not.  [default: on a terminal]"),
-]
-EngineChoice = Annotated[Engine, typer.Option(help="How to count; every engine gives the same numbers.")]
-Jobs = Annotated[
-    int | None, typer.Option(metavar="N", parser=_parse_jobs, help="Threads to use.  [default: one per core]")
-]
-Memory = Annotated[
-    str | None, typer.Option(metavar="SIZE", parser=_parse_memory, help="Memory to stay within, such as 2GB.")
-]
 
 
 def _reported(command: Callable[P, None]) -> Callable[P, None]:

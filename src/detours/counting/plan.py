@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SMALL = 4096
 """Arcs up to which planning would take longer than counting."""
+SPARSE = 5
+"""Neighbours per node, on cycles, above which listing cycles is no rival to closed forms."""
 ROWS_FLOOR = 50e-9
 """Seconds per arc that closed forms take at the least; a search below that needs no comparison."""
 AROUND = 80e-9
@@ -96,6 +98,8 @@ def _choose(reduced: Reduced, k: int, engine: str, jobs: int, limit: int | None)
     if engine == "search" or k > MAX_LENGTH:
         return _plan_search(reduced, k, jobs, 2**21)
     if engine == "rows":
+        return _plan_rows(reduced, k, jobs, limit)
+    if reduced.num_arcs >= SMALL and reduced.num_arcs > SPARSE * reduced.num_nodes:
         return _plan_rows(reduced, k, jobs, limit)
     floor = ROWS_FLOOR * reduced.num_arcs / jobs
     search = _plan_search(reduced, k, jobs, 2**14)
@@ -178,6 +182,9 @@ def largest_count(reduced: Reduced, k: int) -> float:
     where the forbidden neighbour is taken to be the one with the fewest continuations.
     """
     indptr, indices = reduced.indptr, reduced.indices
+    widest = float(np.diff(indptr).max(initial=0))
+    if widest ** (k - 1) < 2.0**31:
+        return widest ** (k - 1)
     filled = np.flatnonzero(np.diff(indptr))
     starts, ahead, largest = indptr[filled], np.ones(reduced.num_nodes), 0.0
     for _ in range(2, k + 1):

@@ -104,16 +104,19 @@ class RowEngine:
         self.pattern = pattern = pattern_of(reduced.indptr, reduced.indices, reduced.directed)
         self.rank = _rank_by_degree(pattern.indptr) if self.program.symmetric else np.empty(0, np.int32)
         self.graph = (pattern.indptr, pattern.indices, self.rank, pattern.flags)
+        self.serves = np.ones(pattern.num_nodes, np.bool_)
+        """Nodes that are the end of higher rank of some edge."""
+        if self.program.symmetric:
+            self.serves = np.minimum.reduceat(self.rank[pattern.indices], pattern.indptr[:-1]) < self.rank
         self.set_layout(layout)
 
     def set_layout(self, layout: Layout) -> None:
         self.layout = layout
-        degree = np.diff(self.pattern.indptr)
-        order = _by_degree(degree) if layout.by_degree else np.arange(len(degree))
-        if self.program.symmetric:
-            lowest = np.minimum.reduceat(self.rank[self.pattern.indices], self.pattern.indptr[:-1])
-            order = order[lowest[order] < self.rank[order]]
-        self.roots = order
+        if layout.by_degree:
+            order = _by_degree(np.diff(self.pattern.indptr))
+            self.roots = order[self.serves[order]]
+        else:
+            self.roots = np.flatnonzero(self.serves)
 
     def count(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
         derived, pattern, total = self.program.formulas, self.pattern, len(self.roots)

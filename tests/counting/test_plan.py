@@ -1,0 +1,90 @@
+"""The planner: sensible choices, limits kept, clear words."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import detours
+from detours.counting.parallel import Ranges, run_ranges
+from detours.counting.plan import check_jobs, parse_bytes
+from detours.errors import EngineError, InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [(1000, 1000), ("1000", 1000), ("2KB", 2048), ("1.5 MiB", 1_572_864), ("2gb", 2**31), (2.5e6, 2_500_000)]
+)
+def test_sizes(text: int | str, size: int) -> None:
+    assert parse_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "GB", "-1", 0, -5, "two", float("nan"), float("inf"), True])
+def test_bad_sizes_are_named(text: object) -> None:
+    with pytest.raises(InputError, match="memory_limit="):
+        parse_bytes(text)  # type: ignore[arg-type]
+
+
+def test_jobs() -> None:
+    assert check_jobs(3) == 3
+    assert check_jobs(-1) >= 1
+    for bad in (0, -2, 1.5, "2", True):
+        with pytest.raises(InputError, match="n_jobs="):
+            check_jobs(bad)
+
+
+def test_dense_graphs_go_to_closed_forms_and_molecules_to_search() -> None:
+    assert detours.explain(nx.gnm_random_graph(300, 9000, seed=1), 4).engine == "rows"
+    rings = nx.disjoint_union_all([nx.cycle_graph(6)] * 500)
+    assert detours.explain(rings, 5).engine == "search"
+    assert detours.explain(nx.gnm_random_graph(30, 90, seed=1), 7).engine == "search"
+
+
+def test_plan_reads_well() -> None:
+    text = str(detours.explain(nx.gnm_random_graph(300, 9000, seed=1), 6))
+    assert "rows: closed forms" in text
+    assert "about" in text
+    assert "6 sparse products" in text
+
+
+def test_a_tree_needs_no_engine() -> None:
+    plan = detours.explain(nx.path_graph(5), 4)
+    assert plan.seconds == 0
+    assert "no edge lies on a cycle" in str(plan)
+
+
+def test_memory_limit_shrinks_the_blocks() -> None:
+    graph = detours.Graph.from_networkx(nx.gnm_random_graph(2000, 30_000, seed=2))
+    roomy = detours.explain(graph, 4, engine="rows")
+    tight = detours.explain(graph, 4, engine="rows", memory_limit=int(0.8 * roomy.bytes))
+    assert tight.bytes < roomy.bytes
+    with pytest.raises(EngineError, match="memory_limit"):
+        detours.explain(graph, 4, engine="rows", memory_limit=1000)
+
+
+def test_ranges_cover_everything_once() -> None:
+    for n_jobs in (1, 3):
+        seen = np.zeros(1000, np.int64)
+
+        def work(worker: None, begin: int, end: int, stop: object, seen: np.ndarray = seen) -> None:
+            seen[begin:end] += 1
+
+        run_ranges(1000, 7, work, lambda: None, n_jobs)
+        assert (seen == 1).all()
+
+
+def test_an_error_in_a_thread_reaches_the_caller() -> None:
+    def work(worker: None, begin: int, end: int, stop: object) -> None:
+        if begin > 100:
+            raise MemoryError("no more")
+
+    with pytest.raises(MemoryError, match="no more"):
+        run_ranges(1000, 7, work, lambda: None, 2)
+
+
+def test_ranges_grow_when_work_is_quick_and_shrink_when_it_is_slow() -> None:
+    ranges = Ranges(10**6, 16)
+    share = ranges.take(1)
+    assert share is not None
+    ranges.finished(*share, seconds=1e-5)
+    assert ranges.size == 64
+    ranges.finished(0, 64, seconds=10.0)
+    assert ranges.size == 16
