@@ -69,12 +69,16 @@ def run_ranges(
             if after_each is not None:
                 after_each(ranges.done)
 
+    ended = threading.Semaphore(0)
+
     def guarded() -> None:
         try:
             loop(None)
-        except BaseException as error:
+        except BaseException as error:  # handed to the calling thread below
             errors.append(error)
             stop[0] = 1
+        finally:
+            ended.release()
 
     if n_jobs == 1 or total <= step:
         loop(report)
@@ -83,10 +87,9 @@ def run_ranges(
     try:
         for thread in threads:
             thread.start()
-        while any(thread.is_alive() for thread in threads):
-            threads[0].join(0.05)
-            for thread in threads[1:]:
-                thread.join(0.01)
+        running = n_jobs
+        while running:
+            running -= ended.acquire(timeout=0.1)
             if report is not None:
                 report(ranges.done)
     finally:

@@ -54,8 +54,9 @@ class Detours:
         if self.graph.edges_in_csr_order:
             return self.arc_by_length
         arc = self.graph.edge_arc
-        values = self.arc_by_length[arc]
-        values[arc < 0] = 0
+        kept = arc >= 0
+        values = np.zeros((len(arc), self.k - 1), np.int64)
+        values[kept] = self.arc_by_length[arc[kept]]
         return values
 
     @cached_property
