@@ -50,7 +50,7 @@ def main() -> None:
         for k, word in ((3, np.int32), (4, np.int32), (4, np.int64), (5, np.int64), (6, np.int64)):
             for layout in LAYOUTS:
                 engine = RowEngine(reduced, k, word, layout)
-                needed, _ = measure_work(engine, layout, samples=10**9)
+                needed, _, _ = measure_work(engine, layout, samples=10**9)
                 if needed @ np.array(list(NANOSECONDS.values())) > LONGEST * 1e9 / 3:
                     continue
                 taken = []

@@ -40,36 +40,40 @@ CACHE = 1.5e6
 class Expected(NamedTuple):
     seconds: float
     bytes: int
+    share: float
+    """How much of the graph a block of roots sees, on average."""
 
 
 def expect(engine: RowEngine, layout: Layout, n_jobs: int) -> Expected:
     """What the engine would need with this layout."""
-    work, largest = measure_work(engine, layout, samples=4 + 128 // layout.lanes)
+    work, rows, largest = measure_work(engine, layout, samples=4 + 32 // layout.lanes)
     derived, arcs = engine.program.formulas, len(engine.pattern.indices)
     seconds = 1e-9 * float(work @ np.array(list(NANOSECONDS.values())))
     fixed = arcs * 8 * (len(derived.ear_sums) + derived.k + 4)
-    return Expected(seconds / n_jobs, fixed + n_jobs * (largest + 13 * engine.pattern.num_nodes))
+    size = fixed + n_jobs * (largest + 13 * engine.pattern.num_nodes)
+    return Expected(seconds / n_jobs, size, rows / engine.pattern.num_nodes)
 
 
-def measure_work(engine: RowEngine, layout: Layout, samples: int) -> tuple[NDArray[np.float64], int]:
-    """How often each price has to be paid, and the bytes of the largest set of vectors, extrapolated from samples."""
+def measure_work(engine: RowEngine, layout: Layout, samples: int) -> tuple[NDArray[np.float64], float, int]:
+    """How often each price has to be paid, the mean rows of a block and the bytes of the largest, from samples."""
     engine.set_layout(layout)
     blocks = -(-len(engine.roots) // layout.lanes)
     begins = np.unique(np.linspace(0, blocks - 1, min(samples, blocks)).astype(np.int64)) * layout.lanes
     scratch = Scratch.for_nodes(engine.pattern.num_nodes, np.int64, 0, 0)
     places = (scratch.place, scratch.nodes, scratch.asked, scratch.steps)
     row_bytes = layout.lanes * np.dtype(engine.word).itemsize
-    work, largest = np.zeros(len(NANOSECONDS)), 0
+    work, mean, largest = np.zeros(len(NANOSECONDS)), 0.0, 0
     for one_pass in engine.program.passes:
         reach = reach_of(one_pass)
         sizes = kernels.survey(engine.graph, engine.roots, begins, layout.lanes, reach, places)
         work += blocks * np.mean([_block(one_pass, reach, row_bytes, *sizes[:, s]) for s in range(len(begins))], axis=0)
+        mean = max(mean, float(sizes[0, :, reach].mean()))
         rows = min(int(1.5 * sizes[0, :, reach].max()), engine.pattern.num_nodes + 1)
         largest = max(largest, slots_of(one_pass) * rows * row_bytes)
     lengths = engine.program.formulas.lengths
     served = 1 / 2 if engine.program.symmetric else 1
     work[-1] = served * len(engine.pattern.indices) * sum(map(len, lengths.values()))
-    return work, largest
+    return work, mean, largest
 
 
 def _block(

@@ -119,9 +119,12 @@ def _plan_rows(reduced: Reduced, k: int, jobs: int, limit: int | None) -> Plan:
     engine = RowEngine(reduced, k, np.int32 if largest < 2.0**31 else np.int64, Layout(False, 16))
     tried: dict[Layout, Expected] = {}
     if reduced.num_arcs < SMALL:
-        tried[engine.layout] = Expected(1e-9 * reduced.num_arcs * 100, 1000 * reduced.num_arcs)
+        tried[engine.layout] = Expected(1e-9 * reduced.num_arcs * 100, 1000 * reduced.num_arcs, 1.0)
     else:
-        for layout in (Layout(False, 64), Layout(True, 64), Layout(False, 16), Layout(False, 1)):
+        wide = (Layout(False, 64), Layout(True, 64))
+        for layout in (*wide, Layout(False, 16), Layout(False, 1)):
+            if limit is None and layout not in wide and tried[wide[0]].share > 0.5:
+                break  # every block sees most of the graph: narrower ones would only see it more often
             tried[layout] = expect(engine, layout, jobs)
     fitting = {layout: e for layout, e in tried.items() if limit is None or e.bytes <= limit}
     if not fitting:
