@@ -57,8 +57,7 @@ def expect(engine: RowEngine, layout: Layout, n_jobs: int) -> Expected:
 def measure_work(engine: RowEngine, layout: Layout, samples: int) -> tuple[NDArray[np.float64], float, int]:
     """How often each price has to be paid, the mean rows of a block and the bytes of the largest, from samples."""
     engine.set_layout(layout)
-    blocks = -(-len(engine.roots) // layout.lanes)
-    begins = np.unique(np.linspace(0, blocks - 1, min(samples, blocks)).astype(np.int64)) * layout.lanes
+    begins, chance = _sample_blocks(engine, layout.lanes, samples)
     scratch = Scratch.for_nodes(engine.pattern.num_nodes, np.int64, 0, 0)
     places = (scratch.place, scratch.nodes, scratch.asked, scratch.steps)
     row_bytes = layout.lanes * np.dtype(engine.word).itemsize
@@ -66,7 +65,8 @@ def measure_work(engine: RowEngine, layout: Layout, samples: int) -> tuple[NDArr
     for one_pass in engine.program.passes:
         reach = reach_of(one_pass)
         sizes = kernels.survey(engine.graph, engine.roots, begins, layout.lanes, reach, places)
-        work += blocks * np.mean([_block(one_pass, reach, row_bytes, *sizes[:, s]) for s in range(len(begins))], axis=0)
+        blocks = np.array([_block(one_pass, reach, row_bytes, *sizes[:, s]) for s in range(len(begins))])
+        work += np.mean(blocks / chance[:, None], axis=0)
         mean = max(mean, float(sizes[0, :, reach].mean()))
         rows = min(int(1.5 * sizes[0, :, reach].max()), engine.pattern.num_nodes + 1)
         largest = max(largest, slots_of(one_pass) * rows * row_bytes)
@@ -74,6 +74,18 @@ def measure_work(engine: RowEngine, layout: Layout, samples: int) -> tuple[NDArr
     served = 1 / 2 if engine.program.symmetric else 1
     work[-1] = served * len(engine.pattern.indices) * sum(map(len, lengths.values()))
     return work, mean, largest
+
+
+def _sample_blocks(engine: RowEngine, lanes: int, samples: int) -> tuple[Int64, NDArray[np.float64]]:
+    """Where the sample blocks begin, and the chance of each: by its walks of length two, so that no hub is missed."""
+    degree = np.diff(engine.pattern.indptr)
+    walks = np.add.reduceat(degree[engine.pattern.indices], engine.pattern.indptr[:-1])[engine.roots]
+    weight = np.add.reduceat(walks, np.arange(0, len(walks), lanes)).astype(np.float64)
+    if samples >= len(weight):
+        return np.arange(len(weight)) * lanes, np.full(len(weight), 1 / len(weight))
+    total = np.cumsum(weight)
+    chosen = np.searchsorted(total, (np.arange(samples) + 0.5) / samples * total[-1])
+    return chosen * lanes, weight[chosen] / total[-1]
 
 
 def _block(

@@ -46,9 +46,7 @@ def count(
     """
     k = check_k(k)
     given = Graph.from_any(graph, directed=directed, strict=strict)
-    reduced = reduce(given.indptr, given.indices, given.directed)
-    plan = make_plan(reduced, k, engine=engine, n_jobs=n_jobs, memory_limit=memory_limit)
-    return _run(given, plan, progress)
+    return _run(given, _plan(given, k, engine, n_jobs, memory_limit), progress)
 
 
 def count_many(
@@ -70,8 +68,7 @@ def count_many(
     k = check_k(k)
     given = many(graphs, directed=directed, strict=strict)
     union, _ = Graph.disjoint_union(given)
-    reduced = reduce(union.indptr, union.indices, union.directed)
-    plan = make_plan(reduced, k, engine=engine, n_jobs=n_jobs, memory_limit=memory_limit)
+    plan = _plan(union, k, engine, n_jobs, memory_limit)
     return DetoursList(given, _run(union, plan, progress))
 
 
@@ -88,8 +85,7 @@ def explain(
     """Say how `count` would do it, and what time and memory to expect; print the result to read it."""
     k = check_k(k)
     given = Graph.from_any(graph, directed=directed, strict=strict)
-    reduced = reduce(given.indptr, given.indices, given.directed)
-    return make_plan(reduced, k, engine=engine, n_jobs=n_jobs, memory_limit=memory_limit)
+    return _plan(given, k, engine, n_jobs, memory_limit)
 
 
 def paths(
@@ -130,6 +126,11 @@ def _named_paths(
         names = given.name_list()
         for path in found:
             yield tuple(names[v] for v in path)
+
+
+def _plan(graph: Graph, k: int, engine: str, n_jobs: int, memory_limit: int | str | None) -> Plan:
+    reduced = reduce(graph.indptr, graph.indices, graph.directed)
+    return make_plan(reduced, k, engine=engine, n_jobs=n_jobs, memory_limit=memory_limit, given_arcs=graph.num_arcs)
 
 
 def _run(graph: Graph, plan: Plan, progress: Progress | None) -> Detours:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,7 @@ SPARSE = 5
 ROWS_FLOOR = 50e-9
 """Seconds per arc that closed forms take at the least; a search below that needs no comparison."""
 AROUND = 80e-9
-"""Seconds per arc that every count takes before and after its engine runs."""
+"""Seconds per arc of the whole graph that every count takes before and after its engine runs."""
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -74,6 +74,7 @@ def make_plan(
     engine: str = "auto",
     n_jobs: int = 1,
     memory_limit: int | str | None = None,
+    given_arcs: int = 0,
 ) -> Plan:
     """Choose by expected time among the engines that can do it within the memory."""
     if engine not in ("auto", "rows", "search"):
@@ -86,6 +87,7 @@ def make_plan(
     if reduced.num_arcs == 0:
         return Plan(engine, k, reduced.directed, jobs, 0.0, 0, 0, 0, 0, None, "no edge lies on a cycle")
     chosen = _choose(reduced, k, engine, jobs, limit)
+    chosen = replace(chosen, seconds=chosen.seconds + AROUND * (given_arcs or reduced.num_arcs))
     if limit is not None and chosen.bytes > limit:
         raise EngineError(
             f"counting up to k = {k} needs about {_bytes(chosen.bytes)}, more than memory_limit = {_bytes(limit)}; "
@@ -160,7 +162,6 @@ def _plan(
     sure: bool = True,
 ) -> Plan:
     figures = (reduced.num_nodes, reduced.num_arcs, reduced.num_blocks)
-    seconds += AROUND * reduced.num_arcs
     return Plan(engine.name, k, reduced.directed, jobs, seconds, int(size), *figures, layout, reason, sure, engine)
 
 
