@@ -27,7 +27,7 @@ AROUND = 80e-9
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """How a count will be done, and what to expect of it; print it to read it."""
 
@@ -47,9 +47,9 @@ class Plan:
     reason: str
     sure: bool = True
     """False when the sample was cut short, so that time may be far longer than expected."""
-    ready: Engine | None = field(repr=False, compare=False, default=None)
+    ready: Engine | None = field(compare=False, default=None)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         kind = "directed detours" if self.directed else "detours"
         lines = [
             f"{kind} up to k = {self.k}",
