@@ -36,6 +36,13 @@ class Csr:
         matrix.sum_duplicates()
         return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32))
 
+    def induced(self, nodes: Array) -> Csr:
+        """The subgraph on some of the nodes, renumbered in their order."""
+        place = np.full(self.num_nodes, -1)
+        place[nodes] = np.arange(len(nodes))
+        pairs = place[np.stack(self.upper, axis=1)]
+        return Csr.from_pairs(pairs[(pairs >= 0).all(axis=1)], len(nodes))
+
     @property
     def num_nodes(self) -> int:
         return len(self.indptr) - 1
@@ -87,9 +94,7 @@ def random_geometric(n: int, edges: int, seed: int) -> Csr:
     guess = 1.1 * np.sqrt(2 * edges / (np.pi * n * (n - 1)))
     pairs = cKDTree(points).query_pairs(guess, output_type="ndarray")
     if len(pairs) < edges:
-        raise ValueError(
-            f"the radius guess gave {len(pairs)} of {edges} edges; give fewer edges or more nodes"
-        )
+        raise ValueError(f"the radius guess gave {len(pairs)} of {edges} edges; give fewer edges or more nodes")
     squared = ((points[pairs[:, 0]] - points[pairs[:, 1]]) ** 2).sum(axis=1)
     return Csr.from_pairs(pairs[np.argsort(squared, kind="stable")[:edges]], n)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import Array
+from benchmarks.cases import Array, Csr
 from benchmarks.listers import Roots
 
 CHILD_MEMORY = 6 * 2**30
@@ -127,18 +127,24 @@ def _messages(work: Callable[[Callable[[Any], None]], None], budget: float) -> I
         child.join()
 
 
+def children_cpu() -> float:
+    """CPU seconds of all children that have ended; what a stopped child really had on a busy machine."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def guarded(work: Callable[[], Any], budget: float) -> tuple[Timing, Any]:
     """One call in a child; a lower bound if it is not done within the budget."""
-    ending, started = "died", time.monotonic()
+    ending, before = "died", children_cpu()
     for message in _messages(lambda send: send(clock(work)), budget):
         if isinstance(message, tuple):
             cpu, wall, answer = message
             return Timing(cpu, wall), answer
         ending = message
-    passed = time.monotonic() - started
+    had = children_cpu() - before
     if ending == "time":
-        return Timing(budget, passed, "at least", f"stopped after {duration(budget)}"), None
-    return Timing(passed, passed, "failed", f"ran out of memory ({CHILD_MEMORY >> 30} GB allowed)"), None
+        return Timing(had, budget, "at least", f"stopped after {duration(budget)} on the wall"), None
+    return Timing(had, had, "failed", f"ran out of memory ({CHILD_MEMORY >> 30} GB allowed)"), None
 
 
 def sampled(lister: Roots, k: int, budget: float, seed: int = 0) -> tuple[Timing, Array | None]:
@@ -148,7 +154,7 @@ def sampled(lister: Roots, k: int, budget: float, seed: int = 0) -> tuple[Timing
     """
     order = np.random.default_rng(seed).permutation(lister.roots()).tolist()
     done, total, squares, answer, ending = 0, 0.0, 0.0, None, "end"
-    started = time.monotonic()
+    started, before = time.monotonic(), children_cpu()
     for message in _messages(lambda send: _list_roots(lister, k, order, send), budget):
         if isinstance(message, str):
             ending = message
@@ -159,8 +165,8 @@ def sampled(lister: Roots, k: int, budget: float, seed: int = 0) -> tuple[Timing
     if answer is not None:
         return Timing(total, time.monotonic() - started), answer
     if done == 0:
-        detail = f"not one of {len(order):,} roots was done in {duration(budget)}"
-        return Timing(budget, budget, "at least", detail), None
+        detail = f"not one of {len(order):,} {lister.kind} was done in {duration(budget)} on the wall"
+        return Timing(children_cpu() - before, budget, "at least", detail), None
     return _extrapolated(done, total, squares, len(order), lister, ending), None
 
 
@@ -181,8 +187,9 @@ def _list_roots(lister: Roots, k: int, order: list[int], send: Callable[[Any], N
 
 def _extrapolated(done: int, total: float, squares: float, roots: int, lister: Roots, ending: str) -> Timing:
     mean = total / done
-    spread = math.sqrt(max(squares / done - mean * mean, 0) / max(done - 1, 1)) / mean if mean else 0
-    detail = f"{done:,} of {roots:,} {lister.kind}, ± {spread:.0%}"
+    detail = f"{done:,} of {roots:,} {lister.kind}"
+    if done > 1 and mean:
+        detail += f", ± {math.sqrt(max(squares / done - mean * mean, 0) / (done - 1)) / mean:.0%}"
     if ending in ("memory", "died"):
         return Timing(mean * roots, mean * roots, "at least", f"{detail}; the next one ran out of memory")
     return Timing(mean * roots, mean * roots, "extrapolated", detail)
@@ -200,13 +207,39 @@ def cycles_by_rate(cycles: Callable[[], Iterable[Any]], expected: int, budget: f
                 last = time.monotonic()
         send((seen, time.process_time() - started, True))
 
-    seen, taken, whole = 0, budget, False
+    seen, taken, whole, before = 0, 0.0, False, children_cpu()
     for message in _messages(work, budget):
         if isinstance(message, tuple):
             seen, taken, whole = message
     if whole:
         return Timing(taken, taken, detail=f"{seen:,} cycles")
     if not seen:
-        return Timing(budget, budget, "at least", f"not one cycle in {duration(budget)}")
+        had = children_cpu() - before
+        return Timing(had, budget, "at least", f"not one cycle in {duration(budget)} on the wall")
     total = taken * expected / seen
     return Timing(total, total, "extrapolated", f"{seen:,} of {expected:,} cycles")
+
+
+def cycles_by_subgraph(
+    graph: Csr, count: Callable[[Csr], Callable[[], Array]], expected: int, budget: float
+) -> tuple[Timing, Array | None]:
+    """A cycle lister that gives all or nothing: ever larger random subgraphs, and the rate on the largest one done.
+
+    `count` prepares a graph and returns the work to time; its answer tells how many cycles were listed.
+    """
+    order = np.random.default_rng(0).permutation(graph.num_nodes)
+    deadline, best = time.monotonic() + budget, Timing(0, budget, "at least", "no subgraph was done in time")
+    size = max(graph.num_nodes // 64, 1)
+    while (left := deadline - time.monotonic()) > 0:
+        part = graph if size >= graph.num_nodes else graph.induced(order[:size])
+        timing, answer = guarded(count(part), left)
+        if timing.how != "measured":
+            break
+        if part is graph:
+            return timing, answer
+        listed = int((answer.sum(axis=0) // np.arange(3, answer.shape[1] + 3)).sum())
+        if listed:
+            total = timing.seconds * expected / listed
+            best = Timing(total, total, "extrapolated", f"by the rate on {size:,} random nodes, {listed:,} cycles")
+        size *= 2
+    return best, None

@@ -64,9 +64,7 @@ def main(text: str) -> None:
     union = detours.Graph.disjoint_union(own)[0] if isinstance(own, list) else own
     plan = detours.explain(union, k, **options)
     # loads every kernel that the count will use, so that the peak holds its work and nothing else
-    detours.count(
-        our_graph(cases.random_geometric(300, 1200, seed=0)), k, **{**options, "engine": plan.engine}
-    )
+    detours.count(our_graph(cases.random_geometric(300, 1200, seed=0)), k, **{**options, "engine": plan.engine})
     count = detours.count_many if isinstance(own, list) else detours.count
     del made, union
     _reset_peak()

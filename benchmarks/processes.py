@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from benchmarks.measure import children_cpu
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -39,7 +40,7 @@ print(first - imported, time.process_time() - imported)
 
 def python(code: str, **environment: str) -> tuple[float, str]:
     """Run a snippet in a new process; (its CPU seconds with start-up, what it printed)."""
-    before = _children()
+    before = children_cpu()
     done = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment},
@@ -50,12 +51,7 @@ def python(code: str, **environment: str) -> tuple[float, str]:
     )
     if done.returncode:
         raise RuntimeError(f"a benchmark process failed: {done.stderr.strip().splitlines()[-1:]}")
-    return _children() - before, done.stdout
-
-
-def _children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return children_cpu() - before, done.stdout
 
 
 def fastest(once: Callable[[], float], times: int) -> float:

@@ -17,11 +17,8 @@ from rich.table import Table
 from benchmarks import scaling
 from benchmarks.contest import Result
 from benchmarks.measure import duration
-from benchmarks.rivals import group_of
 
-PACKAGES = (
-    "numpy scipy numba networkx rustworkx igraph python-graphblas suitesparse-graphblas orbit-count".split()
-)
+PACKAGES = "numpy scipy numba networkx rustworkx igraph python-graphblas suitesparse-graphblas orbit-count".split()
 _SIGN = {"measured": "", "at least": "> ", "extrapolated": "~ "}
 
 
@@ -95,17 +92,14 @@ def summary_sheet(results: list[Result]) -> Sheet:
         rows.append([*row, ", ".join(goals)])
     columns = ["", "detours", "SciPy A @ A", "formulas", "ORCA", "listers", "extra memory"]
     columns += ["explain: time", "explain: memory", "bars"]
-    notes = [
-        "columns of rivals: the fastest of its kind, in multiples of our time (~ extrapolated, > lower bound)"
-    ]
+    notes = ["columns of rivals: the fastest of its kind, in multiples of our time (~ extrapolated, > lower bound)"]
     return Sheet("Summary", columns, rows, [*notes, "explain: expected / measured"])
 
 
 def _best_of(result: Result, group: str) -> str:
-    own = [n for n, t in result.rivals.items() if group_of(n) == group and t.how != "failed"]
-    if not own:
+    name = result.fastest(group)
+    if name is None:
         return ""
-    name = min(own, key=result.ratio)
     return _SIGN[result.rivals[name].how] + times(result.ratio(name))
 
 

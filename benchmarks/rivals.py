@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -34,9 +35,7 @@ RIVALS: dict[str, Rival] = {
     rival.name: rival
     for rival in (
         Rival(YARDSTICK, "yardstick", "scipy", formulas.scipy_prepare, formulas.scipy_square),
-        Rival(
-            "NumPy formulas", "formulas", "numpy", formulas.numpy_prepare, formulas.numpy_count, dense=True
-        ),
+        Rival("NumPy formulas", "formulas", "numpy", formulas.numpy_prepare, formulas.numpy_count, dense=True),
         Rival(
             "NumPy formulas, SciPy A @ A",
             "formulas",
@@ -52,9 +51,7 @@ RIVALS: dict[str, Rival] = {
             formulas.graphblas_prepare,
             formulas.graphblas_codegree,
         ),
-        Rival(
-            "GraphBLAS, walks", "formulas", "graphblas", formulas.graphblas_prepare, formulas.graphblas_walks
-        ),
+        Rival("GraphBLAS, walks", "formulas", "graphblas", formulas.graphblas_prepare, formulas.graphblas_walks),
         Rival(
             "GraphBLAS, full codegrees",
             "formulas",
@@ -138,14 +135,19 @@ def answer_of(name: str, graph: Csr, k: int) -> Array | None:
     return None if rival.group == "yardstick" else counted
 
 
+@cache
+def _small_truths(k: int) -> list[tuple[Csr, Array]]:
+    graphs = erdos_renyi(22, 48, seed=5), erdos_renyi(40, 50, seed=6)
+    return [(graph, LISTERS["NetworkX all_simple_paths"](graph).count(k)) for graph in graphs]
+
+
 def check_same_answer(names: list[str], k: int) -> None:
     """Every contender against NetworkX paths, edge by edge and length by length, on two small graphs.
 
     k is capped where enumeration of the small graphs would take long; closed formulas know k = 4 only.
     """
     depth = min(k, 6)
-    for graph in (erdos_renyi(24, 60, seed=5), erdos_renyi(40, 50, seed=6)):
-        truth = LISTERS["NetworkX all_simple_paths"](graph).count(depth)
+    for graph, truth in _small_truths(depth):
         for name in names:
             found = answer_of(name, graph, depth)
             if found is not None and not np.array_equal(found, truth):

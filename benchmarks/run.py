@@ -67,9 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="small graphs without data, under two minutes")
     parser.add_argument("--case", nargs="+", default=[], metavar="NAME", help="only these; see --list")
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
-    parser.add_argument(
-        "--out", default=str(ROOT / "benchmarks" / "results"), metavar="DIR", help="where files go"
-    )
+    parser.add_argument("--out", default=str(ROOT / "benchmarks" / "results"), metavar="DIR", help="where files go")
     return parser
 
 

@@ -143,8 +143,8 @@ QUICK = [
     ),
     Case(
         "molecules",
-        "1,000 molecule-like graphs, k = 8",
-        lambda: cases.small_graphs(1_000, seed=1),
+        "500 molecule-like graphs, k = 8",
+        lambda: cases.small_graphs(500, seed=1),
         8,
         (IGRAPH_LISTING, IGRAPH_CYCLES, BY_EDGE[0]),
         lister_budget=2,

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("networkx")
 
-from benchmarks import cases, listers, measure, rivals, run, suite
+from benchmarks import cases, contest, listers, measure, rivals, run, suite
 from benchmarks.cases import Csr
 
 EVERYONE = [*rivals.RIVALS, *rivals.LISTERS, rivals.NX_CYCLES, rivals.IGRAPH_CYCLES]
@@ -149,6 +149,59 @@ def test_cycles_are_extrapolated_by_their_share() -> None:
     timing = measure.cycles_by_rate(slow, expected=100_000, budget=1.0)
     assert timing.how == "extrapolated"
     assert timing.seconds == pytest.approx(50, rel=0.3)
+
+
+def test_an_all_or_nothing_lister_is_extrapolated_by_its_rate() -> None:
+    graph = cases.grid(16)
+
+    def count(part: Csr) -> object:
+        squares = part.num_edges if part.num_nodes < 200 else 10**6
+
+        def work() -> np.ndarray:
+            end = time.process_time() + squares * 0.001
+            while time.process_time() < end:
+                pass
+            return np.array([[0, 4 * squares]])
+
+        return work
+
+    timing, answer = measure.cycles_by_subgraph(graph, count, expected=50_000, budget=2.0)
+    assert (timing.how, answer) == ("extrapolated", None)
+    assert timing.seconds == pytest.approx(50, rel=0.3)
+
+
+def test_an_all_or_nothing_lister_that_ends_is_the_answer() -> None:
+    graph = cases.grid(6)
+    timing, answer = measure.cycles_by_subgraph(
+        graph, lambda part: lambda: rivals.our_answer(part, 3), expected=25, budget=60
+    )
+    assert timing.how == "measured"
+    assert answer is not None
+    assert np.array_equal(answer, rivals.our_answer(graph, 3))
+
+
+def test_an_induced_subgraph_keeps_the_edges_inside() -> None:
+    graph = cases.erdos_renyi(30, 120, seed=4)
+    nodes = np.array([7, 3, 20, 11, 29, 0])
+    part = graph.induced(nodes)
+    assert_simple(part)
+    whole = set(zip(*(end.tolist() for end in graph.upper), strict=True))
+    expected = {(a, b) for a in range(6) for b in range(6) if a < b and tuple(sorted(nodes[[a, b]].tolist())) in whole}
+    assert set(zip(*(end.tolist() for end in part.upper), strict=True)) == expected
+
+
+def test_a_bar_is_held_against_the_fastest_rival_that_was_seen() -> None:
+    case = suite.Case("x", "x", lambda: cases.grid(3), 4, goals=(suite.Goal("listers", 100),))
+    listed = {
+        "igraph simple_cycles": measure.Timing(15.0, 15.0, "at least"),
+        "NetworkX all_simple_paths": measure.Timing(900.0, 900.0, "extrapolated"),
+        "rustworkx all_simple_paths, by edge": measure.Timing(200.0, 200.0, "extrapolated"),
+    }
+    result = contest.Result(case, 9, 12, measure.Timing(1.0, 1.0), {3: 0}, listed)
+    assert result.fastest("listers") == "rustworkx all_simple_paths, by edge"
+    assert result.fastest("orca") is None
+    ((_, bar, reached, met),) = result.goals()
+    assert (bar, reached, met) == (100, 200.0, True)
 
 
 @pytest.mark.parametrize(

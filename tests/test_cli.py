@@ -94,7 +94,7 @@ def test_help_imports_nothing_heavy() -> None:
         "import sys; from detours import cli; cli.run(['count', '--help']);"
         "sys.exit(str({'numpy', 'scipy', 'numba', 'rich.progress', 'torch'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stderr.strip() == "set()"
 
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def modules_after(code: str) -> set[str]:
     """Top-level modules loaded by a fresh interpreter that ran this."""
     listing = f"{code}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
-    done = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True, timeout=120)
     return set(done.stdout.split())
 
 

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from detours.counting.result import Detours
 
 FORMATS = (".csv", ".parquet", ".npz")
-CSV_ROWS = (
-    100_000  # rows turned into Python objects at a time: bounds the memory, and Ctrl-C is answered in between
-)
+CSV_ROWS = 100_000  # rows turned into Python objects at a time: bounds the memory, and Ctrl-C is answered in between
 
 Columns = dict[str, Any]
 

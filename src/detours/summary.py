@@ -143,9 +143,7 @@ def lengths_table(summary: Summary) -> "Table":
         table.add_column(heading, justify="right")
     for row in summary["by_length"]:
         most = f"{row['most_on_an_edge']:,}"
-        table.add_row(
-            str(row["length"]), f"{row['detours']:,}", most, str(row["cycle_length"]), f"{row['cycles']:,}"
-        )
+        table.add_row(str(row["length"]), f"{row['detours']:,}", most, str(row["cycle_length"]), f"{row['cycles']:,}")
     table.add_row("all", f"{summary['detours']:,}", "", "all", f"{summary['cycles']:,}", style="bold")
     return table
 

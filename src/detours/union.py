@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ def disjoint_union(sources: Sequence[Any], directed: bool | None, strict: bool) 
 
 def many(sources: Iterable[Any], directed: bool | None = None, strict: bool = False) -> list[Graph]:
     """A Graph of each source; what was tidied away is told once, for all of them together."""
+    sources = list(sources)
+    if directed is None and not strict and set(map(type, sources)) <= {Graph}:
+        return sources
     graphs = []
     tidied = []
     for at, source in enumerate(sources):
@@ -77,22 +81,21 @@ def _of_listed(parts: list[Listed], directed: bool, strict: bool) -> tuple[Graph
     return Graph._from_listed(listed, directed, strict), node_offsets
 
 
-def _of_graphs(graphs: list[Graph]) -> tuple[Graph, Ints]:
-    if len({graph.directed for graph in graphs}) > 1:
+def _of_graphs(graphs: Sequence[Graph]) -> tuple[Graph, Ints]:
+    if len(set(map(attrgetter("directed"), graphs))) > 1:
         raise InputError(
             "Some of the graphs are directed and some are not; pass directed=True or directed=False for all."
         )
-    node_offsets = _node_offsets([len(graph.indptr) - 1 for graph in graphs])
-    arc_offsets = _offsets([len(graph.indices) for graph in graphs])
+    indptrs, indices = list(map(attrgetter("indptr"), graphs)), list(map(attrgetter("indices"), graphs))
+    node_offsets = _node_offsets([size - 1 for size in map(len, indptrs)])
+    arc_offsets = _offsets(list(map(len, indices)))
 
     def edge_index() -> Ints:
         return _shifted([_edges(graph) for graph in graphs], node_offsets)
 
-    in_order = all(graph.edges_in_csr_order for graph in graphs)
-    indptr, indices = _arrays(graphs, node_offsets, arc_offsets)
+    in_order = all(map(attrgetter("edges_in_csr_order"), graphs))
     union = Graph._make(
-        indptr,
-        indices,
+        *_arrays(indptrs, indices, node_offsets, arc_offsets),
         directed=bool(graphs) and graphs[0].directed,
         dropped=_total([graph.dropped for graph in graphs]),
         edge_index=None if in_order else edge_index,
@@ -100,10 +103,15 @@ def _of_graphs(graphs: list[Graph]) -> tuple[Graph, Ints]:
     return union, node_offsets
 
 
-def _arrays(graphs: list[Graph], node_offsets: Ints, arc_offsets: Ints) -> tuple[Ints, NDArray[np.int32]]:
-    indptr = np.concatenate([np.zeros(1, dtype=np.int64), *[graph.indptr[1:] for graph in graphs]])
+def _arrays(
+    indptrs: list[Ints], rows: list[NDArray[np.int32]], node_offsets: Ints, arc_offsets: Ints
+) -> tuple[Ints, NDArray[np.int32]]:
+    ends = np.ones(node_offsets[-1] + len(indptrs), dtype=np.bool_)
+    ends[node_offsets[:-1] + np.arange(len(indptrs))] = False  # each indptr begins with a zero
+    indptr = np.zeros(node_offsets[-1] + 1, dtype=np.int64)
+    indptr[1:] = np.concatenate([np.empty(0, dtype=np.int64), *indptrs])[ends]
     indptr[1:] += np.repeat(arc_offsets[:-1], np.diff(node_offsets))
-    indices = np.concatenate([np.empty(0, dtype=np.int32), *[graph.indices for graph in graphs]])
+    indices = np.concatenate([np.empty(0, dtype=np.int32), *rows])
     indices += np.repeat(node_offsets[:-1].astype(np.int32), np.diff(arc_offsets))
     return indptr, indices
 

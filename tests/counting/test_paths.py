@@ -103,10 +103,10 @@ def test_max_paths() -> None:
 
 
 def test_time_limit() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(BudgetExceeded, match=r"time_limit = 0\.2 s") as caught:
         list(paths(*csr(nx.complete_bipartite_graph(14, 14)), 0, 1, 26, time_limit=0.2))
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 2
     assert caught.value.reason == "time_limit"
     assert caught.value.found[:2] == [(0, 14, 1), (0, 15, 1)]
 
@@ -116,22 +116,20 @@ def test_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
     empty batches keep coming, so that Ctrl-C and the clock have their chance."""
     monkeypatch.setattr(module, "STEPS", 1000)
     batches = itertools.islice(path_batches(*csr(nx.complete_bipartite_graph(12, 12)), 0, 1, 23), 3000)
-    runs = [
-        len(list(run)) for empty, run in itertools.groupby(batches, lambda batch: len(batch) == 0) if empty
-    ]
+    runs = [len(list(run)) for empty, run in itertools.groupby(batches, lambda batch: len(batch) == 0) if empty]
     assert max(runs) > 100
 
 
 def test_interrupt() -> None:
-    """Ctrl-C ends a search that would take years, within a second or so."""
-    timer = threading.Timer(0.3, _thread.interrupt_main)
+    """Ctrl-C ends a search that would take years. Processor time, since the machine may be busy with other things."""
     found = path_batches(*csr(nx.complete_bipartite_graph(40, 40)), 0, 1, 79)
-    started = time.perf_counter()
-    timer.start()
+    next(found)
+    interrupted: list[float] = []
+    threading.Timer(0.2, lambda: (interrupted.append(time.process_time()), _thread.interrupt_main())).start()
     with pytest.raises(KeyboardInterrupt):
         for _ in found:
             pass
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - interrupted[0] < 0.5
 
 
 def test_bad_arguments() -> None:

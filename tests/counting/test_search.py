@@ -126,6 +126,21 @@ def test_parallel_chains() -> None:
     assert detours[0].tolist() == [1, 1, 1, 0, 0, 0, 0]
 
 
+def test_chains_of_many_lengths() -> None:
+    """Where chains differ in length, the nearest way to a node is often not the first one found."""
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(4, 9))
+        graph = nx.empty_graph(n)
+        for u, v in nx.gnm_random_graph(n, int(1.7 * n), seed=seed).edges:
+            nx.add_path(graph, [u, *range(len(graph), len(graph) + int(rng.integers(0, 4))), v])
+        k = int(rng.integers(4, 12))
+        detours, cycles, _ = search(graph, k)
+        expected, expected_cycles, _ = brute_force(graph, k)
+        assert (detours == expected).all(), seed
+        assert cycles == expected_cycles, seed
+
+
 def test_chains() -> None:
     """Two triangles joined by two edges, one of them drawn out, and a ring of five apart from them."""
     graph = nx.Graph([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 6), (6, 7), (7, 4)])
@@ -194,12 +209,14 @@ def test_an_error_in_progress_stops_the_work() -> None:
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupt(n_jobs: int) -> None:
+    """Ctrl-C ends years of work. Processor time, since the machine may be busy with other things."""
     reduced = reduce(*csr(nx.complete_graph(30)))
-    started = time.perf_counter()
-    threading.Timer(0.3, _thread.interrupt_main).start()
+    count(reduced, 2)
+    interrupted: list[float] = []
+    threading.Timer(0.2, lambda: (interrupted.append(time.process_time()), _thread.interrupt_main())).start()
     with pytest.raises(KeyboardInterrupt):
         count(reduced, 25, n_jobs=n_jobs)
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - interrupted[0] < 0.5 * n_jobs
 
 
 def test_progress_ends_at_the_total() -> None:

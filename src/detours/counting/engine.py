@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from detours.counting.parallel import Progress
+from detours.counting.reduce import Int32, Int64, kernel
 
 
 class Tally(NamedTuple):
     """Where an engine writes its counts: one row per arc of the whole graph, zero where there is nothing to count."""
 
-    by_length: NDArray[np.int64]
+    by_length: Int64
     """[arcs, k - 1]: detours of length L in column L - 2."""
-    cycles: NDArray[np.int64] | None
+    cycles: Int64 | None
     """[arcs, k - 1]: directed cycles of length L + 1 through the arc in column L - 2; None if undirected: the same."""
 
 
@@ -25,3 +23,11 @@ class Engine(Protocol):
     name: str
 
     def count(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None: ...
+
+
+@kernel
+def write_rows(counts: Int64, row: Int32, arc: Int64, out: Int64) -> None:
+    """Give arc[p] the counts of row[p]."""
+    for p in range(len(arc)):
+        for column in range(counts.shape[1]):
+            out[arc[p], column] = counts[row[p], column]

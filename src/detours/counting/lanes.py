@@ -32,6 +32,8 @@ def run_roots(graph, roots, begin, end, lanes, reach, code, arrays, out, scratch
     ends = np.zeros(reach + 2, np.int64)  # ends[q]: asked nodes within q - 1 of the ends of the edges asked for
     near_arcs = np.zeros(reach + 2, np.int64)
     ends_arcs = np.zeros(reach + 2, np.int64)
+    served = np.empty(0, np.int64)  # the arcs from the roots to the ends asked for, and the lanes of their roots
+    lane_of = np.empty(0, np.int32)
     position = begin
     while position < end and stop[0] == 0:
         last = min(position + lanes, end)
@@ -40,7 +42,11 @@ def run_roots(graph, roots, begin, end, lanes, reach, code, arrays, out, scratch
         if count > buffer.shape[1]:
             _forget(nodes, count, place)
             return position, count
-        _find_asked(graph, roots, position, last, reach, place, nodes, count, asked, steps, ends, ends_arcs)
+        if near_arcs[0] > served.shape[0]:
+            served = np.empty(2 * near_arcs[0], np.int64)
+            lane_of = np.empty(2 * near_arcs[0], np.int32)
+        edges = _find_served(graph, roots, position, last, served, lane_of)
+        _find_asked(indptr, indices, served[:edges], reach, place, nodes, count, asked, steps, ends, ends_arcs)
         for n in range(operations.shape[0]):
             kind, source, weighting = operations[n, 0], operations[n, 2], operations[n, 3]
             support, demand = operations[n, 4], operations[n, 5]
@@ -72,7 +78,7 @@ def run_roots(graph, roots, begin, end, lanes, reach, code, arrays, out, scratch
                 else:
                     for m in range(ends[demand]):
                         _combine(terms, first, last_term, pendants, nodes, np.int64(asked[m]), buffer, into)
-        _read(graph, roots, position, last, place, readings, weights, buffer, out)
+        _read(indptr, indices, served, lane_of, edges, place, readings, weights, buffer, out)
         _forget(nodes, count, place)
         position = last
     return position, 0
@@ -119,27 +125,32 @@ def _forget(nodes, count, place):
 
 
 @inner
-def _wanted(rank, root, node):
-    """With ranks given, an undirected edge is served once, from its end of higher rank."""
-    return rank.shape[0] == 0 or rank[node] < rank[root]
-
-
-@inner
-def _find_asked(graph, roots, begin, end, reach, place, nodes, count, asked, steps, ends, ends_arcs):
-    """The local nodes where vectors are needed, by distance from the far ends of the edges asked for."""
+def _find_served(graph, roots, begin, end, served, lane_of):
+    """The arcs to be read; with ranks given, an undirected edge is served once, from its end of higher rank."""
     indptr, indices, rank, _ = graph
-    for row in range(count):
-        steps[row] = 0
-    found = 0
+    count = 0
     for m in range(begin, end):
         root = roots[m]
         for e in range(indptr[root], indptr[root + 1]):
-            if _wanted(rank, root, indices[e]):
-                row = place[indices[e]]
-                if steps[row] == 0:
-                    steps[row] = 1
-                    asked[found] = row
-                    found += 1
+            served[count] = e
+            lane_of[count] = m - begin
+            # no branch: half of the arcs are wanted, in no order that a processor could foresee
+            count += rank.shape[0] == 0 or rank[indices[e]] < rank[root]
+    return count
+
+
+@inner
+def _find_asked(indptr, indices, served, reach, place, nodes, count, asked, steps, ends, ends_arcs):
+    """The local nodes where vectors are needed, by distance from the far ends of the served arcs."""
+    for row in range(count):
+        steps[row] = 0
+    found = 0
+    for e in served:
+        row = place[indices[e]]
+        if steps[row] == 0:
+            steps[row] = 1
+            asked[found] = row
+            found += 1
     done = 0
     arcs = 0
     for q in range(1, reach + 1):
@@ -171,13 +182,13 @@ def _touch(indptr, indices, flags, roots, begin, end, place, mask, into):
 def _pull(indptr, indices, place, nodes, asked, found, source, into):
     lanes = source.shape[1]
     if lanes == 1:
-        only = source[:, 0]
+        from_rows, to_rows = source.ravel(), into.ravel()
         for m in range(found):
             v = nodes[asked[m]]
-            total = only[0]
+            total = from_rows[0]
             for e in range(indptr[v], indptr[v + 1]):
-                total += only[place[indices[e]]]
-            into[asked[m], 0] = total
+                total += from_rows[place[indices[e]]]
+            to_rows[asked[m]] = total
         return
     for m in range(found):
         target = into[asked[m]]
@@ -220,6 +231,14 @@ def _pull_weighted(indptr, indices, link, place, nodes, asked, found, source, in
 @inner
 def _push(indptr, indices, place, nodes, last_row, source, into):
     lanes = source.shape[1]
+    if lanes == 1:
+        from_rows, to_rows = source.ravel(), into.ravel()
+        for row in range(1, last_row):
+            v = nodes[row]
+            for e in range(indptr[v], indptr[v + 1]):
+                to_rows[place[indices[e]]] += from_rows[row]
+        to_rows[0] = 0
+        return
     for row in range(1, last_row):
         s = source[row]
         v = nodes[row]
@@ -247,53 +266,45 @@ def _push_weighted(indptr, indices, back, place, nodes, last_row, source, into):
 
 @inner
 def _combine(terms, first, last, pendants, nodes, row, buffer, into):
+    lanes = into.shape[1]
     target = into[row]
-    lanes = target.shape[0]
     for b in range(lanes):
         target[b] = 0
     for t in range(first, last):
         w = terms[t, 0]
         if terms[t, 1] >= 0:
             w *= pendants[terms[t, 1], nodes[row]]
-        x = buffer[terms[t, 3], row]
-        if terms[t, 2] == 1:
+        factors, one, two, three = terms[t, 2], terms[t, 3], terms[t, 4], terms[t, 5]
+        if factors == 1:
             for b in range(lanes):
-                target[b] += w * x[b]
-        elif terms[t, 2] == 2:
-            y = buffer[terms[t, 4], row]
+                target[b] += w * buffer[one, row, b]
+        elif factors == 2:
             for b in range(lanes):
-                target[b] += w * x[b] * y[b]
+                target[b] += w * buffer[one, row, b] * buffer[two, row, b]
         else:
-            y = buffer[terms[t, 4], row]
-            z = buffer[terms[t, 5], row]
             for b in range(lanes):
-                target[b] += w * x[b] * y[b] * z[b]
+                target[b] += w * buffer[one, row, b] * buffer[two, row, b] * buffer[three, row, b]
 
 
 @inner
-def _read(graph, roots, begin, end, place, readings, weights, buffer, out):
-    indptr, indices, rank, _ = graph
+def _read(indptr, indices, served, lane_of, edges, place, readings, weights, buffer, out):
     for n in range(readings.shape[0]):
         coefficient, weighting = readings[n, 1], readings[n, 3]
         vector = buffer[readings[n, 2]]
         values = out[readings[n, 0]]
-        for m in range(begin, end):
-            root = roots[m]
-            lane = m - begin
-            for e in range(indptr[root], indptr[root + 1]):
-                j = indices[e]
-                if not _wanted(rank, root, j):
-                    continue
-                total = np.int64(0)
-                if weighting == READ_VECTOR:
-                    total += vector[place[j], lane]
-                elif weighting == PLAIN:
-                    for f in range(indptr[j], indptr[j + 1]):
-                        total += vector[place[indices[f]], lane]
-                else:
-                    for f in range(indptr[j], indptr[j + 1]):
-                        total += weights[weighting, f] * vector[place[indices[f]], lane]
-                values[e] += coefficient * total
+        for m in range(edges):
+            e, lane = served[m], lane_of[m]
+            j = indices[e]
+            total = np.int64(0)
+            if weighting == READ_VECTOR:
+                total += vector[place[j], lane]
+            elif weighting == PLAIN:
+                for f in range(indptr[j], indptr[j + 1]):
+                    total += vector[place[indices[f]], lane]
+            else:
+                for f in range(indptr[j], indptr[j + 1]):
+                    total += weights[weighting, f] * vector[place[indices[f]], lane]
+            values[e] += coefficient * total
 
 
 # ---- whole-graph helpers ----
@@ -364,6 +375,9 @@ def survey(graph, roots, begins, lanes, reach, scratch):
         end = min(begin + lanes, roots.shape[0])
         near, near_arcs, ends, ends_arcs = sizes[0, s], sizes[1, s], sizes[2, s], sizes[3, s]
         _find_near(indptr, indices, roots, begin, end, reach, place, nodes, near, near_arcs)
-        _find_asked(graph, roots, begin, end, reach, place, nodes, near[reach], asked, steps, ends, ends_arcs)
-        _forget(nodes, near[reach], place)
+        served = np.empty(near_arcs[0], np.int64)
+        edges = _find_served(graph, roots, begin, end, served, np.empty(near_arcs[0], np.int32))
+        count = near[reach]
+        _find_asked(indptr, indices, served[:edges], reach, place, nodes, count, asked, steps, ends, ends_arcs)
+        _forget(nodes, count, place)
     return sizes

@@ -97,7 +97,8 @@ def path_batches(indptr: NDArray[Any], indices: NDArray[Any], i: int, j: int, k:
         at, state = np.zeros(length, np.int64), np.zeros(1, np.int64)
         path[0], at[0], path[length] = ground.start, ground.indptr[ground.start], ground.end
         while state[0] >= 0:
-            out = np.empty((max(1, min(size, BATCH // length)), length + 1), np.int32)
+            size = max(1, min(size, BATCH // length))
+            out = np.empty((size, length + 1), np.int32)
             found = _list(ground.indptr, ground.indices, left, path, at, aside, state, out, STEPS)
             yield ground.node[out[:found]]
             size *= 2

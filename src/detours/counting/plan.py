@@ -14,10 +14,13 @@ from detours.counting.reduce import Reduced
 from detours.errors import EngineError, InputError
 
 if TYPE_CHECKING:
-    from detours.counting.rows import Layout
+    from detours.counting.cost import Expected
+    from detours.counting.rows import Layout, RowEngine
 
 SMALL = 4096
 """Arcs up to which planning would take longer than counting."""
+LITTLE = 1000
+"""Nodes near a block of roots whose vectors certainly stay in the cache."""
 SPARSE = 5
 """Neighbours per node, on cycles, above which listing cycles is no rival to closed forms."""
 ROWS_FLOOR = 50e-9
@@ -104,7 +107,7 @@ def _choose(reduced: Reduced, k: int, engine: str, jobs: int, limit: int | None)
     if reduced.num_arcs >= SMALL and reduced.num_arcs > SPARSE * reduced.num_nodes:
         return _plan_rows(reduced, k, jobs, limit)
     floor = ROWS_FLOOR * reduced.num_arcs / jobs
-    search = _plan_search(reduced, k, jobs, 2**14)
+    search = _plan_search(reduced, k, jobs, 2**14, sample=16)
     if search.sure and (search.seconds < floor or reduced.num_arcs < SMALL):
         return search
     rows = _plan_rows(reduced, k, jobs, limit)
@@ -125,8 +128,8 @@ def _plan_rows(reduced: Reduced, k: int, jobs: int, limit: int | None) -> Plan:
     else:
         wide = (Layout(False, 64), Layout(True, 64))
         for layout in (*wide, Layout(False, 16), Layout(False, 1)):
-            if limit is None and layout not in wide and tried[wide[0]].share > 0.5:
-                break  # every block sees most of the graph: narrower ones would only see it more often
+            if limit is None and tried and _wide_is_best(layout, tried[wide[0]], engine):
+                break
             tried[layout] = expect(engine, layout, jobs)
     fitting = {layout: e for layout, e in tried.items() if limit is None or e.bytes <= limit}
     if not fitting:
@@ -138,12 +141,17 @@ def _plan_rows(reduced: Reduced, k: int, jobs: int, limit: int | None) -> Plan:
     return _plan(engine, reduced, k, jobs, expected.seconds, expected.bytes, layout, reason)
 
 
-def _plan_search(reduced: Reduced, k: int, jobs: int, limit: int) -> Plan:
+def _wide_is_best(layout: Layout, wide: Expected, engine: RowEngine) -> bool:
+    """No need to look at narrower blocks when those of the widest see most of the graph, or little of it."""
+    return wide.share * engine.pattern.num_nodes < LITTLE or (layout.lanes < 64 and wide.share > 0.5)
+
+
+def _plan_search(reduced: Reduced, k: int, jobs: int, limit: int, sample: int = 64) -> Plan:
     """Listing cycles; `limit` bounds the steps spent on estimating how long that takes."""
     from detours.counting.search import Search, estimate
 
     search = Search(reduced, k)
-    expected = estimate(search, limit=limit)
+    expected = estimate(search, limit=limit, sample=sample)
     memory = jobs * search.bytes_per_worker + 8 * reduced.num_arcs * 2 * k
     at_least = "" if expected.complete else "at least "
     reason = f"bounded depth-first search, {at_least}{expected.steps:.2g} steps"

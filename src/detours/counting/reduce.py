@@ -25,15 +25,17 @@ CLUSTER = 64
 once."""
 
 
+SHORT = 32
+"""Neighbours up to which a row is sorted by insertion rather than with all others by counting."""
+
+
 def kernel(function: Function) -> Function:
-    """Compile with Numba; cached on disk and free of the GIL, so that Python threads can share the
-    work."""
+    """Compile with Numba; cached on disk and free of the GIL, so that Python threads can share the work."""
     return cast(Function, njit(cache=True, nogil=True)(function))
 
 
 def read_only(array: NDArray[Any], dtype: type) -> NDArray[Any]:
-    """A read-only, contiguous plain view: kernels then see one array type, however the graph is
-    stored."""
+    """A read-only, contiguous plain view: kernels then see one array type, however the graph is stored."""
     view: NDArray[Any] = np.ascontiguousarray(np.asarray(array), dtype=dtype).view()
     view.flags.writeable = False
     return view
@@ -98,8 +100,7 @@ def transposed(indptr: Int64, indices: Int32, value: Int64) -> tuple[Int64, Int3
 
 
 def side_by_side(a_ptr: Int64, a: NDArray[Any], b_ptr: Int64, b: NDArray[Any]) -> NDArray[Any]:
-    """Rows of a, each followed by the same row of b; the row pointer of the result is ``a_ptr +
-    b_ptr``."""
+    """Rows of a, each followed by the same row of b; the row pointer of the result is ``a_ptr + b_ptr``."""
     out = np.empty(len(a) + len(b), a.dtype)
     out[np.arange(len(a)) + np.repeat(b_ptr[:-1], np.diff(a_ptr))] = a
     out[np.arange(len(b)) + np.repeat(a_ptr[1:], np.diff(b_ptr))] = b
@@ -155,7 +156,11 @@ def _rows(
     row_ptr = np.zeros(len(node) + 1, np.int64)
     out, arc = np.empty(len(indices), np.int32), np.empty(len(indices), np.int64)
     size = _emit(indptr, indices, block, joint, is_joint, block_ptr, node, label, fill, row_ptr, out, arc)
-    return transposed(*transposed(row_ptr, out[:size], arc[:size]))
+    out, arc = out[:size], arc[:size]
+    if np.diff(row_ptr).max(initial=0) > SHORT:
+        return transposed(*transposed(row_ptr, out, arc))
+    _sort_rows(row_ptr, out, arc)
+    return row_ptr, out, arc
 
 
 @kernel
@@ -347,6 +352,22 @@ def _order(
                         waiting[w] = True
                         seeds[known] = w
                         known += 1
+
+
+@kernel
+def _sort_rows(indptr: Int64, indices: Int32, value: Int64) -> None:
+    """Insertion sort, for short rows."""
+    for v in range(len(indptr) - 1):
+        first = indptr[v]
+        for p in range(first + 1, indptr[v + 1]):
+            w, x = indices[p], value[p]
+            q = p
+            while q > first and indices[q - 1] > w:
+                indices[q] = indices[q - 1]
+                value[q] = value[q - 1]
+                q -= 1
+            indices[q] = w
+            value[q] = x
 
 
 @kernel

@@ -133,8 +133,10 @@ class DetoursList(Sequence[Detours]):
     def __init__(self, graphs: Sequence[Graph], whole: Detours) -> None:
         self.graphs = graphs
         self.whole = whole
-        sizes = np.fromiter((len(g.indices) for g in graphs), np.int64, len(graphs))
-        self._arcs = np.concatenate(([0], np.cumsum(sizes)))
+
+    @cached_property
+    def _arcs(self) -> Int64:
+        return np.cumsum([0, *(graph.num_arcs for graph in self.graphs)])
 
     @overload
     def __getitem__(self, index: int) -> Detours: ...

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from detours.counting import lanes as kernels
-from detours.counting.engine import Tally
+from detours.counting.engine import Tally, write_rows
 from detours.counting.formulas import EdgeTerm, Tie
 from detours.counting.parallel import Progress, run_ranges
 from detours.counting.program import Combine, Pass, Product, Program, Touch, Weighting, program
@@ -157,13 +158,14 @@ class RowEngine:
             self.need_pendant(pendant)
         for begin in range(0, len(self.served), CHUNK):
             arcs = self.served[begin : begin + CHUNK]
-            for column, terms in enumerate(lengths.values()):
-                total = self.on_arcs(terms, arcs)
-                if self.word == np.int32:
-                    total &= 0xFFFFFFFF
-                out[arc[arcs], column] = total
-                if self.program.symmetric:
-                    out[arc[self.pattern.reverse[arcs]], column] = total
+            on_arcs = _OnArcs(self, arcs)
+            found = np.stack([on_arcs.sum(terms) for terms in lengths.values()], axis=1)
+            if self.word == np.int32:
+                found &= 0xFFFFFFFF
+            row = np.arange(len(arcs), dtype=np.int32)
+            write_rows(found, row, arc[arcs], out)
+            if self.program.symmetric:
+                write_rows(found, row, arc[self.pattern.reverse[arcs]], out)
 
     def need_pendant(self, number: int) -> None:
         """Sum the pendant's own terms over the neighbours of every node."""
@@ -172,24 +174,8 @@ class RowEngine:
             for inner in {p for term in terms for p in (*term.at_i, *term.at_j)}:
                 self.need_pendant(inner)
             self.make_whole({ear for term in terms for ear in term.ear_sums})
-            self.pendant_values[number] = np.add.reduceat(self.on_arcs(terms), self.pattern.indptr[:-1])
+            self.pendant_values[number] = np.add.reduceat(_OnArcs(self).sum(terms), self.pattern.indptr[:-1])
             self.pendants_done.add(number)
-
-    def on_arcs(self, terms: Sequence[EdgeTerm], arcs: Int64 | slice = slice(None)) -> Int64:
-        """The sum of the terms on some arcs of the pattern."""
-        i, j = self.source[arcs], self.pattern.indices[arcs]
-        total = np.zeros(len(j), np.int64)
-        for term in terms:
-            value = np.full(len(j), term.coefficient, np.int64)
-            for ear in term.ear_sums:
-                value *= self.ear_values[ear][arcs]
-            for pendants, end in ((term.at_i, i), (term.at_j, j)):
-                for pendant in pendants:
-                    value *= self.pendant_values[pendant][end]
-            if len(self.pattern.flags) and term.tie:
-                value[(self.pattern.flags[arcs] & _MASK[term.tie]) != _MASK[term.tie]] = 0
-            total += value
-        return total
 
     def make_whole(self, ear_sums: set[int]) -> None:
         """Copy ear sums from the arcs that were served to their reverses."""
@@ -202,7 +188,48 @@ class RowEngine:
         """The matrix of a weighting on the arcs (v, u), read from v."""
         self.make_whole({ear for _, ears in weighting.terms for ear in ears})
         terms = [EdgeTerm(coefficient, weighting.tie, (), (), ears) for coefficient, ears in weighting.terms]
-        return self.on_arcs(terms).astype(self.word)
+        return _OnArcs(self).sum(terms).astype(self.word)
+
+
+class _OnArcs:
+    """Edge polynomials on some arcs of the pattern; each factor is fetched once."""
+
+    def __init__(self, engine: RowEngine, arcs: Int64 | slice = slice(None)) -> None:
+        self.engine, self.arcs = engine, arcs
+        self.i, self.j = engine.source[arcs], engine.pattern.indices[arcs]
+        self.factors: dict[tuple[str, int | str], NDArray[Any]] = {}
+
+    def sum(self, terms: Sequence[EdgeTerm]) -> Int64:
+        total = np.zeros(len(self.j), np.int64)
+        for term in terms:
+            product = self.product(term)
+            if term.coefficient == 1:
+                total += product
+            elif term.coefficient == -1:
+                total -= product
+            else:
+                total += term.coefficient * product
+        return total
+
+    def product(self, term: EdgeTerm) -> Int64 | int:
+        names: list[tuple[str, int | str]] = [("ear", n) for n in term.ear_sums]
+        names += [("i", n) for n in term.at_i] + [("j", n) for n in term.at_j]
+        if term.tie and len(self.engine.pattern.flags):
+            names.append(("tie", term.tie))
+        factors = [self.factor(*name) for name in names]
+        return prod(factors[1:], start=factors[0]) if factors else 1
+
+    def factor(self, kind: str, number: int | str) -> NDArray[Any]:
+        if (kind, number) not in self.factors:
+            self.factors[kind, number] = self.fetch(kind, number)
+        return self.factors[kind, number]
+
+    def fetch(self, kind: str, number: Any) -> NDArray[Any]:
+        if kind == "tie":
+            mask = _MASK[number]
+            return np.asarray((self.engine.pattern.flags[self.arcs] & mask) == mask, np.int64)
+        values = self.engine.ear_values if kind == "ear" else self.engine.pendant_values
+        return np.asarray(values[number][{"ear": self.arcs, "i": self.i, "j": self.j}[kind]])
 
 
 class _Running:

@@ -31,8 +31,7 @@ Records = NDArray[Any]
 
 
 class Graph(NamedTuple):
-    """Where a search may go: rows of first arcs, of closing arcs, and of the steps between them,
-    reversed."""
+    """Where a search may go: rows of first arcs, of closing arcs, and of the steps between them, reversed."""
 
     first_ptr: Int64
     first: Int32
