@@ -38,9 +38,7 @@ def graphs() -> dict[str, Graph]:
         "close": close,
         "attached": np.stack([np.tile(np.arange(40_000), 4), targets.ravel()], 1),
     }
-    return {
-        name: Graph.from_edge_index(np.concatenate([ends.T, ends.T[::-1]], axis=1)) for name, ends in pairs.items()
-    }
+    return {name: Graph.from_edge_index(np.concatenate([ends.T, ends.T[::-1]], axis=1)) for name, ends in pairs.items()}
 
 
 def main() -> None:
@@ -62,7 +60,10 @@ def main() -> None:
                 work.append(needed)
                 seconds.append(min(taken))
                 guess = 1e-9 * needed @ np.array(list(NANOSECONDS.values()))
-                print(f"{name:9} k={k} {layout} {word.__name__} {min(taken):.3f} s, model {guess / min(taken):.2f} x", flush=True)
+                print(
+                    f"{name:9} k={k} {layout} {word.__name__} {min(taken):.3f} s, model {guess / min(taken):.2f} x",
+                    flush=True,
+                )
     # relative errors: every run counts the same, however long it took
     scaled = np.array(work) * 1e-9 / np.array(seconds)[:, None]
     prices, _ = nnls(scaled, np.ones(len(scaled)))

@@ -43,6 +43,18 @@ class Csr:
         pairs = place[np.stack(self.upper, axis=1)]
         return Csr.from_pairs(pairs[(pairs >= 0).all(axis=1)], len(nodes))
 
+    def outwards(self, seed: int) -> Array:
+        """All nodes, from a random one outwards: every head of this list is a ball around it."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import breadth_first_order
+
+        matrix = csr_array((np.ones(len(self.indices)), self.indices, self.indptr), shape=(self.num_nodes,) * 2)
+        # a node drawn by degree lies on cycles more often than one drawn evenly
+        start = int(np.random.default_rng(seed).choice(self.indices))
+        reached = breadth_first_order(matrix, start, directed=False, return_predecessors=False)
+        rest = np.setdiff1d(np.arange(self.num_nodes), reached)
+        return np.concatenate([reached, rest]).astype(np.int64)
+
     @property
     def num_nodes(self) -> int:
         return len(self.indptr) - 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks import listers, measure, processes, rivals
 from benchmarks.cases import Array, Csr
 from benchmarks.measure import Timing
+from benchmarks.rivals import GROUPS
 from benchmarks.suite import Case
 
 Say = Callable[[str], None]
@@ -73,11 +74,11 @@ class Result:
         }
 
 
-def run_case(case: Case, budget: float, say: Say) -> Result:
+def run_case(case: Case, budget: float, say: Say, against: Collection[str] = GROUPS) -> Result:
     """Race in this process what can be raced, then give the rest a guarded child each."""
     made = case.make()
     graphs = made if isinstance(made, list) else [made]
-    names = _present(case, graphs, say)
+    names = [name for name in _present(case, graphs, say) if rivals.group_of(name) in against]
     rivals.check_same_answer([rivals.OURS, *names], case.k)
     racing = {rivals.OURS: _ours(made, case.k)} | _racers(names, graphs, case.k)
     say(f"racing {len(racing)} contenders in this process")

@@ -17,6 +17,7 @@ from rich.table import Table
 from benchmarks import scaling
 from benchmarks.contest import Result
 from benchmarks.measure import duration
+from benchmarks.rivals import GROUPS
 
 PACKAGES = "numpy scipy numba networkx rustworkx igraph python-graphblas suitesparse-graphblas orbit-count".split()
 _SIGN = {"measured": "", "at least": "> ", "extrapolated": "~ "}
@@ -84,7 +85,7 @@ def summary_sheet(results: list[Result]) -> Sheet:
     """One line a case: the fastest rival of each kind in multiples of our time, and the plan beside it."""
     rows = []
     for result in results:
-        best = [_best_of(result, group) for group in ("yardstick", "formulas", "orca", "listers")]
+        best = [_best_of(result, group) for group in GROUPS]
         expected = result.expected
         wanted = [times(expected[f"{what} expected / measured"]) for what in ("seconds", "bytes")]
         goals = ["met" if met else "MISSED" for *_, met in result.goals()]

@@ -15,6 +15,7 @@ from benchmarks.cases import Array, Csr, erdos_renyi
 
 YARDSTICK = "SciPy A @ A"
 OURS = "detours"
+GROUPS = ("yardstick", "formulas", "orca", "listers")
 
 
 @dataclass(frozen=True)

@@ -61,11 +61,21 @@ def work(arguments: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from benchmarks.rivals import GROUPS
+
     parser = argparse.ArgumentParser(
         prog="detours bench", description="Time detours against its rivals: one process, one thread, ratios."
     )
     parser.add_argument("--quick", action="store_true", help="small graphs without data, under two minutes")
     parser.add_argument("--case", nargs="+", default=[], metavar="NAME", help="only these; see --list")
+    parser.add_argument(
+        "--against",
+        nargs="+",
+        choices=GROUPS,
+        default=GROUPS,
+        metavar="KIND",
+        help=f"only these kinds of rivals: {', '.join(GROUPS)}",
+    )
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
     parser.add_argument("--out", default=str(ROOT / "benchmarks" / "results"), metavar="DIR", help="where files go")
     return parser
@@ -90,7 +100,7 @@ def _measure(options: argparse.Namespace, wanted: list[str], console: Any) -> in
     for case in QUICK if options.quick else FULL:
         if case.name in wanted:
             try:
-                results.append(run_case(case, 0.4 if options.quick else 5.0, say))
+                results.append(run_case(case, 0.4 if options.quick else 5.0, say, options.against))
                 show(report.case_sheet(results[-1]))
             except DataAbsent as absent:
                 console.print(f"{case.title}: skipped, {absent}\n", highlight=False)

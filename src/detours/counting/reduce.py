@@ -25,7 +25,7 @@ CLUSTER = 64
 once."""
 
 
-SHORT = 32
+SHORT = 8
 """Neighbours up to which a row is sorted by insertion rather than with all others by counting."""
 
 

@@ -105,10 +105,13 @@ class RowEngine:
         self.pattern = pattern = pattern_of(reduced.indptr, reduced.indices, reduced.directed)
         self.rank = _rank_by_degree(pattern.indptr) if self.program.symmetric else np.empty(0, np.int32)
         self.graph = (pattern.indptr, pattern.indices, self.rank, pattern.flags)
-        self.serves = np.ones(pattern.num_nodes, np.bool_)
-        """Nodes that are the end of higher rank of some edge."""
+        self.source = np.repeat(np.arange(pattern.num_nodes, dtype=np.int32), np.diff(pattern.indptr))
+        self.served = np.arange(len(pattern.indices))
+        """Arcs on which ear sums are read: of an undirected edge, the one that leaves its end of higher rank."""
         if self.program.symmetric:
-            self.serves = np.minimum.reduceat(self.rank[pattern.indices], pattern.indptr[:-1]) < self.rank
+            self.served = np.flatnonzero(self.rank[pattern.indices] < self.rank[self.source])
+        self.serves = np.zeros(pattern.num_nodes, np.bool_)
+        self.serves[self.source[self.served]] = True
         self.set_layout(layout)
 
     def set_layout(self, layout: Layout) -> None:
@@ -125,10 +128,6 @@ class RowEngine:
         self.pendant_values = np.zeros((len(derived.pendants), pattern.num_nodes), np.int64)
         self.pendants_done: set[int] = set()
         self.whole: set[int] = set()
-        self.source = np.repeat(np.arange(pattern.num_nodes, dtype=np.int32), np.diff(pattern.indptr))
-        self.served = np.arange(len(pattern.indices))
-        if self.program.symmetric:
-            self.served = np.flatnonzero(self.rank[pattern.indices] < self.rank[self.source])
         passes = len(self.program.passes)
         for number in range(passes):
             running = self.start(number)
