@@ -29,9 +29,7 @@ class SmallGraph:
         return np.array(self.arcs, dtype=np.int64).reshape(-1, 2).T
 
     def graph(self) -> detours.Graph:
-        return detours.Graph.from_edge_index(
-            self.edge_index, num_nodes=self.num_nodes, directed=self.directed
-        )
+        return detours.Graph.from_edge_index(self.edge_index, num_nodes=self.num_nodes, directed=self.directed)
 
     def table(self, k: int) -> NDArray[np.int64]:
         """The right answer for `by_length`, in the order of the arcs."""
@@ -77,9 +75,7 @@ def seeded_arcs(draw: st.DrawFn, directed: bool, max_nodes: int) -> tuple[int, s
     num_nodes = draw(st.integers(max(1, max_nodes - 3), max_nodes))
     density = draw(st.sampled_from([0.3, 0.45, 0.6, 0.8, 1.0]))
     random = Random(draw(st.integers(0, 2**32 - 1)))
-    return num_nodes, _oriented(
-        (pair for pair in _pairs(num_nodes, directed) if random.random() < density), directed
-    )
+    return num_nodes, _oriented((pair for pair in _pairs(num_nodes, directed) if random.random() < density), directed)
 
 
 @st.composite

@@ -18,7 +18,7 @@ import pytest
 
 import detours
 from detours import cli
-from detours.demo import PAPER_GRAPHS, detour_lists, hub_graph
+from detours.cli.demo import PAPER_GRAPHS, detour_lists, hub_graph
 
 G1 = "ab ac bd cd ce cf de df"
 
@@ -243,7 +243,7 @@ def test_failure_while_writing_leaves_nothing(run: Run, monkeypatch: pytest.Monk
         raise OSError(28, "No space left on device")
 
     before = sorted(Path().iterdir())
-    monkeypatch.setattr("detours.output._rows", full)
+    monkeypatch.setattr("detours.cli.output._rows", full)
     ran = run("count", "g1.txt", "-k", "3", "--out", "o.csv", "--out-nodes", "n.csv")
     assert (ran.code, ran.err) == (1, "detours: No space left on device\n")
     assert sorted(Path().iterdir()) == before
@@ -412,7 +412,7 @@ def test_interrupt_ends_within_a_second(tmp_path: Path, engine: str, k: str, job
 def test_interrupt_while_a_library_does_not_listen(tmp_path: Path) -> None:
     code = """
 import ctypes, os, signal
-from detours import interrupt, output
+from detours.cli import interrupt, output
 with interrupt.prompt_exit(output.discard_unfinished):
     with output.atomic(output.check_target("o.csv")) as file:
         signal.siginterrupt(signal.SIGINT, False)
@@ -459,7 +459,7 @@ def test_a_bar_on_a_terminal(tmp_path: Path) -> None:
 
 
 def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("detours.demo.HUBS", {"nodes": 200, "links": 10})
+    monkeypatch.setattr("detours.cli.demo.HUBS", {"nodes": 200, "links": 10})
     monkeypatch.setenv("COLUMNS", "80")
     ran = run("demo")
     assert ran.code == 0 and ran.err == ""

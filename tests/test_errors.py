@@ -23,9 +23,7 @@ def test_k_is_accepted_and_becomes_an_int(k: object) -> None:
     assert type(check_k(k)) is int
 
 
-@pytest.mark.parametrize(
-    "k", [1, 0, -3, 2.5, 4.0, "4", True, False, None, [4], np.bool_(True), np.float64(3)]
-)
+@pytest.mark.parametrize("k", [1, 0, -3, 2.5, 4.0, "4", True, False, None, [4], np.bool_(True), np.float64(3)])
 def test_k_is_refused_in_one_sentence(k: object) -> None:
     with pytest.raises(InputError) as caught:
         check_k(k)

@@ -165,12 +165,8 @@ def test_a_late_bad_line_is_numbered_across_pieces(tmp_path, monkeypatch):
         refused(put(tmp_path, "g.txt", good + "\n# c\n\n7 oops\n8 9\n"), "oops", 5003)
         refused(put(tmp_path, "g.txt.gz", good + "\n# c\n\n7 oops\n8 9\n"), "oops", 5003)
     comments = "#" * 70 + "\n"
-    assert (
-        Graph.read(put(tmp_path, "g.txt", comments * 100 + "0 1\n" + comments * 100 + "1 2")).num_edges == 2
-    )
-    assert (
-        Graph.read(put(tmp_path, "g.txt", comments * 100 + "a b\n" + comments * 100 + "b c")).num_edges == 2
-    )
+    assert Graph.read(put(tmp_path, "g.txt", comments * 100 + "0 1\n" + comments * 100 + "1 2")).num_edges == 2
+    assert Graph.read(put(tmp_path, "g.txt", comments * 100 + "a b\n" + comments * 100 + "b c")).num_edges == 2
 
 
 plain_line = st.text(alphabet="0123456789 \t,#%-.eE+{}nax\r", max_size=14)
@@ -521,7 +517,5 @@ def test_ten_million_lines_with_one_bad_line(tmp_path):
 
 def test_reading_a_small_file_does_not_load_numba(tmp_path):
     path = put(tmp_path, "g.txt", "0 1\n1 2\n")
-    code = (
-        f"import sys; from detours import Graph; Graph.read({str(path)!r}); assert 'numba' not in sys.modules"
-    )
+    code = f"import sys; from detours import Graph; Graph.read({str(path)!r}); assert 'numba' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -13,10 +13,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from detours import lookup
 from detours.errors import DroppedEdgesWarning, FileFormatError, InputError
-from detours.graph import Dropped, Graph
-from detours.union import many
+from detours.graph import Dropped, Graph, lookup
+from detours.graph.union import many
 
 TRIANGLE = np.array([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]])
 arc_lists = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=40)
@@ -319,9 +318,7 @@ def test_union_is_the_graphs_side_by_side(lists, directed):
     union, offsets = Graph.disjoint_union(parts)
     assert offsets.tolist() == np.cumsum([0, *(part.num_nodes for part in parts)]).tolist()
     assert rows(union) == [
-        [v + start for v in row]
-        for part, start in zip(parts, offsets.tolist(), strict=False)
-        for row in rows(part)
+        [v + start for v in row] for part, start in zip(parts, offsets.tolist(), strict=False) for row in rows(part)
     ]
     edges = [part.edge_index + start for part, start in zip(parts, offsets.tolist(), strict=False)]
     assert pickle.loads(pickle.dumps(union)) == union
@@ -355,9 +352,7 @@ def test_union_warns_once_names_the_bad_graph_and_refuses_a_mix():
         with pytest.raises(InputError, match="Graph number 1"):
             prepare([TRIANGLE, [[0, -1], [1, 0]]])
     with pytest.raises(InputError, match="directed"):
-        Graph.disjoint_union(
-            [Graph.from_edge_index(TRIANGLE), Graph.from_edge_index(TRIANGLE, directed=True)]
-        )
+        Graph.disjoint_union([Graph.from_edge_index(TRIANGLE), Graph.from_edge_index(TRIANGLE, directed=True)])
 
 
 def test_many_gives_each_graph_as_from_any_does(tmp_path):

@@ -19,9 +19,7 @@ def assert_every_edge(graph: nx.Graph, k: int, expected: dict[int, int], engine:
     np.testing.assert_array_equal(result.by_length, np.tile(row, (graph.number_of_edges(), 1)))
     if not graph.is_directed():
         # Every cycle of length L + 1 is a detour of length L on each of its edges.
-        totals = {
-            length + 1: number * len(graph.edges) for length, number in zip(range(2, k + 1), row, strict=True)
-        }
+        totals = {length + 1: number * len(graph.edges) for length, number in zip(range(2, k + 1), row, strict=True)}
         assert result.cycles == {length: total // length for length, total in totals.items()}
 
 
@@ -31,16 +29,11 @@ def test_complete_graph(num_nodes: int, directed: bool) -> None:
     graph = nx.complete_graph(num_nodes, create_using=nx.DiGraph if directed else nx.Graph)
     for k in (2, 4, 6, 8):
         lengths = range(2, min(k, num_nodes - 1) + 1)
-        expected = {
-            length: factorial(num_nodes - 2) // factorial(num_nodes - 1 - length) for length in lengths
-        }
+        expected = {length: factorial(num_nodes - 2) // factorial(num_nodes - 1 - length) for length in lengths}
         for engine in engines(k):
             assert_every_edge(graph, k, expected, engine)
         orientations = 1 if directed else 2
-        cycles = {
-            length: comb(num_nodes, length) * factorial(length - 1) // orientations
-            for length in range(3, k + 2)
-        }
+        cycles = {length: comb(num_nodes, length) * factorial(length - 1) // orientations for length in range(3, k + 2)}
         assert detours.count(graph, k, directed=directed).cycles == cycles
 
 
@@ -112,9 +105,7 @@ def test_grid(height: int, width: int) -> None:
     assert result.cycles == cycles
     assert int(result.edge.sum()) == sum(length * number for length, number in cycles.items())
     for engine in engines(6):
-        assert detours.count(graph, 6, engine=engine).cycles == {
-            length: cycles[length] for length in range(3, 8)
-        }
+        assert detours.count(graph, 6, engine=engine).cycles == {length: cycles[length] for length in range(3, 8)}
 
 
 def torus(sides: tuple[int, ...], steps: list[tuple[int, ...]]) -> nx.Graph:
@@ -141,9 +132,7 @@ def test_lattice(name: str) -> None:
     expected = {length - 1: number * length // len(steps) for length, number in polygons.items()}
     assert_every_edge(graph, k, expected)
     for engine in engines(6):
-        assert_every_edge(
-            graph, 6, {length: number for length, number in expected.items() if length <= 6}, engine
-        )
+        assert_every_edge(graph, 6, {length: number for length, number in expected.items() if length <= 6}, engine)
 
 
 def test_honeycomb() -> None:
@@ -168,9 +157,7 @@ def test_symmetric_graph(name: str) -> None:
     graph, cycles = SYMMETRIC[name]
     for k in (4, 6, 9):
         expected = {
-            length - 1: length * number // len(graph.edges)
-            for length, number in cycles.items()
-            if length <= k + 1
+            length - 1: length * number // len(graph.edges) for length, number in cycles.items() if length <= k + 1
         }
         for engine in engines(k):
             assert_every_edge(graph, k, expected, engine)
@@ -195,9 +182,7 @@ def test_wheel(rim: int) -> None:
         tyre = [(length - 1) * (length <= rim) + (length == rim - 1) for length in lengths]
         for engine in engines(k):
             result = detours.count(graph, k, engine=engine)
-            np.testing.assert_array_equal(
-                result.by_length, [spoke if 0 in edge else tyre for edge in graph.edges]
-            )
+            np.testing.assert_array_equal(result.by_length, [spoke if 0 in edge else tyre for edge in graph.edges])
 
 
 @pytest.mark.parametrize(
@@ -268,9 +253,7 @@ def test_paper_lists_of_detours(name: str) -> None:
         assert sorted(found) == sorted(listed.split())
     for engine in engines(3):
         result = detours.count(graph, 3, engine=engine)
-        numbers = {
-            "".join(sorted(edge)): int(number) for edge, number in zip(graph.edges, result.edge, strict=True)
-        }
+        numbers = {"".join(sorted(edge)): int(number) for edge, number in zip(graph.edges, result.edge, strict=True)}
         assert numbers == {edge: len(listed.split()) for edge, listed in paper.DETOURS[name].items()}
         assert numbers["cd"] == paper.DETOURS_OF_CD[name]
     assert sum(detours.count(graph, 5).cycles.values()) == paper.ALL_CYCLES[name]

@@ -153,9 +153,7 @@ def _arcs_kept(graph: nx.Graph, share: float) -> nx.Graph:
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_k_beyond_the_longest_cycle_adds_nothing(directed: bool) -> None:
-    triangle = detours.Graph.from_edge_index(
-        np.array([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]]), directed=directed
-    )
+    triangle = detours.Graph.from_edge_index(np.array([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]]), directed=directed)
     result = detours.count(triangle, 60)
     assert result.by_length.shape == (6, 59)
     assert result.by_length[:, 0].tolist() == [1] * 6
@@ -209,9 +207,7 @@ def test_the_bound_that_rules_out_overflow_is_a_bound(graph: SmallGraph, k: int)
     built = graph.graph()
     bound = largest_count(reduce(built.indptr, built.indices, built.directed), k)
     nodes = range(graph.num_nodes)
-    everywhere = oracles.by_subsets(
-        graph.num_nodes, graph.arcs, k, between=[(i, j) for i in nodes for j in nodes]
-    )
+    everywhere = oracles.by_subsets(graph.num_nodes, graph.arcs, k, between=[(i, j) for i in nodes for j in nodes])
     on_cycles = [everywhere[arc] for tail, head in graph.arcs for arc in ((tail, head), (head, tail))]
     assert bound >= max((max(row) for row in on_cycles), default=0)
 

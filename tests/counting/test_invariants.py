@@ -55,9 +55,7 @@ def test_edges_come_back_in_the_order_of_the_caller(graph: SmallGraph, k: int, d
     np.testing.assert_array_equal(after.arc_by_length, before.arc_by_length)
 
 
-@given(
-    small_graphs(directed=False, max_nodes=6), small_graphs(directed=False, max_nodes=6), st.integers(2, 7)
-)
+@given(small_graphs(directed=False, max_nodes=6), small_graphs(directed=False, max_nodes=6), st.integers(2, 7))
 def test_a_disjoint_union_adds_up(left: SmallGraph, right: SmallGraph, k: int) -> None:
     shifted = tuple((tail + left.num_nodes, head + left.num_nodes) for tail, head in right.arcs)
     union = SmallGraph(left.num_nodes + right.num_nodes, left.arcs + shifted, directed=False)
@@ -87,9 +85,7 @@ def test_loops_duplicates_and_one_way_arcs(graph: SmallGraph, k: int, data: st.D
     given_arcs = list(graph.arcs)
     if not graph.directed:
         given_arcs = [arc for arc in given_arcs if arc[0] < arc[1] or data.draw(st.booleans())]
-    loops = data.draw(
-        st.lists(st.integers(0, graph.num_nodes - 1).map(lambda node: (node, node)), max_size=3)
-    )
+    loops = data.draw(st.lists(st.integers(0, graph.num_nodes - 1).map(lambda node: (node, node)), max_size=3))
     repeats = data.draw(st.lists(st.sampled_from(given_arcs), max_size=3)) if given_arcs else []
     messy = data.draw(st.permutations(given_arcs + loops + repeats))
     edge_index = np.array(messy, dtype=np.int64).reshape(-1, 2).T
@@ -144,9 +140,7 @@ def middling_graphs() -> dict[str, detours.Graph]:
         "many blocks": nx.disjoint_union_all([nx.gnp_random_graph(12, 0.4, seed=seed) for seed in range(60)]),
         "directed": nx.gnp_random_graph(300, 0.03, seed=34, directed=True),
     }
-    return {
-        name: detours.Graph.from_networkx(graph, directed=graph.is_directed()) for name, graph in made.items()
-    }
+    return {name: detours.Graph.from_networkx(graph, directed=graph.is_directed()) for name, graph in made.items()}
 
 
 MIDDLING = ["hubs", "dense", "geometric", "many blocks", "directed"]

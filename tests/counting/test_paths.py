@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import detours
 from detours.counting import paths as module
 from detours.counting.paths import path_batches, paths
 from detours.errors import BudgetExceeded, InputError
@@ -143,3 +144,15 @@ def test_bad_arguments() -> None:
     for budget in ({"max_paths": 0}, {"time_limit": 0.0}, {"time_limit": float("nan")}):
         with pytest.raises(InputError):
             paths(*graph, 0, 1, 3, **budget)  # type: ignore[arg-type]
+
+
+def test_what_a_budget_carries_is_named_as_the_graph_is() -> None:
+    graph = nx.relabel_nodes(nx.complete_graph(5), dict(enumerate("abcde")))
+    with pytest.raises(BudgetExceeded) as caught:
+        list(detours.paths(graph, "a", "b", 4, max_paths=3))
+    assert caught.value.found == [("a", "c", "b"), ("a", "d", "b"), ("a", "e", "b")]
+
+
+def test_bad_budgets_are_refused_before_anything_is_listed() -> None:
+    with pytest.raises(InputError, match="max_paths"):
+        detours.paths(nx.complete_graph(4), 0, 1, 3, max_paths=0)

@@ -11,7 +11,8 @@ from detours.errors import EngineError, InputError
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [(1000, 1000), ("1000", 1000), ("2KB", 2048), ("1.5 MiB", 1_572_864), ("2gb", 2**31), (2.5e6, 2_500_000)]
+    ("text", "size"),
+    [(1000, 1000), ("1000", 1000), ("2KB", 2048), ("1.5 MiB", 1_572_864), ("2gb", 2**31), (2.5e6, 2_500_000)],
 )
 def test_sizes(text: int | str, size: int) -> None:
     assert parse_bytes(text) == size

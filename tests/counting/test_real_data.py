@@ -129,9 +129,7 @@ def test_each_graph_alone_equals_brute_force(name: str, step: int) -> None:
         pairs = [tuple(pair) for pair in arcs.T.tolist()]
         expected = oracles.with_rustworkx(num_nodes, pairs, k)
         result = detours.count(graph, k)
-        np.testing.assert_array_equal(
-            result.by_length, np.reshape([expected[pair] for pair in pairs], (-1, k - 1))
-        )
+        np.testing.assert_array_equal(result.by_length, np.reshape([expected[pair] for pair in pairs], (-1, k - 1)))
 
 
 # How many graphs have which cycle lengths up to 6. CEXP as in the paper; EXP as NetworkX and igraph find it.

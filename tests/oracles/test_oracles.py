@@ -45,9 +45,7 @@ def test_matrices_count_detours(graph: SmallGraph) -> None:
 @given(small_graphs(max_nodes=7), st.integers(2, 6))
 def test_deleting_the_first_node_counts_detours(graph: SmallGraph, k: int) -> None:
     counts = oracles.detours_by_deletion(nx.to_numpy_array(graph.to_networkx()), k)
-    assert {arc: counts[:, *arc].tolist() for arc in graph.arcs} == oracles.by_subsets(
-        graph.num_nodes, graph.arcs, k
-    )
+    assert {arc: counts[:, *arc].tolist() for arc in graph.arcs} == oracles.by_subsets(graph.num_nodes, graph.arcs, k)
 
 
 @pytest.mark.parametrize("name", paper.GRAPHS)

@@ -12,9 +12,9 @@ from detours.counting.parallel import Progress
 from detours.counting.plan import Plan, make_plan
 from detours.counting.reduce import reduce
 from detours.counting.result import Detours, DetoursList
-from detours.errors import InputError, check_k
+from detours.errors import BudgetExceeded, InputError, check_k
 from detours.graph import Graph
-from detours.union import many
+from detours.graph.union import many
 
 
 def count(
@@ -111,21 +111,19 @@ def paths(
     start, end = given.node(i), given.node(j)
     if start == end:
         raise InputError(f"a detour needs two different ends, but both are {i!r}")
-    return _named_paths(given, start, end, k, max_paths, time_limit)
-
-
-def _named_paths(
-    given: Graph, start: int, end: int, k: int, max_paths: int | None, time_limit: float | None
-) -> Iterator[tuple[Any, ...]]:
     from detours.counting.paths import paths as index_paths
 
     found = index_paths(given.indptr, given.indices, start, end, k, max_paths=max_paths, time_limit=time_limit)
-    if given.names is None:
-        yield from found
-    else:
-        names = given.name_list()
+    return found if given.names is None else _named(found, given.name_list())
+
+
+def _named(found: Iterator[tuple[int, ...]], names: list[Any]) -> Iterator[tuple[Any, ...]]:
+    try:
         for path in found:
             yield tuple(names[v] for v in path)
+    except BudgetExceeded as error:
+        error.found = [tuple(names[v] for v in path) for path in error.found]
+        raise
 
 
 def _plan(graph: Graph, k: int, engine: str, n_jobs: int, memory_limit: int | str | None) -> Plan:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from detours.build import Listed
 from detours.errors import FileFormatError, InputError
+from detours.graph.build import Listed
 
 if TYPE_CHECKING:
     from detours.graph import Graph
@@ -82,9 +82,7 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Listed:
     return graph6.read(path)
 
 
-def read_many(
-    path: str | os.PathLike[str], *, directed: bool | None = None, strict: bool = False
-) -> Iterator[Graph]:
+def read_many(path: str | os.PathLike[str], *, directed: bool | None = None, strict: bool = False) -> Iterator[Graph]:
     """Every graph of a graph6 or sparse6 file, in order; any other file has one."""
     from detours.files import graph6
     from detours.graph import Graph

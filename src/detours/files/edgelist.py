@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.build import Ints, Listed, Names
-from detours.convert import listed_once
 from detours.errors import FileFormatError, InputError, warn_caller
 from detours.files.lines import (
     begins_with_integers,
@@ -26,6 +24,8 @@ from detours.files.lines import (
     read_integers,
 )
 from detours.files.source import BOM, check_text, opened, replacing
+from detours.graph.build import Ints, Listed, Names
+from detours.graph.convert import listed_once
 
 if TYPE_CHECKING:
     from detours.graph import Graph
@@ -181,9 +181,7 @@ def _decoded(places: dict[bytes, int], path: Path) -> list[str]:
         try:
             names.append(name.decode("utf-8"))
         except UnicodeDecodeError:
-            raise FileFormatError(
-                f"the name {quoted(name)} is not UTF-8 text; save the file as UTF-8.", path
-            ) from None
+            raise FileFormatError(f"the name {quoted(name)} is not UTF-8 text; save the file as UTF-8.", path) from None
     return names
 
 
@@ -220,6 +218,4 @@ def _check_names(names: list[str], separator: str, path: Path) -> None:
                 "write .graphml or .npz, or rename the nodes."
             )
     if len(set(names)) < len(names):
-        raise InputError(
-            f"Two nodes have the same name once written as text ({path}); write .npz or rename them."
-        )
+        raise InputError(f"Two nodes have the same name once written as text ({path}); write .npz or rename them.")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.build import Ints, Listed
-from detours.convert import listed_once
 from detours.errors import FileFormatError, InputError
 from detours.files.source import read_text, replacing
+from detours.graph.build import Ints, Listed
+from detours.graph.convert import listed_once
 
 if TYPE_CHECKING:
     from detours.graph import Graph
@@ -46,9 +46,7 @@ def _decode(line: bytes, path: Path, number: int) -> Listed:
     sparse = line.startswith(b":")
     if line[:1] in (b"&", b";"):
         kind = "digraph6" if line.startswith(b"&") else "incremental sparse6"
-        raise FileFormatError(
-            f"this line is {kind}, which is not supported; give graph6 or sparse6.", path, number
-        )
+        raise FileFormatError(f"this line is {kind}, which is not supported; give graph6 or sparse6.", path, number)
     codes = np.frombuffer(line[1:] if sparse else line, dtype=np.uint8)
     if not len(codes) or codes.min() < 63 or codes.max() > 126:
         raise FileFormatError("this line is neither graph6 nor sparse6.", path, number)

@@ -11,8 +11,8 @@ from typing import IO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.build import Ints
 from detours.errors import FileFormatError
+from detours.graph.build import Ints
 
 MAX_ID = 2**31 - 1
 OTHER, ZERO, ABSENT = 0, 1, 2  # the third column; see parse_kernel
@@ -153,9 +153,7 @@ def check_third(rest: bytes, line: int, path: Path) -> int:
             line,
         ) from None
     if not math.isfinite(value):
-        raise FileFormatError(
-            f"the weight of the edge must be a finite number, not {quoted(field)}.", path, line
-        )
+        raise FileFormatError(f"the weight of the edge must be a finite number, not {quoted(field)}.", path, line)
     return ZERO if value == 0 else OTHER
 
 
@@ -167,11 +165,7 @@ def _complaint(text: bytes) -> str:
         if not field:
             return "a node id is missing; a line must hold two node ids."
         if not is_integer(field):
-            why = (
-                "node ids must be whole numbers"
-                if is_decimal(field)
-                else "node ids must be whole numbers here"
-            )
+            why = "node ids must be whole numbers" if is_decimal(field) else "node ids must be whole numbers here"
             return f"{quoted(field)} is not a node id; {why}."
         if field.startswith(b"-"):
             return f"the node id {field.decode()} is negative; ids must be 0 or larger."

@@ -10,10 +10,10 @@ from xml.etree.ElementTree import ParseError
 
 import numpy as np
 
-from detours.build import Listed
-from detours.convert import library, listed_networkx
 from detours.errors import FileFormatError, InputError
 from detours.files.source import read_text, replacing
+from detours.graph.build import Listed
+from detours.graph.convert import library, listed_networkx
 
 if TYPE_CHECKING:
     from detours.graph import Graph
@@ -27,9 +27,7 @@ def read(path: Path, kind: str) -> Listed:
     try:
         found = _graphml(nx, text) if kind == "graphml" else _gml(nx, text)
     except ParseError as error:
-        raise FileFormatError(
-            f"the GraphML is cut off or damaged ({error}).", path, error.position[0]
-        ) from None
+        raise FileFormatError(f"the GraphML is cut off or damaged ({error}).", path, error.position[0]) from None
     except Exception as error:
         # The parsers let KeyError, AttributeError, RecursionError and more escape on files of another kind.
         reason = str(error) or type(error).__name__

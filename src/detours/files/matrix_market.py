@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from detours.build import MAX_NODES, Listed
-from detours.convert import listed_once
 from detours.errors import FileFormatError
 from detours.files.lines import ABSENT, ZERO, Columns, is_data, pieces, quoted, read_integers
 from detours.files.source import check_text, opened, replacing
+from detours.graph.build import MAX_NODES, Listed
+from detours.graph.convert import listed_once
 
 if TYPE_CHECKING:
     from detours.graph import Graph
@@ -41,9 +41,7 @@ def read(path: Path) -> Listed:
         while (size := _size(head, path)) is None:
             more = next(text, None)
             if more is None:
-                raise FileFormatError(
-                    "the file is cut off: the line with the size of the matrix is missing.", path
-                )
+                raise FileFormatError("the file is cut off: the line with the size of the matrix is missing.", path)
             head += more
         columns = read_integers(chain([head[size.end :]], text), path, size.line + 1)
     _check_entries(columns, size, field, path)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from detours.build import Names
 from detours.errors import InputError, shown
+from detours.graph.build import Names
 
 KEYS = ("names", "names_text", "names_ends", "names_literal")
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from detours.build import Listed, check_edge_index
-from detours.convert import library, listed_scipy
 from detours.errors import FileFormatError, InputError
 from detours.files.names import pack_names, unpack_names
 from detours.files.source import opened, replacing
+from detours.graph.build import Listed, check_edge_index
+from detours.graph.convert import library, listed_scipy
 
 if TYPE_CHECKING:
     from detours.graph import Graph
@@ -33,9 +33,7 @@ def read(path: Path) -> Listed:
     except InputError as error:
         raise FileFormatError(str(error), path) from None
     except (ValueError, EOFError, OSError, KeyError, TypeError, zipfile.BadZipFile, zlib.error) as error:
-        raise FileFormatError(
-            f"the .npz cannot be read; it is damaged or of another kind ({error}).", path
-        ) from None
+        raise FileFormatError(f"the .npz cannot be read; it is damaged or of another kind ({error}).", path) from None
 
 
 def _listed(arrays: dict[str, Any], content: bytes, path: Path) -> Listed:

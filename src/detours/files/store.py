@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.build import Dropped, Ints, Names
 from detours.errors import FileFormatError, InputError
 from detours.files.names import KEYS, pack_names, unpack_names
+from detours.graph.build import Dropped, Ints, Names
 
 if TYPE_CHECKING:
     from detours.graph import Graph
@@ -132,10 +132,7 @@ def _check(stored: Stored, about: dict[str, Any]) -> None:
         and stored.indptr[0] == 0
         and stored.indptr[-1] == arcs
         and (stored.names is None or len(stored.names) == n)
-        and (
-            stored.edge_index is None
-            or (stored.edge_index.dtype == np.int64 and stored.edge_index.shape[0] == 2)
-        )
+        and (stored.edge_index is None or (stored.edge_index.dtype == np.int64 and stored.edge_index.shape[0] == 2))
     )
     if not fits:
         raise ValueError("its arrays do not fit together")

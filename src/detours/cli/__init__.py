@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
 
-from detours.errors import BudgetExceeded, DetoursError, DroppedEdgesWarning, InputError
-from detours.interrupt import INTERRUPTED, leave, prompt_exit
-from detours.options import (
+from detours.cli.interrupt import INTERRUPTED, leave, prompt_exit
+from detours.cli.options import (
     ALL_CORES,
     Directed,
     Engine,
@@ -34,6 +33,7 @@ from detours.options import (
     Quiet,
     Strict,
 )
+from detours.errors import BudgetExceeded, DetoursError, DroppedEdgesWarning, InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -112,9 +112,9 @@ def _console() -> "Console":
 
 
 def _read(file: str, *, directed: bool, strict: bool, quiet: bool, progress: bool | None) -> "Graph":
+    from detours.cli.progress import progress_bar
+    from detours.cli.summary import dropped_note
     from detours.graph import Graph
-    from detours.progress import progress_bar
-    from detours.summary import dropped_note
 
     with progress_bar(f"Reading {Path(file).name}", show=progress), warnings.catch_warnings():
         warnings.simplefilter("ignore", DroppedEdgesWarning)  # said below, in the words of this command
@@ -163,9 +163,9 @@ def count(
       detours count links.mtx -k 4 --directed --json
     """
     import detours
-    from detours.output import check_target, write_result
-    from detours.progress import progress_bar
-    from detours.summary import print_summary, summarise
+    from detours.cli.output import check_target, write_result
+    from detours.cli.progress import progress_bar
+    from detours.cli.summary import print_summary, summarise
 
     edges, nodes = (path and check_target(path) for path in (out, out_nodes))
     show = False if quiet and progress is None else progress
@@ -232,7 +232,7 @@ def paths(
 
 
 def _paths_json(found: Any, head: dict[str, Any]) -> None:
-    from detours.summary import plain
+    from detours.cli.summary import plain
 
     listed: list[list[Any]] = []
     failure: BudgetExceeded | None = None
@@ -287,7 +287,7 @@ def demo(progress: Progress = None) -> None:
     Examples:
       detours demo
     """
-    from detours.demo import run
+    from detours.cli.demo import run
 
     run(_console(), progress)
 
@@ -305,7 +305,7 @@ def bench(context: typer.Context) -> None:
       detours bench --quick
       detours bench -- --help
     """
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     if not (root / "benchmarks" / "run.py").is_file():
         raise InputError(
             "the benchmarks come with the source, not with the installed package; "
@@ -352,7 +352,7 @@ def main() -> None:
 
 
 def _discard_unfinished() -> None:
-    output = sys.modules.get("detours.output")  # what was never imported has written nothing
+    output = sys.modules.get("detours.cli.output")  # what was never imported has written nothing
     if output is not None:
         output.discard_unfinished()
 

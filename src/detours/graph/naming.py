@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from detours.build import Names
 from detours.errors import shown
+from detours.graph.build import Names
 
 
 def find(name: Hashable, num_nodes: int, names: Mapping[Hashable, int] | Names | None) -> int | None:

@@ -166,9 +166,7 @@ def check_num_nodes(num_nodes: object) -> int:
     except TypeError:
         value = -1
     if isinstance(num_nodes, bool) or not 0 <= value <= MAX_NODES:
-        raise InputError(
-            f"num_nodes must be an integer from 0 to {MAX_NODES}, but {shown(num_nodes)} was given."
-        )
+        raise InputError(f"num_nodes must be an integer from 0 to {MAX_NODES}, but {shown(num_nodes)} was given.")
     return value
 
 
@@ -191,9 +189,7 @@ def whole_numbers(array: NDArray[Any], what: str) -> Ints:
             raise InputError(f"{what} holds {array[~whole][0]}; node ids must be whole numbers.")
     elif kind == "u" and array.size and int(array.max()) > MAX_NODES:
         high = int(array.max())
-        raise InputError(
-            f"{what} holds {high}, and node ids end at {MAX_NODES - 1}; renumber the nodes from 0."
-        )
+        raise InputError(f"{what} holds {high}, and node ids end at {MAX_NODES - 1}; renumber the nodes from 0.")
     elif kind == "O":
         raise InputError(
             f"{what} holds Python objects such as {shown(next(iter(array.flat), None))}; "

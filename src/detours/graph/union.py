@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.build import MAX_NODES, Dropped, Ints, Listed, build, report
 from detours.errors import FileFormatError, InputError
-from detours.graph import Graph, found_in
+from detours.graph.build import MAX_NODES, Dropped, Ints, Listed, build, report
+from detours.graph.graph import Graph, found_in
 
 
 def disjoint_union(sources: Sequence[Any], directed: bool | None, strict: bool) -> tuple[Graph, Ints]:
@@ -61,9 +61,7 @@ def _offsets(lengths: list[int]) -> Ints:
 def _node_offsets(lengths: list[int]) -> Ints:
     offsets = _offsets(lengths)
     if offsets[-1] > MAX_NODES:
-        raise InputError(
-            f"The graphs have {offsets[-1]} nodes together, and {MAX_NODES} are allowed; take fewer."
-        )
+        raise InputError(f"The graphs have {offsets[-1]} nodes together, and {MAX_NODES} are allowed; take fewer.")
     return offsets
 
 

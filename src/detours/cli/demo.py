@@ -84,7 +84,7 @@ def run(console: "Console", progress: bool | None = None) -> None:
 
 
 def _show_paper(console: "Console") -> None:
-    from detours.summary import show, side_by_side
+    from detours.cli.summary import show, side_by_side
 
     console.rule("[bold]Three small graphs", align="left")
     console.print(
@@ -101,7 +101,7 @@ def _show_paper(console: "Console") -> None:
 
 
 def _list_table(name: str, lists: dict[str, list[str]]) -> "Table":
-    from detours.summary import plain_table
+    from detours.cli.summary import plain_table
 
     table = plain_table(name)
     table.add_column("edge")
@@ -114,7 +114,7 @@ def _list_table(name: str, lists: dict[str, list[str]]) -> "Table":
 
 def _den_table() -> "Table":
     import detours
-    from detours.summary import plain_table
+    from detours.cli.summary import plain_table
 
     counts: dict[str, dict[str, int]] = {}
     for name in PAPER_GRAPHS:
@@ -133,8 +133,8 @@ def _den_table() -> "Table":
 
 def _show_hubs(console: "Console", progress: bool | None) -> None:
     import detours
-    from detours.progress import progress_bar
-    from detours.summary import lengths_table, show, summarise
+    from detours.cli.progress import progress_bar
+    from detours.cli.summary import lengths_table, show, summarise
 
     console.print()
     console.rule("[bold]A graph with hubs", align="left")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from detours.build import MAX_NODES, Ints, Listed, as_numpy, check_edge_index, refuse_nan, whole_numbers
 from detours.errors import InputError, shown
+from detours.graph.build import MAX_NODES, Ints, Listed, as_numpy, check_edge_index, refuse_nan, whole_numbers
 
 if TYPE_CHECKING:
     from detours.graph import Graph
@@ -44,9 +44,7 @@ def listed_networkx(graph: Any) -> Listed:
     edges = graph.edges(data="weight")
     bad = next(((u, v) for u, v, weight in edges if weight is not None and _is_nan(weight)), None)
     if bad is not None:
-        raise InputError(
-            f"The edge {shown(bad)} has a weight of NaN (not a number); remove it or give a number."
-        )
+        raise InputError(f"The edge {shown(bad)} has a weight of NaN (not a number); remove it or give a number.")
     if plain:
         ends = chain.from_iterable((u, v) for u, v, _ in edges)
     else:
@@ -72,9 +70,7 @@ def listed_scipy(matrix: Any) -> Listed:
     if len(shape) != 2 or shape[0] != shape[1]:
         raise InputError(f"An adjacency matrix must be square, but one of shape {shape} was given.")
     if shape[0] > MAX_NODES:
-        raise InputError(
-            f"A graph may have up to {MAX_NODES} nodes, but a matrix of shape {shape} was given."
-        )
+        raise InputError(f"A graph may have up to {MAX_NODES} nodes, but a matrix of shape {shape} was given.")
     entries = matrix.tocoo()
     refuse_nan(entries.data, "The matrix")
     # A zero that is stored is no edge: SciPy itself treats it as absent (eliminate_zeros).
@@ -105,9 +101,7 @@ def listed_pyg(data: Any) -> Listed:
         raise InputError("A PyG HeteroData was given; call its to_homogeneous() first.")
     edge_index = getattr(data, "edge_index", None)
     if edge_index is None:
-        raise InputError(
-            f"from_pyg takes a PyG Data or Batch with an edge_index, but {shown(data)} was given."
-        )
+        raise InputError(f"from_pyg takes a PyG Data or Batch with an edge_index, but {shown(data)} was given.")
     weights = getattr(data, "edge_weight", None)
     if weights is not None:
         refuse_nan(as_numpy(weights, "edge_weight"), "edge_weight")

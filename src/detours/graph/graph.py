@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from detours import convert, naming
-from detours.build import Built, Dropped, Ints, Listed, Names, build, check_edge_index, report
 from detours.errors import InputError, shown
-from detours.lookup import locate
+from detours.graph import convert, naming
+from detours.graph.build import Built, Dropped, Ints, Listed, Names, build, check_edge_index, report
+from detours.graph.lookup import locate
 
 if TYPE_CHECKING:
     import igraph
@@ -151,16 +151,12 @@ class Graph:
         return cls._from_listed(convert.listed_networkx(graph), directed, strict)
 
     @classmethod
-    def from_scipy(
-        cls, matrix: scipy.sparse.sparray, *, directed: bool = False, strict: bool = False
-    ) -> Graph:
+    def from_scipy(cls, matrix: scipy.sparse.sparray, *, directed: bool = False, strict: bool = False) -> Graph:
         """From a square SciPy sparse matrix: an entry other than 0 is an arc from its row to its column."""
         return cls._from_listed(convert.listed_scipy(matrix), directed, strict)
 
     @classmethod
-    def from_pyg(
-        cls, data: torch_geometric.data.Data, *, directed: bool = False, strict: bool = False
-    ) -> Graph:
+    def from_pyg(cls, data: torch_geometric.data.Data, *, directed: bool = False, strict: bool = False) -> Graph:
         """From a PyG `Data` or `Batch` (a batch is one graph of several parts)."""
         return cls._from_listed(convert.listed_pyg(data), directed, strict)
 
@@ -220,7 +216,7 @@ class Graph:
         >>> union.indices.tolist(), offsets.tolist()
         ([1, 0, 3, 2], [0, 2, 4])
         """
-        from detours import union
+        from detours.graph import union
 
         return union.disjoint_union(list(graphs), directed, strict)
 

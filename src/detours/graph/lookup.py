@@ -25,6 +25,6 @@ def locate(indptr: Ints, indices: NDArray[np.int32], edge_index: Ints) -> Ints:
 
 
 def _compiled() -> Any:
-    from detours.lookup_kernel import locate_rows
+    from detours.graph.lookup_kernel import locate_rows
 
     return locate_rows
