@@ -138,6 +138,7 @@ def plot(sizes: list[dict[str, Any]], lengths: list[dict[str, Any]], path: Path)
     panels[2].set(xlabel="k", ylabel="seconds", title="growth with k")
     for panel in panels:
         panel.grid(True, which="major", alpha=0.3)
+        panel.set_visible(bool(panel.lines))
         if panel.lines:
             panel.legend(fontsize=8)
     figure.savefig(path, dpi=130)

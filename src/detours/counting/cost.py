@@ -49,7 +49,8 @@ def expect(engine: RowEngine, layout: Layout, n_jobs: int) -> Expected:
     work, rows, largest = measure_work(engine, layout, samples=4 + 32 // layout.lanes)
     derived, arcs = engine.program.formulas, len(engine.pattern.indices)
     seconds = 1e-9 * float(work @ np.array(list(NANOSECONDS.values())))
-    fixed = arcs * 8 * (len(derived.ear_sums) + derived.k + 4)
+    word = np.dtype(engine.word).itemsize
+    fixed = arcs * (len(derived.ear_sums) * word + 8 * (derived.k + 4))
     size = fixed + n_jobs * (largest + 13 * engine.pattern.num_nodes)
     return Expected(seconds / n_jobs, size, rows / engine.pattern.num_nodes)
 

@@ -124,8 +124,8 @@ class RowEngine:
 
     def count(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
         derived, pattern, total = self.program.formulas, self.pattern, len(self.roots)
-        self.ear_values = np.zeros((len(derived.ear_sums), len(pattern.indices)), np.int64)
-        self.pendant_values = np.zeros((len(derived.pendants), pattern.num_nodes), np.int64)
+        self.ear_values: Integers = np.zeros((len(derived.ear_sums), len(pattern.indices)), self.word)
+        self.pendant_values: Integers = np.zeros((len(derived.pendants), pattern.num_nodes), self.word)
         self.pendants_done: set[int] = set()
         self.whole: set[int] = set()
         passes = len(self.program.passes)
@@ -158,9 +158,7 @@ class RowEngine:
         for begin in range(0, len(self.served), CHUNK):
             arcs = self.served[begin : begin + CHUNK]
             on_arcs = _OnArcs(self, arcs)
-            found = np.stack([on_arcs.sum(terms) for terms in lengths.values()], axis=1)
-            if self.word == np.int32:
-                found &= 0xFFFFFFFF
+            found = np.stack([on_arcs.sum(terms) for terms in lengths.values()], axis=1, dtype=np.int64)
             row = np.arange(len(arcs), dtype=np.int32)
             write_rows(found, row, arc[arcs], out)
             if self.program.symmetric:
@@ -187,7 +185,7 @@ class RowEngine:
         """The matrix of a weighting on the arcs (v, u), read from v."""
         self.make_whole({ear for _, ears in weighting.terms for ear in ears})
         terms = [EdgeTerm(coefficient, weighting.tie, (), (), ears) for coefficient, ears in weighting.terms]
-        return _OnArcs(self).sum(terms).astype(self.word)
+        return _OnArcs(self).sum(terms)
 
 
 class _OnArcs:
@@ -198,8 +196,8 @@ class _OnArcs:
         self.i, self.j = engine.source[arcs], engine.pattern.indices[arcs]
         self.factors: dict[tuple[str, int | str], NDArray[Any]] = {}
 
-    def sum(self, terms: Sequence[EdgeTerm]) -> Int64:
-        total = np.zeros(len(self.j), np.int64)
+    def sum(self, terms: Sequence[EdgeTerm]) -> Integers:
+        total: Integers = np.zeros(len(self.j), self.engine.word)
         for term in terms:
             product = self.product(term)
             if term.coefficient == 1:
@@ -210,7 +208,7 @@ class _OnArcs:
                 total += term.coefficient * product
         return total
 
-    def product(self, term: EdgeTerm) -> Int64 | int:
+    def product(self, term: EdgeTerm) -> Integers | int:
         names: list[tuple[str, int | str]] = [("ear", n) for n in term.ear_sums]
         names += [("i", n) for n in term.at_i] + [("j", n) for n in term.at_j]
         if term.tie and len(self.engine.pattern.flags):
@@ -226,7 +224,7 @@ class _OnArcs:
     def fetch(self, kind: str, number: Any) -> NDArray[Any]:
         if kind == "tie":
             mask = _MASK[number]
-            return np.asarray((self.engine.pattern.flags[self.arcs] & mask) == mask, np.int64)
+            return np.asarray((self.engine.pattern.flags[self.arcs] & mask) == mask, self.engine.word)
         values = self.engine.ear_values if kind == "ear" else self.engine.pendant_values
         return np.asarray(values[number][{"ear": self.arcs, "i": self.i, "j": self.j}[kind]])
 
@@ -296,7 +294,7 @@ class _Running:
         pendants: Integers = np.ones((len(self.products), pattern.num_nodes), engine.word)
         for numbers, row in self.products.items():
             for number in numbers:
-                pendants[row] *= engine.pendant_values[number].astype(engine.word)
+                pendants[row] *= engine.pendant_values[number]
         return weights, back, pendants
 
     def scratch(self, rows: int = 0) -> Scratch:
