@@ -15,7 +15,7 @@ from benchmarks.measure import children_cpu
 
 ROOT = Path(__file__).resolve().parents[1]
 
-_IMPORT = "import time; t = time.process_time(); import {module}; print(time.process_time() - t)"
+_IMPORT = "import time; t = time.process_time(); {statement}; print(time.process_time() - t)"
 _SMALL = "import detours; print(detours.count([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]], k=4).cycles)"
 # Both engines, both directions, every entry point: all kernels that a user can make Numba compile.
 _EVERYTHING = """
@@ -61,8 +61,10 @@ def fastest(once: Callable[[], float], times: int) -> float:
 
 def start_up(times: int = 7) -> dict[str, float]:
     """Import time against NumPy's, first call with an empty cache, a small count with a warm one."""
-    detours = fastest(lambda: float(python(_IMPORT.format(module="detours"))[1]), times)
-    numpy = fastest(lambda: float(python(_IMPORT.format(module="numpy"))[1]), times)
+    numpy, detours, count = (
+        fastest(lambda statement=statement: float(python(_IMPORT.format(statement=statement))[1]), times)
+        for statement in ("import numpy", "import detours", "from detours import count")
+    )
     with tempfile.TemporaryDirectory() as cache:
         _, printed = python(_EVERYTHING, NUMBA_CACHE_DIR=cache)
         first, everything = map(float, printed.split())
@@ -71,6 +73,7 @@ def start_up(times: int = 7) -> dict[str, float]:
     return {
         "import numpy": numpy,
         "import detours": detours,
+        "from detours import count (NumPy included)": count,
         "import ratio": detours / numpy,
         "first count, nothing compiled": first,
         "every kernel compiled": everything,

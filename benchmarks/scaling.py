@@ -118,6 +118,7 @@ def plot(sizes: list[dict[str, Any]], lengths: list[dict[str, Any]], path: Path)
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
+    from matplotlib.ticker import NullFormatter
 
     figure, panels = pyplot.subplots(1, 3, figsize=(15, 4.6), layout="constrained")
     for panel, value, label in (
@@ -132,6 +133,7 @@ def plot(sizes: list[dict[str, Any]], lengths: list[dict[str, Any]], path: Path)
             panel.loglog(nodes, values, "o-", label=f"{family}, k = {own[0]['k']}: slope {slope:.2f}")
             panel.loglog(nodes, values[-1] * nodes / nodes[-1], ":", color="grey", linewidth=1)
         panel.set(xlabel="nodes", ylabel=label, title="dotted: linear growth")
+        panel.xaxis.set_minor_formatter(NullFormatter())
     for name in dict.fromkeys(row["graph"] for row in lengths):
         own = [row for row in lengths if row["graph"] == name]
         panels[2].semilogy([row["k"] for row in own], [row["seconds"] for row in own], "o-", label=name)
