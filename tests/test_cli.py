@@ -480,3 +480,22 @@ def test_demo_lists_are_the_appendix_of_the_paper() -> None:
     }
     for name in PAPER_GRAPHS:
         assert list(detour_lists(name).values()) == [words.split() for words in appendix[name].split(";")]
+
+
+def test_a_search_without_end_is_not_given_a_time(run: Run) -> None:
+    Path("k25.txt").write_text("".join(f"{a} {b}\n" for a, b in combinations(range(25), 2)))
+    assert "cannot be told" in run("explain", "k25.txt", "-k", "24").out
+    assert json.loads(run("explain", "k25.txt", "-k", "24", "--json").out)["seconds"] is None
+
+
+def test_files_that_would_overwrite_each_other_are_refused(run: Run) -> None:
+    before = Path("k6.txt").read_text()
+    for arguments in (["--out", "k6.csv", "--out-nodes", "k6.csv"], ["--out", "k6.txt"]):
+        ran = run("count", "k6.txt", "-k", "3", *arguments)
+        assert ran.code == 1 and "different files" in ran.err
+    assert Path("k6.txt").read_text() == before and not Path("k6.csv").exists()
+
+
+def test_lengths_without_detours_are_told_in_one_line(run: Run) -> None:
+    shown = run("count", "k6.txt", "-k", "40").out
+    assert "6+" in shown and "39" not in shown

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import detours
 from detours.errors import DroppedEdgesWarning, FileFormatError, InputError
 from detours.files import lines, read_many
 from detours.graph import Graph
@@ -87,7 +88,7 @@ def test_ids_are_names_sorted_and_renumbered(tmp_path):
 
 def test_lines_are_edges_and_only_exact_repeats_are_duplicates(tmp_path):
     path = put(tmp_path, "g.txt", "0 1\n1 0\n1 2\n1 2\n2 2\n")
-    with pytest.warns(DroppedEdgesWarning, match="1 loop, 1 repeated edge and 0 one-way"):
+    with pytest.warns(DroppedEdgesWarning, match="1 loop and 1 repeated edge"):
         graph = Graph.read(path)
     assert graph.dropped == (1, 1, 0) and graph.edge_index.shape == (2, 5)
     assert Graph.read(put(tmp_path, "c.txt", "0 1\n1 0\n"), strict=True).num_edges == 1
@@ -519,3 +520,13 @@ def test_reading_a_small_file_does_not_load_numba(tmp_path):
     path = put(tmp_path, "g.txt", "0 1\n1 2\n")
     code = f"import sys; from detours import Graph; Graph.read({str(path)!r}); assert 'numba' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("damage", [10**9, -1, 3])
+def test_a_damaged_saved_graph_is_refused_before_counting(tmp_path: Path, damage: int) -> None:
+    Graph.from_edge_index([[0, 1, 2, 0, 1, 2], [1, 2, 0, 2, 0, 1]], num_nodes=9).save(tmp_path / "saved")
+    indices = np.load(tmp_path / "saved" / "indices.npy")
+    indices[1] = damage
+    np.save(tmp_path / "saved" / "indices.npy", indices)
+    with pytest.raises(FileFormatError, match="damaged"):
+        detours.count(Graph.open(tmp_path / "saved"), 3)

@@ -89,3 +89,29 @@ def test_ranges_grow_when_work_is_quick_and_shrink_when_it_is_slow() -> None:
     assert ranges.size == 64
     ranges.finished(0, 64, seconds=10.0)
     assert ranges.size == 16
+
+
+def test_auto_keeps_to_the_limit_when_one_engine_can() -> None:
+    ring = nx.circulant_graph(3000, [1, 2])
+    rows = detours.explain(ring, 6, engine="rows", n_jobs=8)
+    search = detours.explain(ring, 6, engine="search", n_jobs=8)
+    small, large = sorted([rows.bytes, search.bytes])
+    assert detours.explain(ring, 6, n_jobs=8, memory_limit=(small + large) // 2).bytes <= (small + large) // 2
+
+
+def test_results_count_as_memory() -> None:
+    assert detours.explain([(0,), (1,)], 10**6).bytes >= 8 * (10**6 - 1)
+    with pytest.raises(EngineError, match="memory_limit"):
+        detours.count(nx.path_graph(3), 10**6, memory_limit="1MB")
+
+
+def test_hubs_do_not_inflate_the_bound() -> None:
+    # Two hubs that share all their neighbours: many walks from a hub, few from its neighbours.
+    n = 300_000
+    arcs = np.stack([np.arange(2 * n) // n, 2 + np.arange(2 * n) % n])
+    graph = detours.Graph.from_edge_index(np.concatenate([arcs, arcs[::-1]], axis=1))
+    assert detours.count(graph, 6).edge.max() == n - 1
+
+
+def test_more_threads_than_work_are_not_started() -> None:
+    assert detours.count(nx.cycle_graph(5), 5, n_jobs=10_000).cycles[5] == 1

@@ -204,3 +204,10 @@ def test_complete_graphs_around_the_limit() -> None:
     assert cycles[7] > 2**63
     with pytest.raises(OverflowError, match=r"k ?= ?6"):
         _ = above.node
+
+
+def test_results_cannot_be_changed_by_accident() -> None:
+    result = detours.count([(2, 0, 1), (0, 1, 2)], 3)
+    for values in (result.edge, result.node, result.by_length, result.arc_by_length):
+        with pytest.raises(ValueError, match="read-only"):
+            values[0] = 0

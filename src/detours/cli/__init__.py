@@ -167,6 +167,9 @@ def count(
     from detours.cli.progress import progress_bar
     from detours.cli.summary import print_summary, summarise
 
+    targets = [path.resolve() for path in (out, out_nodes) if path is not None]
+    if len({*targets, Path(file).resolve()}) <= len(targets):
+        raise InputError("the graph, --out and --out-nodes must be different files")
     edges, nodes = (path and check_target(path) for path in (out, out_nodes))
     show = False if quiet and progress is None else progress
     graph = _read(file, directed=directed, strict=strict, quiet=quiet, progress=show)
@@ -273,7 +276,8 @@ def explain(
     graph = _read(file, directed=directed, strict=strict, quiet=quiet, progress=None)
     plan = detours.explain(graph, k, engine=engine.value, n_jobs=jobs or ALL_CORES, memory_limit=memory)
     if as_json:
-        _print_json({name: getattr(plan, name) for name in ("engine", "seconds", "bytes", "reason")})
+        seconds = plan.seconds if plan.sure else None  # JSON has no infinity
+        _print_json({"engine": plan.engine, "seconds": seconds, "bytes": plan.bytes, "reason": plan.reason})
     else:
         print(plan)
 

@@ -26,7 +26,10 @@ def summarise(result: "Detours", top: int = 10) -> Summary:
         {"source": name(result, sources[e]), "target": name(result, targets[e]), "detours": int(per_edge[e])}
         for e in largest(per_edge, top)
     ]
-    nodes = [{"node": name(result, v), "detours": int(result.node[v])} for v in largest(result.node, top)]
+    try:
+        nodes = [{"node": name(result, v), "detours": int(result.node[v])} for v in largest(result.node, top)]
+    except OverflowError:  # the sum around a node passes 2^63 although no edge does
+        nodes = []
     return {
         "k": result.k,
         "directed": result.directed,
@@ -141,9 +144,12 @@ def lengths_table(summary: Summary) -> "Table":
     table = plain_table()
     for heading in ("length", "detours", "most on an edge", "cycle length", "cycles"):
         table.add_column(heading, justify="right")
-    for row in summary["by_length"]:
+    longest = max((row["length"] for row in summary["by_length"] if row["detours"]), default=2)
+    for row in summary["by_length"][: longest - 1]:
         most = f"{row['most_on_an_edge']:,}"
         table.add_row(str(row["length"]), f"{row['detours']:,}", most, str(row["cycle_length"]), f"{row['cycles']:,}")
+    if longest < summary["k"]:
+        table.add_row(f"{longest + 1}+", "0", "0", f"{longest + 2}+", "0")
     table.add_row("all", f"{summary['detours']:,}", "", "all", f"{summary['cycles']:,}", style="bold")
     return table
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from detours.counting import lanes as kernels
 from detours.counting.program import Combine, Pass, Product
-from detours.counting.rows import Layout, RowEngine, Scratch, reach_of, slots_of
+from detours.counting.rows import Layout, RowEngine, Scratch, reach_of, slots_of, weightings_of
 
 Int64 = NDArray[np.int64]
 
@@ -47,12 +47,20 @@ class Expected(NamedTuple):
 def expect(engine: RowEngine, layout: Layout, n_jobs: int) -> Expected:
     """What the engine would need with this layout."""
     work, rows, largest = measure_work(engine, layout, samples=4 + 32 // layout.lanes)
-    derived, arcs = engine.program.formulas, len(engine.pattern.indices)
+    arcs = len(engine.pattern.indices)
     seconds = 1e-9 * float(work @ np.array(list(NANOSECONDS.values())))
-    word = np.dtype(engine.word).itemsize
-    fixed = arcs * (len(derived.ear_sums) * word + 8 * (derived.k + 4))
-    size = fixed + n_jobs * (largest + 13 * engine.pattern.num_nodes)
+    size = arcs * _bytes_per_arc(engine) + n_jobs * (largest + 13 * engine.pattern.num_nodes)
     return Expected(seconds / n_jobs, size, rows / engine.pattern.num_nodes)
+
+
+def _bytes_per_arc(engine: RowEngine) -> int:
+    """The graph as the engine holds it, ear sums, link weights, and what is evaluated on whole arcs at a time."""
+    derived, word = engine.program.formulas, np.dtype(engine.word).itemsize
+    links = max(len(weightings_of(one_pass, derived.directed)) for one_pass in engine.program.passes)
+    graph, values = 40, word * (len(derived.ear_sums) + (4 if derived.k > 2 else 0))
+    if not derived.directed:
+        return graph + values + links * word
+    return graph + values + 2 * links * word + 3 * 8 * (derived.k - 1)
 
 
 def measure_work(engine: RowEngine, layout: Layout, samples: int) -> tuple[NDArray[np.float64], float, int]:

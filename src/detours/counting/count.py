@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -12,8 +13,9 @@ from detours.counting.parallel import Progress
 from detours.counting.plan import Plan, make_plan
 from detours.counting.reduce import reduce
 from detours.counting.result import Detours, DetoursList
-from detours.errors import BudgetExceeded, InputError, check_k
+from detours.errors import BudgetExceeded, InputError, check_k, shown
 from detours.graph import Graph
+from detours.graph.build import check_csr
 from detours.graph.union import many
 
 
@@ -66,6 +68,8 @@ def count_many(
     [{3: 1}, {3: 0}]
     """
     k = check_k(k)
+    if isinstance(graphs, str | os.PathLike | Graph) or hasattr(graphs, "adj"):
+        raise InputError(f"count_many takes a list of graphs, but it was given one: {shown(graphs)}; use count for one")
     given = many(graphs, directed=directed, strict=strict)
     union, _ = Graph.disjoint_union(given)
     plan = _plan(union, k, engine, n_jobs, memory_limit)
@@ -127,6 +131,10 @@ def _named(found: Iterator[tuple[int, ...]], names: list[Any]) -> Iterator[tuple
 
 
 def _plan(graph: Graph, k: int, engine: str, n_jobs: int, memory_limit: int | str | None) -> Plan:
+    if k >= 2**31:
+        raise InputError(f"k = {k} is more edges than any path can have here; give at most {2**31 - 1}")
+    if graph.path is not None:
+        check_csr(graph)
     reduced = reduce(graph.indptr, graph.indices, graph.directed)
     return make_plan(reduced, k, engine=engine, n_jobs=n_jobs, memory_limit=memory_limit, given_arcs=graph.num_arcs)
 
@@ -134,7 +142,10 @@ def _plan(graph: Graph, k: int, engine: str, n_jobs: int, memory_limit: int | st
 def _run(graph: Graph, plan: Plan, progress: Progress | None) -> Detours:
     shape = (graph.num_arcs, plan.k - 1)
     tally = Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64) if graph.directed else None)
-    if plan.ready is not None:
+    if plan.ready is None:
+        if progress is not None:
+            progress(1.0, 1.0)
+    else:
         plan.ready.count(tally, plan.n_jobs, progress)
     for counts in tally:
         if counts is not None:

@@ -58,6 +58,7 @@ def run_ranges(
     are told to stop through stop[0] and waited for.
     """
     ranges, stop = Ranges(total, step), np.zeros(1, np.int64)
+    n_jobs = min(n_jobs, -(-total // step))
     errors: list[BaseException] = []
 
     def loop(after_each: Callable[[float], None] | None) -> None:
@@ -80,7 +81,7 @@ def run_ranges(
         finally:
             ended.release()
 
-    if n_jobs == 1 or total <= step:
+    if n_jobs <= 1:
         loop(report)
         return
     threads = [threading.Thread(target=guarded, daemon=True) for _ in range(n_jobs)]

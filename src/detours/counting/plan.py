@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class Plan:
     directed: bool
     n_jobs: int
     seconds: float
-    """Expected time."""
+    """Expected time; infinite when all that is known is a lower bound, which `reason` tells."""
     bytes: int
     """Expected memory of the engine, results included."""
     nodes: int
@@ -56,15 +57,15 @@ class Plan:
         kind = "directed detours" if self.directed else "detours"
         lines = [
             f"{kind} up to k = {self.k}",
-            f"  on cycles   {self.nodes:,} nodes, {self.arcs:,} arcs in {self.blocks:,} blocks (the rest: no detours)",
+            f"  on cycles   {self.nodes:,} nodes, {self.arcs:,} arcs in {self.blocks:,} biconnected part{'s' * (self.blocks != 1)}",
             f"  engine      {self.engine}: {self.reason}",
         ]
         if self.layout is not None:
             together = "of similar degree" if self.layout.by_degree else "that lie close together"
-            lines.append(f"  blocks      {self.layout.lanes} roots {together} at a time")
+            lines.append(f"  at a time   {self.layout.lanes} roots {together}")
         lines += [
             f"  threads     {self.n_jobs}",
-            f"  time        {'about' if self.sure else 'at least'} {_seconds(self.seconds)}",
+            f"  time        {'about ' + _seconds(self.seconds) if self.sure else 'cannot be told beforehand'}",
             f"  memory      about {_bytes(self.bytes)}",
         ]
         return "\n".join(lines)
@@ -86,11 +87,15 @@ def make_plan(
         raise EngineError(
             f"engine='rows' has closed forms up to k = {MAX_LENGTH}, not for k = {k}; use engine='search' or 'auto'"
         )
-    jobs, limit = check_jobs(n_jobs), parse_bytes(memory_limit)
+    jobs, limit = min(check_jobs(n_jobs), max(1, reduced.num_nodes // 64)), parse_bytes(memory_limit)
+    arcs = given_arcs or reduced.num_arcs
+    results = 8 * arcs * (k - 1) * (2 if reduced.directed else 1)
     if reduced.num_arcs == 0:
-        return Plan(engine, k, reduced.directed, jobs, 0.0, 0, 0, 0, 0, None, "no edge lies on a cycle")
-    chosen = _choose(reduced, k, engine, jobs, limit)
-    chosen = replace(chosen, seconds=chosen.seconds + AROUND * (given_arcs or reduced.num_arcs))
+        chosen = Plan(engine, k, reduced.directed, jobs, 0.0, 0, 0, 0, 0, None, "no edge lies on a cycle")
+    else:
+        chosen = _choose(reduced, k, engine, jobs, None if limit is None else limit - results)
+        chosen = replace(chosen, seconds=chosen.seconds + AROUND * arcs)
+    chosen = replace(chosen, bytes=chosen.bytes + results)
     if limit is not None and chosen.bytes > limit:
         raise EngineError(
             f"counting up to k = {k} needs about {_bytes(chosen.bytes)}, more than memory_limit = {_bytes(limit)}; "
@@ -108,10 +113,13 @@ def _choose(reduced: Reduced, k: int, engine: str, jobs: int, limit: int | None)
         return _plan_rows(reduced, k, jobs, limit)
     floor = ROWS_FLOOR * reduced.num_arcs / jobs
     search = _plan_search(reduced, k, jobs, 2**14, sample=16)
-    if search.sure and (search.seconds < floor or reduced.num_arcs < SMALL):
+    fits = search.sure and (limit is None or search.bytes <= limit)
+    if fits and (search.seconds < floor or reduced.num_arcs < SMALL):
         return search
     rows = _plan_rows(reduced, k, jobs, limit)
-    return search if search.sure and search.seconds < rows.seconds else rows
+    if limit is not None and rows.bytes > limit:
+        return search if fits else rows
+    return search if fits and search.seconds < rows.seconds else rows
 
 
 def _plan_rows(reduced: Reduced, k: int, jobs: int, limit: int | None) -> Plan:
@@ -152,10 +160,12 @@ def _plan_search(reduced: Reduced, k: int, jobs: int, limit: int, sample: int = 
 
     search = Search(reduced, k)
     expected = estimate(search, limit=limit, sample=sample)
-    memory = jobs * search.bytes_per_worker + 8 * reduced.num_arcs * 2 * k
-    at_least = "" if expected.complete else "at least "
-    reason = f"bounded depth-first search, {at_least}{expected.steps:.2g} steps"
-    return _plan(search, reduced, k, jobs, expected.seconds / jobs, memory, None, reason, expected.complete)
+    memory = jobs * search.bytes_per_worker + 24 * reduced.num_arcs
+    reason = f"bounded depth-first search, about {expected.steps:.2g} steps"
+    if not expected.complete:
+        reason = f"bounded depth-first search, more than {expected.steps:.2g} steps: a sample did not come to an end"
+    seconds = expected.seconds / jobs if expected.complete else inf
+    return _plan(search, reduced, k, jobs, seconds, memory, None, reason, expected.complete)
 
 
 def _plan(
@@ -174,8 +184,10 @@ def _plan(
 
 
 def _seconds(seconds: float) -> str:
+    if seconds < 0.001:
+        return "1 ms, once the compiled code is loaded"
     if seconds < 1:
-        return f"{1000 * seconds:.3g} ms"
+        return f"{1000 * seconds:.2g} ms"
     return f"{seconds:.3g} s" if seconds < 600 else f"{seconds / 3600:.3g} h"
 
 
@@ -190,8 +202,9 @@ def _bytes(size: int) -> str:
 def largest_count(reduced: Reduced, k: int) -> float:
     """A bound on the detours of any one length <= k on any arc.
 
-    A path of length L is fixed by its first L - 1 steps, and no step goes back: count walks that never turn round,
-    where the forbidden neighbour is taken to be the one with the fewest continuations.
+    A path of length L is fixed by its first L - 1 steps, from either end when undirected, and then no step goes back:
+    count walks that never turn round, where the forbidden neighbour is taken to be the one with the fewest
+    continuations. For directed graphs count all walks.
     """
     indptr, indices = reduced.indptr, reduced.indices
     widest = float(np.diff(indptr).max(initial=0))
@@ -199,12 +212,15 @@ def largest_count(reduced: Reduced, k: int) -> float:
         return widest ** (k - 1)
     filled = np.flatnonzero(np.diff(indptr))
     starts, ahead, largest = indptr[filled], np.ones(reduced.num_nodes), 0.0
+    source = np.repeat(np.arange(reduced.num_nodes), np.diff(indptr))
     for _ in range(2, k + 1):
         next_steps = ahead[indices]
         ahead = np.zeros(reduced.num_nodes)
         ahead[filled] = np.add.reduceat(next_steps, starts)
-        largest = max(largest, float(ahead.max()))
-        if not reduced.directed:
+        if reduced.directed:
+            largest = max(largest, float(ahead.max()))
+        else:
+            largest = max(largest, float(np.minimum(ahead[source], ahead[indices]).max()))
             ahead[filled] -= np.minimum.reduceat(next_steps, starts)
     return largest * (1 + 1e-9)
 
@@ -212,7 +228,9 @@ def largest_count(reduced: Reduced, k: int) -> float:
 def check_jobs(n_jobs: Any) -> int:
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0 or n_jobs < -1:
         raise InputError(f"n_jobs={n_jobs!r} is not a number of threads; give an integer >= 1, or -1 for all cores")
-    return (os.cpu_count() or 1) if n_jobs == -1 else int(n_jobs)
+    if n_jobs > 0:
+        return int(n_jobs)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def parse_bytes(limit: int | str | None) -> int | None:

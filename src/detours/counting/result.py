@@ -57,18 +57,18 @@ class Detours:
         kept = arc >= 0
         values = np.zeros((len(arc), self.k - 1), np.int64)
         values[kept] = self.arc_by_length[arc[kept]]
-        return values
+        return _frozen(values)
 
     @cached_property
     def edge(self) -> Int64:
         """int64 [edges]: k-DeN of every edge, in the caller's own order."""
-        return _checked_sum(self.by_length, "an edge", self.k)
+        return _frozen(_checked_sum(self.by_length, "an edge", self.k))
 
     @cached_property
     def node(self) -> Int64:
         """int64 [nodes]: the sum of k-DeN over the (outgoing) edges of each node."""
         per_arc = _checked_sum(self.arc_by_length, "an edge", self.k)
-        return _row_sums(per_arc, self.graph.indptr, self.k)
+        return _frozen(_row_sums(per_arc, self.graph.indptr, self.k))
 
     @cached_property
     def cycles(self) -> dict[int, int]:
@@ -173,6 +173,11 @@ class DetoursList(Sequence[Detours]):
 
     def __repr__(self) -> str:
         return f"DetoursList({len(self):,} graphs; {self.whole!r})"
+
+
+def _frozen(counts: Int64) -> Int64:
+    counts.flags.writeable = False
+    return counts
 
 
 def _checked_sum(by_length: Int64, where: str, k: int) -> Int64:

@@ -330,6 +330,13 @@ def reach_of(one_pass: Pass) -> int:
     return max(min(v.support, v.demand) for v in one_pass.vectors)
 
 
+def weightings_of(one_pass: Pass, directed: bool) -> set[Weighting]:
+    """The links that need weights of their own."""
+    used = {v.operation.weighting for v in one_pass.vectors if isinstance(v.operation, Product)}
+    used |= {r.weighting for shares in one_pass.readings.values() for r in shares if r.weighting is not None}
+    return {weighting for weighting in used if directed or not weighting.plain}
+
+
 def slots_of(one_pass: Pass) -> int:
     """How many vectors are held at a time."""
     return _assign_slots(one_pass)[1]

@@ -84,6 +84,8 @@ class Search:
         if progress is not None:
             report = lambda done: progress(done, total)  # noqa: E731
         run_ranges(total, 1, Worker.run, self.worker, n_jobs, report)
+        if progress is not None and total == 0:
+            progress(1.0, 1.0)  # nothing but rings
         self.tell(tally)
 
     def worker(self) -> Worker:

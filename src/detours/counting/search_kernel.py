@@ -1,17 +1,12 @@
-"""The inner loops of the search engine: one resumable depth-first search for all three questions it
-answers.
+"""The inner loops of the search engine: one resumable depth-first search for all three questions it answers.
 
-Around each root the search looks for closed walks without repeated nodes: a first arc out of the root, a
-path, and a closing arc. What these are depends on the question:
+Around each root the search looks for closed walks without repeated nodes: a first arc out of the root, a path, and a
+closing arc. What these are depends on the question:
 
-========================  ===================  =====================  =====================
-================== question                  first arcs           steps of the path      closing arcs
-nodes of the path ========================  ===================  =====================
-=====================  ================== ``CYCLES``                chains at the root   chains
-later chains           after the root ``DIRECTED_CYCLES``       arcs out of it       arcs
-arcs into it           after the root ``DIRECTED_DETOURS``      arcs out of it       arcs
-arcs out of it         all but the root ========================  ===================
-=====================  =====================  ==================
+    question            first arcs          steps of the path   closing arcs    nodes of the path
+    CYCLES              chains at the root  chains              later chains    after the root
+    DIRECTED_CYCLES     arcs out of it      arcs                arcs into it    after the root
+    DIRECTED_DETOURS    arcs out of it      arcs                arcs out of it  all but the root
 
 (A detour of i -> j leaves i by another arc and ends where the arc i -> j ends, so it "closes" with that arc.)
 """

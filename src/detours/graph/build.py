@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.errors import DroppedEdgesWarning, InputError, shown, warn_caller
+from detours.errors import DroppedEdgesWarning, FileFormatError, InputError, shown, warn_caller
 
 Ints = NDArray[np.int64]
 Names = Sequence[Hashable] | Ints
@@ -109,18 +109,17 @@ def report(dropped: Dropped, strict: bool) -> None:
     if not any(dropped):
         return
     loops, duplicates, one_way = dropped
-    found = (
-        f"{loops} loop{'s' * (loops != 1)}, {duplicates} repeated edge{'s' * (duplicates != 1)} "
-        f"and {one_way} one-way arc{'s' * (one_way != 1)}"
-    )
+    counts = ((loops, "loop"), (duplicates, "repeated edge"), (one_way, "one-way arc"))
+    *others, last = [f"{number} {thing}{'s' * (number != 1)}" for number, thing in counts if number]
+    found = f"{', '.join(others)} and {last}" if others else last
     if strict:
         raise InputError(
             f"The graph has {found}, which strict=True does not allow; "
             "clean it first, or pass strict=False to drop, merge and mirror them."
         )
     warn_caller(
-        f"The graph had {found}, which were dropped, merged and given their reverse; "
-        "pass strict=True to make this an error.",
+        f"The graph had {found}: loops are dropped, repeats merged, one-way arcs taken as undirected edges "
+        "(directed=True keeps their direction); strict=True makes this an error.",
         DroppedEdgesWarning,
     )
 
@@ -212,3 +211,19 @@ def _wrong_shape(array: NDArray[Any]) -> str:
 def refuse_nan(weights: NDArray[Any], what: str) -> None:
     if weights.dtype.kind in "fc" and np.isnan(weights).any():
         raise InputError(f"{what} holds NaN (not a number); remove those edges or give them a number.")
+
+
+def check_csr(graph: Any) -> None:
+    """Refuse a graph from disk whose arrays were damaged: the kernels follow them without looking."""
+    indptr, indices, n = graph.indptr, graph.indices, graph.num_nodes
+    sound = indptr[0] == 0 and indptr[-1] == len(indices) and bool((np.diff(indptr) >= 0).all())
+    if sound and len(indices):
+        sound = indices.min() >= 0 and indices.max() < n
+    if sound and len(indices):
+        source = np.repeat(np.arange(n, dtype=np.int32), np.diff(indptr))
+        ascending = (indices[1:] > indices[:-1]) | (source[1:] != source[:-1])
+        sound = bool(ascending.all()) and not (source == indices).any()
+        if sound and not graph.directed:
+            sound = np.array_equal(np.bincount(indices, minlength=n), np.diff(indptr))
+    if not sound:
+        raise FileFormatError("the saved graph is damaged; save it again.", graph.path)
