@@ -55,9 +55,10 @@ class Plan:
 
     def __repr__(self) -> str:
         kind = "directed detours" if self.directed else "detours"
+        parts = f"{self.blocks:,} biconnected part{'s' * (self.blocks != 1)}"
         lines = [
             f"{kind} up to k = {self.k}",
-            f"  on cycles   {self.nodes:,} nodes, {self.arcs:,} arcs in {self.blocks:,} biconnected part{'s' * (self.blocks != 1)}",
+            f"  on cycles   {self.nodes:,} nodes, {self.arcs:,} arcs in {parts}",
             f"  engine      {self.engine}: {self.reason}",
         ]
         if self.layout is not None:
