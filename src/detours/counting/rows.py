@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from detours.counting import lanes as kernels
 from detours.counting.engine import Tally, write_rows
 from detours.counting.formulas import EdgeTerm, Tie
-from detours.counting.parallel import Progress, run_ranges
+from detours.counting.parallel import Progress, Stop, run_ranges
 from detours.counting.program import Combine, Pass, Product, Program, Touch, Weighting, program
 from detours.counting.reduce import Reduced
 
@@ -117,7 +117,7 @@ class RowEngine:
     def set_layout(self, layout: Layout) -> None:
         self.layout = layout
         if layout.by_degree:
-            order = _by_degree(np.diff(self.pattern.indptr))
+            order = _by_degree(np.diff(self.pattern.indptr))[::-1]  # hubs first: threads end together
             self.roots = order[self.serves[order]]
         else:
             self.roots = np.flatnonzero(self.serves)
@@ -136,10 +136,10 @@ class RowEngine:
                 report = partial(_report, progress, number * total, passes * total)
             run_ranges(total, self.layout.lanes, running.run, running.scratch, n_jobs, report)
         if tally.cycles is None:
-            self.detours(self.arc, tally.by_length)
+            self.detours(self.arc, tally.by_length, n_jobs)
         else:
             found = np.empty((len(pattern.indices), self.k - 1), np.int64)
-            self.detours(np.arange(len(found)), found)
+            self.detours(np.arange(len(found)), found, n_jobs)
             tally.by_length[self.arc] = found[pattern.arc]
             tally.cycles[self.arc] = found[pattern.reverse[pattern.arc]]
 
@@ -150,19 +150,23 @@ class RowEngine:
             self.need_pendant(pendant)
         return _Running(self, one_pass)
 
-    def detours(self, arc: Int64, out: Int64) -> None:
+    def detours(self, arc: Int64, out: Int64, n_jobs: int) -> None:
         """Evaluate every length on the arcs of the pattern, into the rows of `out` that `arc` gives them."""
         lengths = self.program.formulas.lengths
         for pendant in {p for terms in lengths.values() for t in terms for p in (*t.at_i, *t.at_j)}:
             self.need_pendant(pendant)
-        for begin in range(0, len(self.served), CHUNK):
-            arcs = self.served[begin : begin + CHUNK]
-            on_arcs = _OnArcs(self, arcs)
-            found = np.stack([on_arcs.sum(terms) for terms in lengths.values()], axis=1, dtype=np.int64)
-            row = np.arange(len(arcs), dtype=np.int32)
-            write_rows(found, row, arc[arcs], out)
-            if self.program.symmetric:
-                write_rows(found, row, arc[self.pattern.reverse[arcs]], out)
+
+        def work(worker: None, first: int, last: int, stop: Stop) -> None:
+            for begin in range(first, last, CHUNK):
+                arcs = self.served[begin : min(begin + CHUNK, last)]
+                on_arcs = _OnArcs(self, arcs)
+                found = np.stack([on_arcs.sum(terms) for terms in lengths.values()], axis=1, dtype=np.int64)
+                row = np.arange(len(arcs), dtype=np.int32)
+                write_rows(found, row, arc[arcs], out)
+                if self.program.symmetric:
+                    write_rows(found, row, arc[self.pattern.reverse[arcs]], out)
+
+        run_ranges(len(self.served), CHUNK, work, lambda: None, n_jobs)
 
     def need_pendant(self, number: int) -> None:
         """Sum the pendant's own terms over the neighbours of every node."""
