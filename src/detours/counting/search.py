@@ -20,6 +20,7 @@ from detours.counting.engine import Tally, write_rows
 from detours.counting.parallel import Progress, Stop, run_ranges
 from detours.counting.reduce import Int64, Reduced, read_only, transposed
 from detours.counting.search_kernel import CYCLES, DIRECTED_CYCLES, DIRECTED_DETOURS, Graph, Space
+from detours.errors import EngineError
 
 STEPS = 2**22
 """Steps of the search between two looks at what else goes on: a few hundredths of a second."""
@@ -53,6 +54,10 @@ class Search:
     name = "search"
 
     def __init__(self, reduced: Reduced, k: int):
+        if reduced.num_arcs >= 2**31:
+            raise EngineError(
+                f"engine='search' takes up to {2**31 - 1} arcs, and {reduced.num_arcs} lie on cycles; use a k up to 6"
+            )
         self.reduced, self.k = reduced, k
         largest = int(np.diff(reduced.block_ptr).max(initial=0))
         self.longest = max(3, min(k + 1, largest))
