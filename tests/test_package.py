@@ -88,6 +88,6 @@ def test_wheel_is_pure_python(tmp_path: Path) -> None:
     subprocess.run(build, check=True)
     (wheel,) = tmp_path.glob("detours-*-py3-none-any.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {"detours/__init__.py", "detours/py.typed", "detours/cli.py"} <= names
+    assert {"detours/__init__.py", "detours/py.typed", "detours/cli/__init__.py"} <= names
     assert all(name.startswith(("detours/", f"detours-{detours.__version__}.dist-info/")) for name in names)
     assert not any(name.endswith((".so", ".nbi", ".nbc", ".pyc")) for name in names)
