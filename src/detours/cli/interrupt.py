@@ -18,12 +18,14 @@ from types import FrameType
 GRACE = 0.7  # seconds the ordinary way has
 INTERRUPTED = 128 + signal.SIGINT  # what a shell reports for a program that a signal ended
 WATCHER = "detours-signals"
+_lost = False  # an interrupt ended inside a library
 SHOW_CURSOR = b"\x1b[?25h\r\x1b[K"  # undoes what a progress bar does to a terminal
 
 
 @contextmanager
 def prompt_exit(cleanup: Callable[[], None]) -> Iterator[None]:
     """While the block runs, Ctrl-C (or SIGTERM) ends the process within a second, after calling `cleanup`."""
+    global _lost
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may deal with signals
         return
@@ -37,11 +39,15 @@ def prompt_exit(cleanup: Callable[[], None]) -> Iterator[None]:
     watcher.start()
     try:
         yield
+    except KeyboardInterrupt:
+        _lost = True
+        raise
     finally:
         finished.set()
         signal.signal(signal.SIGTERM, terminate)
         signal.set_wakeup_fd(wakeup)
-        sys.unraisablehook = unraisable
+        if not _lost:
+            sys.unraisablehook = unraisable
         interpreters.close()  # the thread reads the end of the stream, and ends
         watcher.join()  # an interpreter that shuts down while a thread wakes up may hang
 
@@ -51,9 +57,12 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 
 def _unraisable(report: "sys.UnraisableHookArgs") -> None:
-    # An interrupt that lands in a callback of a library (the compiler has some) is lost there: nothing to say
-    # about it.
-    if not isinstance(report.exc_value, KeyboardInterrupt):
+    # An interrupt that lands in a callback or finaliser of a library (the compiler has some) is lost there, and
+    # may leave its object half made, whose own finaliser then fails: nothing to say about either.
+    global _lost
+    if isinstance(report.exc_value, KeyboardInterrupt):
+        _lost = True
+    elif not _lost:
         sys.__unraisablehook__(report)
 
 
