@@ -16,8 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detours.counting.chains import contract
-from detours.counting.reduce import reduce
-from detours.counting.search import Found, Search, Worker, count, estimate, estimate_steps
+from detours.counting.engine import Tally
+from detours.counting.parallel import Progress
+from detours.counting.reduce import Cyclic
+from detours.counting.search import Search, Worker, estimate
 
 
 def csr(graph: nx.Graph) -> tuple[np.ndarray, np.ndarray]:
@@ -26,20 +28,29 @@ def csr(graph: nx.Graph) -> tuple[np.ndarray, np.ndarray]:
     return indptr.astype(np.int64), np.array([w for row in rows for w in row], dtype=np.int32)
 
 
+def empty(cyclic: Cyclic, k: int) -> Tally:
+    shape = (len(cyclic.indices), k - 1)
+    return Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64) if cyclic.directed else None)
+
+
+def count(cyclic: Cyclic, k: int, n_jobs: int = 1, progress: Progress | None = None) -> Tally:
+    tally = empty(cyclic, k)
+    Search(cyclic, k).count(tally, n_jobs, progress)
+    return tally
+
+
+def total(tally: Tally) -> list[int]:
+    """Cycles of the whole graph, from length 3 on: each is counted once on every one of its arcs."""
+    edges = np.arange(3, tally.by_length.shape[1] + 3)
+    through = tally.by_length.sum(0) // 2 if tally.cycles is None else tally.cycles.sum(0)
+    assert (through % edges == 0).all()
+    return (through // edges).tolist()  # type: ignore[no-any-return]
+
+
 def search(graph: nx.Graph, k: int, n_jobs: int = 1) -> tuple[np.ndarray, list[int], np.ndarray | None]:
-    """Counts on all arcs of the graph itself: detours, cycles of the whole, directed cycles."""
-    indptr, indices = csr(graph)
-    reduced = reduce(indptr, indices, graph.is_directed())
-    found = count(reduced, k, n_jobs=n_jobs)
-    assert found.by_length.shape == (reduced.num_arcs, k - 1) and found.by_length.dtype == np.int64
-
-    def scattered(values: np.ndarray) -> np.ndarray:
-        out = np.zeros((len(indices), k - 1), np.int64)
-        out[reduced.arc] = values
-        return out
-
-    through = None if found.arc_cycles is None else scattered(found.arc_cycles)
-    return scattered(found.by_length), found.cycles.tolist(), through
+    """Detours of all arcs, cycles of the whole, directed cycles through all arcs."""
+    tally = count(Cyclic(*csr(graph), graph.is_directed()), k, n_jobs)
+    return tally.by_length, total(tally), tally.cycles
 
 
 def brute_force(graph: nx.Graph, k: int) -> tuple[np.ndarray, list[int], np.ndarray]:
@@ -145,10 +156,43 @@ def test_chains() -> None:
     """Two triangles joined by two edges, one of them drawn out, and a ring of five apart from them."""
     graph = nx.Graph([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 6), (6, 7), (7, 4)])
     nx.add_cycle(graph, range(8, 13))
-    chains = contract(reduce(*csr(graph)), 9)
+    chains = contract(Cyclic(*csr(graph)), 9)
     assert sorted(chains.length.tolist()) == [1] * 6 + [2] * 4 + [3] * 2
-    assert (chains.count, chains.rings.tolist()) == (7, [5])
-    assert len(contract(reduce(*csr(graph)), 3).indices) == 10
+    assert (chains.count, chains.rings.tolist(), chains.ring_length.tolist()) == (7, [6], [5])
+    assert len(contract(Cyclic(*csr(graph)), 3).indices) == 10
+
+
+def test_edges_on_no_cycle_are_no_part_of_chains() -> None:
+    """A triangle and a square, joined by a bridge of two edges and with a tail; a ring at each end of it."""
+    graph = nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7), (7, 4), (6, 8), (8, 9)])
+    cyclic = Cyclic(*csr(graph))
+    chains = contract(cyclic, 9)
+    assert (chains.count, sorted(chains.ring_length.tolist()), len(chains.indices)) == (2, [3, 4], 0)
+    assert (cyclic.num_arcs, cyclic.num_nodes, cyclic.num_blocks) == (14, 7, 2)
+    assert (chains.chain_of_arc >= 0).sum() == 14
+
+
+def test_a_bundle_of_chains_needs_no_search() -> None:
+    """Between two nodes: an edge, 300 chains of two edges and 200 of three."""
+    graph = nx.Graph([(0, 1)])
+    for v in range(2, 302):
+        graph.add_edges_from([(0, v), (v, 1)])
+    for v in range(302, 702, 2):
+        graph.add_edges_from([(0, v), (v, v + 1), (v + 1, 1)])
+    detours, cycles, _ = search(graph, 6)
+    assert cycles == [300, 300 * 299 // 2 + 200, 300 * 200, 200 * 199 // 2, 0]
+    assert detours[0].tolist() == [300, 200, 0, 0, 0]
+
+
+def test_rings_that_meet_in_one_node() -> None:
+    """Cycles of lengths 3 to 6 through node 0, joined nowhere else, and a chord across the longest."""
+    graph = nx.Graph()
+    for length in range(3, 7):
+        nx.add_cycle(graph, [0, *range(10 * length, 10 * length + length - 1)])
+    graph = nx.convert_node_labels_to_integers(graph, ordering="sorted")
+    assert search(graph, 6)[1] == [1, 1, 1, 1, 0]
+    graph.add_edge(0, max(graph) - 2)
+    assert search(graph, 6)[1] == [1, 3, 1, 1, 0]
 
 
 def test_nothing_to_count() -> None:
@@ -156,7 +200,7 @@ def test_nothing_to_count() -> None:
         detours, cycles, _ = search(graph, 5)
         assert not detours.any()
         assert cycles == [0, 0, 0, 0]
-        assert estimate_steps(reduce(*csr(graph), graph.is_directed()), 5) == 0
+        assert estimate(Search(Cyclic(*csr(graph), graph.is_directed()), 5)).steps == 0
 
 
 def test_k_beyond_the_longest_cycle() -> None:
@@ -166,7 +210,7 @@ def test_k_beyond_the_longest_cycle() -> None:
     assert not detours[:, 2:].any()
 
 
-def same(one: Found, other: Found) -> bool:
+def same(one: Tally, other: Tally) -> bool:
     pairs = zip(one, other, strict=True)
     return all(a is b is None or np.array_equal(a, b) for a, b in pairs)  # type: ignore[arg-type]
 
@@ -174,23 +218,24 @@ def same(one: Found, other: Found) -> bool:
 @pytest.mark.parametrize("directed", [False, True])
 def test_any_split_gives_the_same_bits(directed: bool) -> None:
     graph = nx.gnm_random_graph(60, 200 if directed else 110, seed=3, directed=directed)
-    reduced = reduce(*csr(graph), directed)
-    whole = count(reduced, 6)
-    assert whole.cycles.sum() > 100
-    assert same(count(reduced, 6, n_jobs=3), whole)
+    cyclic = Cyclic(*csr(graph), directed)
+    whole = count(cyclic, 6)
+    assert sum(total(whole)) > 100
+    assert same(count(cyclic, 6, n_jobs=3), whole)
     for steps in (1, 7, 1000):
-        search = Search(reduced, 6)
+        search, tally = Search(cyclic, 6), empty(cyclic, 6)
         workers = [search.worker(), search.worker()]
         for number, root in enumerate(np.random.default_rng(steps).permutation(search.num_roots).tolist()):
             workers[number % 2].assign(root, root + 1)
             while workers[number % 2].advance(steps):
                 pass
-        assert same(search.result(), whole)
+        search.tell(tally)
+        assert same(tally, whole)
 
 
 def test_control_comes_back_soon() -> None:
     """Around a single root of a complete graph there is work for years."""
-    search = Search(reduce(*csr(nx.complete_graph(30))), 25)
+    search = Search(Cyclic(*csr(nx.complete_graph(30))), 25)
     worker = Worker(search)
     worker.assign(0, search.num_roots)
     assert worker.advance(10_000)
@@ -198,45 +243,45 @@ def test_control_comes_back_soon() -> None:
 
 
 def test_an_error_in_progress_stops_the_work() -> None:
-    reduced = reduce(*csr(nx.complete_graph(30)))
+    cyclic = Cyclic(*csr(nx.complete_graph(30)))
 
     def complain(done: float, total: float) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        count(reduced, 25, n_jobs=2, progress=complain)
+        count(cyclic, 25, n_jobs=2, progress=complain)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupt(n_jobs: int) -> None:
     """Ctrl-C ends years of work. Processor time, since the machine may be busy with other things."""
-    reduced = reduce(*csr(nx.complete_graph(30)))
-    count(reduced, 2)
+    cyclic = Cyclic(*csr(nx.complete_graph(30)))
+    count(cyclic, 2)
     interrupted: list[float] = []
     threading.Timer(0.2, lambda: (interrupted.append(time.process_time()), _thread.interrupt_main())).start()
     with pytest.raises(KeyboardInterrupt):
-        count(reduced, 25, n_jobs=n_jobs)
+        count(cyclic, 25, n_jobs=n_jobs)
     assert time.process_time() - interrupted[0] < 0.5 * n_jobs
 
 
 def test_progress_ends_at_the_total() -> None:
     seen: list[tuple[float, float]] = []
-    reduced = reduce(*csr(nx.convert_node_labels_to_integers(nx.grid_2d_graph(50, 50))))
-    count(reduced, 5, progress=lambda done, total: seen.append((done, total)))
+    cyclic = Cyclic(*csr(nx.convert_node_labels_to_integers(nx.grid_2d_graph(50, 50))))
+    count(cyclic, 5, progress=lambda done, total: seen.append((done, total)))
     assert seen[-1][0] == seen[-1][1] > 2000
     assert seen == sorted(seen)
 
 
 def test_overflow_names_k() -> None:
-    search = Search(reduce(*csr(nx.complete_graph(4))), 3)
+    search = Search(Cyclic(*csr(nx.complete_graph(4))), 3)
     search.worker().steps = 2**62
     with pytest.raises(OverflowError, match="k = 3"):
-        search.result()
+        search.tell(empty(search.cyclic, 3))
 
 
 def test_estimate_is_close_and_repeatable() -> None:
-    reduced = reduce(*csr(nx.convert_node_labels_to_integers(nx.grid_2d_graph(60, 60))))
-    search = Search(reduced, 7)
+    cyclic = Cyclic(*csr(nx.convert_node_labels_to_integers(nx.grid_2d_graph(60, 60))))
+    search = Search(cyclic, 7)
     worker = search.worker()
     worker.assign(0, search.num_roots)
     while worker.advance():
@@ -244,11 +289,11 @@ def test_estimate_is_close_and_repeatable() -> None:
     guess = estimate(search)
     assert guess.complete
     assert worker.steps / 2 < guess.steps < worker.steps * 2
-    assert estimate_steps(reduced, 7) == estimate_steps(reduced, 7) == guess.steps
+    assert estimate(Search(cyclic, 7)).steps == guess.steps
 
 
 def test_estimate_of_a_hopeless_search_is_quick_and_says_so() -> None:
-    guess = estimate(Search(reduce(*csr(nx.complete_graph(60))), 20), limit=100_000)
+    guess = estimate(Search(Cyclic(*csr(nx.complete_graph(60))), 20), limit=100_000)
     assert not guess.complete
     assert guess.steps > 60 * 100_000 / 64
 
@@ -261,6 +306,6 @@ def test_nci1() -> None:
     edges = np.loadtxt(file, delimiter=",", dtype=np.int64).T - 1
     order = np.lexsort((edges[1], edges[0]))
     indptr = np.searchsorted(edges[0][order], np.arange(edges.max() + 2))
-    cycles = count(reduce(indptr, edges[1][order].astype(np.int32)), 8).cycles
+    cycles = total(count(Cyclic(indptr, edges[1][order].astype(np.int32)), 8))
     # As listed by igraph and, block by block, by NetworkX.
-    assert cycles.tolist() == [186, 145, 3089, 11036, 501, 452, 2117]
+    assert cycles == [186, 145, 3089, 11036, 501, 452, 2117]

@@ -1,7 +1,8 @@
 """Contraction of chains: a path whose inner nodes have degree two becomes a single edge with a length.
 
-A cycle takes a chain as a whole or not at all, so all edges of a chain have the same counts. Molecules
-and road networks are mostly chains; a graph without any only gets its arcs numbered by edge.
+A cycle takes a chain as a whole or not at all, so all edges of a chain have the same counts. Edges on no
+cycle are left out first. Molecules and road networks are mostly chains; a graph without any only gets its
+arcs numbered by edge.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from detours.counting.reduce import Int32, Int64, Reduced, kernel, read_only, side_by_side, transposed
+from detours.counting.csr import Int32, Int64, kernel, side_by_side, transposed
+from detours.counting.reduce import Cyclic
+
+NONE, UNKNOWN = -1, -2
 
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """The chains of a graph, and the multigraph they form between the nodes with three or more
-    neighbours.
+    """The chains of a graph, and the multigraph they form between the nodes where three or more edges
+    with a cycle meet.
 
     The multigraph is a symmetric CSR with sorted rows; chains too long for any cycle asked for are left
-    out.
+    out, and so are rings.
     """
 
     indptr: Int64
@@ -29,75 +33,109 @@ class Chains:
     chain: Int32
     """Number of that chain."""
     chain_of_arc: Int32
-    """Number of the chain that holds each arc of the graph before contraction."""
+    """Number of the chain that holds each arc of the graph before contraction; -1 for one on no cycle."""
     rings: Int64
-    """Length of each ring, a block that is nothing but one cycle. Rings are the last chains."""
+    """The chains that are cycles by themselves: they end where they begin."""
+    ring_length: Int32
     count: int
     """Number of chains, rings included."""
 
 
-def contract(reduced: Reduced, longest: int) -> Chains:
-    """Contract the chains of an undirected reduced graph, for cycles of at most ``longest`` edges."""
-    indptr, indices = read_only(reduced.indptr, np.int64), read_only(reduced.indices, np.int32)
-    n, m = reduced.num_nodes, reduced.num_arcs
-    chain_of_arc, label = np.full(m, -1, np.int32), np.empty(n, np.int32)
-    # The graph is its own transpose: what comes back is the position of the opposite of each arc.
-    opposite = read_only(transposed(indptr, indices, np.arange(m))[2], np.int64)
-    length, head, tail = (np.empty(m // 2, np.int32) for _ in range(3))
-    nodes, ended, count = _trace(indptr, indices, opposite, label, chain_of_arc, length, head, tail)
-    short = np.flatnonzero(length[:ended] < longest)
+def contract(cyclic: Cyclic, longest: int) -> Chains:
+    """Contract the chains of an undirected graph, for cycles of at most ``longest`` edges."""
+    indptr, indices, forest = cyclic.indptr, cyclic.indices, cyclic.forest
+    n, m = len(indptr) - 1, len(indices)
+    chain_of_arc, label, pair = np.full(m, NONE, np.int32), np.full(n, NONE, np.int32), np.empty((n, 2), np.int32)
+    nodes = _meet(indptr, indices, forest.order, forest.entry, forest.block, chain_of_arc, label, pair)
+    length, head, tail = (np.empty(cyclic.num_arcs // 2, np.int32) for _ in range(3))
+    count = _trace(indptr, indices, forest.order, label, pair, chain_of_arc, length, head, tail)
+    length, head, tail = length[:count], head[:count], tail[:count]
+    short = np.flatnonzero((length < longest) & (head != tail))
     up_ptr = np.searchsorted(head[short], np.arange(nodes + 1))
     down_ptr, down, down_chain = transposed(up_ptr, tail[short], short)
     up_ptr, up, up_chain = transposed(down_ptr, down, down_chain)
     targets = side_by_side(down_ptr, down, up_ptr, up)
     chain = side_by_side(down_ptr, down_chain, up_ptr, up_chain).astype(np.int32, copy=False)
-    rings = length[ended:count].astype(np.int64)
-    return Chains(down_ptr + up_ptr, targets, length[chain], chain, chain_of_arc, rings, count)
+    rings = np.flatnonzero(head == tail)
+    return Chains(down_ptr + up_ptr, targets, length[chain], chain, chain_of_arc, rings, length[rings], count)
+
+
+@kernel
+def _meet(
+    indptr: Int64,
+    indices: Int32,
+    order: Int32,
+    entry: Int32,
+    block: Int32,
+    chain_of_arc: Int32,
+    label: Int32,
+    pair: Int32,
+) -> int:
+    """Number the nodes where three or more edges with a cycle meet, in ``label``, and return how many they
+    are. Elsewhere ``label`` is -1, and ``pair`` holds the two arcs on a cycle, if there are any."""
+    nodes = 0
+    for i in range(len(order)):
+        u = order[i]
+        degree, here, mine = 0, entry[u], block[u]
+        pair[u, 0] = NONE
+        for p in range(indptr[u], indptr[u + 1]):
+            v = indices[p]
+            if (mine if here > entry[v] else block[v]) >= 0:
+                chain_of_arc[p] = UNKNOWN
+                if degree < 2:
+                    pair[u, degree] = p
+                degree += 1
+        if degree > 2:
+            label[u] = nodes
+            nodes += 1
+    return nodes
 
 
 @kernel
 def _trace(
     indptr: Int64,
     indices: Int32,
-    opposite: Int64,
+    order: Int32,
     label: Int32,
+    pair: Int32,
     chain_of_arc: Int32,
     length: Int32,
     head: Int32,
     tail: Int32,
-) -> tuple[int, int, int]:
-    """Number the nodes with three or more neighbours, the chains between them, and then the rings.
+) -> int:
+    """Follow every chain from its lower end, ``head``, and then the rings that no other edge touches.
 
-    Chains are numbered in order of their lower end, ``head``. Returns the numbers of nodes, of chains
-    with ends, and of all chains.
+    Returns the number of chains; for a ring, head and tail are equal.
     """
-    n = len(label)
-    nodes, chains, first_ring = 0, 0, 0
-    for v in range(n):
-        label[v] = -1
-        if indptr[v + 1] - indptr[v] > 2:
-            label[v] = nodes
-            nodes += 1
-    for rings in range(2):
-        for u in range(n):
-            if rings == 0 and label[u] < 0:
+    chains = 0
+    for free in range(2):
+        for i in range(len(order)):
+            u = order[i]
+            if (label[u] < 0) != free or pair[u, 0] < 0:
                 continue
             for start in range(indptr[u], indptr[u + 1]):
-                p, size, inside = start, 0, True
-                # A ring ends where it began, any other chain at the first labelled node.
-                while inside and chain_of_arc[p] < 0:
+                if chain_of_arc[start] != UNKNOWN:
+                    continue
+                p, before, size = start, u, 0
+                while True:
                     chain_of_arc[p] = chains
-                    chain_of_arc[opposite[p]] = chains
                     size += 1
                     v = indices[p]
-                    inside = label[v] < 0
-                    if inside:
-                        p = indptr[v] + indptr[v + 1] - 1 - opposite[p]
+                    if v == u or label[v] >= 0:
+                        break
+                    back, p = pair[v, 0], pair[v, 1]
+                    if indices[back] != before:
+                        back, p = p, back
+                    chain_of_arc[back] = chains
+                    before = v
+                low, high = indptr[v], indptr[v + 1]
+                while high - low > 1:
+                    middle = (low + high) >> 1
+                    if indices[middle] <= before:
+                        low = middle
                     else:
-                        head[chains], tail[chains] = label[u], label[v]
-                if size > 0:
-                    length[chains] = size
-                    chains += 1
-        if rings == 0:
-            first_ring = chains
-    return nodes, first_ring, chains
+                        high = middle
+                chain_of_arc[low] = chains
+                length[chains], head[chains], tail[chains] = size, label[u], label[v]
+                chains += 1
+    return chains

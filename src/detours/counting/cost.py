@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.counting import lanes as kernels
 from detours.counting.program import Combine, Pass, Product
-from detours.counting.rows import Layout, RowEngine, Scratch, reach_of, slots_of, weightings_of
+from detours.counting.rows import Layout, RowEngine, reach_of, slots_of, weightings_of
 
 Int64 = NDArray[np.int64]
 
@@ -67,13 +66,11 @@ def measure_work(engine: RowEngine, layout: Layout, samples: int) -> tuple[NDArr
     """How often each price has to be paid, the mean rows of a block and the bytes of the largest, from samples."""
     engine.set_layout(layout)
     begins, chance = _sample_blocks(engine, layout.lanes, samples)
-    scratch = Scratch.for_nodes(engine.pattern.num_nodes, np.int64, 0, 0)
-    places = (scratch.place, scratch.nodes, scratch.asked, scratch.steps)
     row_bytes = layout.lanes * np.dtype(engine.word).itemsize
     work, mean, largest = np.zeros(len(NANOSECONDS)), 0.0, 0
     for one_pass in engine.program.passes:
         reach = reach_of(one_pass)
-        sizes = kernels.survey(engine.graph, engine.roots, begins, layout.lanes, reach, places)
+        sizes = engine.survey(begins, reach)
         blocks = np.array([_block(one_pass, reach, row_bytes, *sizes[:, s]) for s in range(len(begins))])
         work += np.mean(blocks / chance[:, None], axis=0)
         mean = max(mean, float(sizes[0, :, reach].mean()))

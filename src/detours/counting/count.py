@@ -11,7 +11,7 @@ import numpy as np
 from detours.counting.engine import Tally
 from detours.counting.parallel import Progress
 from detours.counting.plan import Plan, make_plan
-from detours.counting.reduce import reduce
+from detours.counting.reduce import Cyclic
 from detours.counting.result import Detours, DetoursList
 from detours.errors import BudgetExceeded, InputError, check_k, shown
 from detours.graph import Graph
@@ -135,8 +135,8 @@ def _plan(graph: Graph, k: int, engine: str, n_jobs: int, memory_limit: int | st
         raise InputError(f"k = {k} is more edges than any path can have here; give at most {2**31 - 1}")
     if graph.path is not None:
         check_csr(graph)
-    reduced = reduce(graph.indptr, graph.indices, graph.directed)
-    return make_plan(reduced, k, engine=engine, n_jobs=n_jobs, memory_limit=memory_limit, given_arcs=graph.num_arcs)
+    cyclic = Cyclic(graph.indptr, graph.indices, graph.directed)
+    return make_plan(cyclic, k, engine=engine, n_jobs=n_jobs, memory_limit=memory_limit, given_arcs=graph.num_arcs)
 
 
 def _run(graph: Graph, plan: Plan, progress: Progress | None) -> Detours:

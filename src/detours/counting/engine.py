@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from detours.counting.csr import Int32, Int64, kernel
 from detours.counting.parallel import Progress
-from detours.counting.reduce import Int32, Int64, kernel
 
 
 class Tally(NamedTuple):

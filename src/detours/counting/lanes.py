@@ -23,15 +23,14 @@ def run_roots(graph, roots, begin, end, lanes, reach, code, arrays, out, scratch
     """Run the program for blocks of `lanes` roots from roots[begin:end].
 
     Returns (position reached, rows wanted): rows wanted > 0 means that the buffer is too small for the next block.
+    `sizes` is left as it was for the last block: near[r], the local nodes within r of the roots, plus one for row 0;
+    ends[q], those within q - 1 of the ends of the edges asked for; and after each the arcs of these nodes.
     """
     indptr, indices, _, flags = graph
     operations, term_start, terms, readings = code
     weights, weights_back, pendants = arrays
-    place, nodes, asked, steps = scratch
-    near = np.zeros(reach + 2, np.int64)  # near[r]: local nodes within r of the roots, plus one for row 0
-    ends = np.zeros(reach + 2, np.int64)  # ends[q]: asked nodes within q - 1 of the ends of the edges asked for
-    near_arcs = np.zeros(reach + 2, np.int64)
-    ends_arcs = np.zeros(reach + 2, np.int64)
+    place, nodes, asked, steps, sizes = scratch
+    near, near_arcs, ends, ends_arcs = sizes[0], sizes[1], sizes[2], sizes[3]
     served = np.empty(0, np.int64)  # the arcs from the roots to the ends asked for, and the lanes of their roots
     lane_of = np.empty(0, np.int32)
     position = begin
@@ -362,22 +361,3 @@ def symmetrise(indptr, indices):
             count += 1
         both_ptr[v + 1] = count
     return both_ptr, both[:count].copy(), flags[:count].copy(), arc
-
-
-@outer
-def survey(graph, roots, begins, lanes, reach, scratch):
-    """Sizes of sample blocks, for the planner: nodes and arcs near the roots, nodes and arcs asked for, by distance."""
-    indptr, indices, _, _ = graph
-    place, nodes, asked, steps = scratch
-    sizes = np.zeros((4, begins.shape[0], reach + 2), np.int64)
-    for s in range(begins.shape[0]):
-        begin = begins[s]
-        end = min(begin + lanes, roots.shape[0])
-        near, near_arcs, ends, ends_arcs = sizes[0, s], sizes[1, s], sizes[2, s], sizes[3, s]
-        _find_near(indptr, indices, roots, begin, end, reach, place, nodes, near, near_arcs)
-        served = np.empty(near_arcs[0], np.int64)
-        edges = _find_served(graph, roots, begin, end, served, np.empty(near_arcs[0], np.int32))
-        count = near[reach]
-        _find_asked(indptr, indices, served[:edges], reach, place, nodes, count, asked, steps, ends, ends_arcs)
-        _forget(nodes, count, place)
-    return sizes

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.counting.reduce import Int32, Int64, kernel, read_only, reduce, transposed
+from detours.counting.csr import Int32, Int64, kernel, read_only, transposed
+from detours.counting.reduce import reduce
 from detours.errors import BudgetExceeded, InputError, check_k
 
 FAR = 2**30

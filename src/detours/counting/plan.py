@@ -11,7 +11,7 @@ import numpy as np
 
 from detours.counting.engine import Engine
 from detours.counting.formulas import MAX_LENGTH
-from detours.counting.reduce import Reduced
+from detours.counting.reduce import Cyclic, Reduced
 from detours.errors import EngineError, InputError
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Plan:
 
 
 def make_plan(
-    reduced: Reduced,
+    cyclic: Cyclic,
     k: int,
     *,
     engine: str = "auto",
@@ -88,13 +88,13 @@ def make_plan(
         raise EngineError(
             f"engine='rows' has closed forms up to k = {MAX_LENGTH}, not for k = {k}; use engine='search' or 'auto'"
         )
-    jobs, limit = min(check_jobs(n_jobs), max(1, reduced.num_nodes // 64)), parse_bytes(memory_limit)
-    arcs = given_arcs or reduced.num_arcs
-    results = 8 * arcs * (k - 1) * (2 if reduced.directed else 1)
-    if reduced.num_arcs == 0:
-        chosen = Plan(engine, k, reduced.directed, jobs, 0.0, 0, 0, 0, 0, None, "no edge lies on a cycle")
+    jobs, limit = min(check_jobs(n_jobs), max(1, cyclic.num_nodes // 64)), parse_bytes(memory_limit)
+    arcs = given_arcs or cyclic.num_arcs
+    results = 8 * arcs * (k - 1) * (2 if cyclic.directed else 1)
+    if cyclic.num_arcs == 0:
+        chosen = Plan(engine, k, cyclic.directed, jobs, 0.0, 0, 0, 0, 0, None, "no edge lies on a cycle")
     else:
-        chosen = _choose(reduced, k, engine, jobs, None if limit is None else limit - results)
+        chosen = _choose(cyclic, k, engine, jobs, None if limit is None else limit - results)
         chosen = replace(chosen, seconds=chosen.seconds + AROUND * arcs)
     chosen = replace(chosen, bytes=chosen.bytes + results)
     if limit is not None and chosen.bytes > limit:
@@ -105,32 +105,33 @@ def make_plan(
     return chosen
 
 
-def _choose(reduced: Reduced, k: int, engine: str, jobs: int, limit: int | None) -> Plan:
+def _choose(cyclic: Cyclic, k: int, engine: str, jobs: int, limit: int | None) -> Plan:
     if engine == "search" or k > MAX_LENGTH:
-        return _plan_search(reduced, k, jobs, 2**21)
+        return _plan_search(cyclic, k, jobs, 2**21)
     if engine == "rows":
-        return _plan_rows(reduced, k, jobs, limit)
-    if reduced.num_arcs >= SMALL and reduced.num_arcs > SPARSE * reduced.num_nodes:
-        return _plan_rows(reduced, k, jobs, limit)
-    floor = ROWS_FLOOR * reduced.num_arcs / jobs
-    search = _plan_search(reduced, k, jobs, 2**14, sample=16)
+        return _plan_rows(cyclic, k, jobs, limit)
+    if cyclic.num_arcs >= SMALL and cyclic.num_arcs > SPARSE * cyclic.num_nodes:
+        return _plan_rows(cyclic, k, jobs, limit)
+    floor = ROWS_FLOOR * cyclic.num_arcs / jobs
+    search = _plan_search(cyclic, k, jobs, 2**14, sample=16)
     fits = search.sure and (limit is None or search.bytes <= limit)
-    if fits and (search.seconds < floor or reduced.num_arcs < SMALL):
+    if fits and (search.seconds < floor or cyclic.num_arcs < SMALL):
         return search
-    rows = _plan_rows(reduced, k, jobs, limit)
+    rows = _plan_rows(cyclic, k, jobs, limit)
     if limit is not None and rows.bytes > limit:
         return search if fits else rows
     return search if fits and search.seconds < rows.seconds else rows
 
 
-def _plan_rows(reduced: Reduced, k: int, jobs: int, limit: int | None) -> Plan:
+def _plan_rows(cyclic: Cyclic, k: int, jobs: int, limit: int | None) -> Plan:
     from detours.counting.cost import Expected, expect
     from detours.counting.rows import Layout, RowEngine
 
+    reduced = cyclic.reduced
     largest = largest_count(reduced, k)
     if largest >= 2.0**63:
         raise OverflowError(f"the number of detours up to k = {k} could pass 2^63 on this graph; ask for a smaller k")
-    engine = RowEngine(reduced, k, np.int32 if largest < 2.0**31 else np.int64, Layout(False, 16))
+    engine = RowEngine(reduced, k, _word(largest), Layout(False, 16))
     tried: dict[Layout, Expected] = {}
     if reduced.num_arcs < SMALL:
         tried[engine.layout] = Expected(1e-9 * reduced.num_arcs * 100, 1000 * reduced.num_arcs, 1.0)
@@ -147,7 +148,12 @@ def _plan_rows(reduced: Reduced, k: int, jobs: int, limit: int | None) -> Plan:
     engine.set_layout(layout)
     bits = 8 * np.dtype(engine.word).itemsize
     reason = f"closed forms, {engine.program.products} sparse products per block of roots, {bits}-bit"
-    return _plan(engine, reduced, k, jobs, expected.seconds, expected.bytes, layout, reason)
+    return _plan(engine, cyclic, k, jobs, expected.seconds, expected.bytes, layout, reason)
+
+
+def _word(largest: float) -> type:
+    """The narrowest integers that hold the counts: the narrower, the more roots fit side by side."""
+    return next(word for bits, word in ((15, np.int16), (31, np.int32), (63, np.int64)) if largest < 2.0**bits)
 
 
 def _wide_is_best(layout: Layout, wide: Expected, engine: RowEngine) -> bool:
@@ -155,23 +161,23 @@ def _wide_is_best(layout: Layout, wide: Expected, engine: RowEngine) -> bool:
     return wide.share * engine.pattern.num_nodes < LITTLE or (layout.lanes < 64 and wide.share > 0.5)
 
 
-def _plan_search(reduced: Reduced, k: int, jobs: int, limit: int, sample: int = 64) -> Plan:
+def _plan_search(cyclic: Cyclic, k: int, jobs: int, limit: int, sample: int = 64) -> Plan:
     """Listing cycles; `limit` bounds the steps spent on estimating how long that takes."""
     from detours.counting.search import Search, estimate
 
-    search = Search(reduced, k)
+    search = Search(cyclic, k)
     expected = estimate(search, limit=limit, sample=sample)
-    memory = jobs * search.bytes_per_worker + 24 * reduced.num_arcs
+    memory = jobs * search.bytes_per_worker + 24 * cyclic.num_arcs
     reason = f"bounded depth-first search, about {expected.steps:.2g} steps"
     if not expected.complete:
         reason = f"bounded depth-first search, more than {expected.steps:.2g} steps: a sample did not come to an end"
     seconds = expected.seconds / jobs if expected.complete else inf
-    return _plan(search, reduced, k, jobs, seconds, memory, None, reason, expected.complete)
+    return _plan(search, cyclic, k, jobs, seconds, memory, None, reason, expected.complete)
 
 
 def _plan(
     engine: Engine,
-    reduced: Reduced,
+    cyclic: Cyclic,
     k: int,
     jobs: int,
     seconds: float,
@@ -180,8 +186,8 @@ def _plan(
     reason: str,
     sure: bool = True,
 ) -> Plan:
-    figures = (reduced.num_nodes, reduced.num_arcs, reduced.num_blocks)
-    return Plan(engine.name, k, reduced.directed, jobs, seconds, int(size), *figures, layout, reason, sure, engine)
+    figures = (cyclic.num_nodes, cyclic.num_arcs, cyclic.num_blocks)
+    return Plan(engine.name, k, cyclic.directed, jobs, seconds, int(size), *figures, layout, reason, sure, engine)
 
 
 def _seconds(seconds: float) -> str:
@@ -209,8 +215,9 @@ def largest_count(reduced: Reduced, k: int) -> float:
     """
     indptr, indices = reduced.indptr, reduced.indices
     widest = float(np.diff(indptr).max(initial=0))
-    if widest ** (k - 1) < 2.0**31:
-        return widest ** (k - 1)
+    simple = widest ** (k - 1)
+    if simple < 2.0**15 or (simple < 2.0**31 and widest > 2.0**8):  # with such a hub, 16 bits would hardly do
+        return simple
     filled = np.flatnonzero(np.diff(indptr))
     starts, ahead, largest = indptr[filled], np.ones(reduced.num_nodes), 0.0
     source = np.repeat(np.arange(reduced.num_nodes), np.diff(indptr))

@@ -1,44 +1,22 @@
-"""Reduction of a graph to the parts that can hold a detour.
-
-Two ends of an edge are joined by a detour only if the edge lies on a cycle of the underlying undirected
-graph, and a cycle never leaves its biconnected block. So trees, bridges and the joints between blocks are
-taken out before any engine runs: what is left is the disjoint union of the blocks with at least three
-nodes.
-"""
+"""Reduction of a graph to the parts that can hold a detour: the disjoint union of its biconnected blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-Int32 = NDArray[np.int32]
-Int64 = NDArray[np.int64]
+from detours.counting.csr import Int32, Int64, kernel, read_only, side_by_side, transposed
+from detours.counting.forest import Forest, grow
 
 CLUSTER = 64
 """Nodes per ball of the locality order: about the largest block of roots that the row engine handles at
 once."""
-
-
 SHORT = 8
 """Neighbours up to which a row is sorted by insertion rather than with all others by counting."""
-
-
-def kernel(function: Function) -> Function:
-    """Compile with Numba; cached on disk and free of the GIL, so that Python threads can share the work."""
-    return cast(Function, njit(cache=True, nogil=True)(function))
-
-
-def read_only(array: NDArray[Any], dtype: type) -> NDArray[Any]:
-    """A read-only, contiguous plain view: kernels then see one array type, however the graph is stored."""
-    view: NDArray[Any] = np.ascontiguousarray(np.asarray(array), dtype=dtype).view()
-    view.flags.writeable = False
-    return view
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,39 +50,53 @@ class Reduced:
         return len(self.block_ptr) - 1
 
 
+class Cyclic:
+    """A graph, and which part of it lies on cycles: found once, whatever an engine then makes of it.
+
+    The rows must be sorted and free of loops and duplicates, and symmetric unless ``directed``. Cycles
+    are those of the underlying undirected graph in both cases.
+    """
+
+    def __init__(self, indptr: NDArray[Any], indices: NDArray[Any], directed: bool = False):
+        self.indptr, self.indices = read_only(indptr, np.int64), read_only(indices, np.int32)
+        self.directed = directed
+        self._both: tuple[Int64, Int32] = (
+            _both_ways(self.indptr, self.indices) if directed else (self.indptr, self.indices)
+        )
+        self.forest = grow(*self._both)
+        self.largest_block = int(np.diff(self.forest.block_ptr).max(initial=0))
+
+    @property
+    def num_nodes(self) -> int:
+        """Nodes on cycles, those that join several blocks counted in each."""
+        return int(self.forest.block_ptr[-1])
+
+    @property
+    def num_arcs(self) -> int:
+        """Arcs on cycles."""
+        return self.reduced.num_arcs if self.directed else self.forest.arcs
+
+    @property
+    def num_blocks(self) -> int:
+        return len(self.forest.joint)
+
+    @cached_property
+    def reduced(self) -> Reduced:
+        """The blocks of three or more nodes, one beside the other."""
+        node, label = _locality(*self._both, self.forest)
+        row_ptr, out, arc = _rows(self.indptr, self.indices, self.forest, node, label)
+        return Reduced(row_ptr, out, arc, node, self.forest.block_ptr, self.directed)
+
+
 def reduce(indptr: NDArray[Any], indices: NDArray[Any], directed: bool = False) -> Reduced:
     """Split a CSR graph into its biconnected blocks of three or more nodes.
-
-    The rows must be sorted and free of loops and duplicates, and symmetric unless ``directed``. Blocks
-    are those of the underlying undirected graph in both cases.
 
     >>> import numpy as np
     >>> square_with_tail = reduce(np.array([0, 2, 4, 6, 9, 10]), np.array([1, 3, 0, 2, 1, 3, 0, 2, 4, 3]))
     >>> square_with_tail.num_nodes, square_with_tail.num_arcs, square_with_tail.num_blocks
     (4, 8, 1)
     """
-    indptr, indices = read_only(indptr, np.int64), read_only(indices, np.int32)
-    both_ptr, both = _both_ways(indptr, indices) if directed else (indptr, indices)
-    block, joint, head, block_ptr = _decompose(both_ptr, both)
-    node, label = _locality(both_ptr, both, block, joint, head, block_ptr)
-    row_ptr, out, arc = _rows(indptr, indices, block, joint, block_ptr, node, label)
-    return Reduced(row_ptr, out, arc, node, block_ptr, directed)
-
-
-def transposed(indptr: Int64, indices: Int32, value: Int64) -> tuple[Int64, Int32, Int64]:
-    """CSR of the reversed arcs, each with its value; the rows come out sorted."""
-    arrays = read_only(indptr, np.int64), read_only(indices, np.int32), read_only(value, np.int64)
-    start, out, out_value = np.zeros(len(indptr), np.int64), np.empty_like(indices), np.empty_like(value)
-    _transpose(*arrays, start, out, out_value)
-    return start, out, out_value
-
-
-def side_by_side(a_ptr: Int64, a: NDArray[Any], b_ptr: Int64, b: NDArray[Any]) -> NDArray[Any]:
-    """Rows of a, each followed by the same row of b; the row pointer of the result is ``a_ptr + b_ptr``."""
-    out = np.empty(len(a) + len(b), a.dtype)
-    out[np.arange(len(a)) + np.repeat(b_ptr[:-1], np.diff(a_ptr))] = a
-    out[np.arange(len(b)) + np.repeat(a_ptr[1:], np.diff(b_ptr))] = b
-    return out
+    return Cyclic(indptr, indices, directed).reduced
 
 
 def _both_ways(indptr: Int64, indices: Int32) -> tuple[Int64, Int32]:
@@ -115,41 +107,18 @@ def _both_ways(indptr: Int64, indices: Int32) -> tuple[Int64, Int32]:
     return read_only(indptr + back_ptr, np.int64), read_only(both, np.int32)
 
 
-def _decompose(indptr: Int64, indices: Int32) -> tuple[Int32, Int32, Int32, Int64]:
-    """Blocks with at least three nodes: the home block of each node (-1: none), and for each block its
-    joint, its first home node and the range of its new node numbers.
-
-    A node's home is the block of the edge above it in a depth-first tree. A block is its home nodes and
-    one more, the joint, which is the parent of the first of them. An edge lies in the home of whichever
-    end was entered later.
-    """
-    n = len(indptr) - 1
-    entry, block = np.empty(n, np.int32), np.full(n, -1, np.int32)
-    count = _core(indptr, indices, block, entry)
-    order, above = np.empty(count, np.int32), np.empty(count, np.int32)
-    opens, position = np.empty(count, np.bool_), np.empty(count, np.int64)
-    _depth_first(indptr, indices, entry, order, above, opens, position, np.empty(count, np.int32))
-    joint, head = np.empty(count, np.int32), np.empty(count, np.int32)
-    block_ptr = np.zeros(count + 1, np.int64)
-    blocks = _number_blocks(order, above, opens, np.empty(count, np.int32), block, joint, head, block_ptr)
-    return block, joint[:blocks].copy(), head[:blocks].copy(), np.cumsum(block_ptr[: blocks + 1])
-
-
-def _locality(
-    indptr: Int64, indices: Int32, block: Int32, joint: Int32, head: Int32, block_ptr: Int64
-) -> tuple[Int32, Int32]:
+def _locality(indptr: Int64, indices: Int32, forest: Forest) -> tuple[Int32, Int32]:
     """The nodes in their new order, and the new number of each node in its home block."""
-    node, seeds = np.empty(block_ptr[-1], np.int32), np.empty(block_ptr[-1], np.int32)
-    label = -2 - block
-    waiting = np.zeros(len(block), np.bool_)
-    _order(indptr, indices, joint, head, block_ptr, node, label, seeds, waiting)
+    size = forest.block_ptr[-1]
+    node, seeds, label = np.empty(size, np.int32), np.empty(size, np.int32), -2 - forest.block
+    waiting = np.zeros(len(label), np.bool_)
+    _order(indptr, indices, forest.joint, forest.head, forest.block_ptr, node, label, seeds, waiting)
     return node, label
 
 
-def _rows(
-    indptr: Int64, indices: Int32, block: Int32, joint: Int32, block_ptr: Int64, node: Int32, label: Int32
-) -> tuple[Int64, Int32, Int64]:
+def _rows(indptr: Int64, indices: Int32, forest: Forest, node: Int32, label: Int32) -> tuple[Int64, Int32, Int64]:
     """CSR of the blocks and the original position of each of its arcs."""
+    block, joint, block_ptr = forest.block, forest.joint, forest.block_ptr
     is_joint = np.zeros(len(block), np.bool_)
     is_joint[joint] = True
     fill = np.zeros(len(joint), np.int64)
@@ -161,144 +130,6 @@ def _rows(
         return transposed(*transposed(row_ptr, out, arc))
     _sort_rows(row_ptr, out, arc)
     return row_ptr, out, arc
-
-
-@kernel
-def _core(indptr: Int64, indices: Int32, degree: Int32, entry: Int32) -> int:
-    """Peel to the 2-core: ``entry`` becomes 0 inside it and the largest number, "entered last", outside.
-
-    ``degree`` is working space, given and left as -1 everywhere.
-    """
-    n = len(indptr) - 1
-    outside = np.int32(2**31 - 1)
-    for v in range(n):
-        degree[v] = indptr[v + 1] - indptr[v]
-        entry[v] = 0 if degree[v] > 0 else outside
-    for start in range(n):
-        v = start
-        # A tail is followed to its end at once, so no queue is needed.
-        while degree[v] == 1 and entry[v] == 0:
-            entry[v] = outside
-            for p in range(indptr[v], indptr[v + 1]):
-                if entry[indices[p]] == 0:
-                    v = indices[p]
-                    degree[v] -= 1
-                    break
-        if degree[v] == 0:
-            entry[v] = outside
-    count = 0
-    for v in range(n):
-        count += entry[v] == 0
-        degree[v] = -1
-    return count
-
-
-@kernel
-def _depth_first(
-    indptr: Int64,
-    indices: Int32,
-    entry: Int32,
-    order: Int32,
-    above: Int32,
-    opens: NDArray[np.bool_],
-    position: Int64,
-    low: Int32,
-) -> None:
-    """Depth-first forest of the 2-core. ``order`` lists the nodes as they are entered; by that number,
-    from 0, stand the parent in ``above`` (-1 at a root) and in ``opens`` whether the edge from the parent
-    opens a new block, that is, whether nothing below it reaches back over the parent. ``entry`` is one
-    more than that number.
-
-    ``position`` and ``low`` are the stack: the next arc, and the earliest entry reached so far.
-    """
-    clock = 0
-    for root in range(len(indptr) - 1):
-        if entry[root] != 0:
-            continue
-        v, parent, depth = np.int32(root), -1, -1
-        while True:
-            # Enter v.
-            now = clock
-            order[now] = v
-            above[now] = parent
-            clock += 1
-            entry[v] = clock
-            depth += 1
-            low[depth] = clock
-            p = indptr[v]
-            child = np.int32(-1)
-            while True:
-                reach = low[depth]
-                end = indptr[v + 1]
-                while p < end:
-                    w = indices[p]
-                    p += 1
-                    seen = entry[w]
-                    if seen == 0:
-                        child = w
-                        break
-                    reach = min(reach, seen)
-                low[depth] = reach
-                if child >= 0 or depth == 0:
-                    break
-                # Leave v for its parent.
-                parent = above[now]
-                opens[now] = reach > parent
-                depth -= 1
-                low[depth] = min(low[depth], reach)
-                now = parent
-                v = order[now]
-                p = position[depth]
-            if child < 0:
-                break
-            position[depth] = p
-            parent = now
-            v = child
-
-
-@kernel
-def _number_blocks(
-    order: Int32,
-    above: Int32,
-    opens: NDArray[np.bool_],
-    raw: Int32,
-    block: Int32,
-    joint: Int32,
-    head: Int32,
-    sizes: Int64,
-) -> int:
-    """Number the blocks that are more than a bridge, in order of entry; ``sizes[b + 1]`` is the size of
-    block b."""
-    total = 0
-    for i in range(len(order)):
-        if above[i] < 0:
-            raw[i] = -1
-            continue
-        if opens[i]:
-            raw[i] = total
-            head[total] = i
-            joint[total] = 0
-            total += 1
-        else:
-            raw[i] = raw[above[i]]
-        joint[raw[i]] += 1
-    # So far joint[b] was the number of home nodes; now it becomes the new number of b, and then the joint.
-    kept = 0
-    for b in range(total):
-        if joint[b] > 1:
-            sizes[kept + 1] = joint[b] + 1
-            joint[b] = kept
-            head[kept] = head[b]
-            kept += 1
-        else:
-            joint[b] = -1
-    for i in range(len(order)):
-        if raw[i] >= 0:
-            block[order[i]] = joint[raw[i]]
-    for b in range(kept):
-        joint[b] = order[above[head[b]]]
-        head[b] = order[head[b]]
-    return kept
 
 
 @kernel
@@ -368,25 +199,6 @@ def _sort_rows(indptr: Int64, indices: Int32, value: Int64) -> None:
                 q -= 1
             indices[q] = w
             value[q] = x
-
-
-@kernel
-def _transpose(indptr: Int64, indices: Int32, value: Int64, start: Int64, out: Int32, out_value: Int64) -> None:
-    """Reverse every arc, with its value, by a counting sort: the rows of the result are sorted."""
-    n, m = len(indptr) - 1, len(indices)
-    for p in range(m):
-        start[indices[p] + 1] += 1
-    for v in range(n):
-        start[v + 1] += start[v]
-    for u in range(n):
-        for p in range(indptr[u], indptr[u + 1]):
-            q = start[indices[p]]
-            start[indices[p]] = q + 1
-            out[q] = u
-            out_value[q] = value[p]
-    for v in range(n, 0, -1):
-        start[v] = start[v - 1]
-    start[0] = 0
 
 
 @kernel

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from detours.counting import lanes as kernels
 from detours.counting.engine import Tally, write_rows
-from detours.counting.formulas import EdgeTerm, Tie
+from detours.counting.formulas import MAX_LENGTH, EdgeTerm, Tie
 from detours.counting.parallel import Progress, Stop, run_ranges
 from detours.counting.program import Combine, Pass, Product, Program, Touch, Weighting, program
 from detours.counting.reduce import Reduced
@@ -64,6 +64,8 @@ class Scratch:
     nodes: NDArray[np.int32]
     asked: NDArray[np.int32]
     steps: NDArray[np.uint8]
+    sizes: Int64
+    """Of the block of roots that was run last, by distance: see `lanes.run_roots`."""
     buffer: Integers
 
     @classmethod
@@ -73,8 +75,14 @@ class Scratch:
             nodes=np.empty(n + 1, np.int32),
             asked=np.empty(n + 1, np.int32),
             steps=np.empty(n + 1, np.uint8),
+            sizes=np.zeros((4, MAX_LENGTH + 2), np.int64),
             buffer=np.zeros((slots, rows + 1, lanes), word),
         )
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All but the vectors, as the kernel takes them."""
+        return self.place, self.nodes, self.asked, self.steps, self.sizes
 
     def grow(self, rows: int) -> None:
         slots, had, lanes = self.buffer.shape
@@ -167,6 +175,22 @@ class RowEngine:
                     write_rows(found, row, arc[self.pattern.reverse[arcs]], out)
 
         run_ranges(len(self.served), CHUNK, work, lambda: None, n_jobs)
+
+    def survey(self, begins: Int64, reach: int) -> Int64:
+        """[4, blocks, reach + 2]: how much of the graph the blocks of roots that begin there see, by distance."""
+        nothing: Integers = np.zeros((0, len(self.pattern.indices)), self.word)
+        code = tuple(np.zeros(shape, np.int64) for shape in ((0, 6), (1,), (0, 6), (0, 4)))
+        pendants: Integers = np.zeros((0, self.pattern.num_nodes), self.word)
+        lanes, stop = self.layout.lanes, np.zeros(1, np.int64)
+        scratch = Scratch.for_nodes(self.pattern.num_nodes, self.word, 0, lanes, self.pattern.num_nodes)
+        sizes = []
+        for begin in begins.tolist():
+            kernels.run_roots(
+                self.graph, self.roots, begin, min(begin + lanes, len(self.roots)), lanes, reach, code,
+                (nothing, nothing, pendants), nothing, scratch.arrays, scratch.buffer, stop,
+            )  # fmt: skip
+            sizes.append(scratch.sizes[:, : reach + 2].copy())
+        return np.stack(sizes, axis=1)
 
     def need_pendant(self, number: int) -> None:
         """Sum the pendant's own terms over the neighbours of every node."""
@@ -309,10 +333,9 @@ class _Running:
         """Serve roots[begin:end]; returns early when stop[0] is set."""
         engine = self.engine
         while begin < end and not stop[0]:
-            places = (scratch.place, scratch.nodes, scratch.asked, scratch.steps)
             begin, wanted = kernels.run_roots(
                 engine.graph, engine.roots, begin, end, engine.layout.lanes, self.reach, self.code, self.arrays,
-                engine.ear_values, places, scratch.buffer, stop,
+                engine.ear_values, scratch.arrays, scratch.buffer, stop,
             )  # fmt: skip
             if wanted:
                 scratch.grow(wanted)

@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from detours.counting import search_kernel as kernels
-from detours.counting.chains import contract
-from detours.counting.engine import Tally, write_rows
+from detours.counting.chains import Chains, contract
+from detours.counting.csr import read_only, transposed
+from detours.counting.engine import Tally
 from detours.counting.parallel import Progress, Stop, run_ranges
-from detours.counting.reduce import Int64, Reduced, read_only, transposed
+from detours.counting.reduce import Cyclic, Reduced
 from detours.counting.search_kernel import CYCLES, DIRECTED_CYCLES, DIRECTED_DETOURS, Graph, Space
 from detours.errors import EngineError
 
@@ -26,17 +27,6 @@ STEPS = 2**22
 """Steps of the search between two looks at what else goes on: a few hundredths of a second."""
 SECONDS_PER_STEP = 9e-9
 """Typical time of one step, for estimates."""
-
-
-class Found(NamedTuple):
-    """What a search counted, on the arcs of the reduced graph."""
-
-    by_length: Int64
-    """[arcs, k - 1]: detours of length L in column L - 2."""
-    cycles: Int64
-    """[k - 1]: cycles of length L in entry L - 3."""
-    arc_cycles: Int64 | None
-    """[arcs, k - 1]: directed cycles of length L through each arc in column L - 3; None if undirected."""
 
 
 class Estimate(NamedTuple):
@@ -53,29 +43,24 @@ class Search:
 
     name = "search"
 
-    def __init__(self, reduced: Reduced, k: int):
-        if reduced.num_arcs >= 2**31:
+    def __init__(self, cyclic: Cyclic, k: int):
+        if len(cyclic.indices) >= 2**31:
             raise EngineError(
-                f"engine='search' takes up to {2**31 - 1} arcs, and {reduced.num_arcs} lie on cycles; use a k up to 6"
+                f"engine='search' takes up to {2**31 - 1} arcs, not {len(cyclic.indices)} as here; use a k up to 6"
             )
-        self.reduced, self.k = reduced, k
-        largest = int(np.diff(reduced.block_ptr).max(initial=0))
-        self.longest = max(3, min(k + 1, largest))
+        self.cyclic, self.k = cyclic, k
+        self.longest = max(3, min(k + 1, cyclic.largest_block))
         self.workers: list[Worker] = []
-        self.rings = np.empty(0, np.int64)
-        self.row_of_arc = np.empty(0, np.int32)
-        self.num_rows = reduced.num_arcs
-        self.graphs = _directed_graphs(reduced) if reduced.directed else {CYCLES: self._contracted()}
+        if cyclic.directed:
+            self.num_rows = cyclic.num_arcs
+            self.graphs = _directed_graphs(cyclic.reduced)
+        else:
+            self.chains = contract(cyclic, self.longest)
+            self.num_rows = self.chains.count
+            self.graphs = {CYCLES: _contracted(self.chains)}
         graph = next(iter(self.graphs.values()))
         self.num_nodes, self.num_arcs = len(graph.first_ptr) - 1, len(graph.first)
         self.num_roots = self.num_nodes * len(self.graphs)
-
-    def _contracted(self) -> Graph:
-        chains = contract(self.reduced, self.longest)
-        self.rings, self.row_of_arc, self.num_rows = chains.rings, chains.chain_of_arc, chains.count
-        rows = read_only(chains.indptr, np.int64), read_only(chains.indices, np.int32)
-        length, chain = read_only(chains.length, np.int32), read_only(chains.chain, np.int32)
-        return Graph(*rows, chain, *rows, *rows, length, chain)
 
     @property
     def bytes_per_worker(self) -> int:
@@ -100,45 +85,24 @@ class Search:
         return worker
 
     def tell(self, tally: Tally) -> None:
-        """Write what was counted to the arcs of the whole graph; longer cycles than any block is large are none."""
-        counts, width = self.collect().counts, self.longest - 2
-        if tally.cycles is None:
-            write_rows(counts[CYCLES], self.row_of_arc, self.reduced.arc, tally.by_length)
-        else:
-            tally.by_length[self.reduced.arc, :width] = counts[DIRECTED_DETOURS]
-            tally.cycles[self.reduced.arc, :width] = counts[DIRECTED_CYCLES]
-
-    def result(self) -> Found:
-        """What all workers counted, spread over the arcs of the reduced graph."""
-        first = self.collect()
-        if self.reduced.directed:
-            detours, through = first.counts[DIRECTED_DETOURS], first.counts[DIRECTED_CYCLES]
-            return Found(self._padded(detours), self._padded(first.cycles), self._padded(through))
-        spread = np.take(first.counts[CYCLES], self.row_of_arc, axis=0)
-        return Found(self._padded(spread), self._padded(first.cycles), None)
-
-    def collect(self) -> Worker:
-        """Add up what all workers counted, and add the rings, which need no search."""
+        """Add up what all workers counted and write it to the arcs of the whole graph."""
         first, *others = self.workers or [self.worker()]
         for other in others:
-            first.cycles += other.cycles
             for question, counts in first.counts.items():
                 counts += other.counts[question]
-        if sum(worker.steps for worker in self.workers) >= 2**62 or first.cycles.min() < 0:
+        if sum(worker.steps for worker in self.workers) >= 2**62:
             raise OverflowError(f"the counts for k = {self.k} pass 2^63; ask for a smaller k")
         self.workers = []
-        if not self.reduced.directed:
-            short = np.flatnonzero(self.rings <= self.longest)
-            first.counts[CYCLES][self.num_rows - len(self.rings) + short, self.rings[short] - 3] = 1
-            np.add.at(first.cycles, self.rings[short] - 3, 1)
-        return first
-
-    def _padded(self, counts: Int64) -> Int64:
-        """Zeros for cycles longer than any block is large."""
-        missing = self.k + 1 - self.longest
-        if missing == 0:
-            return counts
-        return np.concatenate([counts, np.zeros((*counts.shape[:-1], missing), np.int64)], axis=-1)
+        if tally.cycles is None:
+            counts, lengths = first.counts[CYCLES], self.chains.ring_length
+            short = np.flatnonzero(lengths <= self.longest)
+            counts[self.chains.rings[short], lengths[short] - 3] += 1
+            kernels.spread(counts, self.chains.chain_of_arc, tally.by_length)
+        else:
+            # No cycle is longer than the largest block.
+            arc, width = self.cyclic.reduced.arc, self.longest - 2
+            tally.by_length[arc, :width] = first.counts[DIRECTED_DETOURS]
+            tally.cycles[arc, :width] = first.counts[DIRECTED_CYCLES]
 
 
 class Worker:
@@ -148,9 +112,7 @@ class Worker:
         nodes, longest = search.num_nodes, search.longest
         self.search = search
         self.counts = {q: np.zeros((search.num_rows, longest - 2), np.int64) for q in search.graphs}
-        self.cycles = np.zeros(longest - 2, np.int64)
         self.steps = 0
-        self._closed = np.zeros(longest - 2, np.int64)
         self._todo: list[tuple[int, int, int]] = []
         self._space = Space(
             local=np.full(nodes, -1, np.int32),
@@ -182,10 +144,8 @@ class Worker:
         if not self._todo:
             return False
         question = self._todo[0][0]
-        # What a search for detours closes are no cycles.
-        cycles = self._closed if question == DIRECTED_DETOURS else self.cycles
         graph, longest = self.search.graphs[question], self.search.longest
-        left = kernels.advance(graph, self._space, question, longest, steps, self.counts[question], cycles)
+        left = kernels.advance(graph, self._space, question, longest, steps, self.counts[question])
         self.steps += steps - left
         if left > 0:
             self._todo.pop(0)
@@ -199,6 +159,12 @@ class Worker:
             pass
 
 
+def _contracted(chains: Chains) -> Graph:
+    rows = read_only(chains.indptr, np.int64), read_only(chains.indices, np.int32)
+    length, chain = read_only(chains.length, np.int32), read_only(chains.chain, np.int32)
+    return Graph(*rows, chain, *rows, *rows, length, chain)
+
+
 def _directed_graphs(reduced: Reduced) -> dict[int, Graph]:
     position = np.arange(reduced.num_arcs)
     out = read_only(reduced.indptr, np.int64), read_only(reduced.indices, np.int32)
@@ -210,25 +176,6 @@ def _directed_graphs(reduced: Reduced) -> dict[int, Graph]:
         DIRECTED_DETOURS: Graph(*out, forward, *out, *into, ones, forward),
         DIRECTED_CYCLES: Graph(*out, forward, *into, *into, ones, backward),
     }
-
-
-def count(reduced: Reduced, k: int, *, n_jobs: int = 1, progress: Progress | None = None) -> Found:
-    """Count the detours of every arc and the cycles of a reduced graph, by length.
-
-    >>> from detours.counting.reduce import reduce
-    >>> import numpy as np
-    >>> square = reduce(np.array([0, 2, 4, 6, 8]), np.array([1, 3, 0, 2, 1, 3, 0, 2]))
-    >>> found = count(square, k=4)
-    >>> found.by_length[0].tolist(), found.cycles.tolist()
-    ([0, 1, 0], [0, 1, 0])
-    """
-    search = Search(reduced, k)
-    total = search.num_roots
-    report: Callable[[float], None] | None = None
-    if progress is not None:
-        report = lambda done: progress(done, total)  # noqa: E731
-    run_ranges(total, 1, Worker.run, search.worker, n_jobs, report)
-    return search.result()
 
 
 def estimate(search: Search, *, sample: int = 64, limit: int = 2**21, seed: int = 0) -> Estimate:
@@ -249,8 +196,3 @@ def estimate(search: Search, *, sample: int = 64, limit: int = 2**21, seed: int 
         complete = complete and not busy
         total += worker.steps * nodes / max(1, tried)
     return Estimate(total, total * SECONDS_PER_STEP, complete)
-
-
-def estimate_steps(reduced: Reduced, k: int, *, sample: int = 64) -> float:
-    """Expected steps of `count`; see `estimate`."""
-    return estimate(Search(reduced, k), sample=sample).steps

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.counting.reduce import Int32, Int64, kernel
+from detours.counting.csr import Int32, Int64, kernel
 
 CYCLES, DIRECTED_CYCLES, DIRECTED_DETOURS = 0, 1, 2
 FAR = 2**30
@@ -82,18 +82,36 @@ class Space(NamedTuple):
 
 
 @kernel
+def _bundle(graph: Graph, root: int, longest: int, number: Int64, counts: Int64) -> bool:
+    """Where all chains that lead on from a root end at one node, any two of them are a cycle, and there are
+    no others: count these, without a search. False if the chains end at several nodes.
+
+    ``number`` is working space, given and left zero.
+    """
+    first, last = graph.first_ptr[root], graph.first_ptr[root + 1]
+    while first < last and graph.first[first] <= root:
+        first += 1
+    if first < last and graph.first[first] != graph.first[last - 1]:
+        return False
+    for p in range(first, last):
+        number[graph.length[p]] += 1
+    for p in range(first, last):
+        length = graph.length[p]
+        for other in range(max(1, 3 - length), longest - length + 1):
+            counts[graph.row[p], length + other - 3] += number[other] - (other == length)
+    for p in range(first, last):
+        number[graph.length[p]] = 0
+    return True
+
+
+@kernel
 def _gather(graph: Graph, space: Space, root: int, mode: int, longest: int) -> int:
     """Collect the ball around a root in order of distance, and its rows, sorted in the same order."""
     local, nodes, arcs = space.local, space.nodes, space.arcs
     floor = -1 if mode == DIRECTED_DETOURS else root
     radius = longest // 2 if mode == CYCLES else longest - 1
     size, room = 0, 0
-    last = graph.close_ptr[root + 1]
-    if mode == CYCLES and (last - graph.close_ptr[root] < 2 or graph.close[last - 2] <= root):
-        # Fewer than two chains lead on from here.
-        nodes[0].start = 0
-        return 0
-    for p in range(graph.close_ptr[root], last):
+    for p in range(graph.close_ptr[root], graph.close_ptr[root + 1]):
         v = graph.close[p]
         if v <= floor:
             continue
@@ -187,7 +205,7 @@ def _allow(space: Space, source: int, length: int, longest: int) -> None:
 
 
 @kernel
-def advance(graph: Graph, space: Space, mode: int, longest: int, steps: int, counts: Int64, cycles: Int64) -> int:
+def advance(graph: Graph, space: Space, mode: int, longest: int, steps: int, counts: Int64) -> int:
     """Search from the roots on until they are done or the steps are used up.
 
     Returns the steps left: zero or less if there is more to do, in which case the next call goes on from
@@ -205,6 +223,9 @@ def advance(graph: Graph, space: Space, mode: int, longest: int, steps: int, cou
                 if root >= end:
                     break
                 first = graph.first_ptr[root + 1]
+                if mode == CYCLES and _bundle(graph, root, longest, tally[0], counts):
+                    steps -= 8
+                    continue
                 size = _gather(graph, space, root, mode, longest)
                 # About as long as that many steps of the search itself.
                 steps -= 8 + 3 * nodes[size].start
@@ -267,9 +288,7 @@ def advance(graph: Graph, space: Space, mode: int, longest: int, steps: int, cou
         if not leave:
             continue
         if level == 0:
-            for length in range(3, longest + 1):
-                cycles[length - 3] += tally[0, length]
-                tally[0, length] = 0
+            tally[0, :] = 0
         else:
             nodes[here.node].left = here.left
             for length in range(depth + 2, longest + 1):
@@ -281,3 +300,12 @@ def advance(graph: Graph, space: Space, mode: int, longest: int, steps: int, cou
         level -= 1
     state[0], state[1], state[2], state[3], state[4] = root, end, first, level, size
     return steps
+
+
+@kernel
+def spread(counts: Int64, row: Int32, out: Int64) -> None:
+    """Give every arc the counts of its row, if it has one."""
+    for p in range(len(row)):
+        if row[p] >= 0:
+            for column in range(counts.shape[1]):
+                out[p, column] = counts[row[p], column]
