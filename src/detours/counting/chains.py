@@ -80,10 +80,10 @@ def _meet(
         pair[u, 0] = NONE
         for p in range(indptr[u], indptr[u + 1]):
             v = indices[p]
-            if (mine if here > entry[v] else block[v]) >= 0:
+            other = block[v]
+            if (mine if here > entry[v] else other) >= 0:
                 chain_of_arc[p] = UNKNOWN
-                if degree < 2:
-                    pair[u, degree] = p
+                pair[u, min(degree, 1)] = p
                 degree += 1
         if degree > 2:
             label[u] = nodes
