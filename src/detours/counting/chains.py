@@ -14,7 +14,7 @@ import numpy as np
 from detours.counting.csr import Int32, Int64, kernel, side_by_side, transposed
 from detours.counting.reduce import Cyclic
 
-NONE, UNKNOWN = -1, -2
+INSIDE = -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ def contract(cyclic: Cyclic, longest: int) -> Chains:
     """Contract the chains of an undirected graph, for cycles of at most ``longest`` edges."""
     indptr, indices, forest = cyclic.indptr, cyclic.indices, cyclic.forest
     n, m = len(indptr) - 1, len(indices)
-    chain_of_arc, label, pair = np.full(m, NONE, np.int32), np.full(n, NONE, np.int32), np.empty((n, 2), np.int32)
-    nodes = _meet(indptr, indices, forest.order, forest.entry, forest.block, chain_of_arc, label, pair)
+    chain_of_arc, label = np.full(m, -1, np.int32), np.full(n, -1, np.int32)
     length, head, tail = (np.empty(cyclic.num_arcs // 2, np.int32) for _ in range(3))
-    count = _trace(indptr, indices, forest.order, label, pair, chain_of_arc, length, head, tail)
+    tree = forest.order, forest.entry, forest.degree, forest.block
+    nodes, count = _trace(indptr, indices, *tree, label, chain_of_arc, length, head, tail)
     length, head, tail = length[:count], head[:count], tail[:count]
     short = np.flatnonzero((length < longest) & (head != tail))
     up_ptr = np.searchsorted(head[short], np.arange(nodes + 1))
@@ -61,73 +61,51 @@ def contract(cyclic: Cyclic, longest: int) -> Chains:
 
 
 @kernel
-def _meet(
-    indptr: Int64,
-    indices: Int32,
-    order: Int32,
-    entry: Int32,
-    block: Int32,
-    chain_of_arc: Int32,
-    label: Int32,
-    pair: Int32,
-) -> int:
-    """Number the nodes where three or more edges with a cycle meet, in ``label``, and return how many they
-    are. Elsewhere ``label`` is -1, and ``pair`` holds the two arcs on a cycle, if there are any."""
-    nodes = 0
-    for i in range(len(order)):
-        u = order[i]
-        degree, here, mine = 0, entry[u], block[u]
-        pair[u, 0] = NONE
-        for p in range(indptr[u], indptr[u + 1]):
-            v = indices[p]
-            other = block[v]
-            if (mine if here > entry[v] else other) >= 0:
-                chain_of_arc[p] = UNKNOWN
-                pair[u, min(degree, 1)] = p
-                degree += 1
-        if degree > 2:
-            label[u] = nodes
-            nodes += 1
-    return nodes
-
-
-@kernel
 def _trace(
     indptr: Int64,
     indices: Int32,
     order: Int32,
+    entry: Int32,
+    degree: Int32,
+    block: Int32,
     label: Int32,
-    pair: Int32,
     chain_of_arc: Int32,
     length: Int32,
     head: Int32,
     tail: Int32,
-) -> int:
-    """Follow every chain from its lower end, ``head``, and then the rings that no other edge touches.
+) -> tuple[int, int]:
+    """Number the nodes where three or more edges with a cycle meet, and follow every chain from its lower
+    end, ``head``; then follow the rings that no other edge touches.
 
-    Returns the number of chains; for a ring, head and tail are equal.
+    Returns the numbers of nodes and of chains; for a ring, head and tail are equal.
     """
-    chains = 0
+    nodes, chains = 0, 0
+    for i in range(len(order)):
+        if degree[order[i]] > 2:
+            label[order[i]] = nodes
+            nodes += 1
     for free in range(2):
         for i in range(len(order)):
             u = order[i]
-            if (label[u] < 0) != free or pair[u, 0] < 0:
+            if degree[u] < 2 or (label[u] != -1 if free else label[u] < 0):
                 continue
             for start in range(indptr[u], indptr[u + 1]):
-                if chain_of_arc[start] != UNKNOWN:
+                v = indices[start]
+                if chain_of_arc[start] >= 0 or not _on_cycle(entry, block, u, v):
                     continue
-                p, before, size = start, u, 0
-                while True:
-                    chain_of_arc[p] = chains
+                chain_of_arc[start] = chains
+                before, size = u, 1
+                while v != u and label[v] < 0:
+                    label[v] = INSIDE
+                    onward = start
+                    for p in range(indptr[v], indptr[v + 1]):
+                        if indices[p] == before:
+                            chain_of_arc[p] = chains
+                        elif _on_cycle(entry, block, v, indices[p]):
+                            onward = p
+                    chain_of_arc[onward] = chains
                     size += 1
-                    v = indices[p]
-                    if v == u or label[v] >= 0:
-                        break
-                    back, p = pair[v, 0], pair[v, 1]
-                    if indices[back] != before:
-                        back, p = p, back
-                    chain_of_arc[back] = chains
-                    before = v
+                    before, v = v, indices[onward]
                 low, high = indptr[v], indptr[v + 1]
                 while high - low > 1:
                     middle = (low + high) >> 1
@@ -138,4 +116,11 @@ def _trace(
                 chain_of_arc[low] = chains
                 length[chains], head[chains], tail[chains] = size, label[u], label[v]
                 chains += 1
-    return chains
+    return nodes, chains
+
+
+@kernel
+def _on_cycle(entry: Int32, block: Int32, u: int, v: int) -> bool:
+    """Whether an edge lies on a cycle: see `Forest`."""
+    one, other = block[u], block[v]
+    return bool((one if entry[u] > entry[v] else other) >= 0)

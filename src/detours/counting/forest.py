@@ -26,6 +26,8 @@ class Forest(NamedTuple):
     """The nodes of the 2-core as they were entered."""
     entry: Int32
     """When each node was entered; the largest number outside the 2-core."""
+    degree: Int32
+    """Edges on cycles at each node."""
     block: Int32
     """Home block of each node, or -1."""
     joint: Int32
@@ -41,24 +43,25 @@ class Forest(NamedTuple):
 def grow(indptr: Int64, indices: Int32) -> Forest:
     """Find the blocks of a symmetric graph."""
     n = len(indptr) - 1
-    entry, block = np.empty(n, np.int32), np.full(n, -1, np.int32)
-    count, arcs = _core(indptr, indices, block, entry)
+    entry, degree, block = np.empty(n, np.int32), np.empty(n, np.int32), np.full(n, -1, np.int32)
+    count, arcs = _core(indptr, indices, degree, entry)
     order, above = np.empty(count, np.int32), np.empty(count, np.int32)
     opens, position = np.empty(count, np.bool_), np.empty(count, np.int64)
     _depth_first(indptr, indices, entry, order, above, opens, position, np.empty(count, np.int32))
     joint, head = np.empty(count, np.int32), np.empty(count, np.int32)
     sizes = np.zeros(count + 1, np.int64)
-    blocks, bridges = _number_blocks(order, above, opens, np.empty(count, np.int32), block, joint, head, sizes)
+    raw = np.empty(count, np.int32)
+    blocks, bridges = _number_blocks(order, above, opens, raw, degree, block, joint, head, sizes)
     block_ptr = np.cumsum(sizes[: blocks + 1])
-    return Forest(order, entry, block, joint[:blocks].copy(), head[:blocks].copy(), block_ptr, arcs - 2 * bridges)
+    return Forest(
+        order, entry, degree, block, joint[:blocks].copy(), head[:blocks].copy(), block_ptr, arcs - 2 * bridges
+    )
 
 
 @kernel
 def _core(indptr: Int64, indices: Int32, degree: Int32, entry: Int32) -> tuple[int, int]:
-    """Peel to the 2-core: ``entry`` becomes 0 inside it and the largest number, "entered last", outside.
-    Returns the numbers of nodes and arcs inside.
-
-    ``degree`` is working space, given and left as -1 everywhere.
+    """Peel to the 2-core: ``entry`` becomes 0 inside it and the largest number, "entered last", outside;
+    ``degree`` counts neighbours inside. Returns the numbers of nodes and arcs inside.
     """
     n = len(indptr) - 1
     outside = np.int32(2**31 - 1)
@@ -82,7 +85,8 @@ def _core(indptr: Int64, indices: Int32, degree: Int32, entry: Int32) -> tuple[i
         if entry[v] == 0:
             nodes += 1
             arcs += degree[v]
-        degree[v] = -1
+        else:
+            degree[v] = 0
     return nodes, arcs
 
 
@@ -155,13 +159,14 @@ def _number_blocks(
     above: Int32,
     opens: NDArray[np.bool_],
     raw: Int32,
+    degree: Int32,
     block: Int32,
     joint: Int32,
     head: Int32,
     sizes: Int64,
 ) -> tuple[int, int]:
     """Number the blocks that are more than a bridge, in order of entry; ``sizes[b + 1]`` is the size of
-    block b. Returns the numbers of blocks and of bridges."""
+    block b. Bridges no longer count in ``degree``. Returns the numbers of blocks and of bridges."""
     total = 0
     for i in range(len(order)):
         if above[i] < 0:
@@ -185,6 +190,8 @@ def _number_blocks(
             kept += 1
         else:
             joint[b] = -1
+            degree[order[head[b]]] -= 1
+            degree[order[above[head[b]]]] -= 1
     for i in range(len(order)):
         if raw[i] >= 0:
             block[order[i]] = joint[raw[i]]
