@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import detours
+from detours.counting.plan import LONGEST
 from tests import oracles
 
 Arc = tuple[int, int]
@@ -116,5 +117,5 @@ def _oriented(pairs: Iterable[Arc], directed: bool) -> set[Arc]:
 
 
 def engines(k: int) -> list[str]:
-    """The engines that can count up to k; the closed forms of "rows" end at 6."""
-    return ["auto", "search", "rows"] if k <= 6 else ["auto", "search"]
+    """The engines that can count up to k."""
+    return ["auto", "search", *(engine for engine, longest in LONGEST.items() if k <= longest)]

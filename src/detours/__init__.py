@@ -10,20 +10,27 @@ _HOME = {
     "Detours": "detours.counting.result",
     "count": "detours.counting.count",
     "count_many": "detours.counting.count",
+    "count_pairs": "detours.counting.pairs",
     "explain": "detours.counting.count",
     "paths": "detours.counting.count",
 }
 
-__all__ = ["Detours", "Graph", "__version__", "count", "count_many", "explain", "paths"]
+_ROOMS = ("data", "wl")
+
+__all__ = ["Detours", "Graph", "__version__", "count", "count_many", "count_pairs", "data", "explain", "paths", "wl"]
 
 if TYPE_CHECKING:
+    from detours import data, wl
     from detours.counting.count import count, count_many, explain, paths
+    from detours.counting.pairs import count_pairs
     from detours.counting.result import Detours
     from detours.graph import Graph
 
 
 def __getattr__(name: str) -> Any:
     # Names load on first use: `import detours` stays about as cheap as `import numpy`.
+    if name in _ROOMS:
+        return import_module(f"detours.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'detours' has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)

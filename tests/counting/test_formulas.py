@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import detours
-from detours.counting.formulas import EdgeTerm, Formulas, Pattern, _quotients, formulas, nodes, rooted, split
+from detours.counting.formulas import EdgeTerm, Formulas, Pattern, formulas, nodes, quotients, rooted, split
 from detours.counting.program import program
 
 
@@ -29,7 +29,7 @@ def random_adjacency(directed: bool, seed: int, n: int = 6) -> np.ndarray:
 
 @pytest.mark.parametrize(("directed", "terms"), [(False, [1, 4, 8, 24, 58]), (True, [1, 4, 10, 33, 102])])
 def test_number_of_quotients(directed: bool, terms: list[int]) -> None:
-    assert [len(_quotients(length, directed)) for length in range(2, 7)] == terms
+    assert [len(quotients(length, directed)) for length in range(2, 7)] == terms
 
 
 def test_coefficients_of_short_lengths_are_the_textbook_ones() -> None:
@@ -43,7 +43,7 @@ def test_coefficients_of_short_lengths_are_the_textbook_ones() -> None:
 def test_quotients_add_up_to_paths(directed: bool, length: int) -> None:
     adjacency = random_adjacency(directed, seed=length, n=5)
     i, j = map(int, np.argwhere(adjacency)[0])
-    total = sum(c * homomorphisms(p, adjacency, {0: i, 1: j}) for p, c in _quotients(length, directed).items())
+    total = sum(c * homomorphisms(p, adjacency, {0: i, 1: j}) for p, c in quotients(length, directed).items())
     graph = detours.Graph.from_edge_index(np.argwhere(adjacency).T, num_nodes=5, directed=directed)
     assert total == sum(len(path) == length + 1 for path in detours.paths(graph, i, j, length))
 
@@ -52,7 +52,7 @@ def test_quotients_add_up_to_paths(directed: bool, length: int) -> None:
 def test_splitting_keeps_the_number_of_homomorphisms(directed: bool) -> None:
     adjacency = random_adjacency(directed, seed=3, n=5)
     i, j = map(int, np.argwhere(adjacency)[2])
-    for pattern in _quotients(5, directed):
+    for pattern in quotients(5, directed):
         _, hang_i, hang_j, ears = split(pattern, 0, 1)
         whole = homomorphisms(pattern, adjacency, {0: i, 1: j})
         tied = all(adjacency[{0: i, 1: j}[a], {0: i, 1: j}[b]] for a, b in pattern if {a, b} == {0, 1})
@@ -97,7 +97,7 @@ def rooted_patterns() -> set[Pattern]:
     patterns: set[Pattern] = set()
     for directed in (False, True):
         for length in range(2, 6):
-            for quotient in _quotients(length, directed):
+            for quotient in quotients(length, directed):
                 patterns.update(split(quotient, 0, 1)[3])
     return patterns
 

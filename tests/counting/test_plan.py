@@ -115,3 +115,18 @@ def test_hubs_do_not_inflate_the_bound() -> None:
 
 def test_more_threads_than_work_are_not_started() -> None:
     assert detours.count(nx.cycle_graph(5), 5, n_jobs=10_000).cycles[5] == 1
+
+
+def test_beyond_six_the_cheaper_of_search_and_dense_is_chosen() -> None:
+    sparse = nx.convert_node_labels_to_integers(nx.grid_2d_graph(30, 30))
+    thick = nx.random_regular_graph(18, 35, seed=1)
+    assert detours.explain(sparse, 7).engine == "search"
+    assert detours.explain(thick, 6).engine == "rows"
+    for k in (7, 8):
+        plan = detours.explain(thick, k)
+        assert plan.engine == "dense"
+        assert plan.seconds < 1
+    assert detours.explain(thick, 9).engine == "search"
+    assert detours.explain(thick, 7, memory_limit="100KB").engine == "search"
+    with pytest.raises(EngineError, match="up to k = 8, not for k = 9"):
+        detours.explain(thick, 9, engine="dense")

@@ -14,11 +14,14 @@ ALL_CORES = -1
 class Engine(StrEnum):
     auto = "auto"
     rows = "rows"
+    dense = "dense"
     search = "search"
 
 
-def _parse_k(text: str) -> int:
-    # check_k has the sentence for every wrong k; only whole numbers are turned into integers first.
+def _parse_k(given: str | int) -> int:
+    # check_k has the sentence for every wrong k; only whole numbers are turned into integers first. A default comes as
+    # the integer it is.
+    text = str(given)
     try:
         return check_k(int(text) if re.fullmatch(r"\s*[+-]?\d{1,18}\s*", text) else text)
     except InputError as error:

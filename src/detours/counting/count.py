@@ -38,7 +38,8 @@ def count(
         k: The longest detour counted, in edges; an integer >= 2.
         directed: Count directed paths i -> j for every arc i -> j. Default: as a `detours.Graph` says, else not.
         strict: Refuse loops, repeated edges and one-way arcs instead of mending them.
-        engine: "rows" (closed forms, k <= 6), "search" (any k) or "auto".
+        engine: "rows" (closed forms, k <= 6), "dense" (closed forms on dense matrices, k <= 8), "search" (any k) or
+            "auto".
         n_jobs: Threads; -1 for all cores. The answer does not depend on it.
         memory_limit: Bytes, or a text like "2GB", that the engine's working memory should stay within.
         progress: Called as progress(done, total) while the work goes on.

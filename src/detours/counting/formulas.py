@@ -87,7 +87,7 @@ def formulas(k: int, directed: bool) -> Formulas:
     if not 2 <= k <= MAX_LENGTH:
         raise ValueError(f"closed forms exist for k = 2..{MAX_LENGTH}, not for k = {k}")
     builder = _Builder(directed)
-    lengths = {length: builder.edge_polynomial(_quotients(length, directed)) for length in range(2, k + 1)}
+    lengths = {length: builder.edge_polynomial(quotients(length, directed)) for length in range(2, k + 1)}
     return Formulas(
         k=k,
         directed=directed,
@@ -199,7 +199,7 @@ class _Builder:
 # ---- from walks to quotients ----
 
 
-def _quotients(length: int, directed: bool) -> dict[Pattern, int]:
+def quotients(length: int, directed: bool) -> dict[Pattern, int]:
     """Isomorphic quotients of the walk of this length, each with the sum of its Möbius weights."""
     result: Counter[Pattern] = Counter()
     for labels in _partitions(length):

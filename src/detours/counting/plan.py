@@ -26,6 +26,12 @@ SPARSE = 5
 """Neighbours per node, on cycles, above which listing cycles is no rival to closed forms."""
 ROWS_FLOOR = 50e-9
 """Seconds per arc that closed forms take at the least; a search below that needs no comparison."""
+LONG = 0.05
+"""Seconds up to which a search is not worth comparing with anything."""
+DENSE_NODES = 20_000
+"""Nodes of a block up to which dense matrices are thought of at all."""
+LONGEST = {"rows": MAX_LENGTH, "dense": 8}
+"""The longest detours for which there are closed forms."""
 AROUND = 80e-9
 """Seconds per arc of the whole graph that every count takes before and after its engine runs."""
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -82,11 +88,12 @@ def make_plan(
     given_arcs: int = 0,
 ) -> Plan:
     """Choose by expected time among the engines that can do it within the memory."""
-    if engine not in ("auto", "rows", "search"):
-        raise InputError(f"engine={engine!r} is not known; choose 'auto', 'rows' or 'search'")
-    if engine == "rows" and k > MAX_LENGTH:
+    if engine not in ("auto", *LONGEST, "search"):
+        raise InputError(f"engine={engine!r} is not known; choose 'auto', 'rows', 'dense' or 'search'")
+    if k > LONGEST.get(engine, k):
         raise EngineError(
-            f"engine='rows' has closed forms up to k = {MAX_LENGTH}, not for k = {k}; use engine='search' or 'auto'"
+            f"engine={engine!r} has closed forms up to k = {LONGEST[engine]}, not for k = {k}; "
+            "use engine='search' or 'auto'"
         )
     jobs, limit = min(check_jobs(n_jobs), max(1, cyclic.num_nodes // 64)), parse_bytes(memory_limit)
     arcs = given_arcs or cyclic.num_arcs
@@ -106,8 +113,13 @@ def make_plan(
 
 
 def _choose(cyclic: Cyclic, k: int, engine: str, jobs: int, limit: int | None) -> Plan:
-    if engine == "search" or k > MAX_LENGTH:
-        return _plan_search(cyclic, k, jobs, 2**21)
+    if engine == "dense":
+        return _plan_dense(cyclic, k, jobs)
+    if engine == "search" or k > LONGEST["rows"]:
+        search = _plan_search(cyclic, k, jobs, 2**21)
+        if engine == "search" or k > LONGEST["dense"] or search.seconds < LONG:
+            return search
+        return _search_or_dense(cyclic, k, jobs, limit, search)
     if engine == "rows":
         return _plan_rows(cyclic, k, jobs, limit)
     if cyclic.num_arcs >= SMALL and cyclic.num_arcs > SPARSE * cyclic.num_nodes:
@@ -121,6 +133,24 @@ def _choose(cyclic: Cyclic, k: int, engine: str, jobs: int, limit: int | None) -
     if limit is not None and rows.bytes > limit:
         return search if fits else rows
     return search if fits and search.seconds < rows.seconds else rows
+
+
+def _search_or_dense(cyclic: Cyclic, k: int, jobs: int, limit: int | None, search: Plan) -> Plan:
+    if cyclic.largest_block > DENSE_NODES:
+        return search
+    dense = _plan_dense(cyclic, k, jobs)
+    if limit is not None and dense.bytes > limit:
+        return search
+    return search if search.seconds < dense.seconds else dense
+
+
+def _plan_dense(cyclic: Cyclic, k: int, jobs: int) -> Plan:
+    from detours.counting.dense import DenseEngine, dense_bytes, dense_seconds
+
+    reduced = cyclic.reduced
+    seconds, size = dense_seconds(reduced, k) / jobs, dense_bytes(reduced, k, jobs)
+    reason = f"closed forms on dense matrices, the largest of {cyclic.largest_block:,} nodes"
+    return _plan(DenseEngine(reduced, k), cyclic, k, jobs, seconds, size, None, reason)
 
 
 def _plan_rows(cyclic: Cyclic, k: int, jobs: int, limit: int | None) -> Plan:

@@ -1,0 +1,131 @@
+"""Dense engine: closed forms on whole matrices, block by block, exact for k <= 8.
+
+A detour never leaves its biconnected block, so every block is a graph of its own. Blocks of similar size are stacked
+and share every step; a smaller one is filled up with nodes that have no arcs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from detours.counting.contraction import MAX_LENGTH, contraction
+from detours.counting.csr import Int64
+from detours.counting.engine import Tally
+from detours.counting.evaluate import Size, Stack, evaluate_tied, expected_bytes, expected_seconds
+from detours.counting.parallel import Progress, Stop, run_ranges
+from detours.counting.reduce import Reduced
+from detours.counting.walks import check_fits, walks_from
+from detours.errors import EngineError
+
+STACK = 2**17
+"""Entries of a stack of small blocks: a matrix of them stays in the cache."""
+SIMILAR = 0.85
+"""A block of this share of the nodes still goes into the stack of a larger one."""
+
+SECONDS_PER_ARC = 200e-9
+"""For finding the place of every arc in the matrices, and its counts there."""
+
+
+class Bundle(NamedTuple):
+    """Blocks that are evaluated together."""
+
+    blocks: Int64
+    size: Size
+
+
+class DenseEngine:
+    """One count by closed forms on dense matrices."""
+
+    name = "dense"
+
+    def __init__(self, reduced: Reduced, k: int) -> None:
+        if k > MAX_LENGTH:
+            raise EngineError(
+                f"engine='dense' has closed forms up to k = {MAX_LENGTH}, not for k = {k}; "
+                "use engine='search' or 'auto'"
+            )
+        check_fits(walks_from(reduced.indptr, reduced.indices, k - 1, reduced.directed), k)
+        self.reduced, self.k = reduced, k
+        self.bundles = list(_bundles(reduced))
+        self.source = np.repeat(np.arange(reduced.num_nodes), np.diff(reduced.indptr))
+
+    def count(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
+        total = len(self.bundles)
+        report: Callable[[float], None] | None = None
+        if progress is not None:
+            report = lambda done: progress(done, total)  # noqa: E731
+
+        def work(worker: None, first: int, last: int, stop: Stop) -> None:
+            for bundle in self.bundles[first:last]:
+                self.count_bundle(bundle, tally, stop)
+
+        run_ranges(total, 1, work, lambda: None, n_jobs, report)
+
+    def count_bundle(self, bundle: Bundle, tally: Tally, stop: Stop) -> None:
+        """Count the detours of some blocks; given up between two lengths when ``stop[0]`` is set."""
+        reduced, n = self.reduced, bundle.size.nodes
+        starts = reduced.block_ptr[bundle.blocks]
+        arcs, graph = _ranges(reduced.indptr[starts], reduced.indptr[reduced.block_ptr[bundle.blocks + 1]])
+        i, j = self.source[arcs] - starts[graph], reduced.indices[arcs] - starts[graph]
+        ahead, back = (graph * n + i) * n + j, (graph * n + j) * n + i
+        adjacency = np.zeros((len(bundle.blocks), n, n))
+        adjacency.reshape(-1)[ahead] = 1
+        stack, arc = Stack(adjacency, reduced.directed), reduced.arc[arcs]
+        place = np.empty(adjacency.size, np.int32)
+        place[stack.tied] = np.arange(len(stack.tied), dtype=np.int32)
+        for length, counts in evaluate_tied(contraction(_longest(bundle, self.k), reduced.directed), stack):
+            if stop[0]:
+                return
+            tally.by_length[arc, length - 2] = counts[place[ahead]]
+            if tally.cycles is not None:
+                tally.cycles[arc, length - 2] = counts[place[back]]
+
+
+def dense_seconds(reduced: Reduced, k: int) -> float:
+    """About how long the engine takes on one thread, before anything is made ready."""
+    return SECONDS_PER_ARC * reduced.num_arcs + sum(
+        expected_seconds(contraction(_longest(bundle, k), reduced.directed), bundle.size)
+        for bundle in _bundles(reduced)
+    )
+
+
+def dense_bytes(reduced: Reduced, k: int, n_jobs: int = 1) -> int:
+    """About how much memory the engine takes besides the counts themselves."""
+    sizes = [
+        expected_bytes(contraction(_longest(bundle, k), reduced.directed), bundle.size) for bundle in _bundles(reduced)
+    ]
+    return sum(sorted(sizes)[-n_jobs:]) + 8 * reduced.num_arcs
+
+
+def _longest(bundle: Bundle, k: int) -> int:
+    """No detour of a block has more edges than the block has further nodes."""
+    return min(k, bundle.size.nodes - 1)
+
+
+def _bundles(reduced: Reduced) -> Iterator[Bundle]:
+    """All blocks, large ones first, so that threads end together."""
+    if reduced.num_blocks == 0:
+        return
+    degree, starts = np.diff(reduced.indptr), reduced.block_ptr[:-1]
+    nodes, arcs = np.diff(reduced.block_ptr), np.add.reduceat(degree, starts)
+    largest = np.maximum.reduceat(degree, starts)
+    cubes = np.add.reduceat(degree.astype(np.float64) ** 3, starts)
+    order = np.argsort(-nodes, kind="stable")
+    falling, begin = -nodes[order], 0
+    while begin < len(order):
+        most = int(nodes[order[begin]])
+        similar = int(np.searchsorted(falling, -SIMILAR * most, side="right"))
+        blocks = order[begin : min(similar, begin + max(1, STACK // most**2))]
+        begin += len(blocks)
+        totals = int(arcs[blocks].sum()), int(largest[blocks].max()), float(cubes[blocks].sum())
+        yield Bundle(blocks, Size(len(blocks), most, *totals))
+
+
+def _ranges(begins: Int64, ends: Int64) -> tuple[Int64, Int64]:
+    """The numbers begins[0] .. ends[0] - 1, begins[1] .. ends[1] - 1, and so on, and which range each is from."""
+    sizes = ends - begins
+    which = np.repeat(np.arange(len(begins)), sizes)
+    return np.arange(len(which)) + (begins - np.cumsum(sizes) + sizes)[which], which

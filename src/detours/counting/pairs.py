@@ -1,0 +1,151 @@
+"""Detours between all pairs of nodes, adjacent or not: `count_pairs`.
+
+A connected part of the graph is counted in whichever of two ways is expected to be faster: closed forms on dense
+matrices up to k = 8, or a depth-first search from every node, which is as long as there are paths.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.counting.contraction import MAX_LENGTH, contraction
+from detours.counting.csr import Int32, Int64, read_only
+from detours.counting.evaluate import Size, Stack, evaluate, expected_bytes, expected_seconds
+from detours.counting.pairs_kernel import label_parts, walk_paths
+from detours.counting.plan import parse_bytes
+from detours.counting.walks import check_fits, walks_from
+from detours.errors import EngineError, check_k
+from detours.graph import Graph
+from detours.graph.build import check_csr
+
+DEFAULT_LIMIT = 4 * 2**30
+"""Bytes allowed unless the caller says otherwise: about 4,000 nodes for k = 7."""
+SECONDS_PER_PATH = 7e-9
+STEPS = 2**24
+"""Steps of the search between two looks at the keyboard: a few hundredths of a second."""
+
+
+class Part(NamedTuple):
+    """A connected part of a graph; ``nodes`` in ascending order."""
+
+    nodes: Int64
+    size: Size
+    longest: int
+    """The most edges that a path asked for can have here."""
+
+
+def count_pairs(
+    graph: Any,
+    k: int,
+    *,
+    directed: bool | None = None,
+    strict: bool = False,
+    memory_limit: int | str | None = None,
+) -> Int64:
+    """Count the simple paths of length 2 .. k between all pairs of nodes, adjacent or not.
+
+    Args:
+        graph: Whatever `detours.count` takes; up to a few thousand nodes, as the result grows with their square.
+        k: The longest path counted, in edges. Up to 8 there are closed forms; beyond, time goes with the paths.
+        directed: Count directed paths i -> j. Default: as a `detours.Graph` says, else not.
+        strict: Refuse loops, repeated edges and one-way arcs instead of mending them.
+        memory_limit: Bytes, or a text like "2GB"; 4 GB unless given.
+
+    Returns:
+        int64 [n, n, k - 1]: entry [i, j, L - 2] is the number of simple paths from i to j with L edges; 0 for i = j.
+
+    >>> count_pairs([(0, 1, 1, 2, 2, 3, 3, 0), (1, 0, 2, 1, 3, 2, 0, 3)], k=3)[0].tolist()
+    [[0, 0], [0, 1], [2, 0], [0, 1]]
+    """
+    k = check_k(k)
+    given = Graph.from_any(graph, directed=directed, strict=strict)
+    if given.path is not None:
+        check_csr(given)
+    limit = parse_bytes(memory_limit) or DEFAULT_LIMIT
+    _check_memory(given, [], k, limit)
+    indptr, indices = read_only(given.indptr, np.int64), read_only(given.indices, np.int32)
+    by_search, by_closed_forms = _ways(indptr, indices, _parts(indptr, indices, k), k, given.directed)
+    _check_memory(given, by_closed_forms, k, limit)
+    counts = np.zeros((given.num_nodes, given.num_nodes, k - 1), np.int64)
+    if by_search:
+        _search(indptr, indices, by_search, counts)
+    for part in by_closed_forms:
+        _evaluate(indptr, indices, part, given.directed, counts)
+    return counts
+
+
+def _parts(indptr: Int64, indices: Int32, k: int) -> list[Part]:
+    """The connected parts with at least three nodes; there is no path of two edges in the others."""
+    label = np.arange(len(indptr) - 1)
+    label_parts(indptr, indices, label)
+    order = np.argsort(label, kind="stable")
+    degree = np.diff(indptr)
+    groups = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+    return [Part(nodes, _size(degree[nodes]), min(k, len(nodes) - 1)) for nodes in groups if len(nodes) > 2]
+
+
+def _size(degree: Int64) -> Size:
+    cubes = float((degree.astype(np.float64) ** 3).sum())
+    return Size(1, len(degree), int(degree.sum()), int(degree.max()), cubes)
+
+
+def _ways(indptr: Int64, indices: Int32, parts: list[Part], k: int, directed: bool) -> tuple[list[Part], list[Part]]:
+    """Which parts are searched, and which are counted by closed forms."""
+    by_search, by_closed_forms = [], []
+    walks = walks_from(indptr, indices, min(k, MAX_LENGTH), directed)
+    for part in parts:
+        if part.longest <= MAX_LENGTH:
+            forms = expected_seconds(contraction(part.longest, directed), part.size)
+            if forms < SECONDS_PER_PATH * walks[: part.longest, part.nodes].sum():
+                check_fits(walks[:, part.nodes], part.longest)
+                by_closed_forms.append(part)
+                continue
+        by_search.append(part)
+    return by_search, by_closed_forms
+
+
+def _check_memory(graph: Graph, dense: list[Part], k: int, limit: int) -> None:
+    held = (expected_bytes(contraction(part.longest, graph.directed), part.size) for part in dense)
+    wanted = 8 * graph.num_nodes**2 * (k - 1) + max(held, default=0)
+    if wanted > limit:
+        raise EngineError(
+            f"the paths between all pairs of {graph.num_nodes:,} nodes up to k = {k} need about {_megabytes(wanted)} "
+            f"of memory, more than memory_limit = {_megabytes(limit)}; raise the limit, or give a smaller graph or k"
+        )
+
+
+def _megabytes(size: int) -> str:
+    return f"{max(1, round(size / 2**20)):,} MB"
+
+
+def _search(indptr: Int64, indices: Int32, parts: list[Part], counts: Int64) -> None:
+    sources = np.concatenate([part.nodes for part in parts])
+    levels = max(part.longest for part in parts) - 1
+    path, at = np.zeros(levels, np.int32), np.zeros(levels, np.int64)
+    on_path = np.zeros(len(indptr) - 1, np.bool_)
+    state = np.array([-1, -1], np.int64)
+    while state[0] < len(sources):
+        walk_paths(indptr, indices, sources, path, at, on_path, state, counts, STEPS)
+
+
+def _evaluate(indptr: Int64, indices: Int32, part: Part, directed: bool, counts: Int64) -> None:
+    adjacency = _adjacency(indptr, indices, part.nodes)
+    whole = len(part.nodes) == len(counts)
+    place = (slice(None), slice(None)) if whole else np.ix_(part.nodes, part.nodes)
+    for length, found in evaluate(contraction(part.longest, directed), Stack(adjacency[None], directed)):
+        np.fill_diagonal(found[0], 0)
+        counts[(*place, length - 2)] = found[0]
+
+
+def _adjacency(indptr: Int64, indices: Int32, nodes: Int64) -> NDArray[np.float64]:
+    n = len(indptr) - 1
+    label = np.full(n, -1, np.int64)
+    label[nodes] = np.arange(len(nodes))
+    source = label[np.repeat(np.arange(n), np.diff(indptr))]
+    inside = source >= 0
+    matrix = np.zeros((len(nodes), len(nodes)))
+    matrix[source[inside], label[indices[inside]]] = 1
+    return matrix
