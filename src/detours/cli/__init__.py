@@ -1,23 +1,30 @@
-"""The command line: `detours count`, `paths`, `explain`, `demo`, `bench`.
+"""The command line: `detours count`, `paths`, `explain`, `compare`, `reproduce`, `demo`, `bench`.
 
 Exit codes: 0 done, 1 the input or the work failed, 2 wrong usage, 130 interrupted. A failure is one sentence
 on standard error (a traceback instead when DETOURS_TRACEBACK is set). Only what was asked for goes to
 standard output.
 """
 
-import functools
 import io
-import json
-import os
 import sys
 import time
-import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+from typing import Annotated, Any
 
 import typer
 
+from detours.cli.command import (
+    FAILED,
+    PIPE_CLOSED,
+    USAGE,
+    UsageError,
+    print_json,
+    read_graph,
+    reported,
+    say,
+    standard_output,
+)
+from detours.cli.compare import compare
 from detours.cli.interrupt import INTERRUPTED, leave, prompt_exit
 from detours.cli.options import (
     ALL_CORES,
@@ -33,18 +40,11 @@ from detours.cli.options import (
     Quiet,
     Strict,
 )
-from detours.errors import BudgetExceeded, DetoursError, DroppedEdgesWarning, InputError
+from detours.cli.reproduce import app as reproduce
+from detours.errors import BudgetExceeded, InputError
 
-if TYPE_CHECKING:
-    from rich.console import Console
+__all__ = ["PIPE_CLOSED", "app", "main", "run"]
 
-    from detours.graph import Graph
-
-FAILED, USAGE, PIPE_CLOSED = 1, 2, 141
-# Some releases of Typer bring their own copy of Click; in either this is the base class of wrong usage.
-UsageError: type[Any] = typer.BadParameter.__mro__[1]
-
-P = ParamSpec("P")
 app = typer.Typer(
     name="detours",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -54,83 +54,8 @@ app = typer.Typer(
 )
 
 
-def _reported(command: Callable[P, None]) -> Callable[P, None]:
-    """A command whose every failure is one sentence and an exit code."""
-
-    @functools.wraps(command)
-    def reported(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            command(*args, **kwargs)
-            sys.stdout.flush()
-        except (typer.Exit, UsageError):
-            raise
-        except KeyboardInterrupt:
-            _say("interrupted")
-            raise typer.Exit(INTERRUPTED) from None
-        except BrokenPipeError:
-            _silence_stdout()
-            raise typer.Exit(PIPE_CLOSED) from None
-        except Exception as error:
-            if os.environ.get("DETOURS_TRACEBACK"):
-                raise
-            _say(_sentence(error))
-            raise typer.Exit(FAILED) from None
-
-    return reported
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, DetoursError | OverflowError):
-        return str(error)
-    if isinstance(error, MemoryError):
-        return "not enough memory; set --memory to stay within a limit, or take a smaller k"
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    if isinstance(error, ImportError):
-        return str(error)
-    kind = type(error).__name__
-    return f"unexpected {kind}: {error}; this is a bug, please report it with DETOURS_TRACEBACK=1 set"
-
-
-def _say(sentence: str) -> None:
-    print("detours:", " ".join(sentence.split()), file=sys.stderr)
-
-
-def _silence_stdout() -> None:
-    # Whoever read our output has left; without this the interpreter complains when it flushes at exit.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _console() -> "Console":
-    from rich.console import Console
-
-    class PipeConsole(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
-
-    return PipeConsole(highlight=False)
-
-
-def _read(file: str, *, directed: bool, strict: bool, quiet: bool, progress: bool | None) -> "Graph":
-    from detours.cli.progress import progress_bar
-    from detours.cli.summary import dropped_note
-    from detours.graph import Graph
-
-    with progress_bar(f"Reading {Path(file).name}", show=progress), warnings.catch_warnings():
-        warnings.simplefilter("ignore", DroppedEdgesWarning)  # said below, in the words of this command
-        graph = Graph.read(file, directed=directed or None, strict=strict)
-    note = dropped_note(graph.dropped)
-    if note and not quiet:
-        print(f"note: {note}", file=sys.stderr)
-    return graph
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2))
-
-
 @app.command()
-@_reported
+@reported
 def count(
     file: File,
     k: K,
@@ -172,7 +97,7 @@ def count(
         raise InputError("the graph, --out and --out-nodes must be different files")
     edges, nodes = (path and check_target(path) for path in (out, out_nodes))
     show = False if quiet and progress is None else progress
-    graph = _read(file, directed=directed, strict=strict, quiet=quiet, progress=show)
+    graph = read_graph(file, directed=directed, strict=strict, quiet=quiet, progress=show)
     start = time.perf_counter()
     with progress_bar(f"Counting, k = {k}", show=show) as report:
         result = detours.count(
@@ -181,9 +106,9 @@ def count(
     seconds = time.perf_counter() - start
     write_result(result, edges=edges, nodes=nodes)
     if as_json:
-        _print_json({"file": file, **summarise(result, top), "seconds": round(seconds, 6)})
+        print_json({"file": file, **summarise(result, top), "seconds": round(seconds, 6)})
     elif not quiet:
-        console = _console()
+        console = standard_output()
         print_summary(summarise(result, top), console, Path(file).name)
         console.print(f"Counted in {seconds:.2f} s.", style="dim")
         for path in filter(None, (out, out_nodes)):
@@ -191,7 +116,7 @@ def count(
 
 
 @app.command()
-@_reported
+@reported
 def paths(
     file: File,
     source: Annotated[str, typer.Argument(metavar="I", help="The node to start from.", show_default=False)],
@@ -219,7 +144,7 @@ def paths(
     """
     import detours
 
-    graph = _read(file, directed=directed, strict=strict, quiet=quiet, progress=None)
+    graph = read_graph(file, directed=directed, strict=strict, quiet=quiet, progress=None)
     i, j = (graph.name(graph.node(text)) for text in (source, target))
     found = detours.paths(graph, i, j, k, max_paths=max_paths, time_limit=time_limit)
     if as_json:
@@ -244,13 +169,13 @@ def _paths_json(found: Any, head: dict[str, Any]) -> None:
             listed.append([plain(node) for node in path])
     except BudgetExceeded as error:
         failure = error
-    _print_json({**head, "complete": failure is None, "number": len(listed), "paths": listed})
+    print_json({**head, "complete": failure is None, "number": len(listed), "paths": listed})
     if failure is not None:
         raise failure
 
 
 @app.command()
-@_reported
+@reported
 def explain(
     file: File,
     k: K,
@@ -273,17 +198,21 @@ def explain(
     """
     import detours
 
-    graph = _read(file, directed=directed, strict=strict, quiet=quiet, progress=None)
+    graph = read_graph(file, directed=directed, strict=strict, quiet=quiet, progress=None)
     plan = detours.explain(graph, k, engine=engine.value, n_jobs=jobs or ALL_CORES, memory_limit=memory)
     if as_json:
         seconds = plan.seconds if plan.sure else None  # JSON has no infinity
-        _print_json({"engine": plan.engine, "seconds": seconds, "bytes": plan.bytes, "reason": plan.reason})
+        print_json({"engine": plan.engine, "seconds": seconds, "bytes": plan.bytes, "reason": plan.reason})
     else:
         print(plan)
 
 
+app.command()(compare)
+app.add_typer(reproduce, name="reproduce")
+
+
 @app.command()
-@_reported
+@reported
 def demo(progress: Progress = None) -> None:
     """Count the graphs of the paper, and a larger one.
 
@@ -293,11 +222,11 @@ def demo(progress: Progress = None) -> None:
     """
     from detours.cli.demo import run
 
-    run(_console(), progress)
+    run(standard_output(), progress)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-@_reported
+@reported
 def bench(context: typer.Context) -> None:
     """Measure against other libraries, on this machine.
 
@@ -323,7 +252,7 @@ def bench(context: typer.Context) -> None:
 
 
 @app.callback(invoke_without_command=True)
-@_reported
+@reported
 def _root(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
@@ -370,7 +299,7 @@ def run(arguments: list[str]) -> int:
         print(f"{command}: {error.format_message()} (see `{command} --help`)", file=sys.stderr)
         return USAGE
     except (KeyboardInterrupt, typer.Abort):
-        _say("interrupted")
+        say("interrupted")
         return INTERRUPTED
     except SystemExit as end:  # SIGTERM
         return end.code if isinstance(end.code, int) else FAILED

@@ -37,12 +37,12 @@ def read_all(path: Path) -> Iterator[Listed]:
             line = line.removeprefix(header)
         if line:
             none = False
-            yield _decode(line, path, number)
+            yield decode(line, path, number)
     if none:
         raise FileFormatError("the file holds no graph.", path)
 
 
-def _decode(line: bytes, path: Path, number: int) -> Listed:
+def decode(line: bytes, path: Path, number: int) -> Listed:
     sparse = line.startswith(b":")
     if line[:1] in (b"&", b";"):
         kind = "digraph6" if line.startswith(b"&") else "incremental sparse6"
@@ -114,7 +114,7 @@ def write(graph: Graph, path: Path, *, sparse: bool) -> None:
         raise InputError(
             f"graph6 takes {graph.num_nodes**2 // 12:,} bytes for {graph.num_nodes} nodes; write .s6 instead."
         )
-    line = b":" + _encode_sparse(graph) if sparse else _encode_dense(graph)
+    line = b":" + _encode_sparse(graph) if sparse else encode(graph)
     with replacing(path) as file:
         file.write(line + b"\n")
 
@@ -133,7 +133,7 @@ def _packed(num_nodes: int, bits: Bits) -> bytes:
     return bytes(code + 63 for code in _size_codes(num_nodes)) + (codes + 63).tobytes()
 
 
-def _encode_dense(graph: Graph) -> bytes:
+def encode(graph: Graph) -> bytes:
     n = graph.num_nodes
     bits = np.zeros(n * (n - 1) // 2, dtype=np.uint8)
     i, j = listed_once(graph)

@@ -1,0 +1,52 @@
+"""Data sets over the network: PyG knows where they lie and fetches the raw files; the reading stays ours."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+from detours.errors import InputError
+
+FETCHED = ("TUDataset", "WikipediaNetwork", "WebKB", "Actor")
+
+
+def cache_folder() -> Path:
+    """Where fetched data sets are kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "detours"
+
+
+def fetched(name: str, raw: str) -> Path:
+    """The raw folder of a data set in the cache, fetched by PyG's own class unless it is there."""
+    folder = cache_folder() / raw
+    if folder.is_dir() and any(folder.iterdir()):
+        return folder
+    family = raw.split("/")[0]
+    if family not in FETCHED:
+        raise InputError(f"{name} cannot be fetched; put its GRAPHSAT.txt into DIR/{raw} and give DIR as root.")
+    if find_spec("torch_geometric") is None:
+        raise InputError(
+            f"{name} is not on this machine: set DETOURS_DATA to the folder of the raw data sets, "
+            "or install torch_geometric to have them fetched."
+        )
+    try:
+        _fetch(name, family)
+    except Exception as error:  # whatever the network, the archive or the disk say
+        raise InputError(
+            f"{name} could not be fetched ({type(error).__name__}: {error}); set DETOURS_DATA to a folder with it."
+        ) from error
+    return folder
+
+
+def _fetch(name: str, family: str) -> None:
+    from torch_geometric import datasets
+
+    root = str(cache_folder() / family)
+    if family == "TUDataset":
+        datasets.TUDataset(root, name)
+    elif family == "WikipediaNetwork":
+        datasets.WikipediaNetwork(root, name.lower(), geom_gcn_preprocess=True)
+    elif family == "WebKB":
+        datasets.WebKB(root, name.lower())
+    else:
+        datasets.Actor(root)

@@ -1,0 +1,1 @@
+"""The paper's experiments: what to run, the store of finished cells, and tables beside the paper's numbers."""

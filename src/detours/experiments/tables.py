@@ -1,0 +1,88 @@
+"""Tables of results: values with a heading and a format per column, as Markdown, as JSON, and on a screen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from detours.errors import InputError
+from detours.files.source import replacing
+
+COUNT, RATIO, SECONDS = ",d", ".3f", ".2f"
+NOTHING = "–"
+
+
+class Column(NamedTuple):
+    """A heading, and how its numbers are written (a format specification; "" for text)."""
+
+    name: str
+    form: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of plain values; None stands for a cell that does not exist, text stands for itself in any column."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: list[list[Any]]
+    notes: list[str] = field(default_factory=list)
+
+    def written(self) -> list[list[str]]:
+        """The rows as text.
+
+        >>> Table("", [Column("set"), Column("ratio", RATIO)], [["EXP", 1.0], ["DD", None]]).written()
+        [['EXP', '1.000'], ['DD', '–']]
+        """
+        return [[_written(value, column) for value, column in zip(row, self.columns, strict=True)] for row in self.rows]
+
+    def markdown(self) -> str:
+        """A heading, the table with aligned columns, and the notes below it."""
+        rows = [[column.name for column in self.columns], *self.written()]
+        rows = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+        widths = [max(3, *(len(row[at]) for row in rows)) for at in range(len(self.columns))]
+        left = [not column.form for column in self.columns]
+        lines = [_line(row, widths, left) for row in rows]
+        lines.insert(
+            1, _line(["-" * w if to else "-" * (w - 1) + ":" for w, to in zip(widths, left, strict=True)], widths, left)
+        )
+        return "\n".join([f"## {self.title}", "", *lines, *(f"\n{note}" for note in self.notes), ""])
+
+    def plain(self) -> dict[str, Any]:
+        """What JSON holds of it: a mapping per row, numbers as numbers."""
+        names = [column.name for column in self.columns]
+        rows = [dict(zip(names, row, strict=True)) for row in self.rows]
+        return {"title": self.title, "rows": rows, "notes": self.notes}
+
+
+def _written(value: Any, column: Column) -> str:
+    if value is None:
+        return NOTHING
+    return value if isinstance(value, str) else format(value, column.form)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> str:
+    padded = (cell.ljust(w) if to else cell.rjust(w) for cell, w, to in zip(cells, widths, left, strict=True))
+    return f"| {' | '.join(padded)} |"
+
+
+def write_tables(
+    folder: Path, name: str, tables: Sequence[Table], about: Mapping[str, Any] | None = None
+) -> list[Path]:
+    """Write `<name>.md` and `<name>.json` into the folder; each file whole or not at all."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder {folder} cannot be made ({error.strerror}); choose another.") from None
+    plain = {**(about or {}), "tables": [table.plain() for table in tables]}
+    contents = {
+        folder / f"{name}.md": "\n".join(table.markdown() for table in tables),
+        folder / f"{name}.json": json.dumps(plain, indent=1, ensure_ascii=False) + "\n",
+    }
+    for path, text in contents.items():
+        with replacing(path) as file:
+            file.write(text.encode())
+    return list(contents)

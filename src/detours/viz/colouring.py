@@ -1,0 +1,96 @@
+"""Two graphs coloured round by round, one row of drawings per graph and start; rings mark the colours that tell.
+
+A colour of the refinement is a colour on paper, the same in both graphs. A black ring marks a node whose colour the
+other graph has more or less often: no ring in a round means that it leaves the two graphs alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.graph import Graph
+from detours.viz import new_figure
+from detours.viz.layout import stress_layout
+
+Ints = NDArray[np.int64]
+MOST_ROUNDS = 5  # drawn; the last column is always the stable colouring
+SIDE = 2.0  # the width of a drawing, in inches
+
+
+def pair_figure(first: Graph, second: Graph, colours: Mapping[str, tuple[Ints, Ints]], title: str = "") -> Any:
+    """Draw a pair; `colours` holds by the name of the start the colours of both graphs, each [rounds + 1, nodes]."""
+    shown = {start: _rounds(len(both[0])) for start, both in colours.items()}
+    columns = max(map(len, shown.values()))
+    points = stress_layout(first), stress_layout(second)
+    height = SIDE * max(_flatness(drawn) for drawn in points) + 0.45  # with room for the words above and below
+    figure = new_figure(0.6 + SIDE * columns, 0.5 + height * 2 * len(colours))
+    grid = figure.add_gridspec(2 * len(colours), columns)
+    for at, (start, both) in enumerate(colours.items()):
+        for column, number in enumerate(shown[start]):
+            now = both[0][number], both[1][number]
+            palette, telling = _palette(*now), telling_colours(*now)
+            for which, graph in enumerate((first, second)):
+                axes = figure.add_subplot(grid[2 * at + which, column])
+                _draw(axes, graph, points[which], palette[which], np.isin(now[which], telling))
+                axes.set_xlabel(_caption(now[which], telling), size=7, labelpad=2)
+                if which == 0:
+                    last = number == len(both[0]) - 1
+                    axes.set_title(f"round {number}{' (stable)' if last else ''}", size=8, pad=3)
+                if column == 0:
+                    axes.set_ylabel(f"{'second' if which else 'first'} graph\nfrom {start}", size=8)
+    legend = "A ring marks a node whose colour the other graph has more or less often."
+    figure.suptitle(f"{title}\n{legend}".strip(), size=9)
+    return figure
+
+
+def telling_colours(first: Ints, second: Ints) -> Ints:
+    """The colours that two graphs have differently often.
+
+    >>> telling_colours(np.array([0, 1, 1]), np.array([0, 0, 1])).tolist()
+    [0, 1]
+    """
+    most = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
+    return np.flatnonzero(np.bincount(first, minlength=most) != np.bincount(second, minlength=most))
+
+
+def _flatness(points: NDArray[np.float64]) -> float:
+    """How tall a drawing is for its width, within what looks well."""
+    width, height = np.ptp(points, axis=0) + 0.5 if len(points) else (1.0, 1.0)
+    return float(np.clip(height / width, 0.4, 1.2))
+
+
+def _rounds(number: int) -> list[int]:
+    return list(range(number)) if number <= MOST_ROUNDS else [*range(MOST_ROUNDS - 1), number - 1]
+
+
+def _caption(colours: Ints, telling: Ints) -> str:
+    number, ringed = len(np.unique(colours)), int(np.isin(colours, telling).sum())
+    return f"{number} colour{'s' * (number != 1)}" + (f", {ringed} ringed" if ringed else "")
+
+
+def _palette(first: Ints, second: Ints) -> tuple[Any, Any]:
+    """A colour on paper for every colour of the refinement, in the order of its number, dark to light."""
+    from matplotlib import colormaps
+
+    present, place = np.unique(np.concatenate([first, second]), return_inverse=True)
+    scale = colormaps["viridis"](np.linspace(0.05, 0.97, max(len(present), 2)))[place]
+    return scale[: len(first)], scale[len(first) :]
+
+
+def _draw(axes: Any, graph: Graph, points: NDArray[np.float64], fill: Any, ringed: NDArray[np.bool_]) -> None:
+    from matplotlib.collections import LineCollection
+
+    ends = graph.to_edge_index()
+    lines = points[ends[:, ends[0] < ends[1]].T]
+    axes.add_collection(LineCollection(list(lines), colors="#b0b0b0", linewidths=0.8, zorder=1))
+    widths = np.where(ringed, 1.4, 0.0)
+    axes.scatter(*points.T, s=30, c=fill, edgecolors="black", linewidths=widths, zorder=2)
+    axes.set_aspect("equal")
+    axes.margins(0.12)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[:].set_visible(False)

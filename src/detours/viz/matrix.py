@@ -1,0 +1,67 @@
+"""The ratio matrix: what share of each data set each test tells apart, tests in the order of their cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.viz import new_figure
+
+Matrix = NDArray[np.float64]
+LEAST_WIDTH = 5.5  # inches, which the title needs
+
+
+def percent(value: float) -> str:
+    """A share as a percentage that says 100 only if nothing is missing, and 0 only if there is nothing.
+
+    >>> [percent(share) for share in (1.0, 0.9999, 0.5, 0.0004, 0.0, float("nan"))]
+    ['100', '99.9', '50', '0.1', '0', '–']
+    """
+    if np.isnan(value):
+        return "–"
+    if value in (0.0, 1.0):
+        return f"{value:.0%}"[:-1]
+    text = f"{min(max(100 * value, 0.1), 99.9):.1f}"
+    return text.removesuffix(".0")
+
+
+def ratio_matrix(tests: Sequence[str], data: Sequence[str], values: Matrix, *, title: str = "") -> Any:
+    """Draw the shares `values` [tests, data sets]: dark is told apart, every cell says its percentage.
+
+    NaN stands for a test that was not run. Tests come cheapest first.
+    """
+    from matplotlib import colormaps
+    from matplotlib.colors import LinearSegmentedColormap
+
+    figure = new_figure(max(1.9 + 0.78 * len(data), LEAST_WIDTH), 1.3 + 0.27 * len(tests))
+    axes = figure.add_subplot()
+    blues = LinearSegmentedColormap.from_list("told", colormaps["Blues"](np.linspace(0.0, 0.8, 256)))
+    colours = blues.with_extremes(bad="#eeeeee")
+    axes.imshow(np.ma.masked_invalid(values), cmap=colours, vmin=0, vmax=1, aspect="auto")
+    for row, column in np.ndindex(*values.shape):
+        value = float(values[row, column])
+        dark = not np.isnan(value) and value > 0.7
+        axes.text(column, row, percent(value), ha="center", va="center", size=8, color="white" if dark else "black")
+    axes.set_xticks(range(len(data)), data, size=8, rotation=30, ha="left", rotation_mode="anchor")
+    axes.set_yticks(range(len(tests)), tests, size=8)
+    axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
+    axes.set_xticks(np.arange(len(data) + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(len(tests) + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color="white", linewidth=1.5)
+    axes.tick_params(which="minor", length=0, top=False)
+    axes.spines[:].set_visible(False)
+    _family_lines(axes, tests)
+    axes.set_ylabel("dearer   ←   cost   →   cheaper", size=8, color="#555555")
+    figure.suptitle(title, size=9, x=0.01, ha="left")
+    return figure
+
+
+def _family_lines(axes: Any, tests: Sequence[str]) -> None:
+    """A line between tests of different kinds: 1-WL, k-DeN, tests on tuples."""
+    kinds = ["DeN" if "DeN" in test else test[:4] if test.startswith("1-WL") else "tuples" for test in tests]
+    for row in range(1, len(kinds)):
+        if kinds[row] != kinds[row - 1]:
+            axes.axhline(row - 0.5, color="black", linewidth=1)

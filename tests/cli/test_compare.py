@@ -1,0 +1,98 @@
+"""`detours compare`: verdicts that are never more than what is known."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from detours import cli
+
+Run = Callable[..., tuple[int, str, str]]
+
+HEXAGON = nx.cycle_graph(6)
+TRIANGLES = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command in this process, in a folder with a few graphs."""
+    monkeypatch.chdir(tmp_path)
+    turned = nx.relabel_nodes(HEXAGON, {i: 5 * i % 6 for i in range(6)})
+    rook = nx.convert_node_labels_to_integers(nx.line_graph(nx.complete_bipartite_graph(4, 4)))
+    shrikhande = nx.Graph(
+        (4 * a + b, 4 * ((a + x) % 4) + (b + y) % 4)
+        for a in range(4)
+        for b in range(4)
+        for x, y in ((0, 1), (1, 0), (1, 1))
+    )
+    made = {"hexagon": HEXAGON, "turned": turned, "triangles": TRIANGLES, "rook": rook, "shrikhande": shrikhande}
+    for name, graph in made.items():
+        (tmp_path / f"{name}.g6").write_bytes(nx.to_graph6_bytes(graph))
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = cli.run(["compare", *arguments])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_told_apart_by_their_detours(run: Run) -> None:
+    code, out, err = run("hexagon.g6", "triangles.g6", "-k", "2")
+    assert code == 0 and err == ""
+    assert out.splitlines() == ["not isomorphic", "in round 0: colour 0 is on 6 and 0 nodes"]
+
+
+def test_not_told_apart_says_no_more_than_that(run: Run) -> None:
+    code, out, _ = run("hexagon.g6", "triangles.g6", "--init", "degree")
+    assert code == 0 and out.startswith("not told apart\n") and "--exact" in out
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--edges", "den"), ("--pairs", "den"), ("--init", "phi"), ("--init", "uniform")]
+)
+def test_isomorphic_graphs_are_called_so_only_with_exact(run: Run, options: tuple[str, ...]) -> None:
+    for exact in ([], ["--exact"]):
+        code, out, _ = run("hexagon.g6", "turned.g6", *options, *exact)
+        assert code == 0 and out.splitlines()[0] == ("isomorphic" if exact else "not told apart")
+
+
+def test_exact_settles_what_the_colours_do_not(run: Run) -> None:
+    code, out, _ = run("rook.g6", "shrikhande.g6", "-k", "6", "--exact")
+    assert code == 0 and out.splitlines()[0] == "not isomorphic" and "settled by BLISS (igraph)" in out
+    assert run("rook.g6", "shrikhande.g6", "-k", "7")[1].startswith("not isomorphic\nin round 0")
+
+
+def test_json(run: Run) -> None:
+    told = json.loads(run("hexagon.g6", "triangles.g6", "-k", "2", "--json")[1])
+    assert told["verdict"] == "not isomorphic" and told["round"] == 0 and told["counts"] == [6, 0]
+    assert "isomorphic" not in told
+    alike = json.loads(run("hexagon.g6", "turned.g6", "--pairs", "den", "--json")[1])
+    assert alike["verdict"] == "not told apart" and alike["told_apart"] is False
+    assert alike["round"] is None and alike["counts"] is None and alike["pairs"] == "den"
+    exact = json.loads(run("hexagon.g6", "turned.g6", "--exact", "--json")[1])
+    assert exact["isomorphic"] is True and exact["verdict"] == "isomorphic"
+
+
+def test_rounds_can_be_bounded(run: Run) -> None:
+    assert run("hexagon.g6", "triangles.g6", "--init", "degree", "--rounds", "0")[1].startswith("not told apart")
+
+
+def test_quiet_says_nothing(run: Run) -> None:
+    assert run("hexagon.g6", "triangles.g6", "-q") == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("hexagon.g6", "nowhere.g6"), 1, "nowhere.g6: there is no such file"),
+        (("hexagon.g6", "turned.g6", "-k", "1"), 2, "at least 2"),
+        (("hexagon.g6",), 2, "Missing argument"),
+        (("hexagon.g6", "turned.g6", "--init", "colour"), 2, "colour"),
+        (("hexagon.g6", "turned.g6", "--edges", "den", "--pairs", "den"), 1, "both given"),
+    ],
+)
+def test_wrong_use_is_one_sentence(run: Run, arguments: tuple[str, ...], code: int, message: str) -> None:
+    ended, out, err = run(*arguments)
+    assert ended == code and out == "" and message in err and len(err.strip().splitlines()) == 1

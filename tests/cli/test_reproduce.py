@@ -1,0 +1,213 @@
+"""`detours reproduce`: tables on standard output, files in the folder, and runs that go on where they stopped."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from detours import cli
+from detours.experiments import hard
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DETOURS_DATA", raising=False)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = cli.run(["reproduce", *arguments])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Path:
+    """Two categories: cycles against unions of cycles, and trees."""
+    folder = tmp_path / "benchmark"
+    folder.mkdir()
+    unions = [
+        nx.to_graph6_bytes(graph, header=False)
+        for n in (3, 4)
+        for graph in (nx.cycle_graph(2 * n), nx.disjoint_union(nx.cycle_graph(n), nx.cycle_graph(n)))
+    ]
+    (folder / "unions.g6").write_bytes(b"".join(unions))
+    trees = [nx.to_graph6_bytes(graph, header=False) for graph in (nx.path_graph(4), nx.star_graph(3))]
+    (folder / "trees.g6").write_bytes(b"".join(trees))
+    return folder
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """MUTAG with a triangle, a square and the triangle again; Texas with a directed triangle."""
+    raw = tmp_path / "data" / "TUDataset" / "MUTAG" / "raw"
+    raw.mkdir(parents=True)
+    edges = [(1, 2), (2, 3), (3, 1), (4, 5), (5, 6), (6, 7), (7, 4), (8, 9), (9, 10), (10, 8)]
+    (raw / "MUTAG_A.txt").write_text("".join(f"{a}, {b}\n{b}, {a}\n" for a, b in edges))
+    (raw / "MUTAG_graph_indicator.txt").write_text("1\n" * 3 + "2\n" * 4 + "3\n" * 3)
+    (raw / "MUTAG_graph_labels.txt").write_text("1\n-1\n1\n")
+    raw = tmp_path / "data" / "WebKB" / "texas" / "raw"
+    raw.mkdir(parents=True)
+    (raw / "out1_graph_edges.txt").write_text("a\tb\n0\t1\n1\t2\n2\t0\n")
+    (raw / "out1_node_feature_label.txt").write_text("h\n0\t1\t0\n1\t1\t1\n2\t1\t0\n")
+    return tmp_path / "data"
+
+
+# ---------------------------------------------------------------- pairs
+
+
+def test_pairs(run: Run, benchmark: Path) -> None:
+    code, out, err = run("pairs", str(benchmark), "-k", "3")
+    assert code == 0
+    rows = {
+        line.split("  ")[0]: line.split()
+        for line in out.split("Seconds")[0].splitlines()
+        if "DeN" in line or "WL" in line
+    }
+    assert rows["1-WL"][-3:] == ["1", "0", "1"] and rows["3-DeN"][-3:] == ["1", "2", "3"]
+    assert "trees (1)" in out and "unions (2)" in out
+    assert "Wrote results/pairs.md, results/pairs.json" in err
+    written = json.loads(Path("results/pairs.json").read_text())
+    assert written["tables"][0]["rows"][0] == {"test": "1-WL", "trees (1)": 1, "unions (2)": 0, "in all": 1}
+
+
+def test_json_is_all_there_is_on_standard_output(run: Run, benchmark: Path) -> None:
+    tables = json.loads(run("pairs", str(benchmark), "-k", "2", "--json")[1])
+    assert [table["title"] for table in tables] == ["Pairs told apart", "Seconds"]
+
+
+def test_a_second_run_makes_nothing_again(run: Run, benchmark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run("pairs", str(benchmark), "-k", "3", "--json")
+    monkeypatch.setattr("detours.experiments.expressiveness._separated", lambda *a: pytest.fail("made again"))
+    assert run("pairs", str(benchmark), "-k", "3", "--json")[1] == first[1]
+
+
+def test_damaged_pairs_name_file_and_line(run: Run, benchmark: Path) -> None:
+    (benchmark / "bad.g6").write_text("A_\nA_\nE?\nA_\n")
+    code, out, err = run("pairs", str(benchmark), "-k", "3")
+    assert code == 1 and out == "" and "bad.g6, line 3: " in err and len(err.splitlines()) == 1
+
+
+def test_an_interrupted_run_goes_on(benchmark: Path, tmp_path: Path) -> None:
+    # The third cell takes for ever, until somebody presses Ctrl-C.
+    code = (
+        "import sys, time\n"
+        "from detours.experiments import expressiveness, methods\n"
+        "from detours.experiments import runs\n"
+        "runs.warm_up = lambda tests: None\n"
+        "work = expressiveness._separated\n"
+        "def slow(data, method, *rest):\n"
+        "    if method.name == '3-DeN': print('third', flush=True); time.sleep(60)\n"
+        "    return work(data, method, *rest)\n"
+        "expressiveness._separated = slow\n"
+        "from detours.cli import main; main()\n"
+    )
+    arguments = ["reproduce", "pairs", str(benchmark), "-k", "3", "--out", str(tmp_path / "out")]
+    program = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert program.stdout is not None and program.stdout.readline() == "third\n"
+    os.kill(program.pid, signal.SIGINT)
+    _, err = program.communicate(timeout=30)
+    assert program.returncode == 130 and err == "detours: interrupted\n"
+    cells = sorted((tmp_path / "out").rglob("*"))
+    kept = [file for file in cells if file.is_file()]
+    assert len(kept) == 2 and all(json.loads(file.read_text()) for file in kept)
+    before = {file: file.stat().st_mtime_ns for file in kept}
+    again = subprocess.run([sys.executable, "-c", "from detours.cli import main; main()", *arguments], timeout=120)
+    assert again.returncode == 0
+    assert {file: file.stat().st_mtime_ns for file in kept} == before
+
+
+# ---------------------------------------------------------------- cycles and expressiveness
+
+
+def test_cycles(run: Run, data: Path) -> None:
+    code, _, err = run("cycles", "--data", str(data), "--out", "here")
+    assert code == 0 and "not there and left out: Chameleon, Squirrel" in err
+    assert json.loads(Path("here/cycles.json").read_text())["tables"][1]["rows"][0] == {
+        "data": "MUTAG",
+        "cycle lengths": "3",
+        "graphs": 1,  # the second triangle is a copy of the first
+        "paper's choice, ours": 1,
+        "paper": 0,
+    }
+
+
+def test_only_some_data(run: Run, data: Path) -> None:
+    tables = json.loads(run("cycles", "--data", str(data), "--only", "texas", "--json")[1])
+    assert [table["title"] for table in tables] == ["Cycles of the node data"]
+    code, _, err = run("cycles", "--data", str(data), "--only", "Mutagenicity")
+    assert code == 1 and "there is no data set 'mutagenicity'; take one of EXP" in err
+    code, _, err = run("cycles", "--data", str(data), "--only", "NCI1")
+    assert code == 1 and "NCI1 is not in" in err
+
+
+def test_expressiveness_with_data(run: Run, data: Path) -> None:
+    code, out, _ = run("expressiveness", "--data", str(data), "--only", "MUTAG", "-k", "3")
+    assert code == 0 and "Told apart, rule “sound”" in out and "Beside the paper" in out
+    for file in ("expressiveness.md", "expressiveness.json", "expressiveness-sound.png", "expressiveness-paper.svg"):
+        assert Path("results", file).stat().st_size > 0, file
+
+
+def test_without_matplotlib_there_are_tables_and_a_note(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("detours.experiments.runs.find_spec", lambda name: None)
+    code, _, err = run("expressiveness", "--data", str(data), "--only", "MUTAG", "-k", "2")
+    assert code == 0 and "no figures: they need matplotlib" in err and not list(Path("results").glob("*.png"))
+
+
+def test_without_data_the_built_in_graphs_remain(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = [data for data in hard.hard_sets() if data.name in ("cycles", "CFI(K3)")]
+    monkeypatch.setattr(hard, "hard_sets", lambda: sets)
+    monkeypatch.setattr(hard, "HARD_K", 3)
+    monkeypatch.setattr(hard, "ATLAS_NODES", 5)
+    code, out, err = run("expressiveness")
+    assert code == 0 and "Built-in hard pairs told apart" in out and "The atlas" in out
+    assert "only the built-in graphs" in err
+    assert run("all")[1] == out
+
+
+def test_without_networkx_the_atlas_is_left_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hard, "hard_sets", lambda: [])
+    monkeypatch.setattr(hard, "HARD_K", 2)
+    monkeypatch.setattr("detours.experiments.runs.find_spec", lambda name: None)
+    code, out, err = run("expressiveness")
+    assert code == 0 and "CSL(41, R)" in out and "The atlas" not in out and "pip install networkx" in err
+
+
+def test_a_single_graph_has_nothing_to_be_told_apart_from(run: Run, data: Path) -> None:
+    code, _, err = run("expressiveness", "--data", str(data), "--only", "Texas")
+    assert code == 1 and "Texas holds one graph only; take some of EXP" in err
+
+
+def test_a_file_where_the_folder_should_be(run: Run, benchmark: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("")
+    code, _, err = run("pairs", str(benchmark), "-k", "2", "--out", "taken")
+    assert code == 1 and "taken is a file; give a folder" in err
+
+
+# ---------------------------------------------------------------- help
+
+
+@pytest.mark.parametrize("name", ["expressiveness", "cycles", "pairs", "all"])
+def test_help_has_examples(run: Run, name: str) -> None:
+    code, out, _ = run(name, "--help")
+    assert code == 0 and f"detours reproduce {name}" in out.split("Examples:")[1]
+
+
+@pytest.mark.parametrize("arguments", [["reproduce", "pairs", "--help"], ["compare", "--help"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        f"import sys; from detours import cli; cli.run({arguments});"
+        "sys.exit(str({'numpy', 'scipy', 'numba', 'matplotlib', 'torch'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stderr.strip() == "set()"
