@@ -469,6 +469,10 @@ def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ["G1", *"1 1 · 1 3 2 2 2 2 ·".split()] in lines
     assert ["G2", *"1 1 · 1 2 1 · · 1 1".split()] in lines
     assert ["G3", *"1 1 1 · 0 · · 1 1 1".split()] in lines
+    # 1-WL, 4-DeN, 7-DeN, 7-DeN on pairs, 3-WL, 3-FWL
+    assert "rook's, Shrikhande's no no yes yes no yes".split() in lines
+    assert "CFI over the prism no no no no no yes".split() in lines
+    assert max(map(len, ran.out.splitlines())) <= 80
     assert " cycles in " in ran.out
 
 

@@ -1,4 +1,5 @@
-"""`detours demo`: the three graphs of the paper with their detours, then one whose cycles nobody can list."""
+"""`detours demo`: the paper's three graphs with their detours, graphs that are hard to tell apart, and one whose cycles
+nobody can list."""
 
 import time
 from typing import TYPE_CHECKING
@@ -80,6 +81,7 @@ def detour_lists(name: str) -> dict[str, list[str]]:
 def run(console: "Console", progress: bool | None = None) -> None:
     """The whole demonstration, on a console; progress on standard error."""
     _show_paper(console)
+    _show_pairs(console, progress)
     _show_hubs(console, progress)
 
 
@@ -129,6 +131,43 @@ def _den_table() -> "Table":
     for name in PAPER_GRAPHS:
         table.add_row(name, *(str(counts[edge].get(name, "[dim]·[/]")) for edge in edges))
     return table
+
+
+def _show_pairs(console: "Console", progress: bool | None) -> None:
+    from detours.cli.progress import progress_bar
+    from detours.cli.summary import plain_table, show
+    from detours.data import hard
+    from detours.experiments.methods import FWL3, WL3, den, den_pairs, warm_up, wl1
+
+    console.print()
+    console.rule("[bold]Hard to tell apart", align="left")
+    tests = [wl1(None), den(4, None), den(7, None), den_pairs(7), WL3, FWL3]
+    pairs = {
+        "two triangles, a hexagon": hard.cycle_unions(3),
+        "two cycles of 8, a 16": hard.cycle_unions(8),
+        "CSL(41, 2), CSL(41, 3)": (hard.csl(41, 2), hard.csl(41, 3)),
+        "rook's, Shrikhande's": (hard.rook(4), hard.shrikhande()),
+        "CFI over the prism": hard.cfi_pair(hard.cfi_bases()["prism"]),
+    }
+    with progress_bar("Compiling, the first time only", show=progress):
+        warm_up(tests)
+    table = plain_table("Told apart by")
+    table.add_column("pair")
+    took = dict.fromkeys((test.name for test in tests), 0.0)
+    for test in tests:
+        table.add_column(test.name, justify="right")
+    for name, pair in pairs.items():
+        marks = []
+        for test in tests:
+            start = time.perf_counter()
+            one, other = test.fingerprints(pair).sound
+            took[test.name] += time.perf_counter() - start
+            marks.append("[dim]no[/]" if one == other else "[bold green]yes[/]")
+        table.add_row(name, *marks)
+    table.add_section()
+    table.add_row("[dim]milliseconds[/]", *(f"[dim]{1000 * seconds:.0f}[/]" for seconds in took.values()))
+    console.print("Colour refinement (1-WL) sees no cycles; started from detours it does:\n")
+    show(console, table)
 
 
 def _show_hubs(console: "Console", progress: bool | None) -> None:
