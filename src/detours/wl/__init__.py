@@ -1,0 +1,30 @@
+"""Colour refinement (Weisfeiler–Leman tests) that sees cycles: which graphs do their detours tell apart?
+
+`refine` colours the nodes of many graphs by one shared table; `same`, `compare` and `groups` say which graphs differ;
+`certificate` turns the colours of a graph into a text that can be kept and compared anywhere. `detours.wl.tuples` has
+k-WL on tuples of nodes.
+
+Refinement is sound: isomorphic graphs always get equal colours, so graphs told apart are certainly not isomorphic.
+Graphs that are not told apart may be isomorphic or not.
+"""
+
+from detours.wl.canonical import certificate, certificates
+from detours.wl.colors import Colors
+from detours.wl.comparison import Comparison, compare, groups, same
+from detours.wl.refinement import refine
+from detours.wl.tuples import refine_tuples, tuple_bytes, tuple_certificates, tuple_class_sizes
+
+__all__ = [
+    "Colors",
+    "Comparison",
+    "certificate",
+    "certificates",
+    "compare",
+    "groups",
+    "refine",
+    "refine_tuples",
+    "same",
+    "tuple_bytes",
+    "tuple_certificates",
+    "tuple_class_sizes",
+]

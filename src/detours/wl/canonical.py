@@ -1,0 +1,114 @@
+"""`certificate` and `certificates`: the colours of a graph as a short text, the same alone, in a batch and anywhere.
+
+The colours of a batch are numbered for all its graphs together. Within each graph they are numbered anew here, in
+the order they have. This order rests on nothing but the graph (see `rounds`), so a table for each round, of the
+classes with their sizes and of what their members saw in the round before, is the same for graphs that the colours
+do not tell apart, and for no others. A certificate is the SHA-256 of the tables up to the first that has no more
+classes than the one before it: later ones follow from that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.counting.csr import read_only
+from detours.wl.neighbourhood import Neighbourhood
+from detours.wl.options import Options
+from detours.wl.refinement import Refined, run
+from detours.wl.rows import Bool, Int32, Int64
+from detours.wl.tables import Classes, arc_classes_of, classes_of, tables_of
+
+FORM = "detours.wl certificate, form 1"
+"""Changes whenever the same graph would get another certificate."""
+
+
+def certificate(G: Any, **options: Unpack[Options]) -> str:
+    """A text that is equal for graphs not told apart, 64 hexadecimal digits; labels are those of this one graph.
+
+    It depends on the graph up to isomorphism and on the options of `refine`, and on nothing else: not on the machine,
+    nor on the graphs it is computed with. Compare only certificates made with the same options.
+
+    >>> path, other_path, triangle = [(0, 1), (1, 2)], [(2, 1), (0, 2)], [(0, 1, 2), (1, 2, 0)]
+    >>> certificate(path) == certificate(other_path), certificate(path) == certificate(triangle)
+    (True, False)
+    """
+    if options.get("labels") is not None:
+        options["labels"] = [options["labels"]]
+    return certificates([G], **options)[0]
+
+
+def certificates(graphs: Iterable[Any], **options: Unpack[Options]) -> list[str]:
+    """`certificate` of every graph, made all together; the options are those of `refine`."""
+    refined = run(graphs, **options)
+    colors = refined.colors
+    kind = "directed" if any(graph.directed for graph in colors.graphs) else "undirected"
+    head = hashlib.sha256(f"{FORM}\n{kind} {refined.method.name}\n".encode())
+    digests = [head.copy() for _ in colors.graphs]
+    _feed(digests, refined)
+    return [digest.hexdigest() for digest in digests]
+
+
+def _feed(digests: list[Any], refined: Refined) -> None:
+    """Round after round, the tables of the graphs that still change."""
+    offsets = read_only(refined.colors.offsets, np.int64)
+    active = np.ones(len(digests), np.bool_)
+    classes = _classes(refined.start.colour, offsets, active)
+    _feed_start(digests, refined, classes)
+    history = refined.colors.history
+    if refined.first is not None:
+        arc_number = _feed_arc_values(digests, refined.first, offsets)
+        coarser, classes = classes, _classes(history[0], offsets, active)
+        _feed_tables(digests, classes, coarser, refined.first, arc_number)
+    # A stable colouring stays as it is for one more round: that table shows it.
+    later = [*history[1:], *history[-1:]] if refined.colors.stable else history[1:]
+    if later:
+        arc_number = _feed_arc_values(digests, refined.around, offsets)
+    for colour in later:
+        coarser, classes = classes, _classes(colour, offsets, active)
+        _feed_tables(digests, classes, coarser, refined.around, arc_number)
+        active &= np.diff(classes.ends) > np.diff(coarser.ends)
+        if not active.any():
+            return
+
+
+def _classes(colour: Int32, offsets: Int64, active: Bool) -> Classes:
+    return Classes(*classes_of(read_only(colour, np.int32), offsets, active))
+
+
+def _feed_start(digests: list[Any], refined: Refined, classes: Classes) -> None:
+    """What the first colours of each graph stand for, and how often there is each."""
+    for g, digest in enumerate(digests):
+        own = slice(classes.ends[g], classes.ends[g + 1])
+        digest.update(_bytes(np.append(len(classes.sizes[own]), classes.sizes[own])))
+        digest.update(refined.start.encoded(refined.start.colour[classes.members[own]]))
+
+
+def _feed_arc_values(digests: list[Any], around: Neighbourhood, offsets: Int64) -> Int32:
+    """What the arc colours of each graph stand for; returns their numbers within each graph."""
+    if around.arc_values is None:
+        return around.arc_colour
+    ends, distinct, number = arc_classes_of(around.arc_colour, around.indptr, offsets)
+    values = around.arc_values[distinct]
+    for g, digest in enumerate(digests):
+        own = values[ends[g] : ends[g + 1]]
+        digest.update(_bytes(np.array([len(own)])) + _bytes(own))
+    return read_only(number, np.int32)
+
+
+def _feed_tables(
+    digests: list[Any], classes: Classes, coarser: Classes, around: Neighbourhood, arc_number: Int32
+) -> None:
+    seen = around.indptr, around.indices, arc_number
+    words, begins = tables_of(classes.ends, classes.sizes, classes.members, coarser.number, *seen)
+    table = memoryview(_bytes(words))
+    for g in np.flatnonzero(np.diff(classes.ends)).tolist():
+        digests[g].update(table[8 * begins[g] : 8 * begins[g + 1]])
+
+
+def _bytes(numbers: NDArray[np.int64]) -> bytes:
+    return numbers.astype("<i8").tobytes()

@@ -1,0 +1,94 @@
+"""`Colors`: what a refinement gives back."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from detours.errors import InputError, shown
+from detours.graph import Graph
+from detours.wl.rows import Int32, Int64
+
+
+class Colors(Sequence[Int32]):
+    """The colours of the nodes of many graphs, round by round; ``colors[g]`` is int32 [rounds + 1, nodes of graph g].
+
+    Within a round equal numbers mean equal colours, in all graphs alike. Colours are numbered from 0 in the order of
+    what they stand for, so they do not depend on the order of the graphs.
+    """
+
+    def __init__(self, graphs: list[Graph], offsets: Int64, history: list[Int32], stable: bool) -> None:
+        self.graphs = graphs
+        self.offsets = offsets
+        """int64 [graphs + 1]: the nodes of graph g are ``offsets[g]`` to ``offsets[g + 1]`` of all nodes together."""
+        self.stable = stable
+        """Whether one more round is known to find no more colours."""
+        self.history = history
+        """int32 [nodes of all graphs], for each round."""
+        for colour in history:
+            colour.flags.writeable = False
+
+    @property
+    def rounds(self) -> int:
+        """Rounds done; a last one that found nothing new is not counted."""
+        return len(self.history) - 1
+
+    @property
+    def num_colors(self) -> list[int]:
+        """How many colours there are in each round."""
+        return [int(colour.max(initial=-1)) + 1 for colour in self.history]
+
+    def all_nodes(self, round: int | None = None) -> Int32:
+        """int32: the colours of the nodes of all graphs, one graph after another; of the last round unless given.
+
+        A round after the last one has its colours if these are stable.
+        """
+        if round is None:
+            return self.history[-1]
+        at = operator.index(round)
+        if at < 0 or (at > self.rounds and not self.stable):
+            raise InputError(f"round must be an integer from 0 to {self.rounds}, but it is {shown(round)}.")
+        return self.history[min(at, self.rounds)]
+
+    def of(self, g: int, round: int | None = None) -> Int32:
+        """int32 [nodes of graph g]: their colours in one round."""
+        g = range(len(self))[g]
+        return self.all_nodes(round)[self.offsets[g] : self.offsets[g + 1]]
+
+    def histogram(self, g: int, round: int | None = None) -> dict[int, int]:
+        """How many nodes of graph g have each of its colours."""
+        colours, counts = np.unique(self.of(g, round), return_counts=True)
+        return dict(zip(colours.tolist(), counts.tolist(), strict=True))
+
+    def sizes(self, g: int, round: int | None = None) -> tuple[int, ...]:
+        """The sorted sizes of the colour classes of graph g: what is left if the colours lose their meaning."""
+        return tuple(sorted(self.histogram(g, round).values()))
+
+    def groups(self, round: int | None = None) -> list[list[int]]:
+        """The graphs whose colour multisets are equal, as lists of their indices in order of the first."""
+        colour = self.all_nodes(round)
+        graph_of = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        ordered = colour[np.lexsort((colour, graph_of))]
+        found: dict[bytes, list[int]] = {}
+        for g, (start, end) in enumerate(pairwise(self.offsets.tolist())):
+            found.setdefault(ordered[start:end].tobytes(), []).append(g)
+        return list(found.values())
+
+    def __getitem__(self, g: Any) -> Any:
+        if isinstance(g, slice):
+            return [self[at] for at in range(*g.indices(len(self)))]
+        g = range(len(self))[g]
+        nodes = slice(self.offsets[g], self.offsets[g + 1])
+        return np.stack([colour[nodes] for colour in self.history])
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def __repr__(self) -> str:
+        graphs = f"{len(self):,} graph{'s' * (len(self) != 1)}, {int(self.offsets[-1]):,} nodes"
+        end = f"{'stable after ' if self.stable else ''}{self.rounds} round{'s' * (self.rounds != 1)}"
+        return f"Colors({graphs}; {end}; colours by round: {', '.join(f'{n:,}' for n in self.num_colors)})"

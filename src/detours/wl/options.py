@@ -1,0 +1,90 @@
+"""The options that all functions of `detours.wl` share, checked in one place."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from detours.errors import InputError, check_k, shown
+
+INITS = ("uniform", "degree", "labels", "den", "phi", "den-by-length")
+EDGES = (None, "den", "den-by-length")
+PAIRS = (None, "den")
+
+
+class Options(TypedDict, total=False):
+    """Keyword arguments of `refine`, which explains them."""
+
+    init: str
+    k: int
+    rounds: int | None
+    edges: str | None
+    pairs: str | None
+    labels: Any
+    n_jobs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How to refine, apart from the graphs and their labels."""
+
+    init: str
+    k: int | None
+    """None where no detours are counted."""
+    rounds: int | None
+    edges: str | None
+    pairs: str | None
+
+    @property
+    def counts_arcs(self) -> bool:
+        """Whether the detours of every edge are needed."""
+        return self.init in ("den", "phi", "den-by-length") or self.edges is not None
+
+    @property
+    def name(self) -> str:
+        """What decides the colours, in one line; certificates begin with it."""
+        words = [f"init={self.init}"]
+        words += [f"edges={self.edges}"] if self.edges else []
+        words += [f"pairs={self.pairs}"] if self.pairs else []
+        words += [f"k={self.k}"] if self.k is not None else []
+        return " ".join(words)
+
+
+def check_method(init: str, k: int, rounds: int | None, edges: str | None, pairs: str | None, labels: Any) -> Method:
+    """The method asked for, or `InputError`."""
+    _check_choice("init", init, INITS)
+    _check_choice("edges", edges, EDGES)
+    _check_choice("pairs", pairs, PAIRS)
+    if edges is not None and pairs is not None:
+        raise InputError(
+            "edges= and pairs= were both given, but pairs= holds the edges already; give only one of them."
+        )
+    if labels is not None and init != "labels":
+        raise InputError(
+            f'labels= was given, but init={init!r} does not look at it; say init="labels" or leave it out.'
+        )
+    method = Method(init, None, _checked_rounds(rounds), edges, pairs)
+    if not method.counts_arcs and pairs is None:
+        return method
+    return Method(init, check_k(k), method.rounds, edges, pairs)
+
+
+def _check_choice(name: str, given: object, allowed: tuple[str | None, ...]) -> None:
+    if not any(given is choice or (isinstance(given, str) and given == choice) for choice in allowed):
+        choices = ", ".join(repr(choice) for choice in allowed)
+        raise InputError(f"{name} must be one of {choices}, but it is {shown(given)}.")
+
+
+def _checked_rounds(rounds: object) -> int | None:
+    if rounds is None:
+        return None
+    try:
+        value = operator.index(rounds)  # type: ignore[arg-type]  # that is the question asked here
+    except TypeError:
+        value = -1
+    if isinstance(rounds, bool) or value < 0:
+        raise InputError(
+            f"rounds must be an integer of at least 0, or None for until nothing changes, but it is {shown(rounds)}."
+        )
+    return value

@@ -1,0 +1,117 @@
+"""`same`, `compare` and `groups`."""
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+
+import detours
+from detours import wl
+from detours.errors import InputError
+from tests.strategies import SmallGraph, small_graphs
+from tests.wl.cases import batches
+
+PRISM = nx.circular_ladder_graph(3)
+UTILITIES = nx.complete_bipartite_graph(3, 3)
+
+
+def test_witness_by_hand() -> None:
+    """Every node of the prism is on a triangle, none of K3,3 is."""
+    found = wl.compare(PRISM, UTILITIES, init="den", k=2)
+    assert not found.same and found.verdict == "not isomorphic"
+    assert (found.round, found.witness, found.counts) == (0, 0, (0, 6))
+    assert found.nodes == ((), tuple(range(6)))
+    assert repr(found) == (
+        "Comparison(not isomorphic: in round 0, colour 0 (2-DeN of the edges: 0, 0, 0) "
+        "is on 0 nodes of the first graph and 6 of the second)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"init": "den", "k": 3}, "3-DeN of the edges: 1, 1"),
+        ({"init": "den-by-length", "k": 3}, "3-DeN of the edges: (1, 0), (1, 0)"),
+        ({"init": "phi", "k": 3}, "Φ 0"),
+        ({"init": "degree"}, "degree 1"),
+        ({"init": "labels", "labels": [["end", "mid", "end"], ["mid"] * 3]}, "label 'end'"),
+        ({"init": "uniform"}, None),
+    ],
+    ids=str,
+)
+def test_what_the_witness_of_round_0_means(options: dict[str, Any], words: str | None) -> None:
+    found = wl.compare(nx.path_graph(3), nx.complete_graph(3), **options)
+    if words is None:
+        assert found.round == 1 and found.meaning is None
+    else:
+        assert found.round == 0 and found.meaning == words
+
+
+def test_what_the_witness_means_if_directed_or_of_another_size() -> None:
+    arrow, triangle = ([[0, 1], [1, 2]], [[0, 1, 2], [1, 2, 0]])
+    directed = [detours.Graph.from_edge_index(arcs, 3, directed=True) for arcs in (arrow, triangle)]
+    assert wl.compare(*directed, k=2).meaning == "2-DeN of the edges: 0 leaving, 0 arriving"
+    assert wl.compare(directed[0], directed[0].to_undirected().to_directed(), init="degree").meaning == "degree 0, 1"
+    assert wl.compare(nx.path_graph(3), nx.path_graph(4), init="uniform").meaning == "any node"
+
+
+def test_never_says_isomorphic() -> None:
+    found = wl.compare(PRISM, UTILITIES, init="degree")
+    assert found.same and found.verdict == "not told apart"
+    assert found.round is found.witness is None and found.counts == (0, 0) and found.nodes == ((), ())
+    assert repr(found) == "Comparison(not told apart in 0 rounds, and no more rounds will)"
+    stopped = wl.compare(nx.path_graph(5), nx.path_graph(5), init="uniform", rounds=1)
+    assert repr(stopped) == "Comparison(not told apart in 1 round)"
+
+
+def test_witness_has_the_names_of_the_caller() -> None:
+    star, path = nx.Graph([("hub", "a"), ("hub", "b"), ("hub", "c")]), nx.path_graph(4)
+    found = wl.compare(star, path, init="uniform")
+    assert found.round == 1 and found.counts == (0, 2) and found.nodes == ((), (1, 2))
+    found = wl.compare(path, star, init="labels", labels=([0, 0, 0, 0], [0, 0, 1, 1]))
+    assert found.round == 0 and found.nodes == ((0, 1, 2, 3), ("hub", "a"))
+
+
+@given(small_graphs(directed=False), small_graphs(directed=False))
+def test_witness_is_true(first: SmallGraph, second: SmallGraph) -> None:
+    graphs = [first.graph(), second.graph()]
+    found = wl.compare(*graphs, k=4)
+    assert found.same == wl.same(*graphs, k=4)
+    colors = wl.refine(graphs, k=4)
+    if found.same:
+        assert colors.groups() == [[0, 1]]
+        return
+    assert found.round is not None and found.witness is not None
+    for g, count, nodes in zip((0, 1), found.counts, found.nodes, strict=True):
+        assert np.flatnonzero(colors.of(g, found.round) == found.witness).tolist() == list(nodes)
+        assert len(nodes) == count
+    assert found.counts[0] != found.counts[1]
+    assert all(colors.histogram(0, earlier) == colors.histogram(1, earlier) for earlier in range(found.round))
+
+
+@given(batches())
+def test_groups_are_those_not_told_apart_two_by_two(graphs: list[SmallGraph]) -> None:
+    own = [graph.graph() for graph in graphs]
+    groups = wl.groups(own, init="den", k=3)
+    assert sorted(g for group in groups for g in group) == list(range(len(own)))
+    assert [group[0] for group in groups] == sorted(group[0] for group in groups)
+    number = {g: at for at, group in enumerate(groups) for g in group}
+    for g in range(len(own)):
+        for h in range(g):
+            assert wl.same(own[g], own[h], init="den", k=3) == (number[g] == number[h])
+
+
+def test_isomorphic_graphs_settled_by_networkx_are_never_told_apart() -> None:
+    graphs = [nx.random_regular_graph(3, 8, seed=seed) for seed in range(12)]
+    groups = wl.groups(graphs, pairs="den", k=7)
+    number = {g: at for at, group in enumerate(groups) for g in group}
+    for g, first in enumerate(graphs):
+        for h, second in enumerate(graphs[:g]):
+            assert nx.is_isomorphic(first, second) == (number[g] == number[h])
+
+
+def test_labels_must_come_for_both() -> None:
+    with pytest.raises(InputError, match="one array for each of the 2 graphs"):
+        wl.compare(PRISM, PRISM, init="labels", labels=[[0] * 6])
