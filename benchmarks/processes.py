@@ -17,16 +17,27 @@ ROOT = Path(__file__).resolve().parents[1]
 
 _IMPORT = "import time; t = time.process_time(); {statement}; print(time.process_time() - t)"
 _SMALL = "import detours; print(detours.count([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]], k=4).cycles)"
+_FIRST = """
+import numpy as np, time
+import detours
+edges = np.random.default_rng(0).integers(0, {nodes}, (2, 6 * {nodes} // {share}))
+arcs = np.concatenate([edges, edges[::-1]], axis=1)
+import warnings; warnings.simplefilter("ignore")
+start = time.process_time()
+detours.count(arcs, k=4)
+print(time.process_time() - start)
+"""
+"""The first call in a process; how many edges there are for a node decides which engine it needs."""
+
 # Both engines, both directions, every entry point: all kernels that a user can make Numba compile.
 _EVERYTHING = """
 import numpy as np, time
 import detours
-imported = time.process_time()
+start = time.process_time()
 edges = np.random.default_rng(0).integers(0, 60, (2, 300))
 arcs = np.concatenate([edges, edges[::-1]], axis=1)
 import warnings; warnings.simplefilter("ignore")
 detours.count(arcs, k=4)
-first = time.process_time()
 sparse = np.stack([np.arange(40), (np.arange(40) + 1) % 40])
 for directed in (False, True):
     detours.count(arcs, k=6, directed=directed)
@@ -34,7 +45,7 @@ for directed in (False, True):
     detours.count(sparse, k=4, directed=directed, engine="search")
 detours.count_many([sparse, sparse], k=5)
 list(detours.paths(sparse, 0, 1, k=5))
-print(first - imported, time.process_time() - imported)
+print(time.process_time() - start)
 """
 
 
@@ -65,9 +76,10 @@ def start_up(times: int = 7) -> dict[str, float]:
         fastest(lambda statement=statement: float(python(_IMPORT.format(statement=statement))[1]), times)
         for statement in ("import numpy", "import detours", "from detours import count")
     )
+    sparse, thick, everything = map(
+        _with_nothing_compiled, (_FIRST.format(nodes=600, share=4), _FIRST.format(nodes=600, share=1), _EVERYTHING)
+    )
     with tempfile.TemporaryDirectory() as cache:
-        _, printed = python(_EVERYTHING, NUMBA_CACHE_DIR=cache)
-        first, everything = map(float, printed.split())
         python(_SMALL, NUMBA_CACHE_DIR=cache)
         warm = fastest(lambda: python(_SMALL, NUMBA_CACHE_DIR=cache)[0], max(times // 2, 2))
     return {
@@ -75,10 +87,16 @@ def start_up(times: int = 7) -> dict[str, float]:
         "import detours": detours,
         "from detours import count (NumPy included)": count,
         "import ratio": detours / numpy,
-        "first count, nothing compiled": first,
+        "first count, a sparse graph": sparse,
+        "first count, a thick graph": thick,
         "every kernel compiled": everything,
         "new process: import and count a small graph": warm,
     }
+
+
+def _with_nothing_compiled(code: str) -> float:
+    with tempfile.TemporaryDirectory() as cache:
+        return float(python(code, NUMBA_CACHE_DIR=cache)[1])
 
 
 def peak_memory(what: dict[str, Any]) -> dict[str, float]:

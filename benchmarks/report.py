@@ -108,7 +108,8 @@ def start_sheet(seen: dict[str, float]) -> Sheet:
     """Import, compile, warm start."""
     bars = {
         "import ratio": 2.5,
-        "every kernel compiled": 10.0,
+        "first count, a sparse graph": 10.0,
+        "first count, a thick graph": 10.0,
         "new process: import and count a small graph": 1.5,
     }
     rows = []

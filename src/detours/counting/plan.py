@@ -122,7 +122,7 @@ def _choose(cyclic: Cyclic, k: int, engine: str, jobs: int, limit: int | None) -
         return _search_or_dense(cyclic, k, jobs, limit, search)
     if engine == "rows":
         return _plan_rows(cyclic, k, jobs, limit)
-    if cyclic.num_arcs >= SMALL and cyclic.num_arcs > SPARSE * cyclic.num_nodes:
+    if cyclic.num_arcs > SPARSE * cyclic.num_nodes:
         return _plan_rows(cyclic, k, jobs, limit)
     floor = ROWS_FLOOR * cyclic.num_arcs / jobs
     search = _plan_search(cyclic, k, jobs, 2**14, sample=16)
