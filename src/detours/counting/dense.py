@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from detours.counting.blas import one_thread
 from detours.counting.contraction import MAX_LENGTH, contraction
 from detours.counting.csr import Int64
 from detours.counting.engine import Tally
@@ -62,7 +63,8 @@ class DenseEngine:
             for bundle in self.bundles[first:last]:
                 self.count_bundle(bundle, tally, stop)
 
-        run_ranges(total, 1, work, lambda: None, n_jobs, report)
+        with one_thread():
+            run_ranges(total, 1, work, lambda: None, n_jobs, report)
 
     def count_bundle(self, bundle: Bundle, tally: Tally, stop: Stop) -> None:
         """Count the detours of some blocks; given up between two lengths when ``stop[0]`` is set."""

@@ -6,11 +6,13 @@ matrices up to k = 8, or a depth-first search from every node, which is as long 
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.counting.blas import one_thread
 from detours.counting.contraction import MAX_LENGTH, contraction
 from detours.counting.csr import Int32, Int64, read_only
 from detours.counting.evaluate import Size, Stack, evaluate, expected_bytes, expected_seconds
@@ -24,6 +26,8 @@ from detours.graph.build import check_csr
 DEFAULT_LIMIT = 4 * 2**30
 """Bytes allowed unless the caller says otherwise: about 4,000 nodes for k = 7."""
 SECONDS_PER_PATH = 7e-9
+LARGE = 1000
+"""Nodes from which on a matrix product is worth several threads."""
 STEPS = 2**24
 """Steps of the search between two looks at the keyboard: a few hundredths of a second."""
 
@@ -73,7 +77,8 @@ def count_pairs(
     if by_search:
         _search(indptr, indices, by_search, counts)
     for part in by_closed_forms:
-        _evaluate(indptr, indices, part, given.directed, counts)
+        with one_thread() if len(part.nodes) < LARGE else nullcontext():
+            _evaluate(indptr, indices, part, given.directed, counts)
     return counts
 
 

@@ -224,7 +224,7 @@ def _seconds(seconds: float) -> str:
     if seconds < 0.001:
         return "1 ms, once the compiled code is loaded"
     if seconds < 1:
-        return f"{1000 * seconds:.2g} ms"
+        return f"{float(f'{1000 * seconds:.2g}'):g} ms"
     return f"{seconds:.3g} s" if seconds < 600 else f"{seconds / 3600:.3g} h"
 
 

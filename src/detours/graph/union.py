@@ -14,7 +14,6 @@ from detours.errors import FileFormatError, InputError
 from detours.graph.build import MAX_NODES, Dropped, Ints, Listed, build, report
 from detours.graph.graph import Graph, found_in
 
-
 _NOTHING = Dropped()
 
 
