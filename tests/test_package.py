@@ -64,7 +64,9 @@ def test_typed() -> None:
 def test_every_dependency_is_pinned_for_tests() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *extras["dev"], *extras["torch"], *extras["kernels"], *extras["viz"], *extras["tables"]]
+    wanted = project["dependencies"] + [
+        line for name in ("dev", "torch", "kernels", "viz", "tables") for line in extras[name]
+    ]
     pinned = {line.partition("==")[0] for line in (ROOT / "constraints.txt").read_text().splitlines()}
     names = {re.split(r"[\[<>=!~ ]", requirement)[0].lower().replace("_", "-") for requirement in wanted}
     assert names - {"detours"} <= pinned
