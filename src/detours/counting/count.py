@@ -142,7 +142,8 @@ def _plan(graph: Graph, k: int, engine: str, n_jobs: int, memory_limit: int | st
 
 def _run(graph: Graph, plan: Plan, progress: Progress | None) -> Detours:
     shape = (graph.num_arcs, plan.k - 1)
-    tally = Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64) if graph.directed else None)
+    new = np.empty if plan.ready is not None and plan.ready.fills else np.zeros
+    tally = Tally(new(shape, np.int64), new(shape, np.int64) if graph.directed else None)
     if plan.ready is None:
         if progress is not None:
             progress(1.0, 1.0)

@@ -41,6 +41,7 @@ class DenseEngine:
     """One count by closed forms on dense matrices."""
 
     name = "dense"
+    fills = False
 
     def __init__(self, reduced: Reduced, k: int) -> None:
         if k > MAX_LENGTH:

@@ -9,7 +9,7 @@ from detours.counting.parallel import Progress
 
 
 class Tally(NamedTuple):
-    """Where an engine writes its counts: one row per arc of the whole graph, zero where there is nothing to count."""
+    """Where an engine writes its counts: one row per arc of the whole graph."""
 
     by_length: Int64
     """[arcs, k - 1]: detours of length L in column L - 2."""
@@ -21,6 +21,8 @@ class Engine(Protocol):
     """One count, ready to run."""
 
     name: str
+    fills: bool
+    """Whether it writes every row of a tally; if not, the tally it is given must be zero where nothing is counted."""
 
     def count(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None: ...
 

@@ -106,6 +106,7 @@ class RowEngine:
     """One count by closed forms: passes in order, each a set of independent ranges of roots."""
 
     name = "rows"
+    fills = False
 
     def __init__(self, reduced: Reduced, k: int, word: type, layout: Layout) -> None:
         self.k, self.word, self.arc = k, word, reduced.arc

@@ -49,6 +49,7 @@ class Search:
                 f"engine='search' takes up to {2**31 - 1} arcs, not {len(cyclic.indices)} as here; use a k up to 6"
             )
         self.cyclic, self.k = cyclic, k
+        self.fills = not cyclic.directed
         self.longest = max(3, min(k + 1, cyclic.largest_block))
         self.workers: list[Worker] = []
         if cyclic.directed:

@@ -304,8 +304,9 @@ def advance(graph: Graph, space: Space, mode: int, longest: int, steps: int, cou
 
 @kernel
 def spread(counts: Int64, row: Int32, out: Int64) -> None:
-    """Give every arc the counts of its row, if it has one."""
+    """Give every arc the counts of its row, zeros if it has none and for lengths that no row has."""
+    width = counts.shape[1]
     for p in range(len(row)):
-        if row[p] >= 0:
-            for column in range(counts.shape[1]):
-                out[p, column] = counts[row[p], column]
+        found = row[p]
+        for column in range(out.shape[1]):
+            out[p, column] = counts[found, column] if found >= 0 and column < width else 0
