@@ -15,12 +15,24 @@ _HOME = {
     "paths": "detours.counting.count",
 }
 
-_ROOMS = ("data", "wl")
+_ROOMS = ("data", "kernels", "wl")
 
-__all__ = ["Detours", "Graph", "__version__", "count", "count_many", "count_pairs", "data", "explain", "paths", "wl"]
+__all__ = [
+    "Detours",
+    "Graph",
+    "__version__",
+    "count",
+    "count_many",
+    "count_pairs",
+    "data",
+    "explain",
+    "kernels",
+    "paths",
+    "wl",
+]
 
 if TYPE_CHECKING:
-    from detours import data, wl
+    from detours import data, kernels, wl
     from detours.counting.count import count, count_many, explain, paths
     from detours.counting.pairs import count_pairs
     from detours.counting.result import Detours

@@ -1,0 +1,205 @@
+"""`GraphKernel`: what all kernels of this room share, from a list of graphs to features or a Gram matrix."""
+
+from __future__ import annotations
+
+import operator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from detours.counting.plan import parse_bytes
+from detours.errors import InputError, shown
+from detours.kernels.batch import batch_of
+from detours.kernels.blocks import Base, Blocks, Carriers, side_by_side
+from detours.kernels.colouring import Coloured, Colouring, Recipe
+from detours.kernels.histograms import HistogramBase
+from detours.kernels.products import mirror
+from detours.kernels.triples import TripleBase
+
+OUTPUTS = ("features", "gram")
+LABELS = ("degree", "data", "both", "none")
+BASES = ("shortest-path", "subtree")
+DEFAULT_LIMIT = 4 * 10**9
+"""Bytes for distances and features unless `memory_limit` says otherwise."""
+
+
+class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
+    """A graph kernel with an explicit feature map; subclasses say how nodes are coloured and what is counted.
+
+    `X` is a list of graphs, each whatever `detours.count` takes; with labels of nodes a list of
+    `Labelled(graph, labels)`, of NetworkX graphs with the node attribute "label", or a `detours.data` set.
+
+    Attributes:
+        colouring_: The colours found in `fit`.
+        base_: What is counted in them.
+        block_starts_: Where the features of each round begin, for output="features": the columns up to
+            ``block_starts_[r + 1]`` are the features of the same kernel with n_iter = r.
+    """
+
+    output: str
+    normalize: bool
+
+    @abstractmethod
+    def _recipe(self) -> Recipe:
+        """How nodes are coloured; parameters are checked here."""
+
+    @abstractmethod
+    def _new_base(self) -> Base:
+        """What is counted in the colours of each round."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the colours and the features of some graphs; `y` is ignored."""
+        coloured = self._learn_colours(X)
+        if self.output_ == "features":
+            self._learn_features(coloured)
+        else:
+            self.base_.remember(coloured)
+            self.norms_ = self.base_.norms(coloured) if self.normalize else None
+            self.n_graphs_ = len(coloured.batch)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """What `fit` and then `transform` of the same graphs give, in one go."""
+        coloured = self._learn_colours(X)
+        if self.output_ == "features":
+            return self._features(self._learn_features(coloured), len(coloured.batch))
+        self.base_.remember(coloured)
+        self.n_graphs_ = len(coloured.batch)
+        gram = np.zeros((len(coloured.batch),) * 2, np.int64)
+        for _ in self.base_.add_rounds(gram):
+            pass
+        mirror(gram)
+        self.norms_ = gram.diagonal().copy()
+        return _cosine(gram, self.norms_, self.norms_) if self.normalize else gram
+
+    def transform(self, X: Any) -> Any:
+        """Features [graphs, features of fit], sparse, or products [graphs, graphs of fit].
+
+        Colours that `fit` did not see match nothing there; they count in the norm of a graph only.
+        """
+        check_is_fitted(self, "colouring_")
+        coloured = self._coloured(X, self.colouring_.recipe)
+        found = self.colouring_.find(coloured)
+        if self.output_ == "features":
+            return self._features(self.base_.features(coloured, found), len(coloured.batch))
+        gram = self.base_.products(coloured, found)
+        if not self.normalize:
+            return gram
+        return _cosine(gram, self.base_.norms(coloured), self._fitted_norms())
+
+    def grams(self, X: Any) -> Iterator[NDArray[Any]]:
+        """The Gram matrices of `X` for n_iter = 0, 1, … up to that of this kernel, each a copy; needs no `fit`.
+
+        Colours are refined once and every matrix is the one before it with one more round added, so choosing
+        n_iter costs no more than the largest of them.
+        """
+        coloured = self._coloured(X, self._checked())
+        gram = np.zeros((len(coloured.batch),) * 2, np.int64)
+        base = self._new_base()
+        base.remember(coloured)
+        for _ in base.add_rounds(gram):
+            whole = gram.copy()
+            mirror(whole)
+            yield _cosine(whole, whole.diagonal(), whole.diagonal()) if self.normalize else whole
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """A name for every column: of a feature by its round and colours, of a product by its graph."""
+        check_is_fitted(self, "colouring_")
+        if self.output_ == "gram":
+            names = [f"graph {g}" for g in range(self.n_graphs_)]
+        else:
+            names = [self.feature_name(column) for column in range(int(self.block_starts_[-1]))]
+        return np.array(names, dtype=object)
+
+    def feature_name(self, column: int) -> str:
+        """The name of one feature."""
+        round, within = self.feature_round(column)
+        name = self.base_.name(self.colouring_, round, within)
+        return f"round {round}: {name}" if self.colouring_.recipe.rounds else name
+
+    def feature_round(self, column: int) -> tuple[int, int]:
+        """The round of a feature, and its place among the features of that round."""
+        check_is_fitted(self, "block_starts_")
+        column = range(int(self.block_starts_[-1]))[column]
+        round = int(np.searchsorted(self.block_starts_, column, side="right")) - 1
+        return round, column - int(self.block_starts_[round])
+
+    def carriers(self, graph: Any, column: int) -> Carriers:
+        """The nodes of one graph, given like an item of `X`, that carry a feature, and the pairs of them."""
+        round, within = self.feature_round(column)
+        coloured = self._coloured([graph], self.colouring_.recipe)
+        return self.base_.carriers(coloured, self.colouring_.find(coloured), round, within)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = False
+        return tags
+
+    # ------------------------------------------------------------------ inside
+
+    def _checked(self) -> Recipe:
+        check_choice("output", self.output, OUTPUTS)
+        return self._recipe()
+
+    def _coloured(self, X: Any, recipe: Recipe) -> Coloured:
+        return Coloured(batch_of(X, recipe.with_labels), recipe)
+
+    def _learn_colours(self, X: Any) -> Coloured:
+        coloured = self._coloured(X, self._checked())
+        self.output_ = self.output
+        self.colouring_ = Colouring(coloured)
+        self.base_ = self._new_base()
+        return coloured
+
+    def _learn_features(self, coloured: Coloured) -> Blocks:
+        learned = self.base_.learn(coloured)
+        self.block_starts_ = np.concatenate([[0], np.cumsum([block.width for block in learned.blocks])])
+        return learned
+
+    def _features(self, made: Blocks, graphs: int) -> Any:
+        matrix = side_by_side(made.blocks, graphs)
+        if self.normalize:
+            matrix = matrix.astype(np.float64)
+            matrix.data /= np.repeat(np.sqrt(np.maximum(made.norms, 1)), np.diff(matrix.indptr))
+        return matrix
+
+    def _fitted_norms(self) -> NDArray[np.int64]:
+        if self.norms_ is None:  # normalize was set after fit
+            raise InputError("normalize=True was set after fit; fit again.")
+        return np.asarray(self.norms_)
+
+
+def _cosine(gram: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
+    """Products divided by the norms; a graph without features has 0 with every graph, itself included."""
+    scale = np.sqrt(np.maximum(rows, 1))[:, None] * np.sqrt(np.maximum(columns, 1))[None, :]
+    scaled: NDArray[np.float64] = gram / scale
+    return scaled
+
+
+def check_choice(name: str, given: object, allowed: tuple[str, ...]) -> None:
+    """Raise `InputError` unless one of the allowed words is given."""
+    if not isinstance(given, str) or given not in allowed:
+        raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, but it is {shown(given)}.")
+
+
+def check_rounds(n_iter: object) -> int:
+    """`n_iter` as an int of at least 0, or `InputError`."""
+    try:
+        value = operator.index(n_iter)  # type: ignore[arg-type]  # that is the question asked here
+    except TypeError:
+        value = -1
+    if isinstance(n_iter, bool) or value < 0:
+        raise InputError(f"n_iter must be an integer of at least 0, but it is {shown(n_iter)}.")
+    return value
+
+
+def base_named(base: str, memory_limit: int | str | None) -> Base:
+    """A new base kernel."""
+    check_choice("base", base, BASES)
+    return HistogramBase() if base == "subtree" else TripleBase(parse_bytes(memory_limit) or DEFAULT_LIMIT)

@@ -1,0 +1,47 @@
+"""`ShortestPath`: graphs compared by the distances between labelled nodes."""
+
+from __future__ import annotations
+
+from detours.kernels.base import LABELS, GraphKernel, base_named, check_choice
+from detours.kernels.blocks import Base
+from detours.kernels.colouring import Recipe
+
+
+class ShortestPath(GraphKernel):
+    """The shortest-path kernel (Borgwardt and Kriegel, 2005) of unweighted graphs.
+
+    A feature is (label u, label v, distance), counted over all ordered pairs of different nodes that a path joins; so
+    an undirected pair counts in both directions, as in GraKeL.
+
+    Args:
+        labels: What nodes are told apart by: "degree", "data" (their labels), "both" or "none".
+        output: "features" for a sparse matrix of counts, "gram" for the products with the graphs of `fit`.
+        normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features).
+        memory_limit: Bytes, or a text like "2GB", for distances and features; 4 GB by default. Distances that do not
+            fit are searched for again when needed; features that do not fit are refused.
+
+    >>> path = [(0, 1, 1, 2), (1, 0, 2, 1)]
+    >>> kernel = ShortestPath(labels="none")
+    >>> kernel.fit_transform([path]).toarray().tolist(), kernel.get_feature_names_out().tolist()
+    ([[4, 2]], ['node –1– node', 'node –2– node'])
+    """
+
+    def __init__(
+        self,
+        *,
+        labels: str = "degree",
+        output: str = "features",
+        normalize: bool = False,
+        memory_limit: int | str | None = None,
+    ) -> None:
+        self.labels = labels
+        self.output = output
+        self.normalize = normalize
+        self.memory_limit = memory_limit
+
+    def _recipe(self) -> Recipe:
+        check_choice("labels", self.labels, LABELS)
+        return Recipe(self.labels, 0)
+
+    def _new_base(self) -> Base:
+        return base_named("shortest-path", self.memory_limit)

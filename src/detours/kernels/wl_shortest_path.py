@@ -1,0 +1,49 @@
+"""`WLShortestPath`: graphs compared by the distances between nodes with the colours of 1-WL."""
+
+from __future__ import annotations
+
+from detours.kernels.base import LABELS, GraphKernel, base_named, check_choice, check_rounds
+from detours.kernels.blocks import Base
+from detours.kernels.colouring import Recipe
+
+
+class WLShortestPath(GraphKernel):
+    """The Weisfeiler–Lehman shortest-path kernel (Shervashidze et al., 2011).
+
+    In every round the features are those of `ShortestPath`, with the colours of that round as labels. Distances are
+    found once for all rounds. With output="gram" the features are never all held at once: large graphs fit.
+
+    Args:
+        n_iter: Rounds of refinement after round 0; all rounds count.
+        labels: The colours of round 0: "degree", "data" (the labels of the nodes), "both" or "none".
+        output: "features" for a sparse matrix of counts, "gram" for the products with the graphs of `fit`.
+        normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features).
+        memory_limit: Bytes, or a text like "2GB", for distances and features; 4 GB by default. Distances that do not
+            fit are searched for again when needed; features that do not fit are refused.
+
+    >>> path = [(0, 1, 1, 2), (1, 0, 2, 1)]
+    >>> WLShortestPath(n_iter=2, output="gram").fit_transform([path]).tolist()
+    [[36]]
+    """
+
+    def __init__(
+        self,
+        n_iter: int = 5,
+        *,
+        labels: str = "degree",
+        output: str = "features",
+        normalize: bool = False,
+        memory_limit: int | str | None = None,
+    ) -> None:
+        self.n_iter = n_iter
+        self.labels = labels
+        self.output = output
+        self.normalize = normalize
+        self.memory_limit = memory_limit
+
+    def _recipe(self) -> Recipe:
+        check_choice("labels", self.labels, LABELS)
+        return Recipe(self.labels, check_rounds(self.n_iter))
+
+    def _new_base(self) -> Base:
+        return base_named("shortest-path", self.memory_limit)

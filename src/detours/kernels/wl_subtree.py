@@ -1,0 +1,40 @@
+"""`WLSubtree`: graphs compared by the colours of 1-WL."""
+
+from __future__ import annotations
+
+from detours.kernels.base import LABELS, GraphKernel, base_named, check_choice, check_rounds
+from detours.kernels.blocks import Base
+from detours.kernels.colouring import Recipe
+
+
+class WLSubtree(GraphKernel):
+    """The Weisfeiler–Lehman subtree kernel (Shervashidze et al., 2011): histograms of colours, round by round.
+
+    Args:
+        n_iter: Rounds of refinement after round 0; all rounds count.
+        labels: The colours of round 0: "degree", "data" (the labels of the nodes), "both" or "none".
+        output: "features" for a sparse matrix of counts, "gram" for the products with the graphs of `fit`.
+        normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features).
+
+    >>> path = [(0, 1, 1, 2), (1, 0, 2, 1)]
+    >>> kernel = WLSubtree(n_iter=1)
+    >>> kernel.fit_transform([path]).toarray().tolist()
+    [[2, 1, 2, 1]]
+    >>> kernel.get_feature_names_out().tolist()
+    ['round 0: degree 1', 'round 0: degree 2', 'round 1: colour 0', 'round 1: colour 1']
+    """
+
+    def __init__(
+        self, n_iter: int = 5, *, labels: str = "degree", output: str = "features", normalize: bool = False
+    ) -> None:
+        self.n_iter = n_iter
+        self.labels = labels
+        self.output = output
+        self.normalize = normalize
+
+    def _recipe(self) -> Recipe:
+        check_choice("labels", self.labels, LABELS)
+        return Recipe(self.labels, check_rounds(self.n_iter))
+
+    def _new_base(self) -> Base:
+        return base_named("subtree", None)

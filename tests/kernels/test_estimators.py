@@ -1,0 +1,183 @@
+"""As scikit-learn's estimators: common checks, pipelines, names, input and its errors."""
+
+import pickle
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils import estimator_checks
+
+import detours
+from detours.errors import InputError
+from detours.kernels import GraphKernel, Labelled, ShortestPath, WLDetour, WLShortestPath, WLSubtree, labelled
+from tests.kernels.cases import equal
+
+KERNELS = [ShortestPath(), WLSubtree(2), WLShortestPath(2), WLDetour(3, 2), WLDetour(3, 2, base="subtree")]
+EDGE = detours.Graph.from_any(nx.path_graph(2))
+each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=str)
+
+# The rest of scikit-learn's checks fit on tables of numbers, which are no graphs.
+CHECKS = """
+    check_estimator_cloneable check_estimator_repr check_no_attributes_set_in_init check_get_params_invariance
+    check_set_params check_parameters_default_constructible check_do_not_raise_errors_in_init_or_set_params
+    check_mixin_order check_estimator_tags_renamed check_valid_tag_types check_get_feature_names_out_error
+""".split()
+
+
+def rings() -> tuple[list[Any], list[int]]:
+    """Rings of 6 and pairs of rings of 3 with a tail: only cycles tell the two classes apart."""
+    graphs, y = [], []
+    for tail in range(24):
+        for kind in (0, 1):
+            graph = nx.cycle_graph(6) if kind else nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
+            nx.add_path(graph, [0, *range(6, 6 + tail % 8)])
+            graphs.append(graph)
+            y.append(kind)
+    return graphs, y
+
+
+@each_kernel
+@pytest.mark.parametrize("check", CHECKS)
+def test_checks_of_scikit_learn(kernel: GraphKernel, check: str) -> None:
+    getattr(estimator_checks, check)(type(kernel).__name__, kernel)
+
+
+@each_kernel
+@pytest.mark.parametrize("output", ["features", "gram"])
+def test_pickled(kernel: GraphKernel, output: str) -> None:
+    graphs, _ = rings()
+    fitted = clone(kernel).set_params(output=output, normalize=True).fit(graphs[:20])
+    restored = pickle.loads(pickle.dumps(fitted))
+    assert equal(restored.transform(graphs[20:]), fitted.transform(graphs[20:]))
+    assert restored.get_feature_names_out().tolist() == fitted.get_feature_names_out().tolist()
+
+
+@each_kernel
+def test_unfitted(kernel: GraphKernel) -> None:
+    with pytest.raises(NotFittedError):
+        clone(kernel).transform([nx.path_graph(3)])
+    with pytest.raises(NotFittedError):
+        clone(kernel).get_feature_names_out()
+
+
+def test_pipelines_learn_what_detours_show() -> None:
+    graphs, y = rings()
+    for output, model in (("gram", SVC(kernel="precomputed")), ("features", LinearSVC())):
+        kernel = WLDetour(k=2, n_iter=1, output=output, normalize=True)
+        assert cross_val_score(make_pipeline(kernel, model), graphs, y, cv=3).min() == 1.0
+    plain = make_pipeline(WLSubtree(1, labels="degree", output="gram"), SVC(kernel="precomputed"))
+    assert cross_val_score(plain, graphs, y, cv=3).max() <= 0.75  # the colours of the two classes are all alike
+
+
+def test_grid_search_over_k_and_rounds() -> None:
+    graphs, y = rings()
+    search = GridSearchCV(
+        make_pipeline(WLDetour(base="subtree", output="gram"), SVC(kernel="precomputed")),
+        {"wldetour__k": [2, 5], "wldetour__n_iter": [0, 2], "svc__C": [0.1, 10]},
+        cv=3,
+    )
+    assert search.fit(graphs, y).best_score_ == 1.0
+
+
+def test_names() -> None:
+    path = [(0, 1, 1, 2), (1, 0, 2, 1)]
+    named = ShortestPath(labels="both").fit([Labelled(path, ["C", "N", "C"])])
+    assert named.get_feature_names_out().tolist() == [
+        "degree 1, label C –2– degree 1, label C",
+        "degree 1, label C –1– degree 2, label N",
+        "degree 2, label N –1– degree 1, label C",
+    ]
+    triangle = nx.complete_graph(3)
+    assert WLDetour(2, 0, base="subtree", labels="none").fit([triangle]).feature_name(0) == "den {1, 1}"
+    assert WLDetour(2, 0, base="subtree", init="phi").fit([triangle]).feature_name(0) == "degree 2, phi 2"
+    directed = WLSubtree(1).fit([detours.Graph.from_networkx(nx.DiGraph([(0, 1)]), directed=True)])
+    assert directed.feature_name(0) == "round 0: degree 0 out 1 in"
+    assert directed.feature_name(-1) == "round 1: colour 1"
+    assert WLSubtree(output="gram").fit([triangle] * 2).get_feature_names_out().tolist() == ["graph 0", "graph 1"]
+
+
+@each_kernel
+def test_names_are_all_different(kernel: GraphKernel) -> None:
+    fitted = clone(kernel).set_params(output="features")
+    made = fitted.fit_transform(rings()[0])
+    names = fitted.get_feature_names_out().tolist()
+    assert len(set(names)) == len(names) == made.shape[1]
+
+
+def test_labels_from_everywhere() -> None:
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, {0: 7, 1: 8, 2: 7}, "label")
+    plain = detours.Graph.from_networkx(nx.path_graph(3))
+    labels = np.array([7, 8, 7])
+    pyg_like = SimpleNamespace(edge_index=plain.to_edge_index(), num_nodes=3, labels=labels)
+    data_set = SimpleNamespace(name="made", graphs=[plain], labels=[labels])
+    kernel = WLShortestPath(1, labels="data").fit([graph])
+    expected = kernel.transform([graph]).toarray()
+    for given in ([Labelled(plain, labels)], [(plain, [7, 8, 7])], [pyg_like], data_set, labelled(data_set)):
+        assert np.array_equal(kernel.transform(given).toarray(), expected)
+
+
+def test_graph_without_features() -> None:
+    """Decided: such a graph has 0 with every graph and with itself, as its vector of features says."""
+    empty, path = detours.Graph.from_edge_index(np.empty((2, 0), np.int64), 2), nx.path_graph(2)
+    gram = ShortestPath(output="gram", normalize=True).fit_transform([empty, path])
+    assert gram.tolist() == [[0, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "X", "sentence"),
+    [
+        (WLSubtree(), [], "at least one graph"),
+        (WLSubtree(), nx.path_graph(3), "takes a list of graphs"),
+        (WLSubtree(), 3, "takes a list of graphs"),
+        (WLSubtree(n_iter=-1), [nx.path_graph(3)], "n_iter must be an integer of at least 0, but it is -1"),
+        (WLSubtree(n_iter=True), [nx.path_graph(3)], "n_iter must be"),
+        (WLSubtree(labels="names"), [nx.path_graph(3)], "labels must be one of 'degree', 'data', 'both', 'none'"),
+        (WLSubtree(output="matrix"), [nx.path_graph(3)], "output must be one of 'features', 'gram'"),
+        (WLDetour(k=1), [nx.path_graph(3)], "must be an integer of at least 2"),
+        (WLDetour(base="tree"), [nx.path_graph(3)], "base must be one of 'shortest-path', 'subtree'"),
+        (WLDetour(init="degree"), [nx.path_graph(3)], "init must be one of"),
+        (WLSubtree(labels="data"), [nx.path_graph(3)], "Graph number 0 has no labels"),
+        (WLSubtree(labels="data"), [Labelled(nx.path_graph(3), [1, 2])], "3 nodes but 2 labels"),
+        (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), [1, "C"])], "all integers or all strings"),
+        (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), [1, 0.5])], "among them is 0.5"),
+        (ShortestPath(memory_limit=1), [nx.path_graph(3)], "distances in a graph of 3 nodes"),
+        (ShortestPath(memory_limit=199), [nx.path_graph(9)], "do not fit in memory_limit"),
+        (WLSubtree(), [EDGE, EDGE.to_directed()], "Some of the graphs are directed"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_refused(kernel: GraphKernel, X: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        kernel.fit(X)
+
+
+def test_refused_after_fit() -> None:
+    graph = detours.Graph.from_any(nx.path_graph(3))
+    with pytest.raises(InputError, match="fitted to undirected graphs, but these are directed"):
+        WLSubtree().fit([graph]).transform([graph.to_directed()])
+    late = WLSubtree(output="gram").fit([graph]).set_params(normalize=True)
+    with pytest.raises(InputError, match="fit again"):
+        late.transform([graph])
+
+
+def test_without_scikit_learn() -> None:
+    """One sentence that says what to install."""
+    code = "import sys; sys.modules['sklearn'] = None; import detours.kernels"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1].endswith("run: pip install detours[kernels]")
+
+
+def test_products_that_may_pass_the_largest_integer() -> None:
+    lonely = detours.Graph.from_edge_index(np.empty((2, 0), np.int64), 60_000)
+    with pytest.raises(OverflowError, match="60,000 nodes"):
+        ShortestPath(memory_limit="100GB").fit([lonely])

@@ -1,0 +1,147 @@
+"""Features and Gram matrices against the slow oracle, and what must hold between them."""
+
+from random import Random
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from detours.kernels import GraphKernel, Labelled, ShortestPath, WLDetour, WLShortestPath, WLSubtree
+from detours.kernels import distances as distances_module
+from detours.kernels import triples as triples_module
+from tests.kernels.cases import KERNELS, batches, equal, features, name_of, relabelled
+from tests.oracles import kernels as oracle
+
+every_kernel = pytest.mark.parametrize(("kernel", "words"), KERNELS, ids=name_of)
+each_kernel = pytest.mark.parametrize("kernel", [kernel for kernel, _ in KERNELS], ids=name_of)
+few = settings(max_examples=25)
+
+
+def with_output(kernel: GraphKernel, output: str, normalize: bool = False) -> Any:
+    return clone(kernel).set_params(output=output, normalize=normalize)
+
+
+@every_kernel
+@few
+@given(batch=batches(), normalize=st.booleans())
+def test_gram_of_one_batch(kernel: GraphKernel, words: dict[str, Any], batch: list[Labelled], normalize: bool) -> None:
+    rows = features(batch, oracle.Palette(), words)
+    expected = oracle.gram(rows, rows, normalize)
+    gram = with_output(kernel, "gram", normalize).fit_transform(batch)
+    np.testing.assert_allclose(gram, expected, rtol=1e-12)
+    assert normalize or gram.dtype == np.int64
+    made = with_output(kernel, "features", normalize).fit_transform(batch)
+    np.testing.assert_allclose((made @ made.T).toarray(), expected, rtol=1e-12)
+    assert normalize or made.shape[1] == len(set().union(*rows))
+
+
+@every_kernel
+@few
+@given(data=st.data(), normalize=st.booleans())
+def test_gram_of_new_graphs(kernel: GraphKernel, words: dict[str, Any], data: st.DataObject, normalize: bool) -> None:
+    """Colours that were not there in `fit` match nothing, but count in the norms."""
+    directed = data.draw(st.booleans())
+    old, new = data.draw(batches(directed=directed)), data.draw(batches(directed=directed))
+    if {type(label) for item in old for label in item.labels} != {type(label) for item in new for label in item.labels}:
+        new = [Labelled(item.graph, [old_label(old)] * item.graph.num_nodes) for item in new]
+    palette = oracle.Palette()
+    expected = oracle.gram(features(new, palette, words), features(old, palette, words), normalize)
+    gram = with_output(kernel, "gram", normalize).fit(old).transform(new)
+    np.testing.assert_allclose(gram, expected, rtol=1e-12)
+    featured = with_output(kernel, "features", normalize)
+    made_old = featured.fit_transform(old)
+    made_new = featured.transform(new)
+    np.testing.assert_allclose((made_new @ made_old.T).toarray(), expected, rtol=1e-12)
+    assert made_new.has_sorted_indices and made_new.shape == (len(new), made_old.shape[1])
+
+
+def old_label(batch: list[Labelled]) -> Any:
+    return next((label for item in batch for label in item.labels), 0)
+
+
+@each_kernel
+@few
+@given(batch=batches())
+def test_transform_of_the_fitted_graphs(kernel: GraphKernel, batch: list[Labelled]) -> None:
+    for output in ("features", "gram"):
+        both = with_output(kernel, output)
+        at_once = both.fit_transform(batch)
+        again = both.transform(batch)
+        assert equal(at_once, again)
+        assert equal(with_output(kernel, output).fit(batch).transform(batch), at_once)
+        one_by_one = [both.transform([item]) for item in batch]
+        for at, alone in enumerate(one_by_one):
+            assert equal(alone, at_once[[at]])
+
+
+@each_kernel
+@few
+@given(batch=batches(min_size=2), seed=st.integers(0, 1000))
+def test_order_of_nodes_and_graphs(kernel: GraphKernel, batch: list[Labelled], seed: int) -> None:
+    random = Random(seed)
+    gram = with_output(kernel, "gram").fit_transform(batch)
+    turned = [relabelled(item, random) if item.labels else item for item in batch]
+    assert np.array_equal(with_output(kernel, "gram").fit_transform(turned), gram)
+    made = with_output(kernel, "features").fit_transform(batch).toarray()
+    backwards = with_output(kernel, "features").fit_transform(turned[::-1]).toarray()
+    assert np.array_equal(backwards, made[::-1])  # even the columns are in the same order
+
+
+@each_kernel
+@few
+@given(batch=batches())
+def test_positive_semidefinite(kernel: GraphKernel, batch: list[Labelled]) -> None:
+    gram = with_output(kernel, "gram", normalize=True).fit_transform(batch)
+    assert np.array_equal(gram, gram.T)
+    assert np.linalg.eigvalsh(gram).min() >= -1e-9
+    assert {round(entry, 9) for entry in gram.diagonal().tolist()} <= {0.0, 1.0}
+
+
+@pytest.mark.parametrize("kernel", [WLSubtree(6), WLShortestPath(6), WLDetour(3, 6, base="subtree")], ids=name_of)
+@given(batch=batches())
+@few
+def test_all_numbers_of_rounds_at_once(kernel: GraphKernel, batch: list[Labelled]) -> None:
+    grams = list(kernel.grams(batch))
+    featured = with_output(kernel, "features")
+    made = featured.fit_transform(batch)
+    assert len(grams) == 7
+    for rounds, gram in enumerate(grams):
+        alone = with_output(kernel, "gram").set_params(n_iter=rounds).fit_transform(batch)
+        assert np.array_equal(gram, alone)
+        part = made[:, : featured.block_starts_[rounds + 1]]
+        assert np.array_equal((part @ part.T).toarray(), gram)
+
+
+@given(batch=batches(min_size=3))
+@few
+def test_distances_that_are_not_kept(batch: list[Labelled]) -> None:
+    sizes = [item.graph.num_nodes for item in batch]
+    tight = WLShortestPath(2, output="gram", memory_limit=2 * max(*sizes, 1) ** 2)
+    assert np.array_equal(tight.fit_transform(batch), tight.set_params(memory_limit=None).fit_transform(batch))
+
+
+def test_small_shares_of_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work cut into many pieces gives the same answer as in one."""
+    rings = [nx.cycle_graph(n) for n in range(3, 12)]
+    whole = [WLShortestPath(3, output=output).fit_transform(rings) for output in ("gram", "features")]
+    monkeypatch.setattr(triples_module, "PAIRS_AT_ONCE", 5)
+    monkeypatch.setattr(distances_module, "PAIRS_AT_ONCE", 5)
+    cut = [WLShortestPath(3, output=output).fit_transform(rings) for output in ("gram", "features")]
+    assert all(equal(a, b) for a, b in zip(whole, cut, strict=True))
+
+
+def test_more_columns_than_the_first_table_holds() -> None:
+    """A long path: every distance makes a column, and the table has to grow."""
+    n = 1500
+    path = Labelled([(*range(n - 1), *range(1, n)), (*range(1, n), *range(n - 1))], [0] + [1] * (n - 1))
+    rows = ShortestPath(labels="data").fit_transform([path, path]).toarray()
+    assert rows.shape == (2, 3 * (n - 1) - 1)
+    # from the first node to each other one and back; between others n - 1 - d pairs at distance d, in both directions
+    expected = [1] * (n - 1) + [1] * (n - 1) + [2 * (n - 1 - d) for d in range(1, n - 1)]
+    assert sorted(rows[0].tolist()) == sorted(expected)
+    gram = ShortestPath(labels="data", output="gram").fit_transform([path, path])
+    assert np.array_equal(gram, rows @ rows.T)
