@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from detours.graph import Graph
 from detours.viz import new_figure
-from detours.viz.layout import stress_layout
+from detours.viz.layout import flatness, stress_layout
 
 Ints = NDArray[np.int64]
 MOST_ROUNDS = 5  # drawn; the last column is always the stable colouring
@@ -26,7 +26,7 @@ def pair_figure(first: Graph, second: Graph, colours: Mapping[str, tuple[Ints, I
     shown = {start: _rounds(len(both[0])) for start, both in colours.items()}
     columns = max(map(len, shown.values()))
     points = stress_layout(first), stress_layout(second)
-    height = SIDE * max(_flatness(drawn) for drawn in points) + 0.45  # with room for the words above and below
+    height = SIDE * max(flatness(drawn) for drawn in points) + 0.45  # with room for the words above and below
     figure = new_figure(0.6 + SIDE * columns, 0.5 + height * 2 * len(colours))
     grid = figure.add_gridspec(2 * len(colours), columns)
     for at, (start, both) in enumerate(colours.items()):
@@ -55,12 +55,6 @@ def telling_colours(first: Ints, second: Ints) -> Ints:
     """
     most = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
     return np.flatnonzero(np.bincount(first, minlength=most) != np.bincount(second, minlength=most))
-
-
-def _flatness(points: NDArray[np.float64]) -> float:
-    """How tall a drawing is for its width, within what looks well."""
-    width, height = np.ptp(points, axis=0) + 0.5 if len(points) else (1.0, 1.0)
-    return float(np.clip(height / width, 0.4, 1.2))
 
 
 def _rounds(number: int) -> list[int]:

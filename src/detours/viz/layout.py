@@ -77,3 +77,9 @@ def _packed(parts: list[Points]) -> list[Points]:
         placed.append(part + np.array([x, y - height]))
         x, tall = x + width, max(tall, height)
     return placed
+
+
+def flatness(points: NDArray[np.float64]) -> float:
+    """How tall a drawing is for its width, within what looks well."""
+    width, height = np.ptp(points, axis=0) + 0.5 if len(points) else (1.0, 1.0)
+    return float(np.clip(height / width, 0.4, 1.2))
