@@ -53,7 +53,11 @@ def test_the_order_of_a_key_does_not_matter(tmp_path: Path) -> None:
     assert (
         store.find(KEY)
         == kept
-        == Cell({**KEY, "parameters": {"k": 4, "ks": [1, 2]}, "version": kept.key["version"]}, {"answer": 1}, 0.5)
+        == Cell(
+            {**KEY, "parameters": {"k": 4, "ks": [1, 2]}, "version": kept.key["version"], "form": kept.key["form"]},
+            {"answer": 1},
+            0.5,
+        )
     )
 
 

@@ -90,12 +90,14 @@ def read_graph(file: str, *, directed: bool, strict: bool, quiet: bool, progress
     from detours.cli.summary import dropped_note
     from detours.graph import Graph
 
-    with progress_bar(f"Reading {Path(file).name}", show=progress), warnings.catch_warnings():
-        warnings.simplefilter("ignore", DroppedEdgesWarning)  # said below, in the words of this command
+    with progress_bar(f"Reading {Path(file).name}", show=progress), warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
         graph = Graph.read(file, directed=directed or None, strict=strict)
-    note = dropped_note(graph.dropped)
-    if note and not quiet:
-        print(f"note: {note}", file=sys.stderr)
+    # What was tidied away is said in the words of this command.
+    notes = [str(one.message) for one in told if not issubclass(one.category, DroppedEdgesWarning)]
+    for note in (*notes, dropped_note(graph.dropped)):
+        if note and not quiet:
+            print(f"note: {note}", file=sys.stderr)
     return graph
 
 

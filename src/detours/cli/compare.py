@@ -99,9 +99,17 @@ def _answer(found: "Comparison") -> dict[str, Any]:
         "verdict": found.verdict,
         "told_apart": not found.same,
         "round": found.round,
+        "rounds": found.rounds,
+        "stable": found.stable,
         "witness": found.witness,
+        "meaning": found.meaning,
         "counts": None if found.same else list(found.counts),
+        "nodes": None if found.same else [list(map(_plain, nodes)) for nodes in found.nodes],
     }
+
+
+def _plain(name: Any) -> Any:
+    return name.item() if hasattr(name, "item") else name  # NumPy's integers are none to JSON
 
 
 def _settled(first: "Graph", second: "Graph", *, told_apart: bool) -> dict[str, Any]:
@@ -118,10 +126,10 @@ def _show(answer: dict[str, Any]) -> None:
     console.print(answer["verdict"], style="bold")
     if answer["told_apart"]:
         ours, theirs = answer["counts"]
-        console.print(
-            f"in round {answer['round']}: colour {answer['witness']} is on {ours:,} and {theirs:,} nodes", style="dim"
-        )
+        colour = answer["meaning"] or f"colour {answer['witness']}"
+        console.print(f"in round {answer['round']}: {colour}: {ours:,} and {theirs:,} nodes", style="dim")
     elif "settled_by" in answer:
         console.print(f"not told apart by the colours; settled by {answer['settled_by']}", style="dim")
     else:
-        console.print("by this refinement; they may be isomorphic or not (--exact finds out)", style="dim")
+        rounds = "" if answer["stable"] else f" in {answer['rounds']} rounds, more may tell"
+        console.print(f"by this refinement{rounds}; they may be isomorphic or not (--exact finds out)", style="dim")

@@ -19,7 +19,8 @@ def cache_folder() -> Path:
 def fetched(name: str, raw: str) -> Path:
     """The raw folder of a data set in the cache, fetched by PyG's own class unless it is there."""
     folder = cache_folder() / raw
-    if folder.is_dir() and any(folder.iterdir()):
+    whole = folder / ".fetched"  # written last: what an interrupted fetch left behind is fetched again
+    if whole.exists():
         return folder
     family = raw.split("/")[0]
     if family not in FETCHED:
@@ -35,6 +36,7 @@ def fetched(name: str, raw: str) -> Path:
         raise InputError(
             f"{name} could not be fetched ({type(error).__name__}: {error}); set DETOURS_DATA to a folder with it."
         ) from error
+    whole.touch()
     return folder
 
 

@@ -153,7 +153,10 @@ def pair_benchmark(pairs: int = 400, max_nodes: int = 200, seed: int = 0) -> dic
 
 
 def write_pairs(folder: str | os.PathLike[str], pairs: Mapping[str, Iterable[Pair]]) -> None:
-    """Write each category into the folder as a graph6 file: lines 2i and 2i + 1, from 0, are pair i."""
+    """Write each category into the folder as a graph6 file: lines 2i and 2i + 1, from 0, are pair i.
+
+    A category without pairs gets no file.
+    """
     from detours.files.graph6 import encode
     from detours.files.source import replacing
 
@@ -162,7 +165,9 @@ def write_pairs(folder: str | os.PathLike[str], pairs: Mapping[str, Iterable[Pai
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made a folder ({error.strerror}); give another name.") from None
-    for name, listed in pairs.items():
+    for name, listed in ((name, list(of_name)) for name, of_name in pairs.items()):
+        if not listed:
+            continue
         with replacing(root / f"{name}.g6") as file:
             file.writelines(encode(graph) + b"\n" for pair in listed for graph in pair)
 

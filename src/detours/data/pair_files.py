@@ -30,7 +30,11 @@ def read_pair_folder(folder: str | os.PathLike[str]) -> list[GraphSet]:
     files = sorted(file for file in root.iterdir() if file.name.lower().endswith(ENDINGS))
     if not files:
         raise InputError(f"{folder} holds no category: none of its files ends in {', '.join(ENDINGS)}.")
-    return [read_pairs(file) for file in files]
+    found = [read_pairs(file) for file in files]
+    names = [data.name for data in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"{folder} holds two files for the category {twice[0]!r}; rename one of them.")
+    return found
 
 
 def read_pairs(file: Path) -> GraphSet:

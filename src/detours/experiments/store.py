@@ -19,6 +19,9 @@ from detours import __version__
 from detours.errors import InputError
 from detours.files.source import replacing
 
+FORM = 1
+"""Part of every key: to be raised when the library changes in a way that changes results."""
+
 Key = Mapping[str, Any]
 Value = dict[str, Any]
 
@@ -101,7 +104,7 @@ class Store:
 
 def _full(key: Key) -> dict[str, Any]:
     # Through JSON, so that a key compares equal to itself read from a file (tuples become lists).
-    full: dict[str, Any] = json.loads(json.dumps({**key, "version": __version__}))
+    full: dict[str, Any] = json.loads(json.dumps({**key, "version": __version__, "form": FORM}))
     return full
 
 

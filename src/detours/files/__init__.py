@@ -56,7 +56,7 @@ def _kind(path: Path, format: str | None) -> str:
 
 
 def read(path: str | os.PathLike[str], *, format: str | None = None) -> Listed:
-    """The edges in a file; of a file with several graphs the first."""
+    """The edges in a file; of a file with several graphs the first, with a warning."""
     path = Path(path)
     if not os.path.exists(path):
         raise FileFormatError("there is no such file.", path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.errors import FileFormatError, InputError
+from detours.errors import FileFormatError, InputError, warn_caller
 from detours.files.source import read_text, replacing
 from detours.graph.build import Ints, Listed
 from detours.graph.convert import listed_once
@@ -24,22 +24,34 @@ _LARGEST_DENSE = 20_000  # nodes; graph6 takes n²/12 bytes whatever the edges
 
 
 def read(path: Path) -> Listed:
-    """The first graph of a file."""
-    return next(read_all(path))
+    """The first graph of a file, with a warning if there are more."""
+    lines = _lines(path)
+    first = next(lines, None)
+    if first is None:
+        raise FileFormatError("the file holds no graph.", path)
+    if next(lines, None) is not None:
+        warn_caller(f"{path} holds several graphs; only the first is read.", UserWarning)
+    return decode(first[1], path, first[0])
 
 
 def read_all(path: Path) -> Iterator[Listed]:
     """Every graph of a file, in order."""
     none = True
+    for number, line in _lines(path):
+        none = False
+        yield decode(line, path, number)
+    if none:
+        raise FileFormatError("the file holds no graph.", path)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines that hold a graph, without headers, each with its number."""
     for number, line in enumerate(read_text(path).split(b"\n"), 1):
         line = line.strip(b" \t\r")
         for header in _HEADERS:
             line = line.removeprefix(header)
         if line:
-            none = False
-            yield decode(line, path, number)
-    if none:
-        raise FileFormatError("the file holds no graph.", path)
+            yield number, line
 
 
 def decode(line: bytes, path: Path, number: int) -> Listed:
