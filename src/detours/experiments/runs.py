@@ -7,12 +7,14 @@ and figures into the folder of the store.
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
+from detours import __version__
 from detours.data import GRAPH_SETS, NODE_SETS, GraphSet, load
 from detours.data.sets import PAIR_SETS, ROOT_VARIABLE, raw_folder
 from detours.errors import InputError
@@ -45,6 +47,8 @@ class Setting:
 
     def names(self, among: Sequence[str]) -> list[str]:
         """Those of the data sets that were asked for and are there."""
+        if self.root is not None and not Path(self.root).is_dir():
+            raise InputError(f"--data {self.root}: there is no such folder; give the one that holds the raw data sets.")
         asked = {name.lower() for name in self.only}
         if unknown := asked - {name.lower() for name in (*GRAPH_SETS, *NODE_SETS)}:
             known = ", ".join((*GRAPH_SETS, *NODE_SETS))
@@ -128,6 +132,26 @@ def run_cycles(setting: Setting) -> Outcome:
     return Outcome(tables, _written(setting, "cycles", tables))
 
 
+def run_kernels(setting: Setting, names: Sequence[str] = (), repeats: int = 10, solver: str = "detours") -> Outcome:
+    """The upper part of the paper's table 1, and our best kernel below it."""
+    if find_spec("sklearn") is None:
+        raise InputError("graph kernels need scikit-learn; run: pip install 'detours[kernels]'")
+    from detours.experiments import kernels
+
+    rows = kernels.rows_named(names)
+    cells: list[Cell] = []
+    sets = setting.names(kernels.DATA)
+    if not sets:
+        raise InputError(f"there is none of {', '.join(kernels.DATA)}; give --data DIR or set DETOURS_DATA.")
+    for name in sets:
+        data = load(name, setting.root)
+        for row in rows:
+            tasks = kernels.tasks(data, row, repeats, solver=solver, n_jobs=setting.n_jobs)
+            cells += setting.run(f"{row.name}, {name}", tasks)
+    tables = kernels.tables(cells)
+    return Outcome(tables, _written(setting, "kernels", tables))
+
+
 def run_pairs(setting: Setting, folder: str, k: int) -> Outcome:
     """A benchmark of pairs in graph6."""
     from detours.data.pair_files import read_pair_folder
@@ -141,7 +165,8 @@ def run_pairs(setting: Setting, folder: str, k: int) -> Outcome:
 
 
 def _written(setting: Setting, name: str, tables: Sequence[Table]) -> list[Path]:
-    return write_tables(setting.store.folder, name, tables)
+    about = {"version": __version__, "python": platform.python_version(), "machine": platform.platform()}
+    return write_tables(setting.store.folder, name, tables, {**about, "cores": os.cpu_count()})
 
 
 def _figures(setting: Setting, cells: Sequence[Cell]) -> list[Path]:

@@ -12,11 +12,12 @@ from detours.wl.canonical import certificate, certificates
 from detours.wl.colors import Colors
 from detours.wl.comparison import Comparison, compare, groups, same
 from detours.wl.refinement import refine
-from detours.wl.tuples import refine_tuples, tuple_bytes, tuple_certificates, tuple_class_sizes
+from detours.wl.tuples import TupleColors, refine_tuples, tuple_bytes, tuple_certificates, tuple_size_counts
 
 __all__ = [
     "Colors",
     "Comparison",
+    "TupleColors",
     "certificate",
     "certificates",
     "compare",
@@ -26,5 +27,5 @@ __all__ = [
     "same",
     "tuple_bytes",
     "tuple_certificates",
-    "tuple_class_sizes",
+    "tuple_size_counts",
 ]

@@ -1,12 +1,17 @@
-"""The options that all functions of `detours.wl` share, checked in one place."""
+"""What all functions of `detours.wl` are given, graphs and options, checked in one place."""
 
 from __future__ import annotations
 
 import operator
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from detours.errors import InputError, check_k, shown
+from detours.graph import Graph
+from detours.graph.build import check_csr
+from detours.graph.union import many
 
 INITS = ("uniform", "degree", "labels", "den", "phi", "den-by-length")
 EDGES = (None, "den", "den-by-length")
@@ -50,6 +55,25 @@ class Method:
         words += [f"k={self.k}"] if self.k is not None else []
         return " ".join(words)
 
+    def is_stable(self, rounds: int) -> bool:
+        """Whether a refinement that ended after so many rounds did so because no round would find more colours."""
+        return self.rounds is None or rounds < self.rounds
+
+
+def check_graphs(caller: str, graphs: Iterable[Any]) -> list[Graph]:
+    """The graphs, all directed or all not, or `InputError`; `caller` is the function that was given them."""
+    if isinstance(graphs, str | os.PathLike | Graph) or hasattr(graphs, "adj") or hasattr(graphs, "edge_index"):
+        raise InputError(f"{caller} takes a list of graphs, but it was given one: {shown(graphs)}; put it into a list.")
+    given = many(graphs)
+    for graph in given:
+        if graph.path is not None:
+            check_csr(graph)
+    if len({graph.directed for graph in given}) > 1:
+        raise InputError(
+            "Some of the graphs are directed and some are not; make them alike with to_directed() or to_undirected()."
+        )
+    return given
+
 
 def check_method(init: str, k: int, rounds: int | None, edges: str | None, pairs: str | None, labels: Any) -> Method:
     """The method asked for, or `InputError`."""
@@ -64,7 +88,7 @@ def check_method(init: str, k: int, rounds: int | None, edges: str | None, pairs
         raise InputError(
             f'labels= was given, but init={init!r} does not look at it; say init="labels" or leave it out.'
         )
-    method = Method(init, None, _checked_rounds(rounds), edges, pairs)
+    method = Method(init, None, check_rounds(rounds), edges, pairs)
     if not method.counts_arcs and pairs is None:
         return method
     return Method(init, check_k(k), method.rounds, edges, pairs)
@@ -76,7 +100,8 @@ def _check_choice(name: str, given: object, allowed: tuple[str | None, ...]) -> 
         raise InputError(f"{name} must be one of {choices}, but it is {shown(given)}.")
 
 
-def _checked_rounds(rounds: object) -> int | None:
+def check_rounds(rounds: object) -> int | None:
+    """The most rounds to do, or None for no limit, or `InputError`."""
     if rounds is None:
         return None
     try:

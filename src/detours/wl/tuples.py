@@ -40,7 +40,8 @@ from numpy.typing import NDArray
 from detours.counting.plan import parse_bytes
 from detours.errors import InputError, shown
 from detours.graph import Graph
-from detours.wl.tuples_faces import size_counts, tuple_codes, tuple_table
+from detours.wl.options import check_graphs, check_rounds
+from detours.wl.tuples_faces import largest_code, size_counts, tuple_codes, tuple_table
 from detours.wl.tuples_partition import Refinement
 
 __all__ = [
@@ -48,7 +49,6 @@ __all__ = [
     "refine_tuples",
     "tuple_bytes",
     "tuple_certificates",
-    "tuple_class_sizes",
     "tuple_size_counts",
 ]
 
@@ -129,7 +129,7 @@ def refine_tuples(
     [TupleColors(2-FWL, 6 nodes: 4 colours, stable after 1 round),
      TupleColors(2-FWL, 6 nodes: 3 colours, stable after 0 rounds)]
     """
-    return list(_refined(graphs, dim, folklore, rounds, memory_limit))
+    return list(_refined("refine_tuples", graphs, dim, folklore, rounds, memory_limit))
 
 
 def tuple_certificates(
@@ -145,23 +145,8 @@ def tuple_certificates(
     It depends on the graph alone: not on the order of its nodes, the other graphs or the machine. Takes what
     `refine_tuples` takes.
     """
-    return [colors.certificate for colors in _refined(graphs, dim, folklore, rounds, memory_limit)]
-
-
-def tuple_class_sizes(
-    graph: Any,
-    dim: int,
-    *,
-    folklore: bool = False,
-    rounds: int | None = None,
-    memory_limit: int | str | None = None,
-) -> tuple[int, ...]:
-    """The sizes of the colour classes of tuples, ascending: a weaker thing to compare than certificates.
-
-    One number for each class; `tuple_size_counts` says the same with far fewer.
-    """
-    (colors,) = _refined([graph], dim, folklore, rounds, memory_limit)
-    return colors.class_sizes
+    refined = _refined("tuple_certificates", graphs, dim, folklore, rounds, memory_limit)
+    return [colors.certificate for colors in refined]
 
 
 def tuple_size_counts(
@@ -172,12 +157,12 @@ def tuple_size_counts(
     rounds: int | None = None,
     memory_limit: int | str | None = None,
 ) -> tuple[tuple[int, int], ...]:
-    """(size, number of colour classes of that size), by size: `tuple_class_sizes` in short."""
-    (colors,) = _refined([graph], dim, folklore, rounds, memory_limit)
+    """(size, number of colour classes of that size), by size: a weaker thing to compare than certificates."""
+    (colors,) = _refined("tuple_size_counts", [graph], dim, folklore, rounds, memory_limit)
     return colors.size_counts
 
 
-def tuple_bytes(num_nodes: int, dim: int, folklore: bool, limited: bool = False) -> int:
+def tuple_bytes(num_nodes: int, dim: int, folklore: bool = False, limited: bool = False) -> int:
     """The most memory a refinement may take, a few copies of the graph itself aside; usually it is far less.
 
     The larger part is room for the signatures of one class, should all its tuples turn out to differ; and, for 3-WL
@@ -199,18 +184,12 @@ def tuple_bytes(num_nodes: int, dim: int, folklore: bool, limited: bool = False)
 
 
 def _refined(
-    graphs: Iterable[Any], dim: int, folklore: bool, rounds: int | None, memory_limit: int | str | None
+    caller: str, graphs: Iterable[Any], dim: int, folklore: bool, rounds: int | None, memory_limit: int | str | None
 ) -> Iterator[TupleColors]:
     inner = _inner_dim(dim, folklore)
-    most = _checked_rounds(rounds)
+    most = check_rounds(rounds)
     limit = parse_bytes(memory_limit) or DEFAULT_MEMORY
-    directed = None
-    for graph in map(Graph.from_any, graphs):
-        if directed is not None and graph.directed != directed:
-            raise InputError(
-                "Directed and undirected graphs cannot be compared; call to_directed() on the others first."
-            )
-        directed = graph.directed
+    for graph in check_graphs(caller, graphs):
         _check_size(graph.num_nodes, dim, folklore, most is not None, limit)
         yield _refine(graph, dim, folklore, Refinement(graph, inner), most)
 
@@ -252,24 +231,17 @@ def _inner_dim(dim: int, folklore: bool) -> int:
     return value if folklore or value == 1 else value - 1
 
 
-def _checked_rounds(rounds: int | None) -> int | None:
-    if rounds is None:
-        return None
-    try:
-        value = operator.index(rounds)
-    except TypeError:
-        value = -1
-    if isinstance(rounds, bool) or value < 0:
-        raise InputError(f"rounds must be None or an integer of at least 0, but it is {shown(rounds)}.")
-    return value
-
-
 def _check_size(num_nodes: int, dim: int, folklore: bool, limited: bool, limit: int) -> None:
     """Refuse what cannot be numbered or does not fit into the memory, and say what would."""
     if num_nodes ** _inner_dim(dim, folklore) > _MOST_TUPLES:
         raise InputError(
             f"{_name(dim, folklore)} on {num_nodes:,} nodes has more tuples than the {_MOST_TUPLES:,} that can be "
             "numbered; take a smaller graph or a smaller dim."
+        )
+    if _inner_dim(dim, folklore) < dim and largest_code(num_nodes, dim) >= 2**63:
+        raise InputError(
+            f"{_name(dim, folklore)} on {num_nodes:,} nodes may have more colours than can be told apart by 64-bit "
+            "numbers; take a smaller graph or a smaller dim."
         )
     needed = tuple_bytes(num_nodes, dim, folklore, limited)
     if needed <= limit:

@@ -20,6 +20,13 @@ def tuple_codes(faces: Refinement, dim: int) -> Int64:
     return ((colour[None, :, :] * classes + colour[:, None, :]) * classes + colour[:, :, None]).ravel()
 
 
+def largest_code(num_nodes: int, dim: int) -> int:
+    """What `tuple_codes` cannot pass on any graph of that many nodes, where every face may have its own colour."""
+    kinds = 5 if dim == 2 else 1
+    classes: int = num_nodes ** (dim - 1)
+    return kinds * classes**dim
+
+
 def tuple_table(faces: Refinement, dim: int) -> tuple[Int64, Int64]:
     """Which tuples there are, by their colours, and how many of each; the rest follows from the table of the faces."""
     codes = _joined_codes(faces) if dim == 2 else tuple_codes(faces, dim)
