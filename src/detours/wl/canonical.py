@@ -10,7 +10,7 @@ classes than the one before it: later ones follow from that.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Unpack
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from detours.counting.csr import read_only
 from detours.wl.neighbourhood import Neighbourhood
 from detours.wl.options import Options
-from detours.wl.refinement import Refined, run
+from detours.wl.refinement import Prepared, prepare
 from detours.wl.rows import Bool, Int32, Int64
 from detours.wl.tables import Classes, arc_classes_of, classes_of, tables_of
 
@@ -39,53 +39,64 @@ def certificate(G: Any, **options: Unpack[Options]) -> str:
     """
     if options.get("labels") is not None:
         options["labels"] = [options["labels"]]
-    return certificates([G], **options)[0]
+    return _certificates(prepare("certificate", [G], **options))[0]
 
 
 def certificates(graphs: Iterable[Any], **options: Unpack[Options]) -> list[str]:
     """`certificate` of every graph, made all together; the options are those of `refine`."""
-    refined = run(graphs, **options)
-    colors = refined.colors
-    kind = "directed" if any(graph.directed for graph in colors.graphs) else "undirected"
-    head = hashlib.sha256(f"{FORM}\n{kind} {refined.method.name}\n".encode())
-    digests = [head.copy() for _ in colors.graphs]
-    _feed(digests, refined)
+    return _certificates(prepare("certificates", graphs, **options))
+
+
+def _certificates(prepared: Prepared) -> list[str]:
+    kind = "directed" if any(graph.directed for graph in prepared.graphs) else "undirected"
+    head = hashlib.sha256(f"{FORM}\n{kind} {prepared.method.name}\n".encode())
+    digests = [head.copy() for _ in prepared.graphs]
+    _feed(digests, prepared)
     return [digest.hexdigest() for digest in digests]
 
 
-def _feed(digests: list[Any], refined: Refined) -> None:
+def _feed(digests: list[Any], prepared: Prepared) -> None:
     """Round after round, the tables of the graphs that still change."""
-    offsets = read_only(refined.colors.offsets, np.int64)
+    offsets = read_only(prepared.offsets, np.int64)
     active = np.ones(len(digests), np.bool_)
-    classes = _classes(refined.start.colour, offsets, active)
-    _feed_start(digests, refined, classes)
-    history = refined.colors.history
-    if refined.first is not None:
-        arc_number = _feed_arc_values(digests, refined.first, offsets)
-        coarser, classes = classes, _classes(history[0], offsets, active)
-        _feed_tables(digests, classes, coarser, refined.first, arc_number)
-    # A stable colouring stays as it is for one more round: that table shows it.
-    later = [*history[1:], *history[-1:]] if refined.colors.stable else history[1:]
-    if later:
-        arc_number = _feed_arc_values(digests, refined.around, offsets)
-    for colour in later:
+    classes = _classes(prepared.start.colour, offsets, active)
+    _feed_start(digests, prepared, classes)
+    coming = _confirmed(prepared)
+    colour = next(coming)
+    if prepared.first is not None:
+        arc_number = _feed_arc_values(digests, prepared.first, offsets)
         coarser, classes = classes, _classes(colour, offsets, active)
-        _feed_tables(digests, classes, coarser, refined.around, arc_number)
+        _feed_tables(digests, classes, coarser, prepared.first, arc_number)
+    if prepared.method.rounds != 0:
+        arc_number = _feed_arc_values(digests, prepared.around, offsets)
+    for colour in coming:
+        coarser, classes = classes, _classes(colour, offsets, active)
+        _feed_tables(digests, classes, coarser, prepared.around, arc_number)
         active &= np.diff(classes.ends) > np.diff(coarser.ends)
         if not active.any():
             return
+
+
+def _confirmed(prepared: Prepared) -> Iterator[Int32]:
+    """The colours of every round; stable ones stay as they are for one more round, and its table shows it."""
+    done = -1
+    for colour in prepared.rounds():
+        yield colour
+        done += 1
+    if prepared.method.is_stable(done):
+        yield colour
 
 
 def _classes(colour: Int32, offsets: Int64, active: Bool) -> Classes:
     return Classes(*classes_of(read_only(colour, np.int32), offsets, active))
 
 
-def _feed_start(digests: list[Any], refined: Refined, classes: Classes) -> None:
+def _feed_start(digests: list[Any], prepared: Prepared, classes: Classes) -> None:
     """What the first colours of each graph stand for, and how often there is each."""
     for g, digest in enumerate(digests):
         own = slice(classes.ends[g], classes.ends[g + 1])
         digest.update(_bytes(np.append(len(classes.sizes[own]), classes.sizes[own])))
-        digest.update(refined.start.encoded(refined.start.colour[classes.members[own]]))
+        digest.update(prepared.start.encoded(prepared.start.colour[classes.members[own]]))
 
 
 def _feed_arc_values(digests: list[Any], around: Neighbourhood, offsets: Int64) -> Int32:

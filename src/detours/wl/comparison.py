@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Unpack
@@ -11,7 +12,8 @@ import numpy as np
 from detours.wl.colors import Colors
 from detours.wl.meaning import meaning
 from detours.wl.options import Options
-from detours.wl.refinement import run
+from detours.wl.refinement import Prepared, prepare
+from detours.wl.rows import Int32, Int64
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -21,9 +23,9 @@ class Comparison:
     same: bool
     """False: certainly not isomorphic. True: not told apart."""
     rounds: int
-    """Rounds done."""
+    """Rounds done; none after the first in which the colours differ."""
     stable: bool
-    """Whether more rounds are known to be of no use."""
+    """Whether the colours are known to stay as they are; not looked at once they differ."""
     round: int | None = None
     """The first round in which the colours differ."""
     witness: int | None = None
@@ -57,7 +59,7 @@ def same(G: Any, H: Any, **options: Unpack[Options]) -> bool:
     >>> same(two_triangles, hexagon, init="degree"), same(two_triangles, hexagon, init="den", k=2)
     (True, False)
     """
-    return len(run([G, H], **options).colors.groups()) == 1
+    return _compared(prepare("same", [G, H], **options)).same
 
 
 def compare(G: Any, H: Any, **options: Unpack[Options]) -> Comparison:
@@ -73,23 +75,36 @@ def compare(G: Any, H: Any, **options: Unpack[Options]) -> Comparison:
     >>> compare(two_triangles, hexagon, init="degree")
     Comparison(not told apart in 0 rounds, and no more rounds will)
     """
-    refined = run([G, H], **options)
-    colors = refined.colors
-    for round in range(colors.rounds + 1):
-        shown = [np.bincount(colors.of(g, round), minlength=colors.num_colors[round]) for g in (0, 1)]
-        difference = np.abs(shown[0] - shown[1])
+    return _compared(prepare("compare", [G, H], **options))
+
+
+def _compared(prepared: Prepared) -> Comparison:
+    """Refine two graphs until they differ or the rounds end."""
+    round = 0
+    for round, colour in enumerate(prepared.rounds()):
+        difference = _difference(colour, prepared.offsets)
         if difference.any():
-            witness = int(difference.argmax())
-            counts = int(shown[0][witness]), int(shown[1][witness])
-            nodes = _carriers(colors, 0, round, witness), _carriers(colors, 1, round, witness)
-            first = int(np.flatnonzero(colors.all_nodes(round) == witness)[0])
-            words = meaning(refined, first) if round == 0 else None
-            return Comparison(False, colors.rounds, colors.stable, round, witness, counts, nodes, words)
-    return Comparison(True, colors.rounds, colors.stable)
+            return _told_apart(prepared, round, colour, int(np.abs(difference).argmax()))
+    return Comparison(True, round, prepared.method.is_stable(round))
 
 
-def _carriers(colors: Colors, g: int, round: int, colour: int) -> tuple[Any, ...]:
-    return tuple(colors.graphs[g].name(node) for node in np.flatnonzero(colors.of(g, round) == colour).tolist())
+def _difference(colour: Int32, offsets: Int64) -> Int64:
+    """For each colour, how many more nodes of the first graph have it than of the second."""
+    number = int(colour.max(initial=-1)) + 1
+    ours, theirs = (np.bincount(colour[part], minlength=number) for part in _parts(offsets))
+    return ours - theirs
+
+
+def _told_apart(prepared: Prepared, round: int, colour: Int32, witness: int) -> Comparison:
+    found = [np.flatnonzero(colour[part] == witness).tolist() for part in _parts(prepared.offsets)]
+    ours, theirs = (tuple(map(graph.name, own)) for graph, own in zip(prepared.graphs, found, strict=True))
+    words = meaning(prepared, int(np.argmax(colour == witness))) if round == 0 else None
+    return Comparison(False, round, False, round, witness, (len(ours), len(theirs)), (ours, theirs), words)
+
+
+def _parts(offsets: Int64) -> tuple[slice, slice]:
+    """Which nodes are those of either graph."""
+    return slice(offsets[0], offsets[1]), slice(offsets[1], offsets[2])
 
 
 def groups(graphs: Iterable[Any], **options: Unpack[Options]) -> list[list[int]]:
@@ -99,4 +114,6 @@ def groups(graphs: Iterable[Any], **options: Unpack[Options]) -> list[list[int]]
     >>> groups([triangle, path, triangle], init="degree")
     [[0, 2], [1]]
     """
-    return run(graphs, **options).colors.groups()
+    prepared = prepare("groups", graphs, **options)
+    (last,) = deque(prepared.rounds(), maxlen=1)
+    return Colors(prepared.graphs, prepared.offsets, [last], stable=False).groups()

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from detours.wl.neighbourhood import Neighbourhood
-from detours.wl.refinement import Refined
+from detours.wl.refinement import Prepared
 
 NAMES = {"degree": "degree", "labels": "label", "phi": "Φ"}
 
 
-def meaning(refined: Refined, node: int) -> str:
+def meaning(prepared: Prepared, node: int) -> str:
     """The colour of a node in round 0: what `init` looked at, and what it saw there."""
-    method = refined.method
-    if refined.first is not None:
-        return f"{method.k}-DeN of the edges: {_row(refined.first, node, refined.colors.graphs[0].directed)}"
+    method = prepared.method
+    if prepared.first is not None:
+        return f"{method.k}-DeN of the edges: {_row(prepared.first, node, prepared.graphs[0].directed)}"
     if method.init == "uniform":
         return "any node"
-    value = refined.start.values[refined.start.colour[node]]
+    value = prepared.start.values[prepared.start.colour[node]]
     shown = repr(value) if isinstance(value, str) else ", ".join(map(str, value.tolist()))
     return f"{NAMES[method.init]} {shown}"
 

@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.counting.csr import read_only, side_by_side, transposed
+from detours.errors import EngineError
 from detours.graph import Graph
 from detours.wl.rows import Int32, Int64, rank_vectors
 
 PAIRS_AT_ONCE = 1 << 20
 """Pairs of nodes whose counts are copied at once."""
+PAIRS_BYTES = 8_000_000_000
+"""Memory that refinement on all pairs may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +62,21 @@ def neighbours(graph: Graph, values: Int64 | None = None) -> Neighbourhood:
     )
 
 
-def all_pairs(graphs: Sequence[Graph], counts: Iterable[NDArray[np.int64]]) -> Neighbourhood:
+def held_bytes(graphs: Sequence[Graph]) -> int:
+    """The memory of all pairs of nodes of each graph: for every pair a node, a colour, and a key to be sorted."""
+    return 16 * sum(graph.num_nodes**2 for graph in graphs)
+
+
+def pairs_bytes(graphs: Sequence[Graph], k: int) -> int:
+    """The least memory `all_pairs` can do with: what is held, and the counts of the largest graph."""
+    return held_bytes(graphs) + 8 * (k - 1) * max((graph.num_nodes for graph in graphs), default=0) ** 2
+
+
+def all_pairs(graphs: Sequence[Graph], counts: Iterable[NDArray[np.int64]], room: int) -> Neighbourhood:
     """All other nodes of the graph of each node; a pair is coloured by its adjacency and its detours of each length.
 
     `counts` holds one array [n, n, lengths] for each graph and is read one by one. In a directed graph the colour of
-    (i, j) knows the arcs and detours from i to j and from j to i.
+    (i, j) knows the arcs and detours from i to j and from j to i. What the colours stand for may take `room` bytes.
     """
     sizes = np.array([graph.num_nodes for graph in graphs], dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -71,7 +84,7 @@ def all_pairs(graphs: Sequence[Graph], counts: Iterable[NDArray[np.int64]]) -> N
     indices = np.empty(indptr[-1], np.int32)
     colour = np.empty(indptr[-1], np.int32)
     tables: list[Int64] = []
-    known, at = 0, 0
+    known, at, taken = 0, 0, 0
     ends = []
     for first_node, graph, count in zip(offsets[:-1], graphs, counts, strict=True):
         for others, vectors in _pair_vectors(graph, count):
@@ -82,6 +95,9 @@ def all_pairs(graphs: Sequence[Graph], counts: Iterable[NDArray[np.int64]]) -> N
             ends.append((at, known))
             known += len(table)
             tables.append(table)
+            taken += 4 * table.nbytes  # below, they are joined, sorted and copied
+            if taken > room:
+                raise EngineError(f"the colours of pairs take more than {room:,} bytes")
     if not tables:
         return _neighbourhood(indptr, indices, colour, np.empty((0, 0), np.int64))
     merged, arc_values = rank_vectors(np.concatenate(tables))
@@ -97,8 +113,8 @@ def _pair_vectors(graph: Graph, counts: NDArray[np.int64]) -> Iterator[tuple[Int
     n = graph.num_nodes
     if n < 2:
         return
-    joined = np.zeros((n, n), np.int64)
-    joined[tuple(graph.to_edge_index())] = 1
+    joined = np.zeros((n, n), np.bool_)
+    joined[tuple(graph.to_edge_index())] = True
     step = max(1, PAIRS_AT_ONCE // n)
     for first in range(0, n, step):
         i = np.arange(first, min(n, first + step))[:, None]

@@ -62,7 +62,7 @@ class Method:
 
 def check_graphs(caller: str, graphs: Iterable[Any]) -> list[Graph]:
     """The graphs, all directed or all not, or `InputError`; `caller` is the function that was given them."""
-    if isinstance(graphs, str | os.PathLike | Graph) or hasattr(graphs, "adj") or hasattr(graphs, "edge_index"):
+    if isinstance(graphs, str | os.PathLike | Graph) or hasattr(graphs, "adj"):
         raise InputError(f"{caller} takes a list of graphs, but it was given one: {shown(graphs)}; put it into a list.")
     given = many(graphs)
     for graph in given:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,29 +12,41 @@ import numpy as np
 from detours.counting.count import count
 from detours.counting.pairs import count_pairs
 from detours.counting.result import Detours
-from detours.errors import InputError, shown
+from detours.errors import EngineError, InputError
 from detours.graph import Graph
-from detours.graph.build import check_csr
-from detours.graph.union import many
 from detours.wl.colors import Colors
-from detours.wl.neighbourhood import Neighbourhood, all_pairs, neighbours
-from detours.wl.options import Method, check_method
+from detours.wl.neighbourhood import PAIRS_BYTES, Neighbourhood, all_pairs, held_bytes, neighbours, pairs_bytes
+from detours.wl.options import Method, check_graphs, check_method
 from detours.wl.rounds import refinements
 from detours.wl.rows import Int32, Int64, rank_vectors
 from detours.wl.start import Start, by_degree, by_label, uniform
 
 
 @dataclass(frozen=True, slots=True)
-class Refined:
-    """All there is to know about a refinement; `Colors` is the part of it that callers see."""
+class Prepared:
+    """Graphs with all that their rounds need."""
 
     method: Method
+    graphs: list[Graph]
+    offsets: Int64
+    """int64 [graphs + 1]: where the nodes of each graph begin among all nodes."""
     start: Start
     first: Neighbourhood | None
-    """What the nodes saw to get their colours of round 0, where these are more than `start`."""
+    """What the nodes see to get their colours of round 0, where these are more than `start`."""
     around: Neighbourhood
     """What the nodes see in every later round."""
-    colors: Colors
+
+    def rounds(self) -> Iterator[Int32]:
+        """The colours of round 0, 1, and so on, one at a time: none is kept here."""
+        most = self.method.rounds
+        return islice(self._all_rounds(), None if most is None else most + 1)
+
+    def _all_rounds(self) -> Iterator[Int32]:
+        colour = self.start.colour
+        if self.first is not None:
+            colour = next(refinements(colour, self.first), colour)
+        yield colour
+        yield from refinements(colour, self.around)
 
 
 def refine(
@@ -54,6 +66,10 @@ def refine(
     multiset of its neighbours' colours. Equal colours mean equal pairs in all graphs alike: nothing is hashed. In a
     directed graph successors and predecessors are two multisets.
 
+    The colours of all rounds are kept, 4 bytes for each node and round. Most graphs are stable after a few rounds, but
+    a path of n nodes takes n / 2, and 2 n^2 bytes: limit `rounds` there, or call `same`, `compare`, `groups` or
+    `certificates`, which keep one round at a time.
+
     Args:
         graphs: A list of graphs, each whatever `detours.count` takes, all directed or all not.
         init: "uniform" (all nodes alike), "degree", "labels" (see `labels`), "den" (the degree and the multiset of
@@ -64,7 +80,7 @@ def refine(
             every round.
         pairs: "den" lets a node see all other nodes in every round, each with the colour of the pair: whether the two
             are joined, and the numbers of simple paths of each length 2 .. k between them (`detours.count_pairs`).
-            Time and memory grow with the square of the nodes of each graph.
+            Time and memory grow with the square of the nodes of each graph; refused above 8 GB.
         labels: For init="labels": for each graph one integer or string per node.
         n_jobs: Threads for counting; the colours do not depend on it.
 
@@ -74,10 +90,15 @@ def refine(
     >>> colors[0].tolist(), colors[1].tolist()
     ([[0, 0, 0], [0, 1, 0], [0, 1, 0]], [[0, 0, 0], [1, 1, 1], [2, 2, 2]])
     """
-    return run(graphs, init=init, k=k, rounds=rounds, edges=edges, pairs=pairs, labels=labels, n_jobs=n_jobs).colors
+    prepared = prepare(
+        "refine", graphs, init=init, k=k, rounds=rounds, edges=edges, pairs=pairs, labels=labels, n_jobs=n_jobs
+    )
+    history = list(prepared.rounds())
+    return Colors(prepared.graphs, prepared.offsets, history, prepared.method.is_stable(len(history) - 1))
 
 
-def run(
+def prepare(
+    caller: str,
     graphs: Iterable[Any],
     *,
     init: str = "den",
@@ -87,31 +108,19 @@ def run(
     pairs: str | None = None,
     labels: Any = None,
     n_jobs: int = 1,
-) -> Refined:
-    """What `refine` does, with all that it made on the way."""
+    **unknown: object,
+) -> Prepared:
+    """All that comes before the first round; the options are those of `refine`, and `caller` was given them."""
+    for name in unknown:
+        raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}; its options are those of refine()")
     method = check_method(init, k, rounds, edges, pairs, labels)
-    given = _checked_graphs(graphs)
+    given = check_graphs(caller, graphs)
     union, offsets = Graph.disjoint_union(given)
+    if method.pairs is not None and method.k is not None and pairs_bytes(given, method.k) > PAIRS_BYTES:
+        raise _too_large(given, method.k)
     counts = count(union, method.k, n_jobs=n_jobs) if method.k is not None and method.counts_arcs else None
     start, first = _start(method, given, union, counts, labels)
-    around = _around(method, given, union, counts)
-    colour = start.colour if first is None else next(refinements(start.colour, first), start.colour)
-    history, stable = _history(colour, around, method.rounds)
-    return Refined(method, start, first, around, Colors(given, offsets, history, stable))
-
-
-def _checked_graphs(graphs: Iterable[Any]) -> list[Graph]:
-    if isinstance(graphs, str | os.PathLike | Graph) or hasattr(graphs, "adj"):
-        raise InputError(f"refine takes a list of graphs, but it was given one: {shown(graphs)}; put it into a list.")
-    given = many(graphs)
-    for graph in given:
-        if graph.path is not None:
-            check_csr(graph)
-    if len({graph.directed for graph in given}) > 1:
-        raise InputError(
-            "Some of the graphs are directed and some are not; make them alike with to_directed() or to_undirected()."
-        )
-    return given
+    return Prepared(method, given, offsets, start, first, _around(method, given, union, counts))
 
 
 def _start(
@@ -132,11 +141,22 @@ def _start(
 def _around(method: Method, graphs: list[Graph], union: Graph, counts: Detours | None) -> Neighbourhood:
     """What the nodes see in every round."""
     if method.pairs is not None and method.k is not None:
-        k = method.k
-        return all_pairs(graphs, (count_pairs(graph, k) for graph in graphs))
+        k, room = method.k, PAIRS_BYTES - held_bytes(graphs)
+        try:
+            return all_pairs(graphs, (count_pairs(graph, k, memory_limit=room) for graph in graphs), room)
+        except EngineError:
+            raise _too_large(graphs, k) from None
     if method.edges is not None and counts is not None:
         return neighbours(union, _arc_values(counts, method.edges))
     return neighbours(union)
+
+
+def _too_large(graphs: list[Graph], k: int) -> InputError:
+    largest = max(graph.num_nodes for graph in graphs)
+    return InputError(
+        f'pairs="den" up to k = {k} needs more than {PAIRS_BYTES / 1e9:g} GB for these graphs, the largest of which '
+        f'has {largest:,} nodes; take smaller graphs or a smaller k, or edges="den", which looks at edges only.'
+    )
 
 
 def _arc_values(counts: Detours, kind: str) -> Int64:
@@ -152,15 +172,3 @@ def _arc_values(counts: Detours, kind: str) -> Int64:
                 'use "den-by-length" or a smaller k'
             )
     return total[:, None]
-
-
-def _history(colour: Int32, around: Neighbourhood, rounds: int | None) -> tuple[list[Int32], bool]:
-    """The colours of every round, and whether another round is known to find no more of them."""
-    history = [colour]
-    coming = refinements(colour, around)
-    while rounds is None or len(history) <= rounds:
-        finer = next(coming, None)
-        if finer is None:
-            return history, True
-        history.append(finer)
-    return history, False

@@ -22,9 +22,8 @@ def tuple_codes(faces: Refinement, dim: int) -> Int64:
 
 def largest_code(num_nodes: int, dim: int) -> int:
     """What `tuple_codes` cannot pass on any graph of that many nodes, where every face may have its own colour."""
-    kinds = 5 if dim == 2 else 1
-    classes: int = num_nodes ** (dim - 1)
-    return kinds * classes**dim
+    code: int = num_nodes ** (dim * (dim - 1))
+    return 5 * code if dim == 2 else code  # there are five atomic types of pairs
 
 
 def tuple_table(faces: Refinement, dim: int) -> tuple[Int64, Int64]:
