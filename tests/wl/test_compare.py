@@ -1,5 +1,6 @@
 """`same`, `compare` and `groups`."""
 
+from collections.abc import Callable
 from typing import Any
 
 import networkx as nx
@@ -72,6 +73,32 @@ def test_witness_has_the_names_of_the_caller() -> None:
     assert found.round == 1 and found.counts == (0, 2) and found.nodes == ((), (1, 2))
     found = wl.compare(path, star, init="labels", labels=([0, 0, 0, 0], [0, 0, 1, 1]))
     assert found.round == 0 and found.nodes == ((0, 1, 2, 3), ("hub", "a"))
+
+
+def test_nothing_is_refined_after_the_first_difference() -> None:
+    """The long path alone would take 100,000 rounds."""
+    end = np.arange(199_999)
+    long = detours.Graph.from_edge_index([[*end, *end + 1], [*end + 1, *end]])
+    assert not wl.same(long, nx.path_graph(3), init="uniform")
+    found = wl.compare(long, nx.path_graph(3), init="degree")
+    assert (found.round, found.rounds, found.stable, found.counts) == (0, 0, False, (199_998, 1))
+    found = wl.compare(nx.path_graph(500), nx.cycle_graph(500), init="uniform")
+    assert (found.round, found.rounds, found.counts) == (1, 1, (2, 0))
+
+
+@pytest.mark.parametrize("function", [wl.same, wl.compare, wl.certificate], ids=lambda function: function.__name__)
+def test_unknown_options_name_the_function_called(function: Callable[..., Any]) -> None:
+    graphs = [PRISM] * (1 if function is wl.certificate else 2)
+    with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) got an unexpected keyword argument 'depth'"):
+        function(*graphs, depth=3)
+
+
+@pytest.mark.parametrize("function", [wl.groups, wl.certificates], ids=lambda function: function.__name__)
+def test_functions_of_many_graphs_name_themselves(function: Callable[..., Any]) -> None:
+    with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) got an unexpected keyword argument 'caller'"):
+        function([PRISM], caller="me")
+    with pytest.raises(InputError, match=f"^{function.__name__} takes a list of graphs"):
+        function(PRISM)
 
 
 @given(small_graphs(directed=False), small_graphs(directed=False))

@@ -1,5 +1,7 @@
 """`refine` against its definition, NetworkX, and what must hold of any refinement."""
 
+import weakref
+from collections.abc import Callable, Iterator
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 import detours
 from detours import wl
 from detours.errors import InputError
+from detours.wl import refinement
 from detours.wl import rounds as rounds_module
 from tests.oracles import refinement as oracle
 from tests.strategies import SmallGraph, small_graphs
@@ -235,3 +238,41 @@ def test_bad_graphs() -> None:
         wl.refine([TRIANGLE.graph(), TRIANGLE.graph().to_directed()])
     with pytest.raises(InputError, match="integers and of others strings"):
         wl.refine([TRIANGLE.graph()] * 2, init="labels", labels=[[1, 2, 3], ["a", "b", "c"]])
+
+
+@pytest.mark.parametrize(
+    ("spare", "density"), [(-1, 0.2), (0, 0.2), (0, 0.05)], ids=["at once", "by count_pairs", "while colouring"]
+)
+def test_all_pairs_of_too_large_graphs_are_refused(spare: int, density: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = [nx.gnp_random_graph(n, density, seed=n) for n in (30, 40)]
+    held, counts = 16 * (30**2 + 40**2), 8 * 3 * 40**2
+    monkeypatch.setattr(refinement, "PAIRS_BYTES", held + counts + spare)
+    with pytest.raises(InputError, match=r'^pairs="den" up to k = 4 needs more .* largest of which has 40') as error:
+        wl.refine(graphs, init="uniform", pairs="den", k=4)
+    assert "memory_limit" not in str(error.value)
+
+
+def test_all_pairs_are_refused_before_anything_is_allocated() -> None:
+    graph = detours.Graph.from_edge_index([[0, 1], [1, 0]], num_nodes=200_000)
+    with pytest.raises(InputError, match=r"needs more than 8 GB for these graphs, .* has 200,000 nodes"):
+        wl.refine([graph], pairs="den")
+
+
+KEEPERS: list[Callable[..., Any]] = [wl.groups, wl.certificates, lambda graphs, **options: wl.same(*graphs, **options)]
+
+
+@pytest.mark.parametrize("function", KEEPERS, ids=["groups", "certificates", "same"])
+def test_only_refine_keeps_the_rounds(function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[weakref.ref[Any]] = []
+    most_alive = 0
+
+    def watched(*arguments: Any) -> Iterator[Any]:
+        nonlocal most_alive
+        for colour in rounds_module.refinements(*arguments):
+            made.append(weakref.ref(colour))
+            most_alive = max(most_alive, sum(ref() is not None for ref in made))
+            yield colour
+
+    monkeypatch.setattr(refinement, "refinements", watched)
+    function([nx.path_graph(60)] * 2, init="uniform")
+    assert len(made) == 29 and most_alive <= 3

@@ -1,7 +1,9 @@
 """k-WL on tuples against its definition, and the truths known about it."""
 
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -12,14 +14,8 @@ from hypothesis import strategies as st
 import detours
 from detours.data.hard import atlas, cfi_bases, cfi_pair, chang, cycle_unions, hard_pairs, rook, shrikhande, triangular
 from detours.errors import InputError
-from detours.wl.tuples import (
-    TupleColors,
-    refine_tuples,
-    tuple_bytes,
-    tuple_certificates,
-    tuple_class_sizes,
-    tuple_size_counts,
-)
+from detours.wl import TupleColors, refine_tuples, tuple_bytes, tuple_certificates, tuple_size_counts
+from detours.wl.tuples_faces import largest_code
 from detours.wl.tuples_partition import Refinement
 from tests.oracles.tuples import Coloring, put, stable_tuple_wl, tuple_wl
 from tests.real_data import pair_graphs
@@ -248,9 +244,9 @@ def test_hardly_any_graph(dim: int, folklore: bool) -> None:
     empty, single, two = (detours.Graph.from_edge_index(np.zeros((2, 0), dtype=int), num_nodes=n) for n in (0, 1, 2))
     edge = detours.Graph.from_edge_index([[0, 1], [1, 0]])
     assert len(set(tuple_certificates([empty, single, two, edge], dim, folklore=folklore))) == 4
-    assert tuple_class_sizes(empty, dim, folklore=folklore) == ()
-    assert tuple_class_sizes(single, dim, folklore=folklore) == (1,)
-    assert tuple_class_sizes(two, 2, folklore=folklore) == (2, 2)
+    assert tuple_size_counts(empty, dim, folklore=folklore) == ()
+    assert tuple_size_counts(single, dim, folklore=folklore) == ((1, 1),)
+    assert tuple_size_counts(two, 2, folklore=folklore) == ((2, 2),)
     assert refine_tuples([empty], dim, folklore=folklore)[0].colors.shape == (0,) * dim
 
 
@@ -268,19 +264,42 @@ def test_repr() -> None:
     assert repr(stopped) == "TupleColors(2-FWL, 6 nodes: 4 colours, not known to be stable after 1 round)"
 
 
+def bare(num_nodes: int) -> detours.Graph:
+    return detours.Graph.from_edge_index(np.zeros((2, 0), dtype=int), num_nodes=num_nodes)
+
+
 def test_too_large() -> None:
-    graph = detours.Graph.from_edge_index(np.zeros((2, 0), dtype=int), num_nodes=3000)
     with pytest.raises(
-        InputError, match=r"^3-WL on 3,000 nodes may need 216\.8 GB, more than memory_limit = 8\.0 GB"
+        InputError, match=r"^3-WL on 1,400 nodes may need 22\.1 GB, more than memory_limit = 8\.0 GB"
     ) as error:
-        tuple_certificates([graph], 3)
+        tuple_certificates([bare(1400)], 3)
     fits = int(str(error.value).split("up to ")[1].split(" nodes")[0])
-    assert tuple_bytes(fits, 3, False) <= 8e9 < tuple_bytes(fits + 1, 3, False)
+    assert tuple_bytes(fits, 3) <= 8e9 < tuple_bytes(fits + 1, 3)
     with pytest.raises(InputError, match=r"memory_limit = 0\.1 GB, in which graphs of up to"):
-        tuple_certificates([graph], 2, folklore=True, memory_limit="100MB")
+        tuple_certificates([bare(3000)], 2, folklore=True, memory_limit="100MB")
     with pytest.raises(InputError, match="has more tuples than the 2,147,483,647 that can be numbered"):
-        tuple_certificates([graph], 3, folklore=True, memory_limit=1e18)
-    assert tuple_bytes(1000, 3, False) < tuple_bytes(1000, 3, False, limited=True) < tuple_bytes(1000, 3, True)
+        tuple_certificates([bare(3000)], 3, folklore=True, memory_limit=1e18)
+    assert tuple_bytes(1000, 3) < tuple_bytes(1000, 3, limited=True) < tuple_bytes(1000, 3, True)
+
+
+@pytest.mark.parametrize(("dim", "most"), [(2, 1_358_187_913), (3, 1448)])
+def test_codes_of_tuples_stay_below_64_bits(dim: int, most: int) -> None:
+    """The code of a tuple whose faces all have the last colour and which has the last of the atomic types."""
+    assert largest_code(most, dim) < 2**63 <= largest_code(most + 1, dim)
+
+
+def test_too_many_colours() -> None:
+    with pytest.raises(InputError, match="3-WL on 1,449 nodes may have more colours than can be told apart by 64-bit"):
+        tuple_certificates([bare(1449)], 3, rounds=1, memory_limit="1TB")
+    with pytest.raises(InputError, match=r"3-WL on 1,448 nodes may need .* GB, more than memory_limit"):
+        tuple_certificates([bare(1448)], 3, rounds=1)
+
+
+@pytest.mark.parametrize("function", [refine_tuples, tuple_certificates], ids=lambda function: function.__name__)
+@pytest.mark.parametrize("graph", [rook(4), "graph.txt", nx.path_graph(3)], ids=lambda graph: type(graph).__name__)
+def test_one_graph_is_no_list(function: Callable[..., Any], graph: Any) -> None:
+    with pytest.raises(InputError, match=f"^{function.__name__} takes a list of graphs, but it was given one: "):
+        function(graph, 2)
 
 
 @pytest.mark.parametrize("dim", [0, 4, 2.0, True, "2"])
@@ -291,10 +310,10 @@ def test_bad_dim(dim: object) -> None:
 
 @pytest.mark.parametrize("rounds", [-1, 1.5, True])
 def test_bad_rounds(rounds: object) -> None:
-    with pytest.raises(InputError, match="rounds must be None or an integer of at least 0"):
+    with pytest.raises(InputError, match="rounds must be an integer of at least 0, or None"):
         tuple_certificates([], 2, rounds=rounds)  # type: ignore[arg-type]
 
 
 def test_directed_and_undirected_do_not_mix() -> None:
-    with pytest.raises(InputError, match="Directed and undirected graphs cannot be compared"):
+    with pytest.raises(InputError, match="Some of the graphs are directed and some are not"):
         tuple_certificates([rook(4), rook(4).to_directed()], 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from detours.data import GraphSet
 from detours.errors import InputError
 from detours.experiments.paper import paper_tables
-from detours.experiments.selection import FOLDS, Fitter, Ladder, cross_validate
+from detours.experiments.selection import FOLDS, HELD_OUT, Fitter, Ladder, cross_validate
 from detours.experiments.store import Cell, Task, Value
 from detours.experiments.svm import Gram, fit, fit_by_sklearn
 from detours.experiments.tables import SECONDS, Column, Table
@@ -57,7 +58,13 @@ class Row:
 
     name: str
     candidates: Sequence[Candidate]
-    hold_outs: int = 1
+    held_out: int = 0
+    """About how many graphs decide: as many hold-outs as it takes, one at least and ten at most."""
+
+    def hold_outs(self, graphs: int) -> int:
+        """How many hold-outs there are in every fold of a data set."""
+        each = HELD_OUT * (1 - 1 / FOLDS) * graphs
+        return min(max(1, ceil(self.held_out / each)), 10)
 
 
 def _best_family() -> list[Candidate]:
@@ -73,7 +80,7 @@ ROWS = {
         Row("WL-subtree", [Candidate("WLSubtree", {"n_iter": ROUNDS, "labels": "degree"})]),
         Row("WL-SP", [Candidate("WLShortestPath", {"n_iter": ROUNDS, "labels": "degree"})]),
         Row("WL-DeN", [Candidate("WLDetour", {"k": k, "n_iter": ROUNDS, "labels": "degree"}) for k in KS]),
-        Row("best of ours", _best_family(), hold_outs=2),
+        Row("best of ours", _best_family(), held_out=500),
     )
 }
 
@@ -99,7 +106,7 @@ def tasks(data: GraphSet, row: Row, repeats: int = REPEATS, *, solver: str = "de
         "method": row.name,
         "parameters": {
             "candidates": [[candidate.kernel, dict(candidate.parameters)] for candidate in row.candidates],
-            "hold-outs": row.hold_outs,
+            "hold-outs": row.hold_outs(len(data.graphs)),
             "folds": FOLDS,
             "seed": SEED,
             "solver": solver,
@@ -114,7 +121,7 @@ def tasks(data: GraphSet, row: Row, repeats: int = REPEATS, *, solver: str = "de
 def _repeat(
     y: NDArray[np.int64], ladders: Callable[[], list[Ladder]], row: Row, seed: int, fitter: Fitter, n_jobs: int
 ) -> Value:
-    folds = cross_validate(y, ladders(), seed, hold_outs=row.hold_outs, n_jobs=n_jobs, fitter=fitter)
+    folds = cross_validate(y, ladders(), seed, hold_outs=row.hold_outs(len(y)), n_jobs=n_jobs, fitter=fitter)
     return {
         "right": [fold.right for fold in folds],
         "tested": [fold.tested for fold in folds],

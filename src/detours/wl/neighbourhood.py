@@ -76,7 +76,8 @@ def all_pairs(graphs: Sequence[Graph], counts: Iterable[NDArray[np.int64]], room
     """All other nodes of the graph of each node; a pair is coloured by its adjacency and its detours of each length.
 
     `counts` holds one array [n, n, lengths] for each graph and is read one by one. In a directed graph the colour of
-    (i, j) knows the arcs and detours from i to j and from j to i. What the colours stand for may take `room` bytes.
+    (i, j) knows the arcs and detours from i to j and from j to i. Counts and what
+    the colours stand for may take `room` bytes.
     """
     sizes = np.array([graph.num_nodes for graph in graphs], dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -96,8 +97,8 @@ def all_pairs(graphs: Sequence[Graph], counts: Iterable[NDArray[np.int64]], room
             known += len(table)
             tables.append(table)
             taken += 4 * table.nbytes  # below, they are joined, sorted and copied
-            if taken > room:
-                raise EngineError(f"the colours of pairs take more than {room:,} bytes")
+            if taken + count.nbytes > room:
+                raise EngineError(f"the counts of all pairs and their colours take more than {room:,} bytes")
     if not tables:
         return _neighbourhood(indptr, indices, colour, np.empty((0, 0), np.int64))
     merged, arc_values = rank_vectors(np.concatenate(tables))

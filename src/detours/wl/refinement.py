@@ -100,6 +100,7 @@ def refine(
 def prepare(
     caller: str,
     graphs: Iterable[Any],
+    /,
     *,
     init: str = "den",
     k: int = 4,
