@@ -63,6 +63,34 @@ def test_tu_graphs_are_undirected_and_tidied_without_a_word(tiny_tu: Path, recwa
     assert not recwarn.list
 
 
+def with_edge_labels(root: Path, labels: str) -> Path:
+    write(root / "TUDataset" / "MUTAG" / "raw", MUTAG_edge_labels="\n".join(labels.split()))
+    return root
+
+
+def test_labels_of_edges_follow_the_edges(tiny_tu: Path) -> None:
+    assert load("MUTAG", tiny_tu).edge_labels is None
+    data = load("MUTAG", with_edge_labels(tiny_tu, "4 4 4 7 7 0 1 2"))  # 1–2 2–1 1–2 2–3 3–2, 5–6 6–7 7–5
+    assert data.edge_labels is not None
+    assert [labels.tolist() for labels in data.edge_labels] == [[4, 4, 7, 7], [], [0, 2, 0, 1, 2, 1]]
+    part = data.subset([2, 0])
+    assert part.edge_labels is not None and part.edge_labels[1].tolist() == [4, 4, 7, 7]
+    assert data.graphs[2].edge_index.T.tolist()[1] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ("4 4 4 7 7 0 1", r"edge_labels.txt: there are 7 labels for 8 edges"),
+        ("4 4 4 7 6 0 1 2", r"edge_labels.txt, line 4: the edge 2, 3 has the label 7 here and another elsewhere"),
+        ("4 4 5 7 7 0 1 2", r"edge_labels.txt, line 1: the edge 1, 2 has the label 4 here and another elsewhere"),
+    ],
+)
+def test_wrong_labels_of_edges(tiny_tu: Path, labels: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load("MUTAG", with_edge_labels(tiny_tu, labels))
+
+
 def test_a_subset_keeps_what_belongs_together(tiny_tu: Path) -> None:
     data = load("MUTAG", tiny_tu)
     part = data.subset([2, 0])
@@ -95,8 +123,10 @@ def test_the_digest_depends_on_the_content_only(tiny_tu: Path) -> None:
         GraphSet("MUTAG", data.graphs[::-1], data.y, data.labels),
         GraphSet("MUTAG", data.graphs, -data.y, data.labels),
         GraphSet("MUTAG", data.graphs, data.y, None),
+        load("MUTAG", with_edge_labels(tiny_tu, "4 4 4 7 7 0 1 2")),
+        load("MUTAG", with_edge_labels(tiny_tu, "4 4 4 7 7 0 1 1")),
     ]
-    assert len({data.digest, *(other.digest for other in changed)}) == 4
+    assert len({data.digest, *(other.digest for other in changed)}) == 6
     assert GraphSet("other name", data.graphs, data.y, data.labels).digest == data.digest
 
 

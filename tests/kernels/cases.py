@@ -1,5 +1,6 @@
 """What the tests of kernels share: kernels with the oracle's words for them, and batches of labelled graphs."""
 
+from collections.abc import Collection
 from random import Random
 from typing import Any
 
@@ -31,6 +32,15 @@ KERNELS: list[tuple[GraphKernel, dict[str, Any]]] = [
         WLDetour(3, 1, labels="data", init="phi"),
         {"rounds": 1, "base": "pairs", "labels": "data", "init": "phi", "k": 3},
     ),
+    (WLSubtree(3, labels="data", edge_labels=True), {"rounds": 3, "labels": "data", "edge_labels": True}),
+    (
+        WLShortestPath(2, labels="none", edge_labels=True),
+        {"rounds": 2, "base": "pairs", "labels": "none", "edge_labels": True},
+    ),
+    (
+        WLDetour(3, 2, base="subtree", edge_labels=True),
+        {"rounds": 2, "init": "den", "k": 3, "edge_labels": True},
+    ),
 ]
 
 
@@ -40,7 +50,7 @@ def name_of(value: Any) -> str:
 
 @st.composite
 def batches(draw: st.DrawFn, *, directed: bool | None = None, min_size: int = 1) -> list[Labelled]:
-    """A few small graphs with labels, all directed or all not."""
+    """A few small graphs with labels of nodes and edges, all directed or all not."""
     if directed is None:
         directed = draw(st.booleans())
     bare = st.integers(0, 2).map(lambda nodes: SmallGraph(nodes, (), directed))
@@ -48,10 +58,18 @@ def batches(draw: st.DrawFn, *, directed: bool | None = None, min_size: int = 1)
     graphs = draw(st.lists(some, min_size=min_size, max_size=5))
     words = draw(st.booleans())
     random = Random(draw(st.integers(0, 1000)))
-    labels = [[random.randrange(3) for _ in range(one.num_nodes)] for one in graphs]
+
+    def labels(things: Collection[Any]) -> list[Any]:
+        of: dict[Any, int] = {thing: random.randrange(3) for thing in things}
+        return [f"word {of[thing]}" if words else of[thing] for thing in things]
+
     return [
-        Labelled(one.graph(), [f"word {label}" for label in own] if words else own)
-        for one, own in zip(graphs, labels, strict=True)
+        Labelled(
+            one.graph(),
+            labels(range(one.num_nodes)),
+            labels(one.arcs if directed else [frozenset(arc) for arc in one.arcs]),
+        )
+        for one in graphs
     ]
 
 
@@ -64,6 +82,8 @@ def equal(left: Any, right: Any) -> bool:
 def to_networkx(item: Labelled) -> nx.Graph:
     graph = item.graph.to_networkx()
     nx.set_node_attributes(graph, dict(enumerate(item.labels)), "label")
+    arcs = map(tuple, item.graph.edge_index.T.tolist())
+    nx.set_edge_attributes(graph, dict(zip(arcs, item.edge_labels, strict=True)), "label")
     return graph
 
 
@@ -72,14 +92,14 @@ def features(batch: list[Labelled], palette: oracle.Palette, words: dict[str, An
 
 
 def relabelled(item: Labelled, random: Random) -> Labelled:
-    """The same graph with its nodes in another order."""
+    """The same graph with its nodes and edges in another order."""
     new = list(range(item.graph.num_nodes))
     random.shuffle(new)
-    arcs = item.graph.to_edge_index()
-    for at, (a, b) in enumerate(arcs.T.tolist()):
-        arcs[:, at] = new[a], new[b]
+    edges = list(zip(item.graph.edge_index.T.tolist(), item.edge_labels, strict=True))
+    random.shuffle(edges)
+    arcs = np.array([(new[a], new[b]) for (a, b), _ in edges], dtype=np.int64).reshape(-1, 2).T
     labels = [item.labels[0]] * len(new)
     for old, place in enumerate(new):
         labels[place] = item.labels[old]
     graph = detours.Graph.from_edge_index(arcs, len(new), directed=item.graph.directed)
-    return Labelled(graph, labels)
+    return Labelled(graph, labels, [label for _, label in edges])

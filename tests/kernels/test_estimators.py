@@ -126,6 +126,30 @@ def test_labels_from_everywhere() -> None:
         assert np.array_equal(kernel.transform(given).toarray(), expected)
 
 
+@pytest.mark.filterwarnings("ignore:The graph had 1 loop")
+def test_labels_of_edges_from_everywhere() -> None:
+    graph = nx.Graph([(2, 1), (1, 0), (0, 0)])  # named 2, 1, 0 in this order
+    nx.set_edge_attributes(graph, {(2, 1): "single", (1, 0): "double", (0, 0): "loop"}, "label")
+    listed = detours.Graph.from_edge_index([[1, 2, 0, 1], [2, 1, 1, 0]])
+    labels = ["double", "double", "single", "single"]
+    csr = detours.Graph.from_any(nx.path_graph(3).to_directed(), directed=False)
+    pyg_like = SimpleNamespace(edge_index=listed.edge_index, num_nodes=3, labels=None, edge_labels=labels)
+    data_set = SimpleNamespace(name="made", graphs=[csr], labels=[np.zeros(3, int)], edge_labels=[labels[::-1]])
+    kernel = WLSubtree(1, edge_labels=True).fit([Labelled(nx.path_graph(3), None, ["single", "double"])])
+    expected = [[2, 1, 1, 1, 1]]
+    for given in ([graph], [Labelled(listed, None, labels)], [(listed, None, labels)], [pyg_like], data_set):
+        assert kernel.transform(given).toarray().tolist() == expected
+    assert kernel.transform(labelled(data_set)).toarray().tolist() == expected
+
+
+def test_an_edge_taken_as_two_arcs_has_its_label_twice() -> None:
+    once = detours.Graph.from_networkx(nx.path_graph(3), directed=True)
+    twice = detours.Graph.from_edge_index([[0, 1, 1, 2], [1, 0, 2, 1]], directed=True)
+    kernel = WLSubtree(2, edge_labels=True).fit([Labelled(once, None, [5, 6])])
+    both = kernel.transform([Labelled(once, None, [5, 6]), Labelled(twice, None, [5, 5, 6, 6])]).toarray()
+    assert both[0].tolist() == both[1].tolist() == [2, 1, 1, 1, 1, 1, 1, 1]
+
+
 def test_graph_without_features() -> None:
     """Decided: such a graph has 0 with every graph and with itself, as its vector of features says."""
     empty, path = detours.Graph.from_edge_index(np.empty((2, 0), np.int64), 2), nx.path_graph(2)
@@ -150,6 +174,15 @@ def test_graph_without_features() -> None:
         (WLSubtree(labels="data"), [Labelled(nx.path_graph(3), [1, 2])], "3 nodes but 2 labels"),
         (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), [1, "C"])], "all integers or all strings"),
         (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), [1, 0.5])], "among them is 0.5"),
+        (WLSubtree(edge_labels=True), [EDGE], "Graph number 0 has no labels of edges; give Labelled"),
+        (WLSubtree(edge_labels=True), [Labelled(nx.path_graph(3), None, [1])], "2 edges but 1 labels"),
+        (WLSubtree(edge_labels=True), [Labelled(nx.path_graph(3), None, [1, 0.5])], "Labels of edges .* is 0.5"),
+        (
+            WLSubtree(edge_labels=True),
+            [Labelled(nx.path_graph(9), None, [1] * 8), Labelled([(5, 3), (3, 5)], None, [1, 2])],
+            "The edge 5, 3 of graph number 1 is listed with different labels",
+        ),
+        (WLDetour(edge_labels=[1, 2]), [EDGE], "edge_labels must be True or False"),
         (ShortestPath(memory_limit=1), [nx.path_graph(3)], "distances in a graph of 3 nodes"),
         (ShortestPath(memory_limit=199), [nx.path_graph(9)], "do not fit in memory_limit"),
         (WLSubtree(), [EDGE, EDGE.to_directed()], "Some of the graphs are directed"),

@@ -47,7 +47,7 @@ def test_gram_of_new_graphs(kernel: GraphKernel, words: dict[str, Any], data: st
     directed = data.draw(st.booleans())
     old, new = data.draw(batches(directed=directed)), data.draw(batches(directed=directed))
     if {type(label) for item in old for label in item.labels} != {type(label) for item in new for label in item.labels}:
-        new = [Labelled(item.graph, [old_label(old)] * item.graph.num_nodes) for item in new]
+        new = [item._replace(labels=[old_label(old)] * item.graph.num_nodes) for item in new]
     palette = oracle.Palette()
     expected = oracle.gram(features(new, palette, words), features(old, palette, words), normalize)
     gram = with_output(kernel, "gram", normalize).fit(old).transform(new)
@@ -114,6 +114,12 @@ def test_all_numbers_of_rounds_at_once(kernel: GraphKernel, batch: list[Labelled
         assert np.array_equal(gram, alone)
         part = made[:, : featured.block_starts_[rounds + 1]]
         assert np.array_equal((part @ part.T).toarray(), gram)
+
+
+def test_labels_of_edges_that_fit_did_not_see_match_nothing() -> None:
+    old, new = Labelled(nx.path_graph(3), None, [1, 1]), Labelled(nx.path_graph(3), None, [1, 2])
+    kernel = WLSubtree(2, labels="none", edge_labels=True, output="gram").fit([old])
+    assert kernel.transform([old, new]).tolist() == [[9 + 5 + 5], [9 + 2]]  # the end at the edge 1 once in round 1
 
 
 @given(batch=batches(min_size=3))

@@ -1,12 +1,15 @@
 """Molecules and proteins: the same numbers as GraKeL, to the last digit."""
 
+from collections import Counter
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 
 from detours.data import GraphSet, load
 from detours.kernels import GraphKernel, ShortestPath, WLDetour, WLShortestPath, WLSubtree
+from tests.oracles import kernels as oracle
 from tests.real_data import data_folder
 
 grakel: Any = pytest.importorskip("grakel", reason="GraKeL is not installed (pip install grakel)")
@@ -77,6 +80,33 @@ def test_new_graphs_as_grakel() -> None:
             rival.fit_transform(for_grakel(old, "data"))
             expected = rival.transform(for_grakel(new, "data"))
             np.testing.assert_allclose(kernel.fit(old).transform(new), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["MUTAG", "PTC_FM"])
+def test_labels_of_edges_split_more(name: str) -> None:
+    graphs = data_set(name)
+    for kernel in (WLSubtree(3), WLShortestPath(2), WLDetour(4, 2)):
+        kernel.set_params(labels="data", output="gram")
+        plain = kernel.fit_transform(graphs)
+        with_edges = kernel.set_params(edge_labels=True).fit_transform(graphs)
+        assert (with_edges <= plain).all() and (with_edges < plain).any()
+        assert np.array_equal(kernel.transform(graphs), with_edges)
+
+
+def test_labels_of_edges_as_networkx() -> None:
+    """Its hashes of neighbourhoods, made of labels of nodes and edges, are the colours of the rounds."""
+    graphs = data_set("MUTAG")
+    assert graphs.labels is not None and graphs.edge_labels is not None
+    rows = []
+    for graph, labels, edge_labels in zip(graphs.graphs, graphs.labels, graphs.edge_labels, strict=True):
+        theirs = graph.to_networkx()
+        nx.set_node_attributes(theirs, dict(enumerate(labels.tolist())), "atom")
+        arcs = map(tuple, graph.edge_index.T.tolist())
+        nx.set_edge_attributes(theirs, dict(zip(arcs, edge_labels.tolist(), strict=True)), "bond")
+        hashes = nx.weisfeiler_lehman_subgraph_hashes(theirs, "bond", "atom", iterations=4, include_initial_labels=True)
+        rows.append(Counter((round, one) for own in hashes.values() for round, one in enumerate(own)))
+    kernel = WLSubtree(4, labels="data", edge_labels=True, output="gram")
+    assert np.array_equal(kernel.fit_transform(graphs), oracle.gram(rows, rows))
 
 
 def test_detours_split_what_degrees_do_not() -> None:

@@ -21,14 +21,21 @@ class Palette(dict[Hashable, int]):
 
 
 def features(
-    graph: nx.Graph, palette: Palette, *, rounds: int = 0, base: str = "subtree", labels: str = "degree", **detours: Any
+    graph: nx.Graph,
+    palette: Palette,
+    *,
+    rounds: int = 0,
+    base: str = "subtree",
+    labels: str = "degree",
+    edge_labels: bool = False,
+    **detours: Any,
 ) -> Features:
-    """What a graph is made of; the labels of the nodes are their attribute "label", `detours` is init= and k=."""
+    """What a graph is made of; the labels of nodes and edges are their attribute "label", `detours` is init= and k=."""
     found: Features = Counter()
     colours = _start(graph, palette, labels, **detours)
     for round in range(rounds + 1):
         if round > 0:
-            colours = _refined(graph, palette, round, colours)
+            colours = _refined(graph, palette, round, colours, edge_labels)
         if base == "subtree":
             found.update((round, colour) for colour in colours.values())
             continue
@@ -74,9 +81,14 @@ def _start(graph: nx.Graph, palette: Palette, labels: str, init: str | None = No
     return colours
 
 
-def _refined(graph: nx.Graph, palette: Palette, round: int, colours: dict[Hashable, int]) -> dict[Hashable, int]:
+def _refined(
+    graph: nx.Graph, palette: Palette, round: int, colours: dict[Hashable, int], edge_labels: bool
+) -> dict[Hashable, int]:
+    def what(arc: tuple[Hashable, Hashable], other: Hashable) -> Hashable:
+        return (graph.edges[arc]["label"], colours[other]) if edge_labels else colours[other]
+
     def number(node: Hashable) -> int:
-        return palette.number((round, colours[node], _seen(graph, node, lambda arc, other: colours[other])))
+        return palette.number((round, colours[node], _seen(graph, node, what)))
 
     return {node: number(node) for node in graph}
 

@@ -55,6 +55,8 @@ class GraphSet:
     pairs: list[tuple[int, int]] | None = None
     """The pairs to be told apart, where the data set says which."""
     level: Literal["graph", "node"] = "graph"
+    edge_labels: list[Ints] | None = None
+    """The label of every edge, graph by graph, in the order of its `edge_index`; None if the data set has none."""
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -69,8 +71,11 @@ class GraphSet:
         """The graphs with these indices, in this order; pairs are not kept."""
         if self.level == "node":
             raise InputError(f"{self.name} is one graph whose nodes have classes; it has no subset of graphs.")
-        labels = None if self.labels is None else [self.labels[i] for i in kept]
-        return GraphSet(self.name, [self.graphs[i] for i in kept], self.y[list(kept)], labels)
+        labels, edge_labels = (
+            None if each is None else [each[i] for i in kept] for each in (self.labels, self.edge_labels)
+        )
+        graphs = [self.graphs[i] for i in kept]
+        return GraphSet(self.name, graphs, self.y[list(kept)], labels, edge_labels=edge_labels)
 
     @cached_property
     def digest(self) -> str:
@@ -81,6 +86,8 @@ class GraphSet:
             content.update(graph.indptr.astype("<i8").tobytes() + graph.indices.astype("<i4").tobytes())
         for values in (self.y, *(self.labels or ())):
             content.update(f"{len(values)};".encode() + values.astype("<i8").tobytes())
+        for values in self.edge_labels or ():
+            content.update(f"{len(values)} of edges;".encode() + values.astype("<i8").tobytes())
         return content.hexdigest()[:16]
 
 
@@ -122,7 +129,8 @@ def _read(name: str, folder: Path) -> GraphSet:
         graph, y = read_geom_gcn(folder)
         return GraphSet(name, [graph], y, level="node")
     if name in TU_SETS:
-        return GraphSet(name, *read_tu(folder, name))
+        read = read_tu(folder, name)
+        return GraphSet(name, read.graphs, read.y, read.labels, edge_labels=read.edge_labels)
     graphs, y, tags = read_graphsat(folder / "GRAPHSAT.txt")
     if len(graphs) % 2:
         raise InputError(f"{name} should hold pairs of graphs, but {folder} has {len(graphs)} graphs.")

@@ -2,13 +2,15 @@
 
 `<NAME>_A.txt` holds arcs "row, col" with node ids from 1 that run over the whole data set; line i of
 `<NAME>_graph_indicator.txt` is the graph (from 1) of node i; `<NAME>_graph_labels.txt` has a class per graph and
-`<NAME>_node_labels.txt`, where there is one, a label per node.
+`<NAME>_node_labels.txt` and `<NAME>_edge_labels.txt`, where there are any, a label per node and per line of
+`<NAME>_A.txt`.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,24 +18,55 @@ from detours.data.numbers import Ints, integers
 from detours.errors import FileFormatError
 from detours.graph import Graph
 from detours.graph.build import Listed, build
+from detours.graph.edge_values import on_arcs
 
 
-def read_tu(folder: Path, name: str) -> tuple[list[Graph], Ints, list[Ints] | None]:
-    """Graphs, classes and, where the data set has them, the labels of the nodes of every graph."""
+class TUData(NamedTuple):
+    """Graphs, classes and, where the data set has them, the labels of the nodes and of the arcs of every graph."""
+
+    graphs: list[Graph]
+    y: Ints
+    labels: list[Ints] | None
+    edge_labels: list[Ints] | None
+
+
+def read_tu(folder: Path, name: str) -> TUData:
+    """The data set in a folder."""
     y = integers(folder / f"{name}_graph_labels.txt", 1)[:, 0]
     offsets = _node_offsets(folder / f"{name}_graph_indicator.txt", len(y))
-    graphs = _graphs(folder / f"{name}_A.txt", offsets)
-    labels_file = folder / f"{name}_node_labels.txt"
-    labels = None
-    if labels_file.is_file():
-        values = integers(labels_file, 1)[:, 0]
-        if len(values) != offsets[-1]:
-            raise FileFormatError(
-                f"there are {len(values):,} labels for {offsets[-1]:,} nodes; the file is cut off or of another set.",
-                labels_file,
-            )
-        labels = np.split(values, offsets[1:-1])
-    return graphs, y, labels
+    union = _union(folder / f"{name}_A.txt", offsets)
+    labels = _labels(folder / f"{name}_node_labels.txt", int(offsets[-1]), "nodes")
+    return TUData(
+        _cut(union, offsets),
+        y,
+        None if labels is None else np.split(labels, offsets[1:-1]),
+        _edge_labels(folder / f"{name}_edge_labels.txt", union, offsets),
+    )
+
+
+def _labels(file: Path, number: int, things: str) -> Ints | None:
+    if not file.is_file():
+        return None
+    values = integers(file, 1)[:, 0]
+    if len(values) != number:
+        raise FileFormatError(
+            f"there are {len(values):,} labels for {number:,} {things}; the file is cut off or of another set.", file
+        )
+    return values
+
+
+def _edge_labels(file: Path, union: Graph, offsets: Ints) -> list[Ints] | None:
+    edges = union.edge_index
+    values = _labels(file, edges.shape[1], "edges")
+    if values is None:
+        return None
+    of_arcs, contradicted = on_arcs(union, values)
+    if len(contradicted):
+        at = int(contradicted[0])
+        raise FileFormatError(
+            f"the edge {_edge(edges, at)} has the label {values[at]} here and another elsewhere.", file, at + 1
+        )
+    return np.split(of_arcs, union.indptr[offsets[1:-1]])
 
 
 def _node_offsets(file: Path, number: int) -> Ints:
@@ -51,8 +84,8 @@ def _node_offsets(file: Path, number: int) -> Ints:
     return offsets
 
 
-def _graphs(file: Path, offsets: Ints) -> list[Graph]:
-    """All graphs at once: their union is sorted and tidied as one graph, then cut at the offsets."""
+def _union(file: Path, offsets: Ints) -> Graph:
+    """All graphs at once, sorted and tidied as one."""
     arcs = np.ascontiguousarray(integers(file, 2).T) - 1
     outside = ((arcs < 0) | (arcs >= offsets[-1])).any(axis=0)
     if outside.any():
@@ -64,7 +97,11 @@ def _graphs(file: Path, offsets: Ints) -> list[Graph]:
     if across.any():
         at = int(np.argmax(across))
         raise FileFormatError(f"the ends of the edge {_edge(arcs, at)} lie in two graphs.", file, at + 1)
-    union = build(Listed(arcs, int(offsets[-1])), directed=False)
+    listed = Listed(arcs, int(offsets[-1]))
+    return Graph._from_built(build(listed, directed=False), listed, directed=False)
+
+
+def _cut(union: Graph, offsets: Ints) -> list[Graph]:
     return [
         Graph._make(
             union.indptr[start : end + 1] - union.indptr[start],

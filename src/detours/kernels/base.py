@@ -31,8 +31,8 @@ DEFAULT_LIMIT = 4 * 10**9
 class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
     """A graph kernel with an explicit feature map; subclasses say how nodes are coloured and what is counted.
 
-    `X` is a list of graphs, each whatever `detours.count` takes; with labels of nodes a list of
-    `Labelled(graph, labels)`, of NetworkX graphs with the node attribute "label", or a `detours.data` set.
+    `X` is a list of graphs, each whatever `detours.count` takes; with labels of nodes or edges a list of
+    `Labelled(graph, labels, edge_labels)`, of NetworkX graphs with the attribute "label", or a `detours.data` set.
 
     Attributes:
         colouring_: The colours found in `fit`.
@@ -148,7 +148,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         return self._recipe()
 
     def _coloured(self, X: Any, recipe: Recipe) -> Coloured:
-        return Coloured(batch_of(X, recipe.with_labels), recipe)
+        return Coloured(batch_of(X, recipe.with_labels, recipe.edge_labels), recipe)
 
     def _learn_colours(self, X: Any) -> Coloured:
         coloured = self._coloured(X, self._checked())
@@ -186,6 +186,16 @@ def check_choice(name: str, given: object, allowed: tuple[str, ...]) -> None:
     """Raise `InputError` unless one of the allowed words is given."""
     if not isinstance(given, str) or given not in allowed:
         raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, but it is {shown(given)}.")
+
+
+def check_edge_labels(given: object) -> bool:
+    """True or False, or `InputError`."""
+    if not isinstance(given, bool | np.bool_):
+        raise InputError(
+            f"edge_labels must be True or False, but it is {shown(given)}; the labels come with each graph, "
+            "as Labelled(graph, labels, edge_labels)."
+        )
+    return bool(given)
 
 
 def check_rounds(n_iter: object) -> int:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from detours.counting.count import count
+from detours.counting.csr import read_only
 from detours.errors import InputError
 from detours.kernels.batch import Batch
 from detours.kernels.signatures import UNSEEN, Rows, SignatureTable, fixed_rows, neighbour_rows
@@ -38,6 +39,8 @@ class Recipe:
     """What else it sees: k-DeN of its edges ("den"), counts of each length ("den-by-length"), or the sum ("phi")."""
     k: int | None = None
     n_jobs: int = 1
+    edge_labels: bool = False
+    """Whether a round sees the labels of edges with the colours of the nodes behind them."""
 
     @property
     def with_labels(self) -> bool:
@@ -55,7 +58,8 @@ class Coloured:
         self.batch = batch
         self.recipe = recipe
         self._values = _arc_values(batch, recipe)
-        self.around = neighbours(batch.union)
+        edge_labels = batch.edge_labels
+        self.around = neighbours(batch.union, None if edge_labels is None else edge_labels.of_arcs[:, None])
         self.history = list(islice(self._rounds(), recipe.rounds + 1))
 
     def _rounds(self) -> Iterator[Int32]:
@@ -137,10 +141,28 @@ class Coloured:
             whole = columns[-1] != UNSEEN
         return fixed_rows(columns, None if self.first is None else _arc_rows(nodes, self.first), whole)
 
-    def rows(self, round: int, ids: Int32) -> Rows:
-        """What the colours of a later round stand for, in terms of `ids`, the colours of all nodes one round before."""
+    @property
+    def edge_label_values(self) -> list[Hashable]:
+        """The distinct labels of edges, sorted."""
+        return [] if self.batch.edge_labels is None else self.batch.edge_labels.values
+
+    def arc_colours(self, known_labels: list[Hashable]) -> Int32:
+        """Colours of arcs that mean the same in all batches: by the places of their labels among `known_labels`."""
         around = self.around
-        return neighbour_rows(self.members(round), ids, around.indptr, around.indices, around.arc_colour)
+        if self.batch.edge_labels is None or around.arc_values is None:
+            return around.arc_colour  # at most the direction, which always has the same numbers
+        place = {label: at for at, label in enumerate(known_labels)}
+        known = np.array([place.get(label, UNSEEN) for label in self.edge_label_values], dtype=np.int64)
+        found = known[around.arc_values[:, -1]]
+        backwards = around.arc_values[:, 0] if self.batch.directed else 0
+        colours: Int32 = read_only(
+            np.where(found == UNSEEN, UNSEEN, 2 * found + backwards)[around.arc_colour], np.int32
+        )
+        return colours
+
+    def rows(self, round: int, ids: Int32, arc_colours: Int32) -> Rows:
+        """What the colours of a later round stand for, in terms of `ids`, the colours of all nodes one round before."""
+        return neighbour_rows(self.members(round), ids, self.around.indptr, self.around.indices, arc_colours)
 
 
 class Colouring:
@@ -150,11 +172,13 @@ class Colouring:
         self.recipe = fitted.recipe
         self.directed = fitted.batch.directed
         self.label_values = fitted.label_values
+        self.edge_label_values = fitted.edge_label_values
         self.num_columns = fitted.columns.shape[1]
         self.tables = [SignatureTable(fitted.start_rows(fitted.label_values))]
+        arcs = fitted.arc_colours(self.edge_label_values)
         # Stable colours stand for the same in all rounds that follow, so one table serves them all.
         for round in range(1, min(len(fitted.history) + 1, fitted.num_rounds)):
-            self.tables.append(SignatureTable(fitted.rows(round, _plain(fitted.colour(round - 1)))))
+            self.tables.append(SignatureTable(fitted.rows(round, _plain(fitted.colour(round - 1)), arcs)))
 
     def find(self, new: Coloured) -> list[Int32]:
         """For each round and each colour of the new graphs there: its number in `fit`, or `UNSEEN`."""
@@ -162,9 +186,10 @@ class Colouring:
             was, now = ("directed", "undirected") if self.directed else ("undirected", "directed")
             raise InputError(f"The kernel was fitted to {was} graphs, but these are {now}; make them alike.")
         found = [self.tables[0].find(new.start_rows(self.label_values))]
+        arcs = new.arc_colours(self.edge_label_values)
         for round in range(1, new.num_rounds):
             ids = found[-1][new.colour(round - 1)]
-            found.append(self.tables[min(round, len(self.tables) - 1)].find(new.rows(round, ids)))
+            found.append(self.tables[min(round, len(self.tables) - 1)].find(new.rows(round, ids, arcs)))
         return found
 
     def name(self, round: int, colour: int) -> str:

@@ -123,6 +123,7 @@ def _neighbour_rows(
             whole[row] &= other >= 0
             seen[at] = other
             if len(arc_colour) > 0:
+                whole[row] &= arc_colour[begin + at] >= 0
                 seen[at] |= np.int64(arc_colour[begin + at]) << 32
         sort_row(seen, degree)
         entries[starts[row]] = ids[node]
@@ -131,7 +132,7 @@ def _neighbour_rows(
 
 
 def neighbour_rows(nodes: Int32, ids: Int32, indptr: Int64, indices: Int32, arc_colour: Int32) -> Rows:
-    """For each of `nodes`: its own id, then the sorted (arc colour, id) of its neighbours; not whole if one is unseen.
+    """For each of `nodes`: its own id, then the sorted (arc colour, id) of its neighbours; not whole if any is unseen.
 
     Where all arcs are alike `arc_colour` is empty.
     """

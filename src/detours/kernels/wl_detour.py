@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from detours.errors import check_k
-from detours.kernels.base import LABELS, GraphKernel, base_named, check_choice, check_rounds
+from detours.kernels.base import LABELS, GraphKernel, base_named, check_choice, check_edge_labels, check_rounds
 from detours.kernels.blocks import Base
 from detours.kernels.colouring import Recipe
 
@@ -24,6 +24,7 @@ class WLDetour(GraphKernel):
         init: "den", "den-by-length" (the counts of each length apart) or "phi" (the sum over the edges of a node).
         labels: What round 0 sees besides: "degree", "data" (the labels of the nodes), "both" or "none". For "den" and
             "den-by-length" the degree is the size of the multiset and adds nothing.
+        edge_labels: Whether a round sees the labels of edges, each with the colour of the node behind it.
         output: "features" for a sparse matrix of counts, "gram" for the products with the graphs of `fit`.
         normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features).
         n_jobs: Threads for counting detours; the result does not depend on it.
@@ -43,6 +44,7 @@ class WLDetour(GraphKernel):
         base: str = "shortest-path",
         init: str = "den",
         labels: str = "degree",
+        edge_labels: bool = False,
         output: str = "features",
         normalize: bool = False,
         n_jobs: int = 1,
@@ -53,6 +55,7 @@ class WLDetour(GraphKernel):
         self.base = base
         self.init = init
         self.labels = labels
+        self.edge_labels = edge_labels
         self.output = output
         self.normalize = normalize
         self.n_jobs = n_jobs
@@ -61,7 +64,8 @@ class WLDetour(GraphKernel):
     def _recipe(self) -> Recipe:
         check_choice("labels", self.labels, LABELS)
         check_choice("init", self.init, INITS)
-        return Recipe(self.labels, check_rounds(self.n_iter), self.init, check_k(self.k), self.n_jobs)
+        rounds, edge_labels = check_rounds(self.n_iter), check_edge_labels(self.edge_labels)
+        return Recipe(self.labels, rounds, self.init, check_k(self.k), self.n_jobs, edge_labels)
 
     def _new_base(self) -> Base:
         return base_named(self.base, self.memory_limit)

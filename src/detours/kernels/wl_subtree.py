@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from detours.kernels.base import LABELS, GraphKernel, base_named, check_choice, check_rounds
+from detours.kernels.base import LABELS, GraphKernel, base_named, check_choice, check_edge_labels, check_rounds
 from detours.kernels.blocks import Base
 from detours.kernels.colouring import Recipe
 
@@ -13,6 +13,7 @@ class WLSubtree(GraphKernel):
     Args:
         n_iter: Rounds of refinement after round 0; all rounds count.
         labels: The colours of round 0: "degree", "data" (the labels of the nodes), "both" or "none".
+        edge_labels: Whether a round sees the labels of edges, each with the colour of the node behind it.
         output: "features" for a sparse matrix of counts, "gram" for the products with the graphs of `fit`.
         normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features).
 
@@ -25,16 +26,23 @@ class WLSubtree(GraphKernel):
     """
 
     def __init__(
-        self, n_iter: int = 5, *, labels: str = "degree", output: str = "features", normalize: bool = False
+        self,
+        n_iter: int = 5,
+        *,
+        labels: str = "degree",
+        edge_labels: bool = False,
+        output: str = "features",
+        normalize: bool = False,
     ) -> None:
         self.n_iter = n_iter
         self.labels = labels
+        self.edge_labels = edge_labels
         self.output = output
         self.normalize = normalize
 
     def _recipe(self) -> Recipe:
         check_choice("labels", self.labels, LABELS)
-        return Recipe(self.labels, check_rounds(self.n_iter))
+        return Recipe(self.labels, check_rounds(self.n_iter), edge_labels=check_edge_labels(self.edge_labels))
 
     def _new_base(self) -> Base:
         return base_named("subtree", None)
