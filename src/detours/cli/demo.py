@@ -137,7 +137,7 @@ def _show_pairs(console: "Console", progress: bool | None) -> None:
     from detours.cli.progress import progress_bar
     from detours.cli.summary import plain_table, show
     from detours.data import hard
-    from detours.experiments.methods import FWL3, WL3, den, den_pairs, warm_up, wl1
+    from detours.experiments.methods import FWL3, WL3, den, den_pairs, wl1
 
     console.print()
     console.rule("[bold]Hard to tell apart", align="left")
@@ -150,7 +150,9 @@ def _show_pairs(console: "Console", progress: bool | None) -> None:
         "CFI over the prism": hard.cfi_pair(hard.cfi_bases()["prism"]),
     }
     with progress_bar("Compiling, the first time only", show=progress):
-        warm_up(tests)
+        for test in tests:
+            for pair in pairs.values():
+                test.fingerprints(pair)
     table = plain_table("Told apart by")
     table.add_column("pair")
     took = dict.fromkeys((test.name for test in tests), 0.0)
