@@ -1,5 +1,6 @@
 """The data sets: equal to what slow, obvious readers find, and one sentence for whatever is wrong with a file."""
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,10 +8,12 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from detours.data import GRAPH_SETS, NODE_SETS, GraphSet, load
+from detours.data import GRAPH_SETS, NODE_SETS, TASKS, GraphSet, load
+from detours.data.attributes import Attributes
 from detours.data.sets import TU_SETS
-from detours.errors import InputError
+from detours.errors import FileFormatError, InputError
 from tests import real_data
+from tests.oracles.features import geom_gcn_features, tu_attributes
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -130,6 +133,123 @@ def test_the_digest_depends_on_the_content_only(tiny_tu: Path) -> None:
     assert GraphSet("other name", data.graphs, data.y, data.labels).digest == data.digest
 
 
+def test_classes_are_any_integers_and_targets_count_from_0(tiny_tu: Path, tiny_texas: Path) -> None:
+    data = load("MUTAG", tiny_tu)
+    assert data.classes.tolist() == [-1, 1] and data.targets.tolist() == [0, 1, 1]
+    assert load("Texas", tiny_texas).targets.tolist() == [1, 0, 2]
+    assert data.targets_among([-1, 0, 1]).tolist() == [0, 2, 2]
+    with pytest.raises(InputError, match=r"MUTAG has the class -1, but the classes to choose from are \[0, 1\]"):
+        data.targets_among([0, 1])
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_tasks_made_in_code_have_names(name: str) -> None:
+    assert load(name.upper()).name == name and load(name).x is None
+
+
+# ---------------------------------------------------------------- attributes of nodes
+
+
+def with_attributes(root: Path, rows: str) -> Path:
+    write(root / "TUDataset" / "MUTAG" / "raw", MUTAG_node_attributes=rows.replace(";", "\n"))
+    return root
+
+
+def test_attributes_of_a_tu_set(tiny_tu: Path) -> None:
+    assert load("MUTAG", tiny_tu).x is None
+    plain = load("MUTAG", tiny_tu)
+    data = load("MUTAG", with_attributes(tiny_tu, " 1, 2;-3,4.5;5,6;7,8;9,1e3;1,1; 0,0"))
+    assert data.x is not None and [x.tolist() for x in data.x] == [
+        [[1, 2], [-3, 4.5], [5, 6]],
+        [[7, 8]],
+        [[9, 1000], [1, 1], [0, 0]],
+    ]
+    assert data.x[0].dtype == np.float32
+    assert data.digest == plain.digest and data.full_digest != plain.full_digest == plain.digest
+    part = data.subset([2, 1])
+    assert part.x is not None and part.x[1].tolist() == [[7, 8]] and len(part.x) == 2
+    again = pickle.loads(pickle.dumps(data))
+    assert type(again.x) is list and again.full_digest == data.full_digest
+
+
+def test_features_of_node_data(tiny_texas: Path) -> None:
+    data = load("Texas", tiny_texas)
+    assert data.x is not None and len(data.x) == 1
+    assert data.x[0].tolist() == [[1, 1], [0, 0], [0, 1]] and data.x[0].dtype == np.float32
+
+
+def test_features_given_by_their_columns(tmp_path: Path) -> None:
+    write(
+        tmp_path / "Actor" / "raw",
+        out1_graph_edges="node_id\tnode_id\n0\t1\n",
+        out1_node_feature_label="node_id\tfeature(feature_amount:4)\tlabel\n1\t3,0\t4\n0\t1\t1\n",
+    )
+    x = load("Actor", tmp_path).x
+    assert x is not None and x[0].tolist() == [[0, 1, 0, 0], [1, 0, 0, 1]]
+
+
+def test_attributes_are_read_once_and_not_before_they_are_asked_for() -> None:
+    calls = []
+
+    def read() -> list[np.ndarray]:
+        calls.append(1)
+        return [np.zeros((2, 3), np.float32), np.ones((1, 3), np.float32)]
+
+    x = Attributes(read)
+    part = x.chosen([1])
+    assert not calls
+    assert part[0].tolist() == [[1, 1, 1]] and len(x) == 2 and [len(each) for each in x] == [2, 1]
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            "1,2;3,nan;5,6;7,8;9,0;1,1;0,0",
+            r"attributes.txt, line 2: attributes must be finite, but number 2 here is nan",
+        ),
+        ("1,2;3,4;;-inf,6;7,8;9,0;1,1;0,0", r"attributes.txt, line 4: .* number 1 here is -inf"),
+        ("1,2;3,4;5,6;7,8;9,1e60;1,1;0,0", r"attributes.txt, line 5: .* number 2 here is 1e\+60"),
+        ("1,2;3,4;5,6", r"attributes.txt: there are 3 rows for 7 nodes"),
+        ("1,2;3;5,6", r"attributes.txt, line 2: a line should hold as many numbers as the first, but it holds 1"),
+        ("1,2;3,x", r"attributes.txt, line 2: .* 'x' is none"),
+    ],
+)
+def test_wrong_attributes(tiny_tu: Path, rows: str, message: str) -> None:
+    data = load("MUTAG", with_attributes(tiny_tu, rows))
+    assert data.x is not None
+    with pytest.raises(FileFormatError, match=message):
+        list(data.x)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("h\n0\t0,1\t2\n1\t0,nan\t2\n", "label.txt, line 3: features must be finite, but number 2 here is nan"),
+        ("h\n0\t0,1\t2\n1\tinf,1\t2\n", "label.txt, line 3: features must be finite, but number 1 here is inf"),
+        ("h\n0\t0,1\t2\n1\t0\t2\n", "label.txt, line 3: the nodes before have 2 features, but this one has 1"),
+        ("h\n0\t0,1\t2\n1\t0;1\t2\n", "label.txt, line 3: the nodes before have 2 features, but this one has 1"),
+        ("h\n0\t0,x\t2\n1\t0,1\t2\n", "label.txt, line 2: features should be numbers"),
+        ("feature_amount\n0\t1,2\t2\n1\t-1\t2\n", "label.txt, line 3: here should stand the columns that hold a 1"),
+        ("feature_amount\n0\t1,2\t2\n1\t99999999999\t2\n", "line 3: here should stand the columns"),
+    ],
+)
+def test_wrong_features(tiny_texas: Path, lines: str, message: str) -> None:
+    write(tiny_texas / "WebKB" / "texas" / "raw", out1_node_feature_label=lines, out1_graph_edges="h\th\n0\t1\n")
+    x = load("Texas", tiny_texas).x
+    assert x is not None
+    with pytest.raises(FileFormatError, match=message):
+        x[0]
+
+
+def test_features_of_any_size(tiny_texas: Path) -> None:
+    lines = "h\n0\t0,-1.5,7\t2\n1\t10,2,3\t2\n"
+    write(tiny_texas / "WebKB" / "texas" / "raw", out1_node_feature_label=lines, out1_graph_edges="h\th\n0\t1\n")
+    x = load("Texas", tiny_texas).x
+    assert x is not None and x[0].tolist() == [[0, -1.5, 7], [10, 2, 3]]
+
+
 # ---------------------------------------------------------------- what is wrong
 
 
@@ -138,9 +258,34 @@ def test_unknown_names_are_refused_with_those_there_are() -> None:
         load("PROTEINS")
 
 
-def test_a_missing_data_set_says_where_it_should_be(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"NCI1 is not in .*TUDataset/NCI1/raw"):
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("mutga", "MUTAG"),
+        ("imdb", "IMDB-BINARY"),
+        ("ptc-fm", "PTC_FM"),
+        ("SQUIREL", "Squirrel"),
+        ("ring_lattice", "ring-l"),
+    ],
+)
+def test_unknown_names_are_told_the_nearest(name: str, meant: str) -> None:
+    with pytest.raises(InputError, match=rf"There is no data set '{name}' \(did you mean {meant}.*; give one of EXP"):
+        load(name)
+
+
+@pytest.mark.parametrize("name", [3, None, ""])
+def test_no_names(name: object) -> None:
+    with pytest.raises(InputError, match=rf"There is no data set {name!r}; give one of EXP"):
+        load(name)  # type: ignore[arg-type]
+
+
+def test_a_missing_data_set_says_where_it_should_be_and_how_to_get_it(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"NCI1 is not in .*TUDataset/NCI1/raw; put them there, .*to have PyG fetch them"
+    ):
         load("NCI1", tmp_path)
+    with pytest.raises(InputError, match=r"EXP is not in .*EXP/raw; .*take the GRAPHSAT.txt of EXP"):
+        load("EXP", tmp_path)
 
 
 def test_the_environment_says_where_data_are(tiny_tu: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,6 +330,7 @@ def test_a_missing_file(tiny_tu: Path) -> None:
         ("1\n2 q\n", "line 2: here should stand the number of nodes"),
         ("1\n1 0\n0 0\n1 0\n", "line 4: the first line says 1 graphs, but the file goes on"),
         ("1\n1 0\n0 0\n", "should hold pairs"),
+        (f"1\n1 {2**63}\n0 0\n", "line 2: here should stand the number of nodes and the class"),
     ],
 )
 def test_damaged_pairs(tmp_path: Path, text: str, message: str) -> None:
@@ -201,6 +347,11 @@ def test_damaged_pairs(tmp_path: Path, text: str, message: str) -> None:
         ("out1_node_feature_label", "h\n0\t1\t2\n0\t1\t2\n", "label.txt, line 3: here should stand the id of another"),
         ("out1_node_feature_label", "h\n0\t1\t2\n5\t1\t2\n", "label.txt: the 2 nodes should be numbered 0 .. 1"),
         ("out1_node_feature_label", "h\n0\t1\n", "label.txt, line 2"),
+        (
+            "out1_node_feature_label",
+            f"h\n0\t1\t{2**63}\n",
+            "line 2: a class must fit into 64 bits, but here it is 9223",
+        ),
     ],
 )
 def test_damaged_node_data(tiny_texas: Path, file: str, text: str, message: str) -> None:
@@ -284,6 +435,41 @@ def test_node_sets_hold_the_arcs_as_stored(name: str) -> None:
     data = load(name, real_data.data_folder())
     assert set(map(tuple, data.graphs[0].to_edge_index().T.tolist())) == stored
     assert len(data.y) == data.graphs[0].num_nodes and len(np.unique(data.y)) == 5
+
+
+@pytest.mark.parametrize("name", ["Actor", "Cornell", "Wisconsin", "Chameleon"])
+def test_features_equal_a_plain_reading(name: str) -> None:
+    real_data.node_graph(name)  # skips where there are no data
+    x = load(name, real_data.data_folder()).x
+    file = real_data.data_folder() / real_data.NODE_DATA[name] / "out1_node_feature_label.txt"
+    assert x is not None and np.array_equal(x[0], geom_gcn_features(file))
+
+
+def test_attributes_of_enzymes_equal_a_plain_reading() -> None:
+    real_data.molecule_graphs("ENZYMES")  # skips where there are no data
+    data = load("ENZYMES", real_data.data_folder())
+    expected = tu_attributes(real_data.data_folder() / "TUDataset" / "ENZYMES" / "raw", "ENZYMES")
+    assert data.x is not None and len(data.x) == 600
+    assert all(np.array_equal(x, np.float32(rows)) for x, rows in zip(data.x, expected, strict=True))
+
+
+def test_features_are_those_of_pyg(tmp_path: Path) -> None:
+    from torch_geometric.datasets import Actor
+
+    real_data.node_graph("Actor")  # skips where there are no data
+    (tmp_path / "raw").symlink_to((real_data.data_folder() / "Actor" / "raw").resolve())
+    theirs = Actor(str(tmp_path))[0]
+    data = load("Actor", real_data.data_folder())
+    assert data.x is not None and np.array_equal(data.x[0], theirs.x.numpy())
+    assert np.array_equal(data.targets, theirs.y.numpy())
+
+
+# As these were before attributes were read: finished runs are kept by the digest.
+@pytest.mark.parametrize(("name", "digest"), [("ENZYMES", "0f8f46e280c7f871"), ("Actor", "a4754c5b2608f56a")])
+def test_attributes_leave_the_digest_alone(name: str, digest: str) -> None:
+    if not real_data.data_folder().exists():
+        pytest.skip("real data not found (set DETOURS_DATA to the folder that holds the data sets)")
+    assert load(name, real_data.data_folder()).digest == digest
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,29 @@
-"""Data sets of the paper, tasks made in code, and graphs made to be hard to tell apart (`detours.data.hard`)."""
+"""Data sets of the paper, tasks made in code, splits, and batches of nodes.
 
-from detours.data.sets import GRAPH_SETS, NODE_SETS, GraphSet, load
-from detours.data.synthetic import rings
+Graphs made to be hard to tell apart are in `detours.data.hard`.
+"""
 
-__all__ = ["GRAPH_SETS", "NODE_SETS", "GraphSet", "load", "rings"]
+from detours.data.encoder import Encoder
+from detours.data.graph_set import GraphSet
+from detours.data.sampling import NeighborSampler, Sampled
+from detours.data.sets import GRAPH_SETS, NODE_SETS, TASKS, load
+from detours.data.splitting import Split, Splits, splits, stratified_splits
+from detours.data.synthetic import fused_rings, ring_lattice, rings
+
+__all__ = [
+    "GRAPH_SETS",
+    "NODE_SETS",
+    "TASKS",
+    "Encoder",
+    "GraphSet",
+    "NeighborSampler",
+    "Sampled",
+    "Split",
+    "Splits",
+    "fused_rings",
+    "load",
+    "ring_lattice",
+    "rings",
+    "splits",
+    "stratified_splits",
+]

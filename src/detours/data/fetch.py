@@ -16,15 +16,29 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "detours"
 
 
+def kept(raw: str) -> Path | None:
+    """The raw folder of a data set in the cache, if it was fetched before."""
+    folder = cache_folder() / raw
+    return folder if _mark(folder).exists() else None
+
+
+def how_to_get(name: str, raw: str) -> str:
+    """What to do about raw files that are not there, as the end of a sentence."""
+    if _family(raw) in FETCHED:
+        return "leave both root and DETOURS_DATA out to have PyG fetch them"
+    return f"take the GRAPHSAT.txt of {name} that its authors publish with their GNN-RNI code"
+
+
 def fetched(name: str, raw: str) -> Path:
     """The raw folder of a data set in the cache, fetched by PyG's own class unless it is there."""
-    folder = cache_folder() / raw
-    whole = folder / ".fetched"  # written last: what an interrupted fetch left behind is fetched again
-    if whole.exists():
-        return folder
-    family = raw.split("/")[0]
+    if (found := kept(raw)) is not None:
+        return found
+    family = _family(raw)
     if family not in FETCHED:
-        raise InputError(f"{name} cannot be fetched; put its GRAPHSAT.txt into DIR/{raw} and give DIR as root.")
+        raise InputError(
+            f"{name} cannot be fetched; put its GRAPHSAT.txt into DIR/{raw} and give DIR as root or as DETOURS_DATA "
+            "(its authors publish it with their GNN-RNI code)."
+        )
     if find_spec("torch_geometric") is None:
         raise InputError(
             f"{name} is not on this machine: set DETOURS_DATA to the folder of the raw data sets, "
@@ -36,8 +50,18 @@ def fetched(name: str, raw: str) -> Path:
         raise InputError(
             f"{name} could not be fetched ({type(error).__name__}: {error}); set DETOURS_DATA to a folder with it."
         ) from error
-    whole.touch()
+    folder = cache_folder() / raw
+    _mark(folder).touch()
     return folder
+
+
+def _family(raw: str) -> str:
+    return raw.split("/")[0]
+
+
+def _mark(folder: Path) -> Path:
+    """The file that is written last: what an interrupted fetch left behind is fetched again."""
+    return folder / ".fetched"
 
 
 def _fetch(name: str, family: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from detours.data.numbers import Ints, existing
+from detours.data.numbers import LARGEST, Ints, existing
 from detours.errors import FileFormatError
 from detours.graph import Graph
 from detours.graph.build import Listed, build
@@ -49,7 +49,7 @@ class _Lines:
             numbers = [int(word) for word in line.split()]
         except ValueError:
             numbers = []
-        if len(numbers) < least or min(numbers) < 0:
+        if len(numbers) < least or min(numbers) < 0 or max(numbers) > LARGEST:
             raise self.wrong(f"here should stand {what}, as whole numbers of 0 or more.")
         return numbers
 

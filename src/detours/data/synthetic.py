@@ -1,14 +1,25 @@
-"""Tasks made in code, to try everything without a file: their classes differ in cycles and nothing else."""
+"""Tasks made in code, to try everything without a file: their classes differ in cycles and nothing else.
+
+All are made of coverings: several copies ("sheets") of one small graph, in which some edges lead from one sheet to
+another. However they lead, 1-WL gives all copies of a node one colour, and so does any message passing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 
-from detours.data.sets import GraphSet
+from detours.data.graph_set import GraphSet
 from detours.errors import InputError
 from detours.graph import Graph
 
 RING_SIZES = (3, 4, 5, 6)
+LATTICE_SIZES = (4, 5, 6)
+SHEETS = 4
+"""Of the ring lattice: two of them have a ring each, two share one twice as long."""
+
+Edge = tuple[int, int]
 
 
 def rings(graphs: int = 200, *, sizes: tuple[int, ...] = RING_SIZES, seed: int = 0) -> GraphSet:
@@ -23,19 +34,104 @@ def rings(graphs: int = 200, *, sizes: tuple[int, ...] = RING_SIZES, seed: int =
     >>> task.y.tolist(), [graph.num_edges - graph.num_nodes for graph in task.graphs]
     ([0, 1, 0, 1, 0, 1], [1, 1, 1, 1, 1, 1])
     """
-    if graphs < 2 or graphs % 2:
-        raise InputError(
-            f"rings makes graphs in pairs, one of each class, but {graphs} were asked for; give an even number."
-        )
-    if not sizes or min(sizes) < 3:
-        raise InputError(f"A ring has at least 3 nodes, but sizes={sizes!r}; give larger ones.")
+    _check("rings", graphs, sizes)
     rng = np.random.default_rng(seed)
     made = []
     for _ in range(graphs // 2):
         size = int(rng.choice(sizes))
         parents = _trees(size, rng)
         made += [_doubled(size, parents, crossed=False), _doubled(size, parents, crossed=True)]
-    return GraphSet("rings", made, np.arange(graphs) % 2)
+    return _paired("rings", made)
+
+
+def fused_rings(graphs: int = 200, *, sizes: tuple[int, ...] = RING_SIZES, seed: int = 0) -> GraphSet:
+    """Fused or not? Both graphs of a pair have as many rings of its two sizes; those of class 0 share an edge in twos.
+
+    A graph is four sheets of two rings that share an edge, with random trees, hung on one common node. In class 0 two
+    sheets are as they were, and the others are crossed over at the shared edge, which breaks both of their rings. In
+    class 1 two sheets are crossed over in the first ring, which leaves them the second, and two in the second. 1-WL
+    cannot tell the two graphs of a pair apart, and counting rings does not help: only where they meet does. Detours
+    up to k = largest size - 1 show it at the shared edge.
+
+    >>> task = fused_rings(2, sizes=(5,))
+    >>> import detours
+    >>> [detours.count(graph, 4).cycles[5] for graph in task.graphs]
+    [4, 4]
+    """
+    _check("fused_rings", graphs, sizes)
+    rng = np.random.default_rng(seed)
+    made = []
+    for _ in range(graphs // 2):
+        first, second = (int(size) for size in rng.choice(sizes, 2))
+        core = first + second - 2
+        # The ring 0 .. first-1 holds the shared edge (0, first-1); the second ring closes over the nodes from first on.
+        edges = [(0, first - 1), *((v, v + 1) for v in range(core - 1)), (core - 1, 0)]
+        parents = _trees(core, rng)
+        shared, in_first, in_second = edges[0], edges[1], edges[-1]
+        edges += [(parent, core + at) for at, parent in enumerate(parents)]
+        made += [_hung(core + len(parents), edges, crossed) for crossed in ([shared], [in_first, in_second])]
+    return _paired("fused-rings", made)
+
+
+def ring_lattice(nodes: int = 2000, *, sizes: tuple[int, ...] = LATTICE_SIZES, seed: int = 0) -> GraphSet:
+    """Which nodes lie on a short ring? One large graph of rings linked by bonds; class 1 lies on a ring of `sizes`.
+
+    A random tree of linked rings is covered by four sheets. Over each of its rings two sheets have that ring (class 1)
+    and two share one twice as long (class 0). So half of all nodes of any 1-WL colour are of either class, every node
+    has two or three neighbours, and any other cycle is at least twice as long as the smallest ring. Up to k = largest
+    size - 1 there are detours at the nodes of class 1 only.
+
+    Args:
+        nodes: How many nodes there should be; whole rings are added until there are as many.
+        sizes: The rings there are, the smallest more than half as large as the largest.
+        seed: Of the random tree and of its covering.
+
+    >>> task = ring_lattice(100)
+    >>> task, task.level, task.y.mean()
+    (GraphSet(ring-lattice: 1 graph, 112 nodes, 2 classes), 'node', np.float64(0.5))
+    """
+    if nodes < 1:
+        raise InputError(f"ring_lattice makes a graph of about so many nodes, but nodes={nodes}; give 1 or more.")
+    if not sizes or min(sizes) < 3 or 2 * min(sizes) <= max(sizes):
+        raise InputError(
+            f"A ring has at least 3 nodes, and one twice as long must not count as short, but sizes={sizes!r}; "
+            "give sizes below twice the smallest."
+        )
+    rng = np.random.default_rng(seed)
+    edges: list[Edge] = []
+    turns: list[Sequence[int]] = []
+    bare: list[int] = []  # nodes with two neighbours, to which another ring may be linked
+    on_short = np.zeros((0, SHEETS), np.int64)
+    while SHEETS * len(on_short) < nodes or not _spans(turns):
+        size, start = int(rng.choice(sizes)), len(on_short)
+        a, b = rng.permutation(SHEETS)[:2].tolist()
+        swapped = list(range(SHEETS))
+        swapped[a], swapped[b] = b, a
+        ring = [(start + v, start + v + 1) for v in range(size - 1)]
+        edges += [*ring, (start + size - 1, start)]
+        turns += [*([range(SHEETS)] * len(ring)), swapped]
+        if start:
+            edges.append((bare.pop(int(rng.integers(len(bare)))), start))
+            turns.append(range(SHEETS))
+        bare += range(start + (start > 0), start + size)
+        on_short = np.vstack([on_short, np.tile(np.equal(swapped, range(SHEETS)), (size, 1))])
+    graph = _covering(len(on_short), edges, turns)
+    return GraphSet("ring-lattice", [graph], on_short.T.ravel(), level="node")
+
+
+def _check(task: str, graphs: int, sizes: tuple[int, ...]) -> None:
+    if graphs < 2 or graphs % 2:
+        raise InputError(
+            f"{task} makes graphs in pairs, one of each class, but {graphs} were asked for; give an even number."
+        )
+    if not sizes or min(sizes) < 3:
+        raise InputError(f"A ring has at least 3 nodes, but sizes={sizes!r}; give larger ones.")
+
+
+def _paired(name: str, graphs: list[Graph]) -> GraphSet:
+    """Graphs of class 0 and 1 in turn, each two of which are a pair."""
+    pairs = [(at, at + 1) for at in range(0, len(graphs), 2)]
+    return GraphSet(name, graphs, np.arange(len(graphs)) % 2, pairs=pairs)
 
 
 def _trees(size: int, rng: np.random.Generator) -> list[int]:
@@ -50,5 +146,43 @@ def _doubled(size: int, parents: list[int], crossed: bool) -> Graph:
     edges += [(side * copy + v, side * copy + v + 1) for side in (0, 1) for v in range(size - 1)]
     edges += [(side * copy + size - 1, (side ^ crossed) * copy) for side in (0, 1)]
     edges += [(side * copy, 2 * copy) for side in (0, 1)]
+    return _undirected(edges, 2 * copy + 1)
+
+
+def _hung(copy: int, edges: list[Edge], crossed: list[Edge]) -> Graph:
+    """Four sheets, hung on one node by stems of two edges, so that no new cycle is shorter than 7.
+
+    One edge given: sheets 2 and 3 are crossed over there. Two: sheets 0 and 1 at the first, 2 and 3 at the second.
+    """
+    hub = SHEETS * (copy + 1)
+    swaps = dict(zip(reversed(crossed), ([0, 1, 3, 2], [1, 0, 2, 3]), strict=False))
+    joined = _lifted(copy, edges, [swaps.get(edge, range(SHEETS)) for edge in edges])
+    stems = [(sheet * copy, SHEETS * copy + sheet) for sheet in range(SHEETS)]
+    joined += stems + [(stem, hub) for _, stem in stems]
+    return _undirected(joined, hub + 1)
+
+
+def _covering(copy: int, edges: list[Edge], turns: list[Sequence[int]]) -> Graph:
+    return _undirected(_lifted(copy, edges, turns), SHEETS * copy)
+
+
+def _lifted(copy: int, edges: Iterable[Edge], turns: Iterable[Sequence[int]]) -> list[Edge]:
+    """An edge (u, v) over every sheet: from u there to v on the sheet that `turns` leads to."""
+    return [
+        (sheet * copy + u, to * copy + v)
+        for (u, v), turn in zip(edges, turns, strict=True)
+        for sheet, to in enumerate(turn)
+    ]
+
+
+def _spans(turns: Iterable[Sequence[int]]) -> bool:
+    """Whether the edges lead from every sheet to every other, so that the covering is one piece."""
+    reached = {0}
+    for _ in range(SHEETS):
+        reached |= {to for turn in turns for sheet, to in enumerate(turn) if sheet in reached}
+    return len(reached) == SHEETS
+
+
+def _undirected(edges: list[Edge], num_nodes: int) -> Graph:
     ends = np.array(edges).T
-    return Graph.from_edge_index(np.hstack([ends, ends[::-1]]), num_nodes=2 * copy + 1)
+    return Graph.from_edge_index(np.hstack([ends, ends[::-1]]), num_nodes=num_nodes)

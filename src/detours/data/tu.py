@@ -3,18 +3,20 @@
 `<NAME>_A.txt` holds arcs "row, col" with node ids from 1 that run over the whole data set; line i of
 `<NAME>_graph_indicator.txt` is the graph (from 1) of node i; `<NAME>_graph_labels.txt` has a class per graph and
 `<NAME>_node_labels.txt` and `<NAME>_edge_labels.txt`, where there are any, a label per node and per line of
-`<NAME>_A.txt`.
+`<NAME>_A.txt`. `<NAME>_node_attributes.txt`, where there is one, has a row of numbers per node.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from detours.data.numbers import Ints, integers
+from detours.data.attributes import Attributes, Floats
+from detours.data.numbers import Ints, decimals, integers
 from detours.errors import FileFormatError
 from detours.graph import Graph
 from detours.graph.build import Listed, build
@@ -22,12 +24,13 @@ from detours.graph.edge_values import on_arcs
 
 
 class TUData(NamedTuple):
-    """Graphs, classes and, where the data set has them, the labels of the nodes and of the arcs of every graph."""
+    """Graphs, classes and, where the data set has them, labels and attributes of nodes and labels of arcs, by graph."""
 
     graphs: list[Graph]
     y: Ints
     labels: list[Ints] | None
     edge_labels: list[Ints] | None
+    x: Attributes | None
 
 
 def read_tu(folder: Path, name: str) -> TUData:
@@ -36,12 +39,23 @@ def read_tu(folder: Path, name: str) -> TUData:
     offsets = _node_offsets(folder / f"{name}_graph_indicator.txt", len(y))
     union = _union(folder / f"{name}_A.txt", offsets)
     labels = _labels(folder / f"{name}_node_labels.txt", int(offsets[-1]), "nodes")
+    attributes = folder / f"{name}_node_attributes.txt"
     return TUData(
         _cut(union, offsets),
         y,
         None if labels is None else np.split(labels, offsets[1:-1]),
         _edge_labels(folder / f"{name}_edge_labels.txt", union, offsets),
+        Attributes(partial(_attributes, attributes, offsets)) if attributes.is_file() else None,
     )
+
+
+def _attributes(file: Path, offsets: Ints) -> list[Floats]:
+    values = decimals(file)
+    if len(values) != offsets[-1]:
+        raise FileFormatError(
+            f"there are {len(values):,} rows for {offsets[-1]:,} nodes; the file is cut off or of another set.", file
+        )
+    return np.split(values, offsets[1:-1])
 
 
 def _labels(file: Path, number: int, things: str) -> Ints | None:

@@ -1,0 +1,45 @@
+"""Node attributes that are read when first looked at: whoever only counts does not wait for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+class Attributes(Sequence[Floats]):
+    """A list of float32 [nodes, columns], one array per graph; `read` is called once, when the first is asked for.
+
+    >>> x = Attributes(lambda: [np.zeros((3, 2), np.float32)])
+    >>> len(x), x[0].shape
+    (1, (3, 2))
+    """
+
+    def __init__(self, read: Callable[[], Sequence[Floats]]) -> None:
+        self._read = read
+
+    @cached_property
+    def _arrays(self) -> list[Floats]:
+        return list(self._read())
+
+    def chosen(self, kept: Sequence[int]) -> Attributes:
+        """Those of the graphs with these indices, read no sooner than these."""
+        return Attributes(lambda: [self._arrays[i] for i in kept])
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._arrays[at]
+
+    def __iter__(self) -> Iterator[Floats]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As a plain list: another machine need not have the files.
+        return list, (self._arrays,)

@@ -1,0 +1,111 @@
+"""`GraphSet`: graphs with what is known about their nodes and what is to be learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from detours.data.attributes import Attributes, Floats
+from detours.data.numbers import Ints
+from detours.errors import InputError, shown
+from detours.graph import Graph
+
+
+@dataclass(frozen=True)
+class GraphSet:
+    """Graphs with what is to be learned about them."""
+
+    name: str
+    graphs: list[Graph]
+    y: Ints
+    """The class of every graph; of every node where `level` is "node"."""
+    labels: list[Ints] | None = None
+    """The label of every node, graph by graph; None if the data set has none."""
+    pairs: list[tuple[int, int]] | None = None
+    """The pairs to be told apart, where the data set says which."""
+    level: Literal["graph", "node"] = "graph"
+    edge_labels: list[Ints] | None = None
+    """The label of every edge, graph by graph, in the order of its `edge_index`; None if the data set has none."""
+    x: Sequence[Floats] | None = None
+    """The attributes of the nodes, float32 [nodes, columns] graph by graph; None if the data set has none. Those of a
+    file are read when first looked at."""
+    root: Path | None = None
+    """The folder of data sets it was read from, where `splits` looks for the folds that belong to it."""
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def __repr__(self) -> str:
+        nodes = sum(graph.num_nodes for graph in self.graphs)
+        pairs = "" if self.pairs is None else f", {len(self.pairs):,} pairs"
+        number = f"{len(self):,} graph{'s' * (len(self) != 1)}"
+        return f"GraphSet({self.name}: {number}, {nodes:,} nodes, {len(self.classes)} classes{pairs})"
+
+    @cached_property
+    def classes(self) -> Ints:
+        """int64 [c]: the classes there are, sorted; any integers."""
+        return np.unique(self.y)
+
+    @property
+    def targets(self) -> Ints:
+        """int64: the class of every graph (or node) as its place 0 .. c-1 among `classes`."""
+        return np.searchsorted(self.classes, self.y)
+
+    def targets_among(self, classes: Sequence[int] | Ints) -> Ints:
+        """int64: the same as places among the sorted classes that a model knows, which must be all there are here.
+
+        >>> GraphSet("two", [], np.array([7, -1])).targets_among([-1, 3, 7])
+        array([2, 0])
+        """
+        known = np.asarray(classes, np.int64)
+        missing = np.setdiff1d(self.y, known)
+        if missing.size:
+            allowed = shown(known.tolist())
+            raise InputError(
+                f"{self.name} has the class {missing[0]}, but the classes to choose from are {allowed}; "
+                "take data with these classes, or train on all of them."
+            )
+        return np.searchsorted(known, self.y)
+
+    def subset(self, kept: Sequence[int]) -> GraphSet:
+        """The graphs with these indices, in this order; pairs are not kept."""
+        if self.level == "node":
+            raise InputError(f"{self.name} is one graph whose nodes have classes; it has no subset of graphs.")
+        labels, edge_labels = (
+            None if each is None else [each[i] for i in kept] for each in (self.labels, self.edge_labels)
+        )
+        x = self.x.chosen(kept) if isinstance(self.x, Attributes) else self.x and [self.x[i] for i in kept]
+        graphs = [self.graphs[i] for i in kept]
+        return GraphSet(self.name, graphs, self.y[list(kept)], labels, edge_labels=edge_labels, x=x, root=self.root)
+
+    @cached_property
+    def digest(self) -> str:
+        """What the data are, in 16 hexadecimal digits: equal for equal graphs, classes and labels.
+
+        Attributes of nodes have no part in it, as counts and kernels do not depend on them; see `full_digest`.
+        """
+        content = sha256()
+        for graph in self.graphs:
+            content.update(f"{graph.num_nodes} {graph.num_arcs} {graph.directed};".encode())
+            content.update(graph.indptr.astype("<i8").tobytes() + graph.indices.astype("<i4").tobytes())
+        for values in (self.y, *(self.labels or ())):
+            content.update(f"{len(values)};".encode() + values.astype("<i8").tobytes())
+        for values in self.edge_labels or ():
+            content.update(f"{len(values)} of edges;".encode() + values.astype("<i8").tobytes())
+        return content.hexdigest()[:16]
+
+    @cached_property
+    def full_digest(self) -> str:
+        """As `digest`, of the attributes of the nodes as well; the same text where there are none."""
+        if self.x is None:
+            return self.digest
+        content = sha256(self.digest.encode())
+        for values in self.x:
+            content.update(f"{values.shape};".encode() + values.astype("<f4").tobytes())
+        return content.hexdigest()[:16]

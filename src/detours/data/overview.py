@@ -1,0 +1,72 @@
+"""What there is to say about a data set before it is used: its profile, and whether all its files can be relied on."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from detours.data.encoder import Encoder
+from detours.data.graph_set import GraphSet
+from detours.data.sets import GRAPH_SETS, NODE_SETS, TASKS, found_folder, load
+from detours.data.splitting import splits
+from detours.errors import InputError
+
+ALL = (*GRAPH_SETS, *NODE_SETS, *TASKS)
+
+
+def is_there(name: str, root: str | os.PathLike[str] | None = None) -> bool:
+    """Whether a data set can be read without fetching anything."""
+    return name in TASKS or found_folder(name, root) is not None
+
+
+def counted(data: GraphSet) -> dict[str, Any]:
+    """How many of everything there are."""
+    return {
+        "level": data.level,
+        "graphs": len(data),
+        "nodes": sum(graph.num_nodes for graph in data.graphs),
+        "edges": sum(graph.num_edges for graph in data.graphs),
+        "classes": len(data.classes),
+    }
+
+
+def profile(data: GraphSet, root: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+    """Counts, features, labels, classes, degrees and splits, as plain values."""
+    degrees = np.concatenate([graph.degree for graph in data.graphs])
+    found = splits(data, root)
+    classes, times = np.unique(data.y, return_counts=True)
+    sizes = np.array([[len(part) for part in fold] for fold in found])
+    return {
+        "data": data.name,
+        **counted(data),
+        "directed": any(graph.directed for graph in data.graphs),
+        "pairs": None if data.pairs is None else len(data.pairs),
+        "attributes": 0 if data.x is None else int(data.x[0].shape[1]),
+        "labels": 0 if data.labels is None else len(np.unique(np.concatenate(data.labels))),
+        "edge_labels": 0 if data.edge_labels is None else len(np.unique(np.concatenate(data.edge_labels))),
+        "input_columns": Encoder.of(data).width,
+        "class_sizes": dict(zip(map(str, classes.tolist()), times.tolist(), strict=True)),
+        "degrees": [int(degrees.min()), int(degrees.max())] if degrees.size else [0, 0],
+        "splits": {
+            "source": found.source,
+            "folds": len(found),
+            **{
+                part: [int(few), int(many)]
+                for part, few, many in zip(("train", "val", "test"), sizes.min(axis=0), sizes.max(axis=0), strict=True)
+            },
+        },
+        "digest": data.digest,
+    }
+
+
+def checked(name: str, root: str | os.PathLike[str] | None = None) -> str:
+    """Read all of a data set, its features and its splits; what there is in a few words, or the error it raises."""
+    data = load(name, root)
+    if len(data.classes) < 2:
+        raise InputError(f"{name} has {len(data.classes)} class; there is nothing to learn below 2.")
+    columns = len(Encoder.of(data).encode(data)[0][0])
+    found = splits(data, root)
+    things = f"{len(data.y):,} {'nodes' if data.level == 'node' else 'graphs'}"
+    return f"{things}, {len(data.classes)} classes, {columns} input columns, {len(found)} folds ({found.source})"

@@ -1,0 +1,159 @@
+"""`NeighborSampler`: batches of nodes with a sample of what flows into them, for graphs too large to take whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from detours.data.numbers import Ints, whole_number
+from detours.errors import InputError, shown
+from detours.graph import Graph
+from detours.graph.build import check_edge_index
+
+
+class Sampled(NamedTuple):
+    """A part of a graph, in PyG's conventions: messages flow from row 0 of `edge_index` to row 1."""
+
+    n_id: Ints
+    """The nodes by their numbers in the whole graph; the seeds come first, then hop by hop in the order found."""
+    edge_index: Ints
+    """int64 [2, arcs] of places in `n_id`: source and target."""
+    e_id: Ints
+    """The same arcs in the whole graph: columns of the `edge_index` given, or of `graph.to_edge_index()`."""
+    batch_size: int
+    """How many seeds there are."""
+
+
+class NeighborSampler:
+    """Seeds in batches, each with at most `sizes[h]` in-neighbours of every node found in hop h.
+
+    A node's neighbours are drawn at random, without replacement, once for each batch; all are taken where there are no
+    more than asked for, or where the size is -1. What a batch holds depends on `seed`, the number of the epoch and the
+    number of the batch, and on nothing else: iterators may run side by side in threads, and a run that is resumed goes
+    on with the same batches.
+
+    Args:
+        graph: A `Graph`, whose arcs are taken as stored, or two rows of sources and targets.
+        sizes: How many neighbours to draw in each hop.
+        batch_size: How many seeds a batch has; the last one may have fewer.
+        seed: Of all that is random.
+        num_nodes: How many nodes there are, where rows of sources and targets do not show it.
+
+    >>> star = Graph.from_edge_index([[1, 2, 3, 0, 0, 0], [0, 0, 0, 1, 2, 3]])
+    >>> batch = NeighborSampler(star, sizes=(2,)).sample([0])
+    >>> len(batch.n_id), batch.edge_index.tolist(), batch.batch_size
+    (3, [[1, 2], [0, 0]], 1)
+    """
+
+    def __init__(
+        self,
+        graph: Graph | Any,
+        sizes: Sequence[int] = (15, 10),
+        batch_size: int = 256,
+        *,
+        seed: int = 0,
+        num_nodes: int | None = None,
+    ) -> None:
+        self.sizes = tuple(whole_number(size, "Each of sizes, the neighbours to draw,", least=-1) for size in sizes)
+        if not self.sizes or 0 in self.sizes:
+            raise InputError(f"sizes must be one number for each hop, 1 or more or -1 for all, not {shown(sizes)}.")
+        self.batch_size = whole_number(batch_size, "batch_size", least=1)
+        self.seed = whole_number(seed, "seed", least=0)
+        self._next_epoch = 0
+        edge_index, self.num_nodes = _arcs(graph, num_nodes)
+        # Arcs by target; e_id of slot p is _arc[p].
+        self._arc = np.argsort(edge_index[1], kind="stable")
+        self._source = edge_index[0][self._arc].astype(np.int32)
+        self._indptr = np.zeros(self.num_nodes + 1, np.int64)
+        np.cumsum(np.bincount(edge_index[1], minlength=self.num_nodes), out=self._indptr[1:])
+        self._degree = np.diff(self._indptr)
+
+    def __repr__(self) -> str:
+        graph = f"{self.num_nodes:,} nodes, {len(self._arc):,} arcs"
+        return f"NeighborSampler({graph}, sizes={self.sizes}, batch_size={self.batch_size})"
+
+    def __len__(self) -> int:
+        """Batches of an epoch over all nodes."""
+        return -(-self.num_nodes // self.batch_size)
+
+    def __iter__(self) -> Iterator[Sampled]:
+        """The batches of the next epoch over all nodes: 0 the first time, then 1, and so on."""
+        self._next_epoch += 1
+        return self.epoch(self._next_epoch - 1)
+
+    def epoch(self, number: int, seeds: Any = None, *, shuffle: bool = True) -> Iterator[Sampled]:
+        """The batches of an epoch: all nodes, or the seeds given, in an order drawn anew for every epoch.
+
+        shuffle=False keeps the order given; the neighbours are drawn all the same.
+        """
+        number = whole_number(number, "The number of an epoch", least=0)
+        nodes = np.arange(self.num_nodes) if seeds is None else self._checked(seeds)
+        if shuffle:
+            nodes = nodes[np.argsort(np.random.PCG64([self.seed, number]).random_raw(len(nodes)), kind="stable")]
+        return self._batches(nodes, number)
+
+    def sample(self, seeds: Any, *, epoch: int = 0, batch: int = 0) -> Sampled:
+        """One batch with exactly these seeds."""
+        return self._sampled(self._checked(seeds), epoch, batch, _Room(self))
+
+    def _batches(self, nodes: Ints, epoch: int) -> Iterator[Sampled]:
+        room = _Room(self)
+        for batch, start in enumerate(range(0, len(nodes), self.batch_size)):
+            yield self._sampled(nodes[start : start + self.batch_size], epoch, batch, room)
+
+    def _sampled(self, seeds: Ints, epoch: int, batch: int, room: _Room) -> Sampled:
+        from detours.data.sampling_kernel import sample_hop
+
+        n_id, start, found = seeds, 0, len(seeds)
+        room.place[seeds] = np.arange(found)
+        sources, targets, slots = [], [], []
+        keys = np.random.SeedSequence([self.seed, epoch, batch]).generate_state(len(self.sizes), np.uint64)
+        for size, key in zip(self.sizes, keys, strict=True):
+            degree = self._degree[n_id[start:found]]
+            arcs = int((degree if size < 0 else np.minimum(degree, size)).sum())
+            n_id = np.concatenate([n_id[:found], np.empty(arcs, np.int64)])
+            source, target, slot = np.empty((3, arcs), np.int64)
+            total = sample_hop(
+                self._indptr, self._source, size, key, n_id, start, found, room.place, room.drawn, source, target, slot
+            )
+            start, found = found, total
+            sources.append(source)
+            targets.append(target)
+            slots.append(slot)
+        n_id = n_id[:found].copy()
+        room.place[n_id] = -1
+        edge_index = np.stack([np.concatenate(sources), np.concatenate(targets)])
+        return Sampled(n_id, edge_index, self._arc[np.concatenate(slots)], len(seeds))
+
+    def _checked(self, seeds: Any) -> Ints:
+        nodes = np.asarray(seeds)
+        if nodes.dtype == bool and nodes.shape == (self.num_nodes,):
+            nodes = np.flatnonzero(nodes)
+        if nodes.ndim != 1 or (nodes.size and nodes.dtype.kind not in "iu"):
+            raise InputError(
+                f"seeds must be a row of node numbers or a mask of all nodes, but they are {shown(seeds)}."
+            )
+        nodes = nodes.astype(np.int64)
+        outside = (nodes < 0) | (nodes >= self.num_nodes)
+        if outside.any():
+            raise InputError(f"seeds must lie in 0 .. {self.num_nodes - 1:,}, but {nodes[outside][0]} is among them.")
+        if len(np.unique(nodes)) != len(nodes):
+            raise InputError("Every seed may be given once only, but some are repeated; give each once.")
+        return nodes
+
+
+class _Room:
+    """What the kernel writes to while it works, clean between two batches: one for each iterator."""
+
+    def __init__(self, sampler: NeighborSampler) -> None:
+        self.place = np.full(sampler.num_nodes, -1, np.int32)
+        self.drawn = np.full(int(sampler._degree.max(initial=0)), -1, np.int64)
+
+
+def _arcs(graph: Any, num_nodes: int | None) -> tuple[Ints, int]:
+    if isinstance(graph, Graph):
+        return graph.to_edge_index(), graph.num_nodes
+    listed = check_edge_index(graph, num_nodes)
+    return listed.edge_index, listed.num_nodes

@@ -1,0 +1,130 @@
+"""Files of splits: Errica et al. (2020) in JSON, the masks of Geom-GCN in .npz, and the folds shipped with us.
+
+Errica's files are a list of folds {"test": […], "model_selection": [{"train": […], "validation": […]}]}. Ours hold the
+same list as "folds", beside the classes of the data they were made for and the seed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from importlib.resources import files
+from itertools import count, takewhile
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from detours.data.graph_set import GraphSet
+from detours.data.numbers import Ints
+from detours.data.sets import NODE_SETS, data_root, found_folder
+from detours.data.splitting import FOLDS, SEED, Split, Splits, stratified_splits
+from detours.errors import FileFormatError
+
+SHIPPED = ("MUTAG", "PTC_FM")
+_ERRICA = {
+    "NCI1": "CHEMICAL",
+    "ENZYMES": "CHEMICAL",
+    "DD": "CHEMICAL",
+    "IMDB-BINARY": "COLLABORATIVE_DEGREE",  # there is a second one, for nodes without features
+}
+_MASKS = ("train_mask", "val_mask", "test_mask")
+
+
+def read_published(data: GraphSet, root: str | os.PathLike[str] | None = None) -> Splits | None:
+    """The published folds of a data set, if there are any and their files are here."""
+    where = data_root(root) if root is not None or data.root is None else data.root
+    if data.name in _ERRICA and where is not None:
+        file = where / "splits" / "errica2019" / _ERRICA[data.name] / f"{data.name}_splits.json"
+        return Splits("errica2019", _errica_folds(_json(file), file, len(data.y))) if file.is_file() else None
+    if data.name in NODE_SETS and (folder := found_folder(data.name, where)) is not None:
+        masks = _mask_files(folder)
+        return Splits("geom-gcn", [_masked(file, len(data.y)) for file in masks]) if masks else None
+    return None
+
+
+def read_shipped(data: GraphSet) -> Splits | None:
+    """The folds that come with this library, if there are any for exactly these graphs."""
+    if data.name not in SHIPPED:
+        return None
+    file = Path(str(files("detours.data") / "folds" / f"{data.name}.json"))
+    plain = _json(file)
+    if plain["classes"] != data.y.tolist():
+        return None
+    return Splits("shipped", _errica_folds(plain["folds"], file, len(data.y)))
+
+
+def shipped_text(data: GraphSet) -> str:
+    """What the shipped file of a data set holds: our own folds, made anew."""
+    folds = [
+        {"test": test.tolist(), "model_selection": [{"train": train.tolist(), "validation": val.tolist()}]}
+        for train, val, test in stratified_splits(data)
+    ]
+    parts = {"data": data.name, "seed": SEED, "classes": data.y.tolist()}
+    lines = ",\n".join(json.dumps(fold, separators=(",", ":")) for fold in folds)
+    return f'{json.dumps(parts, separators=(",", ":"))[:-1]},"folds":[\n{lines}\n]}}\n'
+
+
+def checked(parts: Sequence[Ints], number: int, file: Path, fold: int) -> Split:
+    """A split of things 0 .. number-1 into three parts, each thing in one of them, or a sentence that says why not."""
+    every = np.concatenate(parts)
+    outside = every[(every < 0) | (every >= number)]
+    if outside.size:
+        raise FileFormatError(
+            f"fold {fold} names {outside[0]}, but the data set has 0 .. {number - 1:,}; the file is of another set.",
+            file,
+        )
+    times = np.bincount(every, minlength=number)
+    for wrong, what in ((times > 1, "is in two parts or twice in one"), (times == 0, "is in no part")):
+        if wrong.any():
+            raise FileFormatError(f"in fold {fold}, {int(np.argmax(wrong))} {what}; every one must be in one.", file)
+    if not all(len(part) for part in parts):
+        raise FileFormatError(f"in fold {fold}, a part is empty; train, validation and test must all hold some.", file)
+    return Split(*(np.sort(part) for part in parts))
+
+
+def _json(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FileFormatError(f"it holds no JSON ({error}); it is cut off or of another kind.", file) from None
+
+
+def _errica_folds(plain: Any, file: Path, number: int) -> list[Split]:
+    try:
+        listed = [
+            (fold["model_selection"][0]["train"], fold["model_selection"][0]["validation"], fold["test"])
+            for fold in plain
+        ]
+        parts = [[np.array(part, None if part else np.int64) for part in three] for three in listed]
+    except (KeyError, IndexError, TypeError, ValueError):
+        parts = []
+    if not parts or not all(part.ndim == 1 and part.dtype.kind == "i" for three in parts for part in three):
+        raise FileFormatError(
+            'it should be a list of folds with "test" and "model_selection", each a list of whole numbers.', file
+        )
+    return [checked(three, number, file, fold) for fold, three in enumerate(parts)]
+
+
+def _mask_files(folder: Path) -> list[Path]:
+    """The masks of folds 0, 1, 2, …; whatever the data set is called there."""
+    found = {file.stem.rpartition("_")[2]: file for file in folder.glob("*_split_0.6_0.2_*.npz")}
+    listed = [found[str(fold)] for fold in takewhile(lambda fold: str(fold) in found, count())]
+    if found and len(listed) != FOLDS:
+        raise FileFormatError(f"there should be the splits 0 .. {FOLDS - 1}, but {len(listed)} is not there.", folder)
+    return listed
+
+
+def _masked(file: Path, number: int) -> Split:
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            masks = [np.asarray(arrays[name]).astype(bool) for name in _MASKS]
+    except (KeyError, ValueError, EOFError, OSError, BadZipFile):
+        raise FileFormatError(
+            f"it should hold the arrays {', '.join(_MASKS)}; it is cut off or another.", file
+        ) from None
+    if any(mask.shape != (number,) for mask in masks):
+        raise FileFormatError(f"a mask should have one entry for each of the {number:,} nodes.", file)
+    return checked([np.flatnonzero(mask) for mask in masks], number, file, int(file.stem.rpartition("_")[2]))

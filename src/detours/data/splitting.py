@@ -1,0 +1,130 @@
+"""Splits: which graphs (or nodes) are trained on, chosen by and tested on, fold by fold.
+
+Published folds where there are any, else our own: stratified, and the same on every machine and with every release
+of NumPy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from detours.data.graph_set import GraphSet
+from detours.data.numbers import Ints, whole_number
+from detours.errors import InputError
+
+SEED = 142857
+FOLDS = 10
+HELD_OUT = 10
+"""One in so many of what is not tested is held out for validation."""
+
+
+class Split(NamedTuple):
+    """One fold: int64 indices of graphs, or of nodes where the data set is one graph; each index is in one part."""
+
+    train: Ints
+    val: Ints
+    test: Ints
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The folds of a data set, and where they come from."""
+
+    source: str
+    """ "errica2019", "geom-gcn", "shipped" or "generated, seed …"."""
+    folds: list[Split]
+
+    def __len__(self) -> int:
+        return len(self.folds)
+
+    def __getitem__(self, fold: int) -> Split:
+        return self.folds[fold]
+
+    def __iter__(self) -> Iterator[Split]:
+        return iter(self.folds)
+
+    def __repr__(self) -> str:
+        return f"Splits({len(self)} folds, {self.source})"
+
+
+def splits(data: GraphSet, root: str | os.PathLike[str] | None = None) -> Splits:
+    """The ten folds that go with a data set.
+
+    Those of Errica et al. (2020) for NCI1, ENZYMES, DD and IMDB-BINARY (by degree) and the masks of Geom-GCN for node
+    data, where their files are below `root` (default: the folder the data were read from, else DETOURS_DATA); the ones
+    shipped with this library for MUTAG and PTC_FM; else `stratified_splits(data)`. `source` says which.
+    """
+    from detours.data.split_files import read_published, read_shipped
+
+    found = read_published(data, root) or read_shipped(data)
+    return found or stratified_splits(data)
+
+
+def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> Splits:
+    """Folds that keep the classes in proportion, and one tenth of every training part held out for validation.
+
+    Graphs that `data.pairs` joins, directly or through others, stay in one part: none is tested that was all but seen.
+
+    >>> from detours.data import rings
+    >>> fold = stratified_splits(rings(60), folds=3)[0]
+    >>> [len(part) for part in fold], all(i ^ 1 in fold.test for i in fold.test)
+    ([36, 4, 20], True)
+    """
+    units = _units(data)
+    number = int(units.max(initial=-1)) + 1
+    folds, seed = whole_number(folds, "folds", least=2), whole_number(seed, "seed", least=0)
+    if number < max(folds, 4):
+        things = "nodes" if data.level == "node" else "graphs" if data.pairs is None else "pairs of graphs"
+        raise InputError(
+            f"{folds} folds need at least {max(folds, 4)} {things}, but {data.name} has {number}; "
+            "ask for fewer folds or take more data."
+        )
+    strata = _strata(units, data.targets, number)
+    # The raw words of this generator stay the same with every release of NumPy; its permutations need not.
+    words = np.random.PCG64([seed, folds])
+    test_of = _dealt(strata, folds, words)
+    found = []
+    for fold in range(folds):
+        rest = np.flatnonzero(test_of != fold)
+        held = rest[_dealt(strata[rest], HELD_OUT, words) == 0]
+        part = np.zeros(number, np.int64)
+        part[held], part[test_of == fold] = 1, 2
+        found.append(Split(*(np.flatnonzero(part[units] == which) for which in range(3))))
+    return Splits(f"generated, seed {seed}", found)
+
+
+def _units(data: GraphSet) -> Ints:
+    """int64: for every graph or node the number of the group it must stay with."""
+    things = len(data.y)
+    if data.pairs is None:
+        return np.arange(things)
+    group = list(range(things))
+
+    def root(i: int) -> int:
+        while group[i] != i:
+            group[i] = i = group[group[i]]
+        return i
+
+    for i, j in data.pairs:
+        group[root(j)] = root(i)
+    return np.unique([root(i) for i in range(things)], return_inverse=True)[1]
+
+
+def _strata(units: Ints, targets: Ints, number: int) -> Ints:
+    """int64 [number]: units with the same classes have the same stratum."""
+    held = np.zeros((number, int(targets.max(initial=0)) + 1), np.int64)
+    np.add.at(held, (units, targets), 1)
+    return np.unique(held, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _dealt(strata: Ints, hands: int, words: np.random.PCG64) -> Ints:
+    """Shuffle within each stratum and deal one stratum after another: no two hands differ by more than one of each."""
+    order = np.lexsort((words.random_raw(len(strata)), strata))
+    hand = np.empty(len(strata), np.int64)
+    hand[order] = np.arange(len(strata)) % hands
+    return hand

@@ -1,0 +1,165 @@
+"""`detours data`: which sets there are, what they hold, what is wrong with them."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from detours import cli
+from detours.cli import data as command
+from tests import real_data
+
+Run = Callable[..., tuple[int, str, str]]
+
+CLASSES = [1, -1] * 10
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.delenv("DETOURS_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    if "data" not in {group.name for group in cli.app.registered_groups}:
+        cli.app.add_typer(command.app, name="data")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = cli.run(["data", *arguments])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    """MUTAG as twenty pairs of joined nodes with two attributes each."""
+    folder = tmp_path / "raw" / "TUDataset" / "MUTAG" / "raw"
+    folder.mkdir(parents=True)
+    files = {
+        "A": "\n".join(f"{2 * g + 1}, {2 * g + 2}\n{2 * g + 2}, {2 * g + 1}" for g in range(20)),
+        "graph_indicator": "\n".join(f"{g}\n{g}" for g in range(1, 21)),
+        "graph_labels": "\n".join(map(str, CLASSES)),
+        "node_labels": "\n".join("0 4".split() * 20),
+        "node_attributes": "\n".join(["1, 2.5"] * 40),
+    }
+    for name, text in files.items():
+        (folder / f"MUTAG_{name}.txt").write_text(text + "\n")
+    return tmp_path / "raw"
+
+
+def file_of(raw: Path, name: str) -> Path:
+    return raw / "TUDataset" / "MUTAG" / "raw" / f"MUTAG_{name}.txt"
+
+
+def test_list(run: Run, raw: Path) -> None:
+    code, out, err = run("list", "--data", str(raw))
+    assert code == 0 and not err
+    lines = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.strip()}
+    assert lines["MUTAG"][:5] == ["graph", "20", "40", "20", "2"] and "generated, seed 142857" in out
+    assert lines["Squirrel"] == ["node", "–", "–", "–", "–", "not", "there"]
+    assert (
+        lines["ring-lattice"][0] == "node" and "Made in code, no file needed: rings, fused-rings, ring-lattice." in out
+    )
+
+
+def test_list_as_json(run: Run, raw: Path) -> None:
+    file_of(raw, "A").write_text("1, 2, 3\n")
+    code, out, _ = run("list", "--data", str(raw), "--json")
+    rows = {row["data"]: row for row in json.loads(out)}
+    assert code == 0 and len(rows) == 17
+    assert rows["MUTAG"]["state"].startswith("damaged") and rows["MUTAG"]["graphs"] is None
+    assert rows["DD"]["state"] == "not there" and rows["Texas"]["level"] == "node"
+    assert rows["rings"] == {
+        "data": "rings", "made_in_code": True, "state": "there", "level": "graph", "graphs": 200,
+        "nodes": rows["rings"]["nodes"], "edges": rows["rings"]["nodes"] + 200, "classes": 2,
+        "splits": "generated, seed 142857",
+    }  # fmt: skip
+
+
+def test_info(run: Run, raw: Path) -> None:
+    facts = json.loads(run("info", "mutag", "--data", str(raw), "--json")[1])
+    assert facts.pop("digest")
+    assert facts == {
+        "data": "MUTAG", "level": "graph", "graphs": 20, "nodes": 40, "edges": 20, "classes": 2, "directed": False,
+        "pairs": None, "attributes": 2, "labels": 2, "edge_labels": 0, "input_columns": 4,
+        "class_sizes": {"-1": 10, "1": 10}, "degrees": [1, 1],
+        "splits": {
+            "source": "generated, seed 142857", "folds": 10, "train": [16, 16], "val": [2, 2], "test": [2, 2],
+        },
+    }  # fmt: skip
+    code, out, _ = run("info", "mutag", "--data", str(raw))
+    assert code == 0 and "-1: 10, 1: 10" in out and "10 folds (generated, seed 142857): 16 train, 2 val, 2 test" in out
+
+
+def test_info_of_a_task_made_in_code(run: Run) -> None:
+    code, out, _ = run("info", "rings")
+    assert code == 0 and "200 in 100 pairs" in out and "0: 100, 1: 100" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["info", "mutga"], "There is no data set 'mutga' (did you mean MUTAG?); give one of EXP"),
+        (["info", "NCI1", "--data", "."], "NCI1 is not in .: its raw files should lie in TUDataset/NCI1/raw"),
+        (["list", "--data", "nowhere"], "--data nowhere: there is no such folder"),
+        (["check", "--data", "nowhere"], "--data nowhere: there is no such folder"),
+        (["check", "squirel"], "(did you mean Squirrel?)"),
+    ],
+)
+def test_one_sentence_for_what_is_wrong(run: Run, arguments: list[str], sentence: str) -> None:
+    code, out, err = run(*arguments)
+    assert code == 1 and not out and err.startswith("detours: ") and sentence in err and err.count("\n") == 1
+
+
+def test_check(run: Run, raw: Path) -> None:
+    code, out, err = run("check", "--data", str(raw))
+    lines = {line.split()[0]: line for line in out.splitlines()}
+    assert code == 0 and not err and len(lines) == 17
+    assert lines["MUTAG"].split(None, 1)[1] == (
+        "ok: 20 graphs, 2 classes, 4 input columns, 10 folds (generated, seed 142857)"
+    )
+    assert lines["DD"].split(None, 1)[1] == "not there"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "says"),
+    [
+        ("node_attributes", "1, 2\n" * 39 + "1, nan\n", "line 40: attributes must be finite, but number 2 here is nan"),
+        ("node_labels", "1\n", "there are 1 labels for 40 nodes"),
+        ("graph_labels", "1\n" * 20, "MUTAG has 1 class; there is nothing to learn below 2"),
+    ],
+)
+def test_check_finds_what_is_wrong(run: Run, raw: Path, file: str, text: str, says: str) -> None:
+    file_of(raw, file).write_text(text)
+    code, out, _ = run("check", "mutag", "--data", str(raw))
+    assert code == 1 and out.startswith("MUTAG") and "wrong: " in out and says in out and out.count("\n") == 1
+    code, out, _ = run("check", "--data", str(raw), "--json")
+    (row,) = (row for row in json.loads(out) if row["state"] == "wrong")
+    assert code == 1 and row["data"] == "MUTAG" and says in row["says"]
+
+
+def test_what_is_named_must_be_there(run: Run, raw: Path) -> None:
+    code, out, _ = run("check", "NCI1", "mutag", "--data", str(raw))
+    assert code == 1 and "wrong: NCI1 is not in" in out and "MUTAG         ok" in out
+
+
+def test_the_real_ones_are_sound(run: Run) -> None:
+    folder = real_data.data_folder()
+    if not folder.exists():
+        pytest.skip("real data not found (set DETOURS_DATA to the folder that holds the data sets)")
+    code, out, _ = run("check", "--data", str(folder), "--json")
+    assert code == 0 and {row["state"] for row in json.loads(out)} <= {"ok", "not there"}
+
+
+@pytest.mark.parametrize("name", ["list", "info", "check"])
+def test_help_has_examples_and_imports_nothing_heavy(run: Run, name: str) -> None:
+    code, out, _ = run(name, "--help")
+    assert code == 0 and f"detours data {name}" in out.split("Examples:")[1]
+    program = (
+        "import sys, typer; from detours.cli.data import app;"
+        f"app(['{name}', '--help'], standalone_mode=False);"
+        "sys.exit(str({'numpy', 'scipy', 'numba', 'torch'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stderr.strip() == "set()"
