@@ -1,0 +1,234 @@
+"""python -m benchmarks.networks [--case NAME …]: what MDNN costs on a CPU.
+
+`epoch`: an epoch of training on MUTAG, batches of 32 made before the clock starts, one thread: MDNN-GIN against a model
+of PyG's `GPSConv` layers around the same GIN, equally wide and deep. Tokens are built inside the epoch.
+`tokens`: memory of one `DetourTransformer` on Squirrel, in a process of its own, beside the least that tokens can take
+and what they would take if every node had as many as the largest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from benchmarks import cases
+from benchmarks.measure import Timing, duration, race
+from benchmarks.peak import _peak, _reset_peak, _status
+from benchmarks.report import Sheet
+
+WIDTH, DEPTH, BATCH, POSITIONS, K = 64, 4, 32, 8, 4
+OURS, GPS = "MDNN-GIN, 1 layer of attention each", "GPSConv"
+EPOCH_BAR = 2.0
+"""How many times as long as PyG's model ours may take."""
+MEMORY_BAR = 3.0
+"""How many times the least memory of its tokens ours may take."""
+
+
+def mutag() -> list[Any]:
+    """Batches of MUTAG with everything that either model reads."""
+    import torch
+    from torch_geometric.data import Data
+    from torch_geometric.loader import DataLoader
+    from torch_geometric.transforms import AddLaplacianEigenvectorPE
+
+    from detours.data import Encoder, load
+    from detours.transforms import AddDetourNumber
+
+    root = cases.data_root()
+    if not (root / "TUDataset" / "MUTAG").is_dir():
+        raise cases.DataAbsent(f"MUTAG is not in {root}; set DETOURS_DATA to the folder that holds TUDataset/")
+    task = load("MUTAG", root)
+    _, classes = np.unique(task.y, return_inverse=True)
+    place = AddLaplacianEigenvectorPE(POSITIONS, attr_name="pe", is_undirected=True)
+    graphs = [
+        place(Data(x=torch.from_numpy(x), edge_index=torch.from_numpy(graph.to_edge_index()), y=torch.tensor([y])))
+        for graph, x, y in zip(task.graphs, Encoder.of(task).encode(task), classes.tolist(), strict=True)
+    ]
+    torch.manual_seed(0)
+    return list(DataLoader(AddDetourNumber(K, by_length=True)(graphs), batch_size=BATCH, shuffle=True))
+
+
+def gps(in_channels: int, width: int) -> Any:
+    """PyG's recipe: features and positions into one space, layers of GIN beside attention, pooling, a last map."""
+    import torch
+    from torch import nn
+    from torch_geometric.nn import GPSConv, global_max_pool
+
+    from detours.nn import convolution
+
+    class Gps(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = nn.Linear(in_channels + POSITIONS, width)
+            self.layers = nn.ModuleList(GPSConv(width, convolution("gin", width, width)) for _ in range(DEPTH))
+            self.decoder = nn.Linear(width, 2)
+
+        def forward(self, data: Any) -> Any:
+            state = self.encoder(torch.cat([data.x, data.pe], dim=1))
+            for layer in self.layers:
+                state = layer(state, data.edge_index, data.batch)
+            return self.decoder(global_max_pool(state, data.batch, size=data.num_graphs))
+
+    return Gps()
+
+
+def mdnn(in_channels: int, transformer_layers: int) -> Any:
+    """Ours, called with a batch."""
+    from torch import nn
+
+    from detours.nn import MDNN
+
+    class Ours(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            options = {"transformer_layers": transformer_layers, "den_channels": K - 1, "pe_channels": POSITIONS}
+            self.network = MDNN(in_channels, WIDTH, 2, "gin", num_layers=DEPTH, **options)
+
+        def forward(self, data: Any) -> Any:
+            return self.network(data.x, data.edge_index, data.den, data.pe, data.batch, num_graphs=data.num_graphs)
+
+    return Ours()
+
+
+def epoch_of(model: Any, batches: list[Any]) -> Callable[[], float]:
+    """One pass over all batches, with gradients and steps; gives the mean loss."""
+    import torch
+    from torch.nn.functional import cross_entropy
+
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+
+    def epoch() -> float:
+        total = 0.0
+        for data in batches:
+            optimizer.zero_grad()
+            loss = cross_entropy(model(data), data.y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+        return total / len(batches)
+
+    return epoch
+
+
+def epochs() -> dict[str, Timing]:
+    """The quickest epoch of each."""
+    import torch
+
+    torch.set_num_threads(1)
+    batches = mutag()
+    width = batches[0].x.size(1)
+    torch.manual_seed(0)
+    models = {
+        OURS: mdnn(width, 1),
+        "MDNN-GIN, 2 layers of attention each": mdnn(width, 2),
+        GPS: gps(width, WIDTH),
+        f"GPSConv, {2 * WIDTH} wide": gps(width, 2 * WIDTH),
+    }
+    return race({name: epoch_of(model, batches) for name, model in models.items()}, budget=10.0, most=12)[0]
+
+
+def epoch_sheet(best: dict[str, Timing]) -> Sheet:
+    """Times, in multiples of PyG's model."""
+    times = {name: timing.seconds / best[GPS].seconds for name, timing in best.items()}
+    rows = [[name, duration(best[name].seconds), f"{times[name]:.2f}"] for name in best]
+    verdict = "met" if times[OURS] <= EPOCH_BAR else "MISSED"
+    note = f"epoch: bar {EPOCH_BAR:g} times GPSConv of the same width and depth, it is {times[OURS]:.2f}: {verdict}"
+    title = f"An epoch of MUTAG, width {WIDTH}, {DEPTH} layers, batches of {BATCH}"
+    wide = (
+        f"the layers of MDNN are {2 * WIDTH} wide from one to the next: the convolution and the attention, {WIDTH} each"
+    )
+    return Sheet(title, ["model", "CPU time", "times GPSConv"], rows, [note, wide])
+
+
+def tokens_alone() -> dict[str, float]:
+    """Peaks of one layer on Squirrel in this process, evaluating and training, above what was there before."""
+    import torch
+
+    from detours.nn import DetourTransformer, Tokens
+
+    torch.set_num_threads(1)
+    graph = cases.wikipedia("squirrel")
+    source = torch.from_numpy(np.repeat(np.arange(graph.num_nodes), graph.degree))
+    edge_index = torch.stack([source, torch.from_numpy(graph.indices.astype(np.int64))])
+    torch.manual_seed(0)
+    model = DetourTransformer(WIDTH, WIDTH, num_layers=1, den_channels=K - 1, pe_channels=POSITIONS)
+    x, pe = torch.randn(graph.num_nodes, WIDTH), torch.randn(graph.num_nodes, POSITIONS)
+    den = torch.rand(edge_index.size(1), K - 1)
+    tokens = Tokens.of(edge_index, graph.num_nodes)
+
+    def peak(work: Callable[[], Any]) -> int:
+        _reset_peak()
+        before = _status("VmRSS") or _peak()
+        kept = work()
+        taken = _peak() - before
+        del kept
+        return taken
+
+    small = torch.tensor([[0, 1], [1, 0]])
+    model(torch.randn(2, WIDTH), small, torch.rand(2, K - 1), torch.randn(2, POSITIONS)).sum().backward()  # warm
+    with torch.no_grad():
+        evaluating = peak(lambda: model.eval()(x, edge_index, den, pe, tokens=tokens))
+    training = peak(lambda: model.train()(x, edge_index, den, pe, tokens=tokens))
+    row = 4 * WIDTH
+    return {
+        "tokens": tokens.num_tokens,
+        "ragged": tokens.num_tokens * row,
+        "attended": sum(bucket.padded for bucket in tokens.buckets) * row,
+        "padded": graph.num_nodes * (int(graph.degree.max()) + 1) * row,
+        "evaluating": evaluating,
+        "training": training,
+    }
+
+
+def tokens_sheet(seen: dict[str, float]) -> Sheet:
+    """Bytes, in multiples of the least."""
+    names = {
+        "ragged": "the least: every token once",
+        "evaluating": "peak of ours, evaluating",
+        "training": "peak of ours, training: with all that the gradient needs",
+        "attended": "every token once, padded as attention pads",
+        "padded": "every token once, padded to the largest degree",
+    }
+    rows = [[name, f"{seen[key] / 1e6:,.0f} MB", f"{seen[key] / seen['ragged']:.2f}"] for key, name in names.items()]
+    reached = seen["evaluating"] / seen["ragged"]
+    verdict = "met" if reached <= MEMORY_BAR else "MISSED"
+    note = f"tokens: bar {MEMORY_BAR:g} times the least, it is {reached:.2f}: {verdict}"
+    title = f"Tokens of Squirrel: {int(seen['tokens']):,}, {WIDTH} wide, one layer"
+    return Sheet(title, ["", "memory", "times the least"], rows, [note])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure and print."""
+    names = ["epoch", "tokens"]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.networks", description="What MDNN costs on a CPU.")
+    parser.add_argument("--case", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
+    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.alone:
+        print(json.dumps(tokens_alone()))
+        return 0
+    console = Console()
+    if "epoch" in options.case:
+        try:
+            epoch_sheet(epochs()).show(console)
+        except cases.DataAbsent as absent:
+            print(f"epoch skipped, {absent}", file=sys.stderr)
+    if "tokens" in options.case:
+        command = [sys.executable, "-m", "benchmarks.networks", "--alone"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            print(f"tokens skipped, {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        else:
+            tokens_sheet(json.loads(done.stdout)).show(console)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

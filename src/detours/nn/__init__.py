@@ -1,0 +1,52 @@
+"""Networks that see detours: `DetourWeighted` convolutions, the `DetourTransformer`, `MDNN` and its baselines."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if find_spec("torch") is None or find_spec("torch_geometric") is None:
+    raise ImportError(
+        "detours.nn needs torch and torch_geometric, which are not both installed; run: pip install detours[torch]"
+    )
+
+_HOME = {
+    "Attention": "detours.nn.detour_transformer",
+    "DetourTransformer": "detours.nn.detour_transformer",
+    "DetourWeighted": "detours.nn.detour_weighted",
+    "MDNN": "detours.nn.network",
+    "PlainNetwork": "detours.nn.network",
+    "Tokens": "detours.nn.tokens",
+    "WeightedNetwork": "detours.nn.network",
+    "convolution": "detours.nn.backbones",
+}
+
+__all__ = [
+    "MDNN",
+    "Attention",
+    "DetourTransformer",
+    "DetourWeighted",
+    "PlainNetwork",
+    "Tokens",
+    "WeightedNetwork",
+    "convolution",
+]
+
+if TYPE_CHECKING:
+    from detours.nn.backbones import convolution
+    from detours.nn.detour_transformer import Attention, DetourTransformer
+    from detours.nn.detour_weighted import DetourWeighted
+    from detours.nn.network import MDNN, PlainNetwork, WeightedNetwork
+    from detours.nn.tokens import Tokens
+
+
+def __getattr__(name: str) -> Any:
+    # Names load on first use, as in the package itself: PyG alone takes seconds to import.
+    if name not in _HOME:
+        raise AttributeError(f"module 'detours.nn' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

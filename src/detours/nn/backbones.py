@@ -1,0 +1,71 @@
+"""Convolutions by name: the backbones GCN, GAT and GIN of the paper, or anybody's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+from torch import nn
+from torch_geometric.nn import GATConv, GCNConv, GINConv
+
+from detours.errors import InputError, shown
+from detours.nn.detour_weighted import Weighting
+
+Backbone = str | type[nn.Module] | Callable[[int, int], nn.Module]
+
+BACKBONES: dict[str, type[nn.Module]] = {"gcn": GCNConv, "gat": GATConv, "gin": GINConv}
+
+
+def convolution(backbone: Backbone, in_channels: int, out_channels: int, *, weighted: bool = False) -> nn.Module:
+    """A convolution from `in_channels` to `out_channels`.
+
+    Args:
+        backbone: "gcn", "gat", "gin", a PyG class made with (in_channels, out_channels), or a function of these two.
+        in_channels: Width of the input.
+        out_channels: Width of the output.
+        weighted: It must be able to take k-DeN of the arcs. Classes with `edge_dim`, as GAT, then get one edge
+            feature; only then, since a parameter that nothing uses stops distributed training.
+
+    GIN sums, then applies two linear layers with a ReLU between them and no batch norm: its running statistics would
+    mix the plain and the weighted branch, which share it. The inner layer is at least half as wide as the input: one as
+    wide as two classes is easily dead in all its units.
+
+    >>> convolution("gat", 7, 64, weighted=True).edge_dim
+    1
+    """
+    if isinstance(backbone, nn.Module):
+        raise InputError(
+            f"backbone is already a module, {shown(backbone)}, and every layer needs one of its own; "
+            "give its class, or a function of in_channels and out_channels that makes one."
+        )
+    made = _made(backbone, in_channels, out_channels, weighted)
+    if not isinstance(made, nn.Module):
+        raise InputError(f"backbone should give a torch module, but {shown(backbone)} gave {shown(made)}.")
+    if weighted:
+        Weighting.of(made)
+    return made
+
+
+def _made(backbone: Backbone, in_channels: int, out_channels: int, weighted: bool) -> Any:
+    kind = BACKBONES.get(backbone.lower()) if isinstance(backbone, str) else backbone
+    if kind is None or not callable(kind):
+        names = ", ".join(f'"{name}"' for name in BACKBONES)
+        raise InputError(
+            f"There is no backbone {shown(backbone)}; give {names}, a PyG convolution class, "
+            "or a function of in_channels and out_channels."
+        )
+    if not isinstance(kind, type):
+        return kind(in_channels, out_channels)
+    if issubclass(kind, GINConv):
+        return kind(_two_layers(in_channels, out_channels))
+    if weighted and "edge_dim" in (accepted := signature(kind).parameters):
+        # a loop has no detours; PyG would give the loops it adds the mean of the arcs around them
+        loops = {"fill_value": 0.0} if "fill_value" in accepted else {}
+        return kind(in_channels, out_channels, edge_dim=1, **loops)
+    return kind(in_channels, out_channels)
+
+
+def _two_layers(in_channels: int, out_channels: int) -> nn.Sequential:
+    inner = max(in_channels // 2, out_channels)
+    return nn.Sequential(nn.Linear(in_channels, inner), nn.ReLU(), nn.Linear(inner, out_channels))

@@ -1,0 +1,238 @@
+"""`DetourTransformer`: each node attends to its message tokens."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Literal, NamedTuple, overload
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from detours.errors import InputError
+from detours.nn.attention import attend, attend_self, check_way, self_weights
+from detours.nn.messages import Messages
+from detours.nn.norm import TokenNorm
+from detours.nn.tokens import Tokens
+
+
+class Attention(NamedTuple):
+    """What the nodes looked at in the last layer."""
+
+    tokens: Tokens
+    """Token t is the message of node ``tokens.key[t]`` to node ``tokens.query[t]``."""
+    weights: Tensor
+    """[T, heads] its weight for the self token of its set; they sum to 1 over a set."""
+
+
+class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
+    r"""The transformer of message detouring from the paper: :math:`X^{out}_i = \mathcal T(\{\mathrm{MSG}_{ij}\})`.
+
+    Each node has a set of tokens, one for itself and one for each arc j → i (see `Messages`). `num_layers` times:
+    scaled dot-product attention inside each set, add, batch norm, feed-forward, add, batch norm. :math:`X^{out}_i` is
+    the self token of node i after the last layer, so that layer is computed for self tokens only, and its norms see
+    them alone.
+
+    Args:
+        in_channels: Width of the node features.
+        hidden_channels: Width of the tokens and of the output.
+        num_layers: Layers of attention (the paper: 12 for graphs, 2 for nodes).
+        heads: Heads of attention; they divide `hidden_channels` (the paper: 1 for graphs, 4 for nodes).
+        den_channels: Width of the detour numbers: 1, or k - 1 for the counts of each length.
+        pe_channels: Width of the positions, eigenvectors of the Laplacian; 0 leaves them out.
+        feed_forward: Width inside the feed-forward part; twice `hidden_channels` by default.
+        dropout: Of what attention and feed-forward add, in training.
+        use_den: False leaves out the detour numbers, the paper's ablation.
+        attention: "bucketed", "padded" or "varlen" (see `detours.nn.attention`); "auto" takes the quickest.
+
+    Shapes:
+        - x [N, in_channels], edge_index [2, E] without loops, den [E, den_channels] or [E] when that is 1,
+          pe [N, pe_channels]
+        - output [N, hidden_channels]
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        *,
+        num_layers: int = 12,
+        heads: int = 1,
+        den_channels: int = 1,
+        pe_channels: int = 8,
+        feed_forward: int | None = None,
+        dropout: float = 0.0,
+        use_den: bool = True,
+        attention: str = "auto",
+    ) -> None:
+        super().__init__()
+        if num_layers < 1:
+            raise InputError(f"num_layers must be at least 1, but it is {num_layers}.")
+        if heads < 1 or hidden_channels % heads:
+            raise InputError(f"heads must divide hidden_channels={hidden_channels}, but it is {heads}.")
+        self.in_channels = in_channels
+        self.hidden_channels = hidden_channels
+        self.num_layers = num_layers
+        self.heads = heads
+        self.den_channels = den_channels
+        self.pe_channels = pe_channels
+        self.use_den = use_den
+        self.attention = check_way(attention)
+        self.messages = Messages(in_channels, hidden_channels, den_channels if use_den else 0, pe_channels)
+        width = 2 * hidden_channels if feed_forward is None else feed_forward
+        self.layers = nn.ModuleList(TokenLayer(hidden_channels, heads, width, dropout) for _ in range(num_layers))
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        self.messages.reset_parameters()
+        for layer in self.layers:
+            layer.reset_parameters()
+
+    @overload
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        den: Tensor | None,
+        pe: Tensor | None = None,
+        *,
+        tokens: Tokens | None = None,
+        return_attention: Literal[False] = False,
+    ) -> Tensor: ...
+
+    @overload
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        den: Tensor | None,
+        pe: Tensor | None = None,
+        *,
+        tokens: Tokens | None = None,
+        return_attention: Literal[True],
+    ) -> tuple[Tensor, Attention]: ...
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        den: Tensor | None,
+        pe: Tensor | None = None,
+        *,
+        tokens: Tokens | None = None,
+        return_attention: bool = False,
+    ) -> Tensor | tuple[Tensor, Attention]:
+        """Features of the nodes, and with `return_attention` what each looked at in the last layer.
+
+        `den` is used as it comes, per column of `edge_index`: take the logarithm outside. `tokens` saves building
+        them anew, where the caller has them.
+        """
+        if tokens is None:
+            tokens = Tokens.of(edge_index, x.size(0))
+        x, den, pe = self._checked(x, den, pe, tokens)
+        state = self.messages(x, den, pe, tokens)
+        *layers, last = self.layers
+        for layer in layers:
+            state = layer(state, tokens, self.attention)
+        out = last.for_self_tokens(state, tokens, self.attention).index_select(0, tokens.sets)
+        if not return_attention:
+            return out
+        return out, Attention(tokens, last.weights(state, tokens))
+
+    def _checked(
+        self, x: Tensor, den: Tensor | None, pe: Tensor | None, tokens: Tokens
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """The inputs in the shapes that the model works with, or one sentence about the first that does not fit."""
+        nodes = tokens.num_sets
+        _expect("x", x, (nodes, self.in_channels))
+        if not self.use_den:
+            den = None
+        elif den is None:
+            raise InputError("den is missing; give the detour numbers, or build the model with use_den=False.")
+        else:
+            den = den.unsqueeze(1) if den.dim() == 1 else den
+            _expect("den", den, (tokens.rows, self.den_channels))
+            den = den.to(x.dtype)
+        if not self.pe_channels:
+            pe = None
+        elif pe is None:
+            raise InputError(
+                f"pe is missing; give the positions [N, {self.pe_channels}] or build the model with pe_channels=0."
+            )
+        else:
+            _expect("pe", pe, (nodes, self.pe_channels))
+        return x, den, pe
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.in_channels}, {self.hidden_channels}, num_layers={self.num_layers}, "
+            f"heads={self.heads}, den_channels={self.den_channels}, pe_channels={self.pe_channels}, "
+            f"use_den={self.use_den}, attention={self.attention!r})"
+        )
+
+
+class TokenLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
+    """One layer of the transformer: attention, add, norm, feed-forward, add, norm."""
+
+    def __init__(self, channels: int, heads: int, feed_forward: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.dropout = dropout
+        self.qkv = nn.Linear(channels, 3 * channels)
+        self.out = nn.Linear(channels, channels)
+        self.feed_forward = nn.Sequential(
+            nn.Linear(channels, feed_forward), nn.ReLU(), nn.Linear(feed_forward, channels)
+        )
+        self.norms = nn.ModuleList([TokenNorm(channels), TokenNorm(channels)])
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear | TokenNorm):
+                module.reset_parameters()
+
+    def forward(self, state: Tensor, tokens: Tokens, attention: str) -> Tensor:
+        """All tokens, [T, channels]."""
+        qkv = self.qkv(state).unflatten(1, (3, self.heads, -1))
+        return self._after(state, attend(qkv, tokens, attention).flatten(1))
+
+    def for_self_tokens(self, state: Tensor, tokens: Tokens, attention: str) -> Tensor:
+        """The self tokens alone, [N, channels] in the order of the sets.
+
+        With one query q per set, q·(K s + b) = (Kᵀ q)·s + q·b, whose last part is the same for the whole set and leaves
+        the softmax alone; and Σ a (V s + b) = V (Σ a s) + b, as the weights sum to 1. So keys and values are never
+        computed per token: K moves to the query, V to the result, and both cost N rows instead of T.
+        """
+        own = state.index_select(0, tokens.first)
+        attended = attend_self(self._asked(own), state, tokens, attention)
+        _, _, values = self._by_head(self.qkv.weight)
+        bias = self.qkv.bias.chunk(3)[2]
+        valued = torch.einsum("nhc,hdc->nhd", attended, values).flatten(1)
+        return self._after(own, valued + bias.to(valued.dtype))
+
+    def weights(self, state: Tensor, tokens: Tokens) -> Tensor:
+        """[T, heads] the weights that `for_self_tokens` uses."""
+        return self_weights(self._asked(state.index_select(0, tokens.first)), state, tokens)
+
+    def _asked(self, own: Tensor) -> Tensor:
+        """[N, heads, channels] the scaled queries of self tokens, with the map of the keys in them."""
+        queries, keys, _ = self._by_head(self.qkv.weight)
+        bias = self.qkv.bias.chunk(3)[0]
+        query = F.linear(own, queries.flatten(0, 1), bias).unflatten(1, (self.heads, -1))
+        return torch.einsum("nhd,hdc->nhc", query / sqrt(query.size(-1)), keys)
+
+    def _by_head(self, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Query, key and value maps, [heads, channels / heads, channels] each."""
+        queries, keys, values = weight.unflatten(0, (3, self.heads, -1)).unbind(0)
+        return queries, keys, values
+
+    def _after(self, state: Tensor, attended: Tensor) -> Tensor:
+        first, second = self.norms
+        state = first(state + F.dropout(self.out(attended), self.dropout, self.training))
+        normed: Tensor = second(state + F.dropout(self.feed_forward(state), self.dropout, self.training))
+        return normed
+
+
+def _expect(name: str, given: Tensor, shape: tuple[int, int]) -> None:
+    if given.dim() != 2 or tuple(given.shape) != shape:
+        raise InputError(f"{name} must have the shape {shape}, but it has {tuple(given.shape)}.")

@@ -1,0 +1,76 @@
+"""The paper's message tokens: features of both ends, whether they are one, their places, and the detours between."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from detours.nn.tokens import Tokens
+
+
+class Messages(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
+    r"""Message tokens, the paper's equation for MSG:
+
+    .. math::
+        \mathrm{MSG}_{ij} = \varphi_X([X_i, X_j]) + \varphi_I(i = j) + \varphi_P([P_i, P_j])
+        + \varphi_D(k\text{-}\mathrm{DeN}_{ij}), \qquad j \in N(i) \cup \{i\},\ k\text{-}\mathrm{DeN}_{ii} = 0
+
+    φX, φP and φD are two linear maps with a ReLU between. φI is a table of two vectors: an MLP of one bit has two
+    values, which can be any two.
+
+    Args:
+        in_channels: Width of X.
+        hidden_channels: Width of the tokens.
+        den_channels: Width of the detour numbers; 0 leaves out φD.
+        pe_channels: Width of P; 0 leaves out φP.
+    """
+
+    def __init__(self, in_channels: int, hidden_channels: int, den_channels: int, pe_channels: int) -> None:
+        super().__init__()
+        self.in_channels = in_channels
+        self.phi_x = _mlp(2 * in_channels, hidden_channels)
+        self.phi_i = nn.Embedding(2, hidden_channels)
+        self.phi_p = _mlp(2 * pe_channels, hidden_channels) if pe_channels else None
+        self.phi_d = _mlp(den_channels, hidden_channels) if den_channels else None
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear | nn.Embedding):
+                module.reset_parameters()
+
+    def forward(self, x: Tensor, den: Tensor | None, pe: Tensor | None, tokens: Tokens) -> Tensor:
+        """[T, hidden_channels] from x [N, in_channels], den [E, den_channels] and pe [N, pe_channels]."""
+        message = self._ends(x, tokens)
+        bits = torch.stack([tokens.query != tokens.key, tokens.query == tokens.key], dim=1).to(message.dtype)
+        # Sums are taken in place, inside products: on a graph of high degree, memory is a matter of copies of this.
+        message = message.addmm_(bits, self.phi_i.weight.to(message.dtype))
+        if self.phi_p is not None and pe is not None:
+            # Places are narrow and need no gradient: gathered before the first map, they cost less than after it.
+            places = torch.cat([pe.index_select(0, tokens.query), pe.index_select(0, tokens.key)], dim=1)
+            message = _plus(message, self.phi_p, places)
+        if self.phi_d is not None and den is not None:
+            message = _plus(message, self.phi_d, F.pad(den, (0, 0, 0, 1)).index_select(0, tokens.arc))
+        return message
+
+    def _ends(self, x: Tensor, tokens: Tokens) -> Tensor:
+        """φX, with the last biases of φP and φD."""
+        first, _, second = self.phi_x
+        # The first map of a pair is the sum of one for each end: computed per node and gathered after, it is N rows of
+        # work instead of T.
+        for_query, for_key = first.weight.split(self.in_channels, dim=1)
+        ends = F.linear(x, for_query, first.bias).index_select(0, tokens.query)
+        ends += F.linear(x, for_key).index_select(0, tokens.key)
+        biases = [phi[2].bias for phi in (self.phi_x, self.phi_p, self.phi_d) if phi is not None]
+        return F.linear(ends.relu_(), second.weight, sum(biases))
+
+
+def _mlp(in_channels: int, out_channels: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(in_channels, out_channels), nn.ReLU(), nn.Linear(out_channels, out_channels))
+
+
+def _plus(message: Tensor, phi: nn.Sequential, values: Tensor) -> Tensor:
+    """message + phi(values) but for its last bias, the sum taken inside the last product."""
+    first, _, second = phi
+    return message.addmm_(first(values).relu_(), second.weight.t().to(message.dtype))

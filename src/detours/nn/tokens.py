@@ -1,0 +1,187 @@
+"""Tokens: which messages each node attends to, laid out so that attention needs no search and little padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from detours.errors import InputError
+from detours.nn.buckets import Bucket, bucketed
+from detours.nn.layout import Layout, laid_out
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    r"""The token sets :math:`\{\mathrm{MSG}_{ij} : j \in N(i) \cup \{i\}\}` of all nodes: E + N tokens in flat arrays.
+
+    Sets are ordered by size. The tokens of a set are contiguous and begin with its self token, so all sets of one size
+    are a plain view ``[sets, size, channels]`` of the array of tokens.
+
+    Build one with :meth:`of`, or with :meth:`from_index` after `AddDetourTokens`; it depends on the graph alone, so
+    one serves all layers, and all epochs where the batches stay the same.
+    """
+
+    query: Tensor
+    """[T] the node i whose set the token is in."""
+    key: Tensor
+    """[T] the node j that the token's message comes from."""
+    arc: Tensor
+    """[T] the row of `den` that belongs to the token; `rows` for self tokens, whose detour number is 0."""
+    rows: int
+    """How many rows `den` has: E, one per column of ``edge_index`` (T for :meth:`from_index`)."""
+    sets: Tensor
+    """[N] the place of each node's set in the order of the sets."""
+    first: Tensor
+    """[N] the index of each set's first token, its self token, in the order of the sets."""
+    layout: Layout
+    """The sets in buckets of equal or similar size."""
+
+    @staticmethod
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    def of(edge_index: Tensor, num_nodes: int, *, sizes: Sequence[int] | None = None) -> Tokens:
+        """The tokens of a graph, or of a batch of graphs.
+
+        Args:
+            edge_index: [2, E] arcs j → i, both directions listed for an undirected graph; no loops.
+            num_nodes: N, isolated nodes included.
+            sizes: ``sizes[m]`` is the number of nodes with m tokens (m - 1 arcs in), for callers that know it on the
+                host. Then nothing waits for the device, and ``edge_index`` is taken at its word.
+
+        >>> tokens = Tokens.of(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=4)
+        >>> list(zip(tokens.query.tolist(), tokens.key.tolist()))
+        [(3, 3), (0, 0), (0, 1), (2, 2), (2, 1), (1, 1), (1, 0), (1, 2)]
+        """
+        if edge_index.dim() != 2 or edge_index.size(0) != 2:
+            raise InputError(
+                f"edge_index must have two rows, sources and targets, but its shape is {_shape(edge_index)}."
+            )
+        if sizes is None:
+            _check_arcs(edge_index, num_nodes)
+        (source, target), num_arcs = edge_index, edge_index.size(1)
+        nodes = torch.arange(num_nodes, device=edge_index.device)
+        arcs = torch.arange(num_arcs, device=edge_index.device)
+        return _ordered(
+            query=torch.cat([nodes, target]),
+            key=torch.cat([nodes, source]),
+            arc=torch.cat([torch.full_like(nodes, num_arcs), arcs]),
+            rows=num_arcs,
+            num_nodes=num_nodes,
+            sizes=sizes,
+        )
+
+    @staticmethod
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
+    def from_index(token_index: Tensor, num_nodes: int, *, sizes: Sequence[int] | None = None) -> Tokens:
+        """The tokens that `AddDetourTokens` has listed in ``data.token_index``; `den` is then ``data.token_den``.
+
+        Args:
+            token_index: [2, E + N], row 0 the node j and row 1 the node i of each token, one self token for each node.
+            num_nodes: N.
+            sizes: As for :meth:`of`.
+        """
+        if token_index.dim() != 2 or token_index.size(0) != 2:
+            raise InputError(f"token_index must have two rows, but its shape is {_shape(token_index)}.")
+        (key, query), num_tokens = token_index, token_index.size(1)
+        if sizes is None:
+            self_tokens = query[key == query]
+            if self_tokens.numel() != num_nodes or self_tokens.unique().numel() != num_nodes:
+                raise InputError(
+                    f"token_index must have one self token for each of the {num_nodes} nodes, but it has "
+                    f"{self_tokens.numel()}; make it with AddDetourTokens, and give the number of nodes of the batch."
+                )
+        arc = torch.arange(num_tokens, device=token_index.device).masked_fill(query == key, num_tokens)
+        return _ordered(query=query, key=key, arc=arc, rows=num_tokens, num_nodes=num_nodes, sizes=sizes)
+
+    @property
+    def buckets(self) -> tuple[Bucket, ...]:
+        """Runs of sets of equal or similar size, in the order of the sets; known on the host."""
+        return self.layout.buckets
+
+    @property
+    def num_tokens(self) -> int:
+        """T, the number of tokens."""
+        number: int = self.query.size(0)
+        return number
+
+    @property
+    def num_sets(self) -> int:
+        """N, the number of nodes: each has one set."""
+        number: int = self.first.size(0)
+        return number
+
+    @property
+    def largest(self) -> int:
+        """The number of tokens of the largest set."""
+        return max((bucket.size for bucket in self.buckets), default=0)
+
+    @property
+    def self_token(self) -> Tensor:
+        """[N] the index of each node's self token."""
+        return self.first.index_select(0, self.sets)
+
+    @property
+    def set_sizes(self) -> Tensor:
+        """[N] the number of tokens of each set, in the order of the sets."""
+        return torch.diff(self.first, append=self.first.new_full((1,), self.num_tokens))
+
+    @property
+    def num_pairs(self) -> int:
+        """How many pairs (query, key) full attention has: the sum of the squared sizes."""
+        return sum(size * size * number for bucket in self.buckets for size, number in bucket.numbers)
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> Tokens:
+        """The same tokens on another device."""
+        tensors = (self.query, self.key, self.arc, self.sets, self.first)
+        query, key, arc, sets, first = (tensor.to(device, non_blocking=non_blocking) for tensor in tensors)
+        return Tokens(query, key, arc, self.rows, sets, first, self.layout.to(device, non_blocking))
+
+    def __repr__(self) -> str:
+        return f"Tokens({self.num_tokens} of {self.num_sets} nodes, {len(self.buckets)} buckets)"
+
+
+def _ordered(query: Tensor, key: Tensor, arc: Tensor, rows: int, num_nodes: int, sizes: Sequence[int] | None) -> Tokens:
+    """Sort tokens by the size of their sets; in a set the self token comes first, the others as they were listed."""
+    size = torch.zeros(num_nodes, dtype=torch.long, device=query.device)
+    size.scatter_add_(0, query, torch.ones_like(query))
+    if sizes is None:
+        sizes = torch.bincount(size).tolist()
+    _check_sizes(sizes, num_nodes, query.numel())
+    size, nodes = torch.sort(size, stable=True)
+    sets = torch.empty_like(nodes).scatter_(0, nodes, torch.arange(num_nodes, device=nodes.device))
+    order = torch.sort(2 * sets.index_select(0, query) + (query != key), stable=True).indices
+    query, key, arc = (each.index_select(0, order) for each in (query, key, arc))
+    first = torch.cumsum(size, 0) - size
+    layout = laid_out(bucketed(sizes, on_gpu=query.is_cuda), sets.index_select(0, query), first)
+    return Tokens(query, key, arc, rows, sets, first, layout)
+
+
+def _check_arcs(edge_index: Tensor, num_nodes: int) -> None:
+    if edge_index.numel() == 0:
+        return
+    low, high = (int(end) for end in torch.aminmax(edge_index))
+    if low < 0 or high >= num_nodes:
+        raise InputError(
+            f"edge_index names the nodes {low} to {high}, but num_nodes={num_nodes} allows 0 to {num_nodes - 1}."
+        )
+    loops = int((edge_index[0] == edge_index[1]).sum())
+    if loops:
+        raise InputError(
+            f"edge_index has {loops} loop{'s' * (loops != 1)}, but every node has a self token of its own; "
+            "remove them, for example with torch_geometric.utils.remove_self_loops."
+        )
+
+
+def _check_sizes(sizes: Sequence[int], num_nodes: int, num_tokens: int) -> None:
+    sets, tokens = sum(sizes), sum(size * number for size, number in enumerate(sizes))
+    if (sets, tokens) != (num_nodes, num_tokens):
+        raise InputError(
+            f"sizes counts {sets} nodes with {tokens} tokens, but there are {num_nodes} nodes with {num_tokens}; "
+            "sizes[m] must be the number of nodes with m tokens, one more than their arcs."
+        )
+
+
+def _shape(tensor: Tensor) -> str:
+    return str(tuple(tensor.shape))

@@ -1,0 +1,115 @@
+"""Attention inside sets: all ways agree with each other, and with torch one set at a time."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from detours.errors import InputError
+from detours.nn import attention as ways
+from detours.nn.attention import attend, attend_self, check_way, chosen, self_weights
+from detours.nn.tokens import Tokens
+from tests.nn.cases import arcs_of, random_graph, star_and_crowd
+from tests.strategies import SmallGraph, small_graphs
+
+EVERY = ("bucketed", "padded", "varlen")
+TORCHS = F.scaled_dot_product_attention
+
+
+def values(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).requires_grad_()
+
+
+def one_by_one(qkv: Tensor, tokens: Tokens) -> Tensor:
+    parts = []
+    for part in qkv.split(tokens.set_sizes.tolist()):
+        query, key, value = (each.transpose(0, 1) for each in part.unbind(1))
+        parts.append(TORCHS(query, key, value).transpose(0, 1))
+    return torch.cat(parts)
+
+
+def agree(tokens: Tokens, heads: int) -> None:
+    qkv = values(tokens.num_tokens, 3, heads, 4)
+    expected = one_by_one(qkv, tokens)
+    slope = torch.randn_like(expected)
+    (grad,) = torch.autograd.grad(expected, qkv, slope)
+    for way in EVERY:
+        got = attend(qkv, tokens, way)
+        assert torch.allclose(got, expected, rtol=0, atol=1e-12)
+        assert torch.allclose(torch.autograd.grad(got, qkv, slope)[0], grad, rtol=0, atol=1e-11)
+    query, state = values(tokens.num_sets, heads, 5, seed=1), values(tokens.num_tokens, 5, seed=2)
+    pooled = []
+    for asked, seen in zip(query, state.split(tokens.set_sizes.tolist()), strict=True):
+        pooled.append((asked @ seen.t()).softmax(1) @ seen)
+    for way in EVERY:
+        assert torch.allclose(attend_self(query, state, tokens, way), torch.stack(pooled), rtol=0, atol=1e-12)
+
+
+@given(small_graphs(), st.sampled_from([1, 2]))
+def test_all_ways_agree(graph: SmallGraph, heads: int) -> None:
+    agree(Tokens.of(arcs_of(graph), graph.num_nodes), heads)
+
+
+@pytest.mark.parametrize("products", [False, True])
+def test_padded_buckets_agree_with_either_kernel(products: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if products:
+        monkeypatch.setattr(F, "scaled_dot_product_attention", by_two_products)
+    tokens = Tokens.of(*star_and_crowd())
+    assert any(bucket.mixed for bucket in tokens.buckets)
+    agree(tokens, heads=2)
+
+
+def by_two_products(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, scale: float) -> Tensor:
+    """What a CUDA device does for tiny sets, in place of torch's own."""
+    return ways._two_products(query, key, value, attn_mask, scale)
+
+
+def test_weights_sum_to_one_over_a_set() -> None:
+    tokens = Tokens.of(*star_and_crowd())
+    weights = self_weights(values(tokens.num_sets, 3, 5), values(tokens.num_tokens, 5, seed=1), tokens)
+    total = torch.zeros(tokens.num_sets, 3, dtype=torch.float64).index_add(0, tokens.query, weights)
+    assert torch.allclose(total, torch.ones_like(total))
+
+
+def test_gradients() -> None:
+    tokens = Tokens.of(random_graph(5, 0.5, directed=True), 5)
+    qkv = values(tokens.num_tokens, 3, 2, 2)
+    query, state = values(5, 2, 3), values(tokens.num_tokens, 3, seed=1)
+    for way in EVERY:
+        assert torch.autograd.gradcheck(lambda qkv, way=way: attend(qkv, tokens, way), (qkv,))
+        assert torch.autograd.gradcheck(lambda *given, way=way: attend_self(*given, tokens, way), (query, state))
+
+
+def test_no_tokens() -> None:
+    tokens = Tokens.of(torch.empty(2, 0, dtype=torch.long), 0)
+    for way in EVERY:
+        assert attend(values(0, 3, 2, 4), tokens, way).shape == (0, 2, 4)
+        assert attend_self(values(0, 2, 4), values(0, 4), tokens, way).shape == (0, 2, 4)
+
+
+def test_names() -> None:
+    tokens = Tokens.of(random_graph(5, 0.5), 5)
+    assert chosen("auto", values(tokens.num_tokens, 3, 1, 4), tokens) == "bucketed"
+    assert chosen("padded", values(tokens.num_tokens, 3, 1, 4), tokens) == "padded"
+    assert check_way("varlen") == "varlen"
+    with pytest.raises(InputError, match="bucketed, padded, varlen, but it is 'flash'"):
+        check_way("flash")
+
+
+cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
+
+@cuda
+@pytest.mark.parametrize("heads", [1, 4])
+def test_the_variable_length_kernel_agrees(heads: int) -> None:
+    tokens = Tokens.of(*star_and_crowd()).to("cuda")
+    qkv = values(tokens.num_tokens, 3, heads, 32).detach().to("cuda", torch.bfloat16)
+    if not ways.has_kernel(qkv):
+        pytest.skip("this torch has no variable-length attention")
+    exact = attend(qkv.double(), tokens, "bucketed")
+    assert torch.allclose(attend(qkv, tokens, "varlen").double(), exact, rtol=0, atol=0.03)
+    assert torch.allclose(attend(qkv, tokens, "bucketed").double(), exact, rtol=0, atol=0.03)

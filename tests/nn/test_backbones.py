@@ -1,0 +1,65 @@
+"""Convolutions by name, class or function."""
+
+import pytest
+
+pytest.importorskip("torch_geometric")
+
+import torch
+from torch import nn
+from torch_geometric import nn as pyg
+
+from detours.errors import InputError
+from detours.nn.backbones import BACKBONES, convolution
+
+EDGES = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("backbone", [*BACKBONES, "GIN", pyg.GCNConv, pyg.GINConv, pyg.GATv2Conv, pyg.GraphConv])
+def test_names_and_classes(backbone: str | type[nn.Module], weighted: bool) -> None:
+    conv = convolution(backbone, 3, 5, weighted=weighted)
+    expected = BACKBONES[backbone.lower()] if isinstance(backbone, str) else backbone
+    assert type(conv) is expected
+    assert conv(torch.randn(3, 3), EDGES).shape == (3, 5)
+
+
+def test_a_function_makes_its_own() -> None:
+    conv = convolution(lambda i, o: pyg.GATConv(i, o // 2, heads=2, edge_dim=1), 3, 6, weighted=True)
+    assert (conv.heads, conv.out_channels) == (2, 3)
+
+
+def test_a_plain_convolution_has_no_parameter_that_nothing_uses() -> None:
+    for backbone in BACKBONES:
+        conv = convolution(backbone, 3, 5)
+        conv(torch.randn(3, 3), EDGES).square().sum().backward()
+        assert [name for name, parameter in conv.named_parameters() if parameter.grad is None] == []
+
+
+def test_weights_add_only_what_reads_them() -> None:
+    def size(backbone: str, weighted: bool) -> int:
+        return sum(p.numel() for p in convolution(backbone, 3, 5, weighted=weighted).parameters())
+
+    assert {backbone: size(backbone, True) - size(backbone, False) for backbone in BACKBONES} == {
+        "gcn": 0,
+        "gat": 2 * 5,
+        "gin": 0,
+    }
+
+
+def test_gin_holds_two_layers_and_no_batch_norm() -> None:
+    assert [type(part) for part in convolution("gin", 3, 5).nn] == [nn.Linear, nn.ReLU, nn.Linear]
+
+
+@pytest.mark.parametrize(
+    ("backbone", "weighted", "sentence"),
+    [
+        ("sage", False, r'no backbone \'sage\'; give "gcn", "gat", "gin", a PyG convolution class'),
+        (7, False, "no backbone 7"),
+        (lambda i, o: None, False, "should give a torch module, but .* gave None"),
+        (pyg.SAGEConv, True, "SAGEConv takes neither"),
+        (pyg.GATConv(3, 5), False, "already a module"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(backbone: object, weighted: bool, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        convolution(backbone, 3, 5, weighted=weighted)

@@ -1,0 +1,315 @@
+"""What all three transforms promise: any data object, any number of them, nothing touched that is not theirs."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("torch_geometric")
+
+import torch
+from torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
+from torch_geometric.loader import DataLoader
+from torch_geometric.transforms import Compose, ToSparseTensor
+from torch_geometric.utils import remove_self_loops, sort_edge_index
+
+import detours
+from detours.errors import DroppedEdgesWarning, InputError
+from detours.transforms import AddDetourNumber, AddDetourTokens, AddDetourWeights
+from detours.transforms.base import DetourTransform
+from tests.real_data import molecule_graphs
+from tests.strategies import SmallGraph, small_graphs
+
+EVERY = [
+    AddDetourNumber(4, node_attr="phi"),
+    AddDetourNumber(3, attr_name="edge_den", by_length=True, log=False),
+    AddDetourTokens(3),
+    AddDetourTokens(4, by_length=False, log=False),
+    AddDetourWeights(4),
+    AddDetourWeights(3, attr_name="w", log=True),
+]
+every = pytest.mark.parametrize("transform", EVERY, ids=repr)
+
+
+def data_of(graph: SmallGraph) -> Data:
+    x = torch.arange(graph.num_nodes, dtype=torch.float32).view(-1, 1)
+    return Data(x=x, edge_index=torch.from_numpy(graph.edge_index), y=torch.tensor([graph.num_nodes]))
+
+
+def ring(size: int, **attributes: Any) -> Data:
+    nodes = torch.arange(size)
+    arcs = torch.stack([nodes, (nodes + 1) % size])
+    return Data(edge_index=torch.cat([arcs, arcs.flip(0)], 1), num_nodes=size, **attributes)
+
+
+def same(one: Data, other: Data) -> bool:
+    """Equal attributes, order and type included."""
+    names = set(one.keys())
+    return names == set(other.keys()) and all(equal(one[name], other[name]) for name in names)
+
+
+def equal(one: Any, other: Any) -> bool:
+    if isinstance(one, torch.Tensor):
+        return one.dtype == other.dtype and torch.equal(one, other)
+    return bool(one == other)
+
+
+@every
+@settings(max_examples=10)
+@given(graphs=st.lists(small_graphs(directed=False, max_nodes=7), min_size=1, max_size=3))
+def test_a_batch_a_list_and_one_by_one_agree(transform: DetourTransform, graphs: list[SmallGraph]) -> None:
+    alone = [transform(data_of(graph)) for graph in graphs]
+    together = transform([data_of(graph) for graph in graphs])
+    batch = Batch.from_data_list([data_of(graph) for graph in graphs])
+    before = dict(batch._slice_dict)
+    joined = transform(batch)
+    assert all(map(same, alone, together))
+    assert same(joined, Batch.from_data_list(alone))
+    assert all(map(same, joined.to_data_list(), alone))
+    assert batch._slice_dict == before and len(joined._slice_dict) > len(before)
+
+
+@every
+def test_only_its_own_attributes_are_added(transform: DetourTransform) -> None:
+    data = ring(5, x=torch.ones(5, 2), name="five", edge_attr=torch.ones(10, 3))
+    kept = dict(data.to_dict())
+    made = transform(data)
+    assert data.to_dict() == kept, "the data that was given has changed"
+    assert all(made[name] is value for name, value in kept.items())
+    assert set(made.keys()) - set(kept) in (
+        {"den", "phi"},
+        {"edge_den"},
+        {"token_index", "token_den"},
+        {"edge_weight"},
+        {"w"},
+    )
+
+
+@every
+def test_workers_of_a_loader_count_too(transform: DetourTransform) -> None:
+    graphs = [ring(size) for size in (3, 4, 5, 6)]
+    loader = DataLoader(Transformed(graphs, transform), batch_size=2, num_workers=1)
+    expected = DataLoader(transform(graphs), batch_size=2)
+    assert all(same(one, other) for one, other in zip(loader, expected, strict=True))
+
+
+class Transformed(torch.utils.data.Dataset):
+    """Applies a transform at each access, as PyG's data sets do."""
+
+    def __init__(self, graphs: list[Data], transform: DetourTransform) -> None:
+        self.graphs, self.transform = graphs, transform
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    def __getitem__(self, index: int) -> Data:
+        return self.transform(self.graphs[index])
+
+
+class Rings(InMemoryDataset):
+    """A data set of PyG's kind, processed once."""
+
+    @property
+    def processed_file_names(self) -> str:
+        return "rings.pt"
+
+    def process(self) -> None:
+        graphs = [ring(size) for size in (3, 4, 5)]
+        if self.pre_transform is not None:
+            graphs = [self.pre_transform(graph) for graph in graphs]
+        self.save(graphs, self.processed_paths[0])
+
+    def __init__(self, root: str, **options: Any) -> None:
+        super().__init__(root, **options)
+        self.load(self.processed_paths[0])
+
+
+@every
+def test_a_data_set_before_and_after_it_is_stored(transform: DetourTransform, tmp_path: Any) -> None:
+    stored = Rings(str(tmp_path / "with"), pre_transform=transform)
+    counted = transform(Rings(str(tmp_path / "without")))
+    assert isinstance(counted, list)
+    assert all(same(one, other) for one, other in zip(stored, counted, strict=True))
+
+
+@every
+def test_it_can_be_pickled_and_composed(transform: DetourTransform) -> None:
+    again = pickle.loads(pickle.dumps(transform))
+    assert vars(again) == vars(transform)
+    assert same(Compose([again])(ring(4)), transform(ring(4)))
+
+
+@every
+@pytest.mark.parametrize("nodes", [0, 1, 3])
+def test_graphs_without_edges(transform: DetourTransform, nodes: int) -> None:
+    empty = Data(edge_index=torch.empty(2, 0, dtype=torch.long), num_nodes=nodes)
+    made = transform(empty)
+    assert not any(made[name].any() for name in set(made.keys()) - {"num_nodes", "token_index"})
+    assert transform([]) == []
+
+
+def hetero() -> HeteroData:
+    data = HeteroData()
+    data["paper"].x = torch.ones(4, 1)
+    data["author"].x = torch.ones(3, 1)
+    data["paper", "cites", "paper"].edge_index = ring(4).edge_index
+    data["paper", "near", "paper"].edge_index = torch.cat([ring(3).edge_index, torch.tensor([[0, 3], [3, 0]])], 1)
+    data["author", "writes", "paper"].edge_index = torch.tensor([[0, 1, 2], [0, 1, 3]])
+    return data
+
+
+OWN = [("paper", "cites", "paper"), ("paper", "near", "paper")]
+
+
+@every
+def test_edge_types_within_one_node_type_are_graphs_of_their_own(transform: DetourTransform) -> None:
+    made = transform(hetero())
+    for edge_type in OWN:
+        alone = transform(Data(edge_index=hetero()[edge_type].edge_index, num_nodes=4))
+        for name, value in made[edge_type].to_dict().items():
+            assert torch.equal(value, alone[name])
+    writes = "author", "writes", "paper"
+    assert made[writes].to_dict().keys() == {"edge_index"}
+    assert made["author"].to_dict().keys() == {"x"}
+
+
+@every
+def test_batches_of_many_types(transform: DetourTransform) -> None:
+    joined = Batch.from_data_list(transform([hetero(), hetero()]))
+    batch = transform(Batch.from_data_list([hetero(), hetero()]))
+    alone = transform(hetero())
+    for made in (batch, joined):
+        for part in made.to_data_list():
+            for store in alone.stores:
+                for name, value in store.to_dict().items():
+                    assert equal(part[store._key][name], value)
+    for edge_type in OWN:
+        for name in alone[edge_type].to_dict():
+            assert torch.equal(batch[edge_type][name], joined[edge_type][name])
+
+
+def test_nodes_add_up_over_their_edge_types() -> None:
+    made = AddDetourNumber(3, node_attr="phi", log=False)(hetero())
+    # every node of the square lies on one 4-cycle, the first three on one triangle more
+    assert made["paper"].phi.tolist() == [4, 4, 4, 2]
+    assert "phi" not in made["author"]
+
+
+@every
+def test_the_device_is_kept(transform: DetourTransform) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device here")
+    made = transform(Batch.from_data_list([ring(3), ring(4)]).to("cuda"))
+    assert {value.device.type for value in made.to_dict().values() if isinstance(value, torch.Tensor)} == {"cuda"}
+    assert same(made.cpu(), transform(Batch.from_data_list([ring(3), ring(4)])))
+
+
+@every
+@pytest.mark.parametrize(
+    ("given_data", "sentence"),
+    [
+        (Data(x=torch.ones(3, 1)), "needs an edge_index, but Data"),
+        (HeteroData(), "needs an edge_index within one node type"),
+        (ToSparseTensor()(ring(3)), "put this transform before any that turns it into a sparse matrix"),
+        ("MUTAG", "takes a PyG Data, Batch or HeteroData, or a list of them, but 'M' was given"),
+        (None, "but None was given"),
+        ([ring(3), 7], "but 7 was given"),
+        (Data(edge_index=torch.tensor([[0, 9], [9, 0]]), num_nodes=3), "9"),
+    ],
+    ids=["no edges", "no types", "sparse", "text", "none", "number in a list", "node out of range"],
+)
+def test_what_cannot_be_counted_is_refused(transform: DetourTransform, given_data: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        transform(given_data)
+
+
+@pytest.mark.parametrize("kind", [AddDetourNumber, AddDetourTokens, AddDetourWeights])
+@pytest.mark.parametrize("k", [1, 2.5, "4", True])
+def test_k_must_be_a_number_of_edges(kind: type[DetourTransform], k: Any) -> None:
+    with pytest.raises(InputError, match="k, the most edges a detour may have"):
+        kind(k)
+
+
+@pytest.mark.parametrize("name", ["den_index", "batch", "adj", "", 3])
+def test_names_that_batches_would_spoil_are_refused(name: Any) -> None:
+    with pytest.raises(InputError, match="attr_name must"):
+        AddDetourWeights(3, attr_name=name)
+    with pytest.raises(InputError, match="node_attr must"):
+        AddDetourNumber(3, node_attr=name)
+
+
+def test_repr() -> None:
+    assert repr(AddDetourNumber(4)) == "AddDetourNumber(k=4, attr_name='den')"
+    assert repr(AddDetourTokens(3)) == "AddDetourTokens(k=3, by_length=True)"
+    assert repr(AddDetourWeights(3, log=True)) == "AddDetourWeights(k=3, log=True)"
+
+
+def test_functional_names() -> None:
+    from torch.utils.data.datapipes.iter import IterableWrapper
+
+    pipe = IterableWrapper([ring(3)]).add_detour_number(2, log=False).add_detour_weights(2).add_detour_tokens(2)
+    (made,) = pipe
+    assert {"den", "edge_weight", "token_index"} <= set(made.keys())
+
+
+@pytest.mark.filterwarnings("error")
+def test_untidy_edges_are_counted_in_their_own_columns() -> None:
+    arcs = torch.tensor([[0, 1, 1, 2, 0, 3, 0], [1, 0, 2, 0, 1, 3, 2]])  # a triangle, one edge twice, a loop, one way
+    with pytest.warns(DroppedEdgesWarning, match="1 loop, 1 repeated edge and 1 one-way arc"):
+        made = AddDetourNumber(2, log=False)(Data(edge_index=arcs, num_nodes=4))
+    assert made.den.tolist() == [1, 1, 1, 1, 1, 0, 1]
+    with pytest.warns(DroppedEdgesWarning):
+        tokens = AddDetourTokens(2, log=False)(Data(edge_index=arcs, num_nodes=4))
+    assert tokens.token_index.tolist() == [[0, 1, 2, 1, 0, 0, 2, 1, 0, 3], [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]]
+    assert tokens.token_den.flatten().tolist() == [0, 1, 1, 0, 1, 1, 0, 1, 1, 0]
+
+
+@settings(max_examples=25)
+@given(graph=small_graphs())
+def test_numbers_are_those_of_brute_force(graph: SmallGraph) -> None:
+    data, table = data_of(graph), graph.table(4)
+    exact = AddDetourNumber(4, by_length=True, log=False, node_attr="phi", directed=graph.directed)(data)
+    assert exact.den.dtype == torch.int64 and np.array_equal(exact.den.numpy(), table)
+    around = np.zeros(graph.num_nodes, np.int64)
+    np.add.at(around, graph.edge_index[0], table.sum(axis=1))
+    assert exact.phi.tolist() == around.tolist()
+    summed = AddDetourNumber(4, directed=graph.directed)(data)
+    assert summed.den.dtype == torch.float32
+    np.testing.assert_allclose(summed.den.numpy(), np.log1p(table.sum(axis=1)), rtol=1e-6)
+    weighted = AddDetourWeights(4, directed=graph.directed)(data)
+    assert weighted.edge_weight.dtype == torch.float32
+    assert weighted.edge_weight.tolist() == table.sum(axis=1).tolist()
+
+
+@settings(max_examples=25)
+@given(graph=small_graphs())
+def test_tokens_are_the_arcs_and_one_for_each_node(graph: SmallGraph) -> None:
+    made = AddDetourTokens(3, log=False, directed=graph.directed)(data_of(graph))
+    den = dict(zip(graph.arcs, graph.table(3).tolist(), strict=True))
+    expected = []
+    for node in range(graph.num_nodes):
+        expected.append(((node, node), [0, 0]))
+        expected += [(arc, den[arc]) for arc in graph.arcs if arc[1] == node]
+    listed = list(zip(map(tuple, made.token_index.T.tolist()), made.token_den.tolist(), strict=True))
+    assert listed == expected
+
+
+def test_a_real_data_set_in_one_go() -> None:
+    graphs = [Data(edge_index=torch.from_numpy(arcs), num_nodes=nodes) for nodes, arcs in molecule_graphs("MUTAG")]
+    made = AddDetourNumber(5, log=False)(graphs)
+    assert len(made) == 188
+    for data in made[:20]:
+        assert torch.equal(data.den, torch.from_numpy(np.array(detours.count(data, 5).edge)))
+    assert int(Batch.from_data_list(made).den.sum()) == sum(int(data.den.sum()) for data in made)
+
+
+def test_the_order_of_the_columns_does_not_matter() -> None:
+    data = ring(6)
+    shuffled = data.edge_index[:, torch.randperm(12)]
+    sorted_index, den = sort_edge_index(shuffled, AddDetourNumber(5)(Data(edge_index=shuffled, num_nodes=6)).den)
+    again = AddDetourNumber(5)(Data(edge_index=sorted_index, num_nodes=6))
+    assert torch.equal(again.den, den)
+    assert torch.equal(remove_self_loops(again.edge_index)[0], sorted_index)
