@@ -11,7 +11,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-demo: $(VENV)/.core ## set up, then count the paper's graphs and a larger one
+demo: $(VENV)/.demo ## set up, count the paper's graphs and a larger one, train a network that sees cycles
 	@$(BIN)/detours demo
 
 test: $(VENV)/.dev ## the tests and doctests, without the slow ones
@@ -41,10 +41,10 @@ $(BIN)/python:
 	@echo "Setting up $(VENV) …"
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP_INSTALL) -e .
+$(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP_INSTALL) -e '.[torch,viz]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP_INSTALL) -e '.[dev]'
-	@touch $(VENV)/.core $@
+	@touch $(VENV)/.demo $@

@@ -458,8 +458,10 @@ def test_a_bar_on_a_terminal(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- demo
 
 
-def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("detours.cli.demo.HUBS", {"nodes": 200, "links": 10})
+    monkeypatch.setattr("detours.cli.demo_training.EPOCHS", 2)
     monkeypatch.setenv("COLUMNS", "80")
     ran = run("demo")
     assert ran.code == 0 and ran.err == ""
@@ -474,6 +476,10 @@ def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "CFI over the prism no no no no no yes".split() in lines
     assert max(map(len, ran.out.splitlines())) <= 80
     assert " cycles in " in ran.out
+    # Two epochs teach nobody anything; but plain message passing is at chance whatever happens.
+    plain = next(line for line in lines if line[:2] == ["plain", "GIN"])
+    assert plain[-2] == "50.0" and any(line[:1] == ["MDNN-GIN"] for line in lines)
+    assert (tmp_path / "results" / "demo" / "learning.png").stat().st_size > 1000
 
 
 def test_demo_lists_are_the_appendix_of_the_paper() -> None:

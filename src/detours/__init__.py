@@ -15,7 +15,7 @@ _HOME = {
     "paths": "detours.counting.count",
 }
 
-_ROOMS = ("data", "kernels", "wl")
+_ROOMS = ("data", "kernels", "nn", "transforms", "wl")
 
 __all__ = [
     "Detours",
@@ -27,12 +27,14 @@ __all__ = [
     "data",
     "explain",
     "kernels",
+    "nn",
     "paths",
+    "transforms",
     "wl",
 ]
 
 if TYPE_CHECKING:
-    from detours import data, kernels, wl
+    from detours import data, kernels, nn, transforms, wl
     from detours.counting.count import count, count_many, explain, paths
     from detours.counting.pairs import count_pairs
     from detours.counting.result import Detours

@@ -60,7 +60,7 @@ def agree_with_sklearn(gram: NDArray[np.int64], y: NDArray[np.int64]) -> Machine
 
 @pytest.mark.parametrize("seed", range(5))
 def test_random_matrices(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("detours.experiments.svm.LEAST_MOVES", 10**7)
+    monkeypatch.setattr("detours.experiments.svm.MOVES", 10**7)
     agree_with_sklearn(*random_gram(seed))
 
 
@@ -117,8 +117,7 @@ def test_single_precision_only_where_it_is_exact() -> None:
 
 
 def test_a_fit_that_takes_too_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("detours.experiments.svm.LEAST_MOVES", 3)
-    monkeypatch.setattr("detours.experiments.svm.MOVES_A_GRAPH", 0)
+    monkeypatch.setattr("detours.experiments.svm.MOVES", 3)
     gram, y = random_gram(0)
     assert fit(Gram.of(gram), y, np.arange(80), [1.0]).unsolved == 1
 

@@ -1,4 +1,5 @@
-"""The command line: `detours count`, `paths`, `explain`, `compare`, `reproduce`, `demo`, `bench`.
+"""The command line: `detours count`, `paths`, `explain`, `compare`, `train`, `predict`, `data`, `reproduce`,
+`demo`, `bench`.
 
 Exit codes: 0 done, 1 the input or the work failed, 2 wrong usage, 130 interrupted. A failure is one sentence
 on standard error (a traceback instead when DETOURS_TRACEBACK is set). Only what was asked for goes to
@@ -25,9 +26,11 @@ from detours.cli.command import (
     standard_output,
 )
 from detours.cli.compare import compare
+from detours.cli.data import app as data
 from detours.cli.interrupt import INTERRUPTED, leave, prompt_exit
 from detours.cli.options import (
     ALL_CORES,
+    Cluster,
     Directed,
     Engine,
     EngineChoice,
@@ -40,7 +43,9 @@ from detours.cli.options import (
     Quiet,
     Strict,
 )
+from detours.cli.predict import predict
 from detours.cli.reproduce import app as reproduce
+from detours.cli.train import train
 from detours.errors import BudgetExceeded, InputError
 
 __all__ = ["PIPE_CLOSED", "app", "main", "run"]
@@ -61,7 +66,11 @@ def count(
     k: K,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a row per edge to a .csv, .parquet or .npz file."),
+        typer.Option(
+            metavar="FILE",
+            help="Write a row per edge to a .csv, .parquet or .npz file, or arrays to a folder: a count that was "
+            "stopped then goes on where it was.",
+        ),
     ] = None,
     out_nodes: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a row per node, in the same formats.")
@@ -72,6 +81,7 @@ def count(
     engine: EngineChoice = Engine.auto,
     jobs: Jobs = None,
     memory: Memory = None,
+    cluster: Cluster = None,
     top: Annotated[int, typer.Option(min=0, help="Busiest edges and nodes to show.")] = 10,
     quiet: Quiet = False,
     progress: Progress = None,
@@ -86,8 +96,11 @@ def count(
       detours count roads.txt -k 4
       detours count roads.csv.gz -k 6 --out counts.parquet
       detours count links.mtx -k 4 --directed --json
+      detours count saved-graph -k 4 --out counts --memory 4GB
+      detours count roads.txt -k 6 --cluster tcp://scheduler:8786
     """
     import detours
+    from detours.cli.blocks import is_folder, on_cluster, print_run
     from detours.cli.output import check_target, write_result
     from detours.cli.progress import progress_bar
     from detours.cli.summary import print_summary, summarise
@@ -95,17 +108,20 @@ def count(
     targets = [path.resolve() for path in (out, out_nodes) if path is not None]
     if len({*targets, Path(file).resolve()}) <= len(targets):
         raise InputError("the graph, --out and --out-nodes must be different files")
-    edges, nodes = (path and check_target(path) for path in (out, out_nodes))
+    folder = out if is_folder(out) else None
+    edges, nodes = (path and check_target(path) for path in (None if folder else out, out_nodes))
     show = False if quiet and progress is None else progress
     graph = read_graph(file, directed=directed, strict=strict, quiet=quiet, progress=show)
     start = time.perf_counter()
-    with progress_bar(f"Counting, k = {k}", show=show) as report:
+    with on_cluster(cluster), progress_bar(f"Counting, k = {k}", show=show) as report:
         result = detours.count(
-            graph, k, engine=engine.value, n_jobs=jobs or ALL_CORES, memory_limit=memory, progress=report
+            graph, k, engine=engine.value, n_jobs=jobs or ALL_CORES, memory_limit=memory, out=folder, progress=report
         )
     seconds = time.perf_counter() - start
     write_result(result, edges=edges, nodes=nodes)
-    if as_json:
+    if folder is not None:
+        print_run(result, {"file": file, "folder": str(folder), "seconds": round(seconds, 6)}, as_json, quiet)
+    elif as_json:
         print_json({"file": file, **summarise(result, top), "seconds": round(seconds, 6)})
     elif not quiet:
         console = standard_output()
@@ -208,6 +224,9 @@ def explain(
 
 
 app.command()(compare)
+app.command()(train)
+app.command()(predict)
+app.add_typer(data, name="data")
 app.add_typer(reproduce, name="reproduce")
 
 
@@ -285,9 +304,12 @@ def main() -> None:
 
 
 def _discard_unfinished() -> None:
-    output = sys.modules.get("detours.cli.output")  # what was never imported has written nothing
+    # What was never imported has written nothing.
+    output, in_blocks = (sys.modules.get(f"detours.{name}") for name in ("cli.output", "counting.in_blocks"))
     if output is not None:
         output.discard_unfinished()
+    if in_blocks is not None:
+        in_blocks.discard_scratch()
 
 
 def run(arguments: list[str]) -> int:

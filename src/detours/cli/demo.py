@@ -1,11 +1,13 @@
-"""`detours demo`: the paper's three graphs with their detours, graphs that are hard to tell apart, and one whose cycles
-nobody can list."""
+"""`detours demo`: the paper's three graphs with their detours, graphs that are hard to tell apart, one whose cycles
+nobody can list, and a network that learns from cycles."""
 
 import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+from detours.cli.demo_training import show_training
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,6 +85,10 @@ def run(console: "Console", progress: bool | None = None) -> None:
     _show_paper(console)
     _show_pairs(console, progress)
     _show_hubs(console, progress)
+    show_training(console, progress)
+    console.print(
+        "\nYour turn:  detours count FILE -k 4    detours train --data rings -k 5    detours --help", style="dim"
+    )
 
 
 def _show_paper(console: "Console") -> None:
@@ -194,6 +200,5 @@ def _show_hubs(console: "Console", progress: bool | None) -> None:
     days = summary["cycles"] / LISTED_PER_SECOND / 86_400
     console.print(
         f"\n[bold]{summary['cycles']:,} cycles[/] in [bold green]{seconds:.1f} s[/], each counted on every "
-        f"edge it runs through.\nListing them, a million a second, would take {days:,.0f} days.\n"
+        f"edge it runs through.\nListing them, a million a second, would take {days:,.0f} days."
     )
-    console.print("Your turn:  detours count FILE -k 4    detours --help", style="dim")

@@ -18,8 +18,8 @@ from detours.experiments.svm_kernel import Float64, Real, ascend
 
 TOLERANCE = 1e-3
 """Of the optimality conditions, as in scikit-learn and LIBSVM."""
-MOVES_A_GRAPH, LEAST_MOVES = 10, 20_000
-"""After so many moves for each graph of the training part a fit ends, solved or not."""
+MOVES = 20_000
+"""After so many moves a fit ends, solved or not."""
 
 
 class Gram(NamedTuple):
@@ -117,8 +117,7 @@ def two_classes(gram: Gram, sign: Float64, costs: Sequence[float], starts: Machi
     """The machines for ascending C of the graphs with sign 1 against those with -1; a sign of 0: not for training."""
     bounds = np.asarray(costs, np.float64) * gram.scale
     begin = np.empty((0, len(sign))) if starts is None else starts.coefficient * gram.scale
-    most = max(LEAST_MOVES, MOVES_A_GRAPH * int(np.count_nonzero(sign)))
-    coefficient, error, moves, excess = ascend(gram.values, sign, bounds, begin, TOLERANCE, most)
+    coefficient, error, moves, excess = ascend(gram.values, sign, bounds, begin, TOLERANCE, MOVES)
     bias = _biases(sign, bounds, coefficient, error)
     return Machines(coefficient / gram.scale, sign - error + bias[:, None], bias, moves, excess < TOLERANCE)
 

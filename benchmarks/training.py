@@ -1,0 +1,336 @@
+"""python -m benchmarks.training [--device cuda] [--root DIR] [--out FILE]: how fast MDNN trains.
+
+Networks of the paper's size (768 channels, 4 layers of 12 transformer layers for graphs and of 2 for nodes) on a GPU.
+The rival is the same network written straightforwardly: PyG's DataLoader, batches of 16, token sets padded to the
+largest degree of the batch, the same precision. Steps are timed after a warm-up, the device awaited at both ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from lightning.fabric import Fabric
+from rich.console import Console
+from torch import nn
+
+from benchmarks.straightforward import padded
+from detours.data import Encoder, GraphSet, Split, load, splits
+from detours.experiments.devices import fabric_of
+from detours.experiments.folds import Workplace, run_all, runs_of
+from detours.experiments.inputs import Inputs, prepared
+from detours.experiments.networks import network_of
+from detours.experiments.recipe import Recipe, recipe
+from detours.experiments.store import Store
+from detours.experiments.training import Fit
+from detours.nn.detour_transformer import DetourTransformer, TokenLayer
+
+GRAPH_DATA = ("MUTAG", "PTC_FM", "ENZYMES", "NCI1", "IMDB-BINARY", "DD")
+NODE_DATA = ("Chameleon", "Squirrel", "Actor", "Cornell", "Wisconsin", "Texas")
+PRECISION = "bf16-mixed"
+PARTS = ("nci1", "ways", "squirrel", "cells", "jobs")
+SMALL: dict[str, Any] = {"hidden": 32, "layers": 2, "transformer_layers": 2}
+"""Instead of the paper's sizes, to try this out on a CPU."""
+
+
+class Case(NamedTuple):
+    """What is trained on."""
+
+    data: GraphSet
+    split: Split
+    recipe: Recipe
+    inputs: Inputs
+
+
+class Bench:
+    """Everything that is measured, with what it needs."""
+
+    def __init__(self, device: str, root: str | None, small: bool, console: Console) -> None:
+        self.precision = PRECISION if device == "cuda" else "32-true"
+        self.fabric: Fabric = fabric_of(device, self.precision)
+        self.root = root
+        self.changed = SMALL if small else {}
+        self.console = console
+        self.found: dict[str, Any] = {"device": self._device_name(), "torch": torch.__version__}
+
+    def _device_name(self) -> str:
+        return torch.cuda.get_device_name() if self.fabric.device.type == "cuda" else "cpu"
+
+    def note(self, name: str, **values: Any) -> None:
+        """Keep a finding and show it."""
+        self.found[name] = values
+        shown = ", ".join(
+            f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in values.items()
+        )
+        self.console.print(f"{name}: {shown}", highlight=False)
+
+    def wait(self) -> None:
+        """Until the device has done what it was told."""
+        if self.fabric.device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def case(self, name: str, **changed: Any) -> Case:
+        """A data set with its folds, and the recipe of the paper's MDNN-GIN for it."""
+        data = load(name, self.root)
+        folds = splits(data, self.root)
+        made = recipe(name, data.digest, folds.source, data.level, preset="paper", **self.changed)
+        made = replace(made, **changed)
+        return Case(data, folds[0], made, prepared(data, Encoder.of(data).encode(data), data.targets, made))
+
+    def fit(self, name: str, **changed: Any) -> Fit:
+        """Ours, ready to train."""
+        case = self.case(name, **changed)
+        if self.fabric.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats()
+        return Fit(self.fabric, case.recipe, case.inputs, case.split, len(case.data.classes))
+
+    def peak(self) -> float | None:
+        """Gigabytes at most held on the device since the last `fit`."""
+        return torch.cuda.max_memory_allocated() / 1e9 if self.fabric.device.type == "cuda" else None
+
+    def timed(self, step: Callable[[], None], seconds: float = 4.0, warm: int = 3) -> float:
+        """Seconds a step takes, over about so many seconds."""
+        for _ in range(warm):
+            step()
+        self.wait()
+        start, steps = time.perf_counter(), 0
+        while time.perf_counter() - start < seconds or steps < 3:
+            for _ in range(5 if self.fabric.device.type == "cuda" else 1):
+                step()
+                steps += 1
+            self.wait()
+        return (time.perf_counter() - start) / steps
+
+
+def stepper(fit: Fit) -> Callable[[], None]:
+    """One training step of ours at a call, epoch after epoch."""
+
+    def batches() -> Iterator[Any]:
+        epoch = 0
+        while True:
+            epoch += 1
+            yield from fit.batches.training(fit.split.train, epoch)
+
+    source = batches()
+    fit.module.train()
+
+    def step() -> None:
+        batch = next(source)
+        loss = F.cross_entropy(fit.module(batch), batch.y)
+        fit.stepper.zero_grad(set_to_none=True)
+        fit.fabric.backward(loss)
+        fit.stepper.step()
+
+    return step
+
+
+def busy(bench: Bench, step: Callable[[], None], steps: int = 10) -> float | None:
+    """The share of the time in which the GPU runs a kernel: one stream, so kernels do not overlap."""
+    if bench.fabric.device.type != "cuda":
+        return None
+    from torch.profiler import ProfilerActivity, profile
+
+    bench.wait()
+    start = time.perf_counter()
+    for _ in range(steps):
+        step()
+    bench.wait()
+    wall = time.perf_counter() - start
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        for _ in range(steps):
+            step()
+        bench.wait()
+    kernels = sum(event.self_device_time_total for event in seen.key_averages()) / 1e6
+    return kernels / wall
+
+
+def ours_on_graphs(bench: Bench, name: str, batch_size: int, way: str = "auto", compiled: bool = False) -> float:
+    """Graphs a second of ours."""
+    fit = bench.fit(name, batch_size=batch_size)
+    for module in fit.network.modules():
+        if isinstance(module, DetourTransformer):
+            module.attention = way
+    if compiled:
+        compile_layers(fit.network)
+    step = stepper(fit)
+    seconds = bench.timed(step, warm=10 if compiled else 3)
+    rate = _share(fit) / seconds
+    label = f"{name}, ours, batch {batch_size}, attention {way}" + (", layers compiled" if compiled else "")
+    bench.note(label, graphs_per_s=rate, steps_per_s=1 / seconds, gpu_busy=busy(bench, step), peak_gb=bench.peak())
+    return rate
+
+
+def compile_layers(network: nn.Module) -> None:
+    """Compile the layers of the transformers; all share one compilation."""
+    for module in network.modules():
+        if isinstance(module, TokenLayer):
+            module.compile(dynamic=True)
+
+
+def _share(fit: Fit) -> float:
+    """How many graphs or nodes a step has, on average."""
+    return len(fit.split.train) / fit.batches.steps(len(fit.split.train))
+
+
+def straightforward_on_graphs(bench: Bench, name: str, batch_size: int = 16, workers: int = 4) -> float:
+    """Graphs a second of the same network, written straightforwardly."""
+    from torch_geometric.data import Data
+    from torch_geometric.loader import DataLoader
+
+    data, split, made, inputs = bench.case(name)
+    graphs = []
+    for at in split.train:
+        nodes, arcs = (slice(ends[at], ends[at + 1]) for ends in (inputs.nodes, inputs.arcs))
+        arrays = inputs.x[nodes], inputs.edge_index[:, arcs], inputs.den[arcs], inputs.pe[nodes]
+        x, edge_index, den, pe = (torch.from_numpy(np.ascontiguousarray(each)) for each in arrays)
+        graphs.append(Data(x=x, edge_index=edge_index, den=den, pe=pe, y=torch.tensor([int(inputs.y[at])])))
+    model = padded(network_of(made, inputs.x.shape[1], len(data.classes)))
+    _agree(bench, made, inputs, len(data.classes), graphs[:8])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=made.lr)
+    module, optimizer = bench.fabric.setup(model, optimizer)
+    on_gpu = bench.fabric.device.type == "cuda"
+    loader = DataLoader(graphs, batch_size=batch_size, shuffle=True, num_workers=workers if on_gpu else 0,
+                        persistent_workers=on_gpu, pin_memory=on_gpu, drop_last=True)  # fmt: skip
+
+    def endless() -> Iterator[Any]:
+        while True:
+            yield from loader
+
+    source = endless()
+
+    def step() -> None:
+        batch = next(source).to(bench.fabric.device)
+        logits = module(batch.x, batch.edge_index, batch.den, batch.pe, batch.batch, num_graphs=batch.num_graphs)
+        optimizer.zero_grad()
+        bench.fabric.backward(F.cross_entropy(logits, batch.y))
+        optimizer.step()
+
+    seconds = bench.timed(step)
+    bench.note(
+        f"{name}, straightforward, batch {batch_size}", graphs_per_s=batch_size / seconds, steps_per_s=1 / seconds
+    )
+    return batch_size / seconds
+
+
+def _agree(bench: Bench, made: Recipe, inputs: Inputs, classes: int, graphs: list[Any]) -> None:
+    """Both networks give the same logits for the same parameters, in 64 bits."""
+    from torch_geometric.data import Batch
+
+    batch = Batch.from_data_list(graphs)
+    answers = []
+    for change in (lambda model: model, padded):
+        model = change(network_of(made, inputs.x.shape[1], classes)).double().eval()
+        with torch.no_grad():
+            answers.append(
+                model(batch.x.double(), batch.edge_index, batch.den.double(), batch.pe.double(), batch.batch)
+            )
+    difference = float((answers[0] - answers[1]).abs().max())
+    if not difference < 1e-9 * max(1.0, float(answers[0].abs().max())):
+        raise SystemExit(f"the straightforward network gives other numbers: they differ by {difference}")
+    bench.note("both networks agree to", difference=difference)
+
+
+def nodes_per_second(bench: Bench, name: str) -> None:
+    """Ours at node level: the whole graph in a step, and sampled neighbourhoods."""
+    for label, neighbours in (("whole graph", None), ("sampled 15, 10", (15, 10))):
+        fit = bench.fit(name, neighbours=neighbours)
+        step = stepper(fit)
+        seconds = bench.timed(step)
+        bench.note(f"{name}, {label}", train_nodes_per_s=_share(fit) / seconds, steps_per_s=1 / seconds,
+                   gpu_busy=busy(bench, step), peak_gb=bench.peak())  # fmt: skip
+
+
+def straightforward_on_nodes(bench: Bench, name: str) -> None:
+    """The padded network on a whole graph: what it asks for, and whether it trains."""
+    data, _, made, inputs = bench.case(name, neighbours=None)
+    largest = 1 + int(np.bincount(inputs.edge_index[1]).max())
+    ragged, full = inputs.edge_index.shape[1] + len(inputs.x), len(inputs.x) * largest
+    model = padded(network_of(made, inputs.x.shape[1], len(data.classes))).to(bench.fabric.device)
+    tensors = [torch.from_numpy(np.ascontiguousarray(each)).to(bench.fabric.device)
+               for each in (inputs.x, inputs.edge_index, inputs.den, inputs.pe)]  # fmt: skip
+    try:
+        with bench.fabric.autocast():
+            F.cross_entropy(model(*tensors), torch.from_numpy(inputs.y).to(bench.fabric.device)).backward()
+        outcome = "trains"
+    except torch.OutOfMemoryError:
+        outcome = "out of memory"
+    bench.note(f"{name}, straightforward", tokens=ragged, padded=full, ratio=full / ragged, outcome=outcome)
+
+
+def whole_cells(bench: Bench, names: tuple[str, ...], batch_size: int) -> None:
+    """Seconds an epoch, and the ten folds of a cell at the paper's 500 epochs."""
+    for name in names:
+        fit = bench.fit(name, **({"batch_size": batch_size} if name in GRAPH_DATA else {"neighbours": None}))
+        fit.epoch()
+        bench.wait()
+        start, epochs = time.perf_counter(), 0
+        while time.perf_counter() - start < 5 and epochs < 20:
+            fit.epoch()
+            epochs += 1
+        bench.wait()
+        seconds = (time.perf_counter() - start) / epochs
+        bench.note(f"{name}, a cell", epoch_s=seconds, ten_folds_h=10 * fit.recipe.epochs * seconds / 3600)
+
+
+def folds_at_once(bench: Bench, name: str, epochs: int = 6) -> None:
+    """Whether several folds on one device are quicker side by side."""
+    data = load(name, bench.root)
+    for jobs in (1, 2, 4, 8):
+        with TemporaryDirectory() as folder:
+            store = Store(folder)
+            runs = runs_of(data, splits(data, bench.root), store, numbers=range(8), preset="paper", epochs=epochs,
+                           precision=bench.precision, batch_size=64, **bench.changed)  # fmt: skip
+            start = time.perf_counter()
+            cells = run_all(store, runs, Workplace(bench.fabric.device.type, jobs=jobs))
+            wall = time.perf_counter() - start
+        training = sum(cell.seconds for cell in cells)
+        bench.note(
+            f"{name}, 8 folds, {jobs} at once", wall_s=wall, sum_of_runs_s=training, epochs_per_s=8 * epochs / wall
+        )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, and write what was found."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.training", description=__doc__.splitlines()[0])
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--root", help="the folder of the raw data sets")
+    parser.add_argument("--out", type=Path, help="a JSON file for the findings")
+    parser.add_argument("--small", action="store_true", help="small networks, to try this out")
+    parser.add_argument("--only", nargs="*", default=PARTS, choices=PARTS, help="the parts to measure")
+    given = parser.parse_args(arguments)
+    console = Console(file=sys.stdout, width=200)
+    bench = Bench(given.device, given.root, given.small, console)
+    if "nci1" in given.only:
+        rival = straightforward_on_graphs(bench, "NCI1")
+        rates = {size: ours_on_graphs(bench, "NCI1", size) for size in (16, 64, 256, 512)}
+        for size, rate in rates.items():
+            bench.note(f"NCI1, ours with batches of {size} against straightforward", ratio=rate / rival)
+    if "ways" in given.only:
+        for way in ("bucketed", "padded"):
+            for size in (64, 256):
+                ours_on_graphs(bench, "NCI1", size, way)
+        ours_on_graphs(bench, "NCI1", 256, compiled=True)
+    if "squirrel" in given.only:
+        nodes_per_second(bench, "Squirrel")
+        straightforward_on_nodes(bench, "Squirrel")
+    if "cells" in given.only:
+        whole_cells(bench, (*GRAPH_DATA, *NODE_DATA), 128)
+    if "jobs" in given.only:
+        folds_at_once(bench, "MUTAG")
+    if given.out is not None:
+        given.out.write_text(json.dumps(bench.found, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

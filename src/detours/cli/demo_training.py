@@ -1,0 +1,88 @@
+"""The last part of `detours demo`: a network that cannot see cycles, and one that can, on a task made of cycles."""
+
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+GRAPHS, SIZES, K, EPOCHS = 200, (3, 4, 5), 4, 40
+MODELS = {"plain": "plain GIN", "mdnn": "MDNN-GIN"}
+FIGURE = Path("results", "demo", "learning")
+_BARS = " ▁▂▃▄▅▆▇█"
+
+
+class Curve(NamedTuple):
+    """How one network learned: validation accuracy after each epoch, and the test part at the best of them."""
+
+    validation: list[float]
+    test: float
+    seconds: float
+
+
+def show_training(console: "Console", progress: bool | None, figure: Path = FIGURE) -> None:
+    """Train both, and show their curves; a figure too where matplotlib is installed."""
+    from detours.cli.summary import plain_table, show
+
+    console.print()
+    console.rule("[bold]A network that sees cycles", align="left")
+    if missing := [name for name in ("torch", "torch_geometric", "lightning") if find_spec(name) is None]:
+        console.print(
+            f"Left out, as {' and '.join(missing)} is not installed: pip install 'detours[torch]'", style="dim"
+        )
+        return
+    console.print(
+        f"{GRAPHS} graphs: two rings of a size, or one twice as long, with the same trees on them. Message\n"
+        f"passing sees the same neighbourhoods in both; MDNN also sees the {K}-DeN of every edge:\n"
+    )
+    curves = {name: train(model, progress) for model, name in MODELS.items()}
+    table = plain_table("Validation accuracy, epoch by epoch")
+    table.add_column("network")
+    table.add_column(f"50 % … 100 %, epochs 1 … {EPOCHS}")
+    table.add_column("test %", justify="right")
+    table.add_column("seconds", justify="right")
+    for name, curve in curves.items():
+        bars = "".join(_bar(accuracy) for accuracy in curve.validation)
+        table.add_row(name, bars, f"[bold green]{100 * curve.test:.1f}[/]", f"[dim]{curve.seconds:.0f}[/]")
+    show(console, table)
+    if find_spec("matplotlib") is not None:
+        from detours.viz.learning import draw_learning
+
+        figure.parent.mkdir(parents=True, exist_ok=True)
+        files = draw_learning({name: curve.validation for name, curve in curves.items()}, figure)
+        console.print(f"\nDrawn in {files[0]}", style="dim")
+
+
+def train(model: str, progress: bool | None) -> Curve:
+    """Train one network on the built-in task, on one fold."""
+    from detours.cli.progress import progress_bar
+
+    with progress_bar("Loading torch", show=progress):
+        import torch
+
+        from detours.data import Encoder, rings, stratified_splits
+        from detours.experiments.devices import fabric_of
+        from detours.experiments.inputs import prepared
+        from detours.experiments.recipe import recipe
+        from detours.experiments.training import Fit
+    torch.set_num_threads(1)  # the networks are so small that threads would mostly wait for each other
+    data = rings(GRAPHS, sizes=SIZES)
+    folds = stratified_splits(data)
+    made = recipe(data.name, data.digest, folds.source, "graph", model=model, k=K, epochs=EPOCHS)
+    inputs = prepared(data, Encoder.of(data).encode(data), data.targets, made)
+    fit = Fit(fabric_of("cpu", made.precision), made, inputs, folds[0], classes=2)
+    start, validation = time.perf_counter(), []
+    with progress_bar(f"Training {MODELS[model]}", show=progress) as report:
+        for epoch in range(1, EPOCHS + 1):
+            validation.append(fit.epoch().val_accuracy)
+            if report is not None:
+                report(epoch, EPOCHS)
+    assert fit.best is not None
+    return Curve(validation, fit.best.test_accuracy, time.perf_counter() - start)
+
+
+def _bar(accuracy: float) -> str:
+    """A block as high as the accuracy is above guessing."""
+    return _BARS[round(max(0.0, 2 * accuracy - 1) * (len(_BARS) - 1))]

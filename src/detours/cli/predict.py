@@ -1,0 +1,127 @@
+"""`detours predict`: a saved model on new graphs."""
+
+import csv
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from detours.cli.command import print_json, read_graph, reported, standard_output
+from detours.cli.options import Directed, Json, Quiet
+from detours.cli.train import check_installed
+from detours.cli.train_options import Device, Root
+from detours.errors import InputError
+
+if TYPE_CHECKING:
+    from detours.data import GraphSet
+    from detours.experiments.saved import SavedModel
+
+
+@reported
+def predict(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A file that `detours train --save` wrote.", show_default=False)
+    ],
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="FILE...", help="Graphs, a file each.", show_default=False)
+    ] = None,
+    data: Annotated[str | None, typer.Option(metavar="NAME", help="Instead of files: a whole data set.")] = None,
+    root: Root = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a row per graph or node to a .csv.")] = None,
+    directed: Directed = False,
+    device: Device = "auto",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Predict the classes of graphs, or of the nodes of a graph.
+
+    The columns are the class and the probability of every class. A model that was trained on node labels or attributes
+    takes data sets that have them; one that knows nodes by their degree takes any file that holds a graph.
+
+    \b
+    Examples:
+      detours predict models/rings-mdnn-gin-0123456789ab-fold0.pt a.g6 b.edgelist
+      detours predict models/MUTAG-mdnn-gin-0123456789ab-fold0.pt --data MUTAG --root raw --out classes.csv
+    """
+    check_installed()
+    if bool(files) == bool(data):
+        raise typer.BadParameter("give either files with graphs or --data NAME")
+    from detours.data import load
+    from detours.experiments.devices import chosen_device
+    from detours.experiments.saved import SavedModel
+
+    saved = SavedModel.load(model)
+    where = chosen_device(device)
+    if data is not None:
+        given = [load(data, root)]
+        names: list[Any] = list(range(len(given[0]))) if given[0].level == "graph" else [given[0].name]
+    else:
+        names = files or []
+        given = _read(names, saved, directed, quiet)
+    rows = [row for each in given for row in _rows(saved, names, each, where)]
+    if out is not None:
+        _write(out, rows)
+    if as_json:
+        print_json(rows)
+    elif out is None:
+        _show(rows)
+    elif not quiet:
+        print(f"Wrote {out}", file=sys.stderr)
+
+
+def _read(files: list[str], saved: "SavedModel", directed: bool, quiet: bool) -> "list[GraphSet]":
+    """The graphs of files: together where graphs have classes, one by one where their nodes do."""
+    import numpy as np
+
+    from detours.data import GraphSet
+
+    encoder = saved.encoder
+    if encoder.largest_degree is None:
+        needs = "labels" if encoder.labels is not None else f"{encoder.attributes} attributes"
+        raise InputError(
+            f"the model was trained on {saved.recipe.data}, whose nodes have {needs}, and files of graphs have none; "
+            "use it with --data, or train a model on data without them."
+        )
+    graphs = [read_graph(file, directed=directed, strict=False, quiet=quiet, progress=None) for file in files]
+    if saved.recipe.level == "node":
+        none = [np.zeros(graph.num_nodes, np.int64) for graph in graphs]
+        return [GraphSet(file, [g], y, level="node") for file, g, y in zip(files, graphs, none, strict=True)]
+    return [GraphSet("files", graphs, np.zeros(len(graphs), np.int64))]
+
+
+def _rows(saved: "SavedModel", names: list[Any], data: "GraphSet", device: str) -> list[dict[str, Any]]:
+    probabilities = saved.probabilities(data, device)
+    classes = saved.classes.tolist()
+    rows = []
+    for at, row in enumerate(probabilities.tolist()):
+        head = {"graph": names[at]} if data.level == "graph" else {"graph": data.name, "node": data.graphs[0].name(at)}
+        chances = {f"p({label})": chance for label, chance in zip(classes, row, strict=True)}
+        rows.append({**head, "class": classes[max(range(len(row)), key=row.__getitem__)], **chances})
+    return rows
+
+
+def _write(out: Path, rows: list[dict[str, Any]]) -> None:
+    from io import StringIO
+
+    from detours.files.source import replacing
+
+    text = StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    with replacing(out) as file:
+        file.write(text.getvalue().encode())
+
+
+def _show(rows: list[dict[str, Any]]) -> None:
+    from rich.markup import escape
+
+    from detours.cli.summary import plain_table, show
+
+    table = plain_table()
+    for heading in rows[0]:
+        table.add_column(escape(heading), justify="left" if heading == "graph" else "right")
+    for row in rows:
+        table.add_row(*(f"{value:.3f}" if isinstance(value, float) else escape(str(value)) for value in row.values()))
+    show(standard_output(), table)

@@ -1,0 +1,108 @@
+"""The folds of a training run while they run: a live table on a terminal, lines in a log if asked for, else nothing."""
+
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from detours.experiments.logs import Epoch
+    from detours.experiments.training import Run
+
+LOOK = 0.5
+"""Seconds between two looks at the logs."""
+_HEADINGS = ("fold", "k", "epoch", "of", "train loss", "val %", "best val %", "test % there", "seconds")
+
+
+@contextmanager
+def fold_table(runs: "Sequence[Run]", *, show: bool | None = None) -> Iterator[None]:
+    """While the block trains, show how far every fold is, by its log: that works for any number of processes."""
+    terminal = sys.stderr.isatty()
+    if show is False or (show is None and not terminal):
+        yield
+        return
+    over = threading.Event()
+    watcher = threading.Thread(target=_live if terminal else _lines, args=(runs, over), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def _live(runs: "Sequence[Run]", over: threading.Event) -> None:
+    from rich.console import Console
+    from rich.live import Live
+
+    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
+        while not over.wait(LOOK):
+            live.update(_table(runs), refresh=True)
+
+
+def _lines(runs: "Sequence[Run]", over: threading.Event) -> None:
+    """A line for each fold that has finished; those that had before are not told again."""
+    told = {run.path for run in runs if run.path.exists()}
+    last = False
+    while not last:
+        last = over.wait(LOOK)
+        for run in runs:
+            if run.path not in told and run.path.exists():
+                told.add(run.path)
+                print(f"{_name(run)}: {_words(_epochs(run))}", file=sys.stderr, flush=True)
+
+
+def _name(run: "Run") -> str:
+    return f"{run.recipe.data}, {run.recipe.model} {run.recipe.backbone}, k = {run.recipe.k}, fold {run.recipe.fold}"
+
+
+def _epochs(run: "Run") -> "list[Epoch]":
+    from detours.experiments.logs import read_log
+
+    return read_log(run.path.with_suffix(".csv"))
+
+
+def _best(rows: "Sequence[Epoch]") -> "Epoch":
+    """The last epoch at which the test part was looked at is the best one."""
+    return next(row for row in reversed(rows) if row.test_accuracy is not None)
+
+
+def _words(rows: "Sequence[Epoch]") -> str:
+    if not rows:
+        return "finished"
+    best = _best(rows)
+    assert best.test_accuracy is not None
+    return (
+        f"test {100 * best.test_accuracy:.1f} % at epoch {best.epoch} of {rows[-1].epoch} "
+        f"(validation {100 * best.val_accuracy:.1f} %), {rows[-1].seconds:.0f} s"
+    )
+
+
+def _table(runs: "Sequence[Run]") -> "Table":
+    from detours.cli.summary import plain_table
+
+    table = plain_table()
+    for heading in _HEADINGS:
+        table.add_column(heading, justify="right")
+    for run in runs:
+        rows, number = _epochs(run), (str(run.recipe.fold), str(run.recipe.k))
+        if not rows:
+            table.add_row(*number, "[dim]waits[/]")
+            continue
+        last, best = rows[-1], _best(rows)
+        assert best.test_accuracy is not None
+        table.add_row(
+            *number,
+            str(last.epoch),
+            str(run.recipe.epochs),
+            f"{last.train_loss:.4f}",
+            f"{100 * last.val_accuracy:.1f}",
+            f"{100 * best.val_accuracy:.1f}",
+            f"{100 * best.test_accuracy:.1f}",
+            f"{last.seconds:.0f}",
+            style="green" if run.path.exists() else None,
+        )
+    return table

@@ -1,0 +1,48 @@
+"""Where a run trains: one CPU or GPU, or several processes that share every step."""
+
+from __future__ import annotations
+
+import logging
+
+import torch
+from lightning.fabric import Fabric
+from lightning.fabric.plugins.environments import SLURMEnvironment, TorchElasticEnvironment
+
+from detours.errors import InputError
+
+# When this is imported, so also in the processes that Lightning starts: what it has to say is no news to our user.
+for _name in ("lightning", "lightning.fabric", "lightning.pytorch"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
+
+
+def chosen_device(name: str) -> str:
+    """ "cpu", "cuda" or "cuda:1" for the name given; "auto" takes a GPU where there is one."""
+    kind, _, number = name.partition(":")
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if kind not in ("cpu", "cuda") or (number and not number.isdecimal()) or (kind == "cpu" and number):
+        raise InputError(f"there is no device {name!r}; take auto, cpu, cuda, or cuda:0 for the first GPU.")
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise InputError(f"device {name} was asked for, but torch finds no CUDA GPU here; take --device cpu.")
+    if number and int(number) >= torch.cuda.device_count():
+        raise InputError(
+            f"there is no device {name}; torch finds {torch.cuda.device_count()} GPU here, from cuda:0 on."
+        )
+    return name
+
+
+def fabric_of(device: str, precision: str, devices: int = 1) -> Fabric:
+    """Lightning Fabric for one device or several.
+
+    Several are started here as processes, unless torchrun or SLURM has started them already.
+    """
+    kind, _, number = device.partition(":")
+    if kind == "cuda":
+        torch.set_float32_matmul_precision("high")  # TF32 in products of 32-bit matrices
+        if 1 < torch.cuda.device_count() < devices:
+            raise InputError(f"{devices} GPUs were asked for, but there are {torch.cuda.device_count()}; take fewer.")
+    placed: int | list[int] = [int(number)] if number else devices
+    if devices == 1:
+        return Fabric(accelerator=kind, devices=placed, precision=precision)
+    outside = TorchElasticEnvironment.detect() or SLURMEnvironment.detect()
+    return Fabric(accelerator=kind, devices=devices, strategy="ddp" if outside else "ddp_spawn", precision=precision)

@@ -1,0 +1,213 @@
+"""`detours train` and `detours predict`: runs that go on, tables, files, and one sentence for whatever is wrong."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from detours import cli
+
+pytest.importorskip("torch")
+pytest.importorskip("lightning")
+
+Run = Callable[..., tuple[int, str, str]]
+QUICK = "--data rings --hidden 8 --layers 1 --epochs 3 -k 3 --device cpu".split()
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DETOURS_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = cli.run(list(arguments))
+        return code, *capsys.readouterr()
+
+    return run
+
+
+# ---------------------------------------------------------------- train
+
+
+def test_two_folds(run: Run) -> None:
+    code, out, err = run("train", *QUICK, "--folds", "0,2", "--progress")
+    assert code == 0
+    rows = [line.split() for line in out.splitlines() if line.strip()[:1].isdigit() and "%" not in line]
+    assert [row[0] for row in rows] == ["0", "2"] and all(row[1] == "3" and row[5] == "3" for row in rows)
+    assert "% on the test parts of 2 folds: rings, mdnn gin, k = 3, preset ours, splits generated, seed" in out
+    assert "rings, mdnn gin, k = 3, fold 0: test" in err and "Wrote results/networks" in err
+    files = sorted(file.suffix for file in Path("results/networks").iterdir())
+    assert files == [".csv", ".csv", ".json", ".json"]
+
+
+def test_json_and_no_second_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = run("train", *QUICK, "--folds", "1", "--json")
+    found = json.loads(first[1])
+    assert found["std"] is None and found["mean"] == found["folds"][0]["test_accuracy"]
+    assert found["folds"][0]["k"] == 3 and found["folds"][0]["device"] == "cpu"
+    monkeypatch.setattr("detours.experiments.folds.train", lambda *_: pytest.fail("made again"))
+    assert run("train", *QUICK, "--folds", "1", "--json") == first
+
+
+def test_validation_chooses_k(run: Run) -> None:
+    code, out, _ = run("train", *QUICK, "-k", "2-3", "--folds", "0", "--model", "weighted", "--backbone", "gcn")
+    assert code == 0 and "k by validation" in out
+    assert len(list(Path("results").rglob("*.json"))) == 2
+
+
+def test_nodes(run: Run) -> None:
+    arguments = "--data ring-lattice --hidden 8 --heads 2 --layers 1 --epochs 2 --folds 0 --device cpu --json".split()
+    assert json.loads(run("train", *arguments)[1])["data"] == "ring-lattice"
+    sampled = json.loads(run("train", *arguments, "--neighbours", "4,3", "--batch-size", "512")[1])
+    assert sampled["folds"][0]["epochs"] == 2
+
+
+def test_a_run_that_is_interrupted_goes_on(run: Run, tmp_path: Path) -> None:
+    arguments = [*QUICK, "--epochs", "40", "--folds", "0", "--checkpoint-every", "0", "--out", str(tmp_path / "out")]
+    code = [sys.executable, "-c", "from detours.cli import main; main()", "train", *arguments]
+    program = subprocess.Popen(code, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not (begun := list((tmp_path / "out").rglob("*.ckpt"))) and program.poll() is None:
+        time.sleep(0.005)
+    os.kill(program.pid, signal.SIGINT)
+    out, err = program.communicate(timeout=60)
+    assert program.returncode == 130 and out == "" and err == "detours: interrupted\n"
+    assert begun and begun[0].exists() and not list((tmp_path / "out").rglob("*.json"))
+    assert run("train", *arguments)[0] == 0
+    (log,) = (tmp_path / "out").rglob("*.csv")
+    with open(log) as lines:
+        assert [int(row["epoch"]) for row in csv.DictReader(lines)] == list(range(1, 41))
+    assert not list((tmp_path / "out").rglob("*.ckpt")) and not list((tmp_path / "out").rglob(".*.part"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("several", [["--jobs", "2"], ["--devices", "2"]])
+def test_several_processes(run: Run, several: list[str]) -> None:
+    quick = [*QUICK, "--precision", "64-true"]
+    one = json.loads(run("train", *quick, "--folds", "0-1", "--json", "--out", "one")[1])
+    code, out, err = run("train", *quick, "--folds", "0-1", "--json", "--out", "two", *several)
+    assert code == 0, err
+    for mine, theirs in zip(one["folds"], json.loads(out)["folds"], strict=True):
+        assert theirs["val_loss"] == pytest.approx(mine["val_loss"], abs=1e-6)
+        assert theirs["processes"] == (2 if "--devices" in several else 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["--data", "MUTGA"], 1, "did you mean MUTAG?"),
+        (["--data", "rings", "--folds", "8-12"], 1, "rings has the folds 0 .. 9, but fold 10 was asked for"),
+        (["--data", "rings", "--folds", "zero"], 2, "give numbers and ranges, such as 0-9"),
+        (["--data", "rings", "-k", "1"], 2, "must be an integer of at least 2, but it is 1"),
+        (["--data", "rings", "--lr", "0"], 1, "lr must be above 0"),
+        (["--data", "rings", "--neighbours", "5,5"], 1, "neighbours are sampled around nodes, but rings"),
+        (["--data", "rings", "--device", "gpu"], 1, "there is no device 'gpu'; take auto, cpu, cuda"),
+        (["--data", "rings", "--jobs", "2", "--devices", "2"], 1, "not --devices and --jobs"),
+        (["--data", "ring-lattice", "--devices", "2", "--device", "cpu", "--heads", "3"], 1, "3 heads do not divide"),
+        (["--data", "MUTAG", "--root", "nowhere"], 1, "MUTAG"),
+    ],
+)
+def test_one_sentence_for_what_is_wrong(run: Run, arguments: list[str], code: int, sentence: str) -> None:
+    found, out, err = run("train", *arguments)
+    assert found == code and out == "" and sentence in err and len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("missing", "option"), [("lightning", []), ("tensorboard", ["--tensorboard"])])
+def test_what_is_not_installed_is_said(
+    run: Run, monkeypatch: pytest.MonkeyPatch, missing: str, option: list[str]
+) -> None:
+    from importlib.util import find_spec
+
+    def found(name: str) -> Any:
+        return None if name == missing else find_spec(name)
+
+    monkeypatch.setattr(sys.modules["detours.cli.train"], "find_spec", found)
+    code, out, err = run("train", *QUICK, *option)
+    assert code == 1 and out == "" and "run: pip install" in err and len(err.splitlines()) == 1
+
+
+# ---------------------------------------------------------------- predict
+
+
+@pytest.fixture
+def model(run: Run) -> str:
+    assert run("train", *QUICK, "--folds", "0", "--save", "models", "-q")[0] == 0
+    (file,) = Path("models").iterdir()
+    return str(file)
+
+
+def test_predict_a_data_set_and_files(run: Run, model: str) -> None:
+    from detours.data import rings
+
+    rows = json.loads(run("predict", model, "--data", "rings", "--json", "--device", "cpu")[1])
+    assert len(rows) == 200 and all(sum(row[f"p({c})"] for c in (0, 1)) == pytest.approx(1) for row in rows)
+    assert all(row["class"] == max((0, 1), key=lambda c: row[f"p({c})"]) for row in rows)
+    for at in (0, 3):
+        nx.write_edgelist(rings().graphs[at].to_networkx(), f"graph{at}.txt", data=False)
+    code, out, err = run("predict", model, "graph0.txt", "graph3.txt", "--out", "classes.csv", "--device", "cpu")
+    assert code == 0 and out == "" and err == "Wrote classes.csv\n"
+    with open("classes.csv") as lines:
+        written = list(csv.DictReader(lines))
+    assert [row["graph"] for row in written] == ["graph0.txt", "graph3.txt"]
+    for row, at in zip(written, (0, 3), strict=True):
+        # Nodes have other numbers in the file, and eigenvectors other signs.
+        assert float(row["p(0)"]) == pytest.approx(rows[at]["p(0)"], abs=0.1) and int(row["class"]) in (0, 1)
+    shown = run("predict", model, "graph0.txt", "--device", "cpu")[1]
+    assert shown.split()[:4] == ["graph", "class", "p(0)", "p(1)"] and "graph0.txt" in shown
+
+
+def test_the_saved_model_is_the_best_one(run: Run, model: str) -> None:
+    from detours.data import rings, splits
+
+    (cell,) = Path("results").rglob("*.json")
+    rows = json.loads(run("predict", model, "--data", "rings", "--json", "--device", "cpu")[1])
+    task = rings()
+    right = [rows[at]["class"] == task.y[at] for at in splits(task)[0].test]
+    assert sum(right) / len(right) == json.loads(cell.read_text())["value"]["test_accuracy"]
+
+
+def test_predict_nodes(run: Run) -> None:
+    arguments = "--data ring-lattice --hidden 8 --heads 2 --layers 1 --epochs 1 --folds 0 --device cpu -q".split()
+    assert run("train", *arguments, "--save", "models")[0] == 0
+    (file,) = Path("models").iterdir()
+    nx.write_edgelist(nx.cycle_graph(5), "ring.txt", data=False)
+    rows = json.loads(run("predict", str(file), "ring.txt", "--json", "--device", "cpu")[1])
+    assert [(row["graph"], row["node"]) for row in rows] == [("ring.txt", node) for node in range(5)]
+    code, _, err = run("predict", str(file), "--data", "rings", "--device", "cpu")
+    assert code == 1 and "tells classes of nodes, but rings has classes of graphs" in err
+
+
+def test_predict_says_what_is_wrong(run: Run, model: str) -> None:
+    assert run("predict", model)[0] == 2
+    Path("torn.pt").write_bytes(Path(model).read_bytes()[:200])
+    for file, sentence in (("torn.pt", "is no model of `detours train --save`"), ("none.pt", "there is no such file")):
+        code, out, err = run("predict", file, "--data", "rings")
+        assert code == 1 and out == "" and sentence in err and len(err.splitlines()) == 1
+
+
+def test_a_model_of_labelled_nodes_takes_no_bare_files(run: Run, model: str) -> None:
+    from dataclasses import replace
+
+    from detours.data import Encoder
+    from detours.experiments.saved import SavedModel
+
+    saved = SavedModel.load(Path(model))
+    replace(saved, encoder=Encoder(labels=(0, 1))).save(Path("labelled.pt"))
+    Path("graph.txt").write_text("0 1\n")
+    code, _, err = run("predict", "labelled.pt", "graph.txt")
+    assert code == 1 and "whose nodes have labels, and files of graphs have none" in err
+    code, _, err = run("predict", "labelled.pt", "--data", "rings")
+    assert code == 1 and "Every node is expected to have a label, but rings has none" in err
+    replace(saved, encoder=Encoder(largest_degree=99)).save(Path("wider.pt"))
+    code, _, err = run("predict", "wider.pt", "--data", "rings")
+    assert code == 1 and "the model holds the weights of another network" in err
