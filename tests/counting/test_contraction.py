@@ -1,10 +1,13 @@
 """Closed forms for all pairs as steps: how many there are, what they come to, and whether their bounds hold."""
 
+from time import process_time
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from detours.counting import bounds as bounds_module
+from detours.counting import formulas
 from detours.counting.bounds import bounds, words
 from detours.counting.contraction import MAX_LENGTH, contraction
 from detours.counting.evaluate import Stack, evaluate, evaluate_tied
@@ -24,7 +27,7 @@ def truth(adjacency: NDArray[np.bool_], k: int) -> NDArray[np.int64]:
     return pairs_by_subsets(len(adjacency), [(int(i), int(j)) for i, j in np.argwhere(adjacency)], k)
 
 
-@pytest.mark.parametrize(("k", "products", "cliques"), [(3, 2, 0), (6, 10, 0), (7, 18, 1)])
+@pytest.mark.parametrize(("k", "products", "cliques"), [(3, 2, 0), (6, 8, 0), (7, 16, 1), (8, 34, 7)])
 def test_few_products_are_left(k: int, products: int, cliques: int) -> None:
     made = contraction(k, directed=False)
     assert made.number_of(Product) <= products
@@ -42,6 +45,47 @@ def test_steps_come_in_order_and_are_all_needed(k: int, directed: bool) -> None:
     assert list(made.lengths) == list(range(2, k + 1))
     assert sorted(old for done in made.done_after for old in done) == list(range(len(made.steps)))
     assert len(set(made.steps)) == len(made.steps)
+
+
+@pytest.mark.parametrize(("k", "directed", "matrices"), [(4, False, 3), (6, False, 6), (8, False, 14), (8, True, 24)])
+def test_few_matrices_are_held(k: int, directed: bool, matrices: int) -> None:
+    assert contraction(k, directed).most_whole <= matrices
+
+
+@pytest.mark.parametrize(("k", "directed"), KINDS)
+def test_what_is_held_outlives_its_views_and_readers(k: int, directed: bool) -> None:
+    made = contraction(k, directed)
+    end = {old: number for number, done in enumerate(made.done_after) for old in done}
+    for number, step in enumerate(made.steps):
+        assert all(end[source] >= number for source in sources(step))
+        assert end[made.owner[number]] >= end[number]
+    held, most = set(), 0
+    for number, done in enumerate(made.done_after):
+        held.add(made.owner[number])
+        most = max(most, sum(made.whole[owner] for owner in held))
+        held -= set(done)
+    assert most == made.most_whole
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_what_is_not_kept_whole_is_read_on_arcs_only(directed: bool) -> None:
+    """Spoil it everywhere else: in exact integers, the counts on the arcs stay right."""
+    adjacency = random_adjacency(8, 0.4, directed, seed=2)
+    made = contraction(MAX_LENGTH, directed)
+    right, spoilt = values_of_steps(made, adjacency), values_of_steps(made, adjacency, spoil_off_arcs=True)
+    tied = adjacency | adjacency.T
+    assert any((a != b).any() for a, b in zip(right, spoilt, strict=True))
+    for number in made.lengths.values():
+        assert (right[number] == spoilt[number])[tied].all()
+
+
+def test_the_longest_forms_are_derived_in_seconds() -> None:
+    for directed in (False, True):
+        for derived in (contraction, formulas.canonical):
+            derived.cache_clear()
+        began = process_time()
+        contraction(MAX_LENGTH, directed)
+        assert process_time() - began < 3
 
 
 @pytest.mark.parametrize(("k", "directed"), [(1, False), (MAX_LENGTH + 1, True)])
@@ -80,7 +124,7 @@ def test_evaluation_of_a_stack(k: int, directed: bool, density: float) -> None:
     right = np.stack([truth(adjacency, k) for adjacency in graphs])
     off_diagonal = ~np.eye(9, dtype=bool)
     everywhere, tied = dict(evaluate(made, stack)), dict(evaluate_tied(made, stack))
-    assert list(everywhere) == list(tied) == list(range(2, k + 1))
+    assert sorted(everywhere) == sorted(tied) == list(range(2, k + 1))
     for length in everywhere:
         assert (everywhere[length] == right[..., length - 2])[:, off_diagonal].all()
         assert (tied[length] == right[..., length - 2].reshape(-1)[stack.tied]).all()

@@ -1,6 +1,7 @@
 """The dense engine: every arc against the definition and against the search engine, however blocks are stacked."""
 
 from math import perm
+from time import process_time
 
 import networkx as nx
 import numpy as np
@@ -13,6 +14,8 @@ from detours.counting import dense as dense_module
 from detours.counting.dense import DenseEngine, dense_bytes, dense_seconds
 from detours.counting.engine import Tally
 from detours.counting.reduce import reduce
+from detours.data.hard import rook
+from detours.data.hard import shrikhande as shrikhande_graph
 from detours.errors import EngineError
 from detours.graph import Graph
 from tests import real_data
@@ -90,6 +93,27 @@ def test_complete_graph(num_nodes: int, k: int) -> None:
     graph = Graph.from_networkx(nx.complete_graph(num_nodes))
     expected = [perm(num_nodes - 2, length - 1) for length in range(2, k + 1)]
     np.testing.assert_array_equal(count(graph, k).by_length, np.tile(expected, (graph.num_arcs, 1)))
+
+
+def test_strongly_regular_graphs_come_apart_at_seven() -> None:
+    """Two graphs of 16 nodes with parameters (16, 6, 2, 2): all edges of either are alike up to k = 6."""
+    rooks, shrikhande = (detours.count(graph, 7, engine="dense").by_length for graph in (rook(4), shrikhande_graph()))
+    for table in (rooks, shrikhande):
+        assert (table[:, :5] == table[0, :5]).all()
+    np.testing.assert_array_equal(rooks[0, :5], shrikhande[0, :5])
+    assert sorted(rooks[:, 5]) != sorted(shrikhande[:, 5])
+    np.testing.assert_array_equal(detours.count(rook(4), 7, engine="search").by_length, rooks)
+
+
+def test_a_thick_regular_graph_takes_moments() -> None:
+    """35 nodes of degree 18: a search would take 10^10 steps."""
+    graph = Graph.from_networkx(nx.random_regular_graph(18, 35, seed=3))
+    for k, seconds in ((7, 1), (8, 5)):
+        count(graph, k)
+        began = process_time()
+        found = count(graph, k).by_length
+        assert process_time() - began < seconds
+        assert found.min() > 0
 
 
 def test_molecules() -> None:

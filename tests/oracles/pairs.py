@@ -32,8 +32,13 @@ def pairs_with_networkx(graph: nx.Graph, k: int) -> Counts:
     return counts
 
 
-def values_of_steps(contraction: Contraction, adjacency: NDArray[np.bool_]) -> list[NDArray[np.object_]]:
-    """What every step comes to on one graph, entry by entry as its docstring says, in integers without limit."""
+def values_of_steps(
+    contraction: Contraction, adjacency: NDArray[np.bool_], spoil_off_arcs: bool = False
+) -> list[NDArray[np.object_]]:
+    """What every step comes to on one graph, entry by entry as its docstring says, in integers without limit.
+
+    With ``spoil_off_arcs``, a matrix that need not be whole is wrong wherever no arc joins i and j, unless zero there.
+    """
     arcs = adjacency.astype(object) * 1
     values: list[NDArray[np.object_]] = []
     for step in contraction.steps:
@@ -56,6 +61,14 @@ def values_of_steps(contraction: Contraction, adjacency: NDArray[np.bool_]) -> l
                 values.append(total)
             case Gathered(matrix, weights):
                 values.append((values[matrix] * _vector(values, weights, len(arcs))).sum(1))
+        number = len(values) - 1
+        if (
+            spoil_off_arcs
+            and values[-1].ndim == 2
+            and not contraction.whole[number]
+            and not contraction.on_arcs[number]
+        ):
+            values[-1] = np.where(adjacency | adjacency.T, values[-1], 10**6 + number)
     return values
 
 

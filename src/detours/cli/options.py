@@ -64,3 +64,9 @@ Jobs = Annotated[
 Memory = Annotated[
     str | None, typer.Option(metavar="SIZE", parser=_parse_memory, help="Memory to stay within, such as 2GB.")
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS", help="Count on a Dask cluster, tcp://host:port; or local:2, two processes on this machine."
+    ),
+]

@@ -1,8 +1,20 @@
-"""Which steps of a closed form are exact in float64: bounds from the largest degrees alone."""
+"""Which steps of a closed form are exact in float64: bounds from the largest degrees, or from what steps came to.
+
+The bound of a step follows from those of its sources. Let r, c, e be the largest sum of a row, sum of a column and
+entry of a matrix, signs left out:
+
+* a product X Y has e <= min(r_X e_Y, e_X c_Y), r <= r_X r_Y and c <= c_X c_Y;
+* a term of a combination is at most the product of its entries, and its rows those of one factor times the entries of
+  the others; terms are added up;
+* a 4-clique sum is bounded by the choices of u from i, or from j, and of v from u.
+
+From degrees alone the bounds hold for every graph with such degrees, and grow fast where there are hubs. Where they do
+not prove a step exact, the sources are measured, and the step is judged by what they really hold.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import prod
 from typing import NamedTuple
@@ -37,9 +49,39 @@ class Bound(NamedTuple):
     column: int
 
 
+class Proof:
+    """Which steps of a run are exact in float64, found while it goes on."""
+
+    def __init__(self, degrees: tuple[int, int], measure: Callable[[int], Iterable[float]]) -> None:
+        """Take the largest out-degree and in-degree, and what gives the entry, row and column of a step done before."""
+        self.degrees, self.measure = (max(1, degrees[0]), max(1, degrees[1])), measure
+        self.known: list[Bound] = []
+        self.exact: list[bool] = []
+        self.measured: set[int] = set()
+
+    def add(self, step: Step) -> bool:
+        """Whether the next step, given how its sources were done, is exact in float64."""
+        bound = bound_of(step, self.known, *self.degrees)
+        in_floats = all(self.exact[source] for source in sources(step))
+        if in_floats and bound.entry >= EXACT:
+            for source in sources(step):
+                self._tighten(source)
+            bound = bound_of(step, self.known, *self.degrees)
+        self.known.append(bound)
+        self.exact.append(in_floats and bound.entry < EXACT)
+        return self.exact[-1]
+
+    def _tighten(self, number: int) -> None:
+        if number not in self.measured:
+            self.measured.add(number)
+            # sums beyond 2^53 are rounded, by far less than this
+            found = (int(size * (1 + 1e-9)) + 1 for size in self.measure(number))
+            self.known[number] = Bound(*map(min, found, self.known[number]))
+
+
 @lru_cache(maxsize=1024)
 def words(contraction: Contraction, out_degree: int, in_degree: int) -> tuple[type, ...]:
-    """Per step float64 where its bound proves that exact, int64 otherwise and for all that depends on it."""
+    """Per step float64 where degrees alone prove that exact, int64 otherwise and for all that depends on it."""
     chosen: list[type] = []
     for step, bound in zip(contraction.steps, bounds(contraction, out_degree, in_degree), strict=True):
         exact = bound.entry < EXACT and all(chosen[source] is np.float64 for source in sources(step))
@@ -56,11 +98,12 @@ def bounds(contraction: Contraction, out_degree: int, in_degree: int) -> list[Bo
     """
     known: list[Bound] = []
     for step in contraction.steps:
-        known.append(_bound(step, known, max(1, out_degree), max(1, in_degree)))
+        known.append(bound_of(step, known, max(1, out_degree), max(1, in_degree)))
     return known
 
 
-def _bound(step: Step, known: Sequence[Bound], out_degree: int, in_degree: int) -> Bound:
+def bound_of(step: Step, known: Sequence[Bound], out_degree: int, in_degree: int) -> Bound:
+    """The bound of a step, given those of the earlier ones; the smaller they are, the smaller it is."""
     match step:
         case Tied(tie):
             ways = {"f": (out_degree, in_degree), "b": (in_degree, out_degree)}

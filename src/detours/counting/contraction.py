@@ -9,7 +9,7 @@ into steps that each make one n × n matrix, or one vector, from earlier ones:
   with the same left part are added up on the right first, so one product serves them all;
 * an ear without such a node, from length 7 on, is a 4-clique on i, u, v, j whose sides may be patterns again.
 
-What comes out is data (`steps.py`), and short: 18 products up to length 7, where there are 264 quotients.
+What comes out is data (`steps.py`), and short: 16 products up to length 7, where there are 264 quotients.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from detours.counting.steps import (
     Term,
     Tied,
     Transposed,
+    thrifty,
     without_waste,
 )
 
@@ -62,7 +63,7 @@ def contraction(k: int, directed: bool) -> Contraction:
         raise ValueError(f"closed forms for pairs exist for k = 2..{MAX_LENGTH}, not for k = {k}")
     builder = _Builder()
     lengths = {length: builder.matrix(quotients(length, directed)) for length in range(2, k + 1)}
-    return without_waste(directed, builder.steps, lengths)
+    return thrifty(without_waste(Contraction(directed, tuple(builder.steps), lengths)))
 
 
 class _Builder:
@@ -73,6 +74,7 @@ class _Builder:
         self.number: dict[Step, int] = {}
         self.matrices: dict[frozenset[tuple[Pattern, int]], int] = {}
         self.ears: dict[frozenset[tuple[Pattern, int]], int] = {}
+        self.series: dict[tuple[frozenset[tuple[Pattern, int]], frozenset[tuple[Pattern, int]]], int] = {}
         self.vectors: dict[Pattern, int] = {}
         self.ear_sums: list[tuple[Pattern, Polynomial, int]] = []
         """Sums of ears, each with a pattern of coefficient ±1, its pivot, to eliminate by."""
@@ -163,9 +165,20 @@ class _Builder:
             factor, primitive = _primitive(right)
             lefts[frozenset(primitive.items())][left] = factor
         for right_key, left_sum in lefts.items():
-            product = Product(self.matrix(left_sum), self.matrix(dict(right_key)))
-            terms.append(Term(1, (), (), (self.add(product),)))
+            factor, left_sum = _primitive(left_sum)
+            terms.append(Term(factor, (), (), (self.product(left_sum, dict(right_key)),)))
         return self.sum(terms)
+
+    def product(self, left: Polynomial, right: Polynomial) -> int:
+        """A product, unless its mirror image has been taken before: (X Y)ᵀ = Yᵀ Xᵀ."""
+        key = frozenset(left.items()), frozenset(right.items())
+        if key not in self.series:
+            turned = frozenset(_mirrored(right).items()), frozenset(_mirrored(left).items())
+            if turned in self.series:
+                self.series[key] = self.add(Transposed(self.series[turned]))
+            else:
+                self.series[key] = self.add(Product(self.matrix(left), self.matrix(right)))
+        return self.series[key]
 
     def clique(self, ear: Pattern) -> int:
         return self.add(Clique(*(self.matrix({side: 1}) for side in _clique_sides(ear))))

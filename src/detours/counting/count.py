@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from detours.counting import cluster
 from detours.counting.engine import Tally
 from detours.counting.parallel import Progress
 from detours.counting.plan import Plan, make_plan
@@ -27,7 +28,9 @@ def count(
     strict: bool = False,
     engine: str = "auto",
     n_jobs: int = 1,
+    device: Any = None,
     memory_limit: int | str | None = None,
+    out: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Detours:
     """Count the detours of length 2 .. k around every edge.
@@ -41,15 +44,31 @@ def count(
         engine: "rows" (closed forms, k <= 6), "dense" (closed forms on dense matrices, k <= 8), "search" (any k) or
             "auto".
         n_jobs: Threads; -1 for all cores. The answer does not depend on it.
+        device: A device of torch's, such as "cuda", for dense closed forms where they are the faster way.
         memory_limit: Bytes, or a text like "2GB", that the engine's working memory should stay within.
+        out: A folder that the counts are written to, block by block: a run that was killed goes on where it was, and
+            of a graph opened from a folder with more arcs than `memory_limit` allows only parts are held at a time.
+            The folder then has `by_length.npy` (and, if directed, `cycles.npy`), one row per arc of the graph's CSR,
+            which the result maps. A name that ends in .parquet gives such a file in the end, one row per edge.
         progress: Called as progress(done, total) while the work goes on.
+
+    Where joblib is set to use a cluster, as in ``with joblib.parallel_config(backend="dask")``, the work is done there.
 
     >>> count([(0, 1, 2), (1, 2, 0)], k=2).edge.tolist()
     [1, 1, 1]
     """
     k = check_k(k)
     given = Graph.from_any(graph, directed=directed, strict=strict)
-    return _run(given, _plan(given, k, engine, n_jobs, memory_limit), progress)
+    if out is None and not cluster.active():
+        return _run(given, _plan(given, k, engine, n_jobs, memory_limit, device), progress)
+    from detours.counting.in_blocks import count_in_blocks
+
+    _check_length(k)
+    if device is not None:
+        raise InputError(f"device={device!r} counts in this process; leave it out with out=, or on a cluster")
+    return count_in_blocks(
+        given, k, engine=engine, n_jobs=n_jobs, memory_limit=memory_limit, out=out, progress=progress
+    )
 
 
 def count_many(
@@ -60,6 +79,7 @@ def count_many(
     strict: bool = False,
     engine: str = "auto",
     n_jobs: int = 1,
+    device: Any = None,
     memory_limit: int | str | None = None,
     progress: Progress | None = None,
 ) -> DetoursList:
@@ -73,7 +93,7 @@ def count_many(
         raise InputError(f"count_many takes a list of graphs, but it was given one: {shown(graphs)}; use count for one")
     given = many(graphs, directed=directed, strict=strict)
     union, _ = Graph.disjoint_union(given)
-    plan = _plan(union, k, engine, n_jobs, memory_limit)
+    plan = _plan(union, k, engine, n_jobs, memory_limit, device)
     return DetoursList(given, _run(union, plan, progress))
 
 
@@ -85,12 +105,13 @@ def explain(
     strict: bool = False,
     engine: str = "auto",
     n_jobs: int = 1,
+    device: Any = None,
     memory_limit: int | str | None = None,
 ) -> Plan:
     """Say how `count` would do it, and what time and memory to expect; print the result to read it."""
     k = check_k(k)
     given = Graph.from_any(graph, directed=directed, strict=strict)
-    return _plan(given, k, engine, n_jobs, memory_limit)
+    return _plan(given, k, engine, n_jobs, memory_limit, device)
 
 
 def paths(
@@ -131,13 +152,25 @@ def _named(found: Iterator[tuple[int, ...]], names: list[Any]) -> Iterator[tuple
         raise
 
 
-def _plan(graph: Graph, k: int, engine: str, n_jobs: int, memory_limit: int | str | None) -> Plan:
-    if k >= 2**31:
-        raise InputError(f"k = {k} is more edges than any path can have here; give at most {2**31 - 1}")
+def _plan(graph: Graph, k: int, engine: str, n_jobs: int, memory_limit: int | str | None, device: Any) -> Plan:
+    _check_length(k)
     if graph.path is not None:
         check_csr(graph)
     cyclic = Cyclic(graph.indptr, graph.indices, graph.directed)
-    return make_plan(cyclic, k, engine=engine, n_jobs=n_jobs, memory_limit=memory_limit, given_arcs=graph.num_arcs)
+    return make_plan(
+        cyclic,
+        k,
+        engine=engine,
+        n_jobs=n_jobs,
+        memory_limit=memory_limit,
+        given_arcs=graph.num_arcs,
+        device=device,
+    )
+
+
+def _check_length(k: int) -> None:
+    if k >= 2**31:
+        raise InputError(f"k = {k} is more edges than any path can have here; give at most {2**31 - 1}")
 
 
 def _run(graph: Graph, plan: Plan, progress: Progress | None) -> Detours:

@@ -1,6 +1,6 @@
 """Evaluation of closed forms on dense matrices: exact, with BLAS wherever that is proven safe.
 
-A step below 2^53 (`bounds.py`) is done in float64, where sums of integers are exact in any order; from there on in
+A step proven below 2^53 (`bounds.py`) is done in float64, where sums of integers are exact in any order; others in
 int64 modulo 2^64, a ring, in which the final counts come out right as long as they fit themselves. Matrices come as
 stacks [graphs, n, n], so that many small graphs share every step. In sparse graphs, what is zero off the arcs is
 worked out on the arcs alone.
@@ -9,16 +9,16 @@ worked out on the arcs alone.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from functools import cached_property, reduce
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.counting.bounds import words
+from detours.counting.bounds import Proof, words
 from detours.counting.csr import Int64
-from detours.counting.evaluate_kernel import multiply_rows, sum_cliques
+from detours.counting.evaluate_kernel import multiply_list_by_rows, multiply_rows, multiply_rows_by_list, sum_cliques
 from detours.counting.steps import (
     Clique,
     Combination,
@@ -31,6 +31,7 @@ from detours.counting.steps import (
     Transposed,
     sources,
 )
+from detours.counting.sums import add_up, product_of
 
 Values = NDArray[Any]
 """float64 or int64, as the bounds allow."""
@@ -60,6 +61,12 @@ class Stack:
         n = self.adjacency.shape[-1]
         at_i = self.tied // n
         return at_i, at_i // n * n + self.tied % n
+
+    @cached_property
+    def rows(self) -> tuple[Int64, Int64]:
+        """The tied pairs as rows of neighbours: where each row starts, and the columns."""
+        n = self.adjacency.shape[-1]
+        return np.searchsorted(self.tied, np.arange(len(self.adjacency) * n + 1) * n), self.tied % n
 
     @property
     def density(self) -> float:
@@ -103,23 +110,36 @@ class Size(NamedTuple):
 def expected_seconds(contraction: Contraction, size: Size) -> float:
     """About how long an evaluation takes; right within a small factor."""
     density = size.arcs / max(1, size.entries)
-    terms = sum(len(step.terms) for step in contraction.steps if isinstance(step, Combination))
-    nanoseconds = terms * (10_000 + size.entries * (0.7 if density < SCATTERED else 1.2))
-    for step, word in zip(contraction.steps, words(contraction, size.degree, size.degree), strict=True):
-        if isinstance(step, Product):
+    nanoseconds = 0.0
+    chosen = words(contraction, size.degree, size.degree)
+    for number, (step, word) in enumerate(zip(contraction.steps, chosen, strict=True)):
+        if isinstance(step, Combination):
+            listed = 0
+            if density < SCATTERED:
+                on_arcs = (any(contraction.on_arcs[factor] for factor in term.factors) for term in step.terms)
+                listed = sum(on_arcs) if contraction.whole[number] else len(step.terms)
+            whole = len(step.terms) - listed
+            each = 5.5 if density < SCATTERED else 1.2
+            nanoseconds += 10_000 * len(step.terms) + 6 * listed * size.arcs + each * whole * size.entries
+        elif isinstance(step, Product):
             in_integers = word is np.int64
-            sparse = contraction.on_arcs[step.left] and (density < FILLED or in_integers)
-            each = 0.5 if sparse or in_integers else 0.04
-            nanoseconds += 1_000 * size.graphs + size.nodes * (size.arcs if sparse else size.entries) * each
+            left, right = (contraction.on_arcs[side] for side in (step.left, step.right))
+            if (left or right) and density < FILLED:
+                nanoseconds += 3 * size.entries + size.nodes * size.arcs * (0.4 if left else 1.0)
+            else:
+                each = 0.5 if in_integers else 0.04
+                filled = size.arcs if left and in_integers else size.entries
+                nanoseconds += 1_000 * size.graphs + size.nodes * filled * each
         elif isinstance(step, Clique):
             # neighbours of a node are taken to be neighbours of each other more often than chance would have it
             nanoseconds += 2 * size.entries + size.cubes * max(density, 0.25) * 0.4
     return 1e-9 * nanoseconds
 
 
-def expected_bytes(contraction: Contraction, size: Size) -> int:
+def expected_bytes(contraction: Contraction, size: Size, only_tied: bool = True) -> int:
     """What an evaluation keeps at a time, and a few matrices for the step under way."""
-    return 8 * size.entries * (contraction.most_held + 4)
+    scattered = only_tied and size.arcs < SCATTERED * size.entries
+    return 8 * size.entries * ((contraction.most_whole if scattered else contraction.most_held) + 4)
 
 
 class _Evaluation:
@@ -127,7 +147,7 @@ class _Evaluation:
 
     def __init__(self, contraction: Contraction, stack: Stack) -> None:
         self.contraction, self.stack = contraction, stack
-        self.words = words(contraction, stack.out_degree, stack.in_degree)
+        self.proof = Proof((stack.out_degree, stack.in_degree), self.measure)
         self.scattered = stack.density < SCATTERED
         self.whole: dict[int, Values] = {}
         self.listed: dict[int, Values] = {}
@@ -137,22 +157,24 @@ class _Evaluation:
         for length, number in self.contraction.lengths.items():
             asked[number].append(length)
         for number, step in enumerate(self.contraction.steps):
-            done = self.contraction.done_after[number]
-            listed = self.scattered and (self.contraction.on_arcs[number] or (only_tied and number in done))
-            self.carry_out(number, step, listed)
+            word = np.float64 if self.proof.add(step) else np.int64
+            self.carry_out(number, step, word, only_tied)
             for length in asked[number]:
                 get = self.on_tied if only_tied else self.everywhere
-                yield length, get(number, self.words[number]).astype(np.int64)
-            for old in done:
+                yield length, get(number, word).astype(np.int64)
+            for old in self.contraction.done_after[number]:
                 self.whole.pop(old, None)
                 self.listed.pop(old, None)
 
-    def carry_out(self, number: int, step: Step, listed: bool) -> None:
-        word = self.words[number]
-        if isinstance(step, Combination) and listed:
-            self.listed[number] = self.sum(step.terms, word, _OnTied(self, word))
-        else:
+    def carry_out(self, number: int, step: Step, word: type, only_tied: bool) -> None:
+        """In sparse graphs, a matrix that is zero off the arcs, or read nowhere else, is kept as a list."""
+        listed = self.contraction.on_arcs[number] or (only_tied and not self.contraction.whole[number])
+        if not self.scattered or not listed or isinstance(step, Tied | Gathered):
             self.whole[number] = self.result(step, word)
+        elif isinstance(step, Combination):
+            self.listed[number] = add_up(step.terms, _OnTied(self, word))
+        else:
+            self.listed[number] = self.result(step, word).reshape(-1)[self.stack.tied]
 
     def result(self, step: Step, word: type) -> Values:
         match step:
@@ -164,18 +186,35 @@ class _Evaluation:
             case Transposed(source):
                 return self.everywhere(source, word).swapaxes(1, 2)
             case Product(left, right):
-                sparse = self.contraction.on_arcs[left] and self.stack.density < FILLED
-                return _product(self.everywhere(left, word), self.everywhere(right, word), sparse)
+                return self.multiply(left, right, word)
             case Clique():
                 iu, iv, uv, uj, vj = (np.ascontiguousarray(self.everywhere(side, word)) for side in sources(step))
-                out = self.zeros(word)
+                out: Values = np.zeros(self.stack.adjacency.shape, word)
                 sum_cliques(iu, iv, uv, uj, vj, out)
                 return out
             case Combination(terms):
                 return self.combine(terms, word)
             case Gathered(matrix, weights):
                 values = self.everywhere(matrix, word)
-                return _matrix_vector(values, self.vector(weights, word)) if weights else values.sum(2)
+                weight = product_of(weights, _Everywhere(self, word)) if weights else None
+                return values.sum(2) if weight is None else _matrix_vector(values, weight)
+
+    def multiply(self, left: int, right: int, word: type) -> Values:
+        """A product; of a sparse graph, with the factor that is zero off the arcs as a list."""
+        on_arcs, sparse = self.contraction.on_arcs, self.stack.density < FILLED
+        if word is np.float64 and not (sparse and (on_arcs[left] or on_arcs[right])):
+            return np.asarray(np.matmul(self.everywhere(left, word), self.everywhere(right, word)))
+        out: Values = np.zeros(self.stack.adjacency.shape, word)
+        if sparse and on_arcs[left]:
+            factor = np.ascontiguousarray(self.everywhere(right, word))
+            multiply_list_by_rows(*self.stack.rows, self.on_tied(left, word), factor, out)
+        elif sparse and on_arcs[right]:
+            factor = np.ascontiguousarray(self.everywhere(left, word))
+            multiply_rows_by_list(factor, *self.stack.rows, self.on_tied(right, word), out)
+        else:
+            first, second = (np.ascontiguousarray(self.everywhere(side, word)) for side in (left, right))
+            multiply_rows(first, second, out)
+        return out
 
     def combine(self, terms: tuple[Term, ...], word: type) -> Values:
         """A sum for all pairs; those of its terms that are zero off the arcs are still worked out there only."""
@@ -184,55 +223,33 @@ class _Evaluation:
         for term in terms:
             listed[self.scattered and any(on_arcs[factor] for factor in term.factors)].append(term)
         # a sum that begins with a transposed matrix may come out transposed itself
-        total = np.ascontiguousarray(self.sum(listed[False], word, _Everywhere(self, word)))
+        total = np.ascontiguousarray(add_up(listed[False], _Everywhere(self, word)))
         if listed[True]:
-            total.reshape(-1)[self.stack.tied] += self.sum(listed[True], word, _OnTied(self, word))
+            total.reshape(-1)[self.stack.tied] += add_up(listed[True], _OnTied(self, word))
         return total
 
-    def sum(self, terms: Iterable[Term], word: type, frame: _Everywhere | _OnTied) -> Values:
-        """Add up the terms: those with the same matrices first, as one weight of low rank in front of them."""
-        by_factors: dict[tuple[int, ...], list[Term]] = defaultdict(list)
-        for term in terms:
-            by_factors[term.factors].append(term)
-        total: Any = None
-        for factors, alike in by_factors.items():
-            matrix = reduce(np.multiply, (frame.matrix(factor) for factor in factors))
-            weight = self.weight(alike, word, frame)
-            if total is None:
-                total = weight * matrix
-            elif isinstance(weight, int) and weight == 1:
-                total += matrix
-            elif isinstance(weight, int) and weight == -1:
-                total -= matrix
-            else:
-                total += weight * matrix
-        return np.asarray(total)
-
-    def weight(self, terms: list[Term], word: type, frame: _Everywhere | _OnTied) -> Any:
-        """Σ coefficient · x(i) · y(j); a number where there are no vectors."""
-        by_left: dict[tuple[int, ...], Any] = defaultdict(int)
-        for term in terms:
-            by_left[term.at_i] += term.coefficient * (self.vector(term.at_j, word) if term.at_j else 1)
-        return frame.outer([(self.vector(at_i, word) if at_i else 1, right) for at_i, right in by_left.items()])
-
-    def vector(self, numbers: tuple[int, ...], word: type) -> Values:
-        """The product of some vectors, [graphs, n]."""
-        return reduce(np.multiply, (self.everywhere(number, word) for number in numbers))
+    def measure(self, number: int) -> list[float]:
+        """The largest entry, sum of a row and sum of a column, signs left out."""
+        if number in self.whole and self.whole[number].ndim == 3:
+            sizes = np.abs(self.whole[number])
+            return [float(sizes.max()), *(float(sizes.sum(axis).max()) for axis in (2, 1))]
+        if number in self.whole:
+            return [float(np.abs(self.whole[number]).max())] * 3
+        sizes = np.abs(self.listed[number])
+        sums = (np.bincount(end, sizes) for end in self.stack.ends)
+        return [float(sizes.max()), *(float(each.max()) for each in sums)]
 
     def everywhere(self, number: int, word: type) -> Values:
-        if number not in self.whole:
-            known = self.listed[number]
-            self.whole[number] = self.zeros(known.dtype)
-            self.whole[number].reshape(-1)[self.stack.tied] = known
-        return self.whole[number].astype(word, copy=False)
+        if number in self.whole:
+            return self.whole[number].astype(word, copy=False)
+        filled: Values = np.zeros(self.stack.adjacency.shape, word)
+        filled.reshape(-1)[self.stack.tied] = self.listed[number]
+        return filled
 
     def on_tied(self, number: int, word: type) -> Values:
         if number not in self.listed:
             self.listed[number] = self.whole[number].reshape(-1)[self.stack.tied]
         return self.listed[number].astype(word, copy=False)
-
-    def zeros(self, word: Any) -> Values:
-        return np.zeros(self.stack.adjacency.shape, word)
 
 
 class _Everywhere:
@@ -243,6 +260,8 @@ class _Everywhere:
 
     def matrix(self, number: int) -> Values:
         return self.evaluation.everywhere(number, self.word)
+
+    vector = matrix
 
     def outer(self, pairs: list[tuple[Any, Any]]) -> Any:
         """The sum of x(i) · y(j) over some pairs of vectors; a number stands for a constant vector."""
@@ -263,20 +282,15 @@ class _OnTied:
     def matrix(self, number: int) -> Values:
         return self.evaluation.on_tied(number, self.word)
 
+    def vector(self, number: int) -> Values:
+        return self.evaluation.everywhere(number, self.word)
+
     def outer(self, pairs: list[tuple[Any, Any]]) -> Any:
         at_i, at_j = self.evaluation.stack.ends
         return sum(
             (x if isinstance(x, int) else x.reshape(-1)[at_i]) * (y if isinstance(y, int) else y.reshape(-1)[at_j])
             for x, y in pairs
         )
-
-
-def _product(left: Values, right: Values, sparse: bool) -> Values:
-    if left.dtype == np.float64 and not sparse:
-        return np.asarray(np.matmul(left, right))
-    out = np.zeros(left.shape, left.dtype)
-    multiply_rows(np.ascontiguousarray(left), np.ascontiguousarray(right), out)
-    return out
 
 
 def _matrix_vector(matrix: Values, vector: Values) -> Values:

@@ -1,6 +1,6 @@
-"""The two steps of closed forms that BLAS does not have: products that skip zeros, and sums over 4-cliques.
+"""The steps of closed forms that BLAS does not have: products that skip zeros, and sums over 4-cliques.
 
-Both take stacks [graphs, n, n], contiguous, in float64 or in int64; integers wrap round, as in a ring they may.
+All take stacks [graphs, n, n], contiguous, in float64 or in int64; integers wrap round, as in a ring they may.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.counting.csr import kernel
+from detours.counting.csr import Int64, kernel
 
 Matrices = NDArray[Any]
 
@@ -36,6 +36,36 @@ def multiply_rows(left: Matrices, right: Matrices, out: Matrices) -> None:
                     value, other = left[b, i, filled[p]], right[b, filled[p], begin:end]
                     for j in range(len(row)):
                         row[j] += value * other[j]
+
+
+@kernel
+def multiply_list_by_rows(starts: Int64, columns: Int64, values: Matrices, right: Matrices, out: Matrices) -> None:
+    """out += left @ right, where row i of ``left`` has its values from starts[i] to starts[i + 1]."""
+    graphs, n = out.shape[0], out.shape[1]
+    for b in range(graphs):
+        for begin in range(0, n, TILE):
+            end = min(begin + TILE, n)
+            for i in range(n):
+                row = out[b, i, begin:end]
+                for p in range(starts[b * n + i], starts[b * n + i + 1]):
+                    value, other = values[p], right[b, columns[p], begin:end]
+                    if value != 0:
+                        for j in range(len(row)):
+                            row[j] += value * other[j]
+
+
+@kernel
+def multiply_rows_by_list(left: Matrices, starts: Int64, columns: Int64, values: Matrices, out: Matrices) -> None:
+    """out += left @ right, where row v of ``right`` has its values from starts[v] to starts[v + 1]."""
+    graphs, n = out.shape[0], out.shape[1]
+    for b in range(graphs):
+        for i in range(n):
+            row = out[b, i]
+            for v in range(n):
+                value = left[b, i, v]
+                if value != 0:
+                    for p in range(starts[b * n + v], starts[b * n + v + 1]):
+                        row[columns[p]] += value * values[p]
 
 
 @kernel

@@ -113,7 +113,7 @@ def _ways(indptr: Int64, indices: Int32, parts: list[Part], k: int, directed: bo
 
 
 def _check_memory(graph: Graph, dense: list[Part], k: int, limit: int) -> None:
-    held = (expected_bytes(contraction(part.longest, graph.directed), part.size) for part in dense)
+    held = (expected_bytes(contraction(part.longest, graph.directed), part.size, only_tied=False) for part in dense)
     wanted = 8 * graph.num_nodes**2 * (k - 1) + max(held, default=0)
     if wanted > limit:
         raise EngineError(

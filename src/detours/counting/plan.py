@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from detours.counting.device import check_device
 from detours.counting.engine import Engine
 from detours.counting.formulas import MAX_LENGTH
 from detours.counting.reduce import Cyclic, Reduced
@@ -86,8 +87,9 @@ def make_plan(
     n_jobs: int = 1,
     memory_limit: int | str | None = None,
     given_arcs: int = 0,
+    device: Any = None,
 ) -> Plan:
-    """Choose by expected time among the engines that can do it within the memory."""
+    """Choose by expected time among the engines that can do it within the memory, on a device of torch's if given."""
     if engine not in ("auto", *LONGEST, "search"):
         raise InputError(f"engine={engine!r} is not known; choose 'auto', 'rows', 'dense' or 'search'")
     if k > LONGEST.get(engine, k):
@@ -95,13 +97,16 @@ def make_plan(
             f"engine={engine!r} has closed forms up to k = {LONGEST[engine]}, not for k = {k}; "
             "use engine='search' or 'auto'"
         )
+    device = check_device(device)
+    if device is not None and engine not in ("auto", "dense"):
+        raise InputError(f"engine={engine!r} runs on the CPU alone; leave device={device!r} out, or use engine='dense'")
     jobs, limit = min(check_jobs(n_jobs), max(1, cyclic.num_nodes // 64)), parse_bytes(memory_limit)
     arcs = given_arcs or cyclic.num_arcs
     results = 8 * arcs * (k - 1) * (2 if cyclic.directed else 1)
     if cyclic.num_arcs == 0:
         chosen = Plan(engine, k, cyclic.directed, jobs, 0.0, 0, 0, 0, 0, None, "no edge lies on a cycle")
     else:
-        chosen = _choose(cyclic, k, engine, jobs, None if limit is None else limit - results)
+        chosen = _choose(cyclic, k, engine, jobs, None if limit is None else limit - results, device)
         chosen = replace(chosen, seconds=chosen.seconds + AROUND * arcs)
     chosen = replace(chosen, bytes=chosen.bytes + results)
     if limit is not None and chosen.bytes > limit:
@@ -112,9 +117,19 @@ def make_plan(
     return chosen
 
 
-def _choose(cyclic: Cyclic, k: int, engine: str, jobs: int, limit: int | None) -> Plan:
+def _choose(cyclic: Cyclic, k: int, engine: str, jobs: int, limit: int | None, device: str | None) -> Plan:
     if engine == "dense":
-        return _plan_dense(cyclic, k, jobs)
+        return _plan_dense(cyclic, k, jobs, device)
+    if device is None or device == "cpu" or k > LONGEST["dense"] or cyclic.largest_block > DENSE_NODES:
+        return _choose_on_cpu(cyclic, k, engine, jobs, limit)
+    there = _plan_dense(cyclic, k, jobs, device)
+    if there.seconds < ROWS_FLOOR * cyclic.num_arcs / jobs:
+        return there
+    here = _choose_on_cpu(cyclic, k, engine, jobs, limit)
+    return here if here.seconds < there.seconds else there
+
+
+def _choose_on_cpu(cyclic: Cyclic, k: int, engine: str, jobs: int, limit: int | None) -> Plan:
     if engine == "search" or k > LONGEST["rows"]:
         search = _plan_search(cyclic, k, jobs, 2**21)
         if engine == "search" or k > LONGEST["dense"] or search.seconds < LONG:
@@ -144,13 +159,16 @@ def _search_or_dense(cyclic: Cyclic, k: int, jobs: int, limit: int | None, searc
     return search if search.seconds < dense.seconds else dense
 
 
-def _plan_dense(cyclic: Cyclic, k: int, jobs: int) -> Plan:
+def _plan_dense(cyclic: Cyclic, k: int, jobs: int, device: str | None = None) -> Plan:
     from detours.counting.dense import DenseEngine, dense_bytes, dense_seconds
 
     reduced = cyclic.reduced
-    seconds, size = dense_seconds(reduced, k) / jobs, dense_bytes(reduced, k, jobs)
+    seconds, size = dense_seconds(reduced, k, jobs, device), dense_bytes(reduced, k, jobs, device)
     reason = f"closed forms on dense matrices, the largest of {cyclic.largest_block:,} nodes"
-    return _plan(DenseEngine(reduced, k), cyclic, k, jobs, seconds, size, None, reason)
+    if device is not None:
+        reason += f", on {device} with about {_bytes(size)} there"
+        size = size if device == "cpu" else 8 * (k + 4) * reduced.num_arcs
+    return _plan(DenseEngine(reduced, k, device), cyclic, k, jobs, seconds, size, None, reason)
 
 
 def _plan_rows(cyclic: Cyclic, k: int, jobs: int, limit: int | None) -> Plan:

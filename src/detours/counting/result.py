@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.counting.job import Run
 from detours.graph import Graph
 
 if TYPE_CHECKING:
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     import torch
 
 Int64 = NDArray[np.int64]
+
+ROWS = 1 << 18
+"""Rows added up at a time: counts may lie on a disk, and be more than the memory holds."""
 
 
 class Detours:
@@ -32,12 +38,22 @@ class Detours:
     {3: 2, 4: 1}
     """
 
-    def __init__(self, graph: Graph, k: int, arc_by_length: Int64, arc_cycles: Int64 | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        k: int,
+        arc_by_length: Int64,
+        arc_cycles: Int64 | None = None,
+        *,
+        run: Run | None = None,
+    ) -> None:
         self.graph = graph
         self.k = k
         self.arc_by_length = arc_by_length
         """int64 [arcs, k - 1] in the order of the graph's own CSR; column L - 2 counts detours of length L."""
         self._arc_cycles = arc_cycles
+        self.run = run
+        """How many blocks there were, resumed or done again; None unless counted into a folder or on a cluster."""
 
     @property
     def directed(self) -> bool:
@@ -62,12 +78,12 @@ class Detours:
     @cached_property
     def edge(self) -> Int64:
         """int64 [edges]: k-DeN of every edge, in the caller's own order."""
-        return _frozen(_checked_sum(self.by_length, "an edge", self.k))
+        return _frozen(self.totals(self.by_length))
 
     @cached_property
     def node(self) -> Int64:
         """int64 [nodes]: the sum of k-DeN over the (outgoing) edges of each node."""
-        per_arc = _checked_sum(self.arc_by_length, "an edge", self.k)
+        per_arc = self.totals(self.arc_by_length)
         return _frozen(_row_sums(per_arc, self.graph.indptr, self.k))
 
     @cached_property
@@ -82,7 +98,7 @@ class Detours:
         graph = self.graph.to_networkx()
         names = self.graph.name_list()
         source = np.repeat(np.arange(self.graph.num_nodes), np.diff(self.graph.indptr))
-        den = _checked_sum(self.arc_by_length, "an edge", self.k).tolist()
+        den = self.totals(self.arc_by_length).tolist()
         rows = zip(source.tolist(), self.graph.indices.tolist(), den, self.arc_by_length.tolist(), strict=True)
         for u, v, total, lengths in rows:
             graph.edges[names[u], names[v]].update(den=total, den_by_length=lengths)
@@ -102,6 +118,16 @@ class Detours:
         }
         columns |= {f"length_{n}": self.by_length[:, n - 2] for n in range(2, self.k + 1)}
         return pandas.DataFrame(columns)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows of `to_pandas` to a file, some at a time: they may be more than the memory holds."""
+        from detours.counting.parquet import write_parquet
+
+        write_parquet(self, Path(path))
+
+    def totals(self, by_length: Int64) -> Int64:
+        """The k-DeN of edges with these counts."""
+        return _checked_sum(by_length, "an edge", self.k)
 
     def to_torch(self) -> dict[str, torch.Tensor]:
         """`edge_index`, `edge`, `node` and `by_length` as int64 tensors."""
@@ -204,5 +230,9 @@ def _row_sums(per_arc: Int64, indptr: Int64, k: int) -> Int64:
 
 def _exact_column_sums(values: Int64) -> list[int]:
     """Column sums as Python integers, beyond 2^63 where need be."""
-    high, low = values >> 32, values & 0xFFFFFFFF
-    return [(int(h) << 32) + int(lo) for h, lo in zip(high.sum(axis=0), low.sum(axis=0), strict=True)]
+    totals = [0] * values.shape[1]
+    for begin in range(0, len(values), ROWS):
+        part = np.asarray(values[begin : begin + ROWS])
+        high, low = (part >> 32).sum(axis=0), (part & 0xFFFFFFFF).sum(axis=0)
+        totals = [t + (int(h) << 32) + int(lo) for t, h, lo in zip(totals, high, low, strict=True)]
+    return totals

@@ -99,12 +99,45 @@ class Contraction:
         return tuple(known)
 
     @cached_property
+    def whole(self) -> tuple[bool, ...]:
+        """Which matrices are needed for all pairs when counts are asked for on the arcs alone.
+
+        The others are only ever read where an arc joins i and j, so a list of those entries will do.
+        """
+        needed = [False] * len(self.steps)
+        for number in range(len(self.steps) - 1, -1, -1):
+            match self.steps[number]:
+                case Product() | Clique() as step:
+                    for source in sources(step):
+                        needed[source] = True
+                case Gathered(matrix):
+                    needed[matrix] = True
+                case Transposed(source) if needed[number]:
+                    needed[source] = True
+                case Combination(terms) if needed[number] and not self.on_arcs[number]:
+                    for term in terms:
+                        if not any(self.on_arcs[factor] for factor in term.factors):
+                            for factor in term.factors:
+                                needed[factor] = True
+        return tuple(all_pairs and not listed for all_pairs, listed in zip(needed, self.on_arcs, strict=True))
+
+    @cached_property
+    def owner(self) -> tuple[int, ...]:
+        """The step whose memory holds the result of each: a transpose is a view of another one."""
+        known: list[int] = []
+        for number, step in enumerate(self.steps):
+            known.append(known[step.source] if isinstance(step, Transposed) else number)
+        return tuple(known)
+
+    @cached_property
     def done_after(self) -> tuple[tuple[int, ...], ...]:
         """Which earlier results, or its own, are needed no more once a step is finished."""
         last = list(range(len(self.steps)))
         for number, step in enumerate(self.steps):
             for source in sources(step):
                 last[source] = number
+        for number in range(len(self.steps) - 1, -1, -1):
+            last[self.owner[number]] = max(last[self.owner[number]], last[number])
         done: list[list[int]] = [[] for _ in self.steps]
         for number, end in enumerate(last):
             done[end].append(number)
@@ -112,16 +145,24 @@ class Contraction:
 
     @cached_property
     def most_held(self) -> int:
-        """The most matrices that have to be kept at a time; a transpose is a view of another one."""
+        """The most matrices that have to be kept at a time."""
+        return self._most([not isinstance(step, Gathered) for step in self.steps])
+
+    @cached_property
+    def most_whole(self) -> int:
+        """The same where matrices that are zero off the arcs, or read only there, are kept as lists."""
+        return self._most(self.whole)
+
+    def _most(self, counted: Sequence[bool]) -> int:
+        own = [
+            counts and owner == number for number, (counts, owner) in enumerate(zip(counted, self.owner, strict=True))
+        ]
         held = most = 0
         for number, done in enumerate(self.done_after):
-            held += self._is_matrix(number)
+            held += own[number]
             most = max(most, held)
-            held -= sum(map(self._is_matrix, done))
+            held -= sum(own[old] for old in done)
         return most
-
-    def _is_matrix(self, number: int) -> bool:
-        return not isinstance(self.steps[number], Gathered | Transposed)
 
     def number_of(self, kind: type[Step]) -> int:
         return sum(isinstance(step, kind) for step in self.steps)
@@ -145,15 +186,49 @@ def sources(step: Step) -> Iterator[int]:
             pass
 
 
-def without_waste(directed: bool, steps: Sequence[Step], lengths: dict[int, int]) -> Contraction:
-    """Leave out the steps that nothing needs, and number the others anew."""
-    needed = set(lengths.values())
-    for number in range(len(steps) - 1, -1, -1):
+def without_waste(contraction: Contraction) -> Contraction:
+    """Leave out the steps that nothing needs."""
+    needed = set(contraction.lengths.values())
+    for number in range(len(contraction.steps) - 1, -1, -1):
         if number in needed:
-            needed.update(sources(steps[number]))
-    new = {old: number for number, old in enumerate(sorted(needed))}
-    kept = tuple(_renumbered(steps[old], new) for old in sorted(needed))
-    return Contraction(directed, kept, {length: new[number] for length, number in lengths.items()})
+            needed.update(sources(contraction.steps[number]))
+    return _in_order(contraction, sorted(needed))
+
+
+def thrifty(contraction: Contraction) -> Contraction:
+    """The same steps in an order that keeps few matrices at a time.
+
+    Among the steps that could come next, take the one that lets go of the most memory; it need not be the best order,
+    but holds 14 matrices instead of 18 for length 8, and 23 instead of 34 if directed.
+    """
+    steps, owner = contraction.steps, contraction.owner
+    waiting: dict[int, set[int]] = {number: set() for number in range(len(steps))}
+    for number, step in enumerate(steps):
+        for source in sources(step):
+            waiting[owner[source]].add(number)
+    left, order = dict.fromkeys(range(len(steps))), list[int]()
+    # any number of lists is less than a matrix
+    size = [0 if isinstance(step, Gathered | Transposed) else 1 for step in steps]
+    size = [len(steps) if whole else one for one, whole in zip(size, contraction.whole, strict=True)]
+
+    def growth(number: int) -> tuple[int, int]:
+        read = {owner[source] for source in sources(steps[number])}
+        freed = sum(size[held] for held in read if waiting[held] == {number})
+        return (size[number] if owner[number] == number else 0) - freed, number
+
+    while left:
+        chosen = min((n for n in left if not any(s in left for s in sources(steps[n]))), key=growth)
+        del left[chosen]
+        order.append(chosen)
+        for source in sources(steps[chosen]):
+            waiting[owner[source]].discard(chosen)
+    return _in_order(contraction, order)
+
+
+def _in_order(contraction: Contraction, order: Sequence[int]) -> Contraction:
+    new = {old: number for number, old in enumerate(order)}
+    steps = tuple(_renumbered(contraction.steps[old], new) for old in order)
+    return Contraction(contraction.directed, steps, {length: new[old] for length, old in contraction.lengths.items()})
 
 
 def _renumbered(step: Step, new: dict[int, int]) -> Step:

@@ -1,0 +1,113 @@
+"""Two workers of a Dask cluster against one, and what a part of a large graph costs out of core.
+
+    python -m benchmarks.cluster                 # Squirrel, k = 6; then a random geometric graph of 2,000,000 edges
+    python -m benchmarks.cluster --quick         # small graphs, no data needed
+
+On a busy machine the time on the wall means little: the load is printed with it, and beside it the speed-up by the
+processor time of the client and its busiest worker. That is a lower bound of what a free machine would show: there the
+client does most of its own work while the workers do theirs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import detours
+from benchmarks import cases, rivals
+
+SPEED_UP = 1.6
+"""What two workers should reach at the least."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small graphs, no data needed")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of which the fastest counts")
+    options = parser.parse_args()
+    speed_up(options.quick, options.repeat)
+    per_part(options.quick)
+
+
+def speed_up(quick: bool, repeat: int) -> None:
+    """The wall time of the same count with one and with two workers of one thread each."""
+    import joblib
+    from dask.distributed import Client, LocalCluster
+
+    graph = geometric(20_000, 30) if quick else rivals.our_graph(cases.wikipedia("squirrel"))
+    expected = detours.count(graph, 6).arc_by_length
+    wall, busy = {}, {}
+    for workers in (1, 2):
+        with (
+            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as here,
+            Client(here) as client,
+            joblib.parallel_config(backend="dask", client=client),
+        ):
+            runs = []
+            for _ in range(1 + repeat):  # the first one loads the compiled code
+                start, used, theirs = time.perf_counter(), time.process_time(), client.run(time.process_time)
+                result = detours.count(graph, 6)
+                spent = [now - theirs[worker] for worker, now in client.run(time.process_time).items()]
+                runs.append((time.perf_counter() - start, time.process_time() - used + max(spent)))
+                assert np.array_equal(result.arc_by_length, expected)
+            wall[workers], busy[workers] = (min(times) for times in zip(*runs[1:], strict=True))
+            print(
+                f"{workers} worker{'s' * (workers > 1)}: {wall[workers]:.2f} s; processor time of the client and the "
+                f"busiest worker {busy[workers]:.2f} s; {result.run}",
+                flush=True,
+            )
+    for name, seconds in (("on the wall", wall), ("by processor time", busy)):
+        ratio = seconds[1] / seconds[2]
+        verdict = "as it should be" if ratio >= SPEED_UP else f"less than {SPEED_UP}"
+        print(f"{name} two workers are {ratio:.2f} times as fast as one: {verdict}")
+    print(f"load of this machine: {os.getloadavg()[0]:.1f}")
+
+
+def per_part(quick: bool) -> None:
+    """The cost of a part by its size, out of core, against the same count in memory."""
+    graph = geometric(20_000 if quick else 200_000, 20)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        graph.save(folder / "graph")
+        print("\nk   limit   parts   ms a part   µs an arc   against in memory")
+        for k in (3, 4, 5, 6):
+            detours.count(graph, k, engine="rows")
+            in_memory, _ = _timed(lambda k=k: detours.count(graph, k, engine="rows"))
+            for limit in ("16MB", "64MB"):
+                out = folder / f"{k}-{limit}"
+                cost, result = _timed(
+                    lambda k=k, out=out, limit=limit: detours.count(folder / "graph", k, out=out, memory_limit=limit)
+                )
+                parts = result.run.blocks if result.run else 0
+                arc = 1e6 * cost / graph.num_arcs
+                print(
+                    f"{k}   {limit:>5}   {parts:5}   {1e3 * cost / parts:9.1f}   {arc:9.2f}   {cost / in_memory:17.2f}"
+                )
+
+
+def geometric(nodes: int, degree: float) -> detours.Graph:
+    """Random points joined to those nearby, numbered along a Z-shaped curve: neighbours have similar numbers."""
+    from scipy.spatial import cKDTree
+
+    points = np.random.default_rng(0).random((nodes, 2))
+    cell = (points * 2**16).astype(np.int64)
+    place = sum(((cell[:, axis] >> bit) & 1) << (2 * bit + axis) for axis in (0, 1) for bit in range(16))
+    points = points[np.argsort(place, kind="stable")]
+    half = cKDTree(points).query_pairs(np.sqrt(degree / np.pi / nodes), output_type="ndarray").T
+    return detours.Graph.from_edge_index(np.concatenate([half, half[::-1]], axis=1), num_nodes=nodes)
+
+
+def _timed(work: Callable[[], detours.Detours]) -> tuple[float, detours.Detours]:
+    start = time.process_time()
+    result = work()
+    return time.process_time() - start, result
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""Blocks on other machines: joblib tasks, sent to whatever cluster joblib was told to use."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from detours.errors import InputError
+
+SCRATCH = "DETOURS_SCRATCH"
+"""The variable that names a folder which all machines of a cluster share."""
+PATIENCE = 5
+"""Seconds in which a scheduler must answer."""
+
+
+def active() -> bool:
+    """Whether the caller told joblib to use a cluster; the processes and threads of joblib itself are none.
+
+    Work that itself runs on a cluster is not spread any further.
+    """
+    parallel: Any = sys.modules.get("joblib.parallel")  # who set it has imported it
+    if parallel is None:
+        return False
+    backend, _ = parallel.get_active_backend()
+    return type(backend).__module__ != "joblib._parallel_backends" and not _on_a_worker()
+
+
+def _on_a_worker() -> bool:
+    worker: Any = sys.modules.get("distributed.worker")
+    return worker is not None and hasattr(worker.thread_state, "execution_state")
+
+
+def run(folder: Path, stage: int, blocks: Sequence[int], report: Callable[[float], None]) -> None:
+    """Have these blocks done; workers get the folder and the number of a block, and leave what they find there."""
+    import joblib
+
+    from detours.counting.site import run_block
+
+    task = joblib.delayed(run_block)
+    tasks = (task(str(folder.resolve()), stage, block) for block in blocks)
+    spread = joblib.Parallel(n_jobs=-1, batch_size=1, pre_dispatch="4*n_jobs", return_as="generator_unordered")
+    try:
+        with _one_core_is_a_cluster_too():
+            for done, _ in enumerate(spread(tasks), 1):
+                report(done)
+    except Exception as error:
+        if type(error).__name__ != "KilledWorker":
+            raise
+        raise InputError(
+            "a block ended several workers, one after the other, most likely for want of memory; "
+            "set memory_limit to what a worker has, or use a smaller k"
+        ) from None
+
+
+@contextmanager
+def _one_core_is_a_cluster_too() -> Iterator[None]:
+    """Joblib works in the calling process where it could do one task at a time; here that is not the one to work."""
+    import joblib
+
+    backend, _ = joblib.parallel.get_active_backend()
+    effective = backend.effective_n_jobs
+    backend.effective_n_jobs = lambda n_jobs: max(2, effective(n_jobs))
+    try:
+        yield
+    finally:
+        del backend.effective_n_jobs
+
+
+@contextmanager
+def connected(address: str) -> Iterator[None]:
+    """Within the block, counts run on this cluster: "tcp://host:port", or "local:2" for two processes here."""
+    try:
+        import joblib
+        from dask.distributed import Client, LocalCluster
+    except ImportError:
+        raise InputError("a cluster needs Dask and joblib; run: pip install 'detours[cluster]'") from None
+    local = re.fullmatch(r"local:([1-9]\d*)", address)
+    if local is None and not re.fullmatch(r"(tcp|tls|ws|wss|ucx)://.+", address):
+        raise InputError(f"{address!r} is no cluster; give tcp://host:port of a Dask scheduler, or local:2")
+    if local is not None:
+        workers = int(local[1])
+        with (
+            LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as here,
+            Client(here) as client,
+            joblib.parallel_config(backend="dask", client=client),
+        ):
+            yield
+        return
+    try:
+        client = Client(address, timeout=PATIENCE)
+    except (OSError, TimeoutError, ValueError):
+        raise InputError(
+            f"no Dask scheduler answers at {address} within {PATIENCE} seconds; check the address and that it runs"
+        ) from None
+    with client, joblib.parallel_config(backend="dask", client=client):
+        yield

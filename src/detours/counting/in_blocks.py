@@ -1,0 +1,195 @@
+"""Counting by blocks in a folder: on disk, to be resumed, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from detours.counting import cluster
+from detours.counting.csr import Int64
+from detours.counting.engine import Tally
+from detours.counting.job import Job, Run, writing
+from detours.counting.parallel import Progress, Stop, run_ranges
+from detours.counting.parts import describe_parts, most_arcs, needs_parts, write_parts
+from detours.counting.plan import check_jobs, make_plan, parse_bytes
+from detours.counting.reduce import Cyclic
+from detours.counting.result import Detours
+from detours.counting.site import Site, rows_of
+from detours.counting.whole import describe
+from detours.errors import EngineError, InputError
+from detours.graph import Graph
+from detours.graph.build import check_csr
+from detours.graph.on_disk import digest, new_array
+
+_scratch: set[Path] = set()
+ARRAYS = ("by_length", "cycles")
+
+
+def count_in_blocks(
+    graph: Graph,
+    k: int,
+    *,
+    engine: str = "auto",
+    n_jobs: int = 1,
+    memory_limit: int | str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Detours:
+    """Count in the folder `out`, or in one that is removed in the end; on a cluster where joblib is set to use one.
+
+    For a Parquet file the folder lies beside it, and is removed when the file is written.
+    """
+    table = Path(out) if out is not None and Path(out).suffix.lower() == ".parquet" else None
+    jobs, limit, spread = check_jobs(n_jobs), parse_bytes(memory_limit), cluster.active()
+    with _folder(out if table is None else table.with_name(f"{table.name}.blocks")) as folder:
+        site = _begin(folder, graph, k, engine, 1 if spread else jobs, limit)
+        if site.job.finished:
+            run = Run(sum(site.job.stages), sum(site.job.stages), 0)
+        else:
+            if spread:
+                _share(site.job, graph)
+            run = _work_off(site, jobs, spread, progress)
+            if out is None and site.job.manifest["way"] == "whole":
+                return Detours(graph, k, *_frozen(_whole(site, jobs)), run=run)
+            _finish(site, jobs)
+            site.job.note(run=run)
+            site.job.clear()
+        result = Detours(graph, k, *_counts(folder, graph, keep=out is not None), run=run)
+        if table is not None:
+            result.to_parquet(table)
+            shutil.rmtree(folder, ignore_errors=True)  # what is mapped stays readable
+        return result
+
+
+@contextmanager
+def _folder(out: str | os.PathLike[str] | None) -> Iterator[Path]:
+    if out is not None:
+        yield Path(out)
+        return
+    scratch = os.environ.get(cluster.SCRATCH)
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="detours-", dir=scratch))
+    except OSError as error:
+        raise InputError(f"{cluster.SCRATCH}={scratch!r} is no folder to write to ({error.strerror}).") from None
+    _scratch.add(folder)
+    try:
+        yield folder
+    finally:
+        discard_scratch()
+
+
+def discard_scratch() -> None:
+    """Remove the folders of counts that are not kept."""
+    while _scratch:
+        shutil.rmtree(_scratch.pop(), ignore_errors=True)
+
+
+def _begin(folder: Path, graph: Graph, k: int, engine: str, at_a_time: int, limit: int | None) -> Site:
+    """The count as it stands in the folder."""
+    rows, most = rows_of(graph), most_arcs(k, graph.directed, at_a_time, limit)
+    too_large = needs_parts(graph.num_nodes, graph.num_arcs, k, graph.directed, limit)
+    held: list[Cyclic] = []
+
+    def layout() -> dict[str, Any]:
+        if not too_large:
+            if graph.path is not None:
+                check_csr(graph)
+            held.append(Cyclic(graph.indptr, graph.indices, graph.directed))
+            with suppress(EngineError):  # for want of memory; what no engine can do, none can do in parts
+                plan = make_plan(held[0], k, engine=engine, memory_limit=limit, given_arcs=graph.num_arcs)
+                return {"way": "whole", **describe(plan)}
+        return {"way": "parts", **describe_parts(rows, folder / "reverse", k, graph.directed, engine, most)}
+
+    key = {"graph": digest(rows, graph.directed), "directed": graph.directed, "k": k, "engine": engine}
+    job = Job.begin(folder, key, layout)
+    if job.manifest["way"] == "whole" and too_large and not job.finished:
+        raise InputError(f"{folder} holds a count without that memory_limit; leave it out, or give an empty folder.")
+    if job.manifest["way"] == "parts" and job.manifest.get("most_arcs") != most:
+        job.note(most_arcs=most)
+    return Site(job, graph, *held)
+
+
+def _share(job: Job, graph: Graph) -> None:
+    """See to it that workers can open the graph by its path."""
+    source = graph.path
+    if source is None:
+        source = job.folder / "graph"
+        if not source.exists():
+            graph.save(source)
+    job.note(source=str(source.resolve()))
+
+
+def _work_off(site: Site, n_jobs: int, spread: bool, progress: Progress | None) -> Run:
+    job = site.job
+    total, done, resumed = sum(job.stages), 0, 0
+    for stage, blocks in enumerate(job.stages):
+        missing = job.missing(stage)
+        resumed += blocks - len(missing)
+        before = done + blocks - len(missing)
+
+        def report(finished: float, before: int = before) -> None:
+            if progress is not None:
+                progress(before + finished, total)
+
+        if spread:
+            cluster.run(job.folder, stage, missing, report)
+        else:
+            _run_here(site, stage, missing, n_jobs, report)
+        if job.missing(stage):
+            raise InputError(
+                f"blocks are missing from {job.folder} although the workers finished them; "
+                f"give out= or set {cluster.SCRATCH} to a folder that all machines share."
+            )
+        done += blocks
+    if progress is not None and total == 0:
+        progress(1.0, 1.0)
+    return Run(total, resumed, job.redone())
+
+
+def _run_here(site: Site, stage: int, missing: list[int], n_jobs: int, report: Callable[[float], None]) -> None:
+    def work(worker: None, begin: int, end: int, stop: Stop) -> None:
+        for block in missing[begin:end]:
+            if not stop[0]:
+                site.run(stage, block)
+
+    if missing:
+        site.reach(stage)
+        run_ranges(len(missing), 1, work, lambda: None, n_jobs, report)
+
+
+def _finish(site: Site, n_jobs: int) -> None:
+    """Write the counts of all arcs."""
+    job, graph = site.job, site.graph
+    if job.manifest["way"] == "parts":
+        write_parts(job, graph.num_arcs, job.manifest["k"], graph.directed)
+        return
+    for name, counts in zip(ARRAYS, _whole(site, n_jobs), strict=False):
+        with writing(job.folder), new_array(job.folder / f"{name}.npy", np.int64, counts.shape) as file:
+            file.write(counts.data)
+
+
+def _whole(site: Site, n_jobs: int) -> list[Int64]:
+    """The counts of all arcs of a graph that was counted as a whole."""
+    shape = (site.graph.num_arcs, site.job.manifest["k"] - 1)
+    tally = Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64) if site.graph.directed else None)
+    site.finish(tally, n_jobs)
+    return [counts for counts in tally if counts is not None]
+
+
+def _counts(folder: Path, graph: Graph, keep: bool) -> list[Int64]:
+    """The counts of a finished folder: mapped, or read if it is not kept."""
+    mode: Any = "r" if keep and graph.num_arcs else None
+    return _frozen([np.load(folder / f"{name}.npy", mmap_mode=mode) for name in ARRAYS[: 1 + graph.directed]])
+
+
+def _frozen(counts: list[Int64]) -> list[Int64]:
+    for one in counts:
+        one.flags.writeable = False
+    return [one.view(np.ndarray) for one in counts]

@@ -1,0 +1,68 @@
+"""Where the arcs of graphs lie in stacks of matrices on a device: all that torch needs to know of them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from detours.counting.csr import Int64
+
+
+class TensorStack:
+    """Graphs of n nodes each, whose matrices are stacks [graphs, n, n].
+
+    A pair (i, j) is tied if an arc joins it, in either direction. A matrix that is zero elsewhere, or read nowhere
+    else, is a list with one entry per tied pair.
+    """
+
+    def __init__(self, tied: Int64, ahead: Int64 | None, graphs: int, nodes: int, device: torch.device) -> None:
+        """Take the flat positions of the tied pairs, ascending, and which of them, by their numbers, are arcs i -> j:
+        None for all, in an undirected graph."""
+        self.graphs, self.nodes, self.device = graphs, nodes, device
+        self.tied = torch.from_numpy(tied).to(device)
+        self.arcs = torch.ones(len(tied), dtype=torch.float64, device=device)
+        if ahead is not None:
+            self.arcs.zero_()[torch.from_numpy(ahead).to(device)] = 1
+
+    @cached_property
+    def place(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Graph, i and j of each tied pair."""
+        rows = self.tied // self.nodes
+        return rows // self.nodes, rows % self.nodes, self.tied % self.nodes
+
+    @cached_property
+    def ends(self) -> tuple[Tensor, Tensor]:
+        """Where i and j of each tied pair stand in a flat vector [graphs, n]."""
+        graph, i, j = self.place
+        return graph * self.nodes + i, graph * self.nodes + j
+
+    @cached_property
+    def starts(self) -> Tensor:
+        """The tied pairs (i, ·) are those from starts[i] to starts[i + 1], i as in a flat vector."""
+        edges = torch.arange(self.graphs * self.nodes + 1, device=self.device) * self.nodes
+        return torch.searchsorted(self.tied, edges)
+
+    @cached_property
+    def reverse(self) -> Tensor:
+        """The number of (j, i) for each tied pair (i, j)."""
+        at_j = self.ends[1]
+        return torch.searchsorted(self.tied, at_j * self.nodes + self.place[1])
+
+    @cached_property
+    def degrees(self) -> tuple[int, int]:
+        """The largest out-degree and in-degree."""
+        most = torch.stack([self.sums_at(end, self.arcs).max() for end in self.ends])
+        out_degree, in_degree = most.tolist()
+        return max(1, int(out_degree)), max(1, int(in_degree))
+
+    @property
+    def density(self) -> float:
+        """The share of pairs that are tied."""
+        return len(self.tied) / max(1, self.graphs * self.nodes**2)
+
+    def sums_at(self, end: Tensor, values: Tensor) -> Tensor:
+        """Values of tied pairs added up at one of their ends: a vector [graphs, n]."""
+        total = torch.zeros(self.graphs * self.nodes, dtype=values.dtype, device=self.device)
+        return total.index_add_(0, end, values).reshape(self.graphs, self.nodes)

@@ -1,0 +1,268 @@
+"""Evaluation of closed forms on torch tensors, on a CPU or a GPU: the same steps, the same exact numbers.
+
+A matrix is kept whole only if some step needs it for all pairs; what is zero off the arcs, or read only there, is a
+list with one entry per tied pair. A step runs in float64 if a bound proves every sum in it below 2^53: first the bound
+from the largest degrees (`bounds.py`), and where that does not do, one from the entries its sources came to. Otherwise
+it runs in int64 modulo 2^64, with products cut into exact float64 ones (`tensor_products.py`).
+
+Matrices may live on another device than the one that computes: then rows are fetched, worked out and put back some at a
+time. That is how graphs are counted whose matrices do not fit on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from detours.counting.bounds import Proof, bound_of
+from detours.counting.device import SPARSE
+from detours.counting.steps import (
+    Clique,
+    Combination,
+    Contraction,
+    Gathered,
+    Product,
+    Step,
+    Term,
+    Tied,
+    Transposed,
+    sources,
+)
+from detours.counting.sums import add_up, product_of
+from detours.counting.tensor_cliques import Sides, sum_cliques
+from detours.counting.tensor_products import float_product, ring_product
+from detours.counting.tensor_stack import TensorStack
+
+
+class Rows(NamedTuple):
+    """Some rows of all matrices, and the tied pairs that lie there."""
+
+    begin: int
+    end: int
+    pairs: Tensor | slice
+
+
+def evaluate_tensors(
+    contraction: Contraction, stack: TensorStack, home: torch.device | None = None, height: int | None = None
+) -> Iterator[tuple[int, Tensor]]:
+    """Yield each length with its counts for the tied pairs, int64 on the device of the stack.
+
+    ``home`` is where matrices are kept, if not on that device; ``height`` how many rows are worked out at a time, if
+    not all.
+
+    >>> import numpy as np
+    >>> from detours.counting.contraction import contraction
+    >>> triangle = TensorStack(np.array([1, 2, 3, 5, 6, 7]), None, 1, 3, torch.device("cpu"))
+    >>> {length: counts.tolist() for length, counts in evaluate_tensors(contraction(3, False), triangle)}
+    {2: [1, 1, 1, 1, 1, 1], 3: [0, 0, 0, 0, 0, 0]}
+    """
+    return _Evaluation(contraction, stack, home or stack.device, height or stack.nodes).run()
+
+
+class _Evaluation:
+    """Steps under way: vectors and lists on the device, whole matrices at home."""
+
+    def __init__(self, contraction: Contraction, stack: TensorStack, home: torch.device, height: int) -> None:
+        self.contraction, self.stack, self.home, self.height = contraction, stack, home, height
+        self.whole: dict[int, Tensor] = {}
+        self.listed: dict[int, Tensor] = {}
+        self.vectors: dict[int, Tensor] = {}
+        self.proof = Proof(stack.degrees, self.measure)
+
+    def run(self) -> Iterator[tuple[int, Tensor]]:
+        asked: dict[int, list[int]] = defaultdict(list)
+        for length, number in self.contraction.lengths.items():
+            asked[number].append(length)
+        for number, step in enumerate(self.contraction.steps):
+            self.carry_out(number, step, torch.float64 if self.proof.add(step) else torch.int64)
+            for length in asked[number]:
+                yield length, self.on_tied(number, torch.int64)
+            for old in self.contraction.done_after[number]:
+                for kept in (self.whole, self.listed, self.vectors):
+                    kept.pop(old, None)
+
+    def measure(self, number: int) -> list[float]:
+        """The largest entry, sum of a row and sum of a column, signs left out."""
+        if number in self.vectors:
+            sizes = [self.vectors[number].abs().max()] * 3
+        elif number in self.whole:
+            matrix = self.whole[number]
+            sums = [torch.linalg.vector_norm(matrix, 1, dim=axis).max() for axis in (2, 1)]
+            sizes = [torch.linalg.vector_norm(matrix, torch.inf), *sums]
+        else:
+            values = self.on_tied(number, torch.float64).abs()
+            sizes = [values.max(), *(self.stack.sums_at(end, values).max() for end in self.stack.ends)]
+        found: list[float] = torch.stack(sizes).tolist()
+        return found
+
+    # ---- steps ----
+
+    def carry_out(self, number: int, step: Step, word: torch.dtype) -> None:
+        match step:
+            case Gathered(matrix, weights):
+                self.vectors[number] = self.gather(matrix, weights, word)
+            case Tied(tie):
+                ahead = self.stack.arcs
+                back = ahead if tie == "f" else ahead[self.stack.reverse]
+                self.listed[number] = ahead * back if tie == "r" else back
+            case Transposed(source):
+                if source in self.whole:
+                    self.whole[number] = self.whole[source].mT
+                else:
+                    self.listed[number] = self.on_tied(source, word)[self.stack.reverse]
+            case Combination(terms) if not self.contraction.whole[number]:
+                self.listed[number] = add_up(terms, _OnTied(self, word))
+            case Clique():
+                self.keep(number, [(self.all_rows, self.sum_cliques(step, word))])
+            case Product() | Combination():
+                self.keep(number, ((rows, self.rows_of(step, rows, word)) for rows in self.row_blocks()))
+
+    def keep(self, number: int, blocks: Any) -> None:
+        """Put blocks of rows together: as a whole matrix at home if that is needed, else as a list of tied pairs."""
+        shape = (self.stack.graphs, self.stack.nodes, self.stack.nodes)
+        for rows, block in blocks:
+            if self.contraction.whole[number]:
+                if rows.end - rows.begin == self.stack.nodes:
+                    self.whole[number] = block.to(self.home)
+                else:
+                    if number not in self.whole:
+                        self.whole[number] = torch.empty(shape, dtype=block.dtype, device=self.home)
+                    self.whole[number][:, rows.begin : rows.end] = block
+            else:
+                if number not in self.listed:
+                    self.listed[number] = torch.empty(len(self.stack.tied), dtype=block.dtype, device=self.stack.device)
+                graph, i, j = (at[rows.pairs] for at in self.stack.place)
+                self.listed[number][rows.pairs] = block[graph, i - rows.begin, j]
+
+    def rows_of(self, step: Product | Combination, rows: Rows, word: torch.dtype) -> Tensor:
+        if isinstance(step, Product):
+            return self.multiply(step, rows, word)
+        listed: dict[bool, list[Term]] = {False: [], True: []}
+        for term in step.terms:
+            listed[any(self.contraction.on_arcs[factor] for factor in term.factors)].append(term)
+        block: Tensor = add_up(listed[False], _InRows(self, word, rows)).contiguous()
+        if listed[True]:
+            graph, i, j = (at[rows.pairs] for at in self.stack.place)
+            block[graph, i - rows.begin, j] += add_up(listed[True], _OnTied(self, word))[rows.pairs]
+        return block
+
+    def multiply(self, step: Product, rows: Rows, word: torch.dtype) -> Tensor:
+        if word == torch.int64:
+            return ring_product(self.in_rows(step.left, rows), self.in_rows(step.right, self.all_rows))
+        if self.stack.graphs == 1 and self.stack.density < SPARSE:
+            if self.contraction.on_arcs[step.left]:
+                right = self.in_rows(step.right, self.all_rows)[0]
+                return (self.sparse(self.on_tied(step.left, word), rows) @ right)[None]
+            if self.contraction.on_arcs[step.right]:
+                turned = self.sparse(self.on_tied(step.right, word)[self.stack.reverse], self.all_rows)
+                return (turned @ self.in_rows(step.left, rows)[0].T.contiguous()).T[None]
+        left, right = self.in_rows(step.left, rows), self.in_rows(step.right, self.all_rows)
+        known = self.proof.known
+        bound = bound_of(step, known, *self.stack.degrees)
+        return float_product(left, right, bound.entry, max(known[step.left].entry, known[step.right].entry))
+
+    def sparse(self, values: Tensor, rows: Rows) -> Tensor:
+        """Values of tied pairs as rows of a sparse matrix; there is but one graph."""
+        _, i, j = (at[rows.pairs] for at in self.stack.place)
+        shape = (rows.end - rows.begin, self.stack.nodes)
+        return torch.sparse_coo_tensor(
+            torch.stack([i - rows.begin, j]), values[rows.pairs], shape, is_coalesced=True, check_invariants=False
+        )
+
+    def sum_cliques(self, step: Clique, word: torch.dtype) -> Tensor:
+        iu, iv, uv, uj, vj = (
+            self.on_tied(side, word) if self.contraction.on_arcs[side] else self.in_rows(side, self.all_rows).to(word)
+            for side in sources(step)
+        )
+        iv, vj = (side if side.dim() == 3 else self.scatter(side, self.all_rows) for side in (iv, vj))
+        return sum_cliques(Sides(iu, iv, uv, uj, vj), self.stack)
+
+    def gather(self, number: int, weights: tuple[int, ...], word: torch.dtype) -> Tensor:
+        weight = product_of(weights, _OnTied(self, word)) if weights else None
+        if not self.contraction.whole[number]:
+            values, (at_i, at_j) = self.on_tied(number, word), self.stack.ends
+            return self.stack.sums_at(at_i, values if weight is None else values * weight.reshape(-1)[at_j])
+        found = []
+        for rows in self.row_blocks():
+            block = self.in_rows(number, rows).to(word)
+            found.append((block if weight is None else block * weight[:, None, :]).sum(2))
+        return torch.cat(found, dim=1)
+
+    # ---- what steps came to ----
+
+    @cached_property
+    def all_rows(self) -> Rows:
+        return Rows(0, self.stack.nodes, slice(None))
+
+    def row_blocks(self) -> Iterator[Rows]:
+        if self.height >= self.stack.nodes:
+            yield self.all_rows
+            return
+        i = self.stack.place[1]
+        for begin in range(0, self.stack.nodes, self.height):
+            end = min(begin + self.height, self.stack.nodes)
+            yield Rows(begin, end, torch.nonzero((i >= begin) & (i < end))[:, 0])
+
+    def in_rows(self, number: int, rows: Rows) -> Tensor:
+        """Rows of a matrix, on the device."""
+        if number in self.whole:
+            return self.whole[number][:, rows.begin : rows.end].to(self.stack.device)
+        return self.scatter(self.listed[number], rows)
+
+    def scatter(self, values: Tensor, rows: Rows) -> Tensor:
+        shape = (self.stack.graphs, rows.end - rows.begin, self.stack.nodes)
+        block = torch.zeros(shape, dtype=values.dtype, device=self.stack.device)
+        graph, i, j = (at[rows.pairs] for at in self.stack.place)
+        block[graph, i - rows.begin, j] = values[rows.pairs]
+        return block
+
+    def on_tied(self, number: int, word: torch.dtype) -> Tensor:
+        if number not in self.listed:
+            place = (at.to(self.home) for at in self.stack.place)
+            self.listed[number] = self.whole[number][tuple(place)].to(self.stack.device)
+        return self.listed[number].to(word)
+
+
+class _InRows:
+    """Terms are worked out for all pairs in some rows."""
+
+    def __init__(self, evaluation: _Evaluation, word: torch.dtype, rows: Rows) -> None:
+        self.evaluation, self.word, self.rows = evaluation, word, rows
+
+    def matrix(self, number: int) -> Tensor:
+        return self.evaluation.in_rows(number, self.rows).to(self.word)
+
+    def vector(self, number: int) -> Tensor:
+        return self.evaluation.vectors[number].to(self.word)
+
+    def outer(self, pairs: list[tuple[Any, Any]]) -> Any:
+        rows = slice(self.rows.begin, self.rows.end)
+        return sum(
+            (x if isinstance(x, int) else x[:, rows, None]) * (y if isinstance(y, int) else y[:, None, :])
+            for x, y in pairs
+        )
+
+
+class _OnTied:
+    """Terms are worked out for the tied pairs only."""
+
+    def __init__(self, evaluation: _Evaluation, word: torch.dtype) -> None:
+        self.evaluation, self.word = evaluation, word
+
+    def matrix(self, number: int) -> Tensor:
+        return self.evaluation.on_tied(number, self.word)
+
+    def vector(self, number: int) -> Tensor:
+        return self.evaluation.vectors[number].to(self.word)
+
+    def outer(self, pairs: list[tuple[Any, Any]]) -> Any:
+        at_i, at_j = self.evaluation.stack.ends
+        return sum(
+            (x if isinstance(x, int) else x.reshape(-1)[at_i]) * (y if isinstance(y, int) else y.reshape(-1)[at_j])
+            for x, y in pairs
+        )

@@ -1,0 +1,222 @@
+"""Rows of a saved graph, read when they are asked for and not mapped: what was read and dropped takes no memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.errors import FileFormatError
+
+Int64 = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+
+CHUNK = 1 << 16
+"""Numbers read at a time."""
+GAP = 1 << 12
+"""Numbers that are rather read and dropped than skipped: opening a file again takes longer."""
+
+
+class ArrayFile:
+    """A .npy array of one dimension of which parts are read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with open(path, "rb") as file:
+                version = np.lib.format.read_magic(file)
+                read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+                shape, _, self.dtype = read[version](file)
+                (self.size,) = shape
+                self.offset = file.tell()
+        except (OSError, ValueError, KeyError) as error:
+            raise FileFormatError(f"the array cannot be read ({error}); save the graph again.", path) from None
+
+    def read(self, begin: int, end: int) -> NDArray[Any]:
+        """Entries begin .. end - 1."""
+        offset = self.offset + begin * self.dtype.itemsize
+        try:
+            found: NDArray[Any] = np.fromfile(self.path, self.dtype, end - begin, offset=offset)
+        except OSError as error:
+            raise FileFormatError(f"the array cannot be read ({error}).", self.path) from None
+        if len(found) != end - begin:
+            raise FileFormatError("the array is cut short; save the graph again.", self.path)
+        return found
+
+
+class ArrayHeld:
+    """An array in memory, read like one in a file."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array, self.size = array, len(array)
+
+    def read(self, begin: int, end: int) -> NDArray[Any]:
+        return self.array[begin:end]
+
+
+class Read(NamedTuple):
+    """Some rows of a graph: row p is ``targets[start[p]:start[p + 1]]``."""
+
+    start: Int64
+    targets: Int32
+
+
+class Rows:
+    """The rows of a graph, on disk or not."""
+
+    def __init__(self, indptr: ArrayFile | ArrayHeld, indices: ArrayFile | ArrayHeld, folder: Path | None) -> None:
+        self._indptr, self._indices, self.folder = indptr, indices, folder
+
+    @classmethod
+    def open(cls, folder: Path) -> Rows:
+        """The rows of a graph in a folder of arrays."""
+        return cls(ArrayFile(folder / "indptr.npy"), ArrayFile(folder / "indices.npy"), folder)
+
+    @classmethod
+    def held(cls, indptr: Int64, indices: Int32) -> Rows:
+        """The rows of a graph in memory."""
+        return cls(ArrayHeld(indptr), ArrayHeld(indices), None)
+
+    @property
+    def num_nodes(self) -> int:
+        return self._indptr.size - 1
+
+    @property
+    def num_arcs(self) -> int:
+        return self._indices.size
+
+    def pointers(self, first: int, last: int) -> Int64:
+        """Where the rows first .. last - 1 begin, and where the last of them ends."""
+        found: Int64 = self._indptr.read(first, last + 1)
+        return found
+
+    def bounds(self, nodes: Int64) -> tuple[Int64, Int64]:
+        """Where the rows of these nodes, in ascending order, begin and end in the file."""
+        begin, end = np.empty_like(nodes), np.empty_like(nodes)
+        for first, last in _together(nodes, nodes + 1):
+            pointers = self.pointers(int(nodes[first]), int(nodes[last - 1]) + 1)
+            at = nodes[first:last] - nodes[first]
+            begin[first:last], end[first:last] = pointers[at], pointers[at + 1]
+        if len(nodes) and (begin[0] < 0 or end[-1] > self.num_arcs or (end < begin).any()):
+            raise self.damaged()
+        return begin, end
+
+    def read(self, begin: Int64, end: Int64) -> Read:
+        """The rows that lie there, in ascending order."""
+        start = np.concatenate([[0], np.cumsum(end - begin)])
+        targets = np.empty(start[-1], np.int32)
+        for first, last in _together(begin, end):
+            held = self.targets(int(begin[first]), int(end[last - 1]))
+            sizes = end[first:last] - begin[first:last]
+            shift = np.repeat(begin[first:last] - begin[first] - (start[first:last] - start[first]), sizes)
+            targets[start[first] : start[last]] = held[np.arange(len(shift)) + shift]
+        return Read(start, targets)
+
+    def targets(self, begin: int, end: int) -> Int32:
+        """Entries begin .. end - 1 of all rows, one after the other."""
+        found: Int32 = self._indices.read(begin, end)
+        return found
+
+    def ranges(self, arcs: int = CHUNK) -> Iterator[tuple[int, int]]:
+        """Consecutive ranges of nodes with at most so many arcs each, unless a single node has more."""
+        first, filled = 0, 0
+        for begin in range(0, self.num_nodes, CHUNK):
+            pointers = self.pointers(begin, end := min(begin + CHUNK, self.num_nodes))
+            while pointers[-1] > filled + arcs:
+                cut = begin + int(np.searchsorted(pointers, filled + arcs, side="right")) - 1
+                cut = min(max(cut, first + 1), end)
+                yield first, cut
+                first, filled = cut, int(pointers[cut - begin])
+        if first < self.num_nodes:
+            yield first, self.num_nodes
+
+    def arcs(self) -> Iterator[tuple[Int32, Int32]]:
+        """All arcs, some at a time: sources and targets."""
+        for first, last in self.ranges():
+            pointers = self.pointers(first, last)
+            source = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(pointers))
+            yield source, self.targets(int(pointers[0]), int(pointers[-1]))
+
+    def damaged(self) -> FileFormatError:
+        return FileFormatError("the saved graph is damaged; save it again.", self.folder)
+
+
+def digest(rows: Rows, directed: bool) -> str:
+    """A fingerprint of the arcs of a graph; rows that are not ascending numbers of other nodes are refused."""
+    total = sha256(f"{rows.num_nodes} {rows.num_arcs} {directed}\n".encode())
+    filled = 0
+    for first, last in rows.ranges():
+        pointers = rows.pointers(first, last)
+        if pointers[0] != filled or (np.diff(pointers) < 0).any() or pointers[-1] > rows.num_arcs:
+            raise rows.damaged()
+        total.update(np.diff(pointers).tobytes())
+        filled = int(pointers[-1])
+        for begin in range(int(pointers[0]), filled, CHUNK):
+            end = min(begin + CHUNK + 1, filled)  # one more, to compare neighbours across the cut
+            targets = rows.targets(begin, end)
+            source = first + np.searchsorted(pointers, np.arange(begin, end), side="right") - 1
+            rising = (targets[1:] > targets[:-1]) | (source[1:] != source[:-1])
+            inside = targets.min() >= 0 and targets.max() < rows.num_nodes
+            if not (inside and rising.all()) or (targets == source).any():
+                raise rows.damaged()
+            total.update(targets[:CHUNK].tobytes())
+    if filled != rows.num_arcs:
+        raise rows.damaged()
+    return total.hexdigest()
+
+
+@contextmanager
+def new_array(path: Path, dtype: type, shape: tuple[int, ...]) -> Iterator[IO[bytes]]:
+    """A file to which the rows of a .npy array are written one after the other; it appears when all are there."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with open(beside, "wb") as file:
+            about = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(file, about)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def save_reverse(rows: Rows, folder: Path, most: int) -> Rows:
+    """Write the rows of the reversed arcs to a folder, with about so many numbers in memory at a time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    n, filled = rows.num_nodes, 0
+    with new_array(folder / "indptr.npy", np.int64, (n + 1,)) as file:
+        file.write(np.int64(0).tobytes())
+        for first in range(0, n, most):
+            degree = np.zeros(min(most, n - first), np.int64)
+            for _, targets in rows.arcs():
+                inside = targets[(targets >= first) & (targets < first + most)]
+                degree += np.bincount(inside - first, minlength=len(degree))
+            pointers = filled + np.cumsum(degree)
+            filled = int(pointers[-1])
+            file.write(pointers.tobytes())
+    empty = ArrayHeld(np.empty(0, np.int32))
+    with new_array(folder / "indices.npy", np.int32, (rows.num_arcs,)) as file:
+        for first, last in Rows(ArrayFile(folder / "indptr.npy"), empty, folder).ranges(most):
+            kept = [np.empty((2, 0), np.int32)]
+            for arcs in rows.arcs():
+                kept.append(np.stack(arcs)[:, (arcs[1] >= first) & (arcs[1] < last)])
+            source, targets = np.concatenate(kept, axis=1)
+            file.write(source[np.argsort(targets, kind="stable")].tobytes())
+    return Rows.open(folder)
+
+
+def _together(begin: Int64, end: Int64) -> Iterator[tuple[int, int]]:
+    """Ranges of pieces begin[p] .. end[p] of a file, in ascending order, that are best read in one go."""
+    if not len(begin):
+        return
+    far = np.flatnonzero((begin[1:] - end[:-1] > GAP) | (begin[1:] // CHUNK != begin[:-1] // CHUNK)) + 1
+    cuts = [0, *far.tolist(), len(begin)]
+    yield from pairwise(cuts)

@@ -1,0 +1,181 @@
+"""Counting on a device: what is refused, what is chosen, and what happens when its memory runs out."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+
+from benchmarks.dense import main as benchmark
+from detours.counting import device as device_module
+from detours.counting import plan as plan_module
+from detours.counting import tensors
+from detours.counting.contraction import contraction
+from detours.counting.device import check_device, count_tied, device_bytes, device_seconds
+from detours.counting.engine import Tally
+from detours.counting.evaluate import Size
+from detours.counting.plan import Plan, make_plan
+from detours.counting.reduce import Cyclic
+from detours.errors import EngineError, InputError
+from detours.graph import Graph
+from tests import real_data
+
+without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+
+
+def plan(graph: Graph, k: int, **options: object) -> Plan:
+    return make_plan(Cyclic(graph.indptr, graph.indices, graph.directed), k, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def as_if_there_were_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enough for a plan, which asks the device for nothing."""
+    monkeypatch.setattr(plan_module, "check_device", lambda device: device)
+
+
+@pytest.mark.parametrize("device", ["tpu", "cuda:x", 3, "", "gpu"])
+def test_devices_that_are_none(device: object) -> None:
+    with pytest.raises(InputError, match="is not known; choose 'cpu', 'cuda'"):
+        check_device(device)
+
+
+def test_devices_that_are() -> None:
+    assert check_device(None) is None
+    assert check_device("cpu") == "cpu"
+    assert check_device(torch.device("cpu")) == "cpu"
+
+
+@without_gpu
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", torch.device("cuda")])
+def test_no_gpu(device: object) -> None:
+    with pytest.raises(EngineError, match=r"finds no CUDA GPU here; leave device out"):
+        check_device(device)
+
+
+def test_a_gpu_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert check_device("cuda:1") == "cuda:1"
+    with pytest.raises(EngineError, match="there are 2 GPUs, numbered from 0"):
+        check_device("cuda:2")
+
+
+def test_no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_module, "find_spec", lambda name: None)
+    with pytest.raises(EngineError, match="needs PyTorch, which is not installed"):
+        check_device("cuda")
+
+
+@pytest.mark.parametrize("engine", ["rows", "search"])
+def test_other_engines_stay_on_the_cpu(engine: str) -> None:
+    graph = Graph.from_networkx(nx.complete_graph(5))
+    with pytest.raises(InputError, match=f"engine='{engine}' runs on the CPU alone"):
+        plan(graph, 4, engine=engine, device="cpu")
+
+
+@pytest.mark.usefixtures("as_if_there_were_a_gpu")
+def test_the_planner_takes_the_gpu_where_it_is_faster() -> None:
+    thick = Graph.from_networkx(nx.gnm_random_graph(1500, 60_000, seed=1))
+    for k in (5, 6, 7):
+        chosen = plan(thick, k, device="cuda")
+        assert chosen.engine == "dense"
+        assert "on cuda with about" in str(chosen)
+        assert chosen.seconds < plan(thick, k).seconds
+        assert chosen.bytes < 10 * 8 * (k + 4) * thick.num_arcs
+
+
+@pytest.mark.usefixtures("as_if_there_were_a_gpu")
+def test_the_planner_keeps_molecules_and_long_detours_on_the_cpu() -> None:
+    rings = Graph.from_networkx(nx.disjoint_union_all([nx.cycle_graph(6)] * 50))
+    assert plan(rings, 5, device="cuda").engine == "search"
+    assert plan(Graph.from_networkx(nx.complete_graph(12)), 9, device="cuda").engine == "search"
+
+
+def test_on_the_cpu_a_device_changes_nothing_unless_dense_is_asked_for() -> None:
+    graph = Graph.from_networkx(nx.gnm_random_graph(300, 9000, seed=1))
+    assert plan(graph, 4, device="cpu").engine == plan(graph, 4).engine == "rows"
+    assert "on cpu" in str(plan(graph, 4, engine="dense", device="cpu"))
+
+
+def test_memory_that_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second try keeps matrices in main memory, some rows at a time, and says so."""
+    adjacency = nx.to_numpy_array(nx.gnm_random_graph(40, 200, seed=5))
+    tied, made, heights = np.flatnonzero(adjacency), contraction(6, False), []
+    right = count_tied(made, tied, None, 1, 40, "cpu")
+    evaluate = tensors.evaluate_tensors
+
+    def small(*given: object) -> Iterator[tuple[int, torch.Tensor]]:
+        heights.append(given[3:])
+        if len(heights) == 1:
+            raise torch.cuda.OutOfMemoryError("out of memory")
+        return evaluate(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(tensors, "evaluate_tensors", small)
+    monkeypatch.setattr(device_module, "_height", lambda nodes, device: 7)
+    with pytest.warns(
+        UserWarning, match="40 nodes do not fit on cpu; they are kept in main memory and worked on 7 rows"
+    ):
+        found = count_tied(made, tied, None, 1, 40, "cpu")
+    assert heights == [(), (7,)]
+    assert right.shape == (len(tied), 5) and right.any(axis=0).all()
+    np.testing.assert_array_equal(found, right)
+
+
+def test_memory_that_is_never_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*given: object) -> Iterator[tuple[int, torch.Tensor]]:
+        raise torch.cuda.OutOfMemoryError("out of memory")
+
+    monkeypatch.setattr(tensors, "evaluate_tensors", never)
+    monkeypatch.setattr(device_module, "_height", lambda nodes, device: 7)
+    with (
+        pytest.warns(UserWarning, match="do not fit"),
+        pytest.raises(EngineError, match="too little memory for even a few matrices of 3 nodes"),
+    ):
+        count_tied(contraction(2, False), np.array([1, 2, 3, 5, 6, 7]), None, 1, 3, "cpu")
+
+
+def test_rows_at_a_time_follow_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = [2**33]
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free[0], 2**37))
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
+    some = device_module._height(10_000, "cuda")
+    free[0] = 2**34
+    assert 64 < some < device_module._height(10_000, "cuda") <= 10_000
+    free[0] = 0
+    assert device_module._height(10_000, "cuda") == 64
+
+
+def test_estimates_grow_with_the_work() -> None:
+    sizes = [Size(1, n, 50 * n, 100, 0.0) for n in (1000, 4000, 20_000)]
+    for kind in (device_seconds, lambda made, size, device: device_bytes(made, size)):
+        figures = [[kind(contraction(k, False), size, "cuda") for size in sizes] for k in (4, 6, 7)]
+        assert all(a < b < c for a, b, c in (*figures, *zip(*figures, strict=True)))
+    assert device_bytes(contraction(6, False), sizes[2]) < 100e9
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("k", [4, 6, 7])
+def test_chameleon_on_the_gpu(k: int) -> None:
+    graph = Graph.from_edge_index(real_data.node_graph("Chameleon"))
+    tallies = []
+    for device in (None, "cuda"):
+        chosen = plan(graph, k, engine="dense", device=device)
+        tallies.append(np.zeros((graph.num_arcs, k - 1), np.int64))
+        assert chosen.ready is not None
+        chosen.ready.count(Tally(tallies[-1], None))
+    np.testing.assert_array_equal(*tallies)
+
+
+def test_the_benchmark_runs_and_notices_other_counts(tmp_path: Path) -> None:
+    reference, out = tmp_path / "cpu.json", tmp_path / "out.json"
+    benchmark(["--quick", "--write-reference", str(reference)])
+    benchmark(["--quick", "--reference", str(reference), "--out", str(out)])
+    assert all(row["equal"] for row in json.loads(out.read_text())["table"])
+    spoilt = json.loads(reference.read_text())
+    spoilt["random 3"]["digest"] = "0"
+    reference.write_text(json.dumps(spoilt))
+    with pytest.raises(SystemExit, match="differ from the CPU's"):
+        benchmark(["--quick", "--reference", str(reference)])

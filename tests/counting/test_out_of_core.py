@@ -1,0 +1,405 @@
+"""Counting block by block in a folder: exact, resumed after a kill, within its memory, refused where it must be."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import detours
+from detours.cli import run as command
+from detours.counting import whole
+from detours.counting.halo import cut_halo, radius
+from detours.counting.in_blocks import count_in_blocks
+from detours.counting.job import Job
+from detours.counting.parts import fitting
+from detours.errors import EngineError, FileFormatError, InputError
+from detours.graph.on_disk import Rows, digest, save_reverse
+from tests.oracles.halos import ball
+from tests.strategies import SmallGraph, engines, small_graphs
+
+
+def sparse(directed: bool = False, nodes: int = 300, seed: int = 1) -> detours.Graph:
+    graph = nx.gnp_random_graph(nodes, 5 / nodes, seed=seed, directed=directed)
+    return detours.Graph.from_networkx(graph, directed=directed)
+
+
+def saved(graph: detours.Graph, folder: Path) -> detours.Graph:
+    graph.save(folder)
+    return detours.Graph.open(folder)
+
+
+def assert_same(found: detours.Detours, expected: detours.Detours) -> None:
+    np.testing.assert_array_equal(found.arc_by_length, expected.arc_by_length)
+    np.testing.assert_array_equal(found.arc_cycles, expected.arc_cycles)
+    assert found.cycles == expected.cycles
+
+
+@pytest.fixture
+def many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small graphs are cut into many blocks, as large ones are."""
+    monkeypatch.setattr(whole, "SHORTEST", 1e-6)
+
+
+# ---------------------------------------------------------------------------------------------- exact
+
+
+@settings(max_examples=20)
+@given(graph=small_graphs(), k=st.integers(2, 8), data=st.data())
+def test_whole_and_in_parts_equal_brute_force(
+    tmp_path_factory: pytest.TempPathFactory, graph: SmallGraph, k: int, data: st.DataObject
+) -> None:
+    engine = data.draw(st.sampled_from(["auto", *engines(k)]))
+    limit = data.draw(st.sampled_from([None, 1]))
+    folder = tmp_path_factory.mktemp("count")
+    given = saved(graph.graph(), folder / "graph")
+    result = count_in_blocks(given, k, engine=engine, memory_limit=limit, out=folder / "out", n_jobs=2)
+    np.testing.assert_array_equal(result.by_length, graph.table(k))
+    again = detours.count(given, k, engine=engine, memory_limit=limit, out=folder / "out")
+    assert again.run is not None and again.run.resumed == again.run.blocks
+    assert_same(again, result)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("engine", ["rows", "search", "dense"])
+@pytest.mark.parametrize("k", [3, 6])
+@pytest.mark.usefixtures("many_blocks")
+def test_many_blocks_of_every_engine(tmp_path: Path, directed: bool, engine: str, k: int) -> None:
+    graph = sparse(directed, nodes=150)
+    result = detours.count(graph, k, engine=engine, out=tmp_path / "out", n_jobs=2)
+    assert result.run is not None and result.run.blocks > (5 if engine != "dense" else 0)
+    assert_same(result, detours.count(graph, k))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 6, 7])
+def test_parts_whose_halos_are_not_the_whole_graph(tmp_path: Path, directed: bool, k: int) -> None:
+    graph = nx.circulant_graph(600, [1, 2, 5])
+    graph.remove_edges_from(list(graph.edges)[::7])
+    given = saved(detours.Graph.from_networkx(graph, directed=directed), tmp_path / "graph")
+    result = detours.count(given, k, out=tmp_path / "out", memory_limit=600_000 if directed else 200_000)
+    assert result.run is not None and result.run.blocks > 3
+    assert_same(result, detours.count(given, k))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("k", [2, 3, 4, 6])
+def test_a_halo_is_what_networkx_finds(tmp_path: Path, directed: bool, k: int) -> None:
+    graph = nx.gnp_random_graph(80, 0.03, seed=k, directed=directed)
+    given = saved(detours.Graph.from_networkx(graph, directed=directed), tmp_path / "graph")
+    rows = Rows.open(tmp_path / "graph")
+    back = save_reverse(rows, tmp_path / "back", 13) if directed else None
+    halo = cut_halo(rows, back, 20, 30, k, 10**6)
+    expected = ball(graph, range(20, 30), radius(k))
+    assert dict(zip(halo.node.tolist(), halo.distance.tolist(), strict=True)) == expected
+    source = halo.node[np.repeat(np.arange(len(halo.node)), np.diff(halo.indptr))]
+    arcs = set(zip(source.tolist(), halo.node[halo.indices].tolist(), strict=True))
+    border = {node for node, steps in expected.items() if steps == radius(k) and k % 2}
+    inside = [(u, v) for u, v in graph.subgraph(expected).edges if not {u, v} <= border]
+    assert arcs == ({*inside} if directed else {*inside, *((v, u) for u, v in inside)})
+    assert halo.node[halo.first : halo.last].tolist() == list(range(20, 30))
+    assert given.num_nodes == rows.num_nodes
+
+
+def test_reversed_arcs_equal_the_transposed_matrix(tmp_path: Path) -> None:
+    graph = sparse(directed=True)
+    graph.save(tmp_path / "graph")
+    save_reverse(Rows.open(tmp_path / "graph"), tmp_path / "back", 37)
+    expected = graph.to_scipy().T.tocsr().sorted_indices()
+    np.testing.assert_array_equal(np.load(tmp_path / "back" / "indptr.npy"), expected.indptr)
+    np.testing.assert_array_equal(np.load(tmp_path / "back" / "indices.npy"), expected.indices)
+
+
+def test_a_table_has_the_rows_of_to_pandas(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    for graph in (
+        sparse(),
+        detours.Graph.from_edge_index([[2, 0, 0, 1, 1, 2], [0, 2, 1, 0, 2, 1]]),
+        sparse(directed=True),
+    ):
+        result = detours.count(graph, 4, out=tmp_path / "counts.parquet")
+        found = pandas.read_parquet(tmp_path / "counts.parquet")
+        pandas.testing.assert_frame_equal(found, detours.count(graph, 4).to_pandas())
+        assert os.listdir(tmp_path) == ["counts.parquet"]
+        assert_same(result, detours.count(graph, 4))
+
+
+# ---------------------------------------------------------------------------------------------- resumed
+
+
+class Stopped(Exception):
+    pass
+
+
+@pytest.mark.parametrize("limit", [None, 200_000])
+@pytest.mark.usefixtures("many_blocks")
+def test_a_stopped_count_goes_on(tmp_path: Path, limit: int | None) -> None:
+    graph = saved(sparse(), tmp_path / "graph")
+
+    def stop(done: float, total: float) -> None:
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        detours.count(graph, 4, out=tmp_path / "out", memory_limit=limit, progress=stop)
+    result = detours.count(graph, 4, out=tmp_path / "out", memory_limit=limit)
+    assert result.run is not None and result.run.resumed == 1 < result.run.blocks
+    assert_same(result, detours.count(graph, 4))
+    assert sorted(os.listdir(tmp_path / "out")) == ["by_length.npy", "manifest.json"]
+
+
+def test_a_killed_process_is_resumed(tmp_path: Path) -> None:
+    graph = saved(sparse(nodes=2000), tmp_path / "graph")
+    script = """
+        import sys, time, detours
+        from detours.counting import whole
+        whole.SHORTEST = 1e-6
+        slow = lambda done, total: time.sleep(0.2)
+        detours.count(sys.argv[1], 4, out=sys.argv[2], progress=slow)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script), str(tmp_path / "graph"), str(tmp_path / "out")]
+    with subprocess.Popen(command) as process:
+        wait_for(lambda: len(list((tmp_path / "out" / "blocks").glob("*.npz"))) >= 3)
+        process.send_signal(signal.SIGKILL)
+    result = detours.count(graph, 4, out=tmp_path / "out")
+    assert result.run is not None and 3 <= result.run.resumed < result.run.blocks
+    assert_same(result, detours.count(graph, 4))
+
+
+def wait_for(condition: Any, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_damaged_block_is_found_out_and_done_again(tmp_path: Path) -> None:
+    graph = saved(sparse(), tmp_path / "graph")
+
+    def spoil(done: float, total: float) -> None:
+        for file in (tmp_path / "out" / "blocks").glob("*.npz"):
+            file.write_bytes(file.read_bytes()[:-30])
+
+    with pytest.raises(InputError, match=r"was damaged and is removed; run the same count again"):
+        detours.count(graph, 4, out=tmp_path / "out", memory_limit=200_000, progress=spoil)
+    while True:
+        try:
+            result = detours.count(graph, 4, out=tmp_path / "out", memory_limit=200_000)
+            break
+        except InputError:
+            pass
+    assert_same(result, detours.count(graph, 4))
+
+
+def test_the_command_line_counts_into_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sparse().save(tmp_path / "graph")
+    line = ["count", str(tmp_path / "graph"), "-k", "4", "--out", str(tmp_path / "out"), "--memory", "200KB", "--json"]
+    assert command([*line, "--jobs", "1"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    expected = detours.count(sparse(), 4)
+    assert said["cycles"] == {str(length): total for length, total in expected.cycles.items()}
+    assert said["blocks"] > 1 and said["resumed"] == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "by_length.npy"), expected.arc_by_length)
+    assert command([*line[:-1], "--jobs", "1"]) == 0
+    assert f"{said['blocks']} blocks, {said['blocks']} of an earlier run" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------------------------------- refused
+
+
+def test_a_folder_of_another_count_is_refused(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    detours.count(sparse(), 4, out=out)
+    with pytest.raises(InputError, match=r"out holds a count of another graph; give an empty folder or remove"):
+        detours.count(sparse(seed=2), 4, out=out)
+    with pytest.raises(InputError, match=r"holds a count of k = 4;"):
+        detours.count(sparse(), 3, out=out)
+    with pytest.raises(InputError, match=r"holds a count of engine = 'auto';"):
+        detours.count(sparse(), 4, engine="search", out=out)
+    with pytest.raises(InputError, match=r"holds a count of another graph|another way to take the arcs"):
+        detours.count(sparse().to_directed(), 4, out=out)
+    manifest = json.loads((out / "manifest.json").read_text())
+    (out / "manifest.json").write_text(json.dumps({**manifest, "version": "0.0.1"}))
+    with pytest.raises(InputError, match=r"holds a count of version 0.0.1 of detours;"):
+        detours.count(sparse(), 4, out=out)
+    (out / "manifest.json").write_text("{}")
+    with pytest.raises(InputError, match=r"manifest.json does not describe a count"):
+        detours.count(sparse(), 4, out=out)
+
+
+def test_a_limit_that_a_begun_count_does_not_keep_is_refused(tmp_path: Path) -> None:
+    def stop(done: float, total: float) -> None:
+        raise Stopped
+
+    graph, out = sparse(), tmp_path / "out"
+    with pytest.raises(Stopped):
+        detours.count(graph, 4, out=out, progress=stop)
+    with pytest.raises(InputError, match=r"holds a count without that memory_limit; leave it out, or give"):
+        detours.count(graph, 4, out=out, memory_limit=100_000)
+    assert_same(detours.count(graph, 4, out=out), detours.count(graph, 4))
+
+
+def test_another_limit_for_parts_is_kept_to(tmp_path: Path) -> None:
+    def stop(done: float, total: float) -> None:
+        raise Stopped
+
+    graph, out = sparse(), tmp_path / "out"
+    with pytest.raises(Stopped):
+        detours.count(graph, 3, out=out, memory_limit=200_000, progress=stop)
+    result = detours.count(graph, 3, out=out, memory_limit=180_000)
+    assert result.run is not None and result.run.resumed == 1
+    assert_same(result, detours.count(graph, 3))
+
+
+def test_a_folder_with_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("Dear Ada,")
+    with pytest.raises(InputError, match=r"exists and holds no count; give a new or empty folder"):
+        detours.count(sparse(), 4, out=tmp_path)
+    with pytest.raises(InputError, match=r"exists and holds no count; give a new or empty folder"):
+        detours.count(sparse(), 4, out=tmp_path / "letter.txt")
+    with pytest.raises(FileFormatError, match=r"this is a folder, not a file, and not one written by Graph.save"):
+        detours.count(tmp_path, 4, out=tmp_path / "out")
+    assert os.listdir(tmp_path) == ["letter.txt"]
+
+
+def test_a_full_disk_is_one_sentence_and_what_was_done_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, save, blocks = saved(sparse(), tmp_path / "graph"), np.savez, 0
+
+    def fill_up(*args: Any) -> None:
+        nonlocal blocks
+        blocks += 1
+        if blocks > 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        save(*args)
+
+    monkeypatch.setattr("detours.counting.job.np.savez", fill_up)
+    with pytest.raises(InputError, match=r"^the disk of .*out is full; finished blocks are kept: make room and run"):
+        detours.count(graph, 4, out=tmp_path / "out", memory_limit=200_000)
+    monkeypatch.undo()
+    result = detours.count(graph, 4, out=tmp_path / "out", memory_limit=200_000)
+    assert result.run is not None and result.run.resumed == 3
+    assert_same(result, detours.count(graph, 4))
+
+
+def test_a_disk_that_is_full_when_the_whole_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill_up(file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("detours.graph.on_disk.os.fsync", fill_up)
+    with pytest.raises(InputError, match=r"the disk of .*out is full; finished blocks are kept"):
+        detours.count(sparse(), 4, out=tmp_path / "out")
+    monkeypatch.undo()
+    result = detours.count(sparse(), 4, out=tmp_path / "out")
+    assert result.run is not None and result.run.resumed == result.run.blocks
+    assert_same(result, detours.count(sparse(), 4))
+
+
+def test_a_node_that_sees_too_much_is_named(tmp_path: Path) -> None:
+    graph = saved(detours.Graph.from_networkx(nx.wheel_graph(5000)), tmp_path / "graph")
+    with pytest.raises(EngineError, match=r"node \d+ has more than [\d,]+ arcs within 2 steps.*raise memory_limit"):
+        detours.count(graph, 4, out=tmp_path / "out", memory_limit=100_000)
+    assert_same(detours.count(graph, 4, out=tmp_path / "out"), detours.count(graph, 4))
+
+
+@pytest.mark.parametrize("spoil", ["far", "descending", "loop", "short"])
+def test_a_damaged_graph_is_refused(tmp_path: Path, spoil: str) -> None:
+    graph = sparse()
+    graph.save(tmp_path / "graph")
+    indices = graph.indices.copy()
+    row = int(np.argmax(np.diff(graph.indptr)))
+    at = int(graph.indptr[row])
+    if spoil == "far":
+        indices[at + 1] = graph.num_nodes + 5
+    elif spoil == "descending":
+        indices[[at, at + 1]] = indices[[at + 1, at]]
+    elif spoil == "loop":
+        indices[at] = row
+    np.save(tmp_path / "graph" / "indices.npy", indices)
+    if spoil == "short":
+        file = tmp_path / "graph" / "indices.npy"
+        file.write_bytes(file.read_bytes()[:-8])
+    with pytest.raises(FileFormatError, match=r"damaged|cut short"):
+        detours.count(tmp_path / "graph", 4, out=tmp_path / "out", memory_limit=100_000)
+
+
+def test_an_arc_without_its_reverse_is_refused(tmp_path: Path) -> None:
+    sparse(directed=True).save(tmp_path / "graph")
+    about = json.loads((tmp_path / "graph" / "graph.json").read_text())
+    (tmp_path / "graph" / "graph.json").write_text(json.dumps({**about, "directed": False}))
+    with pytest.raises(FileFormatError, match=r"damaged"):
+        detours.count(tmp_path / "graph", 2, out=tmp_path / "out", memory_limit=100_000)
+
+
+# ---------------------------------------------------------------------------------------------- memory
+
+
+def test_the_same_fingerprint_in_memory_and_on_disk(tmp_path: Path) -> None:
+    graph = sparse()
+    graph.save(tmp_path / "graph")
+    here, there = Rows.held(graph.indptr, graph.indices), Rows.open(tmp_path / "graph")
+    assert digest(here, False) == digest(there, False) != digest(there, True)
+
+
+def test_no_halo_is_larger_than_allowed(tmp_path: Path) -> None:
+    graph = saved(sparse(nodes=1000), tmp_path / "graph")
+    halos = list(fitting(Rows.open(tmp_path / "graph"), None, 0, 1000, 3, most=800))
+    assert max(len(halo.indices) for halo in halos) <= 800
+    roots = np.concatenate([halo.node[halo.first : halo.last] for halo in halos])
+    np.testing.assert_array_equal(roots, np.arange(graph.num_nodes))
+
+
+def strip(width: int, length: int) -> detours.Graph:
+    """A long strip of a lattice with diagonals, a tenth of its edges missing: large, irregular and quickly made."""
+    column, row = np.divmod(np.arange(width * length), width)
+    kept = np.random.default_rng(0)
+    ends = []
+    for right, up in ((0, 1), (1, -1), (1, 0), (1, 1)):
+        inside = (row + up >= 0) & (row + up < width) & (column + right < length) & (kept.random(len(row)) < 0.9)
+        from_node = np.flatnonzero(inside)
+        ends.append(np.stack([from_node, from_node + right * width + up]))
+    half = np.concatenate(ends, axis=1)
+    return detours.Graph.from_edge_index(np.concatenate([half, half[::-1]], axis=1))
+
+
+MEASURED = """
+    import sys, detours
+    def kilobytes(name):
+        with open("/proc/self/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith(name))
+    folder, k, limit = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    detours.count(f"{folder}/small", k, out=f"{folder}/warm", memory_limit=200_000)  # what the code itself takes
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the peak is counted from here
+    before = kilobytes("VmRSS")
+    detours.count(f"{folder}/large", k, out=f"{folder}/out", memory_limit=limit)
+    print(1024 * (kilobytes("VmHWM") - before))
+"""
+
+
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="peak memory is read from /proc")
+@pytest.mark.parametrize(
+    ("k", "width", "length"),
+    [(2, 64, 8_000), pytest.param(4, 64, 16_000, marks=pytest.mark.slow)],
+)
+def test_a_graph_four_times_the_limit_stays_within_it(tmp_path: Path, k: int, width: int, length: int) -> None:
+    graph = strip(width, length)
+    graph.save(tmp_path / "large")
+    strip(8, 40).save(tmp_path / "small")
+    limit = (graph.indptr.nbytes + graph.indices.nbytes) // 4
+    command = [sys.executable, "-c", textwrap.dedent(MEASURED), str(tmp_path), str(k), str(limit)]
+    peak = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert peak <= limit
+    assert Job.open(tmp_path / "out").manifest["way"] == "parts"
+    found = np.load(tmp_path / "out" / "by_length.npy", mmap_mode="r")
+    np.testing.assert_array_equal(found, detours.count(graph, k).arc_by_length)
