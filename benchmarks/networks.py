@@ -148,7 +148,9 @@ def epoch_sheet(best: dict[str, Timing]) -> Sheet:
 
 
 def tokens_alone() -> dict[str, float]:
-    """Peaks of one layer on Squirrel in this process, evaluating and training, above what was there before."""
+    """Peaks of one and two layers on Squirrel in this process, evaluating and training, above what was there before.
+
+    The last layer needs no keys and values of its tokens, so one layer alone takes less than each of several."""
     import torch
 
     from detours.nn import DetourTransformer, Tokens
@@ -158,7 +160,10 @@ def tokens_alone() -> dict[str, float]:
     source = torch.from_numpy(np.repeat(np.arange(graph.num_nodes), graph.degree))
     edge_index = torch.stack([source, torch.from_numpy(graph.indices.astype(np.int64))])
     torch.manual_seed(0)
-    model = DetourTransformer(WIDTH, WIDTH, num_layers=1, den_channels=K - 1, pe_channels=POSITIONS)
+    one, two = (
+        DetourTransformer(WIDTH, WIDTH, num_layers=layers, den_channels=K - 1, pe_channels=POSITIONS)
+        for layers in (1, 2)
+    )
     x, pe = torch.randn(graph.num_nodes, WIDTH), torch.randn(graph.num_nodes, POSITIONS)
     den = torch.rand(edge_index.size(1), K - 1)
     tokens = Tokens.of(edge_index, graph.num_nodes)
@@ -172,18 +177,19 @@ def tokens_alone() -> dict[str, float]:
         return taken
 
     small = torch.tensor([[0, 1], [1, 0]])
-    model(torch.randn(2, WIDTH), small, torch.rand(2, K - 1), torch.randn(2, POSITIONS)).sum().backward()  # warm
-    with torch.no_grad():
-        evaluating = peak(lambda: model.eval()(x, edge_index, den, pe, tokens=tokens))
-    training = peak(lambda: model.train()(x, edge_index, den, pe, tokens=tokens))
+    peaks: dict[str, float] = {}
+    for name, model in (("", one), (" two", two)):
+        model(torch.randn(2, WIDTH), small, torch.rand(2, K - 1), torch.randn(2, POSITIONS)).sum().backward()  # warm
+        with torch.no_grad():
+            peaks["evaluating" + name] = peak(lambda net=model: net.eval()(x, edge_index, den, pe, tokens=tokens))
+        peaks["training" + name] = peak(lambda net=model: net.train()(x, edge_index, den, pe, tokens=tokens))
     row = 4 * WIDTH
     return {
         "tokens": tokens.num_tokens,
         "ragged": tokens.num_tokens * row,
         "attended": sum(bucket.padded for bucket in tokens.buckets) * row,
         "padded": graph.num_nodes * (int(graph.degree.max()) + 1) * row,
-        "evaluating": evaluating,
-        "training": training,
+        **peaks,
     }
 
 
@@ -191,16 +197,18 @@ def tokens_sheet(seen: dict[str, float]) -> Sheet:
     """Bytes, in multiples of the least."""
     names = {
         "ragged": "the least: every token once",
-        "evaluating": "peak of ours, evaluating",
-        "training": "peak of ours, training: with all that the gradient needs",
+        "evaluating": "peak of one layer, evaluating",
+        "training": "peak of one layer, training: with all that the gradient needs",
+        "evaluating two": "peak of two layers, evaluating",
+        "training two": "peak of two layers, training",
         "attended": "every token once, padded as attention pads",
         "padded": "every token once, padded to the largest degree",
     }
     rows = [[name, f"{seen[key] / 1e6:,.0f} MB", f"{seen[key] / seen['ragged']:.2f}"] for key, name in names.items()]
     reached = seen["evaluating"] / seen["ragged"]
     verdict = "met" if reached <= MEMORY_BAR else "MISSED"
-    note = f"tokens: bar {MEMORY_BAR:g} times the least, it is {reached:.2f}: {verdict}"
-    title = f"Tokens of Squirrel: {int(seen['tokens']):,}, {WIDTH} wide, one layer"
+    note = f"tokens: bar {MEMORY_BAR:g} times the least, one layer evaluating takes {reached:.2f}: {verdict}"
+    title = f"Tokens of Squirrel: {int(seen['tokens']):,}, {WIDTH} wide"
     return Sheet(title, ["", "memory", "times the least"], rows, [note])
 
 

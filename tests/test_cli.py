@@ -278,6 +278,18 @@ def test_paths_between_unknown_or_equal_nodes(run: Run) -> None:
         assert ran.code == 1 and ran.out == "" and one_sentence(ran.err), ends
 
 
+def test_a_device(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    file = tmp_path / "square.txt"
+    file.write_text("0 1\n1 2\n2 3\n3 0\n0 2\n")
+    on_device = run("count", str(file), "-k", "3", "--engine", "dense", "--device", "cpu", "--json")
+    here, there = json.loads(run("count", str(file), "-k", "3", "--json").out), json.loads(on_device.out)
+    assert {**there, "seconds": here["seconds"]} == here
+    assert "on cpu" in run("explain", str(file), "-k", "3", "--engine", "dense", "--device", "cpu").out
+    wrong = run("count", str(file), "-k", "3", "--device", "tpu")
+    assert wrong.code == 1 and wrong.err.startswith("detours: device='tpu' is not known")
+
+
 def test_explain(run: Run) -> None:
     ran = run("explain", "k6.txt", "-k", "4")
     assert ran.code == 0 and ran.err == "" and ("rows" in ran.out or "search" in ran.out)

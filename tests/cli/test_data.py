@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from detours import cli
-from detours.cli import data as command
 from tests import real_data
 
 Run = Callable[..., tuple[int, str, str]]
@@ -21,8 +20,6 @@ CLASSES = [1, -1] * 10
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.delenv("DETOURS_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    if "data" not in {group.name for group in cli.app.registered_groups}:
-        cli.app.add_typer(command.app, name="data")
 
     def run(*arguments: str) -> tuple[int, str, str]:
         code = cli.run(["data", *arguments])

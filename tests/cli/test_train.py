@@ -141,9 +141,40 @@ def test_what_is_not_installed_is_said(
 
 @pytest.fixture
 def model(run: Run) -> str:
-    assert run("train", *QUICK, "--folds", "0", "--save", "models", "-q")[0] == 0
+    assert run("train", *QUICK, "--pe", "0", "--folds", "0", "--save", "models", "-q")[0] == 0
     (file,) = Path("models").iterdir()
     return str(file)
+
+
+def test_a_network_of_edges_takes_arcs_both_ways(model: str) -> None:
+    """Features are made of degrees, so the arcs have to be turned into edges before."""
+    import numpy as np
+
+    from detours.data import GraphSet, rings
+    from detours.experiments.saved import SavedModel
+    from detours.graph import Graph
+
+    task = rings(6)
+    one_way = []
+    for graph in task.graphs:
+        source, target = graph.to_edge_index()
+        arcs = np.stack([source, target])[:, source < target]
+        one_way.append(Graph.from_edge_index(arcs, num_nodes=graph.num_nodes, directed=True))
+    saved = SavedModel.load(Path(model))
+    found = saved.probabilities(GraphSet("arcs", one_way, task.y))
+    np.testing.assert_allclose(found, saved.probabilities(task), atol=1e-6)
+    assert np.ptp(found[:, 0]) > 0
+
+
+def test_only_mdnn_can_leave_out_detours(run: Run) -> None:
+    code, _, err = run("train", *QUICK, "--model", "weighted", "--no-den")
+    assert code == 1 and "only mdnn can leave out detour numbers" in err
+
+
+def test_a_folder_for_models_that_cannot_be_made(run: Run) -> None:
+    Path("taken").write_text("")
+    code, _, err = run("train", *QUICK, "--folds", "0", "--save", "taken")
+    assert code == 1 and "the folder taken cannot be made" in err and not Path("results").exists()
 
 
 def test_predict_a_data_set_and_files(run: Run, model: str) -> None:
@@ -160,8 +191,9 @@ def test_predict_a_data_set_and_files(run: Run, model: str) -> None:
         written = list(csv.DictReader(lines))
     assert [row["graph"] for row in written] == ["graph0.txt", "graph3.txt"]
     for row, at in zip(written, (0, 3), strict=True):
-        # Nodes have other numbers in the file, and eigenvectors other signs.
-        assert float(row["p(0)"]) == pytest.approx(rows[at]["p(0)"], abs=0.1) and int(row["class"]) in (0, 1)
+        # Nodes have other numbers in the file: sums are taken in another order.
+        assert float(row["p(0)"]) == pytest.approx(rows[at]["p(0)"], abs=1e-4)
+        assert int(row["class"]) == rows[at]["class"]
     shown = run("predict", model, "graph0.txt", "--device", "cpu")[1]
     assert shown.split()[:4] == ["graph", "class", "p(0)", "p(1)"] and "graph0.txt" in shown
 

@@ -86,3 +86,18 @@ def test_short_floats_only_where_they_are_exact(bound: int) -> None:
     right = torch.tensor([[[float(bound - 1)], [1.0]]], dtype=torch.float64)
     assert float_product(left, right, bound, bound).item() == bound
     assert float_product(left, right + 1, bound + 2, bound).item() == bound + 2
+
+
+def test_shorter_floats_elsewhere_do_not_matter() -> None:
+    """Whoever trains with bfloat16 around a count gets the same numbers."""
+    rng = np.random.default_rng(0)
+    left, right = (torch.from_numpy(rng.integers(0, 300, (1, 40, 40))).double() for _ in range(2))
+    exact = left.long() @ right.long()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(float_product(left, right, 40 * 300**2, 300).long(), exact)
+    before = torch.get_float32_matmul_precision()
+    try:
+        torch.set_float32_matmul_precision("medium")
+        assert torch.equal(float_product(left, right, 40 * 300**2, 300).long(), exact)
+    finally:
+        torch.set_float32_matmul_precision(before)

@@ -12,7 +12,7 @@ from torch_geometric.data import Data  # noqa: E402
 import detours  # noqa: E402
 from detours.data import Encoder, GraphSet  # noqa: E402
 from detours.experiments.batches import GraphBatches, SampledNodes, WholeGraph, batches_of  # noqa: E402
-from detours.experiments.inputs import Scaling, check_classes, prepared  # noqa: E402
+from detours.experiments.inputs import Scaling, prepared  # noqa: E402
 from detours.experiments.networks import OnBatch, network_of  # noqa: E402
 from detours.experiments.packed import Packed  # noqa: E402
 from detours.experiments.spectral import eigenvectors  # noqa: E402
@@ -193,8 +193,3 @@ def test_features_must_be_finite(wrong: float) -> None:
     x[4][2, 1] = wrong
     with pytest.raises(detours.errors.InputError, match=f"feature 1 of node 2 of graph 4 is {wrong}"):
         prepared(data, x, data.targets, small(data))
-
-
-def test_classes_must_be_known() -> None:
-    with pytest.raises(detours.errors.InputError, match=r"graph 2 has class 3, but the network knows 0 \.\. 2"):
-        check_classes(np.array([0, 2, 3]), 3, "graph")

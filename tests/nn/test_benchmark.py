@@ -36,9 +36,17 @@ def test_the_bar_of_an_epoch(seconds: float, verdict: str) -> None:
     assert [row[-1] for row in sheet.rows] == [f"{seconds:.2f}", "1.00"]
 
 
-@pytest.mark.parametrize(("evaluating", "verdict"), [(290.0, "it is 2.90: met"), (310.0, "it is 3.10: MISSED")])
+@pytest.mark.parametrize(("evaluating", "verdict"), [(290.0, "takes 2.90: met"), (310.0, "takes 3.10: MISSED")])
 def test_the_bar_of_memory(evaluating: float, verdict: str) -> None:
-    seen = {"tokens": 1, "ragged": 100.0, "training": 500.0, "attended": 110.0, "padded": 2500.0}
+    seen = {
+        "tokens": 1,
+        "ragged": 100.0,
+        "training": 500.0,
+        "evaluating two": 700.0,
+        "training two": 900.0,
+        "attended": 110.0,
+        "padded": 2500.0,
+    }
     seen["evaluating"] = evaluating
     sheet = benchmark.tokens_sheet(seen)
     assert sheet.notes[0].endswith(verdict)

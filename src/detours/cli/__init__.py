@@ -31,6 +31,7 @@ from detours.cli.interrupt import INTERRUPTED, leave, prompt_exit
 from detours.cli.options import (
     ALL_CORES,
     Cluster,
+    Device,
     Directed,
     Engine,
     EngineChoice,
@@ -81,6 +82,7 @@ def count(
     engine: EngineChoice = Engine.auto,
     jobs: Jobs = None,
     memory: Memory = None,
+    device: Device = None,
     cluster: Cluster = None,
     top: Annotated[int, typer.Option(min=0, help="Busiest edges and nodes to show.")] = 10,
     quiet: Quiet = False,
@@ -115,7 +117,14 @@ def count(
     start = time.perf_counter()
     with on_cluster(cluster), progress_bar(f"Counting, k = {k}", show=show) as report:
         result = detours.count(
-            graph, k, engine=engine.value, n_jobs=jobs or ALL_CORES, memory_limit=memory, out=folder, progress=report
+            graph,
+            k,
+            engine=engine.value,
+            n_jobs=jobs or ALL_CORES,
+            device=device,
+            memory_limit=memory,
+            out=folder,
+            progress=report,
         )
     seconds = time.perf_counter() - start
     write_result(result, edges=edges, nodes=nodes)
@@ -201,6 +210,7 @@ def explain(
     engine: EngineChoice = Engine.auto,
     jobs: Jobs = None,
     memory: Memory = None,
+    device: Device = None,
     quiet: Quiet = False,
 ) -> None:
     """Say how a count would be done, and what it needs.
@@ -215,7 +225,8 @@ def explain(
     import detours
 
     graph = read_graph(file, directed=directed, strict=strict, quiet=quiet, progress=None)
-    plan = detours.explain(graph, k, engine=engine.value, n_jobs=jobs or ALL_CORES, memory_limit=memory)
+    threads = jobs or ALL_CORES
+    plan = detours.explain(graph, k, engine=engine.value, n_jobs=threads, device=device, memory_limit=memory)
     if as_json:
         seconds = plan.seconds if plan.sure else None  # JSON has no infinity
         print_json({"engine": plan.engine, "seconds": seconds, "bytes": plan.bytes, "reason": plan.reason})

@@ -64,6 +64,9 @@ Jobs = Annotated[
 Memory = Annotated[
     str | None, typer.Option(metavar="SIZE", parser=_parse_memory, help="Memory to stay within, such as 2GB.")
 ]
+Device = Annotated[
+    str | None, typer.Option(metavar="NAME", help="A GPU, such as cuda, for dense closed forms where that is faster.")
+]
 Cluster = Annotated[
     str | None,
     typer.Option(

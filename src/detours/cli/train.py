@@ -3,6 +3,7 @@
 import os
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from detours.cli import train_options as options
@@ -117,7 +118,9 @@ def train(
         log=log,
         use_den=den,
     )
-    first = int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
+    if save is not None:
+        _make_folder(save)
+    first = devices == 1 or int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
     show = progress if first and not (quiet and progress is None) else False
     with fold_table(runs, show=show):
         cells = run_all(store, runs, place)
@@ -128,6 +131,14 @@ def train(
         _show(chosen, several=len(runs) > len(chosen))
         models = "" if save is None else f" and {save}"
         print(f"Wrote {store.path(runs[0].recipe.key()).parent}{models}", file=sys.stderr)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make it now: after hours of training is no time to learn that it cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder {folder} cannot be made ({error.strerror}); choose another.") from None
 
 
 def _precision(given: PrecisionName | None, preset: PresetName, device: str) -> str:

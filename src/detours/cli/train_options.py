@@ -79,7 +79,7 @@ Ks = Annotated[
     Any,
     _preset("The longest detour; of several, such as 2-5, validation chooses.", "-k", metavar="K", parser=_parse_ks),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of weights, order, signs and dropout.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of weights, order, signs and dropout.")]
 Out = Annotated[str, typer.Option(metavar="DIR", help="The folder of finished runs and logs.")]
 Save = Annotated[Path | None, typer.Option(metavar="DIR", help="Keep the best models there, for `detours predict`.")]
 Jobs = Annotated[int, typer.Option(min=1, metavar="N", help="Folds to train side by side.")]

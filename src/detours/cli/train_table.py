@@ -66,17 +66,20 @@ def _epochs(run: "Run") -> "list[Epoch]":
 
 
 def _best(rows: "Sequence[Epoch]") -> "Epoch":
-    """The last epoch at which the test part was looked at is the best one."""
-    return next(row for row in reversed(rows) if row.test_accuracy is not None)
+    """The last epoch at which the test part was looked at is the best one; a log that somebody cut may have none."""
+    return next((row for row in reversed(rows) if row.test_accuracy is not None), rows[-1])
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"
 
 
 def _words(rows: "Sequence[Epoch]") -> str:
     if not rows:
         return "finished"
     best = _best(rows)
-    assert best.test_accuracy is not None
     return (
-        f"test {100 * best.test_accuracy:.1f} % at epoch {best.epoch} of {rows[-1].epoch} "
+        f"test {_percent(best.test_accuracy)} % at epoch {best.epoch} of {rows[-1].epoch} "
         f"(validation {100 * best.val_accuracy:.1f} %), {rows[-1].seconds:.0f} s"
     )
 
@@ -93,7 +96,6 @@ def _table(runs: "Sequence[Run]") -> "Table":
             table.add_row(*number, "[dim]waits[/]")
             continue
         last, best = rows[-1], _best(rows)
-        assert best.test_accuracy is not None
         table.add_row(
             *number,
             str(last.epoch),
@@ -101,7 +103,7 @@ def _table(runs: "Sequence[Run]") -> "Table":
             f"{last.train_loss:.4f}",
             f"{100 * last.val_accuracy:.1f}",
             f"{100 * best.val_accuracy:.1f}",
-            f"{100 * best.test_accuracy:.1f}",
+            _percent(best.test_accuracy),
             f"{last.seconds:.0f}",
             style="green" if run.path.exists() else None,
         )

@@ -112,7 +112,7 @@ def make_plan(
     if limit is not None and chosen.bytes > limit:
         raise EngineError(
             f"counting up to k = {k} needs about {_bytes(chosen.bytes)}, more than memory_limit = {_bytes(limit)}; "
-            "raise the limit, use fewer threads or a smaller k"
+            "raise the limit, use fewer threads or a smaller k, or count in parts with out="
         )
     return chosen
 

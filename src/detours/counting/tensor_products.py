@@ -33,11 +33,16 @@ def float_product(left: Tensor, right: Tensor, bound: int, entry: int) -> Tensor
     A GPU multiplies float16 and adds up in float32 many times faster than it does either in float64: sums below 2^24
     of products of integers up to 2^11 are exact there.
     """
-    if bound < IN_FLOAT32 and left.device.type == "cpu":
+    if bound < IN_FLOAT32 and left.device.type == "cpu" and _float32_is_float32():
         return torch.matmul(left.float(), right.float()).double()
     if bound < IN_FLOAT32 and entry <= IN_FLOAT16 and WIDENS and left.device.type == "cuda":
         return torch.bmm(left.half(), right.half(), out_dtype=torch.float32).double()
     return torch.matmul(left, right)
+
+
+def _float32_is_float32() -> bool:
+    """Whether products of float32 matrices are what they say: torch can be told to take shorter numbers for them."""
+    return torch.get_float32_matmul_precision() == "highest" and not torch.is_autocast_enabled("cpu")
 
 
 class Cut(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 
 import torch
 from lightning.fabric import Fabric
@@ -39,10 +40,16 @@ def fabric_of(device: str, precision: str, devices: int = 1) -> Fabric:
     kind, _, number = device.partition(":")
     if kind == "cuda":
         torch.set_float32_matmul_precision("high")  # TF32 in products of 32-bit matrices
-        if 1 < torch.cuda.device_count() < devices:
+        if number and devices > 1:
+            raise InputError(f"{device} is one GPU, but {devices} devices were asked for; take --device cuda.")
+        if torch.cuda.device_count() < devices:
             raise InputError(f"{devices} GPUs were asked for, but there are {torch.cuda.device_count()}; take fewer.")
+    started = int(os.environ.get("WORLD_SIZE", "1")) if TorchElasticEnvironment.detect() else devices
+    if started != devices:
+        raise InputError(f"torchrun started {started} processes, but --devices is {devices}; give the same number.")
     placed: int | list[int] = [int(number)] if number else devices
     if devices == 1:
         return Fabric(accelerator=kind, devices=placed, precision=precision)
-    outside = TorchElasticEnvironment.detect() or SLURMEnvironment.detect()
+    in_slurm = SLURMEnvironment.detect() and os.environ.get("SLURM_NTASKS") == str(devices)
+    outside = TorchElasticEnvironment.detect() or in_slurm
     return Fabric(accelerator=kind, devices=devices, strategy="ddp" if outside else "ddp_spawn", precision=precision)

@@ -15,7 +15,7 @@ import torch
 from lightning.fabric import Fabric
 
 from detours.data import GraphSet, Splits
-from detours.errors import InputError
+from detours.errors import DetoursError, InputError
 from detours.experiments.checkpoint import Checkpoint
 from detours.experiments.devices import chosen_device, fabric_of
 from detours.experiments.pool import side_by_side
@@ -55,6 +55,9 @@ def run_all(store: Store, runs: Sequence[Run], place: Workplace | None = None) -
     store = Store(store.folder.absolute())  # a process of its own may have another folder to work in
     cells = [finished(store, run) for run in runs]
     missing = [at for at, cell in enumerate(cells) if cell is None]
+    for run, cell in zip(runs, cells, strict=True):
+        if cell is not None:  # a kill may have come between the results and this
+            Checkpoint(run.path.with_suffix(".ckpt"), run.recipe, run.every).discard()
     if place.jobs > 1 and len(missing) > 1:
         tasks = [(place.jobs, store, runs[at], _spread(place.device, turn)) for turn, at in enumerate(missing)]
         made = side_by_side(_made_beside, tasks, place.jobs)
@@ -75,7 +78,10 @@ def _made(store: Store, run: Run, device: str, devices: int = 1) -> Cell:
     """Train one run and keep it; the checkpoint goes when the results are there."""
     fabric = fabric_of(device, run.recipe.precision, devices)
     # As part of the function: Lightning takes arguments apart, and a run is not to be changed.
-    value, seconds = train(fabric, run) if devices == 1 else fabric.launch(partial(_shared, run=run))
+    made = train(fabric, run) if devices == 1 else fabric.launch(partial(_shared, run=run))
+    if isinstance(made, str):
+        raise DetoursError(made)
+    value, seconds = made
     value["commit"] = _commit()
     if not fabric.is_global_zero:  # one of several that were started from outside: the first one writes
         return Cell(run.recipe.key(), value, seconds)
@@ -84,9 +90,12 @@ def _made(store: Store, run: Run, device: str, devices: int = 1) -> Cell:
     return cell
 
 
-def _shared(fabric: Fabric, run: Run) -> tuple[dict[str, Any], float]:
-    """What each of several processes does."""
-    return train(fabric, run)
+def _shared(fabric: Fabric, run: Run) -> tuple[dict[str, Any], float] | str:
+    """What each of several processes does; the sentence it fails with, as torch would make a traceback of an error."""
+    try:
+        return train(fabric, run)
+    except DetoursError as error:
+        return str(error)
 
 
 def _spread(device: str, turn: int) -> str:
@@ -140,6 +149,8 @@ def runs_of(
         changed: Whatever else `recipe` takes.
     """
     source = f"{folds.source}; {_digest(folds)}"
+    if changed.get("model") == "plain":
+        ks = (None,)  # it sees no detours, so they would all be the same run
     runs = []
     for fold in numbers:
         if not 0 <= fold < len(folds):

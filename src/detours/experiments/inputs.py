@@ -94,7 +94,7 @@ def prepared(data: GraphSet, x: Sequence[Floats], y: Ints, recipe: Recipe) -> In
         recipe: Which detour numbers, on which arcs, and how many eigenvectors.
     """
     _check_features(data.name, x)
-    graphs = data.graphs if recipe.directed else undirected(data.graphs)
+    graphs = as_trained(data, recipe).graphs
     union, nodes = Graph.disjoint_union(graphs)
     source, target = union.to_edge_index()
     den = detour_inputs(union, recipe)
@@ -113,11 +113,14 @@ def prepared(data: GraphSet, x: Sequence[Floats], y: Ints, recipe: Recipe) -> In
     )
 
 
-def undirected(graphs: Sequence[Graph]) -> list[Graph]:
-    """The graphs with every arc taken both ways."""
+def as_trained(data: GraphSet, recipe: Recipe) -> GraphSet:
+    """The data with the arcs that the recipe trains on: as stored, or every one taken both ways; features may be made
+    of degrees, so this comes before encoding."""
+    if recipe.directed or not any(graph.directed for graph in data.graphs):
+        return data
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DroppedEdgesWarning)  # that arcs become edges is what is wanted here
-        return [graph.to_undirected() for graph in graphs]
+        return replace(data, graphs=[graph.to_undirected() for graph in data.graphs])
 
 
 def detour_inputs(graph: Graph, recipe: Recipe) -> Floats:
@@ -142,12 +145,3 @@ def _check_features(name: str, x: Sequence[Floats]) -> None:
             f"{name}: feature {column} of node {at - starts[graph]} of graph {graph} is {flat[at, column]}; "
             "features must be finite numbers, so mend or leave out this one."
         )
-
-
-def check_classes(y: Ints, classes: int, what: str) -> Ints:
-    """The classes, or one sentence about the first that is none of 0 .. classes - 1."""
-    outside = (y < 0) | (y >= classes)
-    if outside.any():
-        at = int(np.argmax(outside))
-        raise InputError(f"{what} {at} has class {y[at]}, but the network knows 0 .. {classes - 1}; check the labels.")
-    return y

@@ -170,6 +170,8 @@ def recipe(
     ):
         if given not in allowed:
             raise InputError(f"{what} {given!r} is not known; take one of {', '.join(allowed)}.")
+    if not use_den and model != "mdnn":
+        raise InputError(f"only mdnn can leave out detour numbers, but the model is {model}; take --model plain.")
     if unknown := changed.keys() - _NAMES:
         raise InputError(f"a recipe has no {sorted(unknown)[0]!r}; it has {', '.join(sorted(_NAMES))}.")
     values = _DEFAULTS[preset, level] | {name: value for name, value in changed.items() if value is not None}

@@ -19,7 +19,7 @@ from detours import __version__
 from detours.data import Encoder, GraphSet
 from detours.errors import FileFormatError, InputError
 from detours.experiments.batches import batches_of
-from detours.experiments.inputs import Scaling, prepared
+from detours.experiments.inputs import Scaling, as_trained, prepared
 from detours.experiments.networks import OnBatch, load_weights, network_of
 from detours.experiments.recipe import Recipe
 from detours.files.source import replacing
@@ -83,11 +83,12 @@ class SavedModel:
                 f"give data of its own kind."
             )
         number = len(data) if data.level == "graph" else data.graphs[0].num_nodes
+        data = as_trained(data, self.recipe)
         inputs = prepared(data, self.encoder.encode(data), np.zeros(number, np.int64), self.recipe)
-        network = network_of(self.recipe, self.encoder.width, len(self.classes))
-        load_weights(network, self.weights, "the model")
         dtype = torch.float64 if self.recipe.precision == "64-true" else torch.float32
-        answering = OnBatch(network, self.recipe.model).to(device, dtype).eval()
+        network = network_of(self.recipe, self.encoder.width, len(self.classes)).to(dtype)
+        load_weights(network, self.weights, "the model")
+        answering = OnBatch(network, self.recipe.model).to(device).eval()
         batches = batches_of(self.scaling.apply(inputs), self.recipe, torch.device(device))
         with torch.no_grad():
             logits = [answering(batch) for batch in batches.evaluation(np.arange(number))]

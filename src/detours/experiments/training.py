@@ -23,7 +23,7 @@ from detours.data import Encoder, GraphSet, Split
 from detours.errors import DetoursError
 from detours.experiments.batches import Batches, batches_of
 from detours.experiments.checkpoint import Checkpoint
-from detours.experiments.inputs import Inputs, Scaling, check_classes, prepared
+from detours.experiments.inputs import Inputs, Scaling, as_trained, prepared
 from detours.experiments.logs import Epoch, Log
 from detours.experiments.networks import OnBatch, load_weights, network_of
 from detours.experiments.recipe import Recipe
@@ -71,10 +71,9 @@ def train(fabric: Fabric, run: Run, on_epoch: Callable[[Epoch], None] | None = N
     Every process of a distributed run calls this; the first one writes the files.
     """
     recipe, first = run.recipe, fabric.is_global_zero
-    encoder = Encoder.of(run.data)
-    classes = run.data.classes
-    y = check_classes(run.data.targets, len(classes), "node" if recipe.level == "node" else "graph")
-    inputs = prepared(run.data, encoder.encode(run.data), y, recipe)
+    data, classes = as_trained(run.data, recipe), run.data.classes
+    encoder = Encoder.of(data)
+    inputs = prepared(data, encoder.encode(data), data.targets, recipe)
     scaling = _scaling(inputs, run.split.train, recipe)
     fit = Fit(fabric, recipe, scaling.apply(inputs), run.split, len(classes), run.compiled)
 
