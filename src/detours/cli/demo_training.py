@@ -34,8 +34,9 @@ def show_training(console: "Console", progress: bool | None, figure: Path = FIGU
         )
         return
     console.print(
-        f"{GRAPHS} graphs: two rings of a size, or one twice as long, with the same trees on them. Message\n"
-        f"passing sees the same neighbourhoods in both; MDNN also sees the {K}-DeN of every edge:\n"
+        f"{GRAPHS} graphs: two rings of a size, or one twice as long, with the same trees on\n"
+        f"them. Message passing sees the same neighbourhoods in both; MDNN also sees the\n"
+        f"{K}-DeN of every edge:\n"
     )
     curves = {name: train(model, progress) for model, name in MODELS.items()}
     table = plain_table("Validation accuracy, epoch by epoch")
