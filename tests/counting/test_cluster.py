@@ -22,8 +22,9 @@ from detours.counting import cluster, whole
 from detours.counting.job import Job
 from detours.counting.site import Site
 from detours.errors import InputError
-from tests.counting.test_out_of_core import assert_same, sparse, strip, wait_for
+from tests.counting.test_out_of_core import Stopped, assert_same, sparse, strip, wait_for
 
+dask = pytest.importorskip("dask")
 joblib = pytest.importorskip("joblib")
 distributed = pytest.importorskip("distributed")
 
@@ -138,6 +139,7 @@ def test_a_killed_client_is_resumed(client: Any, tmp_path: Path) -> None:
 
 def test_counts_that_run_on_a_worker_stay_there(client: Any) -> None:
     graph = sparse()
+    client.wait_for_workers(2)  # one may be on its way back; with one core alone joblib works in this process
     with joblib.parallel_config(backend="dask"):
         found = joblib.Parallel()(joblib.delayed(detours.count)(graph, k) for k in (3, 4))
     for result, k in zip(found, (3, 4), strict=True):
@@ -202,6 +204,50 @@ def test_a_scheduler_that_does_not_answer_is_one_sentence(monkeypatch: pytest.Mo
         cluster.connected("somewhere").__enter__()
 
 
+def test_a_cluster_without_workers_is_one_sentence() -> None:
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as here,
+        distributed.Client(here) as client,
+        joblib.parallel_config(backend="dask", client=client, wait_for_workers_timeout=1),
+        pytest.raises(InputError, match=r"^the cluster has no worker that would begin; start some and run the same"),
+    ):
+        detours.count(sparse(), 4)
+
+
+def test_a_scheduler_that_is_gone_is_one_sentence() -> None:
+    soon = dask.config.set({"distributed.comm.timeouts.connect": "1s"})
+    with soon, distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as here:
+        client = distributed.Client(here.scheduler_address, timeout=1)
+        with client, joblib.parallel_config(backend="dask", client=client):
+            here.close()
+            with pytest.raises(InputError, match=r"^the scheduler of the cluster is gone; start it and run the same"):
+                detours.count(sparse(), 4)
+
+
+def test_a_report_that_runs_out_of_time_is_not_mended(client: Any) -> None:
+    def late(done: float, total: float) -> None:
+        raise TimeoutError("no time left")
+
+    with joblib.parallel_config(backend="dask"), pytest.raises(TimeoutError, match="no time left"):
+        detours.count(sparse(), 4, progress=late)
+
+
+def test_a_raised_limit_reaches_the_workers(client: Any, tmp_path: Path) -> None:
+    strip(12, 200).save(tmp_path / "graph")
+
+    def stop(done: float, total: float) -> None:
+        raise Stopped
+
+    out = tmp_path / "out"
+    with joblib.parallel_config(backend="dask"):
+        with pytest.raises(Stopped):
+            detours.count(tmp_path / "graph", 4, out=out, memory_limit="1MB", progress=stop)
+        result = detours.count(tmp_path / "graph", 4, out=out, memory_limit="2MB")
+    assert result.run is not None and result.run.resumed > 0
+    assert_same(result, detours.count(tmp_path / "graph", 4))
+    assert sorted(os.listdir(out)) == ["by_length.npy", "manifest.json"]
+
+
 def test_the_command_line_counts_on_a_cluster(client: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sparse().write(tmp_path / "graph.txt")
     given = ["count", str(tmp_path / "graph.txt"), "-k", "4", "--json", "--top", "0"]
@@ -218,7 +264,7 @@ def test_the_command_line_counts_on_a_cluster(client: Any, tmp_path: Path, capsy
 def test_the_command_line_starts_workers_of_its_own(tmp_path: Path) -> None:
     sparse().write(tmp_path / "graph.txt")
     program, out = Path(sys.executable).with_name("detours"), tmp_path / "out"
-    options = ["-k", "4", "--cluster", "local:2", "--out", out]
+    options = ["-k", "4", "--cluster", "local:2", "--out", str(out)]
     subprocess.run([program, "count", tmp_path / "graph.txt", *options], check=True, capture_output=True)
     found = np.load(out / "by_length.npy")
     np.testing.assert_array_equal(found, detours.count(tmp_path / "graph.txt", 4).arc_by_length)

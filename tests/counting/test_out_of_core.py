@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,17 @@ from hypothesis import strategies as st
 
 import detours
 from detours.cli import run as command
-from detours.counting import whole
-from detours.counting.halo import cut_halo, radius
+from detours.counting import blas, in_blocks, site, whole
+from detours.counting.dense import DenseEngine
+from detours.counting.halo import TooLarge, cut_halo, radius
 from detours.counting.in_blocks import count_in_blocks
-from detours.counting.job import Job
-from detours.counting.parts import fitting
-from detours.errors import EngineError, FileFormatError, InputError
-from detours.graph.on_disk import Rows, digest, save_reverse
+from detours.counting.job import Job, reverse_in
+from detours.counting.part_engine import count_roots
+from detours.counting.parts import describe_parts, fitting, most_arcs
+from detours.counting.plan import make_plan
+from detours.errors import DroppedEdgesWarning, EngineError, FileFormatError, InputError
+from detours.graph import lookup
+from detours.graph.on_disk import CHUNK, Rows, digest, save_reverse
 from tests.oracles.halos import ball
 from tests.strategies import SmallGraph, engines, small_graphs
 
@@ -134,6 +139,39 @@ def test_a_table_has_the_rows_of_to_pandas(tmp_path: Path) -> None:
         pandas.testing.assert_frame_equal(found, detours.count(graph, 4).to_pandas())
         assert os.listdir(tmp_path) == ["counts.parquet"]
         assert_same(result, detours.count(graph, 4))
+
+
+def test_a_table_of_a_graph_with_loops_alone(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    with pytest.warns(DroppedEdgesWarning):
+        graph = detours.Graph.from_edge_index([[0, 1], [0, 1]])
+    detours.count(graph, 3, out=tmp_path / "counts.parquet")
+    found = pandas.read_parquet(tmp_path / "counts.parquet")
+    pandas.testing.assert_frame_equal(found, detours.count(graph, 3).to_pandas())
+
+
+def test_a_table_without_pyarrow_is_refused_before_the_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("pyarrow", "pyarrow.parquet"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(InputError, match=r"counts.parquet: parquet needs pyarrow; run: pip install pyarrow"):
+        detours.count(sparse(), 4, out=tmp_path / "counts.parquet")
+    assert os.listdir(tmp_path) == []
+
+
+def test_few_edges_of_a_large_graph_are_found_without_a_look_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = detours.Graph.from_networkx(nx.circulant_graph(20_000, [1, 2, 5]))
+    compiled, asked = lookup._compiled, []
+
+    def watched() -> Any:
+        asked.append(True)
+        return compiled()
+
+    monkeypatch.setattr(lookup, "_compiled", watched)
+    edges = np.ascontiguousarray(graph.to_edge_index()[:, -5:])
+    found = lookup.locate(graph.indptr, graph.indices, edges)
+    assert asked
+    np.testing.assert_array_equal(found, np.arange(graph.num_arcs - 5, graph.num_arcs))
 
 
 # ---------------------------------------------------------------------------------------------- resumed
@@ -341,6 +379,163 @@ def test_an_arc_without_its_reverse_is_refused(tmp_path: Path) -> None:
         detours.count(tmp_path / "graph", 2, out=tmp_path / "out", memory_limit=100_000)
 
 
+def stop(done: float, total: float) -> None:
+    raise Stopped
+
+
+def test_a_graph_in_the_folder_that_is_counted_into_is_left_alone(tmp_path: Path) -> None:
+    graph = sparse()
+    for name in ("graph", "reverse", ".graph"):
+        folder = tmp_path / f"of {name}" / "data"
+        folder.mkdir(parents=True)
+        graph.save(folder / name)
+        with pytest.raises(InputError, match=r"data exists and holds no count; give a new or empty folder"):
+            detours.count(folder / name, 4, out=folder)
+        assert os.listdir(folder) == [name]
+        np.testing.assert_array_equal(detours.Graph.open(folder / name).indices, graph.indices)
+    out = tmp_path / "out"
+    detours.count(graph, 4, out=out)
+    for name in ("graph", "blocks"):
+        graph.save(out / name)
+    assert_same(detours.count(out / "graph", 4, out=out), detours.count(out / "blocks", 4))
+
+
+def test_what_killed_runs_left_is_removed(tmp_path: Path) -> None:
+    graph, out = sparse(directed=True), tmp_path / "out"
+    fingerprint = digest(Rows.held(graph.indptr, graph.indices), True)
+    reverse_in(out, fingerprint).mkdir(parents=True)
+    (out / ".manifest.json.0a1b2c3d").write_text("{")
+    limit = 300_000
+    with pytest.raises(Stopped):
+        detours.count(graph, 3, out=out, memory_limit=limit, progress=stop)
+    (out / ".by_length.npy.123.part").write_bytes(b"half")
+    (out / "..graph.123.part").mkdir()
+    result = detours.count(graph, 3, out=out, memory_limit=limit)
+    assert_same(result, detours.count(graph, 3))
+    whole = ["by_length.npy", "cycles.npy", "manifest.json"]
+    assert sorted(os.listdir(out)) == whole
+    for name in ("blocks/0-000000.npz", "blocks/.0-1.0a1b2c3d", "begun/0-0.1-0a1b2c3d", ".cycles.npy.1.part"):
+        (out / name).parent.mkdir(exist_ok=True)
+        (out / name).touch()
+    assert_same(detours.count(graph, 3, out=out, memory_limit=limit), result)
+    assert sorted(os.listdir(out)) == whole
+
+
+def test_of_two_runs_that_begin_at_once_one_lays_out_the_count(tmp_path: Path) -> None:
+    key = {"graph": "0" * 64, "directed": False, "k": 4, "engine": "auto"}
+    first: list[Job] = []
+
+    def late() -> dict[str, Any]:
+        first.append(Job.begin(tmp_path / "out", key, lambda: {"stages": [3]}))
+        return {"stages": [5]}
+
+    second = Job.begin(tmp_path / "out", key, late)
+    assert second.manifest == first[0].manifest == Job.open(tmp_path / "out").manifest and second.stages == [3]
+    assert os.listdir(tmp_path / "out") == ["manifest.json"]
+
+    def other() -> dict[str, Any]:
+        Job.begin(tmp_path / "other", {**key, "k": 5}, lambda: {"stages": [3]})
+        return {"stages": [5]}
+
+    with pytest.raises(InputError, match=r"other holds a count of k = 5; give an empty folder or remove this one"):
+        Job.begin(tmp_path / "other", key, other)
+
+
+def test_a_manifest_is_published_on_a_disk_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any) -> None:
+        raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+    monkeypatch.setattr("detours.counting.job.os.link", refuse)
+    test_of_two_runs_that_begin_at_once_one_lays_out_the_count(tmp_path)
+
+
+def begun(folder: Path, k: int = 3) -> Job:
+    """A count of a saved graph in parts, one of which is finished."""
+    graph = saved(sparse(), folder / "graph")
+    with pytest.raises(Stopped):
+        detours.count(graph, k, out=folder / "out", memory_limit=200_000, progress=stop)
+    job = Job.open(folder / "out")
+    job.note(source=str(folder / "graph"), nodes=graph.num_nodes, arcs=graph.num_arcs)
+    return job
+
+
+def test_a_block_of_another_length_is_found_out(tmp_path: Path) -> None:
+    job = begun(tmp_path)
+    job.keep(0, 0, tuple(counts[:-1] for counts in job.load(0, 0)))
+    with pytest.raises(InputError, match=r"0-000000.npz was damaged and is removed; run the same count again"):
+        detours.count(tmp_path / "graph", 3, out=tmp_path / "out", memory_limit=200_000)
+    result = detours.count(tmp_path / "graph", 3, out=tmp_path / "out", memory_limit=200_000)
+    assert_same(result, detours.count(sparse(), 3))
+
+
+def test_a_block_that_cannot_be_read_now_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = begun(tmp_path)
+
+    def away(*args: Any, **options: Any) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr("detours.counting.job.np.load", away)
+    with pytest.raises(InputError, match=r"0-000000.npz cannot be read \(Input/output error\); run the same count"):
+        job.load(0, 0)
+    assert job.has(0, 0)
+
+
+def test_workers_refuse_another_version_and_another_graph(tmp_path: Path) -> None:
+    job = begun(tmp_path)
+    for change in ({"version": "0.0.1"}, {"form": 0}):
+        Job(job.folder, job.manifest).note(**change)
+        with pytest.raises(InputError, match=r"a worker has version .*; install the same one on all machines"):
+            site.run_block(str(job.folder), 0, 1)
+    sparse(nodes=200).save(tmp_path / "graph")
+    job.write_manifest()
+    with pytest.raises(InputError, match=r"a worker finds another graph at .*graph; remove .*out and count again"):
+        site.run_block(str(job.folder), 0, 1)
+    sparse().save(tmp_path / "graph")
+    site.run_block(str(job.folder), 0, 1)
+    assert job.has(0, 1)
+
+
+def test_another_limit_reaches_workers_that_are_at_it(tmp_path: Path) -> None:
+    job = begun(tmp_path)
+    site.run_block(str(job.folder), 0, 1)
+    job.note(most_arcs=1 << 20)
+    site.run_block(str(job.folder), 0, 2)
+    (held,) = site._here.values()
+    assert held.job.manifest["most_arcs"] == 1 << 20
+
+
+def test_a_scratch_folder_is_removed_by_its_own_count_alone() -> None:
+    with in_blocks._folder(None) as outer:
+        with in_blocks._folder(None) as inner:
+            assert inner.exists()
+        assert outer.exists() and not inner.exists()
+    assert not outer.exists() and not in_blocks._scratch
+
+
+@pytest.mark.parametrize("spoil", ["missing", "cut", "other", "empty"])
+def test_finished_counts_that_were_spoilt_are_refused(tmp_path: Path, spoil: str) -> None:
+    detours.count(sparse(), 4, out=tmp_path / "out")
+    file = tmp_path / "out" / "by_length.npy"
+    if spoil == "missing":
+        file.unlink()
+    elif spoil == "cut":
+        file.write_bytes(file.read_bytes()[:-8])
+    elif spoil == "other":
+        np.save(file, np.zeros((7, 3), np.int64))
+    else:
+        file.write_bytes(b"")
+    with pytest.raises(InputError, match=r"by_length.npy is missing or damaged; remove .*out and run the same count"):
+        detours.count(sparse(), 4, out=tmp_path / "out")
+
+
+def test_what_no_engine_can_do_is_refused_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match=r"engine='rows' has closed forms up to k = 6, not for k = 7"):
+        detours.count(sparse(directed=True), 7, engine="rows", out=tmp_path / "out")
+    with pytest.raises(InputError, match=r"engine='fast' is not known"):
+        detours.count(sparse(), 4, engine="fast", out=tmp_path / "out")
+    assert os.listdir(tmp_path) == []
+
+
 # ---------------------------------------------------------------------------------------------- memory
 
 
@@ -370,6 +565,100 @@ def strip(width: int, length: int) -> detours.Graph:
         ends.append(np.stack([from_node, from_node + right * width + up]))
     half = np.concatenate(ends, axis=1)
     return detours.Graph.from_edge_index(np.concatenate([half, half[::-1]], axis=1))
+
+
+def ring(directed: bool = False) -> detours.Graph:
+    return detours.Graph.from_networkx(nx.circulant_graph(600, [1, 2, 5]), directed=directed)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_dense_matrices_that_are_too_large_for_a_part_are_not_made(
+    monkeypatch: pytest.MonkeyPatch, directed: bool
+) -> None:
+    graph = ring(directed)
+    rows = Rows.held(graph.indptr, graph.indices)
+    halo = cut_halo(rows, rows if directed else None, 100, 110, 7, 10**6)
+    expected = count_roots(halo, 7, directed, "dense", None, budget=1 << 30)
+
+    def refuse(*args: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(DenseEngine, "__init__", refuse)
+    found = count_roots(halo, 7, directed, "dense", None, budget=1 << 16)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_dense_matrices_that_were_asked_for_and_do_not_fit_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match=r"^engine='dense' takes about .* around node \d+, more than memory_limit al"):
+        detours.count(ring(), 7, engine="dense", out=tmp_path / "out", memory_limit=400_000)
+    assert_same(detours.count(ring(), 7, engine="dense", out=tmp_path / "out"), detours.count(ring(), 7))
+
+
+def test_the_limit_is_for_all_threads_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def watched(cyclic: Any, *args: Any, **options: Any) -> Any:
+        seen.append(options.get("n_jobs", 1))
+        return make_plan(cyclic, *args, **options)
+
+    monkeypatch.setattr(in_blocks, "make_plan", watched)
+    detours.count(sparse(), 4, out=tmp_path / "out", n_jobs=3, memory_limit="1GB")
+    assert seen[-1] == 3
+
+
+def test_matrix_products_of_a_block_stay_on_its_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside, count_bundle = [], DenseEngine.count_bundle
+
+    def watched(*args: Any) -> None:
+        inside.append(blas._inside)
+        count_bundle(*args)
+
+    monkeypatch.setattr(DenseEngine, "count_bundle", watched)
+    detours.count(sparse(), 4, engine="dense", out=tmp_path / "out")
+    assert inside and min(inside) > 0
+
+
+def test_nodes_without_arcs_are_cut_into_ranges_too(tmp_path: Path) -> None:
+    nodes = 5 * CHUNK
+    rows = Rows.held(np.zeros(nodes + 1, np.int64), np.empty(0, np.int32))
+    for most in (1000, CHUNK, 2 * CHUNK + 1):
+        ranges = list(rows.ranges(most))
+        assert [first for first, _ in ranges] == [0, *(last for _, last in ranges[:-1])] and ranges[-1][1] == nodes
+        assert max(last - first for first, last in ranges) == most
+    with pytest.raises(TooLarge):
+        cut_halo(rows, None, 0, 801, 3, 800)
+    halos = list(fitting(rows, None, 0, 10_000, 3, most=800))
+    assert len(halos) == 16 and halos[-1].node[-1] == 9999
+    graph = detours.Graph.from_edge_index([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]], num_nodes=nodes)
+    result = detours.count(graph, 3, out=tmp_path / "out", memory_limit="4MB")
+    assert result.run is not None and result.run.blocks > 4
+    assert result.cycles == {3: 1, 4: 0}
+
+
+def test_ranges_have_as_many_arcs_as_they_may() -> None:
+    graph = strip(8, 3000)
+    rows = Rows.held(graph.indptr, graph.indices)
+    for most in (1, 100, CHUNK):
+        ranges = list(rows.ranges(most))
+        assert [first for first, _ in ranges] == [0, *(last for _, last in ranges[:-1])]
+        for first, last in ranges:
+            assert graph.indptr[last] - graph.indptr[first] <= most or last == first + 1
+        for first, last in ranges[:-1]:
+            assert graph.indptr[last + 1] - graph.indptr[first] > most
+
+
+def test_arcs_are_reversed_in_few_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, arcs, passes = sparse(directed=True, nodes=3000), Rows.arcs, []
+
+    def watched(rows: Rows) -> Iterator[Any]:
+        passes.append(rows)
+        return arcs(rows)
+
+    monkeypatch.setattr(Rows, "arcs", watched)
+    rows, most = Rows.held(graph.indptr, graph.indices), most_arcs(4, True, 1, 1 << 20)
+    describe_parts(rows, tmp_path / "reverse", 4, True, "search", most)
+    assert len(passes) <= 4 < -(-graph.num_arcs // most)
 
 
 MEASURED = """

@@ -86,7 +86,7 @@ def run(console: "Console", progress: bool | None = None) -> None:
     _show_pairs(console, progress)
     _show_hubs(console, progress)
     show_training(console, progress)
-    console.print("\nYour turn:  detours count FILE -k 4   detours train --data rings   detours --help", style="dim")
+    console.print("\nYour turn:  detours count FILE -k 4  detours train --data rings  detours --help", style="dim")
 
 
 def _show_paper(console: "Console") -> None:

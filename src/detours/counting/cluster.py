@@ -15,6 +15,13 @@ SCRATCH = "DETOURS_SCRATCH"
 """The variable that names a folder which all machines of a cluster share."""
 PATIENCE = 5
 """Seconds in which a scheduler must answer."""
+_SENTENCES = {
+    "KilledWorker": "a block ended several workers, one after the other, most likely for want of memory; "
+    "set memory_limit to what a worker has, or use a smaller k",
+    "TimeoutError": "the cluster has no worker that would begin; start some and run the same count again",
+    "CommClosedError": "the scheduler of the cluster is gone; start it and run the same count again",
+}
+"""What is said of errors of Dask and joblib, by their names: neither needs to be there."""
 
 
 def active() -> bool:
@@ -43,17 +50,20 @@ def run(folder: Path, stage: int, blocks: Sequence[int], report: Callable[[float
     task = joblib.delayed(run_block)
     tasks = (task(str(folder.resolve()), stage, block) for block in blocks)
     spread = joblib.Parallel(n_jobs=-1, batch_size=1, pre_dispatch="4*n_jobs", return_as="generator_unordered")
+    done = 0
     try:
         with _one_core_is_a_cluster_too():
             for done, _ in enumerate(spread(tasks), 1):
                 report(done)
     except Exception as error:
-        if type(error).__name__ != "KilledWorker":
+        sentence = _SENTENCES.get(type(error).__name__)
+        if isinstance(error, TimeoutError) and done:  # of the caller's own report
+            sentence = None
+        elif type(error) is OSError and error.errno is None:  # of Dask's: no connection within its time
+            sentence = _SENTENCES["CommClosedError"]
+        if sentence is None:
             raise
-        raise InputError(
-            "a block ended several workers, one after the other, most likely for want of memory; "
-            "set memory_limit to what a worker has, or use a smaller k"
-        ) from None
+        raise InputError(sentence) from None
 
 
 @contextmanager

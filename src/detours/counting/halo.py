@@ -56,7 +56,7 @@ def cut_halo(rows: Rows, back: Rows | None, first: int, last: int, k: int, most_
     Raises `TooLarge` before anything too large is read.
     """
     found = level = np.arange(first, last)
-    levels, parts, held = [level], [], 0
+    levels, parts, held = [level], [], last - first
     inner = found
     for _ in range(radius(k)):
         bounds = rows.bounds(level)

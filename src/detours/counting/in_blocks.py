@@ -15,8 +15,9 @@ import numpy as np
 from detours.counting import cluster
 from detours.counting.csr import Int64
 from detours.counting.engine import Tally
-from detours.counting.job import Job, Run, writing
+from detours.counting.job import GRAPH, Job, Run, reverse_in, writing
 from detours.counting.parallel import Progress, Stop, run_ranges
+from detours.counting.parquet import check_pyarrow
 from detours.counting.parts import describe_parts, most_arcs, needs_parts, write_parts
 from detours.counting.plan import check_jobs, make_plan, parse_bytes
 from detours.counting.reduce import Cyclic
@@ -48,10 +49,15 @@ def count_in_blocks(
     """
     table = Path(out) if out is not None and Path(out).suffix.lower() == ".parquet" else None
     jobs, limit, spread = check_jobs(n_jobs), parse_bytes(memory_limit), cluster.active()
+    nothing = Cyclic(np.zeros(1, np.int64), np.empty(0, np.int32))
+    make_plan(nothing, k, engine=engine)  # what no engine can do is refused at once
+    if table is not None:
+        check_pyarrow(table)
     with _folder(out if table is None else table.with_name(f"{table.name}.blocks")) as folder:
         site = _begin(folder, graph, k, engine, 1 if spread else jobs, limit)
         if site.job.finished:
             run = Run(sum(site.job.stages), sum(site.job.stages), 0)
+            site.job.clear()
         else:
             if spread:
                 _share(site.job, graph)
@@ -61,7 +67,7 @@ def count_in_blocks(
             _finish(site, jobs)
             site.job.note(run=run)
             site.job.clear()
-        result = Detours(graph, k, *_counts(folder, graph, keep=out is not None), run=run)
+        result = Detours(graph, k, *_counts(folder, graph, k, keep=out is not None), run=run)
         if table is not None:
             result.to_parquet(table)
             shutil.rmtree(folder, ignore_errors=True)  # what is mapped stays readable
@@ -82,7 +88,8 @@ def _folder(out: str | os.PathLike[str] | None) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        discard_scratch()
+        shutil.rmtree(folder, ignore_errors=True)
+        _scratch.discard(folder)
 
 
 def discard_scratch() -> None:
@@ -96,18 +103,21 @@ def _begin(folder: Path, graph: Graph, k: int, engine: str, at_a_time: int, limi
     rows, most = rows_of(graph), most_arcs(k, graph.directed, at_a_time, limit)
     too_large = needs_parts(graph.num_nodes, graph.num_arcs, k, graph.directed, limit)
     held: list[Cyclic] = []
+    key: dict[str, Any] = {"graph": digest(rows, graph.directed), "directed": graph.directed, "k": k, "engine": engine}
 
     def layout() -> dict[str, Any]:
         if not too_large:
             if graph.path is not None:
                 check_csr(graph)
             held.append(Cyclic(graph.indptr, graph.indices, graph.directed))
-            with suppress(EngineError):  # for want of memory; what no engine can do, none can do in parts
-                plan = make_plan(held[0], k, engine=engine, memory_limit=limit, given_arcs=graph.num_arcs)
+            with suppress(EngineError):  # for want of memory, all threads together
+                plan = make_plan(
+                    held[0], k, engine=engine, n_jobs=at_a_time, memory_limit=limit, given_arcs=graph.num_arcs
+                )
                 return {"way": "whole", **describe(plan)}
-        return {"way": "parts", **describe_parts(rows, folder / "reverse", k, graph.directed, engine, most)}
+        reverse = reverse_in(folder, key["graph"])
+        return {"way": "parts", **describe_parts(rows, reverse, k, graph.directed, engine, most)}
 
-    key = {"graph": digest(rows, graph.directed), "directed": graph.directed, "k": k, "engine": engine}
     job = Job.begin(folder, key, layout)
     if job.manifest["way"] == "whole" and too_large and not job.finished:
         raise InputError(f"{folder} holds a count without that memory_limit; leave it out, or give an empty folder.")
@@ -120,10 +130,10 @@ def _share(job: Job, graph: Graph) -> None:
     """See to it that workers can open the graph by its path."""
     source = graph.path
     if source is None:
-        source = job.folder / "graph"
+        source = job.folder / GRAPH
         if not source.exists():
             graph.save(source)
-    job.note(source=str(source.resolve()))
+    job.note(source=str(source.resolve()), nodes=graph.num_nodes, arcs=graph.num_arcs)
 
 
 def _work_off(site: Site, n_jobs: int, spread: bool, progress: Progress | None) -> Run:
@@ -168,7 +178,7 @@ def _finish(site: Site, n_jobs: int) -> None:
     """Write the counts of all arcs."""
     job, graph = site.job, site.graph
     if job.manifest["way"] == "parts":
-        write_parts(job, graph.num_arcs, job.manifest["k"], graph.directed)
+        write_parts(job, rows_of(graph), job.manifest["k"], graph.directed)
         return
     for name, counts in zip(ARRAYS, _whole(site, n_jobs), strict=False):
         with writing(job.folder), new_array(job.folder / f"{name}.npy", np.int64, counts.shape) as file:
@@ -183,10 +193,19 @@ def _whole(site: Site, n_jobs: int) -> list[Int64]:
     return [counts for counts in tally if counts is not None]
 
 
-def _counts(folder: Path, graph: Graph, keep: bool) -> list[Int64]:
+def _counts(folder: Path, graph: Graph, k: int, keep: bool) -> list[Int64]:
     """The counts of a finished folder: mapped, or read if it is not kept."""
     mode: Any = "r" if keep and graph.num_arcs else None
-    return _frozen([np.load(folder / f"{name}.npy", mmap_mode=mode) for name in ARRAYS[: 1 + graph.directed]])
+    found = []
+    for name in ARRAYS[: 1 + graph.directed]:
+        file = folder / f"{name}.npy"
+        with suppress(OSError, ValueError, EOFError):
+            counts = np.load(file, mmap_mode=mode)
+            if counts.shape == (graph.num_arcs, k - 1) and counts.dtype == np.int64:
+                found.append(counts)
+                continue
+        raise InputError(f"{file} is missing or damaged; remove {folder} and run the same count again.")
+    return _frozen(found)
 
 
 def _frozen(counts: list[Int64]) -> list[Int64]:

@@ -12,7 +12,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
@@ -26,10 +26,12 @@ from detours.errors import InputError
 Arrays = tuple[NDArray[Any], ...]
 
 MANIFEST = "manifest.json"
-FORM = 1
+FORM = 2
 """Part of every key: to be raised when blocks are cut or written in another way."""
-_SIDE = ("graph", "reverse")
-"""Folders with what is made ready before a count begins."""
+GRAPH = ".graph"
+"""The folder with a graph that had none of its own, for workers to open."""
+_LEFT = (GRAPH, ".reverse-*", ".*.part", f".{MANIFEST}.*")
+"""What a count needs on the way, or leaves half written when it is killed."""
 _WORDS = {
     "graph": "another graph",
     "directed": "another way to take the arcs (directed or not)",
@@ -51,6 +53,11 @@ class Run(NamedTuple):
     """Blocks begun again because whoever was at work on them was lost."""
 
 
+def reverse_in(folder: Path, graph: str) -> Path:
+    """Where the reversed arcs of the directed graph with this fingerprint are, made before the count begins."""
+    return folder / f".reverse-{graph[:16]}"
+
+
 class Job:
     """The folder of one count."""
 
@@ -64,28 +71,52 @@ class Job:
 
     @classmethod
     def begin(cls, folder: Path, key: Mapping[str, Any], layout: Callable[[], dict[str, Any]]) -> Job:
-        """Begin the count in an empty folder, or go on with it where it was left."""
+        """Begin the count in an empty folder, or go on with it where it was left.
+
+        Of several that begin at once, one lays it out and the others go on with that.
+        """
         wanted = {**key, "version": __version__, "form": FORM}
-        if (folder / MANIFEST).exists():
-            manifest = _read(folder)
-            for name, sentence in _WORDS.items():
-                if manifest.get(name) != wanted[name]:
-                    theirs = sentence.format(manifest.get(name))
-                    raise InputError(f"{folder} holds a count of {theirs}; give an empty folder or remove this one.")
-            return cls(folder, manifest)
-        if folder.exists() and (not folder.is_dir() or any(held.name not in _SIDE for held in folder.iterdir())):
-            raise InputError(f"{folder} exists and holds no count; give a new or empty folder.")
-        manifest = {"format": "detours count", **wanted, "identity": secrets.token_hex(8), **layout()}
-        job = cls(folder, manifest)
-        job.write_manifest()
-        return job
+        if not (folder / MANIFEST).exists():
+            _check_empty(folder, reverse_in(folder, key["graph"]))
+            made = {"format": "detours count", **wanted, "identity": secrets.token_hex(8), **layout()}
+            job = cls(folder, made)
+            if job.publish():
+                return job
+        manifest = _read(folder)
+        for name, sentence in _WORDS.items():
+            if manifest.get(name) != wanted[name]:
+                theirs = sentence.format(manifest.get(name))
+                raise InputError(f"{folder} holds a count of {theirs}; give an empty folder or remove this one.")
+        return cls(folder, manifest)
+
+    def publish(self) -> bool:
+        """Write the first manifest of the folder; False if somebody else was sooner."""
+        with self._manifest_beside() as part:
+            try:
+                os.link(part, self.folder / MANIFEST)
+            except FileExistsError:
+                return False
+            except OSError:  # a disk without links
+                if (self.folder / MANIFEST).exists():
+                    return False
+                os.replace(part, self.folder / MANIFEST)
+        return True
 
     def write_manifest(self) -> None:
+        with self._manifest_beside() as part:
+            os.replace(part, self.folder / MANIFEST)
+
+    @contextmanager
+    def _manifest_beside(self) -> Iterator[Path]:
+        """The manifest in a file of its own, to be put in its place."""
         with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             part = self.folder / f".{MANIFEST}.{secrets.token_hex(4)}"
-            part.write_text(json.dumps(self.manifest, indent=1) + "\n", encoding="utf-8")
-            os.replace(part, self.folder / MANIFEST)
+            try:
+                part.write_text(json.dumps(self.manifest, indent=1) + "\n", encoding="utf-8")
+                yield part
+            finally:
+                part.unlink(missing_ok=True)
 
     def note(self, **more: Any) -> None:
         """Add to the manifest."""
@@ -136,14 +167,32 @@ class Job:
         try:
             with np.load(file, allow_pickle=False) as held:
                 return tuple(held[f"arr_{number}"] for number in range(len(held.files)))
-        except (OSError, ValueError, EOFError, KeyError, BadZipFile):
+        except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
+            if isinstance(error, OSError) and error.errno != errno.EINVAL:  # which a damaged archive can give
+                reason = error.strerror or error
+                raise InputError(f"{file} cannot be read ({reason}); run the same count again.") from None
+            raise self.damaged(stage, block) from None
+
+    def damaged(self, stage: int, block: int) -> InputError:
+        """Remove a block that is not what it should be."""
+        file = self._file(stage, block)
+        with writing(self.folder):
             file.unlink(missing_ok=True)
-            raise InputError(f"{file} was damaged and is removed; run the same count again.") from None
+        return InputError(f"{file} was damaged and is removed; run the same count again.")
 
     def clear(self) -> None:
-        """Remove the blocks, once the whole is written."""
-        for name in ("blocks", "begun", *_SIDE):
-            shutil.rmtree(self.folder / name, ignore_errors=True)
+        """Remove the blocks, once the whole is written, and what killed runs left."""
+        for name in ("blocks", "begun"):
+            with suppress(OSError):  # as where there is something else inside
+                for file in (self.folder / name).glob("*[0-9]-[0-9]*"):
+                    file.unlink(missing_ok=True)
+                (self.folder / name).rmdir()
+        for left in [left for pattern in _LEFT for left in self.folder.glob(pattern)]:
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                with suppress(OSError):
+                    left.unlink()
 
     def _file(self, stage: int, block: int) -> Path:
         return self.folder / "blocks" / f"{stage}-{block:06d}.npz"
@@ -160,6 +209,16 @@ def writing(folder: Path) -> Iterator[None]:
                 f"the disk of {folder} is full; finished blocks are kept: make room and run the same count again."
             ) from None
         raise InputError(f"{folder} cannot be written ({error.strerror or error}).") from None
+
+
+def _check_empty(folder: Path, reverse: Path) -> None:
+    """Nothing may be there but what a run leaves that is killed at its very beginning; or a count that just began."""
+    if folder.exists():
+        if folder.is_dir():
+            others = [held for held in folder.iterdir() if not held.name.startswith(f".{MANIFEST}.")]
+            if others in ([], [reverse]) or (folder / MANIFEST).exists():
+                return
+        raise InputError(f"{folder} exists and holds no count; give a new or empty folder.")
 
 
 def _read(folder: Path) -> dict[str, Any]:

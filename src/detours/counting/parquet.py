@@ -18,13 +18,20 @@ ROWS = 1 << 18
 """Edges in a row group."""
 
 
-def write_parquet(result: Detours, path: Path) -> None:
-    """One row per edge in the caller's order: source, target, den, length_2 .. length_k; whole or not at all."""
+def check_pyarrow(path: Path) -> None:
+    """Refuse to write such a file where that cannot be done."""
     try:
-        import pyarrow
-        import pyarrow.parquet
+        import pyarrow.parquet  # noqa: F401
     except ImportError:
         raise InputError(f"cannot write {path}: parquet needs pyarrow; run: pip install pyarrow") from None
+
+
+def write_parquet(result: Detours, path: Path) -> None:
+    """One row per edge in the caller's order: source, target, den, length_2 .. length_k; whole or not at all."""
+    check_pyarrow(path)
+    import pyarrow
+    import pyarrow.parquet
+
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     total = result.graph.num_arcs if result.graph.edges_in_csr_order else result.graph.edge_index.shape[1]
     writer = None
@@ -52,7 +59,9 @@ def _columns(result: Detours, begin: int, end: int) -> dict[str, Any]:
         ends = np.ascontiguousarray(graph.edge_index[:, begin:end])
         ends.flags.writeable = False  # as the caller's edges are: the search is then compiled once
         (source, target), arc = ends, locate(graph.indptr, graph.indices, ends)
-        counts = np.where((arc >= 0)[:, None], result.arc_by_length[arc], 0)
+        kept = arc >= 0
+        counts = np.zeros((len(arc), result.k - 1), np.int64)
+        counts[kept] = result.arc_by_length[arc[kept]]
     columns = {"source": _names(result, source), "target": _names(result, target), "den": result.totals(counts)}
     return columns | {f"length_{length}": counts[:, length - 2] for length in range(2, result.k + 1)}
 

@@ -9,9 +9,10 @@ from detours.counting.cost import expect
 from detours.counting.csr import Int64
 from detours.counting.engine import Engine, Tally
 from detours.counting.halo import Halo
-from detours.counting.plan import _word, largest_count
+from detours.counting.plan import _bytes, _word, largest_count
 from detours.counting.reduce import Cyclic, Reduced
 from detours.counting.rows import Layout, RowEngine, slots_of
+from detours.errors import EngineError
 
 
 class NearRows(RowEngine):
@@ -35,30 +36,48 @@ class NearRows(RowEngine):
 
 
 def count_roots(
-    halo: Halo, k: int, directed: bool, engine: str, layout: Layout | None, budget: int | None = None
+    halo: Halo,
+    k: int,
+    directed: bool,
+    engine: str,
+    layout: Layout | None,
+    budget: int | None = None,
+    asked: bool = False,
 ) -> tuple[Int64, ...]:
     """The counts of the arcs of the roots: detours by length and, if directed, cycles by length.
 
-    `budget` is the memory, in bytes, that the engine should stay within if it can.
+    `budget` is the memory, in bytes, that the engine should stay within if it can. Where dense matrices cannot, cycles
+    are listed, unless the user `asked` for the engine.
     """
     shape = (len(halo.indices), k - 1)
     tally = Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64) if directed else None)
     cyclic = Cyclic(halo.indptr, halo.indices, directed)
     if cyclic.num_arcs:
-        _engine(cyclic, halo, k, engine, layout, budget).count(tally)
+        _engine(cyclic, halo, k, engine, layout, budget, asked).count(tally)
     return tuple(counts[halo.roots_arcs].copy() for counts in tally if counts is not None)
 
 
-def _engine(cyclic: Cyclic, halo: Halo, k: int, engine: str, layout: Layout | None, budget: int | None) -> Engine:
+def _engine(
+    cyclic: Cyclic, halo: Halo, k: int, engine: str, layout: Layout | None, budget: int | None, asked: bool
+) -> Engine:
+    if engine == "dense":
+        from detours.counting.dense import DenseEngine, dense_bytes
+
+        counts = 8 * (k - 1) * len(halo.indices) * (1 + cyclic.directed)
+        size = counts + dense_bytes(cyclic.reduced, k)
+        if budget is None or size <= budget:
+            return DenseEngine(cyclic.reduced, k)
+        if asked:
+            raise EngineError(
+                f"engine='dense' takes about {_bytes(size)} around node {halo.node[halo.first]}, more than "
+                "memory_limit allows; raise it, use fewer threads or engine='auto'"
+            )
+        engine = "search"
     if engine == "search":
         from detours.counting.search import Search
 
         return Search(cyclic, k)
     reduced = cyclic.reduced
-    if engine == "dense":
-        from detours.counting.dense import DenseEngine
-
-        return DenseEngine(reduced, k)
     largest = largest_count(reduced, k)
     if largest >= 2.0**63:
         raise OverflowError(f"the number of detours up to k = {k} could pass 2^63 on this graph; ask for a smaller k")

@@ -26,6 +26,8 @@ FEWEST_ARCS = 1 << 10
 
 RESERVE = 1 << 22
 """Bytes set aside for what grows whatever the size of the halos: compiled code, lists, gaps between freed arrays."""
+REVERSED = 64
+"""Bytes that reversing takes for each arc, or node, of a pass: several copies of it, rounded up."""
 
 
 def bytes_per_arc(k: int, directed: bool) -> int:
@@ -51,12 +53,14 @@ class Parts:
     def __init__(self, rows: Rows, back: Rows | None, k: int, about: dict[str, Any]) -> None:
         self.rows, self.back, self.k = rows, back, k
         self.cuts, self.most, self.engine = about["cuts"], about["most_arcs"], about["runs"]
+        self.asked = about["engine"] == self.engine
         self.layout = None if about["layout"] is None else Layout(*about["layout"])
 
     def run(self, stage: int, block: int) -> Arrays:
-        found, budget = [], self.most * bytes_per_arc(self.k, self.back is not None)
+        found, directed = [], self.back is not None
+        budget = self.most * bytes_per_arc(self.k, directed)
         for halo in fitting(self.rows, self.back, self.cuts[block], self.cuts[block + 1], self.k, self.most):
-            found.append(count_roots(halo, self.k, self.back is not None, self.engine, self.layout, budget))
+            found.append(count_roots(halo, self.k, directed, self.engine, self.layout, budget, self.asked))
             del halo  # before the next one is read
         return tuple(np.concatenate(counts) for counts in zip(*found, strict=True))
 
@@ -75,8 +79,8 @@ def fitting(rows: Rows, back: Rows | None, first: int, last: int, k: int, most: 
                     f"node {first} has more than {error.arcs:,} arcs within {radius(k)} steps, which takes about "
                     f"{size:,.1f} MB to count; raise memory_limit, use fewer threads or a smaller k"
                 ) from None
-            pointers = rows.pointers(first, last)
-            half = int(np.searchsorted(pointers, (pointers[0] + pointers[-1]) // 2))
+            before = rows.pointers(first, last) + np.arange(last - first + 1)  # arcs and nodes
+            half = int(np.searchsorted(before, (before[0] + before[-1]) // 2))
             middle = first + min(max(half, 1), last - first - 1)
             waiting += [(middle, last), (first, middle)]
 
@@ -89,7 +93,7 @@ def describe_parts(rows: Rows, reverse: Path, k: int, directed: bool, engine: st
     back = None
     if directed:
         with writing(reverse):
-            back = save_reverse(rows, reverse, most)
+            back = save_reverse(rows, reverse, most * bytes_per_arc(k, directed) // REVERSED)
     cuts = [0, *(last for _, last in rows.ranges(min(MOST_ARCS, max(1, most // SHARE))))]
     about: dict[str, Any] = {"cuts": cuts, "stages": [len(cuts) - 1]}
     chosen = engine
@@ -104,9 +108,14 @@ def describe_parts(rows: Rows, reverse: Path, k: int, directed: bool, engine: st
     return {**about, "runs": chosen, "layout": None}
 
 
-def write_parts(job: Job, arcs: int, k: int, directed: bool) -> None:
+def write_parts(job: Job, rows: Rows, k: int, directed: bool) -> None:
     """Put the counts of all parts one after the other."""
+    cuts = job.manifest["cuts"]
+    begin = [int(rows.pointers(cut, cut)[0]) for cut in cuts]
     for number, name in enumerate(("by_length", "cycles")[: 1 + directed]):
-        with writing(job.folder), new_array(job.folder / f"{name}.npy", np.int64, (arcs, k - 1)) as file:
+        with writing(job.folder), new_array(job.folder / f"{name}.npy", np.int64, (rows.num_arcs, k - 1)) as file:
             for block in range(job.stages[0]):
-                file.write(job.load(0, block)[number].data)
+                found = job.load(0, block)
+                if [counts.shape for counts in found] != [(begin[block + 1] - begin[block], k - 1)] * (1 + directed):
+                    raise job.damaged(0, block)
+                file.write(found[number].data)

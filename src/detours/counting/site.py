@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
+from detours import __version__
 from detours.counting.engine import Tally
-from detours.counting.job import Job
+from detours.counting.job import FORM, Job, reverse_in
 from detours.counting.parts import Parts
 from detours.counting.reduce import Cyclic
 from detours.counting.whole import Blocks, prepare
@@ -55,7 +57,7 @@ class Site:
         if about["way"] == "whole":
             cyclic = self._cyclic or Cyclic(graph.indptr, graph.indices, graph.directed)
             return prepare(cyclic, about["k"], about)
-        back = Rows.open(self.job.folder / "reverse") if graph.directed else None
+        back = Rows.open(reverse_in(self.job.folder, about["graph"])) if graph.directed else None
         return Parts(rows_of(graph), back, about["k"], about)
 
 
@@ -64,19 +66,24 @@ def rows_of(graph: Graph) -> Rows:
     return Rows.held(graph.indptr, graph.indices) if graph.path is None else Rows.open(graph.path)
 
 
-_here: dict[str, Site] = {}
+_here: dict[tuple[Any, ...], Site] = {}
 _lock = Lock()
 
 
 def run_block(folder: str, stage: int, block: int) -> None:
     """Do a block of the count in a folder: what a worker of a cluster is sent."""
     job = Job.open(Path(folder))
-    identity = job.manifest["identity"]
+    if (job.manifest.get("version"), job.manifest.get("form")) != (__version__, FORM):
+        raise InputError(
+            f"a worker has version {__version__} of detours, and the count was begun by version "
+            f"{job.manifest.get('version')}; install the same one on all machines."
+        )
+    which = job.manifest["identity"], job.manifest.get("most_arcs")  # a limit may change from run to run
     with _lock:
-        if identity not in _here:
+        if which not in _here:
             _here.clear()  # a worker is at one count at a time; the engine of the last one is not needed any more
-            _here[identity] = Site(job, _opened(job))
-        site = _here[identity]
+            _here[which] = Site(job, _opened(job))
+        site = _here[which]
     site.run(stage, block)
 
 
@@ -88,4 +95,6 @@ def _opened(job: Job) -> Graph:
         raise InputError(
             f"a worker cannot open the graph: {error} Graphs must lie in a folder that all machines share."
         ) from None
+    if (graph.num_nodes, graph.num_arcs) != (job.manifest["nodes"], job.manifest["arcs"]):
+        raise InputError(f"a worker finds another graph at {source}; remove {job.folder} and count again.")
     return graph.to_directed() if job.manifest["directed"] else graph

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from detours.counting.blas import one_thread
 from detours.counting.csr import Int64
 from detours.counting.dense import DenseEngine
 from detours.counting.engine import Tally
@@ -41,7 +42,8 @@ def describe(plan: Plan) -> dict[str, Any]:
     engine = plan.ready
     if engine is None:
         return {"runs": None, "stages": []}
-    wanted = min(MOST, max(plan.seconds / SECONDS, min(FEW, plan.seconds / SHORTEST)))
+    seconds = plan.seconds * plan.n_jobs  # a block is the work of one thread
+    wanted = min(MOST, max(seconds / SECONDS, min(FEW, seconds / SHORTEST)))
     if isinstance(engine, RowEngine):
         lots, work = -(-len(engine.roots) // engine.layout.lanes), [1 + p.products for p in engine.program.passes]
         about = {"layout": list(engine.layout), "word": np.dtype(engine.word).name}
@@ -167,7 +169,8 @@ class DenseBlocks:
         arcs, reduced = self.arcs(block), self.engine.reduced
         shape = (int(arcs.max()) + 1, self.engine.k - 1)
         tally = Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64) if reduced.directed else None)
-        self.engine.count_bundle(self.engine.bundles[block], tally, np.zeros(1, np.int64))
+        with one_thread():
+            self.engine.count_bundle(self.engine.bundles[block], tally, np.zeros(1, np.int64))
         return tuple(counts[arcs] for counts in tally if counts is not None)
 
     def take(self, stage: int, block: int, found: Arrays) -> None:

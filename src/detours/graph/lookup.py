@@ -15,7 +15,7 @@ _FEW = 20_000  # below this NumPy answers sooner than Numba can be imported
 def locate(indptr: Ints, indices: NDArray[np.int32], edge_index: Ints) -> Ints:
     """CSR position of the arc of every listed edge, -1 for a loop. Every other edge must be there."""
     src, dst = edge_index
-    if len(src) > _FEW:
+    if len(src) > _FEW or len(indices) > 4 * _FEW:  # NumPy looks at all arcs, however few edges there are
         found: Ints = _compiled()(indptr, indices, src, dst)
         return found
     rows = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))

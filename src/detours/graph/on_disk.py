@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -125,13 +126,13 @@ class Rows:
         return found
 
     def ranges(self, arcs: int = CHUNK) -> Iterator[tuple[int, int]]:
-        """Consecutive ranges of nodes with at most so many arcs each, unless a single node has more."""
+        """Consecutive ranges with at most so many nodes each, and as many arcs, unless a single node has more."""
         first, filled = 0, 0
         for begin in range(0, self.num_nodes, CHUNK):
             pointers = self.pointers(begin, end := min(begin + CHUNK, self.num_nodes))
-            while pointers[-1] > filled + arcs:
+            while pointers[-1] > filled + arcs or end > first + arcs:
                 cut = begin + int(np.searchsorted(pointers, filled + arcs, side="right")) - 1
-                cut = min(max(cut, first + 1), end)
+                cut = min(max(cut, first + 1), first + arcs, end)
                 yield first, cut
                 first, filled = cut, int(pointers[cut - begin])
         if first < self.num_nodes:
@@ -175,7 +176,7 @@ def digest(rows: Rows, directed: bool) -> str:
 @contextmanager
 def new_array(path: Path, dtype: type, shape: tuple[int, ...]) -> Iterator[IO[bytes]]:
     """A file to which the rows of a .npy array are written one after the other; it appears when all are there."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         with open(beside, "wb") as file:
             about = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
@@ -189,7 +190,7 @@ def new_array(path: Path, dtype: type, shape: tuple[int, ...]) -> Iterator[IO[by
 
 
 def save_reverse(rows: Rows, folder: Path, most: int) -> Rows:
-    """Write the rows of the reversed arcs to a folder, with about so many numbers in memory at a time."""
+    """Write the rows of the reversed arcs to a folder, those of about so many nodes, or arcs, at a time."""
     folder.mkdir(parents=True, exist_ok=True)
     n, filled = rows.num_nodes, 0
     with new_array(folder / "indptr.npy", np.int64, (n + 1,)) as file:
@@ -209,6 +210,7 @@ def save_reverse(rows: Rows, folder: Path, most: int) -> Rows:
             for arcs in rows.arcs():
                 kept.append(np.stack(arcs)[:, (arcs[1] >= first) & (arcs[1] < last)])
             source, targets = np.concatenate(kept, axis=1)
+            kept.clear()
             file.write(source[np.argsort(targets, kind="stable")].tobytes())
     return Rows.open(folder)
 
