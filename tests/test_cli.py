@@ -15,10 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import typer
 
 import detours
 from detours import cli
+from detours.cli.command import reported
 from detours.cli.demo import PAPER_GRAPHS, detour_lists, hub_graph
+from detours.cli.interrupt import prompt_exit
 
 G1 = "ab ac bd cd ce cf de df"
 
@@ -400,6 +403,23 @@ def test_traceback_on_request(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
 # ---------------------------------------------------------------- signals and pipes
 
 
+def test_an_interrupt_that_a_library_makes_another_error_of(capsys: pytest.CaptureFixture[str]) -> None:
+    @reported
+    def command() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise SystemError("a result with an exception set") from None
+
+    with prompt_exit(lambda: None), pytest.raises(typer.Exit) as ended:
+        command()
+    assert ended.value.exit_code == 130 and capsys.readouterr().err == "detours: interrupted\n"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(typer.Exit) as failed:  # without one, it is an error like any other
+        reported(lambda: 1 / 0)()
+    assert failed.value.exit_code == 1 and "ZeroDivisionError" in capsys.readouterr().err
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize(("engine", "k"), [("search", "30"), ("rows", "6")])
@@ -413,7 +433,7 @@ def test_interrupt_ends_within_a_second(tmp_path: Path, engine: str, k: str, job
         time.sleep(4.0)
         assert program.poll() is None, program.communicate()
         seconds, out, err = interrupt(program)
-        assert (program.returncode, out) == (130, "") and "Traceback" not in err and "interrupted" in err
+        assert (program.returncode, out) == (130, "") and "Traceback" not in err and "interrupted" in err, err
         assert [path.name for path in tmp_path.iterdir()] == ["graph.txt"]
         if seconds < 1.0:
             return

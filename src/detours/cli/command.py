@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import typer
 
-from detours.cli.interrupt import INTERRUPTED
+from detours.cli.interrupt import INTERRUPTED, arrived
 from detours.errors import DetoursError, DroppedEdgesWarning
 
 if TYPE_CHECKING:
@@ -45,6 +45,9 @@ def reported(command: Callable[P, None]) -> Callable[P, None]:
         except Exception as error:
             if os.environ.get("DETOURS_TRACEBACK"):
                 raise
+            if arrived():
+                say("interrupted")
+                raise typer.Exit(INTERRUPTED) from None
             say(_sentence(error))
             raise typer.Exit(FAILED) from None
 

@@ -19,13 +19,14 @@ GRACE = 0.7  # seconds the ordinary way has
 INTERRUPTED = 128 + signal.SIGINT  # what a shell reports for a program that a signal ended
 WATCHER = "detours-signals"
 _lost = False  # an interrupt ended inside a library
+_arrived = False  # an interrupt came, whatever became of it
 SHOW_CURSOR = b"\x1b[?25h\r\x1b[K"  # undoes what a progress bar does to a terminal
 
 
 @contextmanager
 def prompt_exit(cleanup: Callable[[], None]) -> Iterator[None]:
     """While the block runs, Ctrl-C (or SIGTERM) ends the process within a second, after calling `cleanup`."""
-    global _lost
+    global _lost, _arrived
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may deal with signals
         return
@@ -34,6 +35,9 @@ def prompt_exit(cleanup: Callable[[], None]) -> Iterator[None]:
     finished = threading.Event()
     wakeup = signal.set_wakeup_fd(interpreters.fileno(), warn_on_full_buffer=False)
     terminate = signal.signal(signal.SIGTERM, _terminate)
+    interrupt = signal.getsignal(signal.SIGINT)
+    if interrupt is signal.default_int_handler:  # a shell may have us ignore it
+        signal.signal(signal.SIGINT, _interrupt)
     unraisable, sys.unraisablehook = sys.unraisablehook, _unraisable
     watcher = threading.Thread(target=_watch, args=(ours, finished, cleanup), name=WATCHER, daemon=True)
     watcher.start()
@@ -45,11 +49,25 @@ def prompt_exit(cleanup: Callable[[], None]) -> Iterator[None]:
     finally:
         finished.set()
         signal.signal(signal.SIGTERM, terminate)
+        if interrupt is signal.default_int_handler:
+            signal.signal(signal.SIGINT, interrupt)
+        _arrived = False
         signal.set_wakeup_fd(wakeup)
         if not _lost:
             sys.unraisablehook = unraisable
         interpreters.close()  # the thread reads the end of the stream, and ends
         watcher.join()  # an interpreter that shuts down while a thread wakes up may hang
+
+
+def arrived() -> bool:
+    """Whether Ctrl-C was pressed. A library that it finds in the middle of something may make another error of it."""
+    return _arrived
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    global _arrived
+    _arrived = True
+    raise KeyboardInterrupt
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
