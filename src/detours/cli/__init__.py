@@ -244,7 +244,10 @@ app.add_typer(reproduce, name="reproduce")
 @app.command()
 @reported
 def demo(progress: Progress = None) -> None:
-    """Count the graphs of the paper, and a larger one.
+    """Count small and large graphs, tell hard pairs apart, train a network.
+
+    Needs no data and about a minute; the network only where torch is installed. Its learning curve is drawn in
+    results/demo.
 
     \b
     Examples:
@@ -294,6 +297,7 @@ def _root(
       detours demo
       detours count roads.txt -k 4
       detours paths roads.txt 17 42 -k 5
+      detours train --data rings -k 5 --folds 0
     """
     if version:
         from detours import __version__
