@@ -12,13 +12,16 @@ import torch
 from benchmarks.dense import main as benchmark
 from detours.counting import device as device_module
 from detours.counting import plan as plan_module
-from detours.counting import tensors
+from detours.counting import tensor_engine
 from detours.counting.contraction import contraction
-from detours.counting.device import check_device, count_tied, device_bytes, device_seconds
+from detours.counting.device import check_device
 from detours.counting.engine import Tally
 from detours.counting.evaluate import Size
 from detours.counting.plan import Plan, make_plan
 from detours.counting.reduce import Cyclic
+from detours.counting.tensor_cost import device_bytes, device_seconds
+from detours.counting.tensor_engine import count_tied
+from detours.counting.tensor_stack import TensorStack
 from detours.errors import EngineError, InputError
 from detours.graph import Graph
 from tests import real_data
@@ -103,9 +106,9 @@ def test_on_the_cpu_a_device_changes_nothing_unless_dense_is_asked_for() -> None
 def test_memory_that_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second try keeps matrices in main memory, some rows at a time, and says so."""
     adjacency = nx.to_numpy_array(nx.gnm_random_graph(40, 200, seed=5))
-    tied, made, heights = np.flatnonzero(adjacency), contraction(6, False), []
-    right = count_tied(made, tied, None, 1, 40, "cpu")
-    evaluate = tensors.evaluate_tensors
+    tied, made, heights = torch.from_numpy(np.flatnonzero(adjacency)), contraction(6, False), []
+    right = count_tied(made, TensorStack(tied, None, 1, 40))
+    evaluate = tensor_engine.evaluate_tensors
 
     def small(*given: object) -> Iterator[tuple[int, torch.Tensor]]:
         heights.append(given[3:])
@@ -113,39 +116,39 @@ def test_memory_that_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
             raise torch.cuda.OutOfMemoryError("out of memory")
         return evaluate(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(tensors, "evaluate_tensors", small)
-    monkeypatch.setattr(device_module, "_height", lambda nodes, device: 7)
+    monkeypatch.setattr(tensor_engine, "evaluate_tensors", small)
+    monkeypatch.setattr(tensor_engine, "_height", lambda nodes, device: 7)
     with pytest.warns(
         UserWarning, match="40 nodes do not fit on cpu; they are kept in main memory and worked on 7 rows"
     ):
-        found = count_tied(made, tied, None, 1, 40, "cpu")
+        found = count_tied(made, TensorStack(tied, None, 1, 40))
     assert heights == [(), (7,)]
-    assert right.shape == (len(tied), 5) and right.any(axis=0).all()
-    np.testing.assert_array_equal(found, right)
+    assert right.shape == (len(tied), 5) and right.any(dim=0).all()
+    assert torch.equal(found, right)
 
 
 def test_memory_that_is_never_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*given: object) -> Iterator[tuple[int, torch.Tensor]]:
         raise torch.cuda.OutOfMemoryError("out of memory")
 
-    monkeypatch.setattr(tensors, "evaluate_tensors", never)
-    monkeypatch.setattr(device_module, "_height", lambda nodes, device: 7)
+    monkeypatch.setattr(tensor_engine, "evaluate_tensors", never)
+    monkeypatch.setattr(tensor_engine, "_height", lambda nodes, device: 7)
     with (
         pytest.warns(UserWarning, match="do not fit"),
         pytest.raises(EngineError, match="too little memory for even a few matrices of 3 nodes"),
     ):
-        count_tied(contraction(2, False), np.array([1, 2, 3, 5, 6, 7]), None, 1, 3, "cpu")
+        count_tied(contraction(2, False), TensorStack(torch.tensor([1, 2, 3, 5, 6, 7]), None, 1, 3))
 
 
 def test_rows_at_a_time_follow_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     free = [2**33]
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free[0], 2**37))
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
-    some = device_module._height(10_000, "cuda")
+    some = tensor_engine._height(10_000, torch.device("cuda"))
     free[0] = 2**34
-    assert 64 < some < device_module._height(10_000, "cuda") <= 10_000
+    assert 64 < some < tensor_engine._height(10_000, torch.device("cuda")) <= 10_000
     free[0] = 0
-    assert device_module._height(10_000, "cuda") == 64
+    assert tensor_engine._height(10_000, torch.device("cuda")) == 64
 
 
 def test_estimates_grow_with_the_work() -> None:

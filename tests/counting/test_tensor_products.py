@@ -8,7 +8,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from detours.counting.tensor_products import Cut, Extent, best_cut, float_product, ring_product
+from detours.counting.bounds import Bound
+from detours.counting.tensor_products import (
+    Cut,
+    Extent,
+    best_cut,
+    float_product,
+    product_of_halves,
+    ring_product,
+    short_cut,
+)
 from tests.oracles.ring import product_modulo_word
 
 BITS = st.integers(1, 63)
@@ -80,12 +89,60 @@ def test_parts_beyond_the_word_are_left_out() -> None:
     assert Cut(3, 20, 3, 30).products == 6  # 20 + 60, 40 + 30 and 40 + 60 are beyond 64
 
 
-@pytest.mark.parametrize("bound", [2**24 - 1, 2**24])
-def test_short_floats_only_where_they_are_exact(bound: int) -> None:
+def bound_of(matrix: torch.Tensor) -> Bound:
+    sizes = matrix.abs()
+    return Bound(*(max(1, int(size)) for size in (sizes.max(), sizes.sum(-1).max(), sizes.sum(-2).max())))
+
+
+def in_floats(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    return float_product(left, right, bound_of(left), bound_of(right), bound_of(left.abs() @ right.abs()))
+
+
+@pytest.mark.parametrize("total", [2**24 - 1, 2**24, 2**24 + 1, 2**24 + 3])
+def test_short_floats_only_where_they_are_exact(total: int) -> None:
     left = torch.ones(1, 1, 2, dtype=torch.float64)
-    right = torch.tensor([[[float(bound - 1)], [1.0]]], dtype=torch.float64)
-    assert float_product(left, right, bound, bound).item() == bound
-    assert float_product(left, right + 1, bound + 2, bound).item() == bound + 2
+    right = torch.tensor([[[float(total - 1)], [1.0]]], dtype=torch.float64)
+    assert in_floats(left, right).item() == total
+
+
+@given(
+    ones=st.integers(1, 2000),
+    bits=st.integers(1, 36),
+    density=st.sampled_from([0.02, 0.5, 1.0]),
+    turned=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_products_of_halves(ones: int, bits: int, density: float, turned: bool, seed: int) -> None:
+    """A matrix of zeros and ones by one with large entries, and the other way round, with sums as large as they get."""
+    flags = (np.random.default_rng(seed).random((1, 3, ones)) < density).astype(np.int64)
+    flags[0, 0] = 1
+    large = integers((1, ones, 2), bits, seed)
+    large[0, :, 1] = 2**bits - 1
+    pair = (large.swapaxes(1, 2), flags.swapaxes(1, 2)) if turned else (flags, large)
+    left, right = (torch.from_numpy(np.ascontiguousarray(each)).double() for each in pair)
+    cut = short_cut(bound_of(left), bound_of(right), bound_of(left.abs() @ right.abs()))
+    assert cut is not None or bits > 3 * 11
+    if cut is not None:
+        assert cut.products <= 3
+        exact = torch.from_numpy(product_modulo_word(*(np.ascontiguousarray(each) for each in pair)))
+        assert torch.equal(product_of_halves(left, right, cut).long(), exact)
+
+
+def test_halves_hold_every_part() -> None:
+    def cut(left: tuple[int, int], right: tuple[int, int]) -> Cut | None:
+        """Of factors with this entry, and row and column."""
+        largest = min(left[0] * right[1], left[1] * right[0])
+        product = Bound(largest, 2**60, 2**60)
+        return short_cut(*(Bound(entry, total, total) for entry, total in (left, right)), product)
+
+    squirrel = (1, 1904)
+    assert cut(squirrel, (1904, 2**21)) == Cut(1, 64, 1, 64)
+    assert cut(squirrel, (2**22, 2**40)) == Cut(1, 64, 2, 12)
+    assert cut((2**22, 2**40), squirrel) == Cut(2, 12, 1, 64)
+    # too many parts, factors that are both too large, a row so long that even single bits pass 2^24
+    assert cut(squirrel, (2**40, 2**50)) is None
+    assert cut((2**12, 2**20), (2**12, 2**20)) is None
+    assert cut((1, 2**24), (3, 2**24)) is None
 
 
 def test_shorter_floats_elsewhere_do_not_matter() -> None:
@@ -94,10 +151,10 @@ def test_shorter_floats_elsewhere_do_not_matter() -> None:
     left, right = (torch.from_numpy(rng.integers(0, 300, (1, 40, 40))).double() for _ in range(2))
     exact = left.long() @ right.long()
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert torch.equal(float_product(left, right, 40 * 300**2, 300).long(), exact)
+        assert torch.equal(in_floats(left, right).long(), exact)
     before = torch.get_float32_matmul_precision()
     try:
         torch.set_float32_matmul_precision("medium")
-        assert torch.equal(float_product(left, right, 40 * 300**2, 300).long(), exact)
+        assert torch.equal(in_floats(left, right).long(), exact)
     finally:
         torch.set_float32_matmul_precision(before)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import detours
-from detours.counting import bounds, tensor_cliques, tensors
+from detours.counting import bounds, tensor_cliques, tensor_engine, tensors
 from detours.counting.contraction import contraction
-from detours.counting.dense import DenseEngine
 from detours.counting.engine import Tally
 from detours.counting.evaluate import Stack, evaluate_tied
-from detours.counting.reduce import reduce
+from detours.counting.reduce import Cyclic
+from detours.counting.tensor_engine import TensorEngine
 from detours.counting.tensor_stack import TensorStack
 from detours.counting.tensors import evaluate_tensors
 from detours.graph import Graph
@@ -34,8 +34,8 @@ def random_stack(graphs: int, n: int, density: float, directed: bool) -> NDArray
 
 def on_tensors(adjacency: NDArray[np.float64], directed: bool) -> TensorStack:
     tied = Stack(adjacency, directed).tied
-    ahead = np.searchsorted(tied, np.flatnonzero(adjacency)) if directed else None
-    return TensorStack(tied, ahead, *adjacency.shape[:2], CPU)
+    ahead = torch.from_numpy(np.searchsorted(tied, np.flatnonzero(adjacency))) if directed else None
+    return TensorStack(torch.from_numpy(tied), ahead, *adjacency.shape[:2])
 
 
 def by_numpy(adjacency: NDArray[np.float64], k: int, directed: bool) -> dict[int, NDArray[np.int64]]:
@@ -51,8 +51,8 @@ def assert_equal(found: dict[int, torch.Tensor], right: dict[int, NDArray[np.int
 
 def count(graph: Graph, k: int) -> Tally:
     shape = (graph.num_arcs, k - 1)
-    tally = Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64) if graph.directed else None)
-    DenseEngine(reduce(graph.indptr, graph.indices, graph.directed), k, "cpu").count(tally)
+    tally = Tally(np.full(shape, -1), np.full(shape, -1) if graph.directed else None)
+    TensorEngine(Cyclic(graph.indptr, graph.indices, graph.directed), k, "cpu").count(tally)
     return tally
 
 
@@ -159,6 +159,27 @@ def test_random_graphs_of_fourteen_nodes_against_search(k: int, directed: bool) 
     assert searched.arc_by_length[:, k - 2].any()
     for engine in (detours.count(union, k, engine="dense").arc_by_length, count(union, k).by_length):
         np.testing.assert_array_equal(engine, searched.arc_by_length)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_stacks_of_blocks_that_hang_together(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of many sizes at common joints, wide ones filled up, trees between them; some stacks hold a block alone."""
+    parts = [nx.windmill_graph(5, 4), nx.barbell_graph(7, 3), nx.wheel_graph(30), nx.gnm_random_graph(25, 40, seed=1)]
+    graph = nx.compose_all([nx.convert_node_labels_to_integers(part, 12 * number) for number, part in enumerate(parts)])
+    graph = nx.disjoint_union_all([graph, nx.balanced_tree(2, 4), nx.cycle_graph(4), nx.complete_graph(6)])
+    graph = nx.relabel_nodes(graph, dict(enumerate(np.random.default_rng(0).permutation(len(graph)).tolist())))
+    if directed:
+        graph = graph.to_directed()
+        graph.remove_edges_from(list(graph.edges)[::3])
+    monkeypatch.setattr(tensor_engine, "WIDE", 8)
+    given = Graph.from_networkx(graph, directed=directed)
+    searched = detours.count(given, 6, engine="search")
+    for entries in (1, 600, 2**24):
+        monkeypatch.setattr(tensor_engine, "STACK", entries)
+        found = count(given, 6)
+        np.testing.assert_array_equal(found.by_length, searched.arc_by_length)
+        if found.cycles is not None:
+            np.testing.assert_array_equal(found.cycles, searched.arc_cycles)
 
 
 def test_molecules() -> None:

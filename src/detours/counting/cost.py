@@ -84,14 +84,19 @@ def measure_work(engine: RowEngine, layout: Layout, samples: int) -> tuple[NDArr
 
 def _sample_blocks(engine: RowEngine, lanes: int, samples: int) -> tuple[Int64, NDArray[np.float64]]:
     """Where the sample blocks begin, and the chance of each: by its walks of length two, so that no hub is missed."""
-    degree = np.diff(engine.pattern.indptr)
-    walks = np.add.reduceat(degree[engine.pattern.indices], engine.pattern.indptr[:-1])[engine.roots]
-    weight = np.add.reduceat(walks, np.arange(0, len(walks), lanes)).astype(np.float64)
+    weight = walks_of_lots(engine, lanes)
     if samples >= len(weight):
         return np.arange(len(weight)) * lanes, np.full(len(weight), 1 / len(weight))
     total = np.cumsum(weight)
     chosen = np.searchsorted(total, (np.arange(samples) + 0.5) / samples * total[-1])
     return chosen * lanes, weight[chosen] / total[-1]
+
+
+def walks_of_lots(engine: RowEngine, lanes: int) -> NDArray[np.float64]:
+    """The walks of length two from the roots of each lot."""
+    degree = np.diff(engine.pattern.indptr)
+    walks = np.add.reduceat(degree[engine.pattern.indices], engine.pattern.indptr[:-1])[engine.roots]
+    return np.add.reduceat(walks, np.arange(0, len(walks), lanes)).astype(np.float64)
 
 
 def _block(

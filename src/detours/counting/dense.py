@@ -7,15 +7,14 @@ and share every step; a smaller one is filled up with nodes that have no arcs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from detours.counting import device as device_module
 from detours.counting.blas import one_thread
 from detours.counting.contraction import MAX_LENGTH, contraction
 from detours.counting.csr import Int64
-from detours.counting.device import count_tied, device_bytes, device_seconds
 from detours.counting.engine import Tally
 from detours.counting.evaluate import Size, Stack, evaluate_tied, expected_bytes, expected_seconds
 from detours.counting.parallel import Progress, Stop, run_ranges
@@ -39,23 +38,22 @@ class Bundle(NamedTuple):
     blocks: Int64
     size: Size
 
+    def longest(self, k: int) -> int:
+        """No detour of a block has more edges than the block has further nodes."""
+        return min(k, self.size.nodes - 1)
+
 
 class DenseEngine:
-    """One count by closed forms on dense matrices: NumPy's, or those of torch on a device."""
+    """One count by closed forms on dense matrices of NumPy's."""
 
     name = "dense"
     fills = False
 
-    def __init__(self, reduced: Reduced, k: int, device: str | None = None) -> None:
-        if k > MAX_LENGTH:
-            raise EngineError(
-                f"engine='dense' has closed forms up to k = {MAX_LENGTH}, not for k = {k}; "
-                "use engine='search' or 'auto'"
-            )
-        if int(np.diff(reduced.indptr).max(initial=0)) ** (k - 1) >= 2**63:
-            check_fits(walks_from(reduced.indptr, reduced.indices, k - 1, reduced.directed), k)
-        self.reduced, self.k, self.device = reduced, k, device
-        self.bundles = list(_bundles(reduced, device))
+    def __init__(self, reduced: Reduced, k: int) -> None:
+        check_length(k)
+        check_counts(reduced, k)
+        self.reduced, self.k = reduced, k
+        self.bundles = list(_bundles(reduced))
         self.source = np.repeat(np.arange(reduced.num_nodes), np.diff(reduced.indptr))
 
     def count(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
@@ -68,9 +66,6 @@ class DenseEngine:
             for bundle in self.bundles[first:last]:
                 self.count_bundle(bundle, tally, stop)
 
-        if self.device is not None:  # one device, whose own threads do the work
-            run_ranges(total, 1, work, lambda: None, 1, report)
-            return
         with one_thread():
             run_ranges(total, 1, work, lambda: None, n_jobs, report)
 
@@ -82,72 +77,73 @@ class DenseEngine:
         i, j = self.source[arcs] - starts[graph], reduced.indices[arcs] - starts[graph]
         ahead, arc = (graph * n + i) * n + j, reduced.arc[arcs]
         if not reduced.directed:
-            for columns, counts in self.evaluate(bundle, ahead, None):
+            for length, counts in self.evaluate(bundle, ahead):
                 if stop[0]:
                     return
-                tally.by_length[arc, columns] = counts
+                tally.by_length[arc, length - 2] = counts
             return
         back = (graph * n + j) * n + i
         tied = np.union1d(ahead, back)
         at_ahead, at_back = np.searchsorted(tied, ahead), np.searchsorted(tied, back)
-        for columns, counts in self.evaluate(bundle, tied, at_ahead):
+        for length, counts in self.evaluate(bundle, ahead):
             if stop[0]:
                 return
-            tally.by_length[arc, columns] = counts[at_ahead]
+            tally.by_length[arc, length - 2] = counts[at_ahead]
             if tally.cycles is not None:
-                tally.cycles[arc, columns] = counts[at_back]
+                tally.cycles[arc, length - 2] = counts[at_back]
 
-    def evaluate(self, bundle: Bundle, tied: Int64, ahead: Int64 | None) -> Iterator[tuple[int | slice, Int64]]:
-        """The counts for the pairs that an arc joins, flat positions in ascending order, and the columns they are for:
-        length by length, or from a device all at once. ``ahead`` tells which pairs are arcs i -> j, all if None."""
-        steps = contraction(_longest(bundle, self.k), self.reduced.directed)
-        shape = (bundle.size.graphs, bundle.size.nodes, bundle.size.nodes)
-        if self.device is not None:
-            counts = count_tied(steps, tied, ahead, *shape[:2], self.device)
-            yield slice(counts.shape[1]), counts
-            return
-        adjacency = np.zeros(shape)
-        adjacency.reshape(-1)[tied if ahead is None else tied[ahead]] = 1
-        for length, of_length in evaluate_tied(steps, Stack(adjacency, self.reduced.directed)):
-            yield length - 2, of_length
+    def evaluate(self, bundle: Bundle, ahead: Int64) -> Iterator[tuple[int, Int64]]:
+        """Length by length the counts for the pairs that an arc joins; ``ahead`` are the flat positions of the arcs."""
+        steps = contraction(bundle.longest(self.k), self.reduced.directed)
+        adjacency = np.zeros((bundle.size.graphs, bundle.size.nodes, bundle.size.nodes))
+        adjacency.reshape(-1)[ahead] = 1
+        return evaluate_tied(steps, Stack(adjacency, self.reduced.directed))
 
 
-def dense_seconds(reduced: Reduced, k: int, n_jobs: int = 1, device: str | None = None) -> float:
+def check_length(k: int) -> None:
+    if k > MAX_LENGTH:
+        raise EngineError(
+            f"engine='dense' has closed forms up to k = {MAX_LENGTH}, not for k = {k}; use engine='search' or 'auto'"
+        )
+
+
+def check_counts(reduced: Reduced, k: int) -> None:
+    """Raise `OverflowError` if a count could pass 2^63."""
+    if int(np.diff(reduced.indptr).max(initial=0)) ** (k - 1) >= 2**63:
+        check_fits(walks_from(reduced.indptr, reduced.indices, k - 1, reduced.directed), k)
+
+
+def dense_seconds(reduced: Reduced, k: int, n_jobs: int = 1) -> float:
     """About how long the engine takes, before anything is made ready."""
-    if device is not None:
-        return sum(device_seconds(steps, size, device) for steps, size in _work(reduced, k, device))
-    each = [expected_seconds(steps, size) for steps, size in _work(reduced, k, device)]
+    each = [expected_seconds(steps, size) for steps, size in _work(reduced, k)]
     # a block is the work of one thread
     return SECONDS_PER_ARC * reduced.num_arcs + max(sum(each) / n_jobs, max(each, default=0))
 
 
-def dense_bytes(reduced: Reduced, k: int, n_jobs: int = 1, device: str | None = None) -> int:
-    """About how much memory the engine takes besides the counts themselves, on the device if there is one."""
-    if device is not None:
-        return max((device_bytes(steps, size) for steps, size in _work(reduced, k, device)), default=0)
-    sizes = [expected_bytes(steps, size) for steps, size in _work(reduced, k, device)]
+def dense_bytes(reduced: Reduced, k: int, n_jobs: int = 1) -> int:
+    """About how much memory the engine takes besides the counts themselves."""
+    sizes = [expected_bytes(steps, size) for steps, size in _work(reduced, k)]
     return sum(sorted(sizes)[-n_jobs:]) + 8 * reduced.num_arcs
 
 
-def _work(reduced: Reduced, k: int, device: str | None) -> Iterator[tuple[Contraction, Size]]:
-    for bundle in _bundles(reduced, device):
-        yield contraction(_longest(bundle, k), reduced.directed), bundle.size
+def _work(reduced: Reduced, k: int) -> Iterator[tuple[Contraction, Size]]:
+    for bundle in _bundles(reduced):
+        yield contraction(bundle.longest(k), reduced.directed), bundle.size
 
 
-def _longest(bundle: Bundle, k: int) -> int:
-    """No detour of a block has more edges than the block has further nodes."""
-    return min(k, bundle.size.nodes - 1)
-
-
-def _bundles(reduced: Reduced, device: str | None) -> Iterator[Bundle]:
-    """All blocks, large ones first, so that threads end together."""
+def _bundles(reduced: Reduced) -> Iterator[Bundle]:
     if reduced.num_blocks == 0:
-        return
-    entries, share = (STACK, SIMILAR) if device is None else (device_module.STACK, device_module.SIMILAR)
+        return iter(())
     degree, starts = np.diff(reduced.indptr), reduced.block_ptr[:-1]
-    nodes, arcs = np.diff(reduced.block_ptr), np.add.reduceat(degree, starts)
-    largest = np.maximum.reduceat(degree, starts)
+    arcs, largest = np.add.reduceat(degree, starts), np.maximum.reduceat(degree, starts)
     cubes = np.add.reduceat(degree.astype(np.float64) ** 3, starts)
+    return bundles(np.diff(reduced.block_ptr), arcs, largest, cubes, STACK, SIMILAR)
+
+
+def bundles(
+    nodes: Int64, arcs: NDArray[Any], largest: NDArray[Any], cubes: NDArray[Any], entries: int, share: float
+) -> Iterator[Bundle]:
+    """All blocks, given figures of each, large ones first, so that threads end together."""
     order = np.argsort(-nodes, kind="stable")
     falling, begin = -nodes[order], 0
     while begin < len(order):

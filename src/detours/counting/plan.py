@@ -27,6 +27,9 @@ SPARSE = 5
 """Neighbours per node, on cycles, above which listing cycles is no rival to closed forms."""
 ROWS_FLOOR = 50e-9
 """Seconds per arc that closed forms take at the least; a search below that needs no comparison."""
+LOOKING = 150e-9
+"""Seconds per arc that it takes to see how long closed forms would take on the CPU; what a device does within that
+needs no comparison."""
 LONG = 0.05
 """Seconds up to which a search is not worth comparing with anything."""
 DENSE_NODES = 20_000
@@ -34,7 +37,7 @@ DENSE_NODES = 20_000
 LONGEST = {"rows": MAX_LENGTH, "dense": 8}
 """The longest detours for which there are closed forms."""
 AROUND = 80e-9
-"""Seconds per arc of the whole graph that every count takes before and after its engine runs."""
+"""Seconds per arc of the whole graph that a count takes on the CPU before and after its engine runs."""
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -106,8 +109,7 @@ def make_plan(
     if cyclic.num_arcs == 0:
         chosen = Plan(engine, k, cyclic.directed, jobs, 0.0, 0, 0, 0, 0, None, "no edge lies on a cycle")
     else:
-        chosen = _choose(cyclic, k, engine, jobs, None if limit is None else limit - results, device)
-        chosen = replace(chosen, seconds=chosen.seconds + AROUND * arcs)
+        chosen = _choose(cyclic, k, engine, jobs, None if limit is None else limit - results, device, AROUND * arcs)
     chosen = replace(chosen, bytes=chosen.bytes + results)
     if limit is not None and chosen.bytes > limit:
         raise EngineError(
@@ -117,19 +119,24 @@ def make_plan(
     return chosen
 
 
-def _choose(cyclic: Cyclic, k: int, engine: str, jobs: int, limit: int | None, device: str | None) -> Plan:
-    if engine == "dense":
-        return _plan_dense(cyclic, k, jobs, device)
-    if device is None or device == "cpu" or k > LONGEST["dense"] or cyclic.largest_block > DENSE_NODES:
-        return _choose_on_cpu(cyclic, k, engine, jobs, limit)
-    there = _plan_dense(cyclic, k, jobs, device)
-    if there.seconds < ROWS_FLOOR * cyclic.num_arcs / jobs:
-        return there
+def _choose(
+    cyclic: Cyclic, k: int, engine: str, jobs: int, limit: int | None, device: str | None, around: float
+) -> Plan:
+    there: Plan | None = None
+    may_help = device != "cpu" and k <= LONGEST["dense"] and cyclic.largest_block <= DENSE_NODES
+    if device is not None and (engine == "dense" or may_help):
+        there = _plan_on_device(cyclic, k, jobs, device)
+        thick = cyclic.num_arcs > SPARSE * cyclic.num_nodes
+        if engine == "dense" or there.seconds < (LOOKING if thick else ROWS_FLOOR / jobs) * cyclic.num_arcs:
+            return there
     here = _choose_on_cpu(cyclic, k, engine, jobs, limit)
-    return here if here.seconds < there.seconds else there
+    here = replace(here, seconds=here.seconds + around)
+    return here if there is None or here.seconds < there.seconds else there
 
 
 def _choose_on_cpu(cyclic: Cyclic, k: int, engine: str, jobs: int, limit: int | None) -> Plan:
+    if engine == "dense":
+        return _plan_dense(cyclic, k, jobs)
     if engine == "search" or k > LONGEST["rows"]:
         search = _plan_search(cyclic, k, jobs, 2**21)
         if engine == "search" or k > LONGEST["dense"] or search.seconds < LONG:
@@ -159,16 +166,25 @@ def _search_or_dense(cyclic: Cyclic, k: int, jobs: int, limit: int | None, searc
     return search if search.seconds < dense.seconds else dense
 
 
-def _plan_dense(cyclic: Cyclic, k: int, jobs: int, device: str | None = None) -> Plan:
+def _plan_dense(cyclic: Cyclic, k: int, jobs: int) -> Plan:
     from detours.counting.dense import DenseEngine, dense_bytes, dense_seconds
 
     reduced = cyclic.reduced
-    seconds, size = dense_seconds(reduced, k, jobs, device), dense_bytes(reduced, k, jobs, device)
-    reason = f"closed forms on dense matrices, the largest of {cyclic.largest_block:,} nodes"
-    if device is not None:
-        reason += f", on {device} with about {_bytes(size)} there"
-        size = size if device == "cpu" else 8 * (k + 4) * reduced.num_arcs
-    return _plan(DenseEngine(reduced, k, device), cyclic, k, jobs, seconds, size, None, reason)
+    seconds, size = dense_seconds(reduced, k, jobs), dense_bytes(reduced, k, jobs)
+    return _plan(DenseEngine(reduced, k), cyclic, k, jobs, seconds, size, None, _on_matrices(cyclic))
+
+
+def _plan_on_device(cyclic: Cyclic, k: int, jobs: int, device: str) -> Plan:
+    from detours.counting.tensor_engine import FETCHED, TensorEngine
+
+    engine = TensorEngine(cyclic, k, device)
+    size = engine.bytes if device == "cpu" else FETCHED + 8 * len(cyclic.indices)
+    reason = f"{_on_matrices(cyclic)}, on {device} with about {_bytes(engine.bytes)} there"
+    return _plan(engine, cyclic, k, jobs, engine.seconds, size, None, reason)
+
+
+def _on_matrices(cyclic: Cyclic) -> str:
+    return f"closed forms on dense matrices, the largest of {cyclic.largest_block:,} nodes"
 
 
 def _plan_rows(cyclic: Cyclic, k: int, jobs: int, limit: int | None) -> Plan:
@@ -278,6 +294,8 @@ def largest_count(reduced: Reduced, k: int) -> float:
         else:
             largest = max(largest, float(np.minimum(ahead[source], ahead[indices]).max()))
             ahead[filled] -= np.minimum.reduceat(next_steps, starts)
+        if largest >= 2.0**31 and simple < 2.0**63:  # 64 bits are needed, and enough
+            return simple
     return largest * (1 + 1e-9)
 
 

@@ -15,6 +15,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from detours.counting.bounds import Bound
+
 DIGITS = 53
 """Integers of so many bits are exact in float64."""
 WORD = 64
@@ -25,19 +27,78 @@ IN_FLOAT16 = 2**11
 """... and up to this a float16."""
 WIDENS = torch.__version__ >= torch.torch_version.TorchVersion("2.8")
 """Whether torch can multiply float16 into float32 on a GPU."""
+HALVES = 3
+"""So many products of float16 are still faster than one of float64, with all that goes into cutting them."""
 
 
-def float_product(left: Tensor, right: Tensor, bound: int, entry: int) -> Tensor:
-    """left @ right in float64, where no sum passes ``bound`` < 2^53; by shorter floats where they are exact too.
+def float_product(left: Tensor, right: Tensor, of_left: Bound, of_right: Bound, of_product: Bound) -> Tensor:
+    """left @ right in float64, where no sum passes 2^53; by shorter floats where they are exact too.
 
     A GPU multiplies float16 and adds up in float32 many times faster than it does either in float64: sums below 2^24
-    of products of integers up to 2^11 are exact there.
+    of products of integers up to 2^11 are exact there, and a factor with larger entries is cut into parts.
     """
-    if bound < IN_FLOAT32 and left.device.type == "cpu" and _float32_is_float32():
+    if left.device.type == "cpu" and of_product.entry < IN_FLOAT32 and _float32_is_float32():
         return torch.matmul(left.float(), right.float()).double()
-    if bound < IN_FLOAT32 and entry <= IN_FLOAT16 and WIDENS and left.device.type == "cuda":
-        return torch.bmm(left.half(), right.half(), out_dtype=torch.float32).double()
+    if left.device.type == "cuda" and WIDENS and (cut := short_cut(of_left, of_right, of_product)) is not None:
+        return product_of_halves(left, right, cut)
     return torch.matmul(left, right)
+
+
+def short_cut(left: Bound, right: Bound, product: Bound) -> Cut | None:
+    """How factors are cut into parts that float16 holds, with sums that float32 holds; None if that takes too many.
+
+    At most one of them is cut; a sum is then at most a row of the left factor times a part of the right one, or a part
+    of the left one times a column of the right one.
+    """
+    if max(left.entry, right.entry) <= IN_FLOAT16 and product.entry < IN_FLOAT32:
+        return Cut(1, WORD, 1, WORD)
+    found = []
+    if left.entry <= IN_FLOAT16 and (bits := _short_bits(left.row)) > 1:
+        found.append(Cut(1, WORD, _count(right.entry.bit_length(), bits), bits))
+    if right.entry <= IN_FLOAT16 and (bits := _short_bits(right.column)) > 1:
+        found.append(Cut(_count(left.entry.bit_length(), bits), bits, 1, WORD))
+    best = min(found, key=lambda cut: cut.products, default=None)
+    return best if best is not None and best.products <= HALVES else None
+
+
+def _short_bits(total: int) -> int:
+    """Bits of a part, sign included: no larger than float16 allows, nor, so many times, than float32 does."""
+    return min(IN_FLOAT16, (IN_FLOAT32 - 1) // total).bit_length()
+
+
+def product_of_halves(left: Tensor, right: Tensor, cut: Cut) -> Tensor:
+    """left @ right by float16 parts; the factors are float64 that hold integers.
+
+    >>> large = torch.tensor([[[5000.0, -3.0], [2.0, 7.0]]], dtype=torch.float64)
+    >>> product_of_halves(torch.ones_like(large), large, Cut(1, WORD, 2, 12)).tolist()
+    [[[5002.0, 4.0], [5002.0, 4.0]]]
+    """
+    rights = _halves(right, cut.right_parts, cut.right_bits)
+    total: Tensor | None = None
+    for p, part in enumerate(_halves(left, cut.left_parts, cut.left_bits)):
+        for q, other in enumerate(rights):
+            piece = _widening_product(part, other)
+            shift = (p and p * cut.left_bits) + (q and q * cut.right_bits)
+            total = piece.double() if total is None else total.add_(piece, alpha=2.0**shift)
+    assert total is not None
+    return total
+
+
+def _halves(matrix: Tensor, parts: int, bits: int) -> list[Tensor]:
+    """The parts as float16, lowest bits first."""
+    found = []
+    for _ in range(parts - 1):
+        upper = torch.round(matrix * 2.0**-bits)
+        found.append(torch.sub(matrix, upper, alpha=2.0**bits).half())
+        matrix = upper
+    return [*found, matrix.half()]
+
+
+def _widening_product(left: Tensor, right: Tensor) -> Tensor:
+    """A float16 product in float32."""
+    if left.device.type == "cuda":
+        return torch.bmm(left, right, out_dtype=torch.float32)
+    return torch.matmul(left.float(), right.float())
 
 
 def _float32_is_float32() -> bool:

@@ -7,8 +7,6 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from detours.counting.csr import Int64
-
 
 class TensorStack:
     """Graphs of n nodes each, whose matrices are stacks [graphs, n, n].
@@ -17,14 +15,13 @@ class TensorStack:
     else, is a list with one entry per tied pair.
     """
 
-    def __init__(self, tied: Int64, ahead: Int64 | None, graphs: int, nodes: int, device: torch.device) -> None:
+    def __init__(self, tied: Tensor, ahead: Tensor | None, graphs: int, nodes: int) -> None:
         """Take the flat positions of the tied pairs, ascending, and which of them, by their numbers, are arcs i -> j:
         None for all, in an undirected graph."""
-        self.graphs, self.nodes, self.device = graphs, nodes, device
-        self.tied = torch.from_numpy(tied).to(device)
-        self.arcs = torch.ones(len(tied), dtype=torch.float64, device=device)
+        self.tied, self.graphs, self.nodes, self.device = tied, graphs, nodes, tied.device
+        self.arcs = torch.ones(len(tied), dtype=torch.float64, device=self.device)
         if ahead is not None:
-            self.arcs.zero_()[torch.from_numpy(ahead).to(device)] = 1
+            self.arcs.zero_()[ahead] = 1
 
     @cached_property
     def place(self) -> tuple[Tensor, Tensor, Tensor]:

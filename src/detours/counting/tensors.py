@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from detours.counting.bounds import Proof, bound_of
-from detours.counting.device import SPARSE
+from detours.counting.bounds import Proof
 from detours.counting.steps import (
     Clique,
     Combination,
@@ -37,6 +36,9 @@ from detours.counting.sums import add_up, product_of
 from detours.counting.tensor_cliques import Sides, sum_cliques
 from detours.counting.tensor_products import float_product, ring_product
 from detours.counting.tensor_stack import TensorStack
+
+SPARSE = 0.004
+"""The share of pairs joined by an arc up to which a sparse product beats a dense one on a GPU."""
 
 
 class Rows(NamedTuple):
@@ -55,9 +57,8 @@ def evaluate_tensors(
     ``home`` is where matrices are kept, if not on that device; ``height`` how many rows are worked out at a time, if
     not all.
 
-    >>> import numpy as np
     >>> from detours.counting.contraction import contraction
-    >>> triangle = TensorStack(np.array([1, 2, 3, 5, 6, 7]), None, 1, 3, torch.device("cpu"))
+    >>> triangle = TensorStack(torch.tensor([1, 2, 3, 5, 6, 7]), None, 1, 3)
     >>> {length: counts.tolist() for length, counts in evaluate_tensors(contraction(3, False), triangle)}
     {2: [1, 1, 1, 1, 1, 1], 3: [0, 0, 0, 0, 0, 0]}
     """
@@ -119,8 +120,10 @@ class _Evaluation:
                 self.listed[number] = add_up(terms, _OnTied(self, word))
             case Clique():
                 self.keep(number, [(self.all_rows, self.sum_cliques(step, word))])
-            case Product() | Combination():
-                self.keep(number, ((rows, self.rows_of(step, rows, word)) for rows in self.row_blocks()))
+            case Product():
+                self.keep(number, self.multiply(number, step, word))
+            case Combination():
+                self.keep(number, ((rows, self.combine(step, rows, word)) for rows in self.row_blocks()))
 
     def keep(self, number: int, blocks: Any) -> None:
         """Put blocks of rows together: as a whole matrix at home if that is needed, else as a list of tied pairs."""
@@ -139,9 +142,7 @@ class _Evaluation:
                 graph, i, j = (at[rows.pairs] for at in self.stack.place)
                 self.listed[number][rows.pairs] = block[graph, i - rows.begin, j]
 
-    def rows_of(self, step: Product | Combination, rows: Rows, word: torch.dtype) -> Tensor:
-        if isinstance(step, Product):
-            return self.multiply(step, rows, word)
+    def combine(self, step: Combination, rows: Rows, word: torch.dtype) -> Tensor:
         listed: dict[bool, list[Term]] = {False: [], True: []}
         for term in step.terms:
             listed[any(self.contraction.on_arcs[factor] for factor in term.factors)].append(term)
@@ -151,28 +152,32 @@ class _Evaluation:
             block[graph, i - rows.begin, j] += add_up(listed[True], _OnTied(self, word))[rows.pairs]
         return block
 
-    def multiply(self, step: Product, rows: Rows, word: torch.dtype) -> Tensor:
-        if word == torch.int64:
-            return ring_product(self.in_rows(step.left, rows), self.in_rows(step.right, self.all_rows))
-        if self.stack.graphs == 1 and self.stack.density < SPARSE:
-            if self.contraction.on_arcs[step.left]:
-                right = self.in_rows(step.right, self.all_rows)[0]
-                return (self.sparse(self.on_tied(step.left, word), rows) @ right)[None]
-            if self.contraction.on_arcs[step.right]:
-                turned = self.sparse(self.on_tied(step.right, word)[self.stack.reverse], self.all_rows)
-                return (turned @ self.in_rows(step.left, rows)[0].T.contiguous()).T[None]
-        left, right = self.in_rows(step.left, rows), self.in_rows(step.right, self.all_rows)
-        known = self.proof.known
-        bound = bound_of(step, known, *self.stack.degrees)
-        return float_product(left, right, bound.entry, max(known[step.left].entry, known[step.right].entry))
+    def multiply(self, number: int, step: Product, word: torch.dtype) -> Iterator[tuple[Rows, Tensor]]:
+        """A product, some rows at a time; the right factor is fetched once."""
+        known, on_arcs = self.proof.known, self.contraction.on_arcs
+        scattered = word == torch.float64 and self.stack.graphs == 1 and self.stack.density < SPARSE
+        if scattered and on_arcs[step.right] and not on_arcs[step.left]:
+            turned = self.sparse(self.on_tied(step.right, word)[self.stack.reverse], self.all_rows)
+            for rows in self.row_blocks():
+                yield rows, (turned @ self.in_rows(step.left, rows)[0].T.contiguous()).T[None]
+            return
+        right = self.in_rows(step.right, self.all_rows)
+        for rows in self.row_blocks():
+            if scattered and on_arcs[step.left]:
+                yield rows, (self.sparse(self.on_tied(step.left, word), rows) @ right[0])[None]
+            elif word == torch.int64:
+                yield rows, ring_product(self.in_rows(step.left, rows), right)
+            else:
+                bounds = known[step.left], known[step.right], known[number]
+                yield rows, float_product(self.in_rows(step.left, rows), right, *bounds)
 
     def sparse(self, values: Tensor, rows: Rows) -> Tensor:
         """Values of tied pairs as rows of a sparse matrix; there is but one graph."""
         _, i, j = (at[rows.pairs] for at in self.stack.place)
         shape = (rows.end - rows.begin, self.stack.nodes)
-        return torch.sparse_coo_tensor(
-            torch.stack([i - rows.begin, j]), values[rows.pairs], shape, is_coalesced=True, check_invariants=False
-        )
+        places = torch.stack([i - rows.begin, j])
+        with torch.sparse.check_sparse_tensor_invariants(enable=False):
+            return torch.sparse_coo_tensor(places, values[rows.pairs], shape, is_coalesced=True)
 
     def sum_cliques(self, step: Clique, word: torch.dtype) -> Tensor:
         iu, iv, uv, uj, vj = (

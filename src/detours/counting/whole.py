@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from detours.counting.blas import one_thread
+from detours.counting.cost import walks_of_lots
 from detours.counting.csr import Int64
 from detours.counting.dense import DenseEngine
 from detours.counting.engine import Tally
@@ -17,11 +18,15 @@ from detours.counting.plan import Plan
 from detours.counting.reduce import Cyclic
 from detours.counting.rows import Layout, RowEngine, Scratch
 from detours.counting.search import Search, Worker
+from detours.counting.walks import Floats
 
-SECONDS, SHORTEST = 1.0, 0.05
-"""How long a block should take: short enough that a lost one is no loss, long enough to hide the way to a worker."""
+SECONDS, SHORTEST = 1.0, 0.15
+"""How long a block should take: short enough that a lost one is no loss, long enough to hide the way to a worker, which
+costs 10 ms of processor time at both ends together."""
 FEW, MOST = 32, 4096
 """Blocks of a stage: enough that workers end together, if that leaves them long enough; not files without number."""
+TAPER = 1.5
+"""The first blocks of a stage are so many times as long as the mean one, the last ones short: workers end together."""
 
 
 class Blocks(Protocol):
@@ -83,15 +88,16 @@ class RowBlocks:
         at = place[engine.source[engine.served]]
         order = np.argsort(at, kind="stable")
         self.arcs, self.at = engine.served[order], at[order]
+        work = _work_of_lots(engine)
+        self.cuts = [_cuts(work, number, engine.layout.lanes, len(engine.roots)) for number in stages]
         self.lock = Lock()
         self.running: dict[int, Any] = {}
         self.idle: list[Scratch] = []
 
     def roots(self, stage: int, block: int) -> tuple[int, int]:
-        """Which of the engine's roots a block has: whole lots of lanes, so that none runs half empty."""
-        lanes, total = self.engine.layout.lanes, len(self.engine.roots)
-        lots, number = -(-total // lanes), self.stages[stage]
-        return block * lots // number * lanes, min(total, (block + 1) * lots // number * lanes)
+        """Which of the engine's roots a block has."""
+        first, last = self.cuts[stage][block : block + 2]
+        return int(first), int(last)
 
     def place(self, stage: int, block: int) -> tuple[Any, ...]:
         """Where the ear sums of a block are, among all."""
@@ -122,6 +128,23 @@ class RowBlocks:
         engine.detours(np.arange(len(found)), found, n_jobs)
         tally.by_length[engine.arc] = found[pattern.arc]
         tally.cycles[engine.arc] = found[pattern.reverse[pattern.arc]]
+
+
+def _work_of_lots(engine: RowEngine) -> Floats:
+    """The share of each lot of lanes in the work: half of it is the same for all, half goes with its walks of length
+    two, which is right within a tenth of the whole on graphs with hubs and without."""
+    walks = walks_of_lots(engine, engine.layout.lanes)
+    share: Floats = (walks / walks.sum() + 1 / len(walks)) / 2
+    return share
+
+
+def _cuts(work: Floats, number: int, lanes: int, total: int) -> Int64:
+    """Where so many blocks of roots begin and end: at whole lots of lanes, so that none runs half empty."""
+    ends = np.searchsorted(np.cumsum(work), 1 - (1 - np.arange(1, number) / number) ** TAPER) + 1
+    before = np.arange(1, number)  # no block without a lot, neither in front nor at the end
+    ends = np.minimum(np.maximum.accumulate(ends - before) + before, len(work) - number + before)
+    cuts: Int64 = np.minimum(np.concatenate([[0], ends, [len(work)]]) * lanes, total)
+    return cuts
 
 
 class SearchBlocks:
