@@ -26,6 +26,7 @@ from detours.errors import EngineError, InputError
 from detours.graph import Graph
 from tests import real_data
 
+with_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 
 
@@ -159,17 +160,48 @@ def test_estimates_grow_with_the_work() -> None:
     assert device_bytes(contraction(6, False), sizes[2]) < 100e9
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-@pytest.mark.parametrize("k", [4, 6, 7])
-def test_chameleon_on_the_gpu(k: int) -> None:
-    graph = Graph.from_edge_index(real_data.node_graph("Chameleon"))
+def on_both(graph: Graph, k: int) -> list[Tally]:
+    """By the dense engine here, and on the GPU."""
     tallies = []
     for device in (None, "cuda"):
         chosen = plan(graph, k, engine="dense", device=device)
-        tallies.append(np.zeros((graph.num_arcs, k - 1), np.int64))
+        shape = (graph.num_arcs, k - 1)
+        tallies.append(Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64) if graph.directed else None))
         assert chosen.ready is not None
-        chosen.ready.count(Tally(tallies[-1], None))
-    np.testing.assert_array_equal(*tallies)
+        chosen.ready.count(tallies[-1])
+    return tallies
+
+
+@with_gpu
+@pytest.mark.parametrize("k", [4, 6, 7])
+def test_chameleon_on_the_gpu(k: int) -> None:
+    here, there = on_both(Graph.from_edge_index(real_data.node_graph("Chameleon")), k)
+    np.testing.assert_array_equal(here.by_length, there.by_length)
+
+
+@with_gpu
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize(("nodes", "arcs"), [(5, 8), (40, 70), (150, 2000), (400, 700)])
+def test_random_graphs_on_the_gpu(nodes: int, arcs: int, directed: bool) -> None:
+    graph = Graph.from_networkx(nx.gnm_random_graph(nodes, arcs, seed=1, directed=directed))
+    for k in (2, 5, 8):
+        here, there = on_both(graph, k)
+        np.testing.assert_array_equal(here.by_length, there.by_length)
+        if directed:
+            np.testing.assert_array_equal(here.cycles, there.cycles)
+
+
+@with_gpu
+def test_a_gpu_with_little_memory_left() -> None:
+    graph = Graph.from_networkx(nx.gnm_random_graph(2000, 60_000, seed=1))
+    right = on_both(graph, 6)[0].by_length
+    torch.cuda.empty_cache()
+    free, _ = torch.cuda.mem_get_info()
+    taken = torch.empty(free - 300 * 2**20, dtype=torch.uint8, device="cuda")
+    with pytest.warns(UserWarning, match="do not fit on cuda:0; they are kept in main memory"):
+        found = on_both(graph, 6)[1].by_length
+    del taken
+    np.testing.assert_array_equal(found, right)
 
 
 def test_the_benchmark_runs_and_notices_other_counts(tmp_path: Path) -> None:

@@ -636,6 +636,29 @@ def test_nodes_without_arcs_are_cut_into_ranges_too(tmp_path: Path) -> None:
     assert result.cycles == {3: 1, 4: 0}
 
 
+@given(
+    weights=st.lists(st.integers(1, 1000), min_size=1, max_size=60),
+    number=st.integers(1, 60),
+    lanes=st.sampled_from([1, 16, 64]),
+    missing=st.integers(0, 15),
+)
+def test_blocks_of_roots_cover_all_and_none_is_empty(weights: list[int], number: int, lanes: int, missing: int) -> None:
+    work, number = np.array(weights) / sum(weights), min(number, len(weights))
+    total = lanes * len(weights) - min(missing, lanes - 1)
+    cuts = whole._cuts(work, number, lanes, total)
+    assert (cuts[0], cuts[-1], len(cuts)) == (0, total, number + 1)
+    assert (np.diff(cuts) > 0).all() and (cuts[:-1] % lanes == 0).all()
+
+
+def test_blocks_of_roots_share_the_work() -> None:
+    """Hubs come first and make up half of it; the last blocks are the shortest."""
+    work = 1 / np.arange(10, 1010)
+    work /= work.sum()
+    shares = np.add.reduceat(work, whole._cuts(work, 10, 64, 64_000)[:-1] // 64)
+    np.testing.assert_allclose(shares, np.diff(1 - (1 - np.arange(11) / 10) ** 1.5), atol=0.03)
+    assert shares.argmax() == 0 and shares.argmin() == 9
+
+
 def test_ranges_have_as_many_arcs_as_they_may() -> None:
     graph = strip(8, 3000)
     rows = Rows.held(graph.indptr, graph.indices)

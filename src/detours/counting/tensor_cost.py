@@ -13,11 +13,11 @@ from detours.counting.steps import Combination, Contraction, Product
 from detours.counting.tensor_products import short_cut
 from detours.counting.tensors import SPARSE
 
-BEGIN = 2e-3
+BEGIN = 4e-3
 """Seconds that every count takes there, ..."""
-ARC = 15e-9
+ARC = 25e-9
 """... for every arc, to find its place, send it there and fetch its counts, ..."""
-LAUNCH = 60e-6
+LAUNCH = 80e-6
 """... to start the operations of a step or a term, however small, ..."""
 MULTIPLY = 1 / 32e12
 """... per multiplication of float64 in a product, ..."""

@@ -31,8 +31,9 @@ from detours.errors import EngineError, warn_caller
 
 STACK = 2**24
 """Entries of a stack of small blocks: enough to keep a GPU busy."""
-SIMILAR = 0.6
-"""A block of this share of the nodes still goes into the stack of a larger one: a stack more costs a millisecond."""
+SIMILAR = 0.15
+"""A block of this share of the nodes still goes into the stack of a larger one: a stack more costs milliseconds, however
+small, and STACK bounds what zeros cost."""
 WIDTH, WIDE = 8, 128
 """Matrices wider than WIDE are filled up to a multiple of WIDTH: a GPU is at its best when rows of float16 begin at
 whole 16 bytes."""
