@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+import detours
 from benchmarks.dense import main as benchmark
 from detours.counting import device as device_module
 from detours.counting import plan as plan_module
@@ -141,6 +142,15 @@ def test_memory_that_is_never_enough(monkeypatch: pytest.MonkeyPatch) -> None:
         count_tied(contraction(2, False), TensorStack(torch.tensor([1, 2, 3, 5, 6, 7]), None, 1, 3))
 
 
+def test_memory_that_does_not_hold_the_arcs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*given: object) -> None:
+        raise torch.cuda.OutOfMemoryError("out of memory")
+
+    monkeypatch.setattr(tensor_engine.TensorEngine, "placed", never)
+    with pytest.raises(EngineError, match="cpu has too little memory for the 20 arcs of this graph; leave device out"):
+        detours.count(nx.complete_graph(5), 4, engine="dense", device="cpu")
+
+
 def test_rows_at_a_time_follow_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     free = [2**33]
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free[0], 2**37))
@@ -183,7 +193,7 @@ def test_chameleon_on_the_gpu(k: int) -> None:
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize(("nodes", "arcs"), [(5, 8), (40, 70), (150, 2000), (400, 700)])
 def test_random_graphs_on_the_gpu(nodes: int, arcs: int, directed: bool) -> None:
-    graph = Graph.from_networkx(nx.gnm_random_graph(nodes, arcs, seed=1, directed=directed))
+    graph = Graph.from_networkx(nx.gnm_random_graph(nodes, arcs, seed=1, directed=directed), directed=directed)
     for k in (2, 5, 8):
         here, there = on_both(graph, k)
         np.testing.assert_array_equal(here.by_length, there.by_length)

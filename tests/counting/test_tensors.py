@@ -163,7 +163,7 @@ def test_random_graphs_of_fourteen_nodes_against_search(k: int, directed: bool) 
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_stacks_of_blocks_that_hang_together(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of many sizes at common joints, wide ones filled up, trees between them; some stacks hold a block alone."""
+    """Blocks of many sizes at common joints, wide ones filled up, trees between them; some alone in a stack."""
     parts = [nx.windmill_graph(5, 4), nx.barbell_graph(7, 3), nx.wheel_graph(30), nx.gnm_random_graph(25, 40, seed=1)]
     graph = nx.compose_all([nx.convert_node_labels_to_integers(part, 12 * number) for number, part in enumerate(parts)])
     graph = nx.disjoint_union_all([graph, nx.balanced_tree(2, 4), nx.cycle_graph(4), nx.complete_graph(6)])

@@ -32,8 +32,8 @@ from detours.errors import EngineError, warn_caller
 STACK = 2**24
 """Entries of a stack of small blocks: enough to keep a GPU busy."""
 SIMILAR = 0.15
-"""A block of this share of the nodes still goes into the stack of a larger one: a stack more costs milliseconds, however
-small, and STACK bounds what zeros cost."""
+"""A block of this share of the nodes still goes into the stack of a larger one: a stack more costs milliseconds, and
+STACK bounds what zeros cost."""
 WIDTH, WIDE = 8, 128
 """Matrices wider than WIDE are filled up to a multiple of WIDTH: a GPU is at its best when rows of float16 begin at
 whole 16 bytes."""
@@ -95,6 +95,19 @@ class TensorEngine:
             yield bundle, contraction(bundle.longest(self.k), self.cyclic.directed)
 
     def count(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
+        try:
+            found = self.found(tally, progress)
+        except torch.cuda.OutOfMemoryError:
+            raise EngineError(
+                f"{self.device} has too little memory for the {len(self.cyclic.indices):,} arcs of this graph; leave "
+                "device out to count on the CPU"
+            ) from None
+        for counts, there in zip(tally, found, strict=False):
+            assert counts is not None
+            _fetch(there, counts)
+
+    def found(self, tally: Tally, progress: Progress | None) -> list[Tensor]:
+        """What the tally is to hold, on the device."""
         placed, begin = self.placed(), 0
         found = [
             torch.zeros(counts.shape, dtype=torch.int64, device=self.device) for counts in tally if counts is not None
@@ -112,35 +125,23 @@ class TensorEngine:
                 found[0][:, lengths][arc] = count_tied(steps, TensorStack(ahead, None, *shape))
             if progress is not None:
                 progress(done, len(self.bundles))
-        for counts, there in zip(tally, found, strict=False):
-            assert counts is not None
-            _fetch(there, counts)
+        return found
 
     def placed(self) -> Placed:
         """Where every arc stands; see `Forest` for how the block of an edge is told."""
         cyclic, forest = self.cyclic, self.cyclic.forest
-        *places, starts = self.places()
-        first, width = map(self.send, places)
+        first, width, starts = map(self.send, self.places())
         indptr, j, entry, block = map(self.send, (cyclic.indptr, cyclic.indices, forest.entry, forest.block))
-        joint, block_ptr = self.send(forest.joint), self.send(forest.block_ptr)
-        n, j = len(block), j.long()
-        i = torch.arange(n, device=self.device).repeat_interleave(indptr.diff(), output_size=len(j))
+        number, joint, j = _numbers(block), self.send(forest.joint), j.long()
+        i = torch.arange(len(block), device=self.device).repeat_interleave(indptr.diff(), output_size=len(j))
         home = torch.where(entry[i] > entry[j], block[i], block[j])
         arc = torch.nonzero(home >= 0)[:, 0]
         home, i, j = home[arc].long(), i[arc], j[arc]
-        # In its block the joint is number 0, home nodes are numbered from 1 on.
-        order = torch.argsort(block, stable=True)
-        before = n - (block_ptr[-1] - len(joint)) + block_ptr - torch.arange(len(block_ptr), device=self.device)
-        number = torch.empty_like(order)
-        number[order] = torch.arange(1, n + 1, device=self.device) - before[block[order].clamp(min=0).long()]
-        outer = joint[home]
-        at_i, at_j = (torch.where(end == outer, 0, number[end]) for end in (i, j))
+        at_i, at_j = (torch.where(end == joint[home], 0, number[end]) for end in (i, j))
         ahead, order = torch.sort(first[home] + at_i * width[home] + at_j)
         back = (first[home] + at_j * width[home] + at_i)[order]
-        begins = self.send(starts)
-        ends: list[int] = torch.searchsorted(ahead, begins[1:]).tolist()
-        begin = begins[torch.searchsorted(begins, ahead, right=True) - 1]
-        return Placed(arc[order], ahead - begin, back - begin, ends)
+        start = starts[torch.searchsorted(starts, ahead, right=True) - 1]
+        return Placed(arc[order], ahead - start, back - start, torch.searchsorted(ahead, starts[1:]).tolist())
 
     def places(self) -> tuple[Int64, Int64, Int64]:
         """Where the matrix of each block begins and how wide it is, all laid end to end; and where stacks begin."""
@@ -157,6 +158,14 @@ class TensorEngine:
         held = _held(array.shape, array.dtype, self.device)
         np.copyto(held.numpy(), array)
         return held.to(self.device, non_blocking=True)
+
+
+def _numbers(block: Tensor) -> Tensor:
+    """Home nodes of each block are numbered from 1 on; 0 is for the joint."""
+    ascending, order = torch.sort(block, stable=True)
+    number = torch.empty_like(order)
+    number[order] = torch.arange(1, len(order) + 1, device=block.device) - torch.searchsorted(ascending, ascending)
+    return number
 
 
 def count_tied(contraction: Contraction, stack: TensorStack) -> Tensor:
