@@ -89,7 +89,8 @@ def test_the_planner_takes_the_gpu_where_it_is_faster() -> None:
         assert chosen.engine == "dense"
         assert "on cuda with about" in str(chosen)
         assert chosen.seconds < plan(thick, k).seconds
-        assert chosen.bytes < 10 * 8 * (k + 4) * thick.num_arcs
+        results = 8 * (k - 1) * thick.num_arcs
+        assert results < chosen.bytes <= 2 * results + 8 * thick.num_arcs
 
 
 @pytest.mark.usefixtures("as_if_there_were_a_gpu")
@@ -119,7 +120,7 @@ def test_memory_that_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
         return evaluate(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(tensor_engine, "evaluate_tensors", small)
-    monkeypatch.setattr(tensor_engine, "_height", lambda nodes, device: 7)
+    monkeypatch.setattr(tensor_engine, "_height", lambda stack: 7)
     with pytest.warns(
         UserWarning, match="40 nodes do not fit on cpu; they are kept in main memory and worked on 7 rows"
     ):
@@ -134,10 +135,10 @@ def test_memory_that_is_never_enough(monkeypatch: pytest.MonkeyPatch) -> None:
         raise torch.cuda.OutOfMemoryError("out of memory")
 
     monkeypatch.setattr(tensor_engine, "evaluate_tensors", never)
-    monkeypatch.setattr(tensor_engine, "_height", lambda nodes, device: 7)
+    monkeypatch.setattr(tensor_engine, "_height", lambda stack: 7)
     with (
         pytest.warns(UserWarning, match="do not fit"),
-        pytest.raises(EngineError, match="too little memory for even a few matrices of 3 nodes"),
+        pytest.raises(EngineError, match="too little memory for the matrices of 3 nodes, even some rows at a time"),
     ):
         count_tied(contraction(2, False), TensorStack(torch.tensor([1, 2, 3, 5, 6, 7]), None, 1, 3))
 
@@ -151,15 +152,74 @@ def test_memory_that_does_not_hold_the_arcs(monkeypatch: pytest.MonkeyPatch) -> 
         detours.count(nx.complete_graph(5), 4, engine="dense", device="cpu")
 
 
+@pytest.mark.parametrize("words", ["CUDA error: out of memory", "DefaultCPUAllocator: not enough memory"])
+def test_memory_that_runs_out_in_other_words(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*given: object) -> None:
+        raise RuntimeError(words)
+
+    monkeypatch.setattr(tensor_engine.TensorEngine, "placed", never)
+    with pytest.raises(EngineError, match="too little memory") as caught:
+        detours.count(nx.complete_graph(5), 4, engine="dense", device="cpu")
+    assert caught.value.__context__ is None  # which would hold on to what was made so far
+
+
+def test_other_errors_are_not_taken_for_want_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*given: object) -> None:
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr(tensor_engine, "evaluate_tensors", never)
+    with pytest.raises(RuntimeError, match="something else"):
+        detours.count(nx.complete_graph(5), 4, engine="dense", device="cpu")
+
+
+def test_matrices_do_not_move_to_main_memory_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*given: object) -> None:
+        raise torch.cuda.OutOfMemoryError("out of memory")
+
+    monkeypatch.setattr(tensor_engine, "evaluate_tensors", never)
+    with pytest.raises(EngineError, match=r"matrices of 2 graphs of 3 nodes do not fit .* more than memory_limit"):
+        count_tied(contraction(4, False), TensorStack(torch.tensor([1, 2, 3, 5, 6, 7]), None, 2, 3), limit=10)
+
+
 def test_rows_at_a_time_follow_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     free = [2**33]
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free[0], 2**37))
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
-    some = tensor_engine._height(10_000, torch.device("cuda"))
+
+    def height(graphs: int, nodes: int) -> int:
+        stack = TensorStack(torch.empty(0, dtype=torch.int64), None, graphs, nodes)
+        stack.device = torch.device("cuda")
+        return tensor_engine._height(stack)
+
+    some = height(1, 10_000)
+    assert height(20, 2000) < height(1, 2000)
     free[0] = 2**34
-    assert 64 < some < tensor_engine._height(10_000, torch.device("cuda")) <= 10_000
+    assert 64 < some < height(1, 10_000) <= 10_000
     free[0] = 0
-    assert tensor_engine._height(10_000, torch.device("cuda")) == 64
+    assert height(1, 10_000) == 64
+
+
+def test_a_default_device_of_the_callers_does_not_matter() -> None:
+    graph = nx.complete_graph(6)
+    right = detours.count(graph, 4, engine="search").arc_by_length
+    with torch.device("meta"):
+        found = detours.count(graph, 4, engine="dense", device="cpu").arc_by_length
+    np.testing.assert_array_equal(found, right)
+
+
+@pytest.mark.usefixtures("as_if_there_were_a_gpu")
+def test_a_gpu_is_not_taken_where_its_host_would_pass_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tensor_engine.TensorEngine, "seconds", 0.0)
+    rings = Graph.from_networkx(nx.disjoint_union_all([nx.cycle_graph(8)] * 500))
+    here, there = plan(rings, 8), plan(rings, 8, device="cuda")
+    assert (here.engine, there.engine) == ("search", "dense") and here.bytes < there.bytes
+    assert plan(rings, 8, device="cuda", memory_limit=here.bytes).engine == "search"
+
+
+@pytest.mark.usefixtures("as_if_there_were_a_gpu")
+def test_what_little_a_triangle_takes_on_the_host_of_a_gpu() -> None:
+    triangle = plan(Graph.from_networkx(nx.complete_graph(3)), 4, engine="dense", device="cuda", n_jobs=2)
+    assert triangle.bytes < 1000 and triangle.n_jobs == 1
 
 
 def test_estimates_grow_with_the_work() -> None:

@@ -158,3 +158,18 @@ def test_shorter_floats_elsewhere_do_not_matter() -> None:
         assert torch.equal(in_floats(left, right).long(), exact)
     finally:
         torch.set_float32_matmul_precision(before)
+
+
+@pytest.mark.parametrize("setting", ["tf32", "bf16"])
+def test_nor_do_those_told_in_the_newer_way(setting: str) -> None:
+    if not hasattr(torch.backends, "fp32_precision"):
+        pytest.skip("this torch has no torch.backends.fp32_precision")
+    left = torch.full((1, 1, 2), 2.0**12 + 1, dtype=torch.float64)
+    before = torch.backends.fp32_precision
+    try:
+        torch.backends.fp32_precision = setting
+        assert in_floats(left, left.mT).item() == 2 * (2**12 + 1) ** 2
+        small = torch.full((1, 1, 2), 1025.0, dtype=torch.float64)
+        assert in_floats(small, small.mT).item() == 2 * 1025**2
+    finally:
+        torch.backends.fp32_precision = before

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import detours
-from detours.counting import bounds, tensor_cliques, tensor_engine, tensors
+from detours.counting import bounds, tensor_cliques, tensor_engine, tensor_products, tensors
+from detours.counting.bounds import Bound
 from detours.counting.contraction import contraction
 from detours.counting.engine import Tally
 from detours.counting.evaluate import Stack, evaluate_tied
@@ -97,6 +98,35 @@ def test_the_ring_gives_the_same_as_floats(directed: bool, exact: int, monkeypat
     monkeypatch.setattr(tensor_cliques, "ring_product", counted)
     assert_equal(dict(evaluate_tensors(made, stack)), by_numpy(adjacency, 8, directed))
     assert multiplied > 0
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("short", [False, True])
+def test_counts_by_halves(directed: bool, short: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU, with every part and every sum checked; numbers so short that products are cut at these sizes too."""
+    parts = []
+
+    def by_halves(left: torch.Tensor, right: torch.Tensor, *bounds: Bound) -> torch.Tensor:
+        cut = tensor_products.short_cut(*bounds)
+        parts.append(0 if cut is None else cut.products)
+        return left @ right if cut is None else tensor_products.product_of_halves(left, right, cut)
+
+    def checked(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+        assert left.dtype == right.dtype == torch.float16
+        assert max(left.abs().max(), right.abs().max()) <= tensor_products.IN_FLOAT16
+        assert (left.double().abs() @ right.double().abs()).max() < tensor_products.IN_FLOAT32
+        return left.float() @ right.float()
+
+    monkeypatch.setattr(tensors, "float_product", by_halves)
+    monkeypatch.setattr(tensor_products, "_widening_product", checked)
+    if short:
+        monkeypatch.setattr(tensor_products, "IN_FLOAT16", 2**5)
+        monkeypatch.setattr(tensor_products, "IN_FLOAT32", 2**11)
+    for seed in range(4):
+        adjacency = random_stack(2, 20 + 5 * seed, 0.35, directed)
+        found = dict(evaluate_tensors(contraction(7, directed), on_tensors(adjacency, directed)))
+        assert_equal(found, by_numpy(adjacency, 7, directed))
+    assert {0, 1, 2, 3} <= set(parts) if short else {1, 2} <= set(parts)
 
 
 def test_entries_are_looked_at_where_degrees_do_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,10 +125,13 @@ def _choose(
     there: Plan | None = None
     may_help = device != "cpu" and k <= LONGEST["dense"] and cyclic.largest_block <= DENSE_NODES
     if device is not None and (engine == "dense" or may_help):
-        there = _plan_on_device(cyclic, k, jobs, device)
+        there = _plan_on_device(cyclic, k, device, limit)
+        fits = limit is None or there.bytes <= limit
         thick = cyclic.num_arcs > SPARSE * cyclic.num_nodes
-        if engine == "dense" or there.seconds < (LOOKING if thick else ROWS_FLOOR / jobs) * cyclic.num_arcs:
+        at_once = there.seconds < (LOOKING if thick else ROWS_FLOOR / jobs) * cyclic.num_arcs
+        if engine == "dense" or (fits and at_once):
             return there
+        there = there if fits else None
     here = _choose_on_cpu(cyclic, k, engine, jobs, limit)
     here = replace(here, seconds=here.seconds + around)
     return here if there is None or here.seconds < there.seconds else there
@@ -174,13 +177,13 @@ def _plan_dense(cyclic: Cyclic, k: int, jobs: int) -> Plan:
     return _plan(DenseEngine(reduced, k), cyclic, k, jobs, seconds, size, None, _on_matrices(cyclic))
 
 
-def _plan_on_device(cyclic: Cyclic, k: int, jobs: int, device: str) -> Plan:
+def _plan_on_device(cyclic: Cyclic, k: int, device: str, limit: int | None) -> Plan:
     from detours.counting.tensor_engine import FETCHED, TensorEngine
 
-    engine = TensorEngine(cyclic, k, device)
-    size = engine.bytes if device == "cpu" else FETCHED + 8 * len(cyclic.indices)
+    engine, arcs = TensorEngine(cyclic, k, device, limit), len(cyclic.indices)
+    size = engine.bytes if device == "cpu" else min(FETCHED, 8 * (k - 1) * arcs) + 8 * arcs
     reason = f"{_on_matrices(cyclic)}, on {device} with about {_bytes(engine.bytes)} there"
-    return _plan(engine, cyclic, k, jobs, engine.seconds, size, None, reason)
+    return _plan(engine, cyclic, k, 1, engine.seconds, size, None, reason)
 
 
 def _on_matrices(cyclic: Cyclic) -> str:

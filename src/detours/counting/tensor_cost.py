@@ -1,6 +1,6 @@
 """Expected time and memory of closed forms on a device of torch's.
 
-The prices were fitted to whole counts on an H200, k = 2 .. 7, and came out within a factor of two there.
+The prices were fitted to whole counts on an H200, k = 2 .. 7; they came out within a factor of about two there.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from functools import lru_cache
 from detours.counting.bounds import EXACT, bounds
 from detours.counting.evaluate import Size, expected_seconds
 from detours.counting.steps import Combination, Contraction, Product
-from detours.counting.tensor_products import short_cut
+from detours.counting.tensor_products import WIDENS, short_cut
 from detours.counting.tensors import SPARSE
 
 BEGIN = 4e-3
 """Seconds that every count takes there, ..."""
-ARC = 25e-9
+NODE = 70e-9
+"""... for every node of the graph, to find its block, ..."""
+ARC = 6e-9
 """... for every arc, to find its place, send it there and fetch its counts, ..."""
 LAUNCH = 80e-6
 """... to start the operations of a step or a term, however small, ..."""
@@ -31,6 +33,11 @@ RING = 3
 """Products of float64 that one modulo 2^64 takes, about."""
 AT_WORK = 5
 """Matrices, besides those kept, that a step under way may fill."""
+
+
+def around(nodes: int, arcs: int, device: str) -> float:
+    """What is done before and after evaluations."""
+    return BEGIN + NODE * nodes + ARC * arcs if device.startswith("cuda") else 0.0
 
 
 def device_seconds(contraction: Contraction, size: Size, device: str) -> float:
@@ -58,7 +65,7 @@ def _multiplications(contraction: Contraction, degree: int) -> dict[int, float]:
     known, prices = bounds(contraction, degree, degree), {}
     for number, step in enumerate(contraction.steps):
         if isinstance(step, Product):
-            cut = short_cut(known[step.left], known[step.right], known[number])
+            cut = short_cut(known[step.left], known[step.right], known[number]) if WIDENS else None
             plain = MULTIPLY if known[number].entry < EXACT else RING * MULTIPLY
             prices[number] = plain if cut is None else cut.products * SHORT
     return prices

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager
 from functools import cached_property
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from detours.counting.engine import Tally
 from detours.counting.parallel import Progress
 from detours.counting.reduce import Cyclic
 from detours.counting.steps import Contraction
-from detours.counting.tensor_cost import ARC, AT_WORK, BEGIN, device_bytes, device_seconds
+from detours.counting.tensor_cost import AT_WORK, around, device_bytes, device_seconds
 from detours.counting.tensor_stack import TensorStack
 from detours.counting.tensors import evaluate_tensors
 from detours.errors import EngineError, warn_caller
@@ -60,19 +61,22 @@ class TensorEngine:
     name = "dense"
     fills = True
 
-    def __init__(self, cyclic: Cyclic, k: int, device: str) -> None:
+    def __init__(self, cyclic: Cyclic, k: int, device: str, limit: int | None = None) -> None:
+        """``limit`` are the bytes of main memory that matrices may take when they do not fit on the device."""
         check_length(k)
         if int(np.diff(cyclic.indptr).max(initial=0)) ** (k - 1) >= 2**63:
             check_counts(cyclic.reduced, k)
-        self.cyclic, self.k, self.device = cyclic, k, torch.device(device)
+        self.cyclic, self.k, self.device, self.limit = cyclic, k, torch.device(device), limit
 
     @cached_property
     def bundles(self) -> list[Bundle]:
-        """Figures other than nodes are near enough for estimates: arcs at a joint count for its home block."""
+        """Figures other than nodes are near enough for estimates: all arcs at a node count, whatever their block."""
         forest = self.cyclic.forest
         nodes, at_home = np.diff(forest.block_ptr), forest.block >= 0
         wide = np.where(nodes > WIDE, -(-nodes // WIDTH) * WIDTH, nodes)
-        home, degree = forest.block[at_home], forest.degree[at_home].astype(np.float64)
+        home = np.concatenate([forest.block[at_home], np.arange(len(nodes))])
+        degree = np.concatenate([forest.degree[at_home], forest.degree[forest.joint]])
+        degree = np.minimum(degree, nodes[home] - 1).astype(np.float64)
         largest = np.zeros(len(nodes))
         np.maximum.at(largest, home, degree)
         arcs, cubes = np.bincount(home, degree, len(nodes)), np.bincount(home, degree**3, len(nodes))
@@ -81,8 +85,9 @@ class TensorEngine:
     @property
     def seconds(self) -> float:
         """About how long it takes."""
-        around = BEGIN + ARC * len(self.cyclic.indices) if self.device.type == "cuda" else 0.0
-        return around + sum(device_seconds(steps, bundle.size, str(self.device)) for bundle, steps in self.work())
+        cyclic, device = self.cyclic, str(self.device)
+        counting = sum(device_seconds(steps, bundle.size, device) for bundle, steps in self.work())
+        return counting + around(len(cyclic.indptr) - 1, len(cyclic.indices), device)
 
     @property
     def bytes(self) -> int:
@@ -95,13 +100,14 @@ class TensorEngine:
             yield bundle, contraction(bundle.longest(self.k), self.cyclic.directed)
 
     def count(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
-        try:
+        found: list[Tensor] = []
+        with _short_of_memory():
             found = self.found(tally, progress)
-        except torch.cuda.OutOfMemoryError:
+        if not found:
             raise EngineError(
                 f"{self.device} has too little memory for the {len(self.cyclic.indices):,} arcs of this graph; leave "
                 "device out to count on the CPU"
-            ) from None
+            )
         for counts, there in zip(tally, found, strict=False):
             assert counts is not None
             _fetch(there, counts)
@@ -118,11 +124,11 @@ class TensorEngine:
             if self.cyclic.directed:
                 tied, at = torch.unique(torch.cat([ahead, back]), return_inverse=True)
                 at_ahead, at_back = at.chunk(2)
-                counts = count_tied(steps, TensorStack(tied, at_ahead, *shape))
+                counts = count_tied(steps, TensorStack(tied, at_ahead, *shape), self.limit)
                 found[0][:, lengths][arc] = counts[at_ahead]
                 found[1][:, lengths][arc] = counts[at_back]
             else:
-                found[0][:, lengths][arc] = count_tied(steps, TensorStack(ahead, None, *shape))
+                found[0][:, lengths][arc] = count_tied(steps, TensorStack(ahead, None, *shape), self.limit)
             if progress is not None:
                 progress(done, len(self.bundles))
         return found
@@ -168,25 +174,45 @@ def _numbers(block: Tensor) -> Tensor:
     return number
 
 
-def count_tied(contraction: Contraction, stack: TensorStack) -> Tensor:
+def count_tied(contraction: Contraction, stack: TensorStack, limit: int | None = None) -> Tensor:
     """int64 [tied pairs, lengths], lengths from 2 on; on a GPU whose memory runs out, in blocks of rows."""
-    nodes = stack.nodes
-    with suppress(torch.cuda.OutOfMemoryError):
+    with _short_of_memory():
         return _together(evaluate_tensors(contraction, stack), contraction)
     # here the error is gone, and with its traceback every matrix that was made
-    height = _height(nodes, stack.device)
+    many = f"{stack.graphs:,} graphs of " if stack.graphs > 1 else ""
+    matrices = f"the matrices of {many}{stack.nodes:,} nodes"
+    size = 8 * stack.graphs * stack.nodes**2 * contraction.most_whole
+    if limit is not None and size > limit:
+        raise EngineError(
+            f"{matrices} do not fit on {stack.device}, and the {size / 2**30:.1f} GB that they take in main memory are "
+            "more than memory_limit; raise it, or leave device out to count on the CPU"
+        )
+    height = _height(stack)
     warn_caller(
-        f"the matrices of {nodes:,} nodes do not fit on {stack.device}; they are kept in main memory and worked on "
-        f"{height:,} rows at a time, which is slower",
+        f"{matrices} do not fit on {stack.device}; they are kept in main memory and worked on {height:,} rows at a "
+        "time, which is slower",
         UserWarning,
     )
-    try:
+    with _short_of_memory():
         return _together(evaluate_tensors(contraction, stack, torch.device("cpu"), height), contraction)
-    except torch.cuda.OutOfMemoryError:
-        raise EngineError(
-            f"{stack.device} has too little memory for even a few matrices of {nodes:,} nodes; leave device out to "
-            "count on the CPU"
-        ) from None
+    raise EngineError(
+        f"{stack.device} has too little memory for {matrices}, even some rows at a time, or main memory has; leave "
+        "device out to count on the CPU"
+    )
+
+
+@contextmanager
+def _short_of_memory() -> Iterator[None]:
+    """Go on behind the block when memory runs out in it. What was made there is let go of, which an error that is held
+    on to would prevent."""
+    try:
+        yield
+    except RuntimeError as error:  # CUDA itself, torch on a GPU and torch in main memory say it in different ways
+        words = ("out of memory", "not enough memory", "can't allocate memory")
+        if not any(word in str(error) for word in words):
+            raise
+    except MemoryError:
+        pass
 
 
 def _together(evaluation: Iterator[tuple[int, Tensor]], contraction: Contraction) -> Tensor:
@@ -194,19 +220,22 @@ def _together(evaluation: Iterator[tuple[int, Tensor]], contraction: Contraction
     return torch.stack([found[length] for length in sorted(contraction.lengths)], dim=1)
 
 
-def _height(nodes: int, device: torch.device) -> int:
+def _height(stack: TensorStack) -> int:
     """Rows at a time that fit beside the right factor of a product, whole and in parts."""
     gc.collect()
-    torch.cuda.empty_cache()
-    free, _ = torch.cuda.mem_get_info(device)
-    room = 0.8 * free / (8 * nodes) - AT_WORK * nodes
-    return int(np.clip(room / (2 * AT_WORK), min(64, nodes), nodes))
+    free = 0
+    if stack.device.type == "cuda":
+        torch.cuda.empty_cache()
+        free, _ = torch.cuda.mem_get_info(stack.device)
+    room = 0.8 * free / (8 * stack.graphs * stack.nodes) - AT_WORK * stack.nodes
+    return int(np.clip(room / (2 * AT_WORK), min(64, stack.nodes), stack.nodes))
 
 
 def _held(shape: tuple[int, ...], dtype: Any, device: torch.device) -> Tensor:
-    """Main memory that a GPU reads and writes itself: several times as quick as any other."""
-    kind = torch.from_numpy(np.empty(0, dtype)).dtype
-    return torch.empty(shape, dtype=kind, pin_memory=device.type == "cuda")
+    """Main memory that a GPU reads and writes itself, unless that is too much: several times as quick as any other."""
+    empty = torch.from_numpy(np.empty(0, dtype))
+    pinned = device.type == "cuda" and prod(shape) * empty.element_size() <= FETCHED
+    return torch.empty(shape, dtype=empty.dtype, device="cpu", pin_memory=pinned)
 
 
 def _fetch(there: Tensor, here: Int64) -> None:

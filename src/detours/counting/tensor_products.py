@@ -39,8 +39,10 @@ def float_product(left: Tensor, right: Tensor, of_left: Bound, of_right: Bound, 
     """
     if left.device.type == "cpu" and of_product.entry < IN_FLOAT32 and _float32_is_float32():
         return torch.matmul(left.float(), right.float()).double()
-    if left.device.type == "cuda" and WIDENS and (cut := short_cut(of_left, of_right, of_product)) is not None:
-        return product_of_halves(left, right, cut)
+    if left.device.type == "cuda" and _float16_widens():
+        cut = short_cut(of_left, of_right, of_product)
+        if cut is not None:
+            return product_of_halves(left, right, cut)
     return torch.matmul(left, right)
 
 
@@ -103,7 +105,16 @@ def _widening_product(left: Tensor, right: Tensor) -> Tensor:
 
 def _float32_is_float32() -> bool:
     """Whether products of float32 matrices are what they say: torch can be told to take shorter numbers for them."""
-    return torch.get_float32_matmul_precision() == "highest" and not torch.is_autocast_enabled("cpu")
+    try:
+        precise = torch.get_float32_matmul_precision() == "highest"
+    except RuntimeError:  # told so in a newer way, which this question does not know
+        precise = False
+    return precise and not torch.is_autocast_enabled("cpu")
+
+
+def _float16_widens() -> bool:
+    """Whether sums of float16 products are float32 on a GPU: torch can be told to take shorter sums."""
+    return WIDENS and not getattr(torch.backends.cuda.matmul, "allow_fp16_accumulation", False)
 
 
 class Cut(NamedTuple):
