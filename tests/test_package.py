@@ -51,6 +51,16 @@ def test_every_public_name_is_there() -> None:
         _ = detours.nonsense
 
 
+@pytest.mark.parametrize("name", detours.__all__)
+def test_every_public_name_loads_on_its_own(name: str) -> None:
+    subprocess.run([sys.executable, "-c", f"import detours; detours.{name}"], check=True, timeout=120)
+
+
+def test_python_m_is_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "detours", "--help"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "explain" in done.stdout
+
+
 def test_version() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", detours.__version__)
     assert version("detours") == detours.__version__

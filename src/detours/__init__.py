@@ -15,7 +15,7 @@ _HOME = {
     "paths": "detours.counting.count",
 }
 
-_ROOMS = ("data", "kernels", "nn", "transforms", "wl")
+_ROOMS = ("data", "errors", "kernels", "nn", "transforms", "wl")
 
 __all__ = [
     "Detours",
@@ -25,6 +25,7 @@ __all__ = [
     "count_many",
     "count_pairs",
     "data",
+    "errors",
     "explain",
     "kernels",
     "nn",
@@ -34,7 +35,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from detours import data, kernels, nn, transforms, wl
+    from detours import data, errors, kernels, nn, transforms, wl
     from detours.counting.count import count, count_many, explain, paths
     from detours.counting.pairs import count_pairs
     from detours.counting.result import Detours

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import detours
+from detours.errors import InputError
 from tests.strategies import SmallGraph, engines, small_graphs
 
 
@@ -93,3 +94,13 @@ def test_no_graphs_at_all() -> None:
     assert results.edge.shape == results.node.shape == (0,)
     assert results.by_length.shape == (0, 3)
     assert results.cycles == {3: 0, 4: 0, 5: 0}
+
+
+def test_one_graph_is_not_a_list_of_graphs() -> None:
+    graph = nx.cycle_graph(3)
+    data = pytest.importorskip("torch_geometric.utils").from_networkx(graph)
+    igraph = pytest.importorskip("igraph").Graph.Ring(3)
+    for one in (graph, data, data.edge_index, data.edge_index.numpy(), nx.to_scipy_sparse_array(graph), igraph, "file"):
+        with pytest.raises(InputError, match="count_many takes a list of graphs, but it was given one"):
+            detours.count_many(one, 2)
+    assert len(detours.count_many([data, data.edge_index, graph], 2)) == 3

@@ -1,6 +1,7 @@
 """The result object: shapes, types, exports, and sums that would not fit in 64 bits."""
 
 import pickle
+import sys
 from math import comb, factorial, perm
 
 import networkx as nx
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import detours
+from detours.errors import InputError
 
 
 def house() -> nx.Graph:
@@ -211,3 +213,14 @@ def test_results_cannot_be_changed_by_accident() -> None:
     for values in (result.edge, result.node, result.by_length, result.arc_by_length):
         with pytest.raises(ValueError, match="read-only"):
             values[0] = 0
+
+
+@pytest.mark.parametrize(
+    ("method", "library", "extra"), [("to_pandas", "pandas", "tables"), ("to_torch", "torch", "torch")]
+)
+def test_a_library_that_is_missing(method: str, library: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(
+        InputError, match=rf"needs {library}, which is not installed; run: pip install 'detours\[{extra}\]'"
+    ):
+        getattr(detours.count([(0, 1, 2), (1, 2, 0)], 2), method)()

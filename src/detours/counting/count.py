@@ -17,7 +17,7 @@ from detours.counting.result import Detours, DetoursList
 from detours.errors import BudgetExceeded, InputError, check_k, shown
 from detours.graph import Graph
 from detours.graph.build import check_csr
-from detours.graph.union import many
+from detours.graph.union import is_one_graph, many
 
 
 def count(
@@ -89,7 +89,7 @@ def count_many(
     [{3: 1}, {3: 0}]
     """
     k = check_k(k)
-    if isinstance(graphs, str | os.PathLike | Graph) or hasattr(graphs, "adj"):
+    if is_one_graph(graphs):
         raise InputError(f"count_many takes a list of graphs, but it was given one: {shown(graphs)}; use count for one")
     given = many(graphs, directed=directed, strict=strict)
     union, _ = Graph.disjoint_union(given)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from detours.counting.job import Run
 from detours.graph import Graph
+from detours.graph.convert import library
 
 if TYPE_CHECKING:
     import networkx
@@ -108,8 +109,7 @@ class Detours:
 
     def to_pandas(self) -> pandas.DataFrame:
         """One row per edge in the caller's order: source, target, den, length_2 .. length_k."""
-        import pandas
-
+        pandas = library("pandas", "'detours[tables]'")
         source, target = self.graph.edge_index
         columns: dict[str, Any] = {
             "source": self._named(source),
@@ -117,7 +117,8 @@ class Detours:
             "den": self.edge,
         }
         columns |= {f"length_{n}": self.by_length[:, n - 2] for n in range(2, self.k + 1)}
-        return pandas.DataFrame(columns)
+        made: Any = pandas.DataFrame(columns)
+        return made
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the rows of `to_pandas` to a file, some at a time: they may be more than the memory holds."""
@@ -131,8 +132,7 @@ class Detours:
 
     def to_torch(self) -> dict[str, torch.Tensor]:
         """`edge_index`, `edge`, `node` and `by_length` as int64 tensors."""
-        import torch
-
+        torch = library("torch", "'detours[torch]'")
         arrays = {
             "edge_index": self.graph.edge_index,
             "edge": self.edge,

@@ -17,6 +17,14 @@ from detours.graph.graph import Graph, found_in
 _NOTHING = Dropped()
 
 
+def is_one_graph(given: Any) -> bool:
+    """Whether something that should be a list of graphs is one graph: a file, an array or a library's own."""
+    if isinstance(given, str | os.PathLike | Graph):
+        return True
+    of_a_library = any(hasattr(given, name) for name in ("adj", "tocsr", "get_edgelist", "is_undirected"))
+    return of_a_library or (hasattr(given, "dtype") and getattr(given, "ndim", 0) == 2)
+
+
 def disjoint_union(sources: Sequence[Any], directed: bool | None, strict: bool) -> tuple[Graph, Ints]:
     if not any(isinstance(source, (Graph, str, os.PathLike)) for source in sources):
         parts = [_numbered(at, source) for at, source in enumerate(sources)]

@@ -157,7 +157,8 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
             pe = None
         elif pe is None:
             raise InputError(
-                f"pe is missing; give the positions [N, {self.pe_channels}] or build the model with pe_channels=0."
+                f"pe is missing; give the positions [N, {self.pe_channels}], as PyG's AddLaplacianEigenvectorPE does, "
+                "or build the model with pe_channels=0."
             )
         else:
             _expect("pe", pe, (nodes, self.pe_channels))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -11,7 +10,7 @@ from typing import Any, TypedDict
 from detours.errors import InputError, check_k, shown
 from detours.graph import Graph
 from detours.graph.build import check_csr
-from detours.graph.union import many
+from detours.graph.union import is_one_graph, many
 
 INITS = ("uniform", "degree", "labels", "den", "phi", "den-by-length")
 EDGES = (None, "den", "den-by-length")
@@ -62,7 +61,7 @@ class Method:
 
 def check_graphs(caller: str, graphs: Iterable[Any]) -> list[Graph]:
     """The graphs, all directed or all not, or `InputError`; `caller` is the function that was given them."""
-    if isinstance(graphs, str | os.PathLike | Graph) or hasattr(graphs, "adj"):
+    if is_one_graph(graphs):
         raise InputError(f"{caller} takes a list of graphs, but it was given one: {shown(graphs)}; put it into a list.")
     given = many(graphs)
     for graph in given:
