@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from detours.counting.engine import Tally
-from detours.counting.plan import largest_count
 from detours.counting.reduce import Reduced, reduce
 from detours.counting.rows import Layout, RowEngine
+from detours.counting.walks import largest_count
 from detours.graph import Graph
 
 

@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
 from detours.counting import cluster
 from detours.counting.engine import Tally
 from detours.counting.parallel import Progress
@@ -174,9 +172,8 @@ def _check_length(k: int) -> None:
 
 
 def _run(graph: Graph, plan: Plan, progress: Progress | None) -> Detours:
-    shape = (graph.num_arcs, plan.k - 1)
-    new = np.empty if plan.ready is not None and plan.ready.fills else np.zeros
-    tally = Tally(new(shape, np.int64), new(shape, np.int64) if graph.directed else None)
+    fills = plan.ready is not None and plan.ready.fills
+    tally = Tally.new(graph.num_arcs, plan.k, graph.directed, zero=not fills)
     if plan.ready is None:
         if progress is not None:
             progress(1.0, 1.0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from detours.counting.csr import Int32, Int64, kernel
 from detours.counting.parallel import Progress
 
@@ -15,6 +17,12 @@ class Tally(NamedTuple):
     """[arcs, k - 1]: detours of length L in column L - 2."""
     cycles: Int64 | None
     """[arcs, k - 1]: directed cycles of length L + 1 through the arc in column L - 2; None if undirected: the same."""
+
+    @classmethod
+    def new(cls, arcs: int, k: int, directed: bool, zero: bool = True) -> Tally:
+        """Room for the counts of so many arcs, with zeros in it unless every row will be written."""
+        make = np.zeros if zero else np.empty
+        return cls(make((arcs, k - 1), np.int64), make((arcs, k - 1), np.int64) if directed else None)
 
 
 class Engine(Protocol):

@@ -187,8 +187,7 @@ def _finish(site: Site, n_jobs: int) -> None:
 
 def _whole(site: Site, n_jobs: int) -> list[Int64]:
     """The counts of all arcs of a graph that was counted as a whole."""
-    shape = (site.graph.num_arcs, site.job.manifest["k"] - 1)
-    tally = Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64) if site.graph.directed else None)
+    tally = Tally.new(site.graph.num_arcs, site.job.manifest["k"], site.graph.directed)
     site.finish(tally, n_jobs)
     return [counts for counts in tally if counts is not None]
 

@@ -9,9 +9,10 @@ from detours.counting.cost import expect
 from detours.counting.csr import Int64
 from detours.counting.engine import Engine, Tally
 from detours.counting.halo import Halo
-from detours.counting.plan import _bytes, _word, largest_count
+from detours.counting.plan import readable_bytes
 from detours.counting.reduce import Cyclic, Reduced
 from detours.counting.rows import Layout, RowEngine, slots_of
+from detours.counting.walks import narrowest_word
 from detours.errors import EngineError
 
 
@@ -49,8 +50,7 @@ def count_roots(
     `budget` is the memory, in bytes, that the engine should stay within if it can. Where dense matrices cannot, cycles
     are listed, unless the user `asked` for the engine.
     """
-    shape = (len(halo.indices), k - 1)
-    tally = Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64) if directed else None)
+    tally = Tally.new(len(halo.indices), k, directed)
     cyclic = Cyclic(halo.indptr, halo.indices, directed)
     if cyclic.num_arcs:
         _engine(cyclic, halo, k, engine, layout, budget, asked).count(tally)
@@ -69,7 +69,7 @@ def _engine(
             return DenseEngine(cyclic.reduced, k)
         if asked:
             raise EngineError(
-                f"engine='dense' takes about {_bytes(size)} around node {halo.node[halo.first]}, more than "
+                f"engine='dense' takes about {readable_bytes(size)} around node {halo.node[halo.first]}, more than "
                 "memory_limit allows; raise it, use fewer threads or engine='auto'"
             )
         engine = "search"
@@ -78,11 +78,8 @@ def _engine(
 
         return Search(cyclic, k)
     reduced = cyclic.reduced
-    largest = largest_count(reduced, k)
-    if largest >= 2.0**63:
-        raise OverflowError(f"the number of detours up to k = {k} could pass 2^63 on this graph; ask for a smaller k")
     near = halo.distance[reduced.node] <= max(1, (k - 1) // 2)
-    rows = NearRows(reduced, k, _word(largest), layout or Layout(False, 16), near)
+    rows = NearRows(reduced, k, narrowest_word(reduced, k), layout or Layout(False, 16), near)
     if budget is not None:
         rows.set_layout(_narrowed(rows, budget))
     return rows

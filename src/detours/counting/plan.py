@@ -12,7 +12,7 @@ import numpy as np
 from detours.counting.device import check_device
 from detours.counting.engine import Engine
 from detours.counting.formulas import MAX_LENGTH
-from detours.counting.reduce import Cyclic, Reduced
+from detours.counting.reduce import Cyclic
 from detours.errors import EngineError, InputError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Plan:
         lines += [
             f"  threads     {self.n_jobs}",
             f"  time        {'about ' + _seconds(self.seconds) if self.sure else 'cannot be told beforehand'}",
-            f"  memory      about {_bytes(self.bytes)}",
+            f"  memory      about {readable_bytes(self.bytes)}",
         ]
         return "\n".join(lines)
 
@@ -113,8 +113,8 @@ def make_plan(
     chosen = replace(chosen, bytes=chosen.bytes + results)
     if limit is not None and chosen.bytes > limit:
         raise EngineError(
-            f"counting up to k = {k} needs about {_bytes(chosen.bytes)}, more than memory_limit = {_bytes(limit)}; "
-            "raise the limit, use fewer threads or a smaller k, or count in parts with out="
+            f"counting up to k = {k} needs about {readable_bytes(chosen.bytes)}, more than memory_limit = "
+            f"{readable_bytes(limit)}; raise the limit, use fewer threads or a smaller k, or count in parts with out="
         )
     return chosen
 
@@ -182,7 +182,7 @@ def _plan_on_device(cyclic: Cyclic, k: int, device: str, limit: int | None) -> P
 
     engine, arcs = TensorEngine(cyclic, k, device, limit), len(cyclic.indices)
     size = engine.bytes if device == "cpu" else min(FETCHED, 8 * (k - 1) * arcs) + 8 * arcs
-    reason = f"{_on_matrices(cyclic)}, on {device} with about {_bytes(engine.bytes)} there"
+    reason = f"{_on_matrices(cyclic)}, on {device} with about {readable_bytes(engine.bytes)} there"
     return _plan(engine, cyclic, k, 1, engine.seconds, size, None, reason)
 
 
@@ -193,12 +193,10 @@ def _on_matrices(cyclic: Cyclic) -> str:
 def _plan_rows(cyclic: Cyclic, k: int, jobs: int, limit: int | None) -> Plan:
     from detours.counting.cost import Expected, expect
     from detours.counting.rows import Layout, RowEngine
+    from detours.counting.walks import narrowest_word
 
     reduced = cyclic.reduced
-    largest = largest_count(reduced, k)
-    if largest >= 2.0**63:
-        raise OverflowError(f"the number of detours up to k = {k} could pass 2^63 on this graph; ask for a smaller k")
-    engine = RowEngine(reduced, k, _word(largest), Layout(False, 16))
+    engine = RowEngine(reduced, k, narrowest_word(reduced, k), Layout(False, 16))
     tried: dict[Layout, Expected] = {}
     if reduced.num_arcs < SMALL:
         tried[engine.layout] = Expected(1e-9 * reduced.num_arcs * 100, 1000 * reduced.num_arcs, 1.0)
@@ -216,11 +214,6 @@ def _plan_rows(cyclic: Cyclic, k: int, jobs: int, limit: int | None) -> Plan:
     bits = 8 * np.dtype(engine.word).itemsize
     reason = f"closed forms, {engine.program.products} sparse products per block of roots, {bits}-bit"
     return _plan(engine, cyclic, k, jobs, expected.seconds, expected.bytes, layout, reason)
-
-
-def _word(largest: float) -> type:
-    """The narrowest integers that hold the counts: the narrower, the more roots fit side by side."""
-    return next(word for bits, word in ((15, np.int16), (31, np.int32), (63, np.int64)) if largest < 2.0**bits)
 
 
 def _wide_is_best(layout: Layout, wide: Expected, engine: RowEngine) -> bool:
@@ -265,41 +258,12 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds < 600 else f"{seconds / 3600:.3g} h"
 
 
-def _bytes(size: int) -> str:
+def readable_bytes(size: int) -> str:
     for unit in ("B", "KB", "MB", "GB"):
         if size < 1024 or unit == "GB":
             return f"{size:.3g} {unit}"
         size = size / 1024  # type: ignore[assignment]
     raise AssertionError
-
-
-def largest_count(reduced: Reduced, k: int) -> float:
-    """A bound on the detours of any one length <= k on any arc.
-
-    A path of length L is fixed by its first L - 1 steps, from either end when undirected, and then no step goes back:
-    count walks that never turn round, where the forbidden neighbour is taken to be the one with the fewest
-    continuations. For directed graphs count all walks.
-    """
-    indptr, indices = reduced.indptr, reduced.indices
-    widest = float(np.diff(indptr).max(initial=0))
-    simple = widest ** (k - 1)
-    if simple < 2.0**15 or (simple < 2.0**31 and widest > 2.0**8):  # with such a hub, 16 bits would hardly do
-        return simple
-    filled = np.flatnonzero(np.diff(indptr))
-    starts, ahead, largest = indptr[filled], np.ones(reduced.num_nodes), 0.0
-    source = np.repeat(np.arange(reduced.num_nodes), np.diff(indptr))
-    for _ in range(2, k + 1):
-        next_steps = ahead[indices]
-        ahead = np.zeros(reduced.num_nodes)
-        ahead[filled] = np.add.reduceat(next_steps, starts)
-        if reduced.directed:
-            largest = max(largest, float(ahead.max()))
-        else:
-            largest = max(largest, float(np.minimum(ahead[source], ahead[indices]).max()))
-            ahead[filled] -= np.minimum.reduceat(next_steps, starts)
-        if largest >= 2.0**31 and simple < 2.0**63:  # 64 bits are needed, and enough
-            return simple
-    return largest * (1 + 1e-9)
 
 
 def check_jobs(n_jobs: Any) -> int:

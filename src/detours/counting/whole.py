@@ -189,9 +189,8 @@ class DenseBlocks:
         return np.concatenate([reduced.arc[begin:end] for begin, end in zip(first, last, strict=True)])
 
     def run(self, stage: int, block: int) -> Arrays:
-        arcs, reduced = self.arcs(block), self.engine.reduced
-        shape = (int(arcs.max()) + 1, self.engine.k - 1)
-        tally = Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64) if reduced.directed else None)
+        arcs = self.arcs(block)
+        tally = Tally.new(int(arcs.max()) + 1, self.engine.k, self.engine.reduced.directed)
         with one_thread():
             self.engine.count_bundle(self.engine.bundles[block], tally, np.zeros(1, np.int64))
         return tuple(counts[arcs] for counts in tally if counts is not None)
