@@ -224,6 +224,113 @@ def test_a_scheduler_that_is_gone_is_one_sentence() -> None:
                 detours.count(sparse(), 4)
 
 
+class Deadly(distributed.WorkerPlugin):  # type: ignore[misc]
+    """A worker that ends with the first block it is given."""
+
+    def setup(self, worker: Any) -> None:
+        Site.run = lambda *given: os._exit(1)  # type: ignore[method-assign]
+
+
+def test_a_block_that_ends_its_workers_is_one_sentence(tmp_path: Path) -> None:
+    cloudpickle = pytest.importorskip("cloudpickle")
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers,
+        distributed.Client(workers) as alone,
+        joblib.parallel_config(backend="dask", client=alone),
+    ):
+        alone.register_plugin(Deadly())
+        with pytest.raises(InputError, match="a block ended several workers, one after the other"):
+            detours.count(sparse(), 5, engine="rows", out=tmp_path / "out")
+
+
+SCHEDULER = """
+    import asyncio, sys
+    from distributed import Scheduler
+
+    async def serve():
+        async with Scheduler(port=int(sys.argv[1]), dashboard_address=None) as scheduler:
+            await scheduler.finished()
+
+    asyncio.run(serve())
+"""
+
+
+def test_a_scheduler_that_goes_away_is_one_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    port = address.rpartition(":")[2]
+    scheduler = subprocess.Popen([sys.executable, "-c", textwrap.dedent(SCHEDULER), port])
+    worker = None
+    try:
+        wait_for(lambda: answers(int(port)))
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard",
+             "--local-directory", str(tmp_path), "--death-timeout", "5"], stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        busy().save(tmp_path / "busy")
+
+        def later() -> None:
+            wait_for(lambda: any((tmp_path / "out" / "blocks").glob("*.npz")))
+            scheduler.kill()
+
+        ending = threading.Thread(target=later)
+        ending.start()
+        code = command(
+            ["count", str(tmp_path / "busy"), "-k", "6", "--out", str(tmp_path / "out"), "--cluster", address]
+        )
+        ending.join()
+    finally:
+        scheduler.kill()
+        if worker is not None:
+            worker.kill()
+            worker.wait()
+    said = capfd.readouterr().err
+    assert code == 1 and "the scheduler of the cluster is gone; start it and run the same count again" in said
+    assert "Traceback" not in said
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_something_else_that_answers_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE", 1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(InputError, match="no Dask scheduler answers"), cluster.connected(address):
+            pass
+    with pytest.raises(InputError, match="no Dask scheduler answers"), cluster.connected("tls://127.0.0.1:9"):
+        pass
+
+
+def test_workers_without_detours_are_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with joblib.parallel_config(backend="dask", client=client):
+        monkeypatch.setattr(client, "run", lambda function, name: {"tcp://a": object(), "tcp://b": None})
+        with pytest.raises(InputError, match="a worker of the cluster has no detours; install the same version"):
+            detours.count(sparse(), 4)
+
+
+def test_ctrl_c_in_a_terminal_ends_workers_of_our_own_without_a_word(tmp_path: Path) -> None:
+    """It goes to all processes of the terminal, the workers among them."""
+    busy().save(tmp_path / "busy")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    running = subprocess.Popen(
+        [sys.executable, "-m", "detours", "count", str(tmp_path / "busy"), "-k", "6", "--cluster", "local:2",
+         "--out", str(tmp_path / "out")], stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env={**os.environ, "TMPDIR": str(scratch)},
+    )  # fmt: skip
+    wait_for(lambda: any((tmp_path / "out" / "blocks").glob("*.npz")))
+    os.killpg(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "Traceback" not in said and said.count("\n") <= 2, said
+    assert list(scratch.iterdir()) == []
+
+
 def test_a_report_that_runs_out_of_time_is_not_mended(client: Any) -> None:
     def late(done: float, total: float) -> None:
         raise TimeoutError("no time left")

@@ -253,6 +253,19 @@ def test_the_command_line_counts_into_a_folder(tmp_path: Path, capsys: pytest.Ca
     assert f"{said['blocks']} blocks, {said['blocks']} of an earlier run" in capsys.readouterr().err
 
 
+def test_the_command_line_writes_a_table_within_the_limit(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    sparse().save(tmp_path / "graph")
+    line = ["count", str(tmp_path / "graph"), "-k", "4", "--jobs", "1", "--quiet"]
+    assert command([*line, "--out", str(tmp_path / "parts.parquet"), "--memory", "200KB"]) == 0
+    assert command([*line, "--out", str(tmp_path / "whole.parquet")]) == 0
+    parts, whole = (
+        pytest.importorskip("pandas").read_parquet(tmp_path / f"{name}.parquet") for name in ("parts", "whole")
+    )
+    assert parts.to_numpy().tolist() == whole.to_numpy().tolist() and list(parts) == list(whole)
+    assert [file.name for file in tmp_path.iterdir() if "blocks" in file.name] == []
+
+
 # ---------------------------------------------------------------------------------------------- refused
 
 
@@ -468,6 +481,24 @@ def test_a_block_of_another_length_is_found_out(tmp_path: Path) -> None:
     assert_same(result, detours.count(sparse(), 3))
 
 
+@pytest.mark.parametrize("engine", ["rows", "search", "dense"])
+@pytest.mark.parametrize("spoil", [lambda found: (), lambda found: (*found[:-1], found[-1][:2, :1])])
+@pytest.mark.usefixtures("many_blocks")
+def test_a_block_of_another_shape_is_found_out(engine: str, spoil: Any, tmp_path: Path) -> None:
+    """Of a graph that is counted as a whole; a small array could pass for a large one otherwise."""
+    keep, spoilt = Job.keep, []
+
+    def kept(job: Job, stage: int, block: int, arrays: Any) -> None:
+        keep(job, stage, block, arrays if spoilt else spoil(arrays))
+        spoilt.append(block)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Job, "keep", kept)
+        with pytest.raises(InputError, match=r"was damaged and is removed; run the same count again"):
+            detours.count(sparse(), 4, engine=engine, out=tmp_path / "out")
+    assert_same(detours.count(sparse(), 4, engine=engine, out=tmp_path / "out"), detours.count(sparse(), 4))
+
+
 def test_a_block_that_cannot_be_read_now_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = begun(tmp_path)
 
@@ -482,9 +513,9 @@ def test_a_block_that_cannot_be_read_now_is_kept(tmp_path: Path, monkeypatch: py
 
 def test_workers_refuse_another_version_and_another_graph(tmp_path: Path) -> None:
     job = begun(tmp_path)
-    for change in ({"version": "0.0.1"}, {"form": 0}):
+    for change, words in (({"version": "0.0.1"}, "version .* 0.0.1"), ({"form": 0}, "another build of detours")):
         Job(job.folder, job.manifest).note(**change)
-        with pytest.raises(InputError, match=r"a worker has version .*; install the same one on all machines"):
+        with pytest.raises(InputError, match=f"a worker has {words}.*; install the same one on all machines"):
             site.run_block(str(job.folder), 0, 1)
     sparse(nodes=200).save(tmp_path / "graph")
     job.write_manifest()

@@ -112,6 +112,7 @@ def count(
         raise InputError("the graph, --out and --out-nodes must be different files")
     folder = out if is_folder(out) else None
     edges, nodes = (path and check_target(path) for path in (None if folder else out, out_nodes))
+    within = edges if memory is not None and device is None and edges and edges.suffix.lower() == ".parquet" else None
     show = False if quiet and progress is None else progress
     graph = read_graph(file, directed=directed, strict=strict, quiet=quiet, progress=show)
     start = time.perf_counter()
@@ -123,11 +124,11 @@ def count(
             n_jobs=jobs or ALL_CORES,
             device=device,
             memory_limit=memory,
-            out=folder,
+            out=folder or within,
             progress=report,
         )
     seconds = time.perf_counter() - start
-    write_result(result, edges=edges, nodes=nodes)
+    write_result(result, edges=None if within else edges, nodes=nodes)
     if folder is not None:
         print_run(result, {"file": file, "folder": str(folder), "seconds": round(seconds, 6)}, as_json, quiet)
     elif as_json:

@@ -40,9 +40,9 @@ def print_run(result: "Detours", head: dict[str, Any], as_json: bool, quiet: boo
 
 
 def _told(run: Any) -> str:
-    told = f"{run.blocks:,} blocks"
+    told = f"{run.blocks:,} block{'s' * (run.blocks != 1)}"
     if run.resumed:
         told += f", {run.resumed:,} of an earlier run"
     if run.redone:
-        told += f", {run.redone:,} done again because a worker was lost"
+        told += f", {run.redone:,} begun more than once"
     return told

@@ -26,7 +26,7 @@ from detours.errors import InputError
 Arrays = tuple[NDArray[Any], ...]
 
 MANIFEST = "manifest.json"
-FORM = 3
+FORM = 4
 """Part of every key: to be raised when blocks are cut or written in another way."""
 GRAPH = ".graph"
 """The folder with a graph that had none of its own, for workers to open."""

@@ -41,7 +41,11 @@ class Site:
             while self._taken < stage:
                 assert not isinstance(self._blocks, Parts)
                 for block in range(self.job.stages[self._taken]):
-                    self._blocks.take(self._taken, block, self.job.load(self._taken, block))
+                    found = self.job.load(self._taken, block)
+                    try:
+                        self._blocks.take(self._taken, block, found)
+                    except (ValueError, IndexError):
+                        raise self.job.damaged(self._taken, block) from None
                 self._taken += 1
             return self._blocks
 
@@ -73,10 +77,15 @@ _lock = Lock()
 def run_block(folder: str, stage: int, block: int) -> None:
     """Do a block of the count in a folder: what a worker of a cluster is sent."""
     job = Job.open(Path(folder))
-    if (job.manifest.get("version"), job.manifest.get("form")) != (__version__, FORM):
+    if job.manifest.get("version") != __version__:
         raise InputError(
             f"a worker has version {__version__} of detours, and the count was begun by version "
             f"{job.manifest.get('version')}; install the same one on all machines."
+        )
+    if job.manifest.get("form") != FORM:
+        raise InputError(
+            "a worker has another build of detours than the one that began the count; install the same one on all "
+            "machines."
         )
     which = job.manifest["identity"], job.manifest.get("most_arcs")  # a limit may change from run to run
     with _lock:

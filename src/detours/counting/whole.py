@@ -7,6 +7,7 @@ from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from detours.counting.blas import one_thread
 from detours.counting.cost import walks_of_lots
@@ -36,7 +37,8 @@ class Blocks(Protocol):
 
     def run(self, stage: int, block: int) -> Arrays: ...
 
-    def take(self, stage: int, block: int, found: Arrays) -> None: ...
+    def take(self, stage: int, block: int, found: Arrays) -> None:
+        """Take in what was found, or raise `ValueError` or `IndexError` if it is not what such a block gives."""
 
     def finish(self, tally: Tally, n_jobs: int) -> None:
         """Write the counts, when every block was taken in."""
@@ -50,9 +52,11 @@ def describe(plan: Plan) -> dict[str, Any]:
     seconds = plan.seconds * plan.n_jobs  # a block is the work of one thread
     wanted = min(MOST, max(seconds / SECONDS, min(FEW, seconds / SHORTEST)))
     if isinstance(engine, RowEngine):
-        lots, work = -(-len(engine.roots) // engine.layout.lanes), [1 + p.products for p in engine.program.passes]
-        about = {"layout": list(engine.layout), "word": np.dtype(engine.word).name}
-        return {"runs": "rows", **about, "stages": [_at_most(wanted * part / sum(work), lots) for part in work]}
+        shares, work = _work_of_lots(engine), [1 + p.products for p in engine.program.passes]
+        stages = [_at_most(wanted * part / sum(work), len(shares)) for part in work]
+        cuts = [_cuts(shares, number, engine.layout.lanes, len(engine.roots)).tolist() for number in stages]
+        about = {"layout": list(engine.layout), "word": np.dtype(engine.word).name, "cuts": cuts}
+        return {"runs": "rows", **about, "stages": stages}
     if isinstance(engine, Search):
         return {"runs": "search", "stages": [_at_most(4 * wanted, engine.num_roots)]}
     assert isinstance(engine, DenseEngine)
@@ -64,10 +68,15 @@ def prepare(cyclic: Cyclic, k: int, about: dict[str, Any]) -> Blocks:
     stages: list[int] = list(about["stages"])
     if about["runs"] == "rows":
         layout = Layout(*about["layout"])
-        return RowBlocks(RowEngine(cyclic.reduced, k, np.dtype(about["word"]).type, layout), stages)
+        return RowBlocks(RowEngine(cyclic.reduced, k, np.dtype(about["word"]).type, layout), about["cuts"])
     if about["runs"] == "search":
         return SearchBlocks(Search(cyclic, k), stages)
     return DenseBlocks(DenseEngine(cyclic.reduced, k), stages)
+
+
+def _check(found: NDArray[Any], shape: tuple[int, ...]) -> None:
+    if found.shape != shape:
+        raise ValueError(f"{found.shape} where {shape} should be")
 
 
 def _at_most(wanted: float, there: int) -> int:
@@ -77,8 +86,9 @@ def _at_most(wanted: float, there: int) -> int:
 class RowBlocks:
     """Blocks of roots of the row engine, pass by pass; found are the ear sums on the arcs that the roots serve."""
 
-    def __init__(self, engine: RowEngine, stages: list[int]) -> None:
-        self.engine, self.stages = engine, stages
+    def __init__(self, engine: RowEngine, cuts: list[list[int]]) -> None:
+        """``cuts`` tell for each pass at which roots blocks begin and end; rounded elsewhere, they might differ."""
+        self.engine, self.cuts, self.stages = engine, cuts, [len(ends) - 1 for ends in cuts]
         derived, pattern = engine.program.formulas, engine.pattern
         engine.ear_values = np.zeros((len(derived.ear_sums), len(pattern.indices)), engine.word)
         engine.pendant_values = np.zeros((len(derived.pendants), pattern.num_nodes), engine.word)
@@ -88,16 +98,13 @@ class RowBlocks:
         at = place[engine.source[engine.served]]
         order = np.argsort(at, kind="stable")
         self.arcs, self.at = engine.served[order], at[order]
-        work = _work_of_lots(engine)
-        self.cuts = [_cuts(work, number, engine.layout.lanes, len(engine.roots)) for number in stages]
         self.lock = Lock()
         self.running: dict[int, Any] = {}
         self.idle: list[Scratch] = []
 
     def roots(self, stage: int, block: int) -> tuple[int, int]:
         """Which of the engine's roots a block has."""
-        first, last = self.cuts[stage][block : block + 2]
-        return int(first), int(last)
+        return self.cuts[stage][block], self.cuts[stage][block + 1]
 
     def place(self, stage: int, block: int) -> tuple[Any, ...]:
         """Where the ear sums of a block are, among all."""
@@ -116,7 +123,10 @@ class RowBlocks:
         return (self.engine.ear_values[self.place(stage, block)],)
 
     def take(self, stage: int, block: int, found: Arrays) -> None:
-        self.engine.ear_values[self.place(stage, block)] = found[0]
+        (values,) = found
+        ears, arcs = place = self.place(stage, block)
+        _check(values, (len(ears), arcs.shape[1]))
+        self.engine.ear_values[place] = values
 
     def finish(self, tally: Tally, n_jobs: int) -> None:
         engine, pattern = self.engine, self.engine.pattern
@@ -167,9 +177,11 @@ class SearchBlocks:
         if self.total is None:
             self.total = self.search.worker()
         steps, *rest = found
-        self.total.steps += int(steps[0])
         for number, counts in enumerate(self.total.counts.values()):
-            counts[rest[2 * number]] += rest[2 * number + 1]
+            rows, more = rest[2 * number], rest[2 * number + 1]
+            _check(more, (len(rows), counts.shape[1]))
+            counts[rows] += more
+        self.total.steps += int(steps[0])
 
     def finish(self, tally: Tally, n_jobs: int) -> None:
         self.search.tell(tally)
@@ -196,6 +208,11 @@ class DenseBlocks:
         return tuple(counts[arcs] for counts in tally if counts is not None)
 
     def take(self, stage: int, block: int, found: Arrays) -> None:
+        if len(found) != 1 + self.engine.reduced.directed:
+            raise ValueError(f"{len(found)} arrays")
+        for mine in found:
+            _check(mine, (len(self.arcs(block)), self.engine.k - 1))
+
         def write(tally: Tally) -> None:
             for counts, mine in zip(tally, found, strict=False):
                 assert counts is not None
