@@ -686,7 +686,7 @@ def test_blocks_of_roots_share_the_work() -> None:
     work = 1 / np.arange(10, 1010)
     work /= work.sum()
     shares = np.add.reduceat(work, whole._cuts(work, 10, 64, 64_000)[:-1] // 64)
-    np.testing.assert_allclose(shares, np.diff(1 - (1 - np.arange(11) / 10) ** 1.5), atol=0.03)
+    np.testing.assert_allclose(shares, np.diff(1 - (1 - np.arange(11) / 10) ** whole.TAPER), atol=0.03)
     assert shares.argmax() == 0 and shares.argmin() == 9
 
 

@@ -61,7 +61,8 @@ def run(folder: Path, stage: int, blocks: Sequence[int], report: Callable[[float
     spread = joblib.Parallel(n_jobs=-1, batch_size=1, pre_dispatch="4*n_jobs", return_as="generator_unordered")
     done = 0
     try:
-        _check_workers()
+        if stage == 0:
+            _check_workers()
         with _one_core_is_a_cluster_too(), _lost_tasks_are_told():
             for done, lost in enumerate(spread(tasks), 1):
                 if isinstance(lost, BaseException):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.counting.csr import Int32, Int64
+from detours.counting.csr import Int32, Int64, kernel, read_only
 from detours.counting.reduce import Reduced
 
 Floats = NDArray[np.float64]
@@ -22,20 +24,20 @@ def walks_from(indptr: Int64, indices: Int32, length: int, directed: bool) -> Fl
     >>> np.round(walks_from(*square, 3, directed=False)[:, 0]).tolist()
     [2.0, 2.0, 2.0]
     """
-    n = len(indptr) - 1
-    filled = np.flatnonzero(np.diff(indptr))
-    starts = indptr[filled]
-    onward, walks = np.ones(n), np.zeros((length, n))
-    if len(filled) == 0:
-        return walks
-    with np.errstate(over="ignore", invalid="ignore"):
-        for steps in range(length):
-            continued = onward[indices]
-            walks[steps, filled] = np.add.reduceat(continued, starts)
-            onward = walks[steps].copy()
-            if not directed:
-                onward[filled] -= np.minimum.reduceat(continued, starts)
+    walks = np.zeros((length, len(indptr) - 1))
+    for steps, found in enumerate(_walks(indptr, indices, directed, length)):
+        walks[steps] = found
     return walks * (1 + 1e-9)
+
+
+def _walks(indptr: Int64, indices: Int32, directed: bool, length: int) -> Iterator[Floats]:
+    """The walks from each node, of length 1, 2, …, in an array that is used again."""
+    arcs = read_only(indptr, np.int64), read_only(indices, np.int32)
+    onward, walks, left = np.ones(len(indptr) - 1), np.empty(len(indptr) - 1), np.empty(len(indptr) - 1)
+    for _ in range(length):
+        _step(*arcs, onward, walks, left)
+        onward[:] = walks if directed else left
+        yield walks
 
 
 def narrowest_word(reduced: Reduced, k: int) -> type:
@@ -54,26 +56,19 @@ def largest_count(reduced: Reduced, k: int) -> float:
     count walks that never turn round, where the forbidden neighbour is taken to be the one with the fewest
     continuations. For directed graphs count all walks.
     """
-    indptr, indices = reduced.indptr, reduced.indices
-    widest = float(np.diff(indptr).max(initial=0))
-    simple = widest ** (k - 1)
+    indptr, indices, degree = reduced.indptr, reduced.indices, np.diff(reduced.indptr).astype(np.float64)
+    widest, usual = degree.max(initial=0.0), (degree**2).sum() / max(1.0, degree.sum())  # at the end of an arc
+    simple = float(widest ** (k - 1))
     if simple < 2.0**15 or (simple < 2.0**31 and widest > 2.0**8):  # with such a hub, 16 bits would hardly do
         return simple
-    filled = np.flatnonzero(np.diff(indptr))
-    starts, ahead, largest = indptr[filled], np.ones(reduced.num_nodes), 0.0
-    source = np.repeat(np.arange(reduced.num_nodes), np.diff(indptr))
-    for _ in range(2, k + 1):
-        next_steps = ahead[indices]
-        ahead = np.zeros(reduced.num_nodes)
-        ahead[filled] = np.add.reduceat(next_steps, starts)
-        if reduced.directed:
-            largest = max(largest, float(ahead.max()))
-        else:
-            largest = max(largest, float(np.minimum(ahead[source], ahead[indices]).max()))
-            ahead[filled] -= np.minimum.reduceat(next_steps, starts)
+    if simple < 2.0**63 and usual ** (k - 1) > 2.0**34:  # nor 32 with such neighbours
+        return simple
+    arcs, largest = (read_only(indptr, np.int64), read_only(indices, np.int32)), 0.0
+    for walks in _walks(*arcs, reduced.directed, k - 1):
+        largest = max(largest, walks.max() if reduced.directed else _most_at_both_ends(*arcs, walks))
         if largest >= 2.0**31 and simple < 2.0**63:  # 64 bits are needed, and enough
             return simple
-    return largest * (1 + 1e-9)
+    return float(largest) * (1 + 1e-9)
 
 
 def check_fits(walks: Floats, k: int) -> None:
@@ -84,3 +79,30 @@ def check_fits(walks: Floats, k: int) -> None:
     largest = walks[: k - 1].max(initial=0.0)
     if not largest < 2.0**63:
         raise OverflowError(f"the number of paths up to k = {k} could pass 2^63 on this graph; ask for a smaller k")
+
+
+@kernel
+def _step(indptr: Int64, indices: Int32, onward: Floats, walks: Floats, left: Floats) -> None:
+    """``walks`` are those of one step, and then as ``onward`` tells; ``left`` what is left of them to whoever came from
+    the neighbour with the fewest."""
+    for v in range(len(indptr) - 1):
+        total, fewest = 0.0, np.inf
+        for p in range(indptr[v], indptr[v + 1]):
+            ahead = onward[indices[p]]
+            total += ahead
+            if ahead < fewest:
+                fewest = ahead
+        walks[v] = total
+        left[v] = total - fewest if total > 0.0 else 0.0
+
+
+@kernel
+def _most_at_both_ends(indptr: Int64, indices: Int32, walks: Floats) -> float:
+    """The most walks that both ends of an arc have."""
+    most = 0.0
+    for v in range(len(indptr) - 1):
+        if walks[v] > most:
+            for p in range(indptr[v], indptr[v + 1]):
+                if walks[indices[p]] > most:
+                    most = min(walks[v], walks[indices[p]])
+    return most
