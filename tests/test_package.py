@@ -51,8 +51,9 @@ def test_every_public_name_is_there() -> None:
         _ = detours.nonsense
 
 
-@pytest.mark.parametrize("name", detours.__all__)
-def test_every_public_name_loads_on_its_own(name: str) -> None:
+@pytest.mark.parametrize("name", ["errors", "count", "Graph"])
+def test_public_names_load_on_their_own(name: str) -> None:
+    """In a fresh process, before anything else has loaded them."""
     subprocess.run([sys.executable, "-c", f"import detours; detours.{name}"], check=True, timeout=120)
 
 
