@@ -4,9 +4,8 @@
     python -m benchmarks.cluster --quick         # small graphs, no data needed
 
 One worker and two take turns, so that a machine whose speed drifts is the same for both, and the median of the ratios
-counts. Beside it stands the ratio of processor time, of the client and its busiest worker: a lower bound of what a
-machine shows that is not busy with anything else, as there the client does most of its own work while the workers do
-theirs. What two threads gain in one process, measured in the same turns, tells what the machine has to give.
+counts. Beside it stand the ratio of processor time, of the client and its busiest worker, which waiting does not touch,
+and what two threads gain in one process in the same turns: what the machine has to give.
 """
 
 from __future__ import annotations

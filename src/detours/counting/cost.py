@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.counting.program import Combine, Pass, Product
-from detours.counting.rows import Layout, RowEngine, reach_of, slots_of, weightings_of
+from detours.counting.program import Combine, Pass, Product, reach_of, slots_of, weightings_of
+from detours.counting.rows import Layout, RowEngine
 
 Int64 = NDArray[np.int64]
 

@@ -10,8 +10,9 @@ from detours.counting.csr import Int64
 from detours.counting.engine import Engine, Tally
 from detours.counting.halo import Halo
 from detours.counting.plan import readable_bytes
+from detours.counting.program import slots_of
 from detours.counting.reduce import Cyclic, Reduced
-from detours.counting.rows import Layout, RowEngine, slots_of
+from detours.counting.rows import Layout, RowEngine
 from detours.counting.walks import narrowest_word
 from detours.errors import EngineError
 

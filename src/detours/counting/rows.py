@@ -19,7 +19,7 @@ from detours.counting import lanes as kernels
 from detours.counting.engine import Tally, write_rows
 from detours.counting.formulas import MAX_LENGTH, EdgeTerm, Tie
 from detours.counting.parallel import Progress, Stop, run_ranges
-from detours.counting.program import Combine, Pass, Product, Program, Touch, Weighting, program
+from detours.counting.program import Pass, Product, Program, Touch, Weighting, assign_slots, program, reach_of
 from detours.counting.reduce import Reduced
 
 Int64 = NDArray[np.int64]
@@ -266,7 +266,7 @@ class _Running:
         self.reach = reach_of(one_pass)
         self.weightings: dict[Weighting, int] = {}
         self.products: dict[tuple[int, ...], int] = {}
-        slots, self.slots = _assign_slots(one_pass)
+        slots, self.slots = assign_slots(one_pass)
         operations, terms, start = [], [], [0]
         for number, vector in enumerate(one_pass.vectors):
             operation, target = vector.operation, slots[number]
@@ -351,50 +351,6 @@ def _rank_by_degree(indptr: Int64) -> NDArray[np.int32]:
     rank = np.empty(len(indptr) - 1, np.int32)
     rank[_by_degree(np.diff(indptr))] = np.arange(len(rank), dtype=np.int32)
     return rank
-
-
-def reach_of(one_pass: Pass) -> int:
-    """How far from the roots any vector is both non-zero and needed."""
-    return max(min(v.support, v.demand) for v in one_pass.vectors)
-
-
-def weightings_of(one_pass: Pass, directed: bool) -> set[Weighting]:
-    """The links that need weights of their own."""
-    used = {v.operation.weighting for v in one_pass.vectors if isinstance(v.operation, Product)}
-    used |= {r.weighting for shares in one_pass.readings.values() for r in shares if r.weighting is not None}
-    return {weighting for weighting in used if directed or not weighting.plain}
-
-
-def slots_of(one_pass: Pass) -> int:
-    """How many vectors are held at a time."""
-    return _assign_slots(one_pass)[1]
-
-
-def _assign_slots(one_pass: Pass) -> tuple[list[int], int]:
-    """Vectors share memory once the earlier one has been used for the last time."""
-    last_use = list(range(len(one_pass.vectors)))
-    for number, vector in enumerate(one_pass.vectors):
-        for used in _sources(vector.operation):
-            last_use[used] = number
-    for reading in (r for shares in one_pass.readings.values() for r in shares):
-        last_use[reading.vector] = len(one_pass.vectors)
-    slots: list[int] = []
-    free_at: list[int] = []
-    for number in range(len(one_pass.vectors)):
-        slot = next((s for s, end in enumerate(free_at) if end < number), len(free_at))
-        if slot == len(free_at):
-            free_at.append(0)
-        free_at[slot] = last_use[number]
-        slots.append(slot)
-    return slots, len(free_at)
-
-
-def _sources(operation: Touch | Product | Combine) -> Sequence[int]:
-    if isinstance(operation, Product):
-        return [operation.source]
-    if isinstance(operation, Combine):
-        return [v for _, _, factors in operation.terms for v in factors]
-    return []
 
 
 def _report(progress: Progress, before: float, total: float, done: float) -> None:
