@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
 import sys
 import tempfile
@@ -145,6 +146,9 @@ def connected(address: str) -> Iterator[None]:
         raise InputError(f"{address!r} is no cluster; give tcp://host:port of a Dask scheduler, or local:2")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is told in a sentence
     if local is not None:
+        # Python's keeper of semaphores outlives a client that Ctrl-C ended, and would complain of what it cleans up.
+        quiet = [os.environ.get("PYTHONWARNINGS", ""), "ignore:resource_tracker:UserWarning"]
+        os.environ["PYTHONWARNINGS"] = ",".join(filter(None, quiet))
         with (
             tempfile.TemporaryDirectory(prefix="detours-dask-", ignore_cleanup_errors=True) as own,
             dask.config.set({"temporary-directory": own}),
