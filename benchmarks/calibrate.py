@@ -14,10 +14,10 @@ from scipy.optimize import nnls
 from scipy.spatial import cKDTree
 
 from detours import Graph
-from detours.counting.cost import NANOSECONDS, measure_work
-from detours.counting.engine import Tally
-from detours.counting.reduce import reduce
-from detours.counting.rows import Layout, RowEngine
+from detours.counting.engines.base import Tally
+from detours.counting.engines.rows.engine import Layout, RowEngine
+from detours.counting.engines.rows.estimate import NANOSECONDS, measure_work
+from detours.counting.shrink.cyclic_part import reduce
 
 LAYOUTS = [Layout(False, 1), Layout(False, 16), Layout(False, 64), Layout(True, 64)]
 LONGEST = 2.0

@@ -57,7 +57,7 @@ class Bench:
 
     def on_cycles(self, graph: Csr) -> Any:
         """What lies on cycles: found anew each time, as in a count, unless plain Python would take too long for it."""
-        from detours.counting.reduce import Cyclic
+        from detours.counting.shrink.cyclic_part import Cyclic
 
         if self.compiled or self.last is None or self.last[0] is not graph:
             self.last = graph, Cyclic(graph.indptr, graph.indices)
@@ -66,7 +66,7 @@ class Bench:
     def count(self, graph: Csr, k: int, engine: str, device: str | None, repeats: int) -> dict[str, Any]:
         """The best of some counts after a warm-up: `detours.count`, graph in and counts out, and its engine alone; CPU
         time where that does the work."""
-        from detours.counting.engine import Tally
+        from detours.counting.engines.base import Tally
         from detours.counting.plan import make_plan
 
         now = time.process_time if device in (None, "cpu") else time.perf_counter
@@ -114,8 +114,8 @@ class Bench:
 
     def share_of_peak(self, graph: Csr, k: int, seconds: float) -> dict[str, float]:
         """Products as if all were dense and in float64; those that are sparse or short are quicker, and count too."""
-        from detours.counting.contraction import contraction
-        from detours.counting.steps import Product
+        from detours.counting.derive.matrix_program import contraction
+        from detours.counting.derive.matrix_steps import Product
 
         products = contraction(k, directed=False).number_of(Product)
         operations = 2.0 * self.on_cycles(graph).largest_block ** 3 * products

@@ -26,14 +26,14 @@ from torch import nn
 
 from benchmarks.straightforward import padded
 from detours.data import Encoder, GraphSet, Split, load, splits
-from detours.experiments.devices import fabric_of
-from detours.experiments.folds import Workplace, run_all, runs_of
-from detours.experiments.inputs import Inputs, prepared
-from detours.experiments.networks import network_of
-from detours.experiments.recipe import Recipe, recipe
-from detours.experiments.store import Store
-from detours.experiments.training import Fit
 from detours.nn.detour_transformer import DetourTransformer, TokenLayer
+from detours.store import Store
+from detours.training.build import network_of
+from detours.training.devices import fabric_of
+from detours.training.folds import Workplace, run_all, runs_of
+from detours.training.inputs import Inputs, prepared
+from detours.training.loop import Fit
+from detours.training.recipe import Recipe, recipe
 
 GRAPH_DATA = ("MUTAG", "PTC_FM", "ENZYMES", "NCI1", "IMDB-BINARY", "DD")
 NODE_DATA = ("Chameleon", "Squirrel", "Actor", "Cornell", "Wisconsin", "Texas")

@@ -12,7 +12,7 @@ import networkx as nx
 import pytest
 
 from detours import cli
-from detours.experiments import hard
+from detours.experiments.expressiveness import hard
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -86,7 +86,7 @@ def test_json_is_all_there_is_on_standard_output(run: Run, benchmark: Path) -> N
 
 def test_a_second_run_makes_nothing_again(run: Run, benchmark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run("pairs", str(benchmark), "-k", "3", "--json")
-    monkeypatch.setattr("detours.experiments.expressiveness._separated", lambda *a: pytest.fail("made again"))
+    monkeypatch.setattr("detours.experiments.expressiveness.ratios._separated", lambda *a: pytest.fail("made again"))
     assert run("pairs", str(benchmark), "-k", "3", "--json")[1] == first[1]
 
 
@@ -100,7 +100,7 @@ def test_an_interrupted_run_goes_on(benchmark: Path, tmp_path: Path) -> None:
     # The third cell takes for ever, until somebody presses Ctrl-C.
     code = (
         "import sys, time\n"
-        "from detours.experiments import expressiveness, methods\n"
+        "from detours.experiments.expressiveness import ratios as expressiveness, methods\n"
         "from detours.experiments import runs\n"
         "runs.warm_up = lambda tests: None\n"
         "work = expressiveness._separated\n"

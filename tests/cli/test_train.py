@@ -56,7 +56,7 @@ def test_json_and_no_second_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     found = json.loads(first[1])
     assert found["std"] is None and found["mean"] == found["folds"][0]["test_accuracy"]
     assert found["folds"][0]["k"] == 3 and found["folds"][0]["device"] == "cpu"
-    monkeypatch.setattr("detours.experiments.folds.train", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr("detours.training.folds.train", lambda *_: pytest.fail("made again"))
     assert run("train", *QUICK, "--folds", "1", "--json") == first
 
 
@@ -151,8 +151,8 @@ def test_a_network_of_edges_takes_arcs_both_ways(model: str) -> None:
     import numpy as np
 
     from detours.data import GraphSet, rings
-    from detours.experiments.saved import SavedModel
     from detours.graph import Graph
+    from detours.training.saved import SavedModel
 
     task = rings(6)
     one_way = []
@@ -231,7 +231,7 @@ def test_a_model_of_labelled_nodes_takes_no_bare_files(run: Run, model: str) -> 
     from dataclasses import replace
 
     from detours.data import Encoder
-    from detours.experiments.saved import SavedModel
+    from detours.training.saved import SavedModel
 
     saved = SavedModel.load(Path(model))
     replace(saved, encoder=Encoder(labels=(0, 1))).save(Path("labelled.pt"))

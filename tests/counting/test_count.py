@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import detours
-from detours.counting.reduce import reduce
-from detours.counting.walks import largest_count
+from detours.counting.engines.overflow import largest_count
+from detours.counting.shrink.cyclic_part import reduce
 from detours.errors import DroppedEdgesWarning, EngineError, InputError
 from tests import oracles
 from tests.strategies import SmallGraph, engines, small_graphs
@@ -213,7 +213,7 @@ def test_the_bound_that_rules_out_overflow_is_a_bound(graph: SmallGraph, k: int)
 
 
 def test_a_count_that_could_pass_64_bits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("detours.counting.walks.largest_count", lambda *_: 2.0**63)
+    monkeypatch.setattr("detours.counting.engines.overflow.largest_count", lambda *_: 2.0**63)
     with pytest.raises(OverflowError, match=r"k ?= ?5"):
         detours.count(nx.complete_graph(9), 5, engine="rows")
 

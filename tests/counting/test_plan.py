@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import detours
-from detours.counting.parallel import Ranges, run_ranges
+from detours.counting.engines.threads import Ranges, run_ranges
 from detours.counting.plan import check_jobs, parse_bytes
 from detours.errors import EngineError, InputError
 

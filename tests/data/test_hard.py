@@ -9,10 +9,10 @@ import pytest
 
 import detours
 from detours.data import hard
-from detours.data.constructions import complete, cube, cycle, from_edges, group_tables, petersen, prism
-from detours.data.pair_files import read_pair_folder
+from detours.data.made.constructions import complete, cube, cycle, from_edges, group_tables, petersen, prism
+from detours.data.readers.pair_files import read_pair_folder
 from detours.errors import InputError
-from detours.wl.tuples import tuple_certificates
+from detours.wl.tuples.refinement import tuple_certificates
 
 Pair = tuple[detours.Graph, detours.Graph]
 

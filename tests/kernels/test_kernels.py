@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from detours.kernels import GraphKernel, Labelled, ShortestPath, WLDetour, WLShortestPath, WLSubtree
-from detours.kernels import distances as distances_module
-from detours.kernels import triples as triples_module
+from detours.kernels.features import distances as distances_module
+from detours.kernels.features import triples as triples_module
 from tests.kernels.cases import KERNELS, batches, equal, features, name_of, relabelled
 from tests.oracles import kernels as oracle
 

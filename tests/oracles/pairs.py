@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.counting.steps import Clique, Combination, Contraction, Gathered, Product, Tied, Transposed
+from detours.counting.derive.matrix_steps import Clique, Combination, Contraction, Gathered, Product, Tied, Transposed
 from tests.oracles.brute import Arcs, by_subsets
 
 Counts = NDArray[np.int64]

@@ -9,7 +9,7 @@ import pytest
 
 from detours.data import GraphSet
 from detours.errors import InputError
-from detours.experiments.colouring import coloured, telling_pair
+from detours.experiments.expressiveness.colouring import coloured, telling_pair
 from detours.graph import Graph
 from detours.viz import saved
 from detours.viz.colouring import pair_figure

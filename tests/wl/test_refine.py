@@ -15,7 +15,7 @@ import detours
 from detours import wl
 from detours.errors import InputError
 from detours.wl import refinement
-from detours.wl import rounds as rounds_module
+from detours.wl.nodes import rounds as rounds_module
 from tests.oracles import refinement as oracle
 from tests.strategies import SmallGraph, small_graphs
 from tests.wl.cases import METHODS, SOME_METHODS, batches, name_of

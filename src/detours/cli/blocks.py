@@ -21,7 +21,7 @@ def on_cluster(address: str | None) -> AbstractContextManager[None]:
     """Counts within the block run on this cluster, if there is one."""
     if address is None:
         return nullcontext()
-    from detours.counting.cluster import connected
+    from detours.counting.on_disk.cluster import connected
 
     return connected(address)
 

@@ -113,7 +113,7 @@ def _plain(name: Any) -> Any:
 
 
 def _settled(first: "Graph", second: "Graph", *, told_apart: bool) -> dict[str, Any]:
-    from detours.experiments.isomorphism import isomorphic, solver
+    from detours.wl.isomorphism import isomorphic, solver
 
     if told_apart:  # the refinement is sound: there is nothing left to settle
         return {"isomorphic": False, "settled_by": "colour refinement"}

@@ -87,8 +87,8 @@ def check(names: Names = None, data: Data = None, as_json: Json = False) -> None
       detours data check
       detours data check MUTAG Texas --data raw
     """
+    from detours.data.catalogue import full_name
     from detours.data.overview import ALL, checked, is_there
-    from detours.data.sets import full_name
     from detours.errors import InputError
 
     _check_folder(data)

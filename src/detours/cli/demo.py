@@ -141,7 +141,7 @@ def _show_pairs(console: "Console", progress: bool | None) -> None:
     from detours.cli.progress import progress_bar
     from detours.cli.summary import plain_table, show
     from detours.data import hard
-    from detours.experiments.methods import FWL3, WL3, den, den_pairs, wl1
+    from detours.experiments.expressiveness.methods import FWL3, WL3, den, den_pairs, wl1
 
     console.print()
     console.rule("[bold]Hard to tell apart", align="left")

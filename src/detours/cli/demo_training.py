@@ -64,10 +64,10 @@ def train(model: str, progress: bool | None) -> Curve:
         import torch
 
         from detours.data import Encoder, rings, stratified_splits
-        from detours.experiments.devices import fabric_of
-        from detours.experiments.inputs import prepared
-        from detours.experiments.recipe import recipe
-        from detours.experiments.training import Fit
+        from detours.training.devices import fabric_of
+        from detours.training.inputs import prepared
+        from detours.training.loop import Fit
+        from detours.training.recipe import recipe
     torch.set_num_threads(1)  # the networks are so small that threads would mostly wait for each other
     data = rings(GRAPHS, sizes=SIZES)
     folds = stratified_splits(data)

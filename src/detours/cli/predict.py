@@ -15,7 +15,7 @@ from detours.errors import InputError
 
 if TYPE_CHECKING:
     from detours.data import GraphSet
-    from detours.experiments.saved import SavedModel
+    from detours.training.saved import SavedModel
 
 
 @reported
@@ -48,8 +48,8 @@ def predict(
     if bool(files) == bool(data):
         raise typer.BadParameter("give either files with graphs or --data NAME")
     from detours.data import load
-    from detours.experiments.devices import chosen_device
-    from detours.experiments.saved import SavedModel
+    from detours.training.devices import chosen_device
+    from detours.training.saved import SavedModel
 
     saved = SavedModel.load(model)
     where = chosen_device(device)
@@ -104,7 +104,7 @@ def _rows(saved: "SavedModel", names: list[Any], data: "GraphSet", device: str) 
 def _write(out: Path, rows: list[dict[str, Any]]) -> None:
     from io import StringIO
 
-    from detours.files.source import replacing
+    from detours.atomic import replacing
 
     text = StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")

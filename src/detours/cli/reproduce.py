@@ -177,7 +177,7 @@ def _reproduce(
 ) -> None:
     from detours.cli.progress import progress_bar
     from detours.experiments.runs import Setting
-    from detours.experiments.store import Store
+    from detours.store import Store
 
     watch = partial(progress_bar, show=progress)
     setting = Setting(Store(out), watch, data, list(only or ()), jobs or ALL_CORES)

@@ -13,7 +13,7 @@ from detours.cli.train_options import BackboneName, ModelName, PrecisionName, Pr
 from detours.errors import InputError
 
 if TYPE_CHECKING:
-    from detours.experiments.store import Cell
+    from detours.store import Cell
 
 NEEDED = ("torch", "torch_geometric", "lightning")
 
@@ -80,9 +80,9 @@ def train(
 
     from detours.cli.train_table import fold_table
     from detours.data import load, splits
-    from detours.experiments.devices import chosen_device
-    from detours.experiments.folds import Workplace, best_of, run_all, runs_of
-    from detours.experiments.store import Store
+    from detours.store import Store
+    from detours.training.devices import chosen_device
+    from detours.training.folds import Workplace, best_of, run_all, runs_of
 
     place = Workplace(chosen_device(device), devices, jobs)
     numbers, store, loaded = parsed_numbers(folds), Store(out), load(data, root)

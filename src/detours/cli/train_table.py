@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from detours.experiments.logs import Epoch
-    from detours.experiments.training import Run
+    from detours.training.logs import Epoch
+    from detours.training.loop import Run
 
 LOOK = 0.5
 """Seconds between two looks at the logs."""
@@ -60,7 +60,7 @@ def _name(run: "Run") -> str:
 
 
 def _epochs(run: "Run") -> "list[Epoch]":
-    from detours.experiments.logs import read_log
+    from detours.training.logs import read_log
 
     return read_log(run.path.with_suffix(".csv"))
 

@@ -6,15 +6,15 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from detours.counting import cluster
-from detours.counting.engine import Tally
-from detours.counting.parallel import Progress
+from detours.counting.engines.base import Tally
+from detours.counting.engines.threads import Progress
+from detours.counting.on_disk import cluster
 from detours.counting.plan import Plan, make_plan
-from detours.counting.reduce import Cyclic
 from detours.counting.result import Detours, DetoursList
+from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import BudgetExceeded, InputError, check_k, shown
 from detours.graph import Graph
-from detours.graph.build import check_csr
+from detours.graph.edges import check_csr
 from detours.graph.union import is_one_graph, many
 
 
@@ -59,7 +59,7 @@ def count(
     given = Graph.from_any(graph, directed=directed, strict=strict)
     if out is None and not cluster.active():
         return _run(given, _plan(given, k, engine, n_jobs, memory_limit, device), progress)
-    from detours.counting.in_blocks import count_in_blocks
+    from detours.counting.on_disk.count_in_blocks import count_in_blocks
 
     _check_length(k)
     if device is not None:

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.counting.blas import one_thread
-from detours.counting.contraction import MAX_LENGTH, contraction
-from detours.counting.csr import Int32, Int64, read_only
-from detours.counting.evaluate import Size, Stack, evaluate, expected_bytes, expected_seconds
-from detours.counting.pairs_kernel import label_parts, walk_paths
+from detours.compiled import Int32, Int64, read_only
+from detours.counting.derive.matrix_program import MAX_LENGTH, contraction
+from detours.counting.engines.blas import one_thread
+from detours.counting.engines.dense.evaluate import Size, Stack, evaluate, expected_bytes, expected_seconds
+from detours.counting.engines.overflow import check_fits, walks_from
+from detours.counting.pairs_numba import label_parts, walk_paths
 from detours.counting.plan import parse_bytes
-from detours.counting.walks import check_fits, walks_from
 from detours.errors import EngineError, check_k
 from detours.graph import Graph
-from detours.graph.build import check_csr
+from detours.graph.edges import check_csr
 
 DEFAULT_LIMIT = 4 * 2**30
 """Bytes allowed unless the caller says otherwise: about 4,000 nodes for k = 7."""

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.counting.csr import Int32, Int64, kernel, read_only, transposed
-from detours.counting.reduce import reduce
+from detours.compiled import Int32, Int64, compiled, read_only
+from detours.counting.shrink.csr import transposed
+from detours.counting.shrink.cyclic_part import reduce
 from detours.errors import BudgetExceeded, InputError, check_k
 
 FAR = 2**30
@@ -154,7 +155,7 @@ def _distances(indptr: Int64, indices: Int32, source: int, limit: int, wall: int
     return distance
 
 
-@kernel
+@compiled
 def _breadth_first(
     indptr: Int64, indices: Int32, source: int, limit: int, wall: int, distance: Int32, queue: Int32
 ) -> None:
@@ -174,7 +175,7 @@ def _breadth_first(
                 size += 1
 
 
-@kernel
+@compiled
 def _list(
     indptr: Int64,
     indices: Int32,

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from detours.counting.device import check_device
-from detours.counting.engine import Engine
-from detours.counting.formulas import MAX_LENGTH
-from detours.counting.reduce import Cyclic
+from detours.counting.derive.closed_forms import MAX_LENGTH
+from detours.counting.engines.base import Engine
+from detours.counting.engines.device import check_device
+from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError, InputError
 
 if TYPE_CHECKING:
-    from detours.counting.cost import Expected
-    from detours.counting.rows import Layout, RowEngine
+    from detours.counting.engines.rows.engine import Layout, RowEngine
+    from detours.counting.engines.rows.estimate import Expected
 
 SMALL = 4096
 """Arcs up to which planning would take longer than counting."""
@@ -170,7 +170,7 @@ def _search_or_dense(cyclic: Cyclic, k: int, jobs: int, limit: int | None, searc
 
 
 def _plan_dense(cyclic: Cyclic, k: int, jobs: int) -> Plan:
-    from detours.counting.dense import DenseEngine, dense_bytes, dense_seconds
+    from detours.counting.engines.dense.engine import DenseEngine, dense_bytes, dense_seconds
 
     reduced = cyclic.reduced
     seconds, size = dense_seconds(reduced, k, jobs), dense_bytes(reduced, k, jobs)
@@ -178,7 +178,7 @@ def _plan_dense(cyclic: Cyclic, k: int, jobs: int) -> Plan:
 
 
 def _plan_on_device(cyclic: Cyclic, k: int, device: str, limit: int | None) -> Plan:
-    from detours.counting.tensor_engine import FETCHED, TensorEngine
+    from detours.counting.engines.dense.gpu import FETCHED, TensorEngine
 
     engine, arcs = TensorEngine(cyclic, k, device, limit), len(cyclic.indices)
     size = engine.bytes if device == "cpu" else min(FETCHED, 8 * (k - 1) * arcs) + 8 * arcs
@@ -191,9 +191,9 @@ def _on_matrices(cyclic: Cyclic) -> str:
 
 
 def _plan_rows(cyclic: Cyclic, k: int, jobs: int, limit: int | None) -> Plan:
-    from detours.counting.cost import Expected, expect
-    from detours.counting.rows import Layout, RowEngine
-    from detours.counting.walks import narrowest_word
+    from detours.counting.engines.overflow import narrowest_word
+    from detours.counting.engines.rows.engine import Layout, RowEngine
+    from detours.counting.engines.rows.estimate import Expected, expect
 
     reduced = cyclic.reduced
     engine = RowEngine(reduced, k, narrowest_word(reduced, k), Layout(False, 16))
@@ -223,7 +223,7 @@ def _wide_is_best(layout: Layout, wide: Expected, engine: RowEngine) -> bool:
 
 def _plan_search(cyclic: Cyclic, k: int, jobs: int, limit: int, sample: int = 64) -> Plan:
     """Listing cycles; `limit` bounds the steps spent on estimating how long that takes."""
-    from detours.counting.search import Search, estimate
+    from detours.counting.engines.search.engine import Search, estimate
 
     search = Search(cyclic, k)
     expected = estimate(search, limit=limit, sample=sample)

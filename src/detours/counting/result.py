@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.counting.job import Run
+from detours.counting.on_disk.job import Run
 from detours.graph import Graph
 from detours.graph.convert import library
 
@@ -122,7 +122,7 @@ class Detours:
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the rows of `to_pandas` to a file, some at a time: they may be more than the memory holds."""
-        from detours.counting.parquet import write_parquet
+        from detours.counting.export import write_parquet
 
         write_parquet(self, Path(path))
 

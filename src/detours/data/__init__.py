@@ -3,12 +3,12 @@
 Graphs made to be hard to tell apart are in `detours.data.hard`.
 """
 
+from detours.data.catalogue import GRAPH_SETS, NODE_SETS, TASKS, load
 from detours.data.encoder import Encoder
 from detours.data.graph_set import GraphSet
+from detours.data.made.synthetic import fused_rings, ring_lattice, rings
 from detours.data.sampling import NeighborSampler, Sampled
-from detours.data.sets import GRAPH_SETS, NODE_SETS, TASKS, load
 from detours.data.splitting import Split, Splits, splits, stratified_splits
-from detours.data.synthetic import fused_rings, ring_lattice, rings
 
 __all__ = [
     "GRAPH_SETS",

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from detours.data.attributes import Floats
 from detours.data.graph_set import GraphSet
-from detours.data.numbers import Ints
+from detours.data.readers.attributes import Floats
+from detours.data.readers.numbers import Ints
 from detours.errors import InputError, shown
 
 

@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from detours.data.attributes import Attributes, Floats
-from detours.data.numbers import Ints
+from detours.data.readers.attributes import Attributes, Floats
+from detours.data.readers.numbers import Ints
 from detours.errors import InputError, shown
 from detours.graph import Graph
 

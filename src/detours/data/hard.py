@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from detours.data.constructions import (
+from detours.data.made.constructions import (
     atlas,
     cfi,
     cfi_pair,
@@ -157,8 +157,8 @@ def write_pairs(folder: str | os.PathLike[str], pairs: Mapping[str, Iterable[Pai
 
     A category without pairs gets no file.
     """
-    from detours.files.graph6 import encode
-    from detours.files.source import replacing
+    from detours.atomic import replacing
+    from detours.graph.files.graph6 import encode
 
     root = Path(folder)
     try:
@@ -187,7 +187,7 @@ def _first_pair(draw: Callable[[], Graph], what: str) -> Pair:
 
 def _tells(first: Graph, second: Graph) -> bool:
     """Whether 2-FWL tells two graphs apart."""
-    from detours.wl.tuples import tuple_certificates
+    from detours.wl.tuples.refinement import tuple_certificates
 
     one, other = tuple_certificates([first, second], 2, folklore=True)
     return one != other
@@ -234,7 +234,7 @@ def _random_connected(n: int, extra: int, random: np.random.Generator) -> Graph:
 
 def _random_cfi_bases(number: int, max_nodes: int, random: np.random.Generator) -> Iterator[Graph]:
     """Different random graphs with at least two independent cycles, whose CFI graphs are small enough."""
-    from detours.wl.tuples import tuple_certificates
+    from detours.wl.tuples.refinement import tuple_certificates
 
     seen: set[str] = set()
     while len(seen) < number:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from detours.data.catalogue import GRAPH_SETS, NODE_SETS, TASKS, found_folder, load
 from detours.data.encoder import Encoder
 from detours.data.graph_set import GraphSet
-from detours.data.sets import GRAPH_SETS, NODE_SETS, TASKS, found_folder, load
 from detours.data.splitting import splits
 from detours.errors import InputError
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from detours.data.numbers import Ints, whole_number
+from detours.data.readers.numbers import Ints, whole_number
 from detours.errors import InputError, shown
 from detours.graph import Graph
-from detours.graph.build import check_edge_index
+from detours.graph.edges import check_edge_index
 
 
 class Sampled(NamedTuple):
@@ -104,7 +104,7 @@ class NeighborSampler:
             yield self._sampled(nodes[start : start + self.batch_size], epoch, batch, room)
 
     def _sampled(self, seeds: Ints, epoch: int, batch: int, room: _Room) -> Sampled:
-        from detours.data.sampling_kernel import sample_hop
+        from detours.data.sampling_numba import sample_hop
 
         n_id, start, found = seeds, 0, len(seeds)
         room.place[seeds] = np.arange(found)

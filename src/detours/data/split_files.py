@@ -17,9 +17,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from detours.data.catalogue import NODE_SETS, data_root, found_folder
 from detours.data.graph_set import GraphSet
-from detours.data.numbers import Ints
-from detours.data.sets import NODE_SETS, data_root, found_folder
+from detours.data.readers.numbers import Ints
 from detours.data.splitting import FOLDS, SEED, Split, Splits, stratified_splits
 from detours.errors import FileFormatError
 

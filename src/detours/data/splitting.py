@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from detours.data.graph_set import GraphSet
-from detours.data.numbers import Ints, whole_number
+from detours.data.readers.numbers import Ints, whole_number
 from detours.errors import InputError
 
 SEED = 142857

@@ -16,12 +16,14 @@ from pathlib import Path
 
 from detours import __version__
 from detours.data import GRAPH_SETS, NODE_SETS, GraphSet, load
-from detours.data.sets import PAIR_SETS, ROOT_VARIABLE, raw_folder
+from detours.data.catalogue import PAIR_SETS, ROOT_VARIABLE, raw_folder
 from detours.errors import InputError
-from detours.experiments import colouring, cycles, distinct, expressiveness, hard, pairs
-from detours.experiments.methods import Method, warm_up
-from detours.experiments.store import Cell, Store, Task
+from detours.experiments.cycles import profiles as cycles
+from detours.experiments.expressiveness import colouring, distinct, hard, pairs
+from detours.experiments.expressiveness import ratios as expressiveness
+from detours.experiments.expressiveness.methods import Method, warm_up
 from detours.experiments.tables import Table, write_tables
+from detours.store import Cell, Store, Task
 
 Report = Callable[[float, float], None]
 Watch = Callable[[str], AbstractContextManager[Report | None]]
@@ -136,7 +138,7 @@ def run_kernels(setting: Setting, names: Sequence[str] = (), repeats: int = 10, 
     """The upper part of the paper's table 1, and our best kernel below it."""
     if find_spec("sklearn") is None:
         raise InputError("graph kernels need scikit-learn; run: pip install 'detours[kernels]'")
-    from detours.experiments import kernels
+    from detours.experiments.kernels import table as kernels
 
     rows = kernels.rows_named(names)
     cells: list[Cell] = []
@@ -154,7 +156,7 @@ def run_kernels(setting: Setting, names: Sequence[str] = (), repeats: int = 10, 
 
 def run_pairs(setting: Setting, folder: str, k: int) -> Outcome:
     """A benchmark of pairs in graph6."""
-    from detours.data.pair_files import read_pair_folder
+    from detours.data.readers.pair_files import read_pair_folder
 
     cells: list[Cell] = []
     for data in read_pair_folder(folder):

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from detours.atomic import replacing
 from detours.errors import InputError
-from detours.files.source import replacing
 
 COUNT, RATIO, SECONDS = ",d", ".3f", ".2f"
 NOTHING = "–"

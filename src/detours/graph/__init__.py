@@ -1,6 +1,6 @@
 """The one door through which every graph enters: checked, sorted, stored once."""
 
-from detours.graph.build import Dropped
+from detours.graph.edges import Dropped
 from detours.graph.graph import Graph
 
 __all__ = ["Dropped", "Graph"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from detours.errors import InputError, shown
-from detours.graph.build import MAX_NODES, Ints, Listed, as_numpy, check_edge_index, refuse_nan, whole_numbers
+from detours.graph.edges import MAX_NODES, Ints, Listed, as_numpy, check_edge_index, refuse_nan, whole_numbers
 
 if TYPE_CHECKING:
     from detours.graph import Graph

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from detours.graph.build import Ints
+from detours.graph.arcs import locate
+from detours.graph.edges import Ints
 from detours.graph.graph import Graph
-from detours.graph.lookup import locate
 
 
 def on_arcs(graph: Graph, values: Ints) -> tuple[Ints, Ints]:

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.errors import InputError, shown
-from detours.graph import convert, naming
-from detours.graph.build import Built, Dropped, Ints, Listed, Names, build, check_edge_index, report
-from detours.graph.lookup import locate
+from detours.graph import convert
+from detours.graph import names as naming
+from detours.graph.arcs import locate
+from detours.graph.edges import Built, Dropped, Ints, Listed, Names, build, check_edge_index, report
 
 if TYPE_CHECKING:
     import igraph
@@ -191,7 +192,7 @@ class Graph:
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Graph:
         """Open a folder written by `save`, memory-mapped: nothing is read until it is needed."""
-        from detours.files import store
+        from detours.graph.files import saved as store
 
         stored = store.open_folder(Path(folder))
         return cls._make(
@@ -322,13 +323,13 @@ class Graph:
 
     def write(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
         """Write a file that `read` understands, its kind told by its ending; whole or not at all."""
-        from detours import files
+        from detours.graph import files
 
         files.write(self, path, format=format)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write a folder of plain .npy arrays for `open`; whole or not at all."""
-        from detours.files import store
+        from detours.graph.files import saved as store
 
         store.save_folder(self, Path(folder))
 
@@ -413,7 +414,7 @@ def found_in(source: Any) -> Listed | Graph:
 
 
 def _found_in_file(path: str | os.PathLike[str], format: str | None = None) -> Listed | Graph:
-    from detours import files
+    from detours.graph import files
 
     return Graph.open(path) if files.is_saved_graph(path) else files.read(path, format=format)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.errors import FileFormatError, InputError
-from detours.graph.build import MAX_NODES, Dropped, Ints, Listed, build, report
+from detours.graph.edges import MAX_NODES, Dropped, Ints, Listed, build, report
 from detours.graph.graph import Graph, found_in
 
 _NOTHING = Dropped()

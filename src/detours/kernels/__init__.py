@@ -11,8 +11,8 @@ if find_spec("sklearn") is None:
 
 from detours.kernels.base import GraphKernel
 from detours.kernels.batch import Labelled, labelled
-from detours.kernels.blocks import Carriers
 from detours.kernels.explain import WeightedFeature, evidence, explain
+from detours.kernels.features.blocks import Carriers
 from detours.kernels.shortest_path import ShortestPath
 from detours.kernels.wl_detour import WLDetour
 from detours.kernels.wl_shortest_path import WLShortestPath

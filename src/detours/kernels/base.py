@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from detours.counting.plan import parse_bytes
 from detours.errors import InputError, shown
 from detours.kernels.batch import batch_of
-from detours.kernels.blocks import Base, Blocks, Carriers, side_by_side
-from detours.kernels.colouring import Coloured, Colouring, Recipe
-from detours.kernels.histograms import HistogramBase
-from detours.kernels.products import mirror
-from detours.kernels.triples import TripleBase
+from detours.kernels.colours.colouring import Coloured, Colouring, Recipe
+from detours.kernels.features.blocks import Base, Blocks, Carriers, side_by_side
+from detours.kernels.features.histograms import HistogramBase
+from detours.kernels.features.products import mirror
+from detours.kernels.features.triples import TripleBase
 
 OUTPUTS = ("features", "gram")
 LABELS = ("degree", "data", "both", "none")

@@ -13,7 +13,7 @@ from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.graph.edge_values import on_arcs
 from detours.graph.union import many
-from detours.wl.rows import Int64
+from detours.wl.nodes.rows import Int64
 
 
 class Labelled(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 from detours.errors import InputError, shown
 from detours.kernels.base import GraphKernel
-from detours.kernels.blocks import Carriers
+from detours.kernels.features.blocks import Carriers
 
 
 @dataclass(frozen=True, slots=True)

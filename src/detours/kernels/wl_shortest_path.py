@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from detours.kernels.base import LABELS, GraphKernel, base_named, check_choice, check_edge_labels, check_rounds
-from detours.kernels.blocks import Base
-from detours.kernels.colouring import Recipe
+from detours.kernels.colours.colouring import Recipe
+from detours.kernels.features.blocks import Base
 
 
 class WLShortestPath(GraphKernel):

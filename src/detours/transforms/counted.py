@@ -9,7 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
 from detours.counting.result import Detours
-from detours.graph.build import Ints
+from detours.graph.edges import Ints
 
 
 class Counted(NamedTuple):

@@ -6,7 +6,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from detours.files.source import replacing
+from detours.atomic import replacing
 
 __all__ = ["saved"]
 

@@ -12,7 +12,7 @@ from detours.wl.canonical import certificate, certificates
 from detours.wl.colors import Colors
 from detours.wl.comparison import Comparison, compare, groups, same
 from detours.wl.refinement import refine
-from detours.wl.tuples import TupleColors, refine_tuples, tuple_bytes, tuple_certificates, tuple_size_counts
+from detours.wl.tuples.refinement import TupleColors, refine_tuples, tuple_bytes, tuple_certificates, tuple_size_counts
 
 __all__ = [
     "Colors",

@@ -16,12 +16,12 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.counting.csr import read_only
-from detours.wl.neighbourhood import Neighbourhood
+from detours.compiled import read_only
+from detours.wl.nodes.neighbourhood import Neighbourhood
+from detours.wl.nodes.rows import Bool, Int32, Int64
+from detours.wl.nodes.tables import Classes, arc_classes_of, classes_of, tables_of
 from detours.wl.options import Options
 from detours.wl.refinement import Prepared, prepare
-from detours.wl.rows import Bool, Int32, Int64
-from detours.wl.tables import Classes, arc_classes_of, classes_of, tables_of
 
 FORM = "detours.wl certificate, form 1"
 """Changes whenever the same graph would get another certificate."""

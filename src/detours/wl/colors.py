@@ -11,7 +11,7 @@ import numpy as np
 
 from detours.errors import InputError, shown
 from detours.graph import Graph
-from detours.wl.rows import Int32, Int64
+from detours.wl.nodes.rows import Int32, Int64
 
 
 class Colors(Sequence[Int32]):

@@ -10,10 +10,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from detours.wl.colors import Colors
-from detours.wl.meaning import meaning
+from detours.wl.nodes.meaning import meaning
+from detours.wl.nodes.rows import Int32, Int64
 from detours.wl.options import Options
 from detours.wl.refinement import Prepared, prepare
-from detours.wl.rows import Int32, Int64
 
 
 @dataclass(frozen=True, slots=True, repr=False)

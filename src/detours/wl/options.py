@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 from detours.errors import InputError, check_k, shown
 from detours.graph import Graph
-from detours.graph.build import check_csr
+from detours.graph.edges import check_csr
 from detours.graph.union import is_one_graph, many
 
 INITS = ("uniform", "degree", "labels", "den", "phi", "den-by-length")

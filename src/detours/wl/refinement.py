@@ -15,11 +15,11 @@ from detours.counting.result import Detours
 from detours.errors import EngineError, InputError
 from detours.graph import Graph
 from detours.wl.colors import Colors
-from detours.wl.neighbourhood import PAIRS_BYTES, Neighbourhood, all_pairs, held_bytes, neighbours, pairs_bytes
+from detours.wl.nodes.neighbourhood import PAIRS_BYTES, Neighbourhood, all_pairs, held_bytes, neighbours, pairs_bytes
+from detours.wl.nodes.rounds import refinements
+from detours.wl.nodes.rows import Int32, Int64, rank_vectors
+from detours.wl.nodes.start import Start, by_degree, by_label, uniform
 from detours.wl.options import Method, check_graphs, check_method
-from detours.wl.rounds import refinements
-from detours.wl.rows import Int32, Int64, rank_vectors
-from detours.wl.start import Start, by_degree, by_label, uniform
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,329 @@
+"""From closed forms to a short list of vector operations, which the row engine runs for each block of roots.
+
+A vector holds one number for every node v near the root i.  Three operations make them all:
+
+    touch     v is tied to the root
+    product   sum over u tied to v of  link(v, u) * source(u)
+    combine   sums of  coefficient * pendants(v) * vector(v) * ... * vector(v)
+
+Ears are added up before they are multiplied by the next link (Horner's rule), so that k = 6 on an undirected graph
+needs five products.  The value of an ear sum is then read, or summed over the neighbours, at the ends j of the root's
+own edges.  Ear sums that serve as links or inside pendants of others are finished in an earlier pass over the graph.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from math import gcd
+
+from detours.counting.derive.closed_forms import Formulas, Link, Monomial, Tie, formulas
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """A sparse matrix on tied pairs (v, u): the sum of coefficient * product of ear sums on (v, u)."""
+
+    tie: Tie
+    terms: tuple[tuple[int, tuple[int, ...]], ...]
+
+    @property
+    def plain(self) -> bool:
+        return self.terms == ((1, ()),)
+
+
+@dataclass(frozen=True)
+class Touch:
+    tie: Tie
+
+
+@dataclass(frozen=True)
+class Product:
+    weighting: Weighting
+    source: int
+
+
+@dataclass(frozen=True)
+class Combine:
+    terms: tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]
+    """(coefficient, pendants, vectors) each"""
+
+
+@dataclass
+class Vector:
+    operation: Touch | Product | Combine
+    support: int
+    """Zero farther than this from the root."""
+    demand: int = 0
+    """Needed at nodes up to this many steps from the root along the edges asked for (1: at their ends only)."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A share of an ear sum: coefficient * the vector at j, or * the sum of weighting(j, u) * vector(u) over u."""
+
+    coefficient: int
+    vector: int
+    weighting: Weighting | None
+
+
+@dataclass
+class Pass:
+    """Vectors in order of evaluation, and how the ear sums of this pass are read off them."""
+
+    vectors: list[Vector]
+    readings: dict[int, list[Reading]]
+
+    @property
+    def products(self) -> int:
+        return sum(isinstance(v.operation, Product) for v in self.vectors)
+
+
+@dataclass(frozen=True)
+class Program:
+    formulas: Formulas
+    passes: tuple[Pass, ...]
+    pendants_before: tuple[tuple[int, ...], ...]
+    """The pendants that pass p multiplies by; they only need ear sums of earlier passes."""
+    symmetric: bool
+    """Every edge may be served from either end alone."""
+
+    @property
+    def products(self) -> int:
+        return sum(p.products for p in self.passes)
+
+
+@cache
+def program(k: int, directed: bool) -> Program:
+    """The program that evaluates the closed forms up to k."""
+    derived = formulas(k, directed)
+    schedule = _schedule(derived)
+    passes = tuple(_PassBuilder(derived).build(numbers) for numbers in schedule)
+    return Program(derived, passes, tuple(_pendants_in(p) for p in passes), all(derived.symmetric))
+
+
+Polynomial = dict[Monomial, int]
+Share = tuple[int, Weighting, Polynomial]
+"""coefficient * the product of a weighting with the vector of a polynomial"""
+
+
+@dataclass
+class _PassBuilder:
+    derived: Formulas
+    vectors: list[Vector] = field(default_factory=list)
+    number: dict[Touch | Product | Combine, int] = field(default_factory=dict)
+    made: dict[Weighting, list[tuple[Polynomial, Monomial, int]]] = field(default_factory=lambda: defaultdict(list))
+    """The products made so far: what was multiplied, its pivot, the resulting vector."""
+
+    def build(self, ear_sums: list[int]) -> Pass:
+        # all inner vectors first: what one ear sum needs as a vector, another one can simply read
+        shares = {e: self.shares(self.derived.ear_sums[e]) for e in ear_sums}
+        sources = {e: [(c, w, self.vector(inner), inner) for c, w, inner in shares[e]] for e in ear_sums}
+        readings = {e: [r for share in sources[e] for r in self.readings(*share)] for e in ear_sums}
+        self.set_demands(readings)
+        return Pass(self.vectors, readings)
+
+    def readings(self, coefficient: int, weighting: Weighting, source: int, inner: Polynomial) -> list[Reading]:
+        """Read products that were made anyway; otherwise sum over the neighbours at the ends of the edges only."""
+        known, rest = self.in_products(weighting, inner)
+        if rest:
+            return [Reading(coefficient, source, weighting)]
+        return [Reading(coefficient * factor, vector, None) for factor, vector in known]
+
+    def vector(self, polynomial: Polynomial) -> int:
+        """The number of the vector with these values, made if it is new."""
+        terms: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []
+        single: dict[tuple[Tie, tuple[int, ...]], Polynomial] = defaultdict(dict)
+        for monomial, coefficient in polynomial.items():
+            hanging = tuple(sorted(self.derived.pendant_number[p] for p in monomial.pendants))
+            if len(monomial.messages) == 1:
+                single[monomial.tie, hanging][monomial] = coefficient
+            else:
+                factors = [self.message(link, inner) for link, inner in monomial.messages]
+                terms.append((coefficient, hanging, self.touched(monomial.tie, factors)))
+        for (tie, hanging), monomials in single.items():
+            for coefficient, weighting, inner in self.shares(monomials):
+                for factor, product in self.products(weighting, inner):
+                    terms.append((coefficient * factor, hanging, self.touched(tie, [product])))
+        if len(terms) == 1 and terms[0][:2] == (1, ()) and len(terms[0][2]) == 1:
+            return terms[0][2][0]
+        return self.add(Combine(tuple(sorted(terms))))
+
+    def message(self, link: Link, inner: Monomial) -> int:
+        ((_, product),) = self.products(self.weighting(Counter({link: 1})), {inner: 1})
+        return product
+
+    def touched(self, tie: Tie, factors: list[int]) -> tuple[int, ...]:
+        return tuple(sorted(factors + ([self.add(Touch(tie))] if tie else [])))
+
+    def products(self, weighting: Weighting, inner: Polynomial) -> list[tuple[int, int]]:
+        """The product of a weighting with a polynomial, as a combination of vectors; at most one of them is new."""
+        known, rest = self.in_products(weighting, inner)
+        if rest:
+            pivot = max(rest, key=lambda m: (abs(rest[m]) == 1, _depth(m), repr(m)))
+            divisor = gcd(*rest.values()) * (1 if rest[pivot] > 0 else -1)
+            scaled = {m: c // divisor for m, c in rest.items()}
+            product = self.add(Product(weighting, self.vector(scaled)))
+            self.made[weighting].append((scaled, pivot, product))
+            known.append((divisor, product))
+        return known
+
+    def in_products(self, weighting: Weighting, inner: Polynomial) -> tuple[list[tuple[int, int]], Polynomial]:
+        known, rest = [], dict(inner)
+        for scaled, pivot, product in sorted(self.made[weighting], key=lambda made: -_depth(made[1])):
+            factor, remainder = divmod(rest.get(pivot, 0), scaled[pivot])
+            if factor and not remainder:
+                known.append((factor, product))
+                rest = {m: rest.get(m, 0) - factor * scaled.get(m, 0) for m in {**rest, **scaled}}
+                rest = {m: c for m, c in rest.items() if c}
+        return known, rest
+
+    def shares(self, monomials: Polynomial) -> list[Share]:
+        """Distribute: one product per link, and one link per source (monomials of one message, same cofactor)."""
+        by_link: dict[Link, Polynomial] = defaultdict(dict)
+        for monomial, coefficient in monomials.items():
+            ((link, inner),) = monomial.messages
+            by_link[link][inner] = coefficient
+        sources: dict[tuple[Tie, frozenset[tuple[Monomial, int]]], Counter[Link]] = defaultdict(Counter)
+        for link, polynomial in by_link.items():
+            divisor = gcd(*polynomial.values())
+            scaled = frozenset((m, c // divisor) for m, c in polynomial.items())
+            # a plain link stays by itself, so that it needs no weights
+            sources[link.tie if link.ears else "plain " + link.tie, scaled][link] += divisor
+        result = []
+        for (_, scaled), links in sources.items():
+            divisor = gcd(*links.values())
+            smaller = Counter({link: c // divisor for link, c in links.items()})
+            result.append((divisor, self.weighting(smaller), dict(scaled)))
+        return result
+
+    def weighting(self, links: Counter[Link]) -> Weighting:
+        """The sum of links, each a product of ears, multiplied out in ear sums."""
+        terms: Counter[tuple[int, ...]] = Counter()
+        for link, coefficient in links.items():
+            products: Counter[tuple[int, ...]] = Counter({(): coefficient})
+            for ear in link.ears:
+                grown: Counter[tuple[int, ...]] = Counter()
+                for numbers, weight in products.items():
+                    for number, factor in self.derived.ear_terms[ear].items():
+                        grown[tuple(sorted((*numbers, number)))] += weight * factor
+                products = grown
+            terms.update(products)
+        (tie,) = {link.tie for link in links}
+        return Weighting(tie, tuple(sorted((c, numbers) for numbers, c in terms.items())))
+
+    def add(self, operation: Touch | Product | Combine) -> int:
+        if operation not in self.number:
+            self.number[operation] = len(self.vectors)
+            self.vectors.append(Vector(operation, self.support(operation)))
+        return self.number[operation]
+
+    def support(self, operation: Touch | Product | Combine) -> int:
+        if isinstance(operation, Touch):
+            return 1
+        if isinstance(operation, Product):
+            return self.vectors[operation.source].support + 1
+        return max(min(self.vectors[v].support for v in factors) for _, _, factors in operation.terms)
+
+    def set_demands(self, readings: dict[int, list[Reading]]) -> None:
+        def ask(vector: int, demand: int) -> None:
+            self.vectors[vector].demand = max(self.vectors[vector].demand, demand)
+
+        for reading in (r for shares in readings.values() for r in shares):
+            ask(reading.vector, 1 if reading.weighting is None else 2)
+        for vector in reversed(self.vectors):
+            if isinstance(vector.operation, Product):
+                ask(vector.operation.source, vector.demand + 1)
+            elif isinstance(vector.operation, Combine):
+                for factor in {v for _, _, factors in vector.operation.terms for v in factors}:
+                    ask(factor, vector.demand)
+
+
+def _schedule(derived: Formulas) -> list[list[int]]:
+    """Ear sums by pass: each after the ones it needs, otherwise as late as possible (late ones share their vectors)."""
+    needs = [_needed_ear_sums(derived, polynomial) for polynomial in derived.ear_sums]
+    level = [0] * len(needs)
+    for number, needed in enumerate(needs):  # ear sums are numbered after the ones they need
+        level[number] = 1 + max((level[n] for n in needed), default=-1)
+    last = max(level)
+    latest = [last] * len(needs)
+    for number in reversed(range(len(needs))):
+        for earlier in needs[number]:
+            latest[earlier] = min(latest[earlier], latest[number] - 1)
+    return [[n for n in range(len(needs)) if latest[n] == p] for p in range(last + 1)]
+
+
+def _needed_ear_sums(derived: Formulas, polynomial: dict[Monomial, int]) -> set[int]:
+    needed: set[int] = set()
+    for monomial in polynomial:
+        for pendant in monomial.pendants:
+            needed |= _ear_sums_of_pendant(derived, derived.pendant_number[pendant])
+        for link, inner in monomial.messages:
+            for ear in link.ears:
+                needed |= derived.ear_terms[ear].keys()
+            needed |= _needed_ear_sums(derived, {inner: 1})
+    return needed
+
+
+def _ear_sums_of_pendant(derived: Formulas, number: int) -> set[int]:
+    needed: set[int] = set()
+    for term in derived.pendants[number]:
+        needed.update(term.ear_sums)
+        for inner in (*term.at_i, *term.at_j):
+            needed |= _ear_sums_of_pendant(derived, inner)
+    return needed
+
+
+def _depth(monomial: Monomial) -> int:
+    return 1 + max((_depth(inner) for _, inner in monomial.messages), default=0)
+
+
+def _pendants_in(one_pass: Pass) -> tuple[int, ...]:
+    combines = [v.operation for v in one_pass.vectors if isinstance(v.operation, Combine)]
+    return tuple(sorted({p for c in combines for _, pendants, _ in c.terms for p in pendants}))
+
+
+def reach_of(one_pass: Pass) -> int:
+    """How far from the roots any vector is both non-zero and needed."""
+    return max(min(v.support, v.demand) for v in one_pass.vectors)
+
+
+def weightings_of(one_pass: Pass, directed: bool) -> set[Weighting]:
+    """The links that need weights of their own."""
+    used = {v.operation.weighting for v in one_pass.vectors if isinstance(v.operation, Product)}
+    used |= {r.weighting for shares in one_pass.readings.values() for r in shares if r.weighting is not None}
+    return {weighting for weighting in used if directed or not weighting.plain}
+
+
+def slots_of(one_pass: Pass) -> int:
+    """How many vectors are held at a time."""
+    return assign_slots(one_pass)[1]
+
+
+def assign_slots(one_pass: Pass) -> tuple[list[int], int]:
+    """Vectors share memory once the earlier one has been used for the last time."""
+    last_use = list(range(len(one_pass.vectors)))
+    for number, vector in enumerate(one_pass.vectors):
+        for used in _sources(vector.operation):
+            last_use[used] = number
+    for reading in (r for shares in one_pass.readings.values() for r in shares):
+        last_use[reading.vector] = len(one_pass.vectors)
+    slots: list[int] = []
+    free_at: list[int] = []
+    for number in range(len(one_pass.vectors)):
+        slot = next((s for s, end in enumerate(free_at) if end < number), len(free_at))
+        if slot == len(free_at):
+            free_at.append(0)
+        free_at[slot] = last_use[number]
+        slots.append(slot)
+    return slots, len(free_at)
+
+
+def _sources(operation: Touch | Product | Combine) -> Sequence[int]:
+    if isinstance(operation, Product):
+        return [operation.source]
+    if isinstance(operation, Combine):
+        return [v for _, _, factors in operation.terms for v in factors]
+    return []

@@ -1,0 +1,312 @@
+"""The inner loops of the search engine: one resumable depth-first search for all three questions it answers.
+
+Around each root the search looks for closed walks without repeated nodes: a first arc out of the root, a path, and a
+closing arc. What these are depends on the question:
+
+    question            first arcs          steps of the path   closing arcs    nodes of the path
+    CYCLES              chains at the root  chains              later chains    after the root
+    DIRECTED_CYCLES     arcs out of it      arcs                arcs into it    after the root
+    DIRECTED_DETOURS    arcs out of it      arcs                arcs out of it  all but the root
+
+(A detour of i -> j leaves i by another arc and ends where the arc i -> j ends, so it "closes" with that arc.)
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.compiled import Int32, Int64, compiled
+
+CYCLES, DIRECTED_CYCLES, DIRECTED_DETOURS = 0, 1, 2
+FAR = 2**30
+Records = NDArray[Any]
+
+
+class Graph(NamedTuple):
+    """Where a search may go: rows of first arcs, of closing arcs, and of the steps between them, reversed."""
+
+    first_ptr: Int64
+    first: Int32
+    first_row: Int32
+    """Row of the counts that belongs to each first arc."""
+    close_ptr: Int64
+    close: Int32
+    back_ptr: Int64
+    back: Int32
+    length: Int32
+    """Edges that each arc stands for: all one, unless the three kinds of arcs are the same."""
+    row: Int32
+    """Row of the counts that belongs to each closing arc and each step (to a detour only the former
+    matter)."""
+
+
+NODE = np.dtype(
+    [
+        ("name", np.int32),
+        ("distance", np.int32),  # to the root
+        ("left", np.int32),  # the same by the closing arcs allowed now; FAR on the path
+        ("queued", np.int32),
+        ("closer", np.int64),  # first closing arc, or -1
+        ("start", np.int64),  # row
+        ("end", np.int64),
+    ],
+    align=True,
+)
+ARC = np.dtype([("target", np.int32), ("length", np.int32), ("row", np.int32)], align=True)
+LEVEL = np.dtype(
+    [("node", np.int32), ("left", np.int32), ("row", np.int32), ("depth", np.int32), ("at", np.int64)],
+    align=True,
+)
+
+
+class Space(NamedTuple):
+    """The ball around the root, which is all that a search from there may use, and the search under way.
+
+    Nodes of the ball are numbered by distance to the root, and rows sorted by it.
+    """
+
+    local: Int32
+    """Number in the ball of each node of the graph, -1 outside."""
+    within: Int32
+    """Number of nodes up to each distance."""
+    nodes: Records
+    arcs: Records
+    queue: Int32
+    stack: Records
+    tally: Int64
+    """Closed walks found below each level of the stack, by length."""
+    state: Int64
+
+
+@compiled
+def _bundle(graph: Graph, root: int, longest: int, number: Int64, counts: Int64) -> bool:
+    """Where all chains that lead on from a root end at one node, any two of them are a cycle, and there are
+    no others: count these, without a search. False if the chains end at several nodes.
+
+    ``number`` is working space, given and left zero.
+    """
+    first, last = graph.first_ptr[root], graph.first_ptr[root + 1]
+    while first < last and graph.first[first] <= root:
+        first += 1
+    if first < last and graph.first[first] != graph.first[last - 1]:
+        return False
+    for p in range(first, last):
+        number[graph.length[p]] += 1
+    for p in range(first, last):
+        length = graph.length[p]
+        for other in range(max(1, 3 - length), longest - length + 1):
+            counts[graph.row[p], length + other - 3] += number[other] - (other == length)
+    for p in range(first, last):
+        number[graph.length[p]] = 0
+    return True
+
+
+@compiled
+def _gather(graph: Graph, space: Space, root: int, mode: int, longest: int) -> int:
+    """Collect the ball around a root in order of distance, and its rows, sorted in the same order."""
+    local, nodes, arcs = space.local, space.nodes, space.arcs
+    floor = -1 if mode == DIRECTED_DETOURS else root
+    radius = longest // 2 if mode == CYCLES else longest - 1
+    size, room = 0, 0
+    for p in range(graph.close_ptr[root], graph.close_ptr[root + 1]):
+        v = graph.close[p]
+        if v <= floor:
+            continue
+        i = local[v]
+        if i < 0:
+            local[v] = size
+            node = nodes[size]
+            size += 1
+            node.name, node.closer, node.distance = v, p, graph.length[p]
+            node.start, node.end = room, room
+            room += graph.first_ptr[v + 1] - graph.first_ptr[v]
+        elif graph.length[p] < nodes[i].distance:
+            nodes[i].distance = graph.length[p]
+    done = 0
+    space.within[0] = 0
+    for reach in range(1, radius + 1):
+        scan = done
+        while scan < size:
+            if nodes[scan].distance != reach:
+                scan += 1
+                continue
+            if scan != done:
+                a, b = nodes[scan], nodes[done]
+                local[a.name], local[b.name] = done, scan
+                a.name, b.name = b.name, a.name
+                a.distance, b.distance = b.distance, a.distance
+                a.closer, b.closer = b.closer, a.closer
+                a.start, b.start = b.start, a.start
+                a.end, b.end = b.end, a.end
+            v = nodes[done].name
+            for p in range(graph.back_ptr[v], graph.back_ptr[v + 1]):
+                w = graph.back[p]
+                if w <= floor or w == root:
+                    continue
+                i = local[w]
+                further = reach + graph.length[p]
+                if i < 0:
+                    # A long chain may lead to a node that others reach in time, later on.
+                    if further > radius and graph.length[p] == 1:
+                        continue
+                    local[w] = i = size
+                    node = nodes[i]
+                    size += 1
+                    node.name, node.closer, node.distance = w, -1, further
+                    node.start, node.end = room, room
+                    room += graph.first_ptr[w + 1] - graph.first_ptr[w]
+                node = nodes[i]
+                if further < node.distance:
+                    node.distance = further
+                arc = arcs[node.end]
+                node.end += 1
+                arc.target = done
+                arc.length = graph.length[p]
+                arc.row = graph.row[p]
+            done += 1
+            scan += 1
+        space.within[reach] = done
+    for reach in range(radius + 1, longest + 1):
+        space.within[reach] = done
+    for i in range(size):
+        nodes[i].left = FAR if mode == CYCLES else nodes[i].distance
+    nodes[size].start = room
+    nodes[size].end = room + 1
+    return size
+
+
+@compiled
+def _allow(space: Space, source: int, length: int, longest: int) -> None:
+    """Allow one more closing arc: lower ``left`` wherever the root is now nearer."""
+    nodes, arcs, queue = space.nodes, space.arcs, space.queue
+    if length >= nodes[source].left:
+        return
+    nodes[source].left = length
+    queue[0] = source
+    taken, waiting = 0, 1
+    while waiting > 0:
+        node = nodes[queue[taken]]
+        taken = taken + 1 if taken + 1 < len(queue) else 0
+        waiting -= 1
+        node.queued = 0
+        for q in range(node.start, node.end):
+            further = node.left + arcs[q].length
+            other = nodes[arcs[q].target]
+            if further < other.left and further + other.distance <= longest:
+                other.left = further
+                if other.queued == 0:
+                    other.queued = 1
+                    slot = taken + waiting
+                    queue[slot if slot < len(queue) else slot - len(queue)] = arcs[q].target
+                    waiting += 1
+
+
+@compiled
+def advance(graph: Graph, space: Space, mode: int, longest: int, steps: int, counts: Int64) -> int:
+    """Search from the roots on until they are done or the steps are used up.
+
+    Returns the steps left: zero or less if there is more to do, in which case the next call goes on from
+    there.
+    """
+    nodes, arcs, stack, tally, state = space.nodes, space.arcs, space.stack, space.tally, space.state
+    root, end, first, level, size = state[0], state[1], state[2], state[3], state[4]
+    while steps > 0:
+        if level < 0:
+            if size == 0 or first == graph.first_ptr[root]:
+                for i in range(size):
+                    space.local[nodes[i].name] = -1
+                size = 0
+                root += 1
+                if root >= end:
+                    break
+                first = graph.first_ptr[root + 1]
+                if mode == CYCLES and _bundle(graph, root, longest, tally[0], counts):
+                    steps -= 8
+                    continue
+                size = _gather(graph, space, root, mode, longest)
+                # About as long as that many steps of the search itself.
+                steps -= 8 + 3 * nodes[size].start
+                continue
+            if mode == CYCLES and first < graph.first_ptr[root + 1]:
+                i = space.local[graph.first[first]]
+                if i >= 0:
+                    _allow(space, i, graph.length[first], longest)
+            first -= 1
+            i = space.local[graph.first[first]]
+            if i < 0:
+                continue
+            level = 0
+            stack[0].node = size
+            stack[0].at = nodes[size].start
+            stack[0].depth = 0
+            arcs[nodes[size].start].target = i
+            arcs[nodes[size].start].length = graph.length[first]
+            arcs[nodes[size].start].row = graph.first_row[first]
+        here = stack[level]
+        depth = here.depth
+        limit = space.within[longest - depth - 1]
+        stop = nodes[here.node].end
+        leave = True
+        q = here.at
+        while q < stop:
+            w = arcs[q].target
+            if w >= limit:
+                break
+            further = depth + arcs[q].length
+            node = nodes[w]
+            if further + node.left > longest:
+                q += 1
+                continue
+            p = node.closer
+            if p >= 0:
+                last = graph.close_ptr[root + 1]
+                while p < last and graph.close[p] == node.name:
+                    length = further + graph.length[p]
+                    if length <= longest and length >= 3 and (mode != CYCLES or p > first):
+                        tally[level, length] += 1
+                        counts[graph.row[p], length - 3] += 1
+                        if mode != DIRECTED_DETOURS:
+                            counts[arcs[q].row, length - 3] += 1
+                    p += 1
+            if further + 2 <= longest:
+                here.at = q + 1
+                level += 1
+                there = stack[level]
+                there.node = w
+                there.at = node.start
+                there.depth = further
+                there.left = node.left
+                there.row = arcs[q].row
+                node.left = FAR
+                steps -= node.end - node.start
+                leave = False
+                break
+            q += 1
+        if not leave:
+            continue
+        if level == 0:
+            tally[0, :] = 0
+        else:
+            nodes[here.node].left = here.left
+            for length in range(depth + 2, longest + 1):
+                found = tally[level, length]
+                tally[level, length] = 0
+                tally[level - 1, length] += found
+                if mode != DIRECTED_DETOURS:
+                    counts[here.row, length - 3] += found
+        level -= 1
+    state[0], state[1], state[2], state[3], state[4] = root, end, first, level, size
+    return steps
+
+
+@compiled
+def spread(counts: Int64, row: Int32, out: Int64) -> None:
+    """Give every arc the counts of its row, zeros if it has none and for lengths that no row has."""
+    width = counts.shape[1]
+    for p in range(len(row)):
+        found = row[p]
+        for column in range(out.shape[1]):
+            out[p, column] = counts[found, column] if found >= 0 and column < width else 0

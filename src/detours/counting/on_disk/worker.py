@@ -1,0 +1,109 @@
+"""Where blocks are worked on: this process, or a worker of a cluster, which knows nothing but the folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from detours import __version__
+from detours.counting.engines.base import Tally
+from detours.counting.on_disk.job import FORM, Job, reverse_in
+from detours.counting.on_disk.parts import Parts
+from detours.counting.on_disk.whole_graph import Blocks, prepare
+from detours.counting.shrink.cyclic_part import Cyclic
+from detours.errors import FileFormatError, InputError
+from detours.graph import Graph
+from detours.graph.disk_rows import Rows
+
+
+class Site:
+    """A count with its graph, and its engine once there is something to do."""
+
+    def __init__(self, job: Job, graph: Graph, cyclic: Cyclic | None = None) -> None:
+        self.job, self.graph, self._cyclic = job, graph, cyclic
+        self._blocks: Blocks | Parts | None = None
+        self._taken = 0
+        self._lock = Lock()
+
+    def run(self, stage: int, block: int) -> None:
+        """Do a block, unless somebody has done it."""
+        if not self.job.has(stage, block):
+            blocks = self.reach(stage)
+            self.job.mark_begun(stage, block)
+            self.job.keep(stage, block, blocks.run(stage, block))
+
+    def reach(self, stage: int) -> Blocks | Parts:
+        """Take in what was found before this stage."""
+        with self._lock:
+            if self._blocks is None:
+                self._blocks = self._prepared()
+            while self._taken < stage:
+                assert not isinstance(self._blocks, Parts)
+                for block in range(self.job.stages[self._taken]):
+                    found = self.job.load(self._taken, block)
+                    try:
+                        self._blocks.take(self._taken, block, found)
+                    except (ValueError, IndexError):
+                        raise self.job.damaged(self._taken, block) from None
+                self._taken += 1
+            return self._blocks
+
+    def finish(self, tally: Tally, n_jobs: int) -> None:
+        """Write the counts of a graph that was counted as a whole."""
+        if self.job.stages:
+            blocks = self.reach(len(self.job.stages))
+            assert not isinstance(blocks, Parts)
+            blocks.finish(tally, n_jobs)
+
+    def _prepared(self) -> Blocks | Parts:
+        graph, about = self.graph, dict(self.job.manifest)
+        if about["way"] == "whole":
+            cyclic = self._cyclic or Cyclic(graph.indptr, graph.indices, graph.directed)
+            return prepare(cyclic, about["k"], about)
+        back = Rows.open(reverse_in(self.job.folder, about["graph"])) if graph.directed else None
+        return Parts(rows_of(graph), back, about["k"], about)
+
+
+def rows_of(graph: Graph) -> Rows:
+    """The rows of a graph: read from its folder if it has one, so that they are not mapped."""
+    return Rows.held(graph.indptr, graph.indices) if graph.path is None else Rows.open(graph.path)
+
+
+_here: dict[tuple[Any, ...], Site] = {}
+_lock = Lock()
+
+
+def run_block(folder: str, stage: int, block: int) -> None:
+    """Do a block of the count in a folder: what a worker of a cluster is sent."""
+    job = Job.open(Path(folder))
+    if job.manifest.get("version") != __version__:
+        raise InputError(
+            f"a worker has version {__version__} of detours, and the count was begun by version "
+            f"{job.manifest.get('version')}; install the same one on all machines."
+        )
+    if job.manifest.get("form") != FORM:
+        raise InputError(
+            "a worker has another build of detours than the one that began the count; install the same one on all "
+            "machines."
+        )
+    which = job.manifest["identity"], job.manifest.get("most_arcs")  # a limit may change from run to run
+    with _lock:
+        if which not in _here:
+            _here.clear()  # a worker is at one count at a time; the engine of the last one is not needed any more
+            _here[which] = Site(job, _opened(job))
+        site = _here[which]
+    site.run(stage, block)
+
+
+def _opened(job: Job) -> Graph:
+    source = job.manifest["source"]
+    try:
+        graph = Graph.open(source)
+    except FileFormatError as error:
+        raise InputError(
+            f"a worker cannot open the graph: {error} Graphs must lie in a folder that all machines share."
+        ) from None
+    if (graph.num_nodes, graph.num_arcs) != (job.manifest["nodes"], job.manifest["arcs"]):
+        raise InputError(f"a worker finds another graph at {source}; remove {job.folder} and count again.")
+    return graph.to_directed() if job.manifest["directed"] else graph

@@ -1,0 +1,88 @@
+"""Connected parts, and the depth-first search that counts paths to all nodes at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.compiled import Int32, Int64, compiled
+
+
+@compiled
+def label_parts(indptr: Int64, indices: Int32, label: Int64) -> None:
+    """Give every node the smallest number in its connected part; ``label`` comes as 0, 1, 2, ..."""
+    n = len(label)
+    for u in range(n):
+        for p in range(indptr[u], indptr[u + 1]):
+            a, b = u, np.int64(indices[p])
+            while a != label[a]:
+                label[a] = label[label[a]]
+                a = label[a]
+            while b != label[b]:
+                label[b] = label[label[b]]
+                b = label[b]
+            if a < b:
+                label[b] = a
+            else:
+                label[a] = b
+    for v in range(n):
+        label[v] = label[label[v]]
+
+
+@compiled
+def walk_paths(
+    indptr: Int64,
+    indices: Int32,
+    sources: Int64,
+    path: Int32,
+    at: Int64,
+    on_path: NDArray[np.bool_],
+    state: Int64,
+    counts: Int64,
+    steps: int,
+) -> None:
+    """Go on with the search from the sources, one after the other, for about so many steps.
+
+    Every path met is one to be counted, so nothing is searched in vain. ``path`` holds all nodes but the last two,
+    which are counted on the spot, and ``at`` the next arc of each. ``state`` is the source under way and the level of
+    the search, -1 between two sources.
+    """
+    number, level = state[0], state[1]
+    last = len(path) - 1
+    while steps > 0:
+        if level < 0:
+            number += 1
+            if number == len(sources):
+                break
+            level = 0
+            path[0] = sources[number]
+            at[0] = indptr[path[0]]
+            on_path[path[0]] = True
+        source, v = path[0], path[level]
+        stop = indptr[v + 1]
+        steps -= 1
+        if level == last:
+            for p in range(at[level], stop):
+                w = indices[p]
+                if on_path[w]:
+                    continue
+                if level > 0:
+                    counts[source, w, level - 1] += 1
+                for q in range(indptr[w], indptr[w + 1]):
+                    if not on_path[indices[q]]:
+                        counts[source, indices[q], level] += 1
+                steps -= indptr[w + 1] - indptr[w]
+            at[level] = stop
+        if at[level] == stop:
+            on_path[v] = False
+            level -= 1
+            continue
+        w = indices[at[level]]
+        at[level] += 1
+        if not on_path[w]:
+            if level > 0:
+                counts[source, w, level - 1] += 1
+            level += 1
+            path[level], at[level] = w, indptr[w]
+            on_path[w] = True
+    state[0], state[1] = number, level

@@ -1,0 +1,258 @@
+"""Reduction of a graph to the parts that can hold a detour: the disjoint union of its biconnected blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.compiled import Int32, Int64, compiled, read_only
+from detours.counting.shrink.biconnected import Forest, grow
+from detours.counting.shrink.csr import side_by_side, transposed
+
+CLUSTER = 64
+"""Nodes per ball of the locality order: about the largest block of roots that the row engine handles at
+once."""
+SHORT = 8
+"""Neighbours up to which a row is sorted by insertion rather than with all others by counting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """Disjoint union of the non-trivial biconnected blocks of a graph, as a CSR with sorted rows.
+
+    A node that joins several blocks occurs once in each. Every block is a contiguous range of nodes,
+    ordered so that consecutive nodes lie close together.
+    """
+
+    indptr: Int64
+    indices: Int32
+    arc: Int64
+    """Position of each reduced arc among the arcs of the original CSR."""
+    node: Int32
+    """Original node of each reduced node."""
+    block_ptr: Int64
+    """Block b holds the reduced nodes ``block_ptr[b]`` to ``block_ptr[b + 1]``."""
+    directed: bool
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.node)
+
+    @property
+    def num_arcs(self) -> int:
+        return len(self.indices)
+
+    @property
+    def num_blocks(self) -> int:
+        return len(self.block_ptr) - 1
+
+
+class Cyclic:
+    """A graph, and which part of it lies on cycles: found once, whatever an engine then makes of it.
+
+    The rows must be sorted and free of loops and duplicates, and symmetric unless ``directed``. Cycles
+    are those of the underlying undirected graph in both cases.
+    """
+
+    def __init__(self, indptr: NDArray[Any], indices: NDArray[Any], directed: bool = False):
+        self.indptr, self.indices = read_only(indptr, np.int64), read_only(indices, np.int32)
+        self.directed = directed
+        self._both: tuple[Int64, Int32] = (
+            _both_ways(self.indptr, self.indices) if directed else (self.indptr, self.indices)
+        )
+        self.forest = grow(*self._both)
+        self.largest_block = int(np.diff(self.forest.block_ptr).max(initial=0))
+
+    @property
+    def num_nodes(self) -> int:
+        """Nodes on cycles, those that join several blocks counted in each."""
+        return int(self.forest.block_ptr[-1])
+
+    @property
+    def num_arcs(self) -> int:
+        """Arcs on cycles."""
+        return self.reduced.num_arcs if self.directed else self.forest.arcs
+
+    @property
+    def num_blocks(self) -> int:
+        return len(self.forest.joint)
+
+    @cached_property
+    def reduced(self) -> Reduced:
+        """The blocks of three or more nodes, one beside the other."""
+        node, label = _locality(*self._both, self.forest)
+        row_ptr, out, arc = _rows(self.indptr, self.indices, self.forest, node, label)
+        return Reduced(row_ptr, out, arc, node, self.forest.block_ptr, self.directed)
+
+
+def reduce(indptr: NDArray[Any], indices: NDArray[Any], directed: bool = False) -> Reduced:
+    """Split a CSR graph into its biconnected blocks of three or more nodes.
+
+    >>> import numpy as np
+    >>> square_with_tail = reduce(np.array([0, 2, 4, 6, 9, 10]), np.array([1, 3, 0, 2, 1, 3, 0, 2, 4, 3]))
+    >>> square_with_tail.num_nodes, square_with_tail.num_arcs, square_with_tail.num_blocks
+    (4, 8, 1)
+    """
+    return Cyclic(indptr, indices, directed).reduced
+
+
+def _both_ways(indptr: Int64, indices: Int32) -> tuple[Int64, Int32]:
+    """Every arc and its reverse. Opposite arcs count twice here, which changes no block of three or more
+    nodes."""
+    back_ptr, back, _ = transposed(indptr, indices, np.arange(len(indices)))
+    both = side_by_side(indptr, indices, back_ptr, back)
+    return read_only(indptr + back_ptr, np.int64), read_only(both, np.int32)
+
+
+def _locality(indptr: Int64, indices: Int32, forest: Forest) -> tuple[Int32, Int32]:
+    """The nodes in their new order, and the new number of each node in its home block."""
+    size = forest.block_ptr[-1]
+    node, seeds, label = np.empty(size, np.int32), np.empty(size, np.int32), -2 - forest.block
+    waiting = np.zeros(len(label), np.bool_)
+    _order(indptr, indices, forest.joint, forest.head, forest.block_ptr, node, label, seeds, waiting)
+    return node, label
+
+
+def _rows(indptr: Int64, indices: Int32, forest: Forest, node: Int32, label: Int32) -> tuple[Int64, Int32, Int64]:
+    """CSR of the blocks and the original position of each of its arcs."""
+    block, joint, block_ptr = forest.block, forest.joint, forest.block_ptr
+    is_joint = np.zeros(len(block), np.bool_)
+    is_joint[joint] = True
+    fill = np.zeros(len(joint), np.int64)
+    row_ptr = np.zeros(len(node) + 1, np.int64)
+    out, arc = np.empty(len(indices), np.int32), np.empty(len(indices), np.int64)
+    size = _emit(indptr, indices, block, joint, is_joint, block_ptr, node, label, fill, row_ptr, out, arc)
+    out, arc = out[:size], arc[:size]
+    if np.diff(row_ptr).max(initial=0) > SHORT:
+        return transposed(*transposed(row_ptr, out, arc))
+    _sort_rows(row_ptr, out, arc)
+    return row_ptr, out, arc
+
+
+@compiled
+def _order(
+    indptr: Int64,
+    indices: Int32,
+    joint: Int32,
+    head: Int32,
+    block_ptr: Int64,
+    node: Int32,
+    label: Int32,
+    seeds: Int32,
+    waiting: NDArray[np.bool_],
+) -> None:
+    """Number the nodes of each block: the joint first, then the rest as a chain of small breadth-first
+    balls.
+
+    Balls keep consecutive nodes within a few steps of each other in both directions of a road network,
+    where the levels of a plain breadth-first search are long and thin. The joint is never expanded: it
+    may belong to very many blocks, and a block stays connected without it. A label below -1 marks the
+    block of a node without number.
+    """
+    for b in range(len(joint)):
+        mine = np.int32(-2 - b)
+        size = block_ptr[b]
+        node[size] = joint[b]
+        size += 1
+        seeds[0] = head[b]
+        taken, known = 0, 1
+        while taken < known:
+            seed = seeds[taken]
+            taken += 1
+            if label[seed] != mine:
+                continue
+            scan, full = size, size + CLUSTER
+            label[seed] = size
+            node[size] = seed
+            size += 1
+            while scan < size:
+                v = node[scan]
+                scan += 1
+                for p in range(indptr[v], indptr[v + 1]):
+                    w = indices[p]
+                    if label[w] != mine:
+                        continue
+                    if size < full:
+                        label[w] = size
+                        node[size] = w
+                        size += 1
+                    elif not waiting[w]:
+                        waiting[w] = True
+                        seeds[known] = w
+                        known += 1
+
+
+@compiled
+def _sort_rows(indptr: Int64, indices: Int32, value: Int64) -> None:
+    """Insertion sort, for short rows."""
+    for v in range(len(indptr) - 1):
+        first = indptr[v]
+        for p in range(first + 1, indptr[v + 1]):
+            w, x = indices[p], value[p]
+            q = p
+            while q > first and indices[q - 1] > w:
+                indices[q] = indices[q - 1]
+                value[q] = value[q - 1]
+                q -= 1
+            indices[q] = w
+            value[q] = x
+
+
+@compiled
+def _emit(
+    indptr: Int64,
+    indices: Int32,
+    block: Int32,
+    joint: Int32,
+    is_joint: NDArray[np.bool_],
+    block_ptr: Int64,
+    node: Int32,
+    label: Int32,
+    fill: Int64,
+    row_ptr: Int64,
+    out: Int32,
+    arc: Int64,
+) -> int:
+    """Write the rows of all blocks. Those of home nodes come straight from the original rows, in order; a
+    joint's original row is dealt out among its blocks in one pass, however many they are."""
+    n = len(block)
+    for u in range(n):
+        if is_joint[u]:
+            for p in range(indptr[u], indptr[u + 1]):
+                b = block[indices[p]]
+                if b >= 0 and joint[b] == u:
+                    fill[b] += 1
+    size = 0
+    for b in range(len(joint)):
+        first, end, outer = block_ptr[b], block_ptr[b + 1], joint[b]
+        start = size
+        size += fill[b]
+        fill[b] = start
+        row_ptr[first + 1] = size
+        for t in range(first + 1, end):
+            start = size
+            v = node[t]
+            for p in range(indptr[v], indptr[v + 1]):
+                w = indices[p]
+                s = label[w]
+                if w == outer:
+                    s = first
+                if s >= first and s < end:
+                    out[size] = s
+                    arc[size] = p
+                    size += 1
+            row_ptr[t + 1] = size
+    for u in range(n):
+        if is_joint[u]:
+            for p in range(indptr[u], indptr[u + 1]):
+                w = indices[p]
+                b = block[w]
+                if b >= 0 and joint[b] == u:
+                    out[fill[b]] = label[w]
+                    arc[fill[b]] = p
+                    fill[b] += 1
+    return size

@@ -1,0 +1,124 @@
+"""The data sets of the paper by name: `load("MUTAG")` gives graphs, classes, labels and attributes.
+
+Raw files are read from a folder laid out as PyG does it (`TUDataset/MUTAG/raw/…`); where there is none, PyG
+fetches them once into a cache. Tasks made in code have names as well.
+"""
+
+from __future__ import annotations
+
+import os
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+
+from detours.data.graph_set import GraphSet
+from detours.data.readers.attributes import Attributes
+from detours.data.readers.geom_gcn import read_features, read_geom_gcn
+from detours.data.readers.graphsat import read_graphsat
+from detours.data.readers.tu import read_tu
+from detours.errors import InputError, shown
+
+__all__ = ["GRAPH_SETS", "NODE_SETS", "PAIR_SETS", "TASKS", "TU_SETS", "GraphSet", "load"]
+
+ROOT_VARIABLE = "DETOURS_DATA"
+
+PAIR_SETS = ("EXP", "CEXP")
+TU_SETS = ("MUTAG", "PTC_FM", "ENZYMES", "NCI1", "IMDB-BINARY", "DD")
+GRAPH_SETS = PAIR_SETS + TU_SETS
+NODE_SETS = ("Chameleon", "Squirrel", "Actor", "Cornell", "Wisconsin", "Texas")
+TASKS = ("rings", "fused-rings", "ring-lattice")
+"""Tasks made in code, by name."""
+
+_RAW = {
+    **{name: f"{name}/raw" for name in PAIR_SETS},
+    **{name: f"TUDataset/{name}/raw" for name in TU_SETS},
+    "Chameleon": "WikipediaNetwork/chameleon/geom_gcn/raw",
+    "Squirrel": "WikipediaNetwork/squirrel/geom_gcn/raw",
+    "Actor": "Actor/raw",
+    "Cornell": "WebKB/cornell/raw",
+    "Wisconsin": "WebKB/wisconsin/raw",
+    "Texas": "WebKB/texas/raw",
+}
+
+
+def load(name: str, root: str | os.PathLike[str] | None = None) -> GraphSet:
+    """One of the paper's data sets, or a task made in code.
+
+    Args:
+        name: MUTAG, PTC_FM, ENZYMES, NCI1, IMDB-BINARY, DD, EXP, CEXP, or for one graph whose nodes have classes
+            Chameleon, Squirrel, Actor, Cornell, Wisconsin, Texas; or rings, fused-rings, ring-lattice, which need no
+            file. Upper and lower case do not matter.
+        root: The folder that holds the raw data. Default: the environment variable DETOURS_DATA; without either, PyG
+            fetches the files into a cache the first time.
+
+    The graphs of graph data are undirected; node data are one directed graph, its arcs as stored.
+    """
+    name = full_name(name)
+    if name in TASKS:
+        return _made(name)
+    folder = raw_folder(name, root)
+    return _read(name, folder, folder.parents[len(Path(_RAW[name]).parts) - 1])
+
+
+def full_name(name: str) -> str:
+    """The name of a data set as it is written here; one that is not known is refused with the nearest there is."""
+    known = {each.lower(): each for each in (*_RAW, *TASKS)}
+    if isinstance(name, str) and name.lower() in known:
+        return known[name.lower()]
+    given = name.lower() if isinstance(name, str) else ""
+    begun = [each for each in known if given and each.startswith(given)]
+    near = get_close_matches(given, known, n=1, cutoff=0.7) or begun
+    meant = f" (did you mean {known[near[0]]}?)" if near else ""
+    raise InputError(f"There is no data set {shown(name)}{meant}; give one of {', '.join(known.values())}.")
+
+
+def data_root(root: str | os.PathLike[str] | None = None) -> Path | None:
+    """The folder of raw data: the one given, else that of DETOURS_DATA; None where nobody named one."""
+    given = root if root is not None else os.environ.get(ROOT_VARIABLE) or None
+    return None if given is None else Path(given)
+
+
+def raw_folder(name: str, root: str | os.PathLike[str] | None = None) -> Path:
+    """Where the raw files of a data set are: below `root` or DETOURS_DATA, else in the cache, fetched if need be."""
+    from detours.data.readers import fetch
+
+    given = data_root(root)
+    if given is None:
+        return fetch.fetched(name, _RAW[name])
+    folder = given / _RAW[name]
+    if not folder.is_dir():
+        raise InputError(
+            f"{name} is not in {given}: its raw files should lie in {folder}; "
+            f"put them there, give another folder, or {fetch.how_to_get(name, _RAW[name])}."
+        )
+    return folder
+
+
+def found_folder(name: str, root: str | os.PathLike[str] | None = None) -> Path | None:
+    """Where the raw files of a data set are on this machine; None if they are not, and nothing is fetched."""
+    from detours.data.readers import fetch
+
+    given = data_root(root)
+    if given is None:
+        return fetch.kept(_RAW[name])
+    return folder if (folder := given / _RAW[name]).is_dir() else None
+
+
+def _read(name: str, folder: Path, root: Path) -> GraphSet:
+    if name in NODE_SETS:
+        graph, y = read_geom_gcn(folder)
+        return GraphSet(name, [graph], y, level="node", x=Attributes(partial(read_features, folder)), root=root)
+    if name in TU_SETS:
+        read = read_tu(folder, name)
+        return GraphSet(name, read.graphs, read.y, read.labels, edge_labels=read.edge_labels, x=read.x, root=root)
+    graphs, y, tags = read_graphsat(folder / "GRAPHSAT.txt")
+    if len(graphs) % 2:
+        raise InputError(f"{name} should hold pairs of graphs, but {folder} has {len(graphs)} graphs.")
+    return GraphSet(name, graphs, y, tags, [(i, i + 1) for i in range(0, len(graphs), 2)], root=root)
+
+
+def _made(name: str) -> GraphSet:
+    from detours.data.made import synthetic
+
+    made: GraphSet = getattr(synthetic, name.replace("-", "_"))()
+    return made

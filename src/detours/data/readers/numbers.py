@@ -1,0 +1,108 @@
+"""Tables of numbers in text files, read by NumPy, with the file and line of whatever is wrong."""
+
+from __future__ import annotations
+
+import operator
+import re
+import warnings
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.data.readers.attributes import Floats
+from detours.errors import FileFormatError, InputError, shown
+
+Ints = NDArray[np.int64]
+
+LARGEST = 2**63 - 1
+
+
+def existing(path: Path) -> Path:
+    """The path itself, or one sentence that says what to do about a missing file."""
+    if not path.is_file():
+        raise FileFormatError("there is no such file; give the folder that holds the raw data sets.", path)
+    return path
+
+
+def whole_number(value: object, what: str, least: int) -> int:
+    """The value as an int, or one sentence on what it should be."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]  # that is the question asked here
+    except TypeError:
+        number = least - 1
+    if number < least or isinstance(value, bool):
+        raise InputError(f"{what} must be a whole number of at least {least}, but it is {shown(value)}.")
+    return number
+
+
+def integers(path: Path, columns: int, *, separator: str | None = ",", header: bool = False) -> Ints:
+    """The rows of a file as int64 [rows, columns]; blank lines do not count.
+
+    Args:
+        path: The file.
+        columns: How many numbers every line must hold.
+        separator: What stands between two numbers; None for any blanks.
+        header: Whether the first line holds names instead of numbers.
+    """
+    asked = "one whole number" if columns == 1 else f"{columns} whole numbers"
+    table = _table(path, np.int64, asked, separator, header)
+    if table.shape[1] != columns:
+        line = line_of_row(0, path, header)
+        raise FileFormatError(f"a line should hold {asked}, but it holds {table.shape[1]}.", path, line)
+    return table
+
+
+def decimals(path: Path) -> Floats:
+    """The rows of a file of numbers with commas between them as float32 [rows, columns], every one finite."""
+    table = _table(path, np.float64, "as many numbers as the first", ",", header=False)
+    with np.errstate(over="ignore"):
+        values = table.astype(np.float32)
+    wrong = ~np.isfinite(values).all(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        column = int(np.argmin(np.isfinite(values[row])))
+        raise FileFormatError(
+            f"attributes must be finite, but number {column + 1} here is {table[row, column]:g}.",
+            path,
+            line_of_row(row, path, header=False),
+        )
+    return values
+
+
+def line_of_row(row: int, path: Path, header: bool) -> int | None:
+    """The line on which the row stands, blank lines not being rows."""
+    with open(path, encoding="latin-1") as lines:
+        filled = (number for number, line in enumerate(lines, 1) if line.strip() and number > header)
+        return next(islice(filled, row, None), None)
+
+
+def _table(path: Path, kind: type, asked: str, separator: str | None, header: bool) -> NDArray[Any]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "loadtxt: input contained no data")
+        try:
+            table: NDArray[Any] = np.loadtxt(
+                existing(path), dtype=kind, delimiter=separator, skiprows=int(header), ndmin=2, comments=None
+            )
+        except UnicodeDecodeError:
+            raise FileFormatError("this is not text; it should hold numbers.", path) from None
+        except ValueError as error:
+            raise _refusal(str(error), path, asked, header) from None
+    if not table.size:
+        raise FileFormatError("the file holds no numbers.", path)
+    return table
+
+
+def _refusal(said: str, path: Path, asked: str, header: bool) -> FileFormatError:
+    # NumPy counts rows from 0 where it met no number, and from 1 where a row is longer or shorter than the first.
+    wrong = re.search(r"convert string (.+) to \w+ at row (\d+)", said)
+    if wrong:
+        word, line = wrong[1].strip("' "), line_of_row(int(wrong[2]), path, header)
+        return FileFormatError(f"a line should hold {asked}, but {word!r} is none.", path, line)
+    ragged = re.search(r"from \d+ to (\d+) at row (\d+)", said)
+    if ragged:
+        line = line_of_row(int(ragged[2]) - 1, path, header)
+        return FileFormatError(f"a line should hold {asked}, but it holds {ragged[1]}.", path, line)
+    return FileFormatError(f"every line should hold {asked} ({said}).", path)

@@ -1,0 +1,87 @@
+"""Benchmarks of graph pairs in graph6: a folder with a file per category.
+
+A category is a `.g6` or `.s6` file (also with .gz), its graphs one to a line or two to a line, or an `.npy` array of
+texts or bytes, flat or n × 2. Graphs 2i and 2i + 1 of the flat order are pair i.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from detours.data.catalogue import GraphSet
+from detours.errors import FileFormatError, InputError, shown
+from detours.graph import Graph
+from detours.graph.edges import build
+from detours.graph.files import graph6
+from detours.graph.files.source import opened, read_text
+
+ENDINGS = (".g6", ".s6", ".g6.gz", ".s6.gz", ".npy")
+_HEADERS = (b">>graph6<<", b">>sparse6<<")
+
+
+def read_pair_folder(folder: str | os.PathLike[str]) -> list[GraphSet]:
+    """The categories of a folder, in the order of their names; every graph has a class of its own."""
+    root = Path(folder)
+    if not root.is_dir():
+        raise InputError(f"{folder} is no folder; give the one that holds the .g6 or .npy files of the categories.")
+    files = sorted(file for file in root.iterdir() if file.name.lower().endswith(ENDINGS))
+    if not files:
+        raise InputError(f"{folder} holds no category: none of its files ends in {', '.join(ENDINGS)}.")
+    found = [read_pairs(file) for file in files]
+    names = [data.name for data in found]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"{folder} holds two files for the category {twice[0]!r}; rename one of them.")
+    return found
+
+
+def read_pairs(file: Path) -> GraphSet:
+    """One category: the name of the file without its ending, its graphs and their pairs."""
+    words = _array_words(file) if file.suffix.lower() == ".npy" else _line_words(file)
+    graphs = [_graph(word, file, number) for number, word in words]
+    if not graphs or len(graphs) % 2:
+        raise FileFormatError(f"pairs need an even number of graphs, but here are {len(graphs)}.", file)
+    pairs = [(first, first + 1) for first in range(0, len(graphs), 2)]
+    name = file.name[: -len(next(ending for ending in ENDINGS if file.name.lower().endswith(ending)))]
+    return GraphSet(name, graphs, np.arange(len(graphs)), pairs=pairs)
+
+
+def _line_words(file: Path) -> list[tuple[int, bytes]]:
+    found = []
+    for number, line in enumerate(read_text(file).split(b"\n"), 1):
+        words = line.split()
+        if len(words) > 2:
+            raise FileFormatError(f"a line holds one graph or a pair, but here are {len(words)} words.", file, number)
+        found += [(number, word) for word in words]
+    return found
+
+
+def _array_words(file: Path) -> list[tuple[int, bytes]]:
+    with opened(file) as source:
+        try:
+            array = np.lib.format.read_array(source, allow_pickle=False)
+        except (ValueError, EOFError) as error:
+            pickled = "Object arrays" in str(error)
+            what = (
+                "it holds Python objects; save it as an array of texts" if pickled else "it is no .npy file or cut off"
+            )
+            raise FileFormatError(f"{what}.", file) from None
+    if array.dtype.kind not in "SU" or array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] != 2):
+        kind = f"{array.dtype} {list(array.shape)}"
+        raise FileFormatError(f"the array should hold graph6 texts, flat or n × 2, but it is {kind}.", file)
+    # Element i of a flat array is "line" i + 1, a pair of an n × 2 array shares a line, as in a text file.
+    row = array.shape[1] if array.ndim == 2 else 1
+    words = (word if isinstance(word, bytes) else word.encode() for word in array.ravel().tolist())
+    return [(at // row + 1, word) for at, word in enumerate(words)]
+
+
+def _graph(word: bytes, file: Path, number: int) -> Graph:
+    for header in _HEADERS:
+        word = word.removeprefix(header)
+    if not word:
+        raise FileFormatError(f"a graph is missing: {shown(word)}.", file, number)
+    listed = graph6.decode(word, file, number)
+    built = build(listed, directed=False)
+    return Graph._make(built.indptr, built.indices)

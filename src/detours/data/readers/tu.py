@@ -1,0 +1,129 @@
+"""The TU Dortmund format: one list of edges for all graphs of a data set, and one line per node and per graph.
+
+`<NAME>_A.txt` holds arcs "row, col" with node ids from 1 that run over the whole data set; line i of
+`<NAME>_graph_indicator.txt` is the graph (from 1) of node i; `<NAME>_graph_labels.txt` has a class per graph and
+`<NAME>_node_labels.txt` and `<NAME>_edge_labels.txt`, where there are any, a label per node and per line of
+`<NAME>_A.txt`. `<NAME>_node_attributes.txt`, where there is one, has a row of numbers per node.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from detours.data.readers.attributes import Attributes, Floats
+from detours.data.readers.numbers import Ints, decimals, integers
+from detours.errors import FileFormatError
+from detours.graph import Graph
+from detours.graph.edge_values import on_arcs
+from detours.graph.edges import Listed, build
+
+
+class TUData(NamedTuple):
+    """Graphs, classes and, where the data set has them, labels and attributes of nodes and labels of arcs, by graph."""
+
+    graphs: list[Graph]
+    y: Ints
+    labels: list[Ints] | None
+    edge_labels: list[Ints] | None
+    x: Attributes | None
+
+
+def read_tu(folder: Path, name: str) -> TUData:
+    """The data set in a folder."""
+    y = integers(folder / f"{name}_graph_labels.txt", 1)[:, 0]
+    offsets = _node_offsets(folder / f"{name}_graph_indicator.txt", len(y))
+    union = _union(folder / f"{name}_A.txt", offsets)
+    labels = _labels(folder / f"{name}_node_labels.txt", int(offsets[-1]), "nodes")
+    attributes = folder / f"{name}_node_attributes.txt"
+    return TUData(
+        _cut(union, offsets),
+        y,
+        None if labels is None else np.split(labels, offsets[1:-1]),
+        _edge_labels(folder / f"{name}_edge_labels.txt", union, offsets),
+        Attributes(partial(_attributes, attributes, offsets)) if attributes.is_file() else None,
+    )
+
+
+def _attributes(file: Path, offsets: Ints) -> list[Floats]:
+    values = decimals(file)
+    if len(values) != offsets[-1]:
+        raise FileFormatError(
+            f"there are {len(values):,} rows for {offsets[-1]:,} nodes; the file is cut off or of another set.", file
+        )
+    return np.split(values, offsets[1:-1])
+
+
+def _labels(file: Path, number: int, things: str) -> Ints | None:
+    if not file.is_file():
+        return None
+    values = integers(file, 1)[:, 0]
+    if len(values) != number:
+        raise FileFormatError(
+            f"there are {len(values):,} labels for {number:,} {things}; the file is cut off or of another set.", file
+        )
+    return values
+
+
+def _edge_labels(file: Path, union: Graph, offsets: Ints) -> list[Ints] | None:
+    edges = union.edge_index
+    values = _labels(file, edges.shape[1], "edges")
+    if values is None:
+        return None
+    of_arcs, contradicted = on_arcs(union, values)
+    if len(contradicted):
+        at = int(contradicted[0])
+        raise FileFormatError(
+            f"the edge {_edge(edges, at)} has the label {values[at]} here and another elsewhere.", file, at + 1
+        )
+    return np.split(of_arcs, union.indptr[offsets[1:-1]])
+
+
+def _node_offsets(file: Path, number: int) -> Ints:
+    graph_of_node = integers(file, 1)[:, 0]
+    steps = np.diff(graph_of_node, prepend=1)
+    if (wrong := np.flatnonzero((steps < 0) | (graph_of_node > number) | (graph_of_node < 1))).size:
+        raise FileFormatError(
+            f"the graphs of the nodes should ascend from 1 to {number:,}, as many as there are classes, "
+            f"but here stands {graph_of_node[wrong[0]]}.",
+            file,
+            int(wrong[0]) + 1,
+        )
+    offsets = np.zeros(number + 1, np.int64)
+    np.cumsum(np.bincount(graph_of_node - 1, minlength=number), out=offsets[1:])
+    return offsets
+
+
+def _union(file: Path, offsets: Ints) -> Graph:
+    """All graphs at once, sorted and tidied as one."""
+    arcs = np.ascontiguousarray(integers(file, 2).T) - 1
+    outside = ((arcs < 0) | (arcs >= offsets[-1])).any(axis=0)
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise FileFormatError(
+            f"nodes are numbered 1 .. {offsets[-1]:,}, but this edge is {_edge(arcs, at)}.", file, at + 1
+        )
+    across = np.subtract(*(np.searchsorted(offsets, ends, side="right") for ends in arcs)) != 0
+    if across.any():
+        at = int(np.argmax(across))
+        raise FileFormatError(f"the ends of the edge {_edge(arcs, at)} lie in two graphs.", file, at + 1)
+    listed = Listed(arcs, int(offsets[-1]))
+    return Graph._from_built(build(listed, directed=False), listed, directed=False)
+
+
+def _cut(union: Graph, offsets: Ints) -> list[Graph]:
+    return [
+        Graph._make(
+            union.indptr[start : end + 1] - union.indptr[start],
+            union.indices[union.indptr[start] : union.indptr[end]] - np.int32(start),
+        )
+        for start, end in pairwise(offsets.tolist())
+    ]
+
+
+def _edge(arcs: Ints, at: int) -> str:
+    return f"{arcs[0, at] + 1}, {arcs[1, at] + 1}"

@@ -1,0 +1,117 @@
+"""The limits of every test on graphs made in code, without any data: hard pairs, CSL graphs, and the atlas.
+
+The atlas holds every connected graph of up to seven nodes, so its pairs are all there is to tell apart at that size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from detours.data import GraphSet
+from detours.experiments.expressiveness import pairs
+from detours.experiments.expressiveness import ratios as expressiveness
+from detours.experiments.expressiveness.methods import (
+    FWL2,
+    FWL3,
+    TUPLE_STEPS,
+    WL3,
+    Method,
+    den,
+    den_by_length,
+    den_pairs,
+    wl1,
+)
+from detours.experiments.tables import COUNT, SECONDS, Column, Table
+from detours.graph import Graph
+from detours.store import Cell, Task
+
+EXPERIMENT = "hard"
+ATLAS, CSL = "atlas", "CSL classes"
+ATLAS_NODES = 7
+HARD_K = 8
+
+
+def methods(largest_k: int = HARD_K) -> list[Method]:
+    """1-WL, the tests on tuples, k-DeN from 2 on, and the detour numbers of all pairs of nodes."""
+    ks = range(2, largest_k + 1)
+    return [wl1(None), WL3, FWL3, *(den(k, None) for k in ks), *(den_pairs(k) for k in ks)]
+
+
+def atlas_methods(largest_k: int = 6) -> list[Method]:
+    """The tests on the atlas; detours counted by length never lose what a smaller k saw, their sum can."""
+    ks = range(2, largest_k + 1)
+    return [wl1(None), FWL2, FWL3, *(den(k, None) for k in ks), *(den_by_length(k) for k in ks)]
+
+
+def each_by_itself(name: str, graphs: Sequence[Graph]) -> GraphSet:
+    """Graphs of which every one is to be told apart from every other: each is a class of its own."""
+    return GraphSet(name, list(graphs), np.arange(len(graphs)))
+
+
+def hard_sets() -> list[GraphSet]:
+    """A set of pairs per category; CFI pairs and the smallest strongly regular one, each by itself; CSL has its own."""
+    from detours.data.hard import cfi_bases, cfi_pair, hard_pairs, rook, shrikhande
+
+    named = {name: listed for name, listed in hard_pairs().items() if name not in ("csl", "cfi")}
+    named["rook, Shrikhande"] = [(rook(4), shrikhande())]
+    named |= {f"CFI({name})": [cfi_pair(base)] for name, base in cfi_bases().items()}
+    return [_paired(name, listed) for name, listed in named.items()]
+
+
+def _paired(name: str, listed: Sequence[tuple[Graph, Graph]]) -> GraphSet:
+    graphs = [graph for pair in listed for graph in pair]
+    return GraphSet(name, graphs, np.arange(len(graphs)), pairs=[(at, at + 1) for at in range(0, len(graphs), 2)])
+
+
+def tasks(*, largest_k: int = HARD_K, atlas: bool = True, n_jobs: int = 1, limit: float = TUPLE_STEPS) -> list[Task]:
+    """A cell per test and category of hard pairs, per test on the ten CSL graphs, and per test on the atlas.
+
+    The atlas needs NetworkX, which holds it.
+    """
+    from detours.data import hard
+
+    work = [(data, methods(largest_k)) for data in hard_sets()]
+    work.append((each_by_itself(CSL, hard.csl_classes()), methods(largest_k)))
+    if atlas:
+        work.append((each_by_itself(ATLAS, hard.atlas(ATLAS_NODES)), atlas_methods(min(largest_k, 6))))
+    return [
+        task
+        for data, rows in work
+        for task in expressiveness.tasks(data, rows, experiment=EXPERIMENT, n_jobs=n_jobs, limit=limit)
+    ]
+
+
+def tables(cells: Sequence[Cell]) -> list[Table]:
+    """Hard pairs told apart by category; CSL graphs told apart from the nine others; the atlas."""
+    of_pairs = [cell for cell in cells if cell.key["data"] not in (CSL, ATLAS)]
+    made = []
+    if of_pairs:
+        table = pairs.matrix(of_pairs, "Built-in hard pairs told apart", COUNT, pairs.told_apart)
+        table.notes.append("In the heading: how many pairs there are. “–”: beyond the limit of work.")
+        made.append(table)
+    made += [_each_table(cells, CSL, "CSL(41, R): the ten graphs"), _each_table(cells, ATLAS, _atlas_title())]
+    return [table for table in made if table.rows]
+
+
+def _atlas_title() -> str:
+    return f"The atlas: all connected graphs of up to {ATLAS_NODES} nodes"
+
+
+def _each_table(cells: Sequence[Cell], name: str, title: str) -> Table:
+    rows = []
+    for cell in cells:
+        if cell.key["data"] == name and "sound" in cell.value:
+            found = cell.value["sound"]
+            every = found["of"] * (found["of"] - 1) // 2
+            confused = found["pairs_confused"]
+            rows.append([cell.key["method"], every - confused, confused, found["told_apart"], cell.seconds])
+    columns = [
+        Column("test"),
+        Column("pairs told apart", COUNT),
+        Column("pairs not told apart", COUNT),
+        Column("graphs told apart from all others", COUNT),
+        Column("seconds", SECONDS),
+    ]
+    return Table(title, columns, rows)

@@ -1,0 +1,148 @@
+"""The tests of the experiments: names, options, and the fingerprints they give to graphs.
+
+A fingerprint is a number per graph, equal for graphs that a test does not tell apart. There are two rules of comparing:
+"sound", one colour table for all graphs and equal means equal multisets of colours, and "paper", only the sorted sizes
+of the colour classes of each graph by itself, which is weaker. The paper does not say in which rounds it compares the
+sizes: "paper" looks at the last round, "rounds" at every round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.graph import Graph
+
+ROUNDS = 10  # of the paper's tests where it does not say otherwise
+# Steps a round, see `Method.steps`, that a test on tuples may take on a data set.
+TUPLE_STEPS = 1e9
+
+
+class Fingerprints(NamedTuple):
+    """A number per graph under each rule; equal numbers: not told apart."""
+
+    sound: NDArray[np.int64]
+    paper: NDArray[np.int64]
+    rounds: NDArray[np.int64] | None
+    """None for tests on tuples, which keep their last round only."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A test with its options; `dim` > 1 is a test on tuples of so many nodes."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    dim: int = 1
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What defines the test, for the key of a cell."""
+        return {"dim": self.dim, **self.options}
+
+    def steps(self, graphs: Iterable[Graph]) -> float:
+        """How much work a round takes on tuples: n^(k+1) for k-FWL, and n^k for k-WL, which is run as (k-1)-FWL."""
+        if self.dim == 1:
+            return 0.0
+        power = self.dim + bool(self.options.get("folklore"))
+        return float(sum(float(graph.num_nodes) ** power for graph in graphs))
+
+    def fingerprints(self, graphs: Sequence[Graph], n_jobs: int = 1) -> Fingerprints:
+        """Run the test on all graphs together."""
+        return self._by_tuples(graphs) if self.dim > 1 else self._by_nodes(graphs, n_jobs)
+
+    def _by_nodes(self, graphs: Sequence[Graph], n_jobs: int) -> Fingerprints:
+        from detours import wl
+
+        colors = wl.refine(graphs, **self.options, n_jobs=n_jobs)
+        sound = np.empty(len(graphs), np.int64)
+        for number, members in enumerate(colors.groups()):
+            sound[members] = number
+        by_round = [_class_sizes(colors.all_nodes(at), colors.offsets) for at in range(colors.rounds + 1)]
+        return Fingerprints(sound, numbered(by_round[-1]), numbered(zip(*by_round, strict=True)))
+
+    def _by_tuples(self, graphs: Sequence[Graph]) -> Fingerprints:
+        from detours.wl.tuples import refinement as tuples
+
+        found = []
+        for graph in graphs:  # one by one: the colours of all tuples of all graphs would fill the memory
+            (colors,) = tuples.refine_tuples([graph], self.dim, **self.options)
+            found.append((colors.certificate, colors.size_counts))
+        return Fingerprints(numbered(name for name, _ in found), numbered(sizes for _, sizes in found), None)
+
+
+def _class_sizes(colour: NDArray[np.int32], offsets: NDArray[np.int64]) -> list[bytes]:
+    """For each graph the sorted sizes of its colour classes, as bytes; all graphs at once."""
+    number = len(offsets) - 1
+    graph_of = np.repeat(np.arange(number), np.diff(offsets))
+    most = int(colour.max(initial=0)) + 1
+    classes, sizes = np.unique(graph_of * most + colour, return_counts=True)
+    owner = classes // most
+    sizes = sizes[np.lexsort((sizes, owner))]
+    ends = np.searchsorted(owner, np.arange(number + 1))
+    return [sizes[start:end].tobytes() for start, end in pairwise(ends.tolist())]
+
+
+def numbered(keys: Iterable[Hashable]) -> NDArray[np.int64]:
+    """Equal keys as equal numbers, counted from 0 as they come.
+
+    >>> numbered("abca").tolist()
+    [0, 1, 2, 0]
+    """
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+
+
+def warm_up(methods: Iterable[Method]) -> None:
+    """Run each test on small graphs, so that what is timed later is the test and not its compilation.
+
+    Which code a count of detours needs depends on the graph: rings are searched, and complete graphs of two sizes go to
+    closed forms in two sizes of words.
+    """
+    ring = np.arange(8)
+    rings = [
+        Graph.from_edge_index(np.hstack([[ring, (ring + step) % 8], [(ring + step) % 8, ring]])) for step in (1, 3)
+    ]
+    thick = [Graph.from_edge_index(np.argwhere(~np.eye(nodes, dtype=bool)).T) for nodes in (12, 40)]
+    for method in methods:
+        method.fingerprints(rings)
+        for graph in thick if method.dim == 1 else ():
+            method.fingerprints([graph])
+
+
+def wl1(rounds: int | None = ROUNDS) -> Method:
+    """1-WL from the degrees, the paper's baseline; without `rounds` until the colours are stable."""
+    if rounds is None:
+        return Method("1-WL", {"init": "degree"})
+    return Method(f"1-WL, {rounds} round{'s' * (rounds != 1)}", {"init": "degree", "rounds": rounds})
+
+
+def den(k: int, rounds: int | None = ROUNDS) -> Method:
+    """1-WL from the multiset of degree and k-DeN, the paper's test."""
+    return Method(f"{k}-DeN", {"init": "den", "k": k, **({} if rounds is None else {"rounds": rounds})})
+
+
+def den_by_length(k: int) -> Method:
+    """1-WL from the degree and the detours of every edge, those of each length counted by themselves."""
+    return Method(f"{k}-DeN by length", {"init": "den-by-length", "k": k})
+
+
+def den_edges(k: int) -> Method:
+    """1-WL from {D, k-DeN} that also sees k-DeN on the edges in every round."""
+    return Method(f"{k}-DeN on edges", {"init": "den", "edges": "den", "k": k})
+
+
+def den_pairs(k: int) -> Method:
+    """1-WL from {D, k-DeN} that sees the detour numbers of all pairs of nodes, adjacent or not, in every round."""
+    return Method(f"{k}-DeN on pairs", {"init": "den", "pairs": "den", "k": k})
+
+
+WL2 = Method("2-WL", dim=2)
+FWL2 = Method("2-FWL", {"folklore": True}, dim=2)
+WL3 = Method("3-WL", dim=3)
+FWL3 = Method("3-FWL", {"folklore": True}, dim=3)

@@ -1,0 +1,170 @@
+"""Expressive power on the paper's data sets: how many graphs each test tells apart, under each rule of comparison.
+
+EXP and CEXP say which pairs to tell apart. Of the other data sets isomorphic copies are dropped, and a graph counts if
+it is told apart from every graph of another class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.data import GRAPH_SETS, GraphSet
+from detours.experiments.expressiveness import separation
+from detours.experiments.expressiveness.methods import ROUNDS, TUPLE_STEPS, WL2, WL3, Method, den, wl1
+from detours.experiments.paper import paper_tables
+from detours.experiments.tables import COUNT, RATIO, SECONDS, Column, Table
+from detours.store import Cell, Task, Value
+
+EXPERIMENT = "expressiveness"
+MOST_K = 8  # beyond it counting has no closed forms
+PAPERS_REAL_DATA = ("MUTAG", "NCI1", "ENZYMES", "PTC_FM", "IMDB-BINARY")
+RULES = {
+    "sound": "one colour table for all graphs; two graphs differ if their multisets of colours do",
+    "paper": "sorted sizes of the colour classes after the last round, each graph by itself",
+    "rounds": "sorted sizes of the colour classes in every round, each graph by itself",
+}
+
+
+def methods(largest_k: int = 6) -> list[Method]:
+    """The rows of the figure, in the order of their cost."""
+    return [
+        *(wl1(rounds) for rounds in range(1, ROUNDS + 1)),
+        *(den(k) for k in range(2, largest_k + 1)),
+        WL2,
+        WL3,
+    ]
+
+
+def tasks(
+    data: GraphSet,
+    rows: Iterable[Method],
+    *,
+    experiment: str = EXPERIMENT,
+    n_jobs: int = 1,
+    limit: float = TUPLE_STEPS,
+) -> list[Task]:
+    """A cell per test of one data set: how many of its pairs, or graphs of different classes, the test tells apart.
+
+    There should be no two isomorphic graphs among them. A test on tuples that takes more than `limit` steps a round is
+    left out, and its cell says so.
+    """
+    return [
+        Task(
+            {
+                "experiment": experiment,
+                "data": data.name,
+                "method": method.name,
+                "parameters": method.parameters,
+                "digest": data.digest,
+                **({"limit": limit} if method.steps(data.graphs) > limit else {}),
+            },
+            partial(_separated, data, method, n_jobs, limit),
+        )
+        for method in rows
+    ]
+
+
+def _separated(data: GraphSet, method: Method, n_jobs: int, limit: float) -> Value:
+    steps = method.steps(data.graphs)
+    if steps > limit:
+        return {"skipped": f"{steps:.1e} steps a round, beyond the limit of {limit:.0e}"}
+    value: Value = {}
+    for rule, prints in method.fingerprints(data.graphs, n_jobs)._asdict().items():
+        if prints is None:
+            continue
+        if data.pairs is not None:
+            told, of = separation.pairs_told_apart(prints, data.pairs), len(data.pairs)
+            confused = of - told
+        else:
+            told, of = separation.graphs_told_apart(prints, data.y), len(data.graphs)
+            confused = separation.cross_pairs_confused(prints, data.y)
+        value[rule] = {"told_apart": told, "of": of, "ratio": told / of, "pairs_confused": confused}
+    return value
+
+
+# ------------------------------------------------------------------ tables
+
+
+def ratio(cell: Cell, rule: str) -> float | None:
+    """The share told apart, or None for a test that was not run."""
+    return float(cell.value[rule]["ratio"]) if rule in cell.value else None
+
+
+def matrix(cells: Sequence[Cell], rule: str) -> tuple[list[str], list[str], NDArray[np.float64]]:
+    """The tests, the data sets, and the share told apart for each; NaN for a test that was not run."""
+    tests = list(dict.fromkeys(cell.key["method"] for cell in cells if ratio(cell, rule) is not None))
+    data = [name for name in GRAPH_SETS if any(cell.key["data"] == name for cell in cells)]
+    values = np.full((len(tests), len(data)), np.nan)
+    for cell in cells:
+        value = ratio(cell, rule)
+        if value is not None:
+            values[tests.index(cell.key["method"]), data.index(cell.key["data"])] = value
+    return tests, data, values
+
+
+def tables(cells: Sequence[Cell]) -> list[Table]:
+    """A matrix of ratios per rule, how many pairs are confused, the times, and the paper's claims beside ours."""
+    if not cells:
+        return []
+    made = [
+        _matrix(cells, f"Told apart, rule “{rule}”", RATIO, partial(ratio, rule=rule), note)
+        for rule, note in RULES.items()
+    ]
+    confused = (
+        "Pairs (of different classes, isomorphic copies left out) that the test does not tell apart, rule “sound”."
+    )
+    made.append(_matrix(cells, "Pairs not told apart", COUNT, _confused, confused))
+    made.append(_matrix(cells, "Seconds", SECONDS, _seconds, "Counting included; one run, on one machine."))
+    return [*made, _claims(cells)]
+
+
+def _confused(cell: Cell) -> int | None:
+    return None if "skipped" in cell.value else int(cell.value["sound"]["pairs_confused"])
+
+
+def _seconds(cell: Cell) -> float | None:
+    return None if "skipped" in cell.value else cell.seconds
+
+
+def _matrix(cells: Sequence[Cell], title: str, form: str, number: Any, note: str) -> Table:
+    found = {(cell.key["method"], cell.key["data"]): number(cell) for cell in cells}
+    names = [name for name in GRAPH_SETS if any(cell.key["data"] == name for cell in cells)]
+    rows = [
+        [method, *(found.get((method, name)) for name in names)]
+        for method in dict.fromkeys(cell.key["method"] for cell in cells)
+    ]
+    rows = [row for row in rows if any(value is not None for value in row[1:])]
+    return Table(
+        title, [Column("test"), *(Column(name, form) for name in names)], rows, [f"{note[0].upper()}{note[1:]}"]
+    )
+
+
+def _claims(cells: Sequence[Cell]) -> Table:
+    """What the paper says in numbers about this experiment, and the worst that our rows of the same name gave."""
+    claimed = paper_tables()["expressiveness"]
+    weak = [wl1(rounds).name for rounds in range(1, ROUNDS + 1)]
+    strong = [method.name for method in methods(MOST_K) if method.options.get("k", 0) >= 5]
+    sayings = [
+        *(
+            (name, saying, [name], [method.name])
+            for name in ("EXP", "CEXP")
+            for saying, method in (("1-WL", wl1()), ("2-WL", WL2), ("3-WL", WL3), ("k-DeN (k>=4)", den(4)))
+        ),
+        ("real data", "1-WL at worst", PAPERS_REAL_DATA, weak),
+        ("real data", "k-DeN (k>=5)", PAPERS_REAL_DATA, strong),
+    ]
+    rows: list[list[Any]] = []
+    for data, saying, names, tests in sayings:
+        meant = [cell for cell in cells if cell.key["data"] in names and cell.key["method"] in tests]
+        ours = [[found for cell in meant if (found := ratio(cell, rule)) is not None] for rule in RULES]
+        if meant:
+            rows.append([data, saying, claimed[data][saying], *(min(found, default=None) for found in ours)])
+    columns = [Column("data"), Column("test"), Column("paper", RATIO)]
+    columns += [Column(f"ours, rule “{rule}”", RATIO) for rule in RULES]
+    notes = [f"Real data: the worst of {', '.join(PAPERS_REAL_DATA)}; 1-WL after 1 to {ROUNDS} rounds."]
+    return Table("Beside the paper", columns, rows, notes)

@@ -1,0 +1,64 @@
+"""Node names as plain arrays: no pickle, so a file from a stranger is only ever data."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from detours.errors import InputError, shown
+from detours.graph.edges import Names
+
+KEYS = ("names", "names_text", "names_ends", "names_literal")
+
+
+def pack_names(names: Names | None) -> dict[str, Any]:
+    """Integers as they are, text as UTF-8 end to end, other plain values (tuples) as Python writes them."""
+    if names is None:
+        return {}
+    if isinstance(names, np.ndarray):
+        return {"names": names}
+    if all(type(name) is int and -(2**63) <= name < 2**63 for name in names):
+        return {"names": np.array(names, dtype=np.int64)}
+    literal = not all(type(name) is str for name in names)
+    texts = [_literal(name) if literal else str(name) for name in names]
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    return {
+        "names_text": np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        "names_ends": np.cumsum([len(text) for text in encoded], dtype=np.int64),
+        "names_literal": np.bool_(literal),
+    }
+
+
+def _literal(name: object) -> str:
+    text = repr(name)
+    try:
+        same = ast.literal_eval(text) == name
+    except (ValueError, SyntaxError, TypeError):
+        same = False
+    if not same:
+        raise InputError(
+            f"The node name {shown(name)} ({type(name).__name__}) cannot be stored; "
+            "use numbers, text or tuples of these as names."
+        )
+    return text
+
+
+def unpack_names(arrays: Mapping[str, Any]) -> Names | None:
+    """What `pack_names` packed; ValueError if it does not fit together."""
+    if "names" in arrays:
+        names = arrays["names"]
+        if names.dtype.kind == "U":
+            return tuple(names.tolist())
+        return np.ascontiguousarray(names, dtype=np.int64)
+    if "names_text" not in arrays:
+        return None
+    blob = np.asarray(arrays["names_text"]).tobytes()
+    ends = np.asarray(arrays["names_ends"]).tolist()
+    if ends and (ends[-1] != len(blob) or sorted(ends) != ends):
+        raise ValueError("the node names are cut off")
+    starts = [0, *ends[:-1]]
+    texts = [blob[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts, ends, strict=True)]
+    return tuple(ast.literal_eval(text) for text in texts) if arrays["names_literal"] else tuple(texts)

@@ -1,0 +1,81 @@
+"""Opening files: plain or gzip, text or not, with one clear sentence for whatever is wrong with them."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from detours.errors import FileFormatError
+
+_MAGIC = (
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF", "a PDF document"),
+    (b"\x1f\x8b", "gzip-compressed; if so, its name should end in .gz"),
+    (b"PK\x03\x04", "a ZIP archive (an .npz or a spreadsheet is one)"),
+    (b"\x93NUMPY", "a NumPy .npy array"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"PAR1", "a Parquet file"),
+    (b"\x7fELF", "a program"),
+    (b"BZh", "bzip2-compressed"),
+    (b"\xfd7zXZ", "xz-compressed"),
+    (b"\x28\xb5\x2f\xfd", "zstd-compressed"),
+    (b"\xff\xfe", "text in UTF-16; save it as UTF-8"),
+    (b"\xfe\xff", "text in UTF-16; save it as UTF-8"),
+)
+BOM = b"\xef\xbb\xbf"
+_HEAD = 4096
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[IO[bytes]]:
+    """The bytes of a file, unpacked if its name ends in .gz; trouble on the way becomes a FileFormatError."""
+    try:
+        if path.is_dir():
+            raise FileFormatError("this is a folder, not a file, and not one written by Graph.save.", path)
+        with open(path, "rb") as raw:
+            head = raw.peek(2)[:2]  # not read: a pipe cannot go back
+            if not head:
+                raise FileFormatError("the file is empty.", path)
+            if path.suffix.lower() != ".gz":
+                yield raw
+                return
+            if head != b"\x1f\x8b":
+                raise FileFormatError("the name ends in .gz, but the file is not gzip-compressed.", path)
+            with gzip.open(raw) as unpacked:
+                yield cast(IO[bytes], unpacked)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FileFormatError(
+            f"the gzip data is cut off or damaged ({error}); fetch or write the file again.", path
+        ) from None
+    except FileNotFoundError:
+        raise FileFormatError("there is no such file.", path) from None
+    except OSError as error:
+        raise FileFormatError(f"the file cannot be read ({error.strerror or error}).", path) from None
+
+
+def check_text(head: bytes, path: Path, *, xml: bool = False) -> None:
+    """Refuse what is plainly no text, or a web page where a list was expected."""
+    for magic, what in _MAGIC:
+        if head.startswith(magic):
+            raise FileFormatError(f"this is not text: it looks like {what}.", path)
+    if b"\0" in head[:_HEAD]:
+        raise FileFormatError("this is not text: it holds binary data.", path)
+    start = head.removeprefix(BOM).lstrip()[:2]
+    if not xml and start[:1] == b"<" and (start[1:].isalpha() or start[1:] in (b"!", b"?")):
+        raise FileFormatError("this looks like a web page or XML, not a list of edges.", path)
+
+
+def read_text(path: Path, *, xml: bool = False) -> bytes:
+    """The whole of a text file that is not empty, as bytes without a byte-order mark."""
+    with opened(path) as file:
+        text = file.read()
+    check_text(text, path, xml=xml)
+    if not text.strip():
+        raise FileFormatError("the file is empty.", path)
+    return text.removeprefix(BOM)

@@ -1,0 +1,249 @@
+"""Colours that a kernel learns in `fit` and finds again in `transform`.
+
+The nodes of all graphs given together are coloured by the rounds of `detours.wl`. What the colours of a round stand
+for, one row of integers each, is kept in a table. New graphs are coloured by themselves, and then one node of each
+of their colours is looked up: its colour is either known from `fit` or new, and a node that sees a new colour has a
+new colour in the next round. So the cost of `transform` does not depend on how many graphs were fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from detours.compiled import read_only
+from detours.counting.count import count
+from detours.errors import InputError
+from detours.kernels.batch import Batch
+from detours.kernels.colours.signatures import UNSEEN, Rows, SignatureTable, fixed_rows, neighbour_rows
+from detours.wl.nodes.neighbourhood import Neighbourhood, neighbours
+from detours.wl.nodes.rounds import refinements
+from detours.wl.nodes.rows import Int32, Int64, rank_vectors
+from detours.wl.nodes.start import by_degree
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How nodes are coloured."""
+
+    labels: str
+    """What round 0 sees of a node: "degree", "data" (its label), "both" or "none"."""
+    rounds: int
+    """Rounds of refinement after round 0."""
+    detours: str | None = None
+    """What else it sees: k-DeN of its edges ("den"), counts of each length ("den-by-length"), or the sum ("phi")."""
+    k: int | None = None
+    n_jobs: int = 1
+    edge_labels: bool = False
+    """Whether a round sees the labels of edges with the colours of the nodes behind them."""
+
+    @property
+    def with_labels(self) -> bool:
+        return self.labels in ("data", "both")
+
+    @property
+    def with_degree(self) -> bool:
+        return self.labels in ("degree", "both")
+
+
+class Coloured:
+    """A batch with its colours of every round, numbered from 0 in each round."""
+
+    def __init__(self, batch: Batch, recipe: Recipe) -> None:
+        self.batch = batch
+        self.recipe = recipe
+        self._values = _arc_values(batch, recipe)
+        edge_labels = batch.edge_labels
+        self.around = neighbours(batch.union, None if edge_labels is None else edge_labels.of_arcs[:, None])
+        self.history = list(islice(self._rounds(), recipe.rounds + 1))
+
+    def _rounds(self) -> Iterator[Int32]:
+        start = self._start()
+        yield start
+        yield from refinements(start, self.around)
+
+    @property
+    def num_rounds(self) -> int:
+        """Rounds counted as features, round 0 among them."""
+        return self.recipe.rounds + 1
+
+    def colour(self, round: int) -> Int32:
+        """int32 [nodes]; rounds after the stable one are like it."""
+        return self.history[min(round, len(self.history) - 1)]
+
+    def num_colours(self, round: int) -> int:
+        return int(self.colour(round).max(initial=-1)) + 1
+
+    def members(self, round: int) -> Int32:
+        """One node of each colour."""
+        colour = self.colour(round)
+        found = np.empty(self.num_colours(round), np.int32)
+        found[colour] = np.arange(len(colour), dtype=np.int32)
+        return found
+
+    def _start(self) -> Int32:
+        """Round 0: the rank of all that is seen of a node."""
+        union = self.batch.union
+        parts: list[Any] = [self.columns[:, at] for at in range(self.columns.shape[1])]
+        if self.label_ranks is not None:
+            parts.append(self.label_ranks)
+        if self.first is not None:
+            alike = np.zeros(union.num_nodes, np.int32)
+            parts.append(next(refinements(alike, self.first), alike))
+        if not parts:
+            return np.zeros(union.num_nodes, np.int32)
+        return rank_vectors(np.stack(parts, axis=1).astype(np.int64))[0]
+
+    @cached_property
+    def columns(self) -> Int64:
+        """int64 [nodes, …]: the plain numbers that round 0 sees."""
+        columns = np.empty((self.batch.union.num_nodes, 0), np.int64)
+        if self.recipe.with_degree:
+            degree = by_degree(self.batch.union)
+            columns = np.asarray(degree.values)[degree.colour]
+        if self.recipe.detours == "phi" and self._values is not None:
+            columns = np.column_stack([columns, self._values])
+        return columns
+
+    @cached_property
+    def label_values(self) -> list[Hashable]:
+        """The distinct labels, sorted."""
+        return sorted(set(self.batch.labels or ()))  # type: ignore[type-var]  # all integers or all strings
+
+    @cached_property
+    def label_ranks(self) -> Int64 | None:
+        if self.batch.labels is None or not self.recipe.with_labels:
+            return None
+        rank = {label: at for at, label in enumerate(self.label_values)}
+        return np.array([rank[label] for label in self.batch.labels], dtype=np.int64)
+
+    @cached_property
+    def first(self) -> Neighbourhood | None:
+        """Arcs coloured by their detours, where round 0 sees these."""
+        if self.recipe.detours in (None, "phi") or self._values is None:
+            return None
+        return neighbours(self.batch.union, self._values)
+
+    def start_rows(self, known_labels: list[Hashable]) -> Rows:
+        """What the colours of round 0 stand for; labels become their places among `known_labels`."""
+        nodes = self.members(0)
+        columns = [self.columns[nodes, at] for at in range(self.columns.shape[1])]
+        whole = np.ones(len(nodes), np.bool_)
+        if self.label_ranks is not None:
+            place = {label: at for at, label in enumerate(known_labels)}
+            known = np.array([place.get(label, UNSEEN) for label in self.label_values], dtype=np.int64)
+            columns.append(known[self.label_ranks[nodes]])
+            whole = columns[-1] != UNSEEN
+        return fixed_rows(columns, None if self.first is None else _arc_rows(nodes, self.first), whole)
+
+    @property
+    def edge_label_values(self) -> list[Hashable]:
+        """The distinct labels of edges, sorted."""
+        return [] if self.batch.edge_labels is None else self.batch.edge_labels.values
+
+    def arc_colours(self, known_labels: list[Hashable]) -> Int32:
+        """Colours of arcs that mean the same in all batches: by the places of their labels among `known_labels`."""
+        around = self.around
+        if self.batch.edge_labels is None or around.arc_values is None:
+            return around.arc_colour  # at most the direction, which always has the same numbers
+        place = {label: at for at, label in enumerate(known_labels)}
+        known = np.array([place.get(label, UNSEEN) for label in self.edge_label_values], dtype=np.int64)
+        found = known[around.arc_values[:, -1]]
+        backwards = around.arc_values[:, 0] if self.batch.directed else 0
+        colours: Int32 = read_only(
+            np.where(found == UNSEEN, UNSEEN, 2 * found + backwards)[around.arc_colour], np.int32
+        )
+        return colours
+
+    def rows(self, round: int, ids: Int32, arc_colours: Int32) -> Rows:
+        """What the colours of a later round stand for, in terms of `ids`, the colours of all nodes one round before."""
+        return neighbour_rows(self.members(round), ids, self.around.indptr, self.around.indices, arc_colours)
+
+
+class Colouring:
+    """The colours of fitted graphs, found again in others."""
+
+    def __init__(self, fitted: Coloured) -> None:
+        self.recipe = fitted.recipe
+        self.directed = fitted.batch.directed
+        self.label_values = fitted.label_values
+        self.edge_label_values = fitted.edge_label_values
+        self.num_columns = fitted.columns.shape[1]
+        self.tables = [SignatureTable(fitted.start_rows(fitted.label_values))]
+        arcs = fitted.arc_colours(self.edge_label_values)
+        # Stable colours stand for the same in all rounds that follow, so one table serves them all.
+        for round in range(1, min(len(fitted.history) + 1, fitted.num_rounds)):
+            self.tables.append(SignatureTable(fitted.rows(round, _plain(fitted.colour(round - 1)), arcs)))
+
+    def find(self, new: Coloured) -> list[Int32]:
+        """For each round and each colour of the new graphs there: its number in `fit`, or `UNSEEN`."""
+        if new.batch.directed != self.directed:
+            was, now = ("directed", "undirected") if self.directed else ("undirected", "directed")
+            raise InputError(f"The kernel was fitted to {was} graphs, but these are {now}; make them alike.")
+        found = [self.tables[0].find(new.start_rows(self.label_values))]
+        arcs = new.arc_colours(self.edge_label_values)
+        for round in range(1, new.num_rounds):
+            ids = found[-1][new.colour(round - 1)]
+            found.append(self.tables[min(round, len(self.tables) - 1)].find(new.rows(round, ids, arcs)))
+        return found
+
+    def name(self, round: int, colour: int) -> str:
+        """What a colour is called: in round 0 by what it stands for."""
+        if round > 0:
+            return f"colour {colour}"
+        row = self.tables[0].row(colour).tolist()
+        words = []
+        if self.recipe.with_degree:
+            words.append(f"degree {row[0]}" if not self.directed else f"degree {row[0]} out {row[1]} in")
+        if self.recipe.detours == "phi":
+            words.append(f"phi {row[self.num_columns - 1]}")
+        rest = row[self.num_columns :]
+        if self.recipe.with_labels:
+            words.append(f"label {self.label_values[rest[0]]}")
+            rest = rest[1:]
+        if self.recipe.detours in ("den", "den-by-length"):
+            words.append(f"{self.recipe.detours} {{{', '.join(map(str, rest))}}}")
+        return ", ".join(words) or "node"
+
+
+def _arc_values(batch: Batch, recipe: Recipe) -> Int64 | None:
+    """The detours of every arc, or of every node for "phi"."""
+    if recipe.detours is None or recipe.k is None:
+        return None
+    counts = count(batch.union, recipe.k, n_jobs=recipe.n_jobs)
+    if recipe.detours == "phi":
+        return counts.node[:, None]
+    if recipe.detours == "den-by-length":
+        return counts.arc_by_length
+    total = np.zeros((batch.union.num_arcs, 1), np.int64)
+    for of_length in counts.arc_by_length.T:
+        total[:, 0] += of_length
+        if total.min(initial=0) < 0:  # two counts below 2^63 that pass it together show as a negative number
+            raise OverflowError(
+                f"the detours of an edge up to k = {recipe.k} pass 2^63 when added up; "
+                'use init="den-by-length" or a smaller k'
+            )
+    return total
+
+
+def _arc_rows(nodes: Int32, first: Neighbourhood) -> tuple[Int64, Int64]:
+    """The values of the arcs of each node, in order, as a ragged array."""
+    assert first.arc_values is not None
+    degree = np.diff(first.indptr)[nodes]
+    starts = np.concatenate([[0], np.cumsum(degree)])
+    arcs = np.repeat(first.indptr[nodes] - starts[:-1], degree) + np.arange(starts[-1])
+    # Within each node the arcs are put in the order of their colours, which is that of their values.
+    row = np.repeat(np.arange(len(nodes)), degree)
+    arcs = arcs[np.lexsort((first.arc_colour[arcs], row))]
+    values = first.arc_values[first.arc_colour[arcs]]
+    return starts * values.shape[1], values.ravel()
+
+
+def _plain(colour: Int32) -> Int32:
+    """A writable copy: the kernels are then compiled once."""
+    return np.array(colour)

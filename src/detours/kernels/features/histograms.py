@@ -1,0 +1,103 @@
+"""The subtree base kernel: how many nodes of a graph have each colour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from detours.compiled import compiled, read_only
+from detours.kernels.colours.colouring import Coloured, Colouring
+from detours.kernels.features.blocks import Block, Blocks, Carriers, squared_norms
+from detours.kernels.features.products import by_column, multiply_rows
+from detours.wl.nodes.rounds import sort_row
+from detours.wl.nodes.rows import Int32, Int64
+
+
+@dataclass
+class HistogramBase:
+    """Features and products from colours alone; `blocks.Base` says what its methods promise."""
+
+    widths: list[int] = field(default_factory=list)
+    fitted: list[Block] = field(default_factory=list)
+
+    def learn(self, coloured: Coloured) -> Blocks:
+        self.widths = [coloured.num_colours(round) for round in range(coloured.num_rounds)]
+        return _blocks(coloured)
+
+    def features(self, coloured: Coloured, found: list[Int32]) -> Blocks:
+        own, norms = _blocks(coloured)
+        return Blocks(_renumbered(own, found, self.widths), norms)
+
+    def remember(self, coloured: Coloured) -> None:
+        self.fitted = self.learn(coloured).blocks
+
+    def add_rounds(self, gram: Int64) -> Iterator[None]:
+        for block in self.fitted:
+            _multiply(block, block, True, gram)
+            yield
+
+    def norms(self, coloured: Coloured) -> Int64:
+        return _blocks(coloured).norms
+
+    def products(self, coloured: Coloured, found: list[Int32]) -> Int64:
+        gram = np.zeros((len(coloured.batch), len(self.fitted[0].starts) - 1), np.int64)
+        known = _renumbered(_blocks(coloured).blocks, found, self.widths)
+        for new, fitted in zip(known, self.fitted, strict=True):
+            _multiply(new, fitted, False, gram)
+        return gram
+
+    def name(self, colouring: Colouring, round: int, column: int) -> str:
+        return colouring.name(round, column)
+
+    def carriers(self, coloured: Coloured, found: list[Int32], round: int, column: int) -> Carriers:
+        return Carriers(np.flatnonzero(found[round][coloured.colour(round)] == column), None)
+
+
+def _blocks(coloured: Coloured) -> Blocks:
+    offsets = read_only(coloured.batch.offsets, np.int64)
+    blocks = []
+    for round in range(coloured.num_rounds):
+        if round < len(coloured.history):
+            made = _histograms(read_only(coloured.colour(round), np.int32), offsets)
+            block = Block(*made, coloured.num_colours(round))
+        blocks.append(block)
+    return Blocks(blocks, squared_norms(blocks, len(coloured.batch)))
+
+
+def _renumbered(blocks: list[Block], found: list[Int32], widths: list[int]) -> list[Block]:
+    return [
+        block.renumbered(ids.astype(np.int64), width) for block, ids, width in zip(blocks, found, widths, strict=True)
+    ]
+
+
+def _multiply(rows: Block, columns: Block, lower: bool, gram: Int64) -> None:
+    graph = np.repeat(np.arange(len(columns.starts) - 1, dtype=np.int32), np.diff(columns.starts))
+    starts, order = by_column(columns.width, len(columns.columns), columns.columns.astype(np.int32))
+    by_rows = rows.starts, rows.columns, rows.counts
+    multiply_rows(*by_rows, starts, graph[order], columns.counts[order], lower, gram)
+
+
+@compiled
+def _histograms(colour: Int32, offsets: Int64) -> tuple[Int64, Int64, Int64]:
+    """For each graph its colours, ascending, and how many nodes have them: the fields of a `Block`."""
+    starts = np.zeros(len(offsets), np.int64)
+    columns, counts = np.empty(len(colour), np.int64), np.empty(len(colour), np.int64)
+    largest = 0
+    for g in range(len(offsets) - 1):
+        largest = max(largest, offsets[g + 1] - offsets[g])
+    row = np.empty(largest, np.int64)
+    end = 0
+    for g in range(len(offsets) - 1):
+        size = offsets[g + 1] - offsets[g]
+        for at in range(size):
+            row[at] = colour[offsets[g] + at]
+        sort_row(row, size)
+        for at in range(size):
+            if at == 0 or row[at] != row[at - 1]:
+                columns[end], counts[end] = row[at], 0
+                end += 1
+            counts[end - 1] += 1
+        starts[g + 1] = end
+    return starts, columns[:end].copy(), counts[:end].copy()

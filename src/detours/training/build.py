@@ -1,0 +1,75 @@
+"""The networks of the paper's tables, built from a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from detours.errors import InputError
+from detours.nn import MDNN, PlainNetwork, WeightedNetwork
+from detours.training.packed import Batch
+from detours.training.recipe import Recipe
+
+
+def network_of(recipe: Recipe, in_channels: int, classes: int) -> nn.Module:
+    """The network of a recipe, its parameters drawn from the recipe's seed and fold."""
+    common: dict[str, Any] = {
+        "num_layers": recipe.layers,
+        "level": recipe.level,
+        "norm": recipe.norm,
+        "dropout": recipe.dropout,
+    }
+    sizes = (in_channels, recipe.hidden, classes, recipe.backbone)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1_000_003 * recipe.seed + recipe.fold)
+        if recipe.model == "plain":
+            return PlainNetwork(*sizes, **common)
+        if recipe.model == "weighted":
+            return WeightedNetwork(*sizes, **common)
+        return MDNN(
+            *sizes,
+            **common,
+            transformer_layers=recipe.transformer_layers,
+            heads=recipe.heads,
+            den_channels=recipe.den_channels,
+            pe_channels=recipe.pe,
+            use_den=recipe.use_den,
+        )
+
+
+class OnBatch(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
+    """A network that takes a whole `Batch` and answers what the batch asks about."""
+
+    def __init__(self, network: nn.Module, model: str) -> None:
+        super().__init__()
+        self.network = network
+        self.model = model
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Logits, a row for each class in `batch.y`."""
+        den, pe = batch.den, batch.pe
+        if den is not None and self.model == "weighted":
+            den = den.squeeze(1)
+        logits: Tensor = self.network(
+            batch.x,
+            batch.edge_index,
+            None if self.model == "plain" else den,
+            pe if self.model == "mdnn" and pe is not None and pe.size(1) else None,
+            batch.batch,
+            num_graphs=batch.num_graphs,
+            tokens=batch.tokens,
+        )
+        return logits if batch.rows is None else logits.index_select(0, batch.rows)
+
+
+def load_weights(network: nn.Module, weights: Mapping[str, Tensor], where: str) -> None:
+    """Put weights into a network, or say in one sentence that they are another's."""
+    own = network.state_dict()
+    foreign = [name for name in own.keys() | weights.keys() if name not in own or name not in weights]
+    foreign = foreign or [name for name, value in weights.items() if value.shape != own[name].shape]
+    if foreign:
+        raise InputError(f"{where} holds the weights of another network ({sorted(foreign)[0]} differs); take its own.")
+    network.load_state_dict(dict(weights))

@@ -1,0 +1,78 @@
+"""Checkpoints of a run under way: whole or not at all, in the time that can be spared, for this run and no other.
+
+A checkpoint is taken between two epochs. All random numbers are functions of seed, fold and epoch, so the number of
+the epoch is all there is to know about their state.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any
+from zipfile import BadZipFile
+
+import torch
+
+from detours.atomic import replacing
+from detours.errors import InputError
+from detours.training.recipe import Recipe
+
+SHARE = 0.05
+"""At most this share of the time of a run goes into its checkpoints."""
+
+
+class Checkpoint:
+    """The file of a run under way.
+
+    Args:
+        path: The file.
+        recipe: What runs; a checkpoint of anything else is refused.
+        every: Seconds between two checkpoints, or more where writing one takes long.
+    """
+
+    def __init__(self, path: Path, recipe: Recipe, every: float) -> None:
+        self.path = path
+        self.recipe = recipe
+        self.every = every
+        self._due = time.monotonic() + every
+
+    def load(self) -> dict[str, Any] | None:
+        """What was saved last; None if nothing was, or the disk damaged it."""
+        try:
+            saved: dict[str, Any] = torch.load(self.path, map_location="cpu", weights_only=True)
+        except FileNotFoundError:
+            return None
+        except (RuntimeError, EOFError, UnpicklingError, BadZipFile, OSError):
+            return None
+        found = saved.get("recipe") if isinstance(saved, dict) else None
+        if not isinstance(found, dict):
+            raise InputError(f"{self.path} is no checkpoint of a training run; remove it.")
+        if differences := self.recipe.differences(found):
+            raise InputError(f"{self.path} is the checkpoint of another run ({differences}); move it away.")
+        return saved
+
+    def due(self) -> bool:
+        """Whether it is time for the next one."""
+        return time.monotonic() >= self._due
+
+    def save(self, state: Mapping[str, Any]) -> None:
+        """Write the state of the run; until that is done, the checkpoint before it stays."""
+        start = time.monotonic()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(self.path) as file:
+            torch.save({**state, "recipe": _plain(self.recipe)}, file)
+        now = time.monotonic()
+        self._due = now + max(self.every, (now - start) / SHARE)
+
+    def discard(self) -> None:
+        """Remove it, with what a killed process left half written beside it."""
+        self.path.unlink(missing_ok=True)
+        for left in self.path.parent.glob(f".{self.path.name}.*.part"):
+            left.unlink(missing_ok=True)
+
+
+def _plain(recipe: Recipe) -> dict[str, Any]:
+    key = recipe.key()
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in key.items()}

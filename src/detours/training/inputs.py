@@ -1,0 +1,147 @@
+"""What a network is given of a data set, as flat arrays: features, arcs, detour numbers, positions, classes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import detours
+from detours.data import GraphSet
+from detours.errors import DroppedEdgesWarning, InputError
+from detours.graph import Graph
+from detours.training.recipe import Recipe
+from detours.training.spectral import eigenvectors
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """All graphs of a data set, one after the other; arcs by target, which names the node that receives."""
+
+    x: Floats
+    """[nodes, width]"""
+    edge_index: Ints
+    """[2, arcs] sources and targets, nodes numbered from 0 in each graph."""
+    den: Floats
+    """[arcs, channels] what the network sees of detour numbers; no channel for a plain network."""
+    pe: Floats
+    """[nodes, eigenvectors]"""
+    y: Ints
+    """The class of every graph, or of every node, numbered from 0."""
+    nodes: Ints
+    """[graphs + 1] where the nodes of each graph begin."""
+    arcs: Ints
+    """[graphs + 1] where the arcs of each graph begin."""
+
+    @property
+    def num_graphs(self) -> int:
+        return len(self.nodes) - 1
+
+    def nodes_of(self, graphs: Ints) -> Ints:
+        """The numbers of all nodes of some graphs."""
+        ranges = [np.arange(self.nodes[at], self.nodes[at + 1]) for at in graphs]
+        return np.concatenate([np.empty(0, np.int64), *ranges])
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Shift and scale of every feature, learned on the training part; 0/1 columns stay what they are."""
+
+    shift: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, x: Floats) -> Scaling:
+        """The mean and deviation of each column that holds anything but 0 and 1."""
+        counted = ((x != 0) & (x != 1)).any(axis=0)
+        deviation = x.std(axis=0, dtype=np.float64)
+        counted &= deviation > 0
+        shift = np.where(counted, x.mean(axis=0, dtype=np.float64), 0)
+        return cls(shift.astype(np.float32), np.where(counted, deviation, 1).astype(np.float32))
+
+    @classmethod
+    def none(cls, width: int) -> Scaling:
+        """The one that changes nothing."""
+        return cls(np.zeros(width, np.float32), np.ones(width, np.float32))
+
+    def apply(self, inputs: Inputs) -> Inputs:
+        """The same inputs with features to scale."""
+        return replace(inputs, x=(inputs.x - self.shift) / self.scale)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"shift": self.shift.tolist(), "scale": self.scale.tolist()}
+
+    @classmethod
+    def from_json(cls, plain: dict[str, Any]) -> Scaling:
+        return cls(np.array(plain["shift"], np.float32), np.array(plain["scale"], np.float32))
+
+
+def prepared(data: GraphSet, x: Sequence[Floats], y: Ints, recipe: Recipe) -> Inputs:
+    """Count detours, find eigenvectors, and lay everything out flat.
+
+    Args:
+        data: The graphs.
+        x: The features of the nodes of each graph, as the encoder of the data makes them.
+        y: The classes, numbered from 0.
+        recipe: Which detour numbers, on which arcs, and how many eigenvectors.
+    """
+    _check_features(data.name, x)
+    graphs = as_trained(data, recipe).graphs
+    union, nodes = Graph.disjoint_union(graphs)
+    source, target = union.to_edge_index()
+    den = detour_inputs(union, recipe)
+    order = np.lexsort((source, target)) if union.directed else slice(None)
+    if not union.directed:  # sorted by source: turned round it is sorted by target, and each arc has its twin's number
+        source, target = target, source
+    first = np.repeat(nodes[:-1], np.diff(nodes))[target]
+    return Inputs(
+        x=np.concatenate(x).astype(np.float32, copy=False),
+        edge_index=np.stack([source - first, target - first])[:, order],
+        den=den[order],
+        pe=eigenvectors(graphs, recipe.pe) if recipe.model == "mdnn" else np.zeros((nodes[-1], 0), np.float32),
+        y=y,
+        nodes=nodes,
+        arcs=union.indptr[nodes],
+    )
+
+
+def as_trained(data: GraphSet, recipe: Recipe) -> GraphSet:
+    """The data with the arcs that the recipe trains on: as stored, or every one taken both ways; features may be made
+    of degrees, so this comes before encoding."""
+    if recipe.directed or not any(graph.directed for graph in data.graphs):
+        return data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DroppedEdgesWarning)  # that arcs become edges is what is wanted here
+        return replace(data, graphs=[graph.to_undirected() for graph in data.graphs])
+
+
+def detour_inputs(graph: Graph, recipe: Recipe) -> Floats:
+    """float32 [arcs, channels]: the numbers of every arc as the recipe wants them, in the order of the CSR."""
+    if not recipe.den_channels or (recipe.model == "mdnn" and not recipe.use_den):
+        return np.zeros((graph.num_arcs, recipe.den_channels), np.float32)
+    counts = detours.count(graph, recipe.k, directed=graph.directed).arc_by_length.astype(np.float64)
+    if recipe.den_channels == 1:
+        counts = counts.sum(axis=1, keepdims=True)
+    return (np.log1p(counts) if recipe.log else counts).astype(np.float32)
+
+
+def _check_features(name: str, x: Sequence[Floats]) -> None:
+    flat = np.concatenate(x)
+    wrong = ~np.isfinite(flat).all(axis=1)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        starts = np.cumsum([0, *map(len, x)])
+        graph = next(i for i, (_, end) in enumerate(pairwise(starts)) if at < end)
+        column = int(np.argmax(~np.isfinite(flat[at])))
+        raise InputError(
+            f"{name}: feature {column} of node {at - starts[graph]} of graph {graph} is {flat[at, column]}; "
+            "features must be finite numbers, so mend or leave out this one."
+        )

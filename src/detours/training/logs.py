@@ -1,0 +1,85 @@
+"""What happened in every epoch: a CSV file beside the finished run, and TensorBoard where it is wanted."""
+
+from __future__ import annotations
+
+import csv
+from importlib.util import find_spec
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from detours.atomic import replacing
+from detours.errors import InputError
+
+
+class Epoch(NamedTuple):
+    """One epoch; accuracies are shares of 1, and the test part is looked at where the validation part was best."""
+
+    epoch: int
+    train_loss: float
+    train_accuracy: float
+    val_loss: float
+    val_accuracy: float
+    test_accuracy: float | None
+    seconds: float
+
+
+class Log:
+    """The log of one run.
+
+    Args:
+        path: The CSV file.
+        epochs: How many epochs the run has behind it; what the file says of later ones is forgotten, since a resumed
+            run goes through them again.
+        tensorboard: A folder for TensorBoard's own files; None for none.
+    """
+
+    def __init__(self, path: Path, epochs: int = 0, tensorboard: Path | None = None) -> None:
+        kept = [row for row in read_log(path) if row.epoch <= epochs]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as file:
+            file.write((_line(Epoch._fields) + "".join(map(_line, kept))).encode())
+        self.path = path
+        self._writer = None if tensorboard is None else _writer(tensorboard, epochs)
+
+    def add(self, row: Epoch) -> None:
+        """One more epoch."""
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(_line(row))
+        if self._writer is not None:
+            for name, value in row._asdict().items():
+                if name != "epoch" and value is not None:
+                    self._writer.add_scalar(name, value, row.epoch)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+def read_log(path: Path) -> list[Epoch]:
+    """The epochs of a log; a last line that a killed process left half written is left out."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    except OSError:
+        return []
+    rows = csv.reader([line for line in lines[1:] if line.endswith("\n")])
+    return [_epoch(row) for row in rows if len(row) == len(Epoch._fields)]
+
+
+def _epoch(row: list[str]) -> Epoch:
+    number, *values = row
+    return Epoch(int(number), *(None if value == "" else float(value) for value in values))  # type: ignore[arg-type]
+
+
+def _line(values: Any) -> str:
+    line = StringIO()
+    csv.writer(line, lineterminator="\n").writerow(["" if value is None else value for value in values])
+    return line.getvalue()
+
+
+def _writer(folder: Path, epochs: int) -> Any:
+    if find_spec("tensorboard") is None:
+        raise InputError("TensorBoard is not installed; run: pip install tensorboard, or leave --tensorboard out.")
+    from torch.utils.tensorboard import SummaryWriter
+
+    return SummaryWriter(str(folder), purge_step=epochs + 1)

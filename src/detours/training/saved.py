@@ -1,0 +1,96 @@
+"""Saved models: weights with all that is needed to use them on new graphs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from detours import __version__
+from detours.atomic import replacing
+from detours.data import Encoder, GraphSet
+from detours.errors import FileFormatError, InputError
+from detours.training.batches import batches_of
+from detours.training.build import OnBatch, load_weights, network_of
+from detours.training.inputs import Scaling, as_trained, prepared
+from detours.training.recipe import Recipe
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A trained network with the recipe it came from, and how features and classes are numbered.
+
+    The file is what `torch.save` makes of a text and tensors: reading it runs no code.
+    """
+
+    recipe: Recipe
+    encoder: Encoder
+    classes: Ints
+    scaling: Scaling
+    weights: Mapping[str, Tensor]
+
+    def save(self, path: Path) -> None:
+        """Write the file, whole or not at all."""
+        about = {
+            "detours": __version__,
+            "recipe": asdict(self.recipe),
+            "encoder": self.encoder.to_json(),
+            "classes": self.classes.tolist(),
+            "scaling": self.scaling.to_json(),
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as file:
+            torch.save({"about": json.dumps(about), "weights": dict(self.weights)}, file)
+
+    @classmethod
+    def load(cls, path: Path) -> SavedModel:
+        """Read a file written by `save`."""
+        try:
+            found: Any = torch.load(path, map_location="cpu", weights_only=True)
+            about = json.loads(found["about"])
+            plain = about["recipe"]
+            plain["neighbours"] = None if plain["neighbours"] is None else tuple(plain["neighbours"])
+            return cls(
+                Recipe(**plain),
+                Encoder.from_json(about["encoder"]),
+                np.array(about["classes"], np.int64),
+                Scaling.from_json(about["scaling"]),
+                found["weights"],
+            )
+        except FileNotFoundError:
+            raise FileFormatError("there is no such file; `detours train --save DIR` writes models.", path) from None
+        except (RuntimeError, EOFError, UnpicklingError, BadZipFile, KeyError, TypeError, ValueError, OSError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise FileFormatError("this is no model of `detours train --save`, or it is damaged.", path) from None
+
+    def probabilities(self, data: GraphSet, device: torch.device | str = "cpu") -> NDArray[np.float64]:
+        """float64 [graphs or nodes, classes]: how likely the network finds each class, `data.y` not being looked at."""
+        if data.level != self.recipe.level:
+            raise InputError(
+                f"the model tells classes of {self.recipe.level}s, but {data.name} has classes of {data.level}s; "
+                f"give data of its own kind."
+            )
+        number = len(data) if data.level == "graph" else data.graphs[0].num_nodes
+        data = as_trained(data, self.recipe)
+        inputs = prepared(data, self.encoder.encode(data), np.zeros(number, np.int64), self.recipe)
+        dtype = torch.float64 if self.recipe.precision == "64-true" else torch.float32
+        network = network_of(self.recipe, self.encoder.width, len(self.classes)).to(dtype)
+        load_weights(network, self.weights, "the model")
+        answering = OnBatch(network, self.recipe.model).to(device).eval()
+        batches = batches_of(self.scaling.apply(inputs), self.recipe, torch.device(device))
+        with torch.no_grad():
+            logits = [answering(batch) for batch in batches.evaluation(np.arange(number))]
+        found: NDArray[np.float64] = torch.cat(logits).double().softmax(1).cpu().numpy()
+        return found

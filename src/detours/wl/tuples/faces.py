@@ -1,0 +1,90 @@
+"""The oblivious k-WL colours of tuples from the (k-1)-FWL colours of their faces; see `detours.wl.tuples`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.wl.tuples.partition import Refinement, atomic_types, joined_pairs
+
+Int64 = NDArray[np.int64]
+
+
+def tuple_codes(faces: Refinement, dim: int) -> Int64:
+    """int64 [n^dim]: a number for each tuple that tells its oblivious colour from all others."""
+    n, classes = faces.graph.num_nodes, faces.num_classes
+    colour = faces.colour.astype(np.int64).reshape((n,) * faces.dim)
+    if dim == 2:
+        kinds = atomic_types(faces.graph, 2).astype(np.int64).reshape(n, n)
+        return ((kinds * classes + colour[None, :]) * classes + colour[:, None]).ravel()
+    return ((colour[None, :, :] * classes + colour[:, None, :]) * classes + colour[:, :, None]).ravel()
+
+
+def largest_code(num_nodes: int, dim: int) -> int:
+    """What `tuple_codes` cannot pass on any graph of that many nodes, where every face may have its own colour."""
+    code: int = num_nodes ** (dim * (dim - 1))
+    return 5 * code if dim == 2 else code  # there are five atomic types of pairs
+
+
+def tuple_table(faces: Refinement, dim: int) -> tuple[Int64, Int64]:
+    """Which tuples there are, by their colours, and how many of each; the rest follows from the table of the faces."""
+    codes = _joined_codes(faces) if dim == 2 else tuple_codes(faces, dim)
+    return np.unique(codes, return_counts=True)
+
+
+def size_counts(faces: Refinement, dim: int, stable: bool) -> tuple[Int64, Int64]:
+    """The sizes of the classes of tuples, ascending, and how many classes have each."""
+    if faces.dim == dim:
+        return np.unique(faces.sizes, return_counts=True)
+    if dim == 2:
+        return _pair_size_counts(faces)
+    if not stable:
+        return np.unique(tuple_table(faces, dim)[1], return_counts=True)
+    # A class of stable pairs has the same signature everywhere, and each different entry of it makes a class of
+    # triples: as large as the class of pairs, times the number of nodes that give that entry.
+    if faces.graph.num_nodes:
+        faces.lay()
+    sizes, first = [], 0
+    for chunk in faces.signatures():
+        rows = chunk.reshape(-1, faces.graph.num_nodes)
+        new = np.ones(rows.shape, dtype=bool)
+        new[:, 1:] = rows[:, 1:] != rows[:, :-1]
+        begins = np.flatnonzero(new)
+        times = np.diff(begins, append=rows.size)
+        sizes.append(times * faces.sizes[first + begins // rows.shape[1]])
+        first += len(rows)
+    faces.clear()
+    return np.unique(np.concatenate([*sizes, np.empty(0, dtype=np.int64)]), return_counts=True)
+
+
+def _pair_size_counts(faces: Refinement) -> tuple[Int64, Int64]:
+    """Sizes of the classes of pairs (atomic type, colour, colour), from the arcs: all other pairs are unjoined.
+
+    No array of all pairs is made. Two classes of nodes with an arc between them, and every class with itself, are
+    looked at one by one; what is left are unjoined pairs, whose classes have the product of two sizes.
+    """
+    classes, sizes = faces.num_classes, faces.sizes
+    codes = _joined_codes(faces)
+    joined_sizes = np.unique(codes, return_counts=True)[1]
+    diagonal = np.arange(classes, dtype=np.int64) * (classes + 1)
+    touched, count = np.unique(np.concatenate((codes % classes**2, np.repeat(diagonal, sizes))), return_counts=True)
+    left, right = np.divmod(touched, classes)
+    rest = sizes[left] * sizes[right] - count
+    distinct, which, number = np.unique(sizes, return_inverse=True, return_counts=True)
+    untouched = np.outer(number, number)
+    np.subtract.at(untouched, (which[left], which[right]), 1)
+    ones = np.ones(classes + len(joined_sizes) + len(rest), dtype=np.int64)
+    found = np.concatenate((sizes, joined_sizes, rest, np.outer(distinct, distinct).ravel()))
+    times = np.concatenate((ones, untouched.ravel()))
+    values, place = np.unique(found, return_inverse=True)
+    totals = np.zeros(len(values), dtype=np.int64)
+    np.add.at(totals, place, times)
+    real = (values > 0) & (totals > 0)
+    return values[real], totals[real]
+
+
+def _joined_codes(faces: Refinement) -> Int64:
+    """For every ordered pair with an arc between them, a number for its atomic type and its two colours."""
+    first, second, kind = joined_pairs(faces.graph)
+    classes = faces.num_classes
+    return (kind * classes + faces.colour[first]) * classes + faces.colour[second]

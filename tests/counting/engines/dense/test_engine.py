@@ -1,0 +1,154 @@
+"""The dense engine: every arc against the definition and against the search engine, however blocks are stacked."""
+
+from math import perm
+from time import process_time
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import detours
+from detours.counting.engines.base import Tally
+from detours.counting.engines.dense import engine as dense_module
+from detours.counting.engines.dense.engine import DenseEngine, dense_bytes, dense_seconds
+from detours.counting.shrink.cyclic_part import reduce
+from detours.data.hard import rook
+from detours.data.hard import shrikhande as shrikhande_graph
+from detours.errors import EngineError
+from detours.graph import Graph
+from tests import real_data
+from tests.strategies import SmallGraph, small_graphs
+
+
+def empty_tally(graph: Graph, k: int) -> Tally:
+    shape = (graph.num_arcs, k - 1)
+    return Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64) if graph.directed else None)
+
+
+def count(graph: Graph, k: int, n_jobs: int = 1) -> Tally:
+    tally = empty_tally(graph, k)
+    DenseEngine(reduce(graph.indptr, graph.indices, graph.directed), k).count(tally, n_jobs)
+    return tally
+
+
+def searched(graph: Graph, k: int) -> Tally:
+    found = detours.count(graph, k, engine="search")
+    return Tally(found.arc_by_length, found.arc_cycles if graph.directed else None)
+
+
+def assert_same(left: Tally, right: Tally) -> None:
+    for a, b in zip(left, right, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None and b is not None:
+            np.testing.assert_array_equal(a, b)
+
+
+def union_of_random_graphs(directed: bool, graphs: int = 40) -> Graph:
+    """Blocks of many sizes and densities side by side."""
+    rng = np.random.default_rng(11)
+    made = []
+    for _ in range(graphs):
+        n = int(rng.integers(3, 26))
+        arcs = np.argwhere(rng.random((n, n)) < rng.uniform(1.5, 5) / n).T
+        arcs = arcs[:, arcs[0] != arcs[1]]
+        if not directed:
+            arcs = np.unique(np.concatenate([arcs, arcs[::-1]], axis=1), axis=1)
+        made.append(Graph.from_edge_index(arcs, num_nodes=n, directed=directed))
+    return Graph.disjoint_union(made)[0]
+
+
+@given(small=small_graphs(max_nodes=9), k=st.integers(2, 8))
+def test_every_arc_of_small_graphs(small: SmallGraph, k: int) -> None:
+    graph = small.graph()
+    np.testing.assert_array_equal(count(graph, k).by_length[graph.edge_arc], small.table(k))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("k", [2, 5, 7, 8])
+def test_the_search_engine_agrees(k: int, directed: bool) -> None:
+    graph = union_of_random_graphs(directed)
+    assert_same(count(graph, k), searched(graph, k))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_stacks_and_threads_do_not_matter(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = union_of_random_graphs(directed)
+    reduced = reduce(graph.indptr, graph.indices, directed)
+    once = count(graph, 7)
+    bundles = []
+    for stack, similar, n_jobs in [(1, 1.0, 1), (2000, 0.3, 2), (10**6, 0.0, 3)]:
+        monkeypatch.setattr(dense_module, "STACK", stack)
+        monkeypatch.setattr(dense_module, "SIMILAR", similar)
+        engine = DenseEngine(reduced, 7)
+        assert sorted(int(b) for bundle in engine.bundles for b in bundle.blocks) == list(range(reduced.num_blocks))
+        bundles.append(len(engine.bundles))
+        assert_same(count(graph, 7, n_jobs), once)
+    assert bundles[0] == reduced.num_blocks > bundles[1] > bundles[2] == 1
+
+
+@pytest.mark.parametrize(("num_nodes", "k"), [(9, 8), (64, 8), (150, 7)])
+def test_complete_graph(num_nodes: int, k: int) -> None:
+    graph = Graph.from_networkx(nx.complete_graph(num_nodes))
+    expected = [perm(num_nodes - 2, length - 1) for length in range(2, k + 1)]
+    np.testing.assert_array_equal(count(graph, k).by_length, np.tile(expected, (graph.num_arcs, 1)))
+
+
+def test_strongly_regular_graphs_come_apart_at_seven() -> None:
+    """Two graphs of 16 nodes with parameters (16, 6, 2, 2): all edges of either are alike up to k = 6."""
+    rooks, shrikhande = (detours.count(graph, 7, engine="dense").by_length for graph in (rook(4), shrikhande_graph()))
+    for table in (rooks, shrikhande):
+        assert (table[:, :5] == table[0, :5]).all()
+    np.testing.assert_array_equal(rooks[0, :5], shrikhande[0, :5])
+    assert sorted(rooks[:, 5]) != sorted(shrikhande[:, 5])
+    np.testing.assert_array_equal(detours.count(rook(4), 7, engine="search").by_length, rooks)
+
+
+def test_a_thick_regular_graph_takes_moments() -> None:
+    """35 nodes of degree 18: a search would take 10^10 steps."""
+    graph = Graph.from_networkx(nx.random_regular_graph(18, 35, seed=3))
+    for k, seconds in ((7, 1), (8, 5)):
+        count(graph, k)
+        began = process_time()
+        found = count(graph, k).by_length
+        assert process_time() - began < seconds
+        assert found.min() > 0
+
+
+def test_molecules() -> None:
+    graphs = [Graph.from_edge_index(arcs, num_nodes=n) for n, arcs in real_data.molecule_graphs("ENZYMES")[:300]]
+    union = Graph.disjoint_union(graphs)[0]
+    found = count(union, 7)
+    assert found.by_length[:, 5].any()
+    assert_same(found, searched(union, 7))
+
+
+def test_progress_comes_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense_module, "STACK", 1)
+    graph = union_of_random_graphs(directed=False)
+    seen: list[tuple[float, float]] = []
+    engine = DenseEngine(reduce(graph.indptr, graph.indices), 4)
+    engine.count(empty_tally(graph, 4), progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (len(engine.bundles), len(engine.bundles))
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def test_estimates_grow_with_the_work() -> None:
+    small, large = (nx.random_regular_graph(6, n, seed=1) for n in (50, 400))
+    reduced = [reduce(g.indptr, g.indices) for g in map(Graph.from_networkx, (small, large))]
+    seconds = [[dense_seconds(r, k) for k in (4, 7, 8)] for r in reduced]
+    held = [[dense_bytes(r, k) for k in (4, 7, 8)] for r in reduced]
+    for figures in (seconds, held):
+        assert all(0 < a < b < c for a, b, c in figures)
+        assert all(a < b for a, b in zip(*figures, strict=True))
+    assert held[1][1] > 8 * 400 * 400
+
+
+def test_what_it_cannot_do_is_refused() -> None:
+    graph = Graph.from_networkx(nx.complete_graph(700))
+    reduced = reduce(graph.indptr, graph.indices)
+    with pytest.raises(EngineError, match="up to k = 8, not for k = 9"):
+        DenseEngine(reduced, 9)
+    with pytest.raises(OverflowError, match="k = 8"):
+        DenseEngine(reduced, 8)

@@ -1,0 +1,56 @@
+"""What the tests of training share: small data, small recipes."""
+
+from typing import Any
+
+import numpy as np
+
+from detours.data import Encoder, GraphSet, Split, rings, stratified_splits
+from detours.graph import Graph
+from detours.training.inputs import Inputs, prepared
+from detours.training.recipe import Recipe, recipe
+
+SMALL = {"hidden": 8, "layers": 1, "pe": 3, "epochs": 4, "batch_size": 8, "k": 4}
+
+
+def task(graphs: int = 40) -> GraphSet:
+    return rings(graphs, sizes=(3, 4), seed=5)
+
+
+def small(data: GraphSet, **changed: Any) -> Recipe:
+    return recipe(data.name, data.digest, "here", data.level, **{**SMALL, **changed})
+
+
+def fold_of(data: GraphSet) -> Split:
+    return stratified_splits(data, folds=4)[0]
+
+
+def inputs_of(data: GraphSet, made: Recipe) -> Inputs:
+    return prepared(data, Encoder.of(data).encode(data), data.targets, made)
+
+
+def odd_graphs() -> GraphSet:
+    """A triangle, a node alone, two nodes without an edge, an edge, and a square with a tail and a node apart."""
+    lists = [
+        ([(0, 1), (1, 2), (0, 2)], 3),
+        ([], 1),
+        ([], 2),
+        ([(0, 1)], 2),
+        ([(0, 1), (1, 2), (2, 3), (0, 3), (3, 4)], 6),
+    ]
+    graphs = []
+    for edges, nodes in lists:
+        ends = np.array(edges, np.int64).reshape(-1, 2).T
+        graphs.append(Graph.from_edge_index(np.hstack([ends, ends[::-1]]), num_nodes=nodes))
+    return GraphSet("odd", graphs, np.array([0, 1, 1, 0, 1]))
+
+
+def one_graph(nodes: int = 60, directed: bool = True) -> GraphSet:
+    """A random graph whose nodes have classes and attributes."""
+    rng = np.random.default_rng(3)
+    ends = np.unique(rng.integers(0, nodes, (4 * nodes, 2)), axis=0)
+    ends = ends[ends[:, 0] != ends[:, 1]].T
+    if not directed:
+        ends = np.unique(np.hstack([ends, ends[::-1]]), axis=1)
+    graph = Graph.from_edge_index(ends, num_nodes=nodes, directed=directed)
+    x = [rng.standard_normal((nodes, 5)).astype(np.float32)]
+    return GraphSet("one", [graph], rng.integers(0, 3, nodes), level="node", x=x)

@@ -1,0 +1,91 @@
+"""Run by the tests of training, in an interpreter of its own: runs in child processes that are killed, or that share.
+
+Children are forked after the slow imports, with one thread each, so that a dozen of them cost no more than one.
+"""
+
+import os
+import random
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from lightning.fabric import Fabric
+
+from detours.store import Store
+from detours.training.folds import Workplace, run_all
+from detours.training.logs import read_log
+from detours.training.loop import Run, train
+from tests.training.cases import fold_of, small, task
+
+
+def run_in(folder: Path, **changed: object) -> Run:
+    data = task()
+    made = small(data, **changed)
+    return Run(made, data, fold_of(data), Store(folder).path(made.key()), model=folder / "model.pt", every=0.0)
+
+
+def child(work: Callable[[], object]) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        work()
+    except BaseException as error:
+        print(repr(error), file=sys.stderr, flush=True)
+        os._exit(1)
+    os._exit(0)
+
+
+def ended(pid: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def epochs_done(folder: Path) -> int:
+    return sum(len(read_log(file)) for file in folder.rglob("*.csv"))
+
+
+def killed(folder: Path) -> None:
+    """One run that is left alone, and one that is killed three times at random moments; dropout draws numbers too."""
+    changed = {"epochs": 25, "patience": 25, "dropout": 0.2}
+    alone, often = folder / "alone", folder / "often"
+    start = time.monotonic()
+    assert ended(child(lambda: run_all(Store(alone), [run_in(alone, **changed)], Workplace("cpu")))) == 0
+    took = time.monotonic() - start
+    moments = random.Random(os.urandom(8))
+    for _ in range(3):
+        before = epochs_done(often)
+        pid = child(lambda: run_all(Store(often), [run_in(often, **changed)], Workplace("cpu")))
+        while epochs_done(often) <= before:
+            time.sleep(0.002)
+        time.sleep(moments.uniform(0, 0.15) * took)
+        os.kill(pid, signal.SIGKILL)
+        assert ended(pid) == -signal.SIGKILL
+    assert not list(often.rglob("*.json"))
+    assert ended(child(lambda: run_all(Store(often), [run_in(often, **changed)], Workplace("cpu")))) == 0
+
+
+def shared(folder: Path) -> None:
+    """The same run by one process and by two, as torchrun would start them."""
+    changed = {"precision": "64-true", "batch_size": 7, "lr": 0.01, "layers": 2}
+    train(Fabric(accelerator="cpu", devices=1, precision="64-true"), run_in(folder / "one", **changed))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+    os.environ |= {"TORCHELASTIC_RUN_ID": "test", "GROUP_RANK": "0"}
+
+    def part(rank: int) -> None:
+        os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+        run_all(Store(folder / "two"), [run_in(folder / "two", **changed)], Workplace("cpu", devices=2))
+
+    assert [ended(pid) for pid in [child(lambda rank=rank: part(rank)) for rank in range(2)]] == [0, 0]
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    killed(Path(sys.argv[1]) / "killed")
+    shared(Path(sys.argv[1]) / "shared")

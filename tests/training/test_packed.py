@@ -1,0 +1,195 @@
+"""Batches put together on the device: those of PyG, arcs and numbers of every graph, tokens included."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("lightning")
+
+from torch_geometric.data import Batch as PyGBatch  # noqa: E402
+from torch_geometric.data import Data  # noqa: E402
+
+import detours  # noqa: E402
+from detours.data import Encoder, GraphSet  # noqa: E402
+from detours.nn import Tokens  # noqa: E402
+from detours.training.batches import GraphBatches, SampledNodes, WholeGraph, batches_of  # noqa: E402
+from detours.training.build import OnBatch, network_of  # noqa: E402
+from detours.training.inputs import Scaling, prepared  # noqa: E402
+from detours.training.packed import Packed  # noqa: E402
+from detours.training.spectral import eigenvectors  # noqa: E402
+from tests.training.cases import inputs_of, odd_graphs, one_graph, small, task  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def by_pyg(data: GraphSet, ids: list[int], k: int, width: int) -> PyGBatch:
+    """The slow way: a `Data` of each graph, counted alone, then PyG's own batch."""
+    x, listed = Encoder.of(data).encode(data), []
+    for at in ids:
+        graph = data.graphs[at]
+        arcs = graph.to_edge_index()[::-1].copy()
+        den = np.log1p(detours.count(graph, k).arc_by_length.astype(float)).astype(np.float32)
+        pe = eigenvectors([graph], width)
+        listed.append(
+            Data(
+                x=torch.from_numpy(x[at].copy()),
+                edge_index=torch.from_numpy(arcs),
+                den=torch.from_numpy(den),
+                pe=torch.from_numpy(pe),
+                y=torch.tensor([data.targets[at]]),
+            )
+        )
+    return PyGBatch.from_data_list(listed)
+
+
+@pytest.mark.parametrize("ids", [[0], [3, 1, 4, 0, 2], [2, 2, 0], [1], [1, 2]])
+def test_equal_to_pyg_on_odd_graphs(ids: list[int]) -> None:
+    compare(odd_graphs(), ids)
+
+
+def test_equal_to_pyg() -> None:
+    compare(task(), [7, 0, 39, 12, 13, 14])
+
+
+def compare(data: GraphSet, ids: list[int]) -> None:
+    made = small(data)
+    ours = Packed(inputs_of(data, made)).batch(np.array(ids))
+    theirs = by_pyg(data, ids, made.k, made.pe)
+    assert ours.num_graphs == theirs.num_graphs == len(ids)
+    for name in ("x", "edge_index", "den", "y", "batch"):
+        torch.testing.assert_close(getattr(ours, name), getattr(theirs, name), rtol=0, atol=0)
+    torch.testing.assert_close(ours.pe, theirs.pe, rtol=0, atol=1e-6)
+    plain = Tokens.of(theirs.edge_index, theirs.num_nodes)
+    assert ours.tokens is not None
+    assert torch.equal(ours.tokens.query, plain.query) and torch.equal(ours.tokens.arc, plain.arc)
+    assert ours.tokens.buckets == plain.buckets
+
+
+def test_many_batches_are_the_batches_one_by_one() -> None:
+    data = task()
+    packed = Packed(inputs_of(data, small(data)))
+    groups = [np.array([3, 1]), np.array([0]), np.array([9, 8, 7])]
+    for group, batch in zip(groups, packed.batches(groups, totals=[4, 2, 6]), strict=True):
+        alone = packed.batch(group)
+        assert torch.equal(batch.edge_index, alone.edge_index) and torch.equal(batch.x, alone.x)
+        assert batch.total == 2 * len(group) and alone.total == len(group)
+    assert list(packed.batches([])) == []
+
+
+def test_signs_flip_whole_eigenvectors_of_a_graph() -> None:
+    data = task()
+    packed = Packed(inputs_of(data, small(data)))
+    signs = torch.ones(len(packed), 3)
+    signs[4, 1] = -1
+    flipped, plain = next(packed.batches([np.array([2, 4])], signs=signs)), packed.batch(np.array([2, 4]))
+    second = (plain.batch == 1)[:, None] & torch.tensor([False, True, False])
+    torch.testing.assert_close(flipped.pe, torch.where(second, -plain.pe, plain.pe))
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, lambda by_length: np.log1p(by_length)),
+        ({"log": False}, lambda by_length: by_length),
+        ({"preset": "paper", "k": 4}, lambda by_length: by_length.sum(axis=1, keepdims=True)),
+        ({"model": "weighted", "backbone": "gcn"}, lambda by_length: by_length.sum(axis=1, keepdims=True)),
+        ({"model": "weighted"}, lambda by_length: np.log1p(by_length.sum(axis=1, keepdims=True))),
+        ({"model": "plain"}, lambda by_length: by_length[:, :0]),
+        ({"use_den": False}, lambda by_length: 0 * by_length),
+    ],
+)
+def test_what_the_network_sees_of_detours(changed: dict, expected) -> None:
+    data = one_graph(directed=False)
+    made = small(data, **changed)
+    by_length = detours.count(data.graphs[0], 4).arc_by_length.astype(float)
+    np.testing.assert_allclose(inputs_of(data, made).den, expected(by_length), rtol=1e-6)
+
+
+def test_arcs_as_stored_or_both_ways() -> None:
+    data = one_graph()
+    stored = inputs_of(data, small(data, directed=True))
+    arcs = data.graphs[0].to_edge_index()
+    assert sorted(map(tuple, stored.edge_index.T)) == sorted(map(tuple, arcs.T))
+    assert (np.diff(stored.edge_index[1]) >= 0).all()
+    counts = dict(zip(map(tuple, arcs.T), detours.count(data.graphs[0], 4).arc_by_length[:, 0], strict=True))
+    assert [round(np.expm1(row[0])) for row in stored.den] == [counts[tuple(arc)] for arc in stored.edge_index.T]
+    both = inputs_of(data, small(data))
+    assert {tuple(arc) for arc in both.edge_index.T} == {(a, b) for arc in arcs.T for a, b in (arc, arc[::-1])}
+
+
+# ---------------------------------------------------------------- steps of an epoch
+
+
+def test_an_epoch_is_every_graph_once_whatever_the_processes() -> None:
+    data = task()
+    made = small(data)
+    inputs, ids = inputs_of(data, made), np.arange(4, 39)
+    alone = list(GraphBatches(Packed(inputs), made).training(ids, epoch=3))
+    assert len(alone) == GraphBatches(Packed(inputs), made).steps(len(ids)) == 5
+    assert sorted(len(batch.y) for batch in alone) == [7] * 5
+    parts = [list(GraphBatches(Packed(inputs), made, rank, 2).training(ids, epoch=3)) for rank in range(2)]
+    for whole, one, other in zip(alone, *parts, strict=True):
+        assert one.total == other.total == whole.total == len(whole.y) == len(one.y) + len(other.y)
+        # The same graphs with the same signs: the eigenvectors add up to the same.
+        torch.testing.assert_close(one.pe.sum(0) + other.pe.sum(0), whole.pe.sum(0))
+    again = list(GraphBatches(Packed(inputs), made).training(ids, epoch=3))
+    assert all(torch.equal(a.pe, b.pe) for a, b in zip(alone, again, strict=True))
+    later = list(GraphBatches(Packed(inputs), made).training(ids, epoch=4))
+    assert not all(a.x.shape == b.x.shape and torch.equal(a.x, b.x) for a, b in zip(alone, later, strict=True))
+    seen = sum(len(batch.y) for batch in GraphBatches(Packed(inputs), made).evaluation(ids))
+    assert seen == len(ids)
+
+
+def test_sampling_every_neighbour_gives_the_answers_of_the_whole_graph() -> None:
+    data = one_graph()
+    made = small(data, layers=1, neighbours=(-1, -1, -1), batch_size=7)  # encoder, layer and decoder: three hops
+    inputs = inputs_of(data, made)
+    network = OnBatch(network_of(made, inputs.x.shape[1], 3), made.model).eval()
+    sampled, whole = batches_of(inputs, made, torch.device("cpu")), WholeGraph(Packed(inputs), made)
+    assert isinstance(sampled, SampledNodes)
+    ids, seen = np.arange(0, 60, 2), []
+    with torch.no_grad():
+        (everything,) = whole.training(ids, epoch=2)
+        expected = network(everything)
+        place = {int(node): at for at, node in enumerate(ids)}
+        for batch in sampled.training(ids, epoch=2):
+            answers = network(batch)
+            # Which nodes these are is found by their attributes, which no two nodes share.
+            nodes = [int(np.flatnonzero((inputs.x == row.numpy()).all(axis=1))[0]) for row in batch.x[: len(batch.y)]]
+            torch.testing.assert_close(answers, expected[[place[node] for node in nodes]], rtol=1e-4, atol=1e-5)
+            assert batch.y.tolist() == data.targets[nodes].tolist()
+            seen += nodes
+    assert sorted(seen) == ids.tolist()
+
+
+def test_one_graph_is_not_shared_by_processes() -> None:
+    data = one_graph()
+    with pytest.raises(detours.errors.InputError, match="one graph, which one device holds"):
+        batches_of(inputs_of(data, small(data)), small(data), torch.device("cpu"), 0, 2)
+
+
+# ---------------------------------------------------------------- features and classes
+
+
+def test_standardised_columns() -> None:
+    x = np.array([[0, 5.0, 3], [1, 7.0, 3], [1, 9.0, 3]], np.float32)
+    scaling = Scaling.of(x)
+    scaled = (x - scaling.shift) / scaling.scale
+    np.testing.assert_allclose(scaled[:, 0], x[:, 0])  # 0 and 1 stay
+    np.testing.assert_allclose([scaled[:, 1].mean(), scaled[:, 1].std()], [0, 1], atol=1e-6)
+    np.testing.assert_allclose(scaled[:, 2], x[:, 2])  # a constant has nothing to be scaled by
+    again = Scaling.from_json(scaling.to_json())
+    assert np.array_equal(again.shift, scaling.shift) and np.array_equal(again.scale, scaling.scale)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_features_must_be_finite(wrong: float) -> None:
+    data = odd_graphs()
+    x = Encoder.of(data).encode(data)
+    x[4] = x[4].copy()
+    x[4][2, 1] = wrong
+    with pytest.raises(detours.errors.InputError, match=f"feature 1 of node 2 of graph 4 is {wrong}"):
+        prepared(data, x, data.targets, small(data))
