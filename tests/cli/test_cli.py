@@ -246,7 +246,7 @@ def test_failure_while_writing_leaves_nothing(run: Run, monkeypatch: pytest.Monk
         raise OSError(28, "No space left on device")
 
     before = sorted(Path().iterdir())
-    monkeypatch.setattr("detours.cli.output._rows", full)
+    monkeypatch.setattr("detours.counting.export.node_tables", full)
     ran = run("count", "g1.txt", "-k", "3", "--out", "o.csv", "--out-nodes", "n.csv")
     assert (ran.code, ran.err) == (1, "detours: No space left on device\n")
     assert sorted(Path().iterdir()) == before

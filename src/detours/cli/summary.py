@@ -1,10 +1,13 @@
 """What a count says on a screen: totals by length, the busiest edges and nodes; for people and programs."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from detours.counting.sums import sum_columns
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,15 +24,14 @@ def summarise(result: "Detours", top: int = 10) -> Summary:
     """The summary as plain Python data that `json` can write: every number an exact integer."""
     sources, targets, counts = _edges_once(result)
     lengths = [_length_row(result, length, counts[:, length - 2]) for length in range(2, result.k + 1)]
-    per_edge = counts.sum(axis=1)
-    edges = [
-        {"source": name(result, sources[e]), "target": name(result, targets[e]), "detours": int(per_edge[e])}
-        for e in largest(per_edge, top)
-    ]
-    try:
+    edges, nodes = [], []
+    with suppress(OverflowError):  # a sum over lengths, or around a node, may pass 2^63 where no count does
+        per_edge = result.totals(counts)
+        edges = [
+            {"source": name(result, sources[e]), "target": name(result, targets[e]), "detours": int(per_edge[e])}
+            for e in largest(per_edge, top)
+        ]
         nodes = [{"node": name(result, v), "detours": int(result.node[v])} for v in largest(result.node, top)]
-    except OverflowError:  # the sum around a node passes 2^63 although no edge does
-        nodes = []
     return {
         "k": result.k,
         "directed": result.directed,
@@ -56,21 +58,11 @@ def _edges_once(result: "Detours") -> tuple[Ints, Ints, Ints]:
 def _length_row(result: "Detours", length: int, counts: Ints) -> Summary:
     return {
         "length": length,
-        "detours": exact_sum(counts),
+        "detours": sum_columns(counts[:, None])[0],
         "most_on_an_edge": int(counts.max(initial=0)),
         "cycle_length": length + 1,
         "cycles": int(result.cycles[length + 1]),
     }
-
-
-def exact_sum(values: Ints) -> int:
-    """The sum of non-negative int64 values as a Python integer: a sum may pass 2^63 where no value does.
-
-    >>> exact_sum(np.full(4, 2**62))
-    18446744073709551616
-    """
-    high, low = values >> 32, values & 0xFFFFFFFF
-    return (int(high.sum()) << 32) + int(low.sum())
 
 
 def largest(values: Ints, top: int) -> Ints:

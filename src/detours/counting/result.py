@@ -6,12 +6,15 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.counting.on_disk.job import Run
+from detours.atomic import replacing
+from detours.compiled import Int64
+from detours.counting import export
+from detours.counting.sums import sum_columns, sum_groups, sum_rows
 from detours.graph import Graph
 from detours.graph.convert import library
 
@@ -20,10 +23,15 @@ if TYPE_CHECKING:
     import pandas
     import torch
 
-Int64 = NDArray[np.int64]
 
-ROWS = 1 << 18
-"""Rows added up at a time: counts may lie on a disk, and be more than the memory holds."""
+class Run(NamedTuple):
+    """How a count in blocks went."""
+
+    blocks: int
+    resumed: int
+    """Blocks that an earlier run had finished."""
+    redone: int
+    """Blocks begun again because the process or machine at work on them was lost."""
 
 
 class Detours:
@@ -84,14 +92,16 @@ class Detours:
     @cached_property
     def node(self) -> Int64:
         """int64 [nodes]: the sum of k-DeN over the (outgoing) edges of each node."""
-        per_arc = self.totals(self.arc_by_length)
-        return _frozen(_row_sums(per_arc, self.graph.indptr, self.k))
+        message = (
+            f"the detours around a node up to k = {self.k} pass 2^63 when added up; ask for a smaller k or use edge"
+        )
+        return _frozen(sum_groups(self.totals(self.arc_by_length), self.graph.indptr, message))
 
     @cached_property
     def cycles(self) -> dict[int, int]:
         """Simple cycles of the whole graph by length, 3 .. k + 1 (directed cycles of a directed graph)."""
         seen_from = 1 if self.directed else 2
-        totals = _exact_column_sums(self.arc_cycles)
+        totals = sum_columns(self.arc_cycles)
         return {length: total // (length * seen_from) for length, total in enumerate(totals, start=3)}
 
     def to_networkx(self) -> networkx.Graph:
@@ -108,27 +118,32 @@ class Detours:
         return graph
 
     def to_pandas(self) -> pandas.DataFrame:
-        """One row per edge in the caller's order: source, target, den, length_2 .. length_k."""
+        """Return one row per edge in the caller's order: source, target, den, length_2 .. length_k.
+
+        Names that are all integers or all strings keep their type; any others become strings, as `str` writes them.
+        """
         pandas = library("pandas", "'detours[tables]'")
-        source, target = self.graph.edge_index
-        columns: dict[str, Any] = {
-            "source": self._named(source),
-            "target": self._named(target),
-            "den": self.edge,
-        }
-        columns |= {f"length_{n}": self.by_length[:, n - 2] for n in range(2, self.k + 1)}
-        made: Any = pandas.DataFrame(columns)
+        made: Any = pandas.DataFrame(export.edge_columns(self, 0, self.graph.edge_index.shape[1]))
         return made
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows of `to_pandas` to a file, some at a time: they may be more than the memory holds."""
-        from detours.counting.export import write_parquet
-
-        write_parquet(self, Path(path))
+        """Write the rows of `to_pandas` to a file, some at a time: they may be more than fits in memory."""
+        export.check_pyarrow(Path(path))
+        with replacing(Path(path)) as file:
+            export.write_parquet(file, export.edge_tables(self))
 
     def totals(self, by_length: Int64) -> Int64:
-        """The k-DeN of edges with these counts."""
-        return _checked_sum(by_length, "an edge", self.k)
+        """Return the k-DeN of edges with these counts by length."""
+        message = f"the detours of an edge up to k = {self.k} pass 2^63 when added up; use by_length, or a smaller k"
+        return sum_rows(by_length, message)
+
+    def names_of(self, nodes: Int64) -> NDArray[Any]:
+        """Return the caller's names of these nodes, as all tables show them: int64, or strings."""
+        return nodes if self._node_names is None else self._node_names[nodes]
+
+    @cached_property
+    def _node_names(self) -> NDArray[Any] | None:
+        return export.node_names(self.graph)
 
     def to_torch(self) -> dict[str, torch.Tensor]:
         """`edge_index`, `edge`, `node` and `by_length` as int64 tensors."""
@@ -140,12 +155,6 @@ class Detours:
             "by_length": self.by_length,
         }
         return {name: torch.from_numpy(np.array(values)) for name, values in arrays.items()}
-
-    def _named(self, nodes: Int64) -> Any:
-        if self.graph.names is None:
-            return nodes
-        names = self.graph.name_list()
-        return [names[v] for v in nodes.tolist()]
 
     def __repr__(self) -> str:
         cycles = ", ".join(f"{total:,} of length {length}" for length, total in self.cycles.items())
@@ -204,35 +213,3 @@ class DetoursList(Sequence[Detours]):
 def _frozen(counts: Int64) -> Int64:
     counts.flags.writeable = False
     return counts
-
-
-def _checked_sum(by_length: Int64, where: str, k: int) -> Int64:
-    total: Int64 = by_length.sum(axis=1)
-    # counts are not negative, so a sum of a few of them that passed 2^63 once shows as a negative number
-    if len(total) and (total.min() < 0 or by_length.sum(axis=1, dtype=np.float64).max() >= 2.0**63):
-        raise OverflowError(
-            f"the detours of {where} up to k = {k} pass 2^63 when added up; ask for a smaller k or use by_length"
-        )
-    return total
-
-
-def _row_sums(per_arc: Int64, indptr: Int64, k: int) -> Int64:
-    sums = np.zeros(len(indptr) - 1, np.int64)
-    filled = np.flatnonzero(np.diff(indptr))
-    if len(filled):
-        if np.add.reduceat(per_arc.astype(np.float64), indptr[filled]).max() >= 2.0**63 * (1 - 1e-9):
-            raise OverflowError(
-                f"the detours around a node up to k = {k} pass 2^63 when added up; ask for a smaller k or use edge"
-            )
-        sums[filled] = np.add.reduceat(per_arc, indptr[filled])
-    return sums
-
-
-def _exact_column_sums(values: Int64) -> list[int]:
-    """Column sums as Python integers, beyond 2^63 where need be."""
-    totals = [0] * values.shape[1]
-    for begin in range(0, len(values), ROWS):
-        part = np.asarray(values[begin : begin + ROWS])
-        high, low = (part >> 32).sum(axis=0), (part & 0xFFFFFFFF).sum(axis=0)
-        totals = [t + (int(h) << 32) + int(lo) for t, h, lo in zip(totals, high, low, strict=True)]
-    return totals

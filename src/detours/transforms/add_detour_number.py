@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from torch_geometric.data.datapipes import functional_transform
 
+from detours.counting.sums import sum_rows
 from detours.transforms.base import DetourTransform, check_name, scaled
 from detours.transforms.counted import Counted
 
@@ -69,10 +70,9 @@ class AddDetourNumber(DetourTransform):
     def _add_to_nodes(self, graphs: Sequence[Counted], name: str) -> None:
         totals: dict[object, np.ndarray] = {}
         for graph in graphs:
-            total = totals.get(graph.nodes._key, 0) + graph.node
-            if (total < 0).any():  # counts are not negative: a sum of two that passed 2^63 shows so
-                raise OverflowError(f"the detours around a node up to k = {self.k} pass 2^63 over its edge types")
-            totals[graph.nodes._key] = total
+            earlier = totals.get(graph.nodes._key, np.zeros_like(graph.node))
+            message = f"the detours around a node up to k = {self.k} pass 2^63 over its edge types"
+            totals[graph.nodes._key] = total = sum_rows(np.stack([earlier, graph.node], axis=1), message)
             graph.put_nodes(name, scaled(total, self.log))
 
     def __repr__(self) -> str:

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from detours.counting.count import count
 from detours.counting.pairs import count_pairs
 from detours.counting.result import Detours
+from detours.counting.sums import sum_rows
 from detours.errors import EngineError, InputError
 from detours.graph import Graph
 from detours.wl.colors import Colors
@@ -164,12 +163,5 @@ def _arc_values(counts: Detours, kind: str) -> Int64:
     """k-DeN of every arc, or its counts of each length."""
     if kind == "den-by-length":
         return counts.arc_by_length
-    total = np.zeros(len(counts.arc_by_length), np.int64)
-    for of_length in counts.arc_by_length.T:
-        total += of_length
-        if total.min(initial=0) < 0:  # two counts below 2^63 that pass it together show as a negative number
-            raise OverflowError(
-                f"the detours of an edge up to k = {counts.k} pass 2^63 when added up; "
-                'use "den-by-length" or a smaller k'
-            )
-    return total[:, None]
+    message = f'the detours of an edge up to k = {counts.k} pass 2^63 when added up; use "den-by-length" or a smaller k'
+    return sum_rows(counts.arc_by_length, message)[:, None]

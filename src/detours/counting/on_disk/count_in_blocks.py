@@ -17,12 +17,12 @@ from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress, Stop, run_ranges
 from detours.counting.export import check_pyarrow
 from detours.counting.on_disk import cluster
-from detours.counting.on_disk.job import GRAPH, Job, Run, reverse_in, writing
+from detours.counting.on_disk.job import GRAPH, Job, reverse_in, writing
 from detours.counting.on_disk.parts import describe_parts, most_arcs, needs_parts, write_parts
 from detours.counting.on_disk.whole_graph import describe
 from detours.counting.on_disk.worker import Site, rows_of
 from detours.counting.plan import check_jobs, make_plan, parse_bytes
-from detours.counting.result import Detours
+from detours.counting.result import Detours, Run
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError, InputError
 from detours.graph import Graph

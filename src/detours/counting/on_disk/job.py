@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -41,16 +41,6 @@ _WORDS = {
     "form": "another form of the folder",
 }
 """How a difference between a folder and what is asked for is told."""
-
-
-class Run(NamedTuple):
-    """How a count in blocks went."""
-
-    blocks: int
-    resumed: int
-    """Blocks that an earlier run had finished."""
-    redone: int
-    """Blocks begun again because whoever was at work on them was lost."""
 
 
 def reverse_in(folder: Path, graph: str) -> Path:

@@ -18,6 +18,7 @@ import numpy as np
 
 from detours.compiled import read_only
 from detours.counting.count import count
+from detours.counting.sums import sum_rows
 from detours.errors import InputError
 from detours.kernels.batch import Batch
 from detours.kernels.colours.signatures import UNSEEN, Rows, SignatureTable, fixed_rows, neighbour_rows
@@ -220,15 +221,10 @@ def _arc_values(batch: Batch, recipe: Recipe) -> Int64 | None:
         return counts.node[:, None]
     if recipe.detours == "den-by-length":
         return counts.arc_by_length
-    total = np.zeros((batch.union.num_arcs, 1), np.int64)
-    for of_length in counts.arc_by_length.T:
-        total[:, 0] += of_length
-        if total.min(initial=0) < 0:  # two counts below 2^63 that pass it together show as a negative number
-            raise OverflowError(
-                f"the detours of an edge up to k = {recipe.k} pass 2^63 when added up; "
-                'use init="den-by-length" or a smaller k'
-            )
-    return total
+    message = (
+        f'the detours of an edge up to k = {recipe.k} pass 2^63 when added up; use init="den-by-length" or a smaller k'
+    )
+    return sum_rows(counts.arc_by_length, message)[:, None]
 
 
 def _arc_rows(nodes: Int32, first: Neighbourhood) -> tuple[Int64, Int64]:

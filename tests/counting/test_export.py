@@ -1,0 +1,108 @@
+"""All tables name nodes alike and hold the same rows: pandas, Parquet, CSV and .npz."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import detours
+from detours.cli.output import write_result
+from detours.counting import export
+
+pandas = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+NAMES: dict[str, tuple[list[Any], list[Any], str]] = {
+    "no names": ([0, 1, 2, 3], [0, 1, 2, 3], "int64"),
+    "integers": ([10, -7, 2**40, 3], [10, -7, 2**40, 3], "int64"),
+    "NumPy integers": (list(np.array([10, 7, 5, 3], np.int32)), [10, 7, 5, 3], "int64"),
+    "strings": (["a", "é", "c,d", "7"], ["a", "é", "c,d", "7"], "str"),
+    "mixed": (["a", 1, (2, 3), 2.5], ["a", "1", "(2, 3)", "2.5"], "str"),
+    "bools and integers": ([True, 5, 6, 7], ["True", "5", "6", "7"], "str"),
+    "beyond 64 bits": ([2**63, 5, 6, 7], [str(2**63), "5", "6", "7"], "str"),
+    "floats": ([0.5, 1.5, 2.5, 3.5], ["0.5", "1.5", "2.5", "3.5"], "str"),
+}
+
+
+def square_with_a_diagonal(names: list[Any]) -> detours.Detours:
+    graph = nx.Graph()
+    graph.add_nodes_from(names)
+    graph.add_edges_from([(names[i], names[j]) for i, j in ((0, 1), (1, 2), (2, 3), (3, 0), (0, 2))])
+    return detours.count(graph, 3)
+
+
+@pytest.fixture(params=NAMES)
+def case(request: pytest.FixtureRequest) -> tuple[detours.Detours, list[Any], str]:
+    names, written, kind = NAMES[request.param]
+    return square_with_a_diagonal(names), written, kind
+
+
+def expected_rows(written: list[Any]) -> list[tuple[Any, ...]]:
+    ends = [(0, 1), (0, 3), (0, 2), (1, 2), (2, 3)]
+    counts = {(0, 2): (2, 2, 0)}
+    return [(written[i], written[j], *counts.get((i, j), (2, 1, 1))) for i, j in ends]
+
+
+def test_edges_are_the_same_rows_everywhere(
+    case: tuple[detours.Detours, list[Any], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result, written, kind = case
+    monkeypatch.setattr(export, "ROWS", 2)  # several tables, one below the other
+    table = result.to_pandas()
+    assert table.source.dtype == table.target.dtype == kind
+    assert list(table.itertuples(index=False, name=None)) == expected_rows(written)
+    result.to_parquet(tmp_path / "own.parquet")
+    for name in ("edges.parquet", "edges.csv", "edges.npz"):
+        write_result(result, edges=tmp_path / name)
+    for name in ("own.parquet", "edges.parquet"):
+        pandas.testing.assert_frame_equal(pandas.read_parquet(tmp_path / name), table)
+    with open(tmp_path / "edges.csv", encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == list(table.columns)
+    assert rows == [list(map(str, row)) for row in expected_rows(written)]
+    with np.load(tmp_path / "edges.npz") as arrays:
+        names = arrays["names"] if "names" in arrays else np.arange(4)
+        ends = zip(*names[arrays["edge_index"]].tolist(), strict=True)
+        assert names.dtype.kind == ("i" if kind == "int64" else "U")
+        assert [(*two, den) for two, den in zip(ends, arrays["edge"], strict=True)] == [
+            row[:3] for row in expected_rows(written)
+        ]
+
+
+def test_nodes_are_the_same_rows_everywhere(case: tuple[detours.Detours, list[Any], str], tmp_path: Path) -> None:
+    result, written, kind = case
+    for name in ("nodes.parquet", "nodes.csv"):
+        write_result(result, nodes=tmp_path / name)
+    table = pandas.read_parquet(tmp_path / "nodes.parquet")
+    assert table.node.dtype == kind and table.node.tolist() == written
+    assert table.phi.tolist() == result.node.tolist() == [6, 4, 6, 4]
+    with open(tmp_path / "nodes.csv", encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file))[1:] == [
+            [str(name), str(phi)] for name, phi in zip(written, result.node, strict=True)
+        ]
+
+
+def test_names_of_a_graph_from_a_file_keep_their_type(tmp_path: Path) -> None:
+    (tmp_path / "graph.txt").write_text("10 7\n7 4\n4 10\n")
+    table = detours.count(tmp_path / "graph.txt", 2).to_pandas()
+    assert table.values.tolist() == [[10, 7, 1, 1], [7, 4, 1, 1], [4, 10, 1, 1]] and table.source.dtype == np.int64
+
+
+def test_a_table_of_many_rows_is_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = detours.count(nx.circulant_graph(50, [1, 2]), 3)
+    table = result.to_pandas()
+    monkeypatch.setattr(export, "ROWS", 7)
+    assert [len(columns["den"]) for columns in export.edge_tables(result)] == [7] * 14 + [2]
+    write_result(result, edges=tmp_path / "edges.parquet", nodes=tmp_path / "nodes.csv")
+    pandas.testing.assert_frame_equal(pandas.read_parquet(tmp_path / "edges.parquet"), table)
+
+
+def test_a_graph_without_edges_has_a_table_without_rows(tmp_path: Path) -> None:
+    result = detours.count(detours.Graph.from_edge_index(np.zeros((2, 0), np.int64), num_nodes=3), 3)
+    result.to_parquet(tmp_path / "edges.parquet")
+    write_result(result, edges=tmp_path / "edges.csv")
+    pandas.testing.assert_frame_equal(pandas.read_parquet(tmp_path / "edges.parquet"), result.to_pandas())
+    assert (tmp_path / "edges.csv").read_text() == "source,target,den,length_2,length_3\n"
