@@ -11,26 +11,9 @@ from detours.errors import (
     EngineError,
     FileFormatError,
     InputError,
-    check_k,
     shown,
     warn_caller,
 )
-
-
-@pytest.mark.parametrize("k", [2, 9, 1000, np.int32(4), np.uint8(3)])
-def test_k_is_accepted_and_becomes_an_int(k: object) -> None:
-    assert check_k(k) == k
-    assert type(check_k(k)) is int
-
-
-@pytest.mark.parametrize("k", [1, 0, -3, 2.5, 4.0, "4", True, False, None, [4], np.bool_(True), np.float64(3)])
-def test_k_is_refused_in_one_sentence(k: object) -> None:
-    with pytest.raises(InputError) as caught:
-        check_k(k)
-    message = str(caught.value)
-    assert repr(k) in message
-    assert "at least 2" in message
-    assert "\n" not in message
 
 
 def test_long_values_are_shown_short_and_on_one_line() -> None:

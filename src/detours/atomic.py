@@ -1,33 +1,138 @@
-"""Files that are written whole or not at all."""
+"""Files and folders that are written completely or not at all.
+
+Each is written under a hidden name, `.<name>.<token>.part`, in the same folder, flushed to the disk, and renamed when
+it is complete. A reader never sees a part of it; a failure or an interrupt leaves what was there before.
+"""
 
 from __future__ import annotations
 
 import gzip
 import os
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, cast
 
 from detours.errors import InputError
 
+_unfinished: set[Path] = set()
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file beside `path` (gzip if its name says so) that takes its place if all goes well, or vanishes."""
+    """Open a file that replaces `path` when the block ends well; a problem of the disk becomes an `InputError`.
+
+    It is compressed if the name ends in .gz.
+    """
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the name of a file to write.")
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with disk_errors_named(path), atomic_file(path) as raw:
+        if path.suffix.lower() == ".gz":
+            # No name and no time inside: the same graph always gives the same bytes.
+            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as compressed:
+                yield cast(IO[bytes], compressed)
+        else:
+            yield raw
+
+
+@contextmanager
+def replacing_folder(folder: Path) -> Iterator[Path]:
+    """As `replacing`, for a folder: give an empty one that replaces `folder` when the block ends well."""
+    with disk_errors_named(folder), _unfinished_path(folder) as part:
+        part.mkdir(parents=True)
+        yield part
+        for file in part.iterdir():
+            _flush(file)
+        _flush(part)
+        old = part.with_suffix(".old")
+        try:
+            if folder.exists():
+                os.rename(folder, old)
+            os.rename(part, folder)
+        finally:
+            if old.exists() and not folder.exists():
+                os.rename(old, folder)
+            _remove(old)
+        _flush(folder.parent)
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """As `replacing`, for callers that have their own sentence for an `OSError`."""
+    with _unfinished_path(path) as part:
+        with _synced(part) as file:
+            yield file
+        if path.exists():
+            shutil.copymode(path, part)
+        os.replace(part, path)
+        _flush(path.parent)
+
+
+def write_new(path: Path, data: bytes) -> bool:
+    """Write a file unless there is one: of several processes that try, one gets True, the others False."""
+    with _unfinished_path(path) as part:
+        with _synced(part) as file:
+            file.write(data)
+        try:
+            os.link(part, path)
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without links
+            if path.exists():
+                return False
+            os.replace(part, path)
+        _flush(path.parent)
+    return True
+
+
+def discard_unfinished() -> None:
+    """Remove what this process is writing now: for a process that must end without unwinding its stack."""
+    for part in list(_unfinished):
+        _remove(part)
+
+
+@contextmanager
+def disk_errors_named(path: Path) -> Iterator[None]:
+    """Turn an `OSError` into an `InputError` that names what could not be written."""
     try:
-        with open(beside, "wb") as raw:
-            if path.suffix.lower() == ".gz":
-                # No name and no time inside: the same graph always gives the same bytes.
-                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
-                    yield cast(IO[bytes], packed)
-            else:
-                yield raw
-        os.replace(beside, path)
+        yield
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror or error}).") from None
+
+
+@contextmanager
+def _synced(part: Path) -> Iterator[IO[bytes]]:
+    with open(part, "xb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def _unfinished_path(path: Path) -> Iterator[Path]:
+    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
+    _unfinished.add(part)
+    try:
+        yield part
     finally:
-        beside.unlink(missing_ok=True)
+        _remove(part)  # renamed already if all went well
+        _unfinished.discard(part)
+
+
+def _remove(part: Path) -> None:
+    with suppress(OSError):
+        if part.is_dir():
+            shutil.rmtree(part, ignore_errors=True)
+        else:
+            part.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    """Flush a file, or the names in a folder, to the disk; not every system can do the latter."""
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

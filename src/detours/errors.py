@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import sys
 import warnings
@@ -16,7 +15,6 @@ __all__ = [
     "EngineError",
     "FileFormatError",
     "InputError",
-    "check_k",
 ]
 
 
@@ -65,24 +63,6 @@ def shown(value: object) -> str:
     """`repr` of what was given, on one line and short enough for a sentence."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def check_k(k: object) -> int:
-    """Return `k` as an int, or raise `InputError` unless it is an integer of at least 2.
-
-    >>> check_k(4)
-    4
-    """
-    try:
-        value = operator.index(k)  # type: ignore[arg-type]  # that is the question asked here
-    except TypeError:
-        value = None
-    # NumPy's bool_ has no __index__, so only the built-in bool must be told apart.
-    if value is None or isinstance(k, bool) or value < 2:
-        raise InputError(
-            f"k, the most edges a detour may have, must be an integer of at least 2, but it is {shown(k)}."
-        )
-    return value
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -144,9 +144,9 @@ def test_a_real_graph() -> None:
     [
         ({"sizes": ()}, "sizes must be one number for each hop"),
         ({"sizes": (5, 0)}, "sizes must be one number for each hop, 1 or more or -1 for all"),
-        ({"sizes": (5, -2)}, "must be a whole number of at least -1, but it is -2"),
-        ({"batch_size": 0}, "batch_size must be a whole number of at least 1, but it is 0"),
-        ({"seed": 1.5}, "seed must be a whole number of at least 0"),
+        ({"sizes": (5, -2)}, "must be an integer of at least -1, but it is -2"),
+        ({"batch_size": 0}, "batch_size must be an integer of at least 1, but it is 0"),
+        ({"seed": 1.5}, "seed must be an integer of at least 0"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:

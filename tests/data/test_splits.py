@@ -75,7 +75,7 @@ def test_pairs_that_share_a_graph_are_one_group() -> None:
 
 @pytest.mark.parametrize(
     ("folds", "message"),
-    [(1, "folds must be a whole number of at least 2"), (13, "13 folds need at least 13 graphs, but made has 12")],
+    [(1, "folds must be an integer of at least 2"), (13, "13 folds need at least 13 graphs, but made has 12")],
 )
 def test_impossible_folds(folds: int, message: str) -> None:
     with pytest.raises(InputError, match=message):

@@ -231,7 +231,7 @@ def test_unknown_endings_and_formats(tmp_path):
     path = put(tmp_path, "g.docx", "0 1\n")
     refused(path, ".mtx")
     assert Graph.read(path, format="edgelist").num_edges == 1
-    with pytest.raises(InputError, match="edgelist, mtx"):
+    with pytest.raises(InputError, match="'edgelist', 'mtx'"):
         Graph.read(path, format="word")
     with pytest.raises(InputError, match=r"\.mtx"):
         Graph.read(put(tmp_path, "h.txt", "0 1\n")).write(tmp_path / "g.docx")

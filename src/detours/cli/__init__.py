@@ -321,11 +321,12 @@ def main() -> None:
 
 def _discard_unfinished() -> None:
     # What was never imported has written nothing.
-    output, in_blocks = (sys.modules.get(f"detours.{name}") for name in ("cli.output", "counting.in_blocks"))
-    if output is not None:
-        output.discard_unfinished()
-    if in_blocks is not None:
-        in_blocks.discard_scratch()
+    names = ("atomic", "counting.on_disk.count_in_blocks")
+    atomic, count_in_blocks = (sys.modules.get(f"detours.{name}") for name in names)
+    if atomic is not None:
+        atomic.discard_unfinished()
+    if count_in_blocks is not None:
+        count_in_blocks.discard_scratch()
 
 
 def run(arguments: list[str]) -> int:

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from detours.errors import InputError, check_k
+from detours.checks import check_k
+from detours.errors import InputError
 
 ALL_CORES = -1
 

@@ -1,17 +1,12 @@
-"""Results written to files, whole or not at all.
-
-A file is written under another name in the same folder and renamed when it is complete, so a reader never
-sees half a file and a failure or an interrupt leaves nothing behind.
-"""
+"""Results written to files, completely or not at all."""
 
 import os
-import secrets
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from detours.atomic import atomic_file
 from detours.counting import export
 from detours.errors import InputError
 
@@ -20,8 +15,6 @@ if TYPE_CHECKING:
     from detours.counting.result import Detours
 
 FORMATS = (".csv", ".parquet", ".npz")
-
-_unfinished: set[Path] = set()
 
 
 def check_target(path: str | Path) -> Path:
@@ -48,39 +41,13 @@ def check_target(path: str | Path) -> Path:
     return target
 
 
-@contextmanager
-def atomic(target: Path) -> Iterator[IO[bytes]]:
-    """A binary file that appears as `target` when the block ends well, and not at all otherwise."""
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    _unfinished.add(part)
-    try:
-        with open(part, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, part)
-        os.replace(part, target)
-    finally:
-        with suppress(OSError):  # gone already when the rename was reached
-            part.unlink()
-        _unfinished.discard(part)
-
-
-def discard_unfinished() -> None:
-    """Remove what is being written right now: the last thing done by a process that ends at once."""
-    for part in list(_unfinished):
-        with suppress(OSError):
-            part.unlink()
-
-
 def write_result(result: "Detours", *, edges: Path | None = None, nodes: Path | None = None) -> None:
     """Write a row per edge of the caller, a row per node, or both; an .npz file holds everything anyway."""
     with ExitStack() as files:
         # Both are complete before the first of them is renamed.
         for target, tables in ((edges, export.edge_tables), (nodes, export.node_tables)):
             if target is not None:
-                _write(files.enter_context(atomic(target)), target.suffix.lower(), result, tables)
+                _write(files.enter_context(atomic_file(target)), target.suffix.lower(), result, tables)
 
 
 def _write(file: IO[bytes], suffix: str, result: "Detours", tables: "Callable[[Detours], Iterator[Columns]]") -> None:

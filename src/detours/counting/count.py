@@ -6,13 +6,14 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from detours.checks import check_k
 from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress
 from detours.counting.on_disk import cluster
 from detours.counting.plan import Plan, make_plan
 from detours.counting.result import Detours, DetoursList
 from detours.counting.shrink.cyclic_part import Cyclic
-from detours.errors import BudgetExceeded, InputError, check_k, shown
+from detours.errors import BudgetExceeded, InputError, shown
 from detours.graph import Graph
 from detours.graph.edges import check_csr
 from detours.graph.union import is_one_graph, many

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.compiled import Int32, Int64, read_only
+from detours.arrays import Int32, Int64, read_only
+from detours.checks import check_k, parse_bytes
 from detours.counting.derive.matrix_program import MAX_LENGTH, contraction
 from detours.counting.engines.blas import one_thread
 from detours.counting.engines.dense.evaluate import Size, Stack, evaluate, expected_bytes, expected_seconds
 from detours.counting.engines.overflow import check_fits, walks_from
 from detours.counting.pairs_numba import label_parts, walk_paths
-from detours.counting.plan import parse_bytes
-from detours.errors import EngineError, check_k
+from detours.errors import EngineError
 from detours.graph import Graph
 from detours.graph.edges import check_csr
 

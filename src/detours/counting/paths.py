@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.compiled import Int32, Int64, compiled, read_only
+from detours.arrays import Int32, Int64, read_only
+from detours.checks import check_integer, check_k, check_number
+from detours.compiled import compiled
 from detours.counting.shrink.csr import transposed
 from detours.counting.shrink.cyclic_part import reduce
-from detours.errors import BudgetExceeded, InputError, check_k
+from detours.errors import BudgetExceeded, InputError
 
 FAR = 2**30
 STEPS = 2**22
@@ -57,10 +59,10 @@ def paths(
             raise InputError(f"there is no node {end}; the nodes are 0 to {n - 1}")
     if i == j:
         raise InputError(f"a detour needs two different ends, but both are {i}")
-    if max_paths is not None and max_paths < 1:
-        raise InputError(f"max_paths must be at least 1, or None for no limit, but it is {max_paths!r}")
-    if time_limit is not None and not time_limit > 0:
-        raise InputError(f"time_limit must be a positive number of seconds, or None, but it is {time_limit!r}")
+    if max_paths is not None:
+        check_integer("max_paths", max_paths, minimum=1, otherwise="None for no limit")
+    if time_limit is not None:
+        check_number("time_limit", time_limit, above=0, otherwise="None for no limit")
     found = path_batches(indptr, indices, i, j, check_k(k))
     if max_paths is None and time_limit is None:
         return (path for batch in found for path in map(tuple, batch.tolist()))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from detours.checks import check_choice, check_device, check_jobs, parse_bytes, readable_bytes
 from detours.counting.derive.closed_forms import MAX_LENGTH
 from detours.counting.engines.base import Engine
-from detours.counting.engines.device import check_device
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError, InputError
 
@@ -38,7 +37,6 @@ LONGEST = {"rows": MAX_LENGTH, "dense": 8}
 """The longest detours for which there are closed forms."""
 AROUND = 80e-9
 """Seconds per arc of the whole graph that a count takes on the CPU before and after its engine runs."""
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,8 +91,7 @@ def make_plan(
     device: Any = None,
 ) -> Plan:
     """Choose by expected time among the engines that can do it within the memory, on a device of torch's if given."""
-    if engine not in ("auto", *LONGEST, "search"):
-        raise InputError(f"engine={engine!r} is not known; choose 'auto', 'rows', 'dense' or 'search'")
+    check_choice("engine", engine, ("auto", *LONGEST, "search"))
     if k > LONGEST.get(engine, k):
         raise EngineError(
             f"engine={engine!r} has closed forms up to k = {LONGEST[engine]}, not for k = {k}; "
@@ -256,38 +253,3 @@ def _seconds(seconds: float) -> str:
     if seconds < 1:
         return f"{float(f'{1000 * seconds:.2g}'):g} ms"
     return f"{seconds:.3g} s" if seconds < 600 else f"{seconds / 3600:.3g} h"
-
-
-def readable_bytes(size: int) -> str:
-    for unit in ("B", "KB", "MB", "GB"):
-        if size < 1024 or unit == "GB":
-            return f"{size:.3g} {unit}"
-        size = size / 1024  # type: ignore[assignment]
-    raise AssertionError
-
-
-def check_jobs(n_jobs: Any) -> int:
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0 or n_jobs < -1:
-        raise InputError(f"n_jobs={n_jobs!r} is not a number of threads; give an integer >= 1, or -1 for all cores")
-    if n_jobs > 0:
-        return int(n_jobs)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def parse_bytes(limit: int | str | None) -> int | None:
-    """Bytes from 2_000_000, "2GB", "512 MiB" ...; None means no limit of ours."""
-    if limit is None:
-        return None
-    size: float = 0
-    if isinstance(limit, str):
-        text = limit.strip().upper().removesuffix("B").removesuffix("I").strip()
-        unit = text[-1:] if text[-1:] in _UNITS else ""
-        try:
-            size = float(text.removesuffix(unit)) * _UNITS[unit]
-        except ValueError:
-            size = 0
-    elif not isinstance(limit, bool) and isinstance(limit, int | float | np.integer):
-        size = float(limit)
-    if not size >= 1 or size == float("inf"):
-        raise InputError(f"memory_limit={limit!r} is not a size; give a positive number of bytes or a text like '2GB'")
-    return int(size)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.arrays import Int64
 from detours.atomic import replacing
-from detours.compiled import Int64
 from detours.counting import export
 from detours.counting.sums import sum_columns, sum_groups, sum_rows
 from detours.graph import Graph

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from detours.compiled import Int64
+from detours.arrays import Int64
 
 LARGEST = 2**63 - 1
 ROWS = 1 << 18

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from detours.checks import check_integer
 from detours.data.made.constructions import (
     atlas,
     cfi,
@@ -127,10 +128,8 @@ def pair_benchmark(pairs: int = 400, max_nodes: int = 200, seed: int = 0) -> dic
     "basic": lifts of 10 to 14 nodes; "regular": random regular graphs; "strongly-regular": as many as there are, up to
     a tenth of all; "extension": larger lifts; "cfi": over random bases. 1-WL tells none of them apart.
     """
-    if pairs < 0 or max_nodes < 40:
-        raise InputError(
-            f"pairs must be at least 0 and max_nodes at least 40, not {shown(pairs)} and {shown(max_nodes)}."
-        )
+    check_integer("pairs", pairs, minimum=0)
+    check_integer("max_nodes", max_nodes, minimum=40)
     random = np.random.default_rng(seed)
     strongly_regular = [pair for pair, _ in zip(_strongly_regular_pairs(max_nodes), range(pairs // 10), strict=False)]
     basic, regular, twisted = 3 * pairs // 20, pairs // 4, pairs // 4

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from detours.data.readers.numbers import Ints, whole_number
+from detours.checks import check_integer
+from detours.data.readers.numbers import Ints
 from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.graph.edges import check_edge_index
@@ -56,11 +57,11 @@ class NeighborSampler:
         seed: int = 0,
         num_nodes: int | None = None,
     ) -> None:
-        self.sizes = tuple(whole_number(size, "Each of sizes, the neighbours to draw,", least=-1) for size in sizes)
+        self.sizes = tuple(check_integer("Each of sizes, the neighbours to draw,", size, minimum=-1) for size in sizes)
         if not self.sizes or 0 in self.sizes:
             raise InputError(f"sizes must be one number for each hop, 1 or more or -1 for all, not {shown(sizes)}.")
-        self.batch_size = whole_number(batch_size, "batch_size", least=1)
-        self.seed = whole_number(seed, "seed", least=0)
+        self.batch_size = check_integer("batch_size", batch_size, minimum=1)
+        self.seed = check_integer("seed", seed, minimum=0)
         self._next_epoch = 0
         edge_index, self.num_nodes = _arcs(graph, num_nodes)
         # Arcs by target; e_id of slot p is _arc[p].
@@ -88,7 +89,7 @@ class NeighborSampler:
 
         shuffle=False keeps the order given; the neighbours are drawn all the same.
         """
-        number = whole_number(number, "The number of an epoch", least=0)
+        number = check_integer("The number of an epoch", number, minimum=0)
         nodes = np.arange(self.num_nodes) if seeds is None else self._checked(seeds)
         if shuffle:
             nodes = nodes[np.argsort(np.random.PCG64([self.seed, number]).random_raw(len(nodes)), kind="stable")]

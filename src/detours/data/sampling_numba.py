@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from detours.compiled import Int32, Int64, compiled
+from detours.arrays import Int32, Int64
+from detours.compiled import compiled
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)

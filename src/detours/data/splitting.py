@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from detours.checks import check_integer
 from detours.data.graph_set import GraphSet
-from detours.data.readers.numbers import Ints, whole_number
+from detours.data.readers.numbers import Ints
 from detours.errors import InputError
 
 SEED = 142857
@@ -77,7 +78,7 @@ def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> S
     """
     units = _units(data)
     number = int(units.max(initial=-1)) + 1
-    folds, seed = whole_number(folds, "folds", least=2), whole_number(seed, "seed", least=0)
+    folds, seed = check_integer("folds", folds, minimum=2), check_integer("seed", seed, minimum=0)
     if number < max(folds, 4):
         things = "nodes" if data.level == "node" else "graphs" if data.pairs is None else "pairs of graphs"
         raise InputError(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -14,10 +12,9 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.arrays import Int32, Int64
+from detours.atomic import atomic_file
 from detours.errors import FileFormatError
-
-Int64 = NDArray[np.int64]
-Int32 = NDArray[np.int32]
 
 CHUNK = 1 << 16
 """Numbers read at a time."""
@@ -176,17 +173,10 @@ def digest(rows: Rows, directed: bool) -> str:
 @contextmanager
 def new_array(path: Path, dtype: type, shape: tuple[int, ...]) -> Iterator[IO[bytes]]:
     """A file to which the rows of a .npy array are written one after the other; it appears when all are there."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with open(beside, "wb") as file:
-            about = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
-            np.lib.format.write_array_header_1_0(file, about)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with atomic_file(path) as file:
+        about = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, about)
+        yield file
 
 
 def save_reverse(rows: Rows, folder: Path, most: int) -> Rows:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.checks import check_integer
 from detours.errors import DroppedEdgesWarning, FileFormatError, InputError, shown, warn_caller
 
 Ints = NDArray[np.int64]
@@ -160,13 +160,7 @@ def _nodes_up_to(high: int, num_edges: int) -> int:
 
 
 def check_num_nodes(num_nodes: object) -> int:
-    try:
-        value = operator.index(num_nodes)  # type: ignore[arg-type]  # that is the question asked here
-    except TypeError:
-        value = -1
-    if isinstance(num_nodes, bool) or not 0 <= value <= MAX_NODES:
-        raise InputError(f"num_nodes must be an integer from 0 to {MAX_NODES}, but {shown(num_nodes)} was given.")
-    return value
+    return check_integer("num_nodes", num_nodes, minimum=0, maximum=MAX_NODES)
 
 
 def as_numpy(values: Any, what: str) -> NDArray[Any]:

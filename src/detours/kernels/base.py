@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, Self
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from detours.counting.plan import parse_bytes
+from detours.checks import check_choice, check_integer, parse_bytes
 from detours.errors import InputError, shown
 from detours.kernels.batch import batch_of
 from detours.kernels.colours.colouring import Coloured, Colouring, Recipe
@@ -182,12 +181,6 @@ def _cosine(gram: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any]) -> ND
     return scaled
 
 
-def check_choice(name: str, given: object, allowed: tuple[str, ...]) -> None:
-    """Raise `InputError` unless one of the allowed words is given."""
-    if not isinstance(given, str) or given not in allowed:
-        raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, but it is {shown(given)}.")
-
-
 def check_edge_labels(given: object) -> bool:
     """True or False, or `InputError`."""
     if not isinstance(given, bool | np.bool_):
@@ -200,13 +193,7 @@ def check_edge_labels(given: object) -> bool:
 
 def check_rounds(n_iter: object) -> int:
     """`n_iter` as an int of at least 0, or `InputError`."""
-    try:
-        value = operator.index(n_iter)  # type: ignore[arg-type]  # that is the question asked here
-    except TypeError:
-        value = -1
-    if isinstance(n_iter, bool) or value < 0:
-        raise InputError(f"n_iter must be an integer of at least 0, but it is {shown(n_iter)}.")
-    return value
+    return check_integer("n_iter", n_iter, minimum=0)
 
 
 def base_named(base: str, memory_limit: int | str | None) -> Base:

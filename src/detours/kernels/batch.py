@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from detours.arrays import Int64
 from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.graph.edge_values import on_arcs
 from detours.graph.union import many
-from detours.wl.nodes.rows import Int64
 
 
 class Labelled(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from detours.kernels.base import LABELS, GraphKernel, base_named, check_choice, check_edge_labels, check_rounds
+from detours.checks import check_choice
+from detours.kernels.base import LABELS, GraphKernel, base_named, check_edge_labels, check_rounds
 from detours.kernels.colours.colouring import Recipe
 from detours.kernels.features.blocks import Base
 

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from detours.checks import check_integer
 from detours.errors import InputError
 from detours.nn.attention import attend, attend_self, check_way, self_weights
 from detours.nn.messages import Messages
@@ -66,8 +67,7 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
         attention: str = "auto",
     ) -> None:
         super().__init__()
-        if num_layers < 1:
-            raise InputError(f"num_layers must be at least 1, but it is {num_layers}.")
+        check_integer("num_layers", num_layers, minimum=1)
         if heads < 1 or hidden_channels % heads:
             raise InputError(f"heads must divide hidden_channels={hidden_channels}, but it is {heads}.")
         self.in_channels = in_channels

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import global_add_pool, global_max_pool, global_mean_pool
 
+from detours.checks import check_choice, check_integer
 from detours.errors import InputError
 from detours.nn.backbones import Backbone, convolution
 from detours.nn.detour_transformer import DetourTransformer
@@ -49,12 +50,9 @@ class _Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not foll
         norm: bool = True,
     ) -> None:
         super().__init__()
-        if level not in LEVELS:
-            raise InputError(f"level must be one of {', '.join(LEVELS)}, but it is {level!r}.")
-        if pool not in POOLS:
-            raise InputError(f"pool must be one of {', '.join(POOLS)}, but it is {pool!r}.")
-        if num_layers < 0:
-            raise InputError(f"num_layers must not be negative, but it is {num_layers}.")
+        check_choice("level", level, LEVELS)
+        check_choice("pool", pool, POOLS)
+        check_integer("num_layers", num_layers, minimum=0)
         self.in_channels = in_channels
         self.hidden_channels = hidden_channels
         self.out_channels = out_channels

@@ -9,6 +9,7 @@ import torch
 from lightning.fabric import Fabric
 from lightning.fabric.plugins.environments import SLURMEnvironment, TorchElasticEnvironment
 
+from detours.checks import check_device
 from detours.errors import InputError
 
 # When this is imported, so also in the processes that Lightning starts: what it has to say is no news to our user.
@@ -18,18 +19,9 @@ for _name in ("lightning", "lightning.fabric", "lightning.pytorch"):
 
 def chosen_device(name: str) -> str:
     """ "cpu", "cuda" or "cuda:1" for the name given; "auto" takes a GPU where there is one."""
-    kind, _, number = name.partition(":")
     if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
-    if kind not in ("cpu", "cuda") or (number and not number.isdecimal()) or (kind == "cpu" and number):
-        raise InputError(f"there is no device {name!r}; take auto, cpu, cuda, or cuda:0 for the first GPU.")
-    if kind == "cuda" and not torch.cuda.is_available():
-        raise InputError(f"device {name} was asked for, but torch finds no CUDA GPU here; take --device cpu.")
-    if number and int(number) >= torch.cuda.device_count():
-        raise InputError(
-            f"there is no device {name}; torch finds {torch.cuda.device_count()} GPU here, from cuda:0 on."
-        )
-    return name
+    return check_device(name) or "cpu"
 
 
 def fabric_of(device: str, precision: str, devices: int = 1) -> Fabric:

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from lightning.fabric import Fabric
 
+from detours.checks import check_integer
 from detours.data import GraphSet, Splits
 from detours.errors import DetoursError, InputError
 from detours.store import Cell, Store
@@ -36,8 +37,7 @@ class Workplace:
 
     def __post_init__(self) -> None:
         for name, given in (("devices", self.devices), ("jobs", self.jobs)):
-            if given < 1:
-                raise InputError(f"{name} must be at least 1, but it is {given}.")
+            check_integer(name, given, minimum=1)
         if self.devices > 1 and self.jobs > 1:
             raise InputError("take either several devices for a run or several runs at once, not --devices and --jobs.")
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
-from detours.errors import InputError, check_k, shown
+from detours.checks import check_choice, check_integer, check_k, check_number
+from detours.errors import InputError, shown
 
 Level = Literal["graph", "node"]
 Model = Literal["plain", "weighted", "mdnn"]
@@ -168,8 +169,7 @@ def recipe(
         ("precision", precision, PRECISIONS),
         ("ties", changed.get("ties") or "loss", get_args(Ties)),
     ):
-        if given not in allowed:
-            raise InputError(f"{what} {given!r} is not known; take one of {', '.join(allowed)}.")
+        check_choice(what, given, allowed)
     if not use_den and model != "mdnn":
         raise InputError(f"only mdnn can leave out detour numbers, but the model is {model}; take --model plain.")
     if unknown := changed.keys() - _NAMES:
@@ -192,19 +192,15 @@ def recipe(
 def _check(values: Mapping[str, Any]) -> None:
     check_k(values["k"])
     for name in ("hidden", "layers", "transformer_layers", "heads", "epochs", "patience", "batch_size"):
-        if values[name] < 1:
-            raise InputError(f"{name} must be at least 1, but it is {values[name]}.")
+        check_integer(name, values[name], minimum=1)
     if values["hidden"] % values["heads"]:
         raise InputError(
             f"{values['heads']} heads do not divide the {values['hidden']} hidden channels; change either."
         )
-    if values["pe"] < 0:
-        raise InputError(f"pe, the number of eigenvectors, must be 0 or more, but it is {values['pe']}.")
-    if not values["lr"] > 0 or not values["weight_decay"] >= 0:
-        given = f"{values['lr']} and {values['weight_decay']}"
-        raise InputError(f"lr must be above 0 and weight_decay not below 0, but they are {given}.")
+    check_integer("pe, the number of eigenvectors,", values["pe"], minimum=0)
+    check_number("lr", values["lr"], above=0)
+    check_number("weight_decay", values["weight_decay"], minimum=0)
     for name in ("dropout", "warmup"):
-        if not 0 <= values[name] < 1:
-            raise InputError(f"{name} must lie in [0, 1), but it is {values[name]}.")
+        check_number(name, values[name], minimum=0, below=1)
     if values["neighbours"] is not None and any(size < 1 and size != -1 for size in values["neighbours"]):
         raise InputError(f"neighbours {shown(values['neighbours'])}: give how many for each hop, or -1 for all.")

@@ -16,8 +16,9 @@ from torch_geometric.data import Data, HeteroData
 from torch_geometric.data.data import BaseData
 from torch_geometric.transforms import BaseTransform
 
+from detours.checks import check_k
 from detours.counting.count import count
-from detours.errors import InputError, check_k, shown
+from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.transforms.counted import Counted
 

@@ -16,9 +16,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.compiled import read_only
+from detours.arrays import Bool, Int32, Int64, read_only
 from detours.wl.nodes.neighbourhood import Neighbourhood
-from detours.wl.nodes.rows import Bool, Int32, Int64
 from detours.wl.nodes.tables import Classes, arc_classes_of, classes_of, tables_of
 from detours.wl.options import Options
 from detours.wl.refinement import Prepared, prepare

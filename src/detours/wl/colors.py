@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from detours.errors import InputError, shown
+from detours.arrays import Int32, Int64
+from detours.checks import check_integer
 from detours.graph import Graph
-from detours.wl.nodes.rows import Int32, Int64
 
 
 class Colors(Sequence[Int32]):
@@ -49,9 +48,7 @@ class Colors(Sequence[Int32]):
         """
         if round is None:
             return self.history[-1]
-        at = operator.index(round)
-        if at < 0 or (at > self.rounds and not self.stable):
-            raise InputError(f"round must be an integer from 0 to {self.rounds}, but it is {shown(round)}.")
+        at = check_integer("round", round, minimum=0, maximum=None if self.stable else self.rounds)
         return self.history[min(at, self.rounds)]
 
     def of(self, g: int, round: int | None = None) -> Int32:

@@ -9,9 +9,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from detours.arrays import Int32, Int64
 from detours.wl.colors import Colors
 from detours.wl.nodes.meaning import meaning
-from detours.wl.nodes.rows import Int32, Int64
 from detours.wl.options import Options
 from detours.wl.refinement import Prepared, prepare
 

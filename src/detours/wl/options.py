@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from detours.errors import InputError, check_k, shown
+from detours.checks import check_choice, check_integer, check_k
+from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.graph.edges import check_csr
 from detours.graph.union import is_one_graph, many
@@ -76,9 +76,9 @@ def check_graphs(caller: str, graphs: Iterable[Any]) -> list[Graph]:
 
 def check_method(init: str, k: int, rounds: int | None, edges: str | None, pairs: str | None, labels: Any) -> Method:
     """The method asked for, or `InputError`."""
-    _check_choice("init", init, INITS)
-    _check_choice("edges", edges, EDGES)
-    _check_choice("pairs", pairs, PAIRS)
+    check_choice("init", init, INITS)
+    check_choice("edges", edges, EDGES)
+    check_choice("pairs", pairs, PAIRS)
     if edges is not None and pairs is not None:
         raise InputError(
             "edges= and pairs= were both given, but pairs= holds the edges already; give only one of them."
@@ -93,22 +93,8 @@ def check_method(init: str, k: int, rounds: int | None, edges: str | None, pairs
     return Method(init, check_k(k), method.rounds, edges, pairs)
 
 
-def _check_choice(name: str, given: object, allowed: tuple[str | None, ...]) -> None:
-    if not any(given is choice or (isinstance(given, str) and given == choice) for choice in allowed):
-        choices = ", ".join(repr(choice) for choice in allowed)
-        raise InputError(f"{name} must be one of {choices}, but it is {shown(given)}.")
-
-
 def check_rounds(rounds: object) -> int | None:
     """The most rounds to do, or None for no limit, or `InputError`."""
     if rounds is None:
         return None
-    try:
-        value = operator.index(rounds)  # type: ignore[arg-type]  # that is the question asked here
-    except TypeError:
-        value = -1
-    if isinstance(rounds, bool) or value < 0:
-        raise InputError(
-            f"rounds must be an integer of at least 0, or None for until nothing changes, but it is {shown(rounds)}."
-        )
-    return value
+    return check_integer("rounds", rounds, minimum=0, otherwise="None for until nothing changes")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from detours.arrays import Int32, Int64
 from detours.counting.count import count
 from detours.counting.pairs import count_pairs
 from detours.counting.result import Detours
@@ -16,7 +17,7 @@ from detours.graph import Graph
 from detours.wl.colors import Colors
 from detours.wl.nodes.neighbourhood import PAIRS_BYTES, Neighbourhood, all_pairs, held_bytes, neighbours, pairs_bytes
 from detours.wl.nodes.rounds import refinements
-from detours.wl.nodes.rows import Int32, Int64, rank_vectors
+from detours.wl.nodes.rows import rank_vectors
 from detours.wl.nodes.start import Start, by_degree, by_label, uniform
 from detours.wl.options import Method, check_graphs, check_method
 

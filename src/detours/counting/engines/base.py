@@ -6,7 +6,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from detours.compiled import Int32, Int64, compiled
+from detours.arrays import Int32, Int64
+from detours.compiled import compiled
 from detours.counting.engines.threads import Progress
 
 

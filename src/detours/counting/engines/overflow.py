@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.compiled import Int32, Int64, compiled, read_only
+from detours.arrays import Int32, Int64, read_only
+from detours.compiled import compiled
 from detours.counting.shrink.cyclic_part import Reduced
 
 Floats = NDArray[np.float64]

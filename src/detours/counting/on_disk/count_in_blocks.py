@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from detours.compiled import Int64
+from detours.arrays import Int64
+from detours.checks import check_jobs, parse_bytes
 from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress, Stop, run_ranges
 from detours.counting.export import check_pyarrow
@@ -21,7 +22,7 @@ from detours.counting.on_disk.job import GRAPH, Job, reverse_in, writing
 from detours.counting.on_disk.parts import describe_parts, most_arcs, needs_parts, write_parts
 from detours.counting.on_disk.whole_graph import describe
 from detours.counting.on_disk.worker import Site, rows_of
-from detours.counting.plan import check_jobs, make_plan, parse_bytes
+from detours.counting.plan import make_plan
 from detours.counting.result import Detours, Run
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError, InputError

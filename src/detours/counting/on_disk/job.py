@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours import __version__
+from detours.atomic import atomic_file, write_new
 from detours.errors import InputError
 
 Arrays = tuple[NDArray[Any], ...]
@@ -81,32 +82,16 @@ class Job:
 
     def publish(self) -> bool:
         """Write the first manifest of the folder; False if somebody else was sooner."""
-        with self._manifest_beside() as part:
-            try:
-                os.link(part, self.folder / MANIFEST)
-            except FileExistsError:
-                return False
-            except OSError:  # a disk without links
-                if (self.folder / MANIFEST).exists():
-                    return False
-                os.replace(part, self.folder / MANIFEST)
-        return True
-
-    def write_manifest(self) -> None:
-        with self._manifest_beside() as part:
-            os.replace(part, self.folder / MANIFEST)
-
-    @contextmanager
-    def _manifest_beside(self) -> Iterator[Path]:
-        """The manifest in a file of its own, to be put in its place."""
         with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            part = self.folder / f".{MANIFEST}.{secrets.token_hex(4)}"
-            try:
-                part.write_text(json.dumps(self.manifest, indent=1) + "\n", encoding="utf-8")
-                yield part
-            finally:
-                part.unlink(missing_ok=True)
+            return write_new(self.folder / MANIFEST, self._manifest_text())
+
+    def write_manifest(self) -> None:
+        with writing(self.folder), atomic_file(self.folder / MANIFEST) as file:
+            file.write(self._manifest_text())
+
+    def _manifest_text(self) -> bytes:
+        return json.dumps(self.manifest, indent=1).encode() + b"\n"
 
     def note(self, **more: Any) -> None:
         """Add to the manifest."""
@@ -143,13 +128,8 @@ class Job:
         """Write a finished block. One that a failing machine leaves half on its disk is found out when it is read."""
         with writing(self.folder):
             (self.folder / "blocks").mkdir(exist_ok=True)
-            part = self.folder / "blocks" / f".{stage}-{block}.{secrets.token_hex(4)}"
-            try:
-                with open(part, "xb") as file:
-                    np.savez(file, *arrays)
-                os.replace(part, self._file(stage, block))
-            finally:
-                part.unlink(missing_ok=True)
+            with atomic_file(self._file(stage, block)) as file:
+                np.savez(file, *arrays)
 
     def load(self, stage: int, block: int) -> Arrays:
         """Read a finished block."""

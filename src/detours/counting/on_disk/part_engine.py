@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.compiled import Int64
+from detours.arrays import Int64
+from detours.checks import readable_bytes
 from detours.counting.derive.vector_program import slots_of
 from detours.counting.engines.base import Engine, Tally
 from detours.counting.engines.overflow import narrowest_word
 from detours.counting.engines.rows.engine import Layout, RowEngine
 from detours.counting.engines.rows.estimate import expect
-from detours.counting.plan import readable_bytes
 from detours.counting.shrink.cyclic_part import Cyclic, Reduced
 from detours.counting.shrink.halo import Halo
 from detours.errors import EngineError

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.compiled import Int64
+from detours.arrays import Int64
 from detours.counting.engines.base import Tally
 from detours.counting.engines.blas import one_thread
 from detours.counting.engines.dense.engine import DenseEngine

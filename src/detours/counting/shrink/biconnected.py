@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.compiled import Int32, Int64, compiled
+from detours.arrays import Int32, Int64
+from detours.compiled import compiled
 
 
 class Forest(NamedTuple):

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from detours.compiled import Int32, Int64, compiled
+from detours.arrays import Int32, Int64
+from detours.compiled import compiled
 from detours.counting.shrink.csr import side_by_side, transposed
 from detours.counting.shrink.cyclic_part import Cyclic
 

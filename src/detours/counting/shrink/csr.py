@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.compiled import Int32, Int64, compiled, read_only
+from detours.arrays import Int32, Int64, read_only
+from detours.compiled import compiled
 
 
 def transposed(indptr: Int64, indices: Int32, value: Int64) -> tuple[Int64, Int32, Int64]:

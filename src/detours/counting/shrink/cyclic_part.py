@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.compiled import Int32, Int64, compiled, read_only
+from detours.arrays import Int32, Int64, read_only
+from detours.compiled import compiled
 from detours.counting.shrink.biconnected import Forest, grow
 from detours.counting.shrink.csr import side_by_side, transposed
 

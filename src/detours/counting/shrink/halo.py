@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from detours.compiled import Int32, Int64, compiled, read_only
+from detours.arrays import Int32, Int64, read_only
+from detours.compiled import compiled
 from detours.graph.disk_rows import Read, Rows
 
 PIECE = 1 << 12

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import re
 import warnings
 from itertools import islice
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.data.readers.attributes import Floats
-from detours.errors import FileFormatError, InputError, shown
+from detours.errors import FileFormatError
 
 Ints = NDArray[np.int64]
 
@@ -25,17 +24,6 @@ def existing(path: Path) -> Path:
     if not path.is_file():
         raise FileFormatError("there is no such file; give the folder that holds the raw data sets.", path)
     return path
-
-
-def whole_number(value: object, what: str, least: int) -> int:
-    """The value as an int, or one sentence on what it should be."""
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]  # that is the question asked here
-    except TypeError:
-        number = least - 1
-    if number < least or isinstance(value, bool):
-        raise InputError(f"{what} must be a whole number of at least {least}, but it is {shown(value)}.")
-    return number
 
 
 def integers(path: Path, columns: int, *, separator: str | None = ",", header: bool = False) -> Ints:

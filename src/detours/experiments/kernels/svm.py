@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.experiments.kernels.svm_numba import Float64, Real, ascend
+from detours.arrays import Float64
+from detours.experiments.kernels.svm_numba import Real, ascend
 
 TOLERANCE = 1e-3
 """Of the optimality conditions, as in scikit-learn and LIBSVM."""

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from detours.errors import FileFormatError, InputError
+from detours.checks import check_choice
+from detours.errors import FileFormatError
 from detours.graph.edges import Listed
 
 if TYPE_CHECKING:
@@ -42,8 +43,7 @@ def _ending(path: Path) -> str:
 def _kind(path: Path, format: str | None) -> str:
     """The kind of file; a name without an ending is an edge list."""
     if format is not None:
-        if format not in FORMATS:
-            raise InputError(f"format must be one of {', '.join(FORMATS)}, but {format!r} was given.")
+        check_choice("format", format, FORMATS)
         return format
     ending = _ending(path)
     kind = _BY_ENDING.get(ending) if ending else "edgelist"

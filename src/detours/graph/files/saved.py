@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.atomic import replacing_folder
 from detours.errors import FileFormatError, InputError
 from detours.graph.edges import Dropped, Ints, Names
 from detours.graph.files.names import KEYS, pack_names, unpack_names
@@ -40,21 +40,8 @@ def is_saved_graph(folder: Path) -> bool:
 def save_folder(graph: Graph, folder: Path) -> None:
     if folder.exists() and not is_saved_graph(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} exists and is no saved graph; choose another name or remove it.")
-    beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-    old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
-    try:
-        beside.mkdir(parents=True)
-        _write(graph, beside)
-        if folder.exists():
-            os.rename(folder, old)
-        os.rename(beside, folder)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be written ({error.strerror or error}).") from None
-    finally:
-        if old.exists() and not folder.exists():
-            os.rename(old, folder)
-        for leftover in (beside, old):
-            shutil.rmtree(leftover, ignore_errors=True)
+    with replacing_folder(folder) as new:
+        _write(graph, new)
 
 
 def _write(graph: Graph, folder: Path) -> None:

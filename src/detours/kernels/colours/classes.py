@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from detours.compiled import compiled, read_only
+from detours.arrays import Bool, Int32, Int64, read_only
+from detours.compiled import compiled
 from detours.wl.nodes.rounds import by_colour, sort_row
-from detours.wl.nodes.rows import Bool, Int32, Int64
 
 
 class Classes(NamedTuple):

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from detours.compiled import read_only
+from detours.arrays import Int32, Int64, read_only
 from detours.counting.count import count
 from detours.counting.sums import sum_rows
 from detours.errors import InputError
@@ -24,7 +24,7 @@ from detours.kernels.batch import Batch
 from detours.kernels.colours.signatures import UNSEEN, Rows, SignatureTable, fixed_rows, neighbour_rows
 from detours.wl.nodes.neighbourhood import Neighbourhood, neighbours
 from detours.wl.nodes.rounds import refinements
-from detours.wl.nodes.rows import Int32, Int64, rank_vectors
+from detours.wl.nodes.rows import rank_vectors
 from detours.wl.nodes.start import by_degree
 
 

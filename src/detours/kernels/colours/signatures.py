@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.arrays import Bool, Int32, Int64
 from detours.compiled import compiled
 from detours.wl.nodes.rounds import sort_row
-from detours.wl.nodes.rows import Bool, Int32, Int64
 
 UNSEEN = -1
 """The number of a row that is not in the table."""

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.arrays import Int32, Int64
 from detours.kernels.colours.colouring import Coloured, Colouring
-from detours.wl.nodes.rows import Int32, Int64
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.compiled import compiled, read_only
+from detours.arrays import Int32, Int64, read_only
+from detours.compiled import compiled
 from detours.errors import InputError
 from detours.kernels.batch import Batch
-from detours.wl.nodes.rows import Int32, Int64
 
 Distance = NDArray[np.uint16]
 

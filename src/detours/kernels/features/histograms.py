@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from detours.compiled import compiled, read_only
+from detours.arrays import Int32, Int64, read_only
+from detours.compiled import compiled
 from detours.kernels.colours.colouring import Coloured, Colouring
 from detours.kernels.features.blocks import Block, Blocks, Carriers, squared_norms
 from detours.kernels.features.products import by_column, multiply_rows
 from detours.wl.nodes.rounds import sort_row
-from detours.wl.nodes.rows import Int32, Int64
 
 
 @dataclass

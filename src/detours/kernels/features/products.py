@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.arrays import Int32, Int64
 from detours.compiled import compiled
-from detours.wl.nodes.rows import Int32, Int64
 
 ALONE, SQUARE, ACROSS = 0, 1, 2
 """What to multiply: each graph with itself only, all pairs of graphs, or later graphs with earlier ones."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from detours.arrays import Bool, Int32, Int64
 from detours.errors import InputError
 from detours.kernels.batch import Batch, joined
 from detours.kernels.colours.classes import Classes, classes_in
@@ -20,7 +21,6 @@ from detours.kernels.features.blocks import Block, Blocks, Carriers, squared_nor
 from detours.kernels.features.distances import PAIRS_AT_ONCE, Distances, distances_in
 from detours.kernels.features.products import ACROSS, ALONE, SQUARE
 from detours.kernels.features.triples_numba import add_products, find_triples, list_triples
-from detours.wl.nodes.rows import Bool, Int32, Int64
 
 ANY = 2**62
 """A memory limit that limits nothing."""

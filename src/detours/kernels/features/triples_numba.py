@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.arrays import Bool, Int32, Int64
 from detours.compiled import compiled
 from detours.kernels.features.distances import FAR, Distance, search
 from detours.kernels.features.products import ACROSS, by_column, multiply
 from detours.wl.nodes.rounds import sort_row
-from detours.wl.nodes.rows import Bool, Int32, Int64
 
 ROOM = 1 << 10
 """Entries that arrays have room for at first; they grow."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.compiled import read_only
+from detours.arrays import Int32, Int64, read_only
 from detours.counting.shrink.csr import side_by_side, transposed
 from detours.errors import EngineError
 from detours.graph import Graph
-from detours.wl.nodes.rows import Int32, Int64, rank_vectors
+from detours.wl.nodes.rows import rank_vectors
 
 PAIRS_AT_ONCE = 1 << 20
 """Pairs of nodes whose counts are copied at once."""

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from detours.arrays import Bool, Int32, Int64
 from detours.compiled import compiled
 from detours.wl.nodes.neighbourhood import Neighbourhood
-from detours.wl.nodes.rows import Bool, Int32, Int64, first_entries, sort_rows
+from detours.wl.nodes.rows import first_entries, sort_rows
 
 SHORT = 24
 """Entries up to which a row is sorted by insertion alone."""

@@ -14,11 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.arrays import Bool, Int32, Int64
 from detours.compiled import compiled
-
-Int32 = NDArray[np.int32]
-Int64 = NDArray[np.int64]
-Bool = NDArray[np.bool_]
 
 FEW = 10
 """Rows up to which each is compared with the others."""

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.arrays import Int32, Int64
 from detours.errors import InputError, shown
 from detours.graph import Graph
-from detours.wl.nodes.rows import Int32, Int64, rank_vectors
+from detours.wl.nodes.rows import rank_vectors
 
 
 @dataclass(frozen=True, slots=True)

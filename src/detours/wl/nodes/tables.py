@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from detours.arrays import Bool, Int32, Int64
 from detours.compiled import compiled
 from detours.wl.nodes.rounds import sort_row
-from detours.wl.nodes.rows import Bool, Int32, Int64
 
 
 class Classes(NamedTuple):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from detours.arrays import Int64
 from detours.wl.tuples.partition import Refinement, atomic_types, joined_pairs
-
-Int64 = NDArray[np.int64]
 
 
 def tuple_codes(faces: Refinement, dim: int) -> Int64:

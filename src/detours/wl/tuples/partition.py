@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.arrays import Int32, Int64
 from detours.graph import Graph
 from detours.wl.tuples.loops_numba import lay_lines, lay_neighbours, split, write_signatures
 
-Int32 = NDArray[np.int32]
-Int64 = NDArray[np.int64]
 Rows = tuple[Int64, Int64, list[tuple[Int64, Int32, Int64]]]
 
 _ALL_BITS = np.uint64(2**64 - 1)

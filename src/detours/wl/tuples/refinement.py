@@ -29,7 +29,6 @@ tuples of each in every class, and refinement never gets finer than that. A cert
 from __future__ import annotations
 
 import hashlib
-import operator
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -37,8 +36,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.counting.plan import parse_bytes
-from detours.errors import InputError, shown
+from detours.arrays import Int32
+from detours.checks import check_integer, parse_bytes
+from detours.errors import InputError
 from detours.graph import Graph
 from detours.wl.options import check_graphs, check_rounds
 from detours.wl.tuples.faces import largest_code, size_counts, tuple_codes, tuple_table
@@ -52,7 +52,6 @@ __all__ = [
     "tuple_size_counts",
 ]
 
-Int32 = NDArray[np.int32]
 
 DEFAULT_MEMORY = 8_000_000_000
 """Bytes a refinement may take unless `memory_limit` says otherwise."""
@@ -222,12 +221,7 @@ def _feed(digest: Any, parts: Iterable[NDArray[Any]]) -> None:
 
 
 def _inner_dim(dim: int, folklore: bool) -> int:
-    try:
-        value = operator.index(dim)
-    except TypeError:
-        value = 0
-    if isinstance(dim, bool) or not 1 <= value <= 3:
-        raise InputError(f"dim, the k of k-WL, must be 1, 2 or 3, but it is {shown(dim)}.")
+    value = check_integer("dim, the k of k-WL,", dim, minimum=1, maximum=3)
     return value if folklore or value == 1 else value - 1
 
 

@@ -13,14 +13,12 @@ import detours
 from benchmarks.dense import main as benchmark
 from detours.counting import plan as plan_module
 from detours.counting.derive.matrix_program import contraction
-from detours.counting.engines import device as device_module
 from detours.counting.engines.base import Tally
 from detours.counting.engines.dense import gpu as tensor_engine
 from detours.counting.engines.dense.estimate import device_bytes, device_seconds
 from detours.counting.engines.dense.evaluate import Size
 from detours.counting.engines.dense.gpu import count_tied
 from detours.counting.engines.dense.stack import TensorStack
-from detours.counting.engines.device import check_device
 from detours.counting.plan import Plan, make_plan
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError, InputError
@@ -28,7 +26,6 @@ from detours.graph import Graph
 from tests import real_data
 
 with_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-without_gpu = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 
 
 def plan(graph: Graph, k: int, **options: object) -> Plan:
@@ -39,39 +36,6 @@ def plan(graph: Graph, k: int, **options: object) -> Plan:
 def as_if_there_were_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough for a plan, which asks the device for nothing."""
     monkeypatch.setattr(plan_module, "check_device", lambda device: device)
-
-
-@pytest.mark.parametrize("device", ["tpu", "cuda:x", 3, "", "gpu"])
-def test_devices_that_are_none(device: object) -> None:
-    with pytest.raises(InputError, match="is not known; choose 'cpu', 'cuda'"):
-        check_device(device)
-
-
-def test_devices_that_are() -> None:
-    assert check_device(None) is None
-    assert check_device("cpu") == "cpu"
-    assert check_device(torch.device("cpu")) == "cpu"
-
-
-@without_gpu
-@pytest.mark.parametrize("device", ["cuda", "cuda:1", torch.device("cuda")])
-def test_no_gpu(device: object) -> None:
-    with pytest.raises(EngineError, match=r"finds no CUDA GPU here; leave device out"):
-        check_device(device)
-
-
-def test_a_gpu_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert check_device("cuda:1") == "cuda:1"
-    with pytest.raises(EngineError, match="there are 2 GPUs, numbered from 0"):
-        check_device("cuda:2")
-
-
-def test_no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(device_module, "find_spec", lambda name: None)
-    with pytest.raises(EngineError, match="needs PyTorch, which is not installed"):
-        check_device("cuda")
 
 
 @pytest.mark.parametrize("engine", ["rows", "search"])

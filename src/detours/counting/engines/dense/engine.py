@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.compiled import Int64
+from detours.arrays import Int64
 from detours.counting.derive.matrix_program import MAX_LENGTH, contraction
 from detours.counting.derive.matrix_steps import Contraction
 from detours.counting.engines.base import Tally

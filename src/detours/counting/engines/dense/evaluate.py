@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.compiled import Int64
+from detours.arrays import Int64
 from detours.counting.derive.matrix_steps import (
     Clique,
     Combination,

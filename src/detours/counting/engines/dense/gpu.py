@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from detours.compiled import Int64
+from detours.arrays import Int64
 from detours.counting.derive.matrix_program import contraction
 from detours.counting.derive.matrix_steps import Contraction
 from detours.counting.engines.base import Tally

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.compiled import Int64, compiled
+from detours.arrays import Int64
+from detours.compiled import compiled
 
 Matrices = NDArray[Any]
 

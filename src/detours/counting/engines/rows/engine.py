@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.arrays import Int64
 from detours.counting.derive.closed_forms import MAX_LENGTH, EdgeTerm, Tie
 from detours.counting.derive.vector_program import (
     Pass,
@@ -31,7 +32,6 @@ from detours.counting.engines.rows import loops_numba as kernels
 from detours.counting.engines.threads import Progress, Stop, run_ranges
 from detours.counting.shrink.cyclic_part import Reduced
 
-Int64 = NDArray[np.int64]
 Integers = NDArray[np.signedinteger]
 
 _FORWARD, _BACKWARD = 1, 2

@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.arrays import Int64
 from detours.counting.derive.vector_program import Combine, Pass, Product, reach_of, slots_of, weightings_of
 from detours.counting.engines.rows.engine import Layout, RowEngine
-
-Int64 = NDArray[np.int64]
 
 NANOSECONDS = {
     "arc found": 2.0,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from detours.compiled import read_only
+from detours.arrays import read_only
 from detours.counting.engines.base import Tally
 from detours.counting.engines.search import loops_numba as kernels
 from detours.counting.engines.search.loops_numba import CYCLES, DIRECTED_CYCLES, DIRECTED_DETOURS, Graph, Space

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.compiled import Int32, Int64, compiled
+from detours.arrays import Int32, Int64
+from detours.compiled import compiled
 
 CYCLES, DIRECTED_CYCLES, DIRECTED_DETOURS = 0, 1, 2
 FAR = 2**30

@@ -1,0 +1,94 @@
+import gzip
+import os
+from multiprocessing.pool import ThreadPool
+from pathlib import Path
+
+import pytest
+
+from detours import atomic
+from detours.atomic import atomic_file, discard_unfinished, replacing, replacing_folder, write_new
+from detours.errors import InputError
+
+
+def test_a_file_appears_complete(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    with replacing(path) as file:
+        file.write(b"new")
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new" and path.stat().st_mode & 0o777 == 0o640
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"old")
+    with pytest.raises(KeyboardInterrupt), replacing(path) as file:
+        file.write(b"new")
+        raise KeyboardInterrupt
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_compressed_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
+    for name in ("a.gz", "b.gz"):
+        with replacing(tmp_path / name) as file:
+            file.write(b"text")
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"text"
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+
+def test_problems_of_the_disk_become_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a folder; give the name of a file"), replacing(tmp_path):
+        pass
+    missing = tmp_path / "missing" / "a.txt"
+    with pytest.raises(InputError, match=r"a.txt cannot be written \(No such file"), replacing(missing):
+        pass
+    with pytest.raises(FileNotFoundError), atomic_file(missing):
+        pass
+
+
+def test_files_are_flushed_to_the_disk_before_they_are_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = []
+    fsync, rename = os.fsync, os.replace
+    monkeypatch.setattr(atomic.os, "fsync", lambda file: (done.append("fsync"), fsync(file)))
+    monkeypatch.setattr(atomic.os, "replace", lambda *names: (done.append("replace"), rename(*names)))
+    with replacing(tmp_path / "a.txt") as file:
+        file.write(b"text")
+    assert done == ["fsync", "replace", "fsync"]  # the file, its new name, the folder that holds the name
+
+
+def test_a_folder_is_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "graph"
+    for text in ("old", "new"):
+        with replacing_folder(folder) as part:
+            (part / "a.txt").write_text(text)
+    assert (folder / "a.txt").read_text() == "new" and list(tmp_path.iterdir()) == [folder]
+    with pytest.raises(ZeroDivisionError), replacing_folder(folder) as part:
+        (part / "a.txt").write_text("newer")
+        raise ZeroDivisionError
+    assert (folder / "a.txt").read_text() == "new" and list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_one_of_many_writes_a_new_file(tmp_path: Path, links: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*names: object) -> None:
+        raise OSError("this file system has no links")
+
+    if not links:
+        monkeypatch.setattr(atomic.os, "link", refuse)
+        assert write_new(tmp_path / "a", b"0") and not write_new(tmp_path / "a", b"1")
+    else:
+        with ThreadPool(8) as pool:
+            won = pool.map(lambda number: write_new(tmp_path / "a", b"%d" % number), range(8))
+        assert sum(won) == 1 and (tmp_path / "a").read_bytes() == b"%d" % won.index(True)
+    assert [file.name for file in tmp_path.iterdir()] == ["a"]
+
+
+def test_unfinished_files_and_folders_are_discarded(tmp_path: Path) -> None:
+    with replacing_folder(tmp_path / "b") as part, pytest.raises(InputError), replacing(tmp_path / "a"):
+        (part / "c.txt").write_text("text")
+        discard_unfinished()
+        assert list(tmp_path.iterdir()) == []
+        part.mkdir()
+    assert [file.name for file in tmp_path.iterdir()] == ["b"]
