@@ -96,7 +96,7 @@ def test_names() -> None:
     assert chosen("auto", values(tokens.num_tokens, 3, 1, 4), tokens) == "bucketed"
     assert chosen("padded", values(tokens.num_tokens, 3, 1, 4), tokens) == "padded"
     assert check_way("varlen") == "varlen"
-    with pytest.raises(InputError, match="bucketed, padded, varlen, but it is 'flash'"):
+    with pytest.raises(InputError, match="'bucketed', 'padded', 'varlen', but it is 'flash'"):
         check_way("flash")
 
 
