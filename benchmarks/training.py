@@ -244,7 +244,7 @@ def _agree(bench: Bench, made: Recipe, inputs: Inputs, classes: int, graphs: lis
 
 def nodes_per_second(bench: Bench, name: str) -> None:
     """Ours at node level: the whole graph in a step, and sampled neighbourhoods."""
-    for label, neighbours in (("whole graph", None), ("sampled 15, 10", (15, 10))):
+    for label, neighbours in (("whole graph", ()), ("sampled 15, 10", (15, 10))):
         fit = bench.fit(name, neighbours=neighbours)
         step = stepper(fit)
         seconds = bench.timed(step)
@@ -254,7 +254,7 @@ def nodes_per_second(bench: Bench, name: str) -> None:
 
 def straightforward_on_nodes(bench: Bench, name: str) -> None:
     """The padded network on a whole graph: what it asks for, and whether it trains."""
-    data, _, made, inputs = bench.case(name, neighbours=None)
+    data, _, made, inputs = bench.case(name, neighbours=())
     largest = 1 + int(np.bincount(inputs.edge_index[1]).max())
     ragged, full = inputs.edge_index.shape[1] + len(inputs.x), len(inputs.x) * largest
     model = padded(network_of(made, inputs.x.shape[1], len(data.classes))).to(bench.fabric.device)
@@ -272,9 +272,9 @@ def straightforward_on_nodes(bench: Bench, name: str) -> None:
 def whole_cells(bench: Bench, names: tuple[str, ...]) -> None:
     """Seconds an epoch, and the ten folds of a cell at the paper's 500 epochs; steps that fill a GPU."""
     for name in names:
-        case = bench.case(name, neighbours=None)
+        case = bench.case(name, neighbours=())
         tokens = (case.inputs.edge_index.shape[1] + len(case.inputs.x)) / case.inputs.num_graphs
-        fit = bench.fit(name, neighbours=None, batch_size=max(8, min(len(case.split.train), int(TOKENS / tokens))))
+        fit = bench.fit(name, neighbours=(), batch_size=max(8, min(len(case.split.train), int(TOKENS / tokens))))
         fit.epoch()
         bench.wait()
         start, epochs = time.perf_counter(), 0

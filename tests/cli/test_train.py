@@ -20,7 +20,7 @@ pytest.importorskip("torch")
 pytest.importorskip("lightning")
 
 Run = Callable[..., tuple[int, str, str]]
-QUICK = "--data rings --hidden 8 --layers 1 --epochs 3 -k 3 --device cpu".split()
+QUICK = "--data rings --hidden 8 --set layers=1 --epochs 3 -k 3 --device cpu".split()
 
 
 @pytest.fixture
@@ -67,9 +67,10 @@ def test_validation_chooses_k(run: Run) -> None:
 
 
 def test_nodes(run: Run) -> None:
-    arguments = "--data ring-lattice --hidden 8 --heads 2 --layers 1 --epochs 2 --folds 0 --device cpu --json".split()
+    arguments = "--data ring-lattice --hidden 8 --epochs 2 --folds 0 --device cpu --json".split()
+    arguments += ["--set", "heads=2", "--set", "layers=1"]
     assert json.loads(run("train", *arguments)[1])["data"] == "ring-lattice"
-    sampled = json.loads(run("train", *arguments, "--neighbours", "4,3", "--batch-size", "512")[1])
+    sampled = json.loads(run("train", *arguments, "--set", "neighbours=4,3", "--set", "batch_size=512")[1])
     assert sampled["folds"][0]["epochs"] == 2
 
 
@@ -93,7 +94,7 @@ def test_a_run_that_is_interrupted_goes_on(run: Run, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("several", [["--jobs", "2"], ["--devices", "2"]])
 def test_several_processes(run: Run, several: list[str]) -> None:
-    quick = [*QUICK, "--precision", "64-true"]
+    quick = [*QUICK, "--set", "precision=64-true"]
     one = json.loads(run("train", *quick, "--folds", "0-1", "--json", "--out", "one")[1])
     code, out, err = run("train", *quick, "--folds", "0-1", "--json", "--out", "two", *several)
     assert code == 0, err
@@ -109,11 +110,20 @@ def test_several_processes(run: Run, several: list[str]) -> None:
         (["--data", "rings", "--folds", "8-12"], 1, "rings has the folds 0 .. 9, but fold 10 was asked for"),
         (["--data", "rings", "--folds", "zero"], 2, "give numbers and ranges, such as 0-9"),
         (["--data", "rings", "-k", "1"], 2, "must be an integer of at least 2, but it is 1"),
-        (["--data", "rings", "--lr", "0"], 1, "lr must be above 0"),
-        (["--data", "rings", "--neighbours", "5,5"], 1, "neighbours are sampled around nodes, but rings"),
-        (["--data", "rings", "--device", "gpu"], 1, "there is no device 'gpu'; take auto, cpu, cuda"),
+        (["--data", "rings", "--lr", "0"], 2, "lr must be a number above 0, but it is 0.0"),
+        (["--data", "rings", "--model", "mdn"], 2, "model must be one of 'plain', 'weighted', 'mdnn'"),
+        (["--data", "rings", "--set", "layer=2"], 2, "a recipe has no setting 'layer' (did you mean layers?)"),
+        (["--data", "rings", "--set", "layers"], 2, "'layers' is not of the form name=value"),
+        (["--data", "rings", "--recipe", "none.toml"], 1, "none.toml: there is no such recipe file"),
+        (["--data", "rings", "--set", "neighbours=5,5"], 1, "neighbours applies to node data, but rings"),
+        ([], 2, "give a data set with --data or in the file of --recipe"),
+        (["--data", "rings", "--device", "gpu"], 1, "device must be 'cpu', 'cuda' or"),
         (["--data", "rings", "--jobs", "2", "--devices", "2"], 1, "not --devices and --jobs"),
-        (["--data", "ring-lattice", "--devices", "2", "--device", "cpu", "--heads", "3"], 1, "3 heads do not divide"),
+        (
+            ["--data", "ring-lattice", "--devices", "2", "--device", "cpu", "--set", "heads=3"],
+            1,
+            "3 heads do not divide",
+        ),
         (["--data", "MUTAG", "--root", "nowhere"], 1, "MUTAG"),
     ],
 )
@@ -136,12 +146,32 @@ def test_what_is_not_installed_is_said(
     assert code == 1 and out == "" and "run: pip install" in err and len(err.splitlines()) == 1
 
 
+# ---------------------------------------------------------------- recipes
+
+
+def test_the_recipe_shown_can_be_read(run: Run) -> None:
+    shown = run("train", *QUICK, "--set", "dropout=0.25", "--show-recipe")
+    assert shown[0] == 0 and "\ndropout = 0.25" in shown[1] and not Path("results").exists()
+    Path("recipe.toml").write_text(shown[1])
+    assert run("train", "--recipe", "recipe.toml", "--show-recipe", "--device", "cpu")[1] == shown[1]
+
+
+def test_options_go_before_changes_and_changes_before_the_file(run: Run) -> None:
+    Path("recipe.toml").write_text('data = "rings"\npreset = "paper"\nhidden = 16\nepochs = 7\nlr = 0.5\nk = 3\n')
+    changes = ["--recipe", "recipe.toml", "--set", "epochs=8", "--set", "lr=0.25", "--set", "k=4"]
+    lines = run("train", *changes, "--lr", "0.125", "--show-recipe", "--device", "cpu")[1].splitlines()
+    found = {line.split(" = ")[0]: line.split(" = ")[1].split(" ")[0] for line in lines}
+    assert {"hidden": "16", "epochs": "8", "lr": "0.125", "k": "4", "patience": "250"}.items() <= found.items()
+    code, out, _ = run("train", *changes, "-k", "5", "--epochs", "1", "--folds", "0", "--set", "transformer_layers=1")
+    assert code == 0 and "k = 5, preset paper" in out
+
+
 # ---------------------------------------------------------------- predict
 
 
 @pytest.fixture
 def model(run: Run) -> str:
-    assert run("train", *QUICK, "--pe", "0", "--folds", "0", "--save", "models", "-q")[0] == 0
+    assert run("train", *QUICK, "--set", "pe=0", "--folds", "0", "--save", "models", "-q")[0] == 0
     (file,) = Path("models").iterdir()
     return str(file)
 
@@ -167,8 +197,8 @@ def test_a_network_of_edges_takes_arcs_both_ways(model: str) -> None:
 
 
 def test_only_mdnn_can_leave_out_detours(run: Run) -> None:
-    code, _, err = run("train", *QUICK, "--model", "weighted", "--no-den")
-    assert code == 1 and "only mdnn can leave out detour numbers" in err
+    code, _, err = run("train", *QUICK, "--model", "weighted", "--set", "use_den=false")
+    assert code == 1 and "use_den=false needs model mdnn" in err
 
 
 def test_a_folder_for_models_that_cannot_be_made(run: Run) -> None:
@@ -209,7 +239,8 @@ def test_the_saved_model_is_the_best_one(run: Run, model: str) -> None:
 
 
 def test_predict_nodes(run: Run) -> None:
-    arguments = "--data ring-lattice --hidden 8 --heads 2 --layers 1 --epochs 1 --folds 0 --device cpu -q".split()
+    arguments = "--data ring-lattice --hidden 8 --epochs 1 --folds 0 --device cpu -q".split()
+    arguments += ["--set", "heads=2", "--set", "layers=1"]
     assert run("train", *arguments, "--save", "models")[0] == 0
     (file,) = Path("models").iterdir()
     nx.write_edgelist(nx.cycle_graph(5), "ring.txt", data=False)

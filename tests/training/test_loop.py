@@ -188,7 +188,12 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not hasattr(os, "fork"):
         pytest.skip("needs fork")
     folder = tmp_path_factory.mktemp("forked")
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(folder)}
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}",
+        "XDG_CACHE_HOME": str(folder),
+    }
     code = [sys.executable, "-m", "tests.training.forked", str(folder)]
     done = subprocess.run(code, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
@@ -336,46 +341,3 @@ def test_no_gpu() -> None:
     with pytest.raises(EngineError, match="PyTorch finds no CUDA GPU"):
         chosen_device("cuda")
     assert chosen_device("auto") == "cpu"
-
-
-# ---------------------------------------------------------------- recipes
-
-
-def test_presets_are_those_of_the_protocol() -> None:
-    graph, node = (recipe("a", "b", "c", level, preset="paper") for level in ("graph", "node"))
-    assert (graph.hidden, graph.layers, graph.transformer_layers, graph.heads) == (768, 4, 12, 1)
-    assert (node.transformer_layers, node.heads, node.neighbours, node.batch_size) == (2, 4, (15, 10), 256)
-    for each in (graph, node):
-        assert (each.lr, each.warmup, each.epochs, each.patience, each.k) == (1e-5, 0.005, 500, 250, 2)
-        assert not each.log and each.den_channels == 1
-    assert node.directed and not graph.directed
-    ours = recipe("a", "b", "c", "node")
-    assert ours.k == 4 and ours.den_channels == 3 and not ours.directed and ours.log
-    weights = {
-        name: recipe("a", "b", "c", "graph", model="weighted", backbone=name).log for name in ("gcn", "gat", "gin")
-    }
-    assert weights == {"gcn": False, "gat": True, "gin": True}
-    assert recipe("a", "b", "c", "graph", model="weighted", backbone="gcn", log=True).log
-
-
-@pytest.mark.parametrize(
-    ("changed", "sentence"),
-    [
-        ({"model": "mdn"}, "model must be one of 'plain', 'weighted', 'mdnn', but it is 'mdn'"),
-        ({"backbone": "sage"}, "backbone must be one of"),
-        ({"preset": "theirs"}, "preset must be one of"),
-        ({"precision": "16"}, "precision must be one of"),
-        ({"k": 1}, "k, the most edges a detour may have"),
-        ({"hidden": 0}, "hidden must be an integer of at least 1"),
-        ({"hidden": 10, "heads": 4}, "4 heads do not divide the 10 hidden channels"),
-        ({"lr": 0.0}, "lr must be a number above 0"),
-        ({"lr": float("nan")}, "lr must be a number above 0"),
-        ({"dropout": 1.0}, "dropout must be a number of at least 0 and below 1"),
-        ({"pe": -1}, "pe, the number of eigenvectors"),
-        ({"neighbours": (5, 5)}, "neighbours are sampled around nodes"),
-        ({"width": 3}, "a recipe has no 'width'"),
-    ],
-)
-def test_what_a_recipe_refuses(changed: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        recipe("a", "b", "c", "graph", **changed)

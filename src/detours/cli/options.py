@@ -19,7 +19,8 @@ class Engine(StrEnum):
     search = "search"
 
 
-def _parse_k(given: str | int) -> int:
+def parse_k(given: str | int) -> int:
+    """Return k, or refuse it as wrong usage."""
     # check_k has the sentence for every wrong k; only whole numbers are turned into integers first. A default comes as
     # the integer it is.
     text = str(given)
@@ -49,7 +50,7 @@ File = Annotated[
         show_default=False,
     ),
 ]
-K = Annotated[int, typer.Option("-k", metavar="K", parser=_parse_k, help="The longest detour, in edges: 2 or more.")]
+K = Annotated[int, typer.Option("-k", metavar="K", parser=parse_k, help="The longest detour, in edges: 2 or more.")]
 Directed = Annotated[bool, typer.Option("--directed", help="Take each edge as an arc from first to second.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Fail on loops and repeated edges instead of a note.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON on standard output, for programs.")]
@@ -73,4 +74,9 @@ Cluster = Annotated[
     typer.Option(
         metavar="ADDRESS", help="Count on a Dask cluster, tcp://host:port; or local:2, two processes on this machine."
     ),
+]
+ComputeDevice = Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda or cuda:0.")]
+RawFolder = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Folder of the raw data sets.  [default: $DETOURS_DATA]", show_default=False),
 ]

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from detours.cli.command import print_json, read_graph, reported, standard_output
-from detours.cli.options import Directed, Json, Quiet
+from detours.cli.options import ComputeDevice, Directed, Json, Quiet, RawFolder
 from detours.cli.train import check_installed
-from detours.cli.train_options import Device, Root
 from detours.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,10 +26,10 @@ def predict(
         list[str] | None, typer.Argument(metavar="FILE...", help="Graphs, a file each.", show_default=False)
     ] = None,
     data: Annotated[str | None, typer.Option(metavar="NAME", help="Instead of files: a whole data set.")] = None,
-    root: Root = None,
+    root: RawFolder = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a row per graph or node to a .csv.")] = None,
     directed: Directed = False,
-    device: Device = "auto",
+    device: ComputeDevice = "auto",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

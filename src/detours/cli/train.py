@@ -1,16 +1,19 @@
-"""`detours train`: a network on the folds of a data set, from raw files to mean ± deviation."""
+"""`detours train`: train a network on the folds of a data set, from raw files to mean ± standard deviation."""
 
 import os
+import re
 import sys
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from detours.cli import train_options as options
+import typer
+
 from detours.cli.command import print_json, reported, standard_output
-from detours.cli.options import Json, Progress, Quiet
-from detours.cli.train_options import BackboneName, ModelName, PrecisionName, PresetName, parsed_numbers
+from detours.cli.options import ComputeDevice, Json, Progress, Quiet, RawFolder, parse_k
 from detours.errors import InputError
+from detours.training.recipe import checked, parse_setting, read_recipe, recipe, settings
 
 if TYPE_CHECKING:
     from detours.store import Cell
@@ -24,59 +27,127 @@ def check_installed() -> None:
         raise InputError(f"networks need {' and '.join(missing)}; run: pip install 'detours[torch]'")
 
 
+def parse_numbers(text: str) -> list[int]:
+    """Return the numbers of a list with ranges, in order and once each.
+
+    >>> parse_numbers("0-2,7")
+    [0, 1, 2, 7]
+    """
+    numbers: list[int] = []
+    for part in str(text).split(","):
+        found = re.fullmatch(r"\s*(\d{1,6})(?:\s*-\s*(\d{1,6}))?\s*", part)
+        if found is None or int(found[2] or found[1]) < int(found[1]):
+            raise typer.BadParameter(f"{text!r}: give numbers and ranges, such as 0-9 or 0,3,5-7")
+        numbers += range(int(found[1]), int(found[2] or found[1]) + 1)
+    return list(dict.fromkeys(numbers))
+
+
+def _parse_ks(text: str) -> list[int]:
+    return [parse_k(k) for k in parse_numbers(text)]
+
+
+def _usage(parse: Any, *arguments: Any) -> Any:
+    """Call a parser of the recipe; what it refuses is wrong usage of the command."""
+    try:
+        return parse(*arguments)
+    except InputError as error:
+        raise typer.BadParameter(str(error).removesuffix(".")) from None
+
+
+def _setting(name: str, metavar: str) -> Any:
+    """An option for a setting of the recipe, with the documentation and the checks of the recipe."""
+    help = f"{settings()[name].doc}  [default: that of the preset]"
+    return typer.Option(metavar=metavar, parser=partial(_usage, checked, name), help=help, show_default=False)
+
+
 @reported
 def train(
-    data: options.Data,
-    model: options.Model = ModelName.mdnn,
-    backbone: options.Backbone = BackboneName.gin,
-    folds: options.Folds = "0-9",
-    preset: options.Preset = PresetName.ours,
-    k: options.Ks = None,
-    seed: options.Seed = 0,
-    root: options.Root = None,
-    out: options.Out = "results",
-    save: options.Save = None,
-    jobs: options.Jobs = 1,
-    device: options.Device = "auto",
-    devices: options.Devices = 1,
-    precision: options.Precision = None,
-    compiled: options.Compile = False,
-    hidden: options.Hidden = None,
-    layers: options.Layers = None,
-    transformer_layers: options.TransformerLayers = None,
-    heads: options.Heads = None,
-    pe: options.Pe = None,
-    norm: options.Norm = None,
-    dropout: options.Dropout = None,
-    lr: options.LearningRate = None,
-    weight_decay: options.WeightDecay = None,
-    warmup: options.Warmup = None,
-    epochs: options.Epochs = None,
-    patience: options.Patience = None,
-    batch_size: options.BatchSize = None,
-    neighbours: options.Neighbours = None,
-    log: options.Log = None,
-    den: options.UseDen = True,
-    checkpoint_every: options.CheckpointEvery = 5.0,
-    tensorboard: options.TensorBoard = False,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A data set of `detours data list`, such as MUTAG or rings."),
+    ] = None,
+    model: Annotated[Any, _setting("model", "plain|weighted|mdnn")] = None,
+    backbone: Annotated[Any, _setting("backbone", "gcn|gat|gin")] = None,
+    preset: Annotated[
+        Any,
+        typer.Option(
+            metavar="ours|paper",
+            parser=partial(_usage, checked, "preset"),
+            help="Settings to start from: ours, or those of the paper.  [default: ours]",
+            show_default=False,
+        ),
+    ] = None,
+    k: Annotated[
+        Any,
+        typer.Option(
+            "-k",
+            metavar="K",
+            parser=_parse_ks,
+            help="The longest detour; of several, such as 2-5, validation chooses.  [default: that of the preset]",
+            show_default=False,
+        ),
+    ] = None,
+    folds: Annotated[str, typer.Option(metavar="LIST", help="Folds to train, such as 0-9 or 0,3.")] = "0-9",
+    hidden: Annotated[Any, _setting("hidden", "N")] = None,
+    epochs: Annotated[Any, _setting("epochs", "N")] = None,
+    lr: Annotated[Any, _setting("lr", "X")] = None,
+    seed: Annotated[Any, _setting("seed", "N")] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Change any setting of the recipe, see --show-recipe; repeatable."
+        ),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--recipe", metavar="FILE", help="Read settings from a TOML file; --set and options go first."),
+    ] = None,
+    show_recipe: Annotated[
+        bool, typer.Option("--show-recipe", help="Print all settings as a file for --recipe, and train nothing.")
+    ] = False,
+    root: RawFolder = None,
+    out: Annotated[str, typer.Option(metavar="DIR", help="Folder of finished runs and logs.")] = "results",
+    save: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder to save the best models in, for `detours predict`.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Folds to train in parallel.")] = 1,
+    device: ComputeDevice = "auto",
+    devices: Annotated[int, typer.Option(min=1, metavar="N", help="Devices that share every step of a fold.")] = 1,
+    compiled: Annotated[bool, typer.Option("--compile", help="Compile the network with torch.compile.")] = False,
+    checkpoint_every: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="Time between two checkpoints.")
+    ] = 5.0,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write logs for TensorBoard.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
     progress: Progress = None,
 ) -> None:
     """Train a network on the folds of a data set.
 
-    Prints the test accuracy at the best validation epoch of every fold, and their mean. A finished fold is one JSON
-    file in the folder of --out, with a CSV log beside it; stopped at any moment, the same command goes on there.
+    Prints the test accuracy of every fold at its best validation epoch, and their mean. A finished fold is one JSON
+    file in the folder of --out, with a CSV log beside it. An interrupted run continues when the command is repeated.
+
+    Settings come from the preset, then the file of --recipe, then --set, then the other options; the last one
+    wins.
 
     \b
     Examples:
       detours train --data rings -k 5 --folds 0-2
-      detours train --data MUTAG --model mdnn --backbone gin --folds 0-9 --jobs 4
+      detours train --data MUTAG --backbone gat --jobs 4 --set dropout=0.2 --set pe=16
       detours train --data Chameleon --preset paper --root raw --save models
+      detours train --data MUTAG --show-recipe > mutag.toml
+      detours train --recipe mutag.toml --lr 1e-4
     """
     check_installed()
     if tensorboard and find_spec("tensorboard") is None:
         raise InputError("--tensorboard needs TensorBoard, which is not installed; run: pip install tensorboard")
+    given = {} if file is None else read_recipe(file)
+    given |= dict(_usage(parse_setting, text) for text in changes or ())
+    options = {"model": model, "backbone": backbone, "preset": preset}
+    options |= {"hidden": hidden, "epochs": epochs, "lr": lr, "seed": seed, "data": data}
+    given |= {name: value for name, value in options.items() if value is not None}
+    data, one_k = (given.pop(name, None) for name in ("data", "k"))
+    ks = k or [one_k]
 
     from detours.cli.train_table import fold_table
     from detours.data import load, splits
@@ -85,38 +156,26 @@ def train(
     from detours.training.folds import Workplace, best_of, run_all, runs_of
 
     place = Workplace(chosen_device(device), devices, jobs)
-    numbers, store, loaded = parsed_numbers(folds), Store(out), load(data, root)
+    if "precision" not in given and place.device.startswith("cuda") and given.get("preset", "ours") == "ours":
+        given["precision"] = "bf16-mixed"
+    if show_recipe:
+        level = "graph" if data is None else load(data, root).level
+        print(recipe(data or "", "", "", level, k=ks[0], **given).to_toml(), end="")
+        return
+    if data is None:
+        raise typer.BadParameter("give a data set with --data or in the file of --recipe")
+    numbers, store, loaded = parse_numbers(folds), Store(out), load(data, root)
     runs = runs_of(
         loaded,
         splits(loaded, root),
         store,
         numbers=numbers,
-        ks=k or (None,),
+        ks=ks,
         save=save,
         every=checkpoint_every,
         tensorboard=tensorboard,
         compiled=compiled,
-        model=model.value,
-        backbone=backbone.value,
-        preset=preset.value,
-        seed=seed,
-        precision=_precision(precision, preset, place.device),
-        hidden=hidden,
-        layers=layers,
-        transformer_layers=transformer_layers,
-        heads=heads,
-        pe=pe,
-        norm=norm,
-        dropout=dropout,
-        lr=lr,
-        weight_decay=weight_decay,
-        warmup=warmup,
-        epochs=epochs,
-        patience=patience,
-        batch_size=batch_size,
-        neighbours=neighbours,
-        log=log,
-        use_den=den,
+        **given,
     )
     if save is not None:
         _make_folder(save)
@@ -139,12 +198,6 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"the folder {folder} cannot be made ({error.strerror}); choose another.") from None
-
-
-def _precision(given: PrecisionName | None, preset: PresetName, device: str) -> str:
-    if given is not None:
-        return given.value
-    return "bf16-mixed" if device.startswith("cuda") and preset == PresetName.ours else "32-true"
 
 
 def _summary(cells: "list[Cell]") -> dict[str, Any]:

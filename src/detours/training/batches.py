@@ -52,7 +52,7 @@ def batches_of(inputs: Inputs, recipe: Recipe, device: torch.device, rank: int =
         raise InputError(
             f"{recipe.data} is one graph, which one device holds; train its folds side by side with --jobs instead."
         )
-    return WholeGraph(packed, recipe) if recipe.neighbours is None else SampledNodes(packed, inputs, recipe)
+    return SampledNodes(packed, inputs, recipe) if recipe.neighbours else WholeGraph(packed, recipe)
 
 
 class GraphBatches:
@@ -109,7 +109,6 @@ class SampledNodes:
     """Some nodes to a step, with a sample of their neighbourhood; evaluated on the whole graph."""
 
     def __init__(self, packed: Packed, inputs: Inputs, recipe: Recipe) -> None:
-        assert recipe.neighbours is not None
         self.packed, self.recipe = packed, recipe
         self.whole = WholeGraph(packed, recipe)
         self.sampler = NeighborSampler(

@@ -62,7 +62,7 @@ class Checkpoint:
         start = time.monotonic()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self.path) as file:
-            torch.save({**state, "recipe": _plain(self.recipe)}, file)
+            torch.save({**state, "recipe": self.recipe.key()}, file)
         now = time.monotonic()
         self._due = now + max(self.every, (now - start) / SHARE)
 
@@ -71,8 +71,3 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
         for left in self.path.parent.glob(f".{self.path.name}.*.part"):
             left.unlink(missing_ok=True)
-
-
-def _plain(recipe: Recipe) -> dict[str, Any]:
-    key = recipe.key()
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in key.items()}

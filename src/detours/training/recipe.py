@@ -1,17 +1,23 @@
-"""All that defines a training run: the network, what it is given, how it is trained, and on which fold.
+"""Everything that defines a training run: the network, its inputs, how it is trained, and the fold.
 
-A recipe goes whole into the key of the finished run, so a run under other conditions is another run. The presets are
-those of the protocol: "paper" follows the paper to the letter, "ours" is what we recommend.
+`Recipe` is the one definition of every setting: name, type, documentation, allowed values, and the value in each
+preset. A new setting is one line there; `detours train --set` and recipe files take it from there.
 """
+# ruff: noqa: RUF009  (`setting` returns a dataclass field, not a default)
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal, get_args
+from dataclasses import asdict, dataclass, field, fields
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from detours.checks import check_choice, check_integer, check_k, check_number
-from detours.errors import InputError, shown
+from detours.checks import check_choice, check_integer, check_number
+from detours.errors import FileFormatError, InputError, shown
 
 Level = Literal["graph", "node"]
 Model = Literal["plain", "weighted", "mdnn"]
@@ -20,187 +26,226 @@ Preset = Literal["ours", "paper"]
 Precision = Literal["32-true", "bf16-mixed", "64-true"]
 Ties = Literal["loss", "first"]
 
-MODELS, BACKBONES, PRESETS = get_args(Model), get_args(Backbone), get_args(Preset)
-PRECISIONS = get_args(Precision)
+
+class ByLevel(NamedTuple):
+    """A value that differs between data sets of graphs and of nodes."""
+
+    graph: Any
+    node: Any
 
 
-@dataclass(frozen=True)
+class Setting(NamedTuple):
+    """What is known about a setting besides its name and type."""
+
+    doc: str
+    ours: Any
+    paper: Any
+    bounds: Mapping[str, Any]
+    """What `check_integer` or `check_number` takes: minimum, maximum, above, below."""
+
+    def default(self, preset: str, level: str) -> Any:
+        """The value in a preset."""
+        value = self.ours if preset == "ours" else self.paper
+        return getattr(value, level) if isinstance(value, ByLevel) else value
+
+
+def setting(doc: str, ours: Any, paper: Any = None, **bounds: float) -> Any:
+    """Declare a setting of `Recipe`: its documentation, its value in both presets, and its bounds.
+
+    Args:
+        doc: One sentence, shown by `detours train --show-recipe`.
+        ours: The value in the preset "ours"; a `ByLevel` if it depends on the kind of data.
+        paper: The value in the preset "paper". Default: the same.
+        bounds: What `check_integer` or `check_number` takes: `minimum`, `maximum`, `above`, `below`.
+    """
+    return field(metadata={"setting": Setting(doc, ours, ours if paper is None else paper, bounds)})
+
+
+@dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """One training run. Make it with `recipe`, which knows the presets."""
+    """One training run; `recipe` makes it from a preset.
 
+    The whole recipe is part of the key of a finished run, so a run with any other value is another run. Values of
+    "paper" are those of the paper (its appendix); where the paper gives none they are our choice, such as the batch
+    size of graph data. Those of "ours" were chosen by judgement, not by a search: small enough for a CPU.
+    """
+
+    # Which run it is: found from the data, not set.
     data: str
     digest: str
-    """Of the content of the data set."""
     splits: str
-    """Where the folds come from."""
     fold: int
     level: Level
-    model: Model
-    backbone: Backbone
-    preset: Preset
-    k: int
-    """The longest detour counted, in edges."""
-    log: bool
-    """Detour numbers enter as log(1 + number), or as they are."""
-    by_length: bool
-    """MDNN is given a number for every length, or one for all of them."""
-    use_den: bool
-    """False leaves detour numbers out of the tokens: the paper's ablation."""
-    directed: bool
-    """Arcs as stored, or taken both ways."""
-    standardise: bool
-    """Node attributes that are no 0/1 columns are shifted and scaled by mean and deviation of the training part."""
-    hidden: int
-    layers: int
-    transformer_layers: int
-    heads: int
-    pe: int
-    """Laplacian eigenvectors to a node."""
-    norm: bool
-    """Batch norm between the layers, which the paper does not have."""
-    dropout: float
-    lr: float
-    weight_decay: float
-    warmup: float
-    """Share of the epochs over which the learning rate rises to `lr`."""
-    epochs: int
-    patience: int
-    """Epochs without a better validation result after which training ends."""
-    ties: Ties
-    """Among epochs of equal validation accuracy, the one with the lowest validation loss is best, or the first."""
-    batch_size: int
-    """Graphs to a step; nodes to a step where neighbours are sampled."""
-    neighbours: tuple[int, ...] | None
-    """Node level: how many neighbours are sampled hop by hop; None for the whole graph in one step."""
-    precision: Precision
-    seed: int
+
+    preset: Preset = setting("The preset all other values start from.", "ours", "paper")
+    model: Model = setting("The network: plain, weighted by detour numbers, or with detour tokens.", "mdnn")
+    backbone: Backbone = setting("The convolution.", "gin")
+    k: int = setting("The longest detour counted, in edges.", 4, 2, minimum=2)
+    log: bool = setting("Whether detour numbers enter as log(1 + number).", True, False)
+    by_length: bool = setting("Whether MDNN sees one number per length of detour, or their sum.", True, False)
+    use_den: bool = setting("Whether the tokens of MDNN carry detour numbers; false is the paper's ablation.", True)
+    directed: bool = setting(
+        "Node data: whether arcs are used as stored, or in both directions.", False, ByLevel(False, True)
+    )
+    standardise: bool = setting("Whether node attributes other than 0/1 columns are standardised.", True, False)
+    hidden: int = setting("Channels of every layer.", 64, 768, minimum=1)
+    layers: int = setting("Layers between encoder and decoder.", 4, minimum=1)
+    transformer_layers: int = setting("Transformer layers in each layer of MDNN.", 1, ByLevel(12, 2), minimum=1)
+    heads: int = setting("Attention heads.", ByLevel(1, 4), minimum=1)
+    pe: int = setting("Laplacian eigenvectors per node.", 8, minimum=0)
+    norm: bool = setting("Whether batch norm follows every layer.", True, False)
+    dropout: float = setting("Dropout after every layer.", ByLevel(0.0, 0.5), 0.0, minimum=0, below=1)
+    lr: float = setting("Learning rate of AdamW.", 1e-3, 1e-5, above=0)
+    weight_decay: float = setting("Weight decay of AdamW.", 0.01, minimum=0)
+    warmup: float = setting("Share of the epochs over which the learning rate rises.", 0.02, 0.005, minimum=0, below=1)
+    epochs: int = setting("The most epochs.", 300, 500, minimum=1)
+    patience: int = setting("Epochs without a better validation result before training stops.", 100, 250, minimum=1)
+    # Validation parts are small (17 graphs of MUTAG), so many epochs tie in accuracy: in ours the loss decides.
+    ties: Ties = setting("Best of the epochs with equal validation accuracy.", "loss", "first")
+    batch_size: int = setting(
+        "Graphs per step, or nodes where neighbours are sampled.", ByLevel(32, 256), ByLevel(16, 256), minimum=1
+    )
+    neighbours: tuple[int, ...] = setting(
+        "Node data: neighbours sampled per hop, -1 for all; empty for the whole graph in one step.",
+        (),
+        ByLevel((), (15, 10)),
+        minimum=-1,
+    )
+    precision: Precision = setting("Number format of the computation.", "32-true")
+    seed: int = setting("Seed of weights, order, signs of eigenvectors and dropout.", 0, minimum=0, maximum=2**32 - 1)
+
+    def __post_init__(self) -> None:
+        for name in settings():
+            object.__setattr__(self, name, checked(name, getattr(self, name)))
+        if self.hidden % self.heads:
+            raise InputError(f"{self.heads} heads do not divide the {self.hidden} hidden channels; change either.")
+        if not self.use_den and self.model != "mdnn":
+            raise InputError(f"use_den=false needs model mdnn, but the model is {self.model}; use model plain instead.")
+        if 0 in self.neighbours:
+            raise InputError(f"neighbours must be 1 or more per hop, or -1 for all, but they are {self.neighbours}.")
+        if self.level == "graph" and (self.neighbours or self.directed):
+            name = "neighbours" if self.neighbours else "directed"
+            raise InputError(f"{name} applies to node data, but {self.data} has classes of graphs; leave it out.")
 
     def key(self) -> dict[str, Any]:
-        """What the store of finished runs knows it by."""
-        return {"experiment": "networks", "method": f"{self.model} {self.backbone}", **asdict(self)}
+        """The key of the finished run in the store, as JSON holds it."""
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return {"experiment": "networks", "method": f"{self.model} {self.backbone}", **plain}
 
     @property
     def den_channels(self) -> int:
-        """How many numbers an arc carries."""
+        """The number of values on every arc."""
         if self.model == "plain":
             return 0
         return self.k - 1 if self.model == "mdnn" and self.by_length else 1
 
     def differences(self, other: Mapping[str, Any]) -> str:
-        """In words, where another recipe's key differs; empty if nowhere."""
-        mine = {**self.key(), "neighbours": None if self.neighbours is None else list(self.neighbours)}
+        """Describe where the key of another recipe differs; empty if nowhere."""
         return ", ".join(
             f"{name} {shown(other.get(name))} there and {shown(value)} here"
-            for name, value in mine.items()
+            for name, value in self.key().items()
             if other.get(name) != value
         )
 
-
-# PROTOCOL §4 and §5. The batch of the paper's graph level is not said there ("depending on the data size").
-_PAPER: dict[str, Any] = {
-    "k": 2,
-    "log": False,
-    "by_length": False,
-    "directed": True,
-    "standardise": False,
-    "hidden": 768,
-    "layers": 4,
-    "pe": 8,
-    "norm": False,
-    "dropout": 0.0,
-    "lr": 1e-5,
-    "weight_decay": 0.01,
-    "warmup": 0.005,
-    "epochs": 500,
-    "patience": 250,
-    "ties": "first",
-}
-# Chosen by judgement, not by a search: small enough for a CPU, and one transformer layer to a block, since four blocks
-# follow each other.
-# Validation parts are small (17 graphs of MUTAG), so many epochs tie in accuracy: the loss decides among them.
-_OURS: dict[str, Any] = {
-    "k": 4,
-    "log": True,
-    "by_length": True,
-    "directed": False,
-    "standardise": True,
-    "hidden": 64,
-    "layers": 4,
-    "transformer_layers": 1,
-    "pe": 8,
-    "norm": True,
-    "dropout": 0.0,
-    "lr": 1e-3,
-    "weight_decay": 0.01,
-    "warmup": 0.02,
-    "epochs": 300,
-    "patience": 100,
-    "ties": "loss",
-}
-_DEFAULTS: dict[tuple[str, str], dict[str, Any]] = {
-    ("paper", "graph"): {**_PAPER, "transformer_layers": 12, "heads": 1, "batch_size": 16, "neighbours": None},
-    ("paper", "node"): {**_PAPER, "transformer_layers": 2, "heads": 4, "batch_size": 256, "neighbours": (15, 10)},
-    ("ours", "graph"): {**_OURS, "heads": 1, "batch_size": 32, "neighbours": None},
-    ("ours", "node"): {**_OURS, "heads": 4, "dropout": 0.5, "batch_size": 256, "neighbours": None},
-}
-_NAMES = frozenset(field.name for field in fields(Recipe))
+    def to_toml(self) -> str:
+        """Return the data set and all settings as a recipe file."""
+        lines = [f"data = {json.dumps(self.data)}"] if self.data else []
+        for name, each in settings().items():
+            choices = (
+                f" Choices: {', '.join(get_args(_types()[name]))}." if get_origin(_types()[name]) is Literal else ""
+            )
+            # JSON writes texts, numbers, flags and lists of numbers as TOML does.
+            lines.append(f"{f'{name} = {json.dumps(getattr(self, name))}':<24}  # {each.doc}{choices}")
+        return "\n".join(lines) + "\n"
 
 
 def recipe(
-    data: str,
-    digest: str,
-    splits: str,
-    level: Level,
-    *,
-    fold: int = 0,
-    model: str = "mdnn",
-    backbone: str = "gin",
-    preset: str = "ours",
-    precision: str = "32-true",
-    seed: int = 0,
-    use_den: bool = True,
-    **changed: Any,
+    data: str, digest: str, splits: str, level: Level, *, fold: int = 0, preset: str = "ours", **changed: Any
 ) -> Recipe:
-    """A run of a preset, with whatever is to be changed in it; None leaves a value as the preset has it."""
-    for what, given, allowed in (
-        ("model", model, MODELS),
-        ("backbone", backbone, BACKBONES),
-        ("preset", preset, PRESETS),
-        ("precision", precision, PRECISIONS),
-        ("ties", changed.get("ties") or "loss", get_args(Ties)),
-    ):
-        check_choice(what, given, allowed)
-    if not use_den and model != "mdnn":
-        raise InputError(f"only mdnn can leave out detour numbers, but the model is {model}; take --model plain.")
-    if unknown := changed.keys() - _NAMES:
-        raise InputError(f"a recipe has no {sorted(unknown)[0]!r}; it has {', '.join(sorted(_NAMES))}.")
-    values = _DEFAULTS[preset, level] | {name: value for name, value in changed.items() if value is not None}
-    if model == "weighted" and preset == "ours" and changed.get("log") is None:
-        values["log"] = backbone != "gcn"  # the normalisation of GCN absorbs the scale of its weights
-    if level == "graph":
-        values["directed"] = False  # the graphs of graph data are undirected
-    if values["neighbours"] is not None:
-        values["neighbours"] = tuple(values["neighbours"])
-        if level == "graph":
-            raise InputError(f"neighbours are sampled around nodes, but {data} has classes of graphs; leave it out.")
-    _check(values)
-    named: dict[str, Any] = {"model": model, "backbone": backbone, "preset": preset, "precision": precision}
-    where: dict[str, Any] = {"data": data, "digest": digest, "splits": splits, "level": level, "fold": fold}
-    return Recipe(**where, **named, seed=seed, use_den=use_den, **values)
+    """Return the recipe of a preset with some settings changed; None keeps the value of the preset."""
+    changed = {name: checked(name, value) for name, value in changed.items() if value is not None}
+    preset = checked("preset", preset)
+    values = {name: each.default(preset, level) for name, each in settings().items()} | {"preset": preset}
+    values |= changed
+    if "log" not in changed and preset == "ours" and values["model"] == "weighted":
+        values["log"] = values["backbone"] != "gcn"  # the normalisation of GCN absorbs the scale of its weights
+    return Recipe(data=data, digest=digest, splits=splits, level=level, fold=fold, **values)
 
 
-def _check(values: Mapping[str, Any]) -> None:
-    check_k(values["k"])
-    for name in ("hidden", "layers", "transformer_layers", "heads", "epochs", "patience", "batch_size"):
-        check_integer(name, values[name], minimum=1)
-    if values["hidden"] % values["heads"]:
-        raise InputError(
-            f"{values['heads']} heads do not divide the {values['hidden']} hidden channels; change either."
-        )
-    check_integer("pe, the number of eigenvectors,", values["pe"], minimum=0)
-    check_number("lr", values["lr"], above=0)
-    check_number("weight_decay", values["weight_decay"], minimum=0)
-    for name in ("dropout", "warmup"):
-        check_number(name, values[name], minimum=0, below=1)
-    if values["neighbours"] is not None and any(size < 1 and size != -1 for size in values["neighbours"]):
-        raise InputError(f"neighbours {shown(values['neighbours'])}: give how many for each hop, or -1 for all.")
+def read_recipe(path: Path) -> dict[str, Any]:
+    """Read the settings, and the data set if it is named, of a recipe file such as `Recipe.to_toml` makes."""
+    try:
+        found = tomllib.loads(path.read_text("utf-8"))
+        data = {"data": found.pop("data")} if isinstance(found.get("data"), str) else {}
+        return data | {name: checked(name, value) for name, value in found.items()}
+    except FileNotFoundError:
+        raise FileFormatError("there is no such recipe file.", path) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"a recipe is a TOML file, but it cannot be read as one: {error}.", path) from None
+    except InputError as error:
+        raise FileFormatError(str(error), path) from None
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Return the name and the value of "name=value".
+
+    >>> parse_setting("neighbours=15,10")
+    ('neighbours', (15, 10))
+    """
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"{text!r} is not of the form name=value, such as lr=1e-4.")
+    return name.strip(), checked(name.strip(), value.strip())
+
+
+@cache
+def settings() -> dict[str, Setting]:
+    """Every setting by its name, in the order of `Recipe`."""
+    return {each.name: each.metadata["setting"] for each in fields(Recipe) if "setting" in each.metadata}
+
+
+@cache
+def _types() -> dict[str, Any]:
+    return get_type_hints(Recipe)
+
+
+def checked(name: str, value: Any) -> Any:
+    """Return the value of a setting in its own type, given as such or as text, or raise `InputError`.
+
+    >>> checked("lr", "1e-4"), checked("norm", "false"), checked("hidden", 64)
+    (0.0001, False, 64)
+    """
+    if name not in settings():
+        near = get_close_matches(name, settings(), n=1)
+        meant = f" (did you mean {near[0]}?)" if near else ""
+        raise InputError(f"a recipe has no setting {shown(name)}{meant}; it has {', '.join(settings())}.")
+    kind, bounds = _types()[name], settings()[name].bounds
+    if get_origin(kind) is Literal:
+        check_choice(name, value, get_args(kind))
+        return value
+    if isinstance(value, str):
+        value = _from_text(kind, value)
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise InputError(f"{name} must be true or false, but it is {shown(value)}.")
+        return value
+    if kind is int:
+        return check_integer(name, value, **bounds)
+    if kind is float:
+        return check_number(name, value, **bounds)
+    if not isinstance(value, list | tuple):
+        raise InputError(f"{name} must be integers separated by commas, but it is {shown(value)}.")
+    return tuple(check_integer(f"each of {name}", each, **bounds) for each in value)
+
+
+def _from_text(kind: Any, text: str) -> Any:
+    """Return the value that a text stands for, or the text itself if it stands for none."""
+    try:
+        if kind is bool:
+            return {"true": True, "false": False}.get(text.lower(), text)
+        if kind in (int, float):
+            return kind(text)
+        listed = text.strip("[] ")
+        return tuple(map(int, listed.split(","))) if listed else ()
+    except ValueError:
+        return text

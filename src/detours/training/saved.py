@@ -59,10 +59,8 @@ class SavedModel:
         try:
             found: Any = torch.load(path, map_location="cpu", weights_only=True)
             about = json.loads(found["about"])
-            plain = about["recipe"]
-            plain["neighbours"] = None if plain["neighbours"] is None else tuple(plain["neighbours"])
             return cls(
-                Recipe(**plain),
+                Recipe(**about["recipe"]),
                 Encoder.from_json(about["encoder"]),
                 np.array(about["classes"], np.int64),
                 Scaling.from_json(about["scaling"]),

@@ -1,0 +1,130 @@
+"""Recipes: the presets, what they refuse, and the forms they are read from."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from detours.errors import InputError
+from detours.training.recipe import Recipe, parse_setting, read_recipe, recipe, settings
+
+
+def made(level: Any = "graph", **changed: Any) -> Recipe:
+    return recipe("a", "b", "c", level, **changed)
+
+
+def test_presets_are_those_of_the_protocol() -> None:
+    graph, node = (made(level, preset="paper") for level in ("graph", "node"))
+    assert (graph.hidden, graph.layers, graph.transformer_layers, graph.heads) == (768, 4, 12, 1)
+    assert (node.transformer_layers, node.heads, node.neighbours, node.batch_size) == (2, 4, (15, 10), 256)
+    for each in (graph, node):
+        assert (each.lr, each.warmup, each.epochs, each.patience, each.k) == (1e-5, 0.005, 500, 250, 2)
+        assert (each.dropout, each.ties, each.preset) == (0.0, "first", "paper")
+        assert not each.log and not each.norm and not each.standardise and each.den_channels == 1
+    assert node.directed and not graph.directed
+    ours = made("node")
+    assert ours.k == 4 and ours.den_channels == 3 and not ours.directed and ours.log and ours.dropout == 0.5
+    assert (made().batch_size, made().dropout, made().lr, made().ties) == (32, 0.0, 1e-3, "loss")
+
+
+def test_weights_of_gcn_are_no_logarithms_unless_asked_for() -> None:
+    weights = {name: made(model="weighted", backbone=name).log for name in ("gcn", "gat", "gin")}
+    assert weights == {"gcn": False, "gat": True, "gin": True}
+    assert made(model="weighted", backbone="gcn", log=True).log
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"model": "mdn"}, "model must be one of 'plain', 'weighted', 'mdnn', but it is 'mdn'"),
+        ({"backbone": ["gin"]}, "backbone must be one of 'gcn', 'gat', 'gin'"),
+        ({"preset": "theirs"}, "preset must be one of 'ours', 'paper'"),
+        ({"precision": "16"}, "precision must be one of"),
+        ({"k": 1}, "k must be an integer of at least 2, but it is 1"),
+        ({"hidden": 0}, "hidden must be an integer of at least 1"),
+        ({"hidden": True}, "hidden must be an integer of at least 1, but it is True"),
+        ({"hidden": 8.5}, "hidden must be an integer of at least 1"),
+        ({"hidden": 10, "heads": 4}, "4 heads do not divide the 10 hidden channels"),
+        ({"lr": 0.0}, "lr must be a number above 0"),
+        ({"lr": float("nan")}, "lr must be a number above 0"),
+        ({"lr": float("inf")}, "lr must be a number above 0"),
+        ({"lr": "fast"}, "lr must be a number above 0, but it is 'fast'"),
+        ({"dropout": 1.0}, "dropout must be a number of at least 0 and below 1, but it is 1.0"),
+        ({"pe": -1}, "pe must be an integer of at least 0"),
+        ({"norm": 1}, "norm must be true or false, but it is 1"),
+        ({"neighbours": (5, 5)}, "neighbours applies to node data"),
+        ({"directed": True}, "directed applies to node data"),
+        ({"neighbours": [5, 0]}, "neighbours must be 1 or more per hop, or -1"),
+        ({"neighbours": "5,x"}, "neighbours must be integers separated by commas, but it is '5,x'"),
+        ({"neighbours": (5, -2)}, "each of neighbours must be an integer of at least -1"),
+        ({"use_den": False, "model": "plain"}, "use_den=false needs model mdnn"),
+        ({"width": 3}, "a recipe has no setting 'width'"),
+        ({"drop_out": 3}, r"a recipe has no setting 'drop_out' \(did you mean dropout\?\); it has preset, model"),
+    ],
+)
+def test_what_a_recipe_refuses(changed: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        made(**changed)
+
+
+def test_none_keeps_the_preset() -> None:
+    assert made(k=None, lr=None, norm=None) == made()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("lr=1", ("lr", 1.0)),
+        (" k = 3", ("k", 3)),
+        ("norm=False", ("norm", False)),
+        ("neighbours=", ("neighbours", ())),
+        ("neighbours=[4, -1]", ("neighbours", (4, -1))),
+        ("ties=first", ("ties", "first")),
+    ],
+)
+def test_a_setting_from_text(text: str, expected: tuple[str, Any]) -> None:
+    assert parse_setting(text) == expected
+
+
+def test_text_without_a_value() -> None:
+    with pytest.raises(InputError, match="'lr' is not of the form name=value"):
+        parse_setting("lr")
+
+
+@pytest.mark.parametrize("level", ["graph", "node"])
+@pytest.mark.parametrize("preset", ["ours", "paper"])
+def test_a_recipe_file_holds_every_setting(tmp_path: Path, level: Any, preset: str) -> None:
+    file, written = tmp_path / "recipe.toml", made(level, preset=preset, lr=3e-7)
+    file.write_text(written.to_toml())
+    found = read_recipe(file)
+    assert found.pop("data") == "a" and found.keys() == settings().keys()
+    assert recipe("a", "b", "c", level, **found) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("lr 3", "recipe.toml: a recipe is a TOML file, but it cannot be read as one"),
+        ("[training]\nlr = 3", "recipe.toml: a recipe has no setting 'training'"),
+        ("lr = -1", "recipe.toml: lr must be a number above 0, but it is -1"),
+        ("data = 3", "recipe.toml: a recipe has no setting 'data'"),
+        (None, "recipe.toml: there is no such recipe file"),
+    ],
+)
+def test_a_recipe_file_that_cannot_be_used(tmp_path: Path, text: str | None, sentence: str) -> None:
+    file = tmp_path / "recipe.toml"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(InputError, match=sentence):
+        read_recipe(file)
+
+
+def test_every_setting_is_documented() -> None:
+    for name, each in settings().items():
+        assert each.doc.endswith("."), name
+
+
+def test_a_key_is_plain_and_tells_recipes_apart() -> None:
+    one, other = made("node", neighbours=(3, 2)), made("node", neighbours=(3, 1))
+    assert one.key()["neighbours"] == [3, 2] and one.differences(one.key()) == ""
+    assert one.differences(other.key()) == "neighbours [3, 1] there and [3, 2] here"
