@@ -5,15 +5,18 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from detours.errors import InputError
-from detours.store import Cell, Store, Task
+from detours.store import Cell, Store, Task, code_digest
 
 KEY = {"experiment": "trial", "data": "MUTAG", "method": "1-WL, 3 rounds", "parameters": {"k": 4, "ks": (1, 2)}}
+KEY |= {"code": "0123abcd"}
 
 
 def test_a_cell_is_made_once(tmp_path: Path) -> None:
@@ -39,26 +42,11 @@ def test_whatever_defines_a_cell_tells_it_from_others(tmp_path: Path, change: di
     assert store.path(KEY) != store.path({**KEY, **change})
 
 
-def test_another_version_starts_afresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(tmp_path)
-    store.keep(KEY, {}, 0.0)
-    monkeypatch.setattr("detours.store.__version__", "99")
-    assert store.find(KEY) is None
-
-
 def test_the_order_of_a_key_does_not_matter(tmp_path: Path) -> None:
     store = Store(tmp_path)
     kept = store.keep(KEY, {"answer": 1}, 0.5)
     assert store.find(dict(reversed(KEY.items()))) == kept
-    assert (
-        store.find(KEY)
-        == kept
-        == Cell(
-            {**KEY, "parameters": {"k": 4, "ks": [1, 2]}, "version": kept.key["version"], "form": kept.key["form"]},
-            {"answer": 1},
-            0.5,
-        )
-    )
+    assert store.find(KEY) == kept == Cell({**KEY, "parameters": {"k": 4, "ks": [1, 2]}}, {"answer": 1}, 0.5)
 
 
 @pytest.mark.parametrize("damage", ["", '{"key": ', "[1, 2]", '{"other": 1}'])
@@ -81,11 +69,23 @@ def test_failed_work_leaves_nothing(tmp_path: Path) -> None:
 
 def test_iterating_gives_every_cell(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    tasks = [Task({"experiment": name, "data": "x"}, lambda name=name: {"is": name}) for name in ("b", "a")]
+    tasks = [
+        Task({"experiment": name, "data": "x", "code": "c"}, lambda name=name: {"is": name}) for name in ("b", "a")
+    ]
     done = []
     store.run(tasks, progress=lambda at, of: done.append((at, of)))
     assert [cell.value["is"] for cell in store] == ["a", "b"]
     assert done == [(0, 2), (1, 2), (2, 2)]
+
+
+def test_tasks_in_threads_give_cells_in_order(tmp_path: Path) -> None:
+    together = threading.Barrier(3, timeout=30)  # broken unless three tasks run at the same time
+
+    def work(at: int) -> dict[str, int]:
+        return {"at": at, "turn": together.wait() * 0}
+
+    tasks = [Task({"experiment": "e", "data": at, "code": "c"}, partial(work, at)) for at in range(3)]
+    assert [cell.value["at"] for cell in Store(tmp_path).run(tasks, n_jobs=3)] == [0, 1, 2]
 
 
 def test_names_of_files_can_be_read_by_people(tmp_path: Path) -> None:
@@ -106,14 +106,18 @@ def test_a_killed_run_loses_only_the_cell_under_way(tmp_path: Path) -> None:
         "def work(at):\n"
         "    if at == 2: print('third', flush=True); time.sleep(60)\n"
         "    return {'at': at}\n"
-        "Store(sys.argv[1]).run([Task({'experiment': 'e', 'data': at}, lambda at=at: work(at)) for at in range(4)])\n"
+        "keys = [{'experiment': 'e', 'data': at, 'code': 'c'} for at in range(4)]\n"
+        "Store(sys.argv[1]).run([Task(key, lambda at=key['data']: work(at)) for key in keys])\n"
     )
     program = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert program.stdout is not None and program.stdout.readline() == "third\n"
     os.kill(program.pid, signal.SIGKILL)
     program.wait()
     made = []
-    tasks = [Task({"experiment": "e", "data": at}, lambda at=at: made.append(at) or {"at": at}) for at in range(4)]
+    tasks = [
+        Task({"experiment": "e", "data": at, "code": "c"}, lambda at=at: made.append(at) or {"at": at})
+        for at in range(4)
+    ]
     cells = Store(tmp_path).run(tasks)
     assert made == [2, 3] and [cell.value["at"] for cell in cells] == [0, 1, 2, 3]
 
@@ -122,3 +126,88 @@ def test_a_cell_says_how_long_it_took(tmp_path: Path) -> None:
     (cell,) = Store(tmp_path).run([Task(KEY, lambda: time.sleep(0.05) or {})])
     assert 0.05 <= cell.seconds < 5
     assert json.loads(Store(tmp_path).path(KEY).read_text())["seconds"] == cell.seconds
+
+
+# ---------------------------------------------------------------- code
+
+
+def test_other_code_computes_its_own_cells(tmp_path: Path) -> None:
+    store, new = Store(tmp_path), {**KEY, "code": "89abcdef"}
+    old = store.keep(KEY, {"answer": 1}, 0.5)
+    assert store.find(new) is None and store.by_other_code([KEY, new]) == 1
+    (cell,) = store.run([Task(new, lambda: {"answer": 2})])
+    assert cell.value == {"answer": 2} and store.find(KEY) == old  # both are kept
+    assert store.by_other_code([KEY, new]) == 0
+
+
+def test_cells_of_other_code_are_used_on_request(tmp_path: Path) -> None:
+    Store(tmp_path).keep({**KEY, "data": "DD"}, {"answer": 3}, 0.5)
+    old = Store(tmp_path).keep(KEY, {"answer": 1}, 0.5)
+    lenient, new = Store(tmp_path, keep_old=True), {**KEY, "code": "89abcdef"}
+    assert lenient.find(new) == old and lenient.by_other_code([new]) == 1
+    assert lenient.find({**new, "parameters": {}}) is None
+    cell = lenient.keep(new, {"answer": 2}, 0.5)
+    assert lenient.find(new) == cell  # its own first
+
+
+SOURCE = '''"""A module."""
+
+import math
+
+
+class Circle:
+    """A circle."""
+
+    radius: float
+    """In metres."""
+
+    def area(self) -> float:
+        """Its area."""
+        return math.pi * self.radius**2  # in square metres
+'''
+
+
+def digest_of(package: Path, source: str) -> str:
+    code_digest.cache_clear()
+    (package / "shapes").mkdir(exist_ok=True)
+    (package / "shapes" / "circle.py").write_text(source)
+    return code_digest("shapes", package=package)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("square metres", "m^2"),
+        ('"""Its area."""', '"""Return the area."""'),
+        ('"""In metres."""', ""),
+        ("math.pi * self.radius**2", "(\n            math.pi * self.radius ** 2\n        )"),
+        ("import math\n", "import math\n\n# Circles.\n"),
+    ],
+)
+def test_words_and_layout_do_not_change_the_digest(tmp_path: Path, old: str, new: str) -> None:
+    assert old in SOURCE
+    assert digest_of(tmp_path, SOURCE) == digest_of(tmp_path, SOURCE.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("**2", "**3"), ("* self", "+ self"), ("area", "size"), ("math.pi", "3.14"), ("float\n", "float = 1.0\n")],
+)
+def test_code_changes_the_digest(tmp_path: Path, old: str, new: str) -> None:
+    assert old in SOURCE
+    assert digest_of(tmp_path, SOURCE) != digest_of(tmp_path, SOURCE.replace(old, new))
+
+
+def test_the_digest_is_the_same_for_every_python(tmp_path: Path) -> None:
+    assert digest_of(tmp_path, SOURCE) == "3f4b2f06"
+
+
+def test_the_digest_covers_what_was_named(tmp_path: Path) -> None:
+    before = digest_of(tmp_path, SOURCE)
+    (tmp_path / "other.py").write_text("a = 1\n")
+    assert digest_of(tmp_path, SOURCE) == before
+    assert code_digest("shapes", "other", package=tmp_path) != before
+    assert code_digest("shapes", "other", without=("other",), package=tmp_path) == before
+    assert code_digest("shapes.circle", package=tmp_path) == before
+    with pytest.raises(ValueError, match="there is no module squares"):
+        code_digest("squares", package=tmp_path)

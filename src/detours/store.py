@@ -1,33 +1,34 @@
-"""Finished cells of experiments: the store is the cache, the resume and the source of every table.
+"""Finished cells of experiments: the store is the cache, the way to resume, and the source of every table.
 
-A cell is one number, or a few that are made together, with the key that defines it: the experiment, the data with a
-digest of their content, the method and its parameters. Each is one small JSON file that appears whole or not at all,
-so a run killed at any moment loses only the cell under way, and running again goes on behind it.
+A cell is one number, or a few that are computed together, with the key that defines it: the experiment, the data with a
+digest of their content, the method with its parameters, and a digest of the code that computes it. Each cell is one
+small JSON file that is written completely or not at all, so a run that is killed loses only the cell it was computing,
+and stores are merged by copying their files into one folder.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from detours import __version__
 from detours.atomic import replacing
 from detours.errors import InputError
 
-FORM = 1
-"""Part of every key: to be raised when the library changes in a way that changes results."""
+PACKAGE = Path(__file__).parent
 
 Key = Mapping[str, Any]
 Value = dict[str, Any]
 
 
 class Cell(NamedTuple):
-    """A finished cell: what it is, what came out, and how long it took."""
+    """A finished cell: its key, its results, and how long they took."""
 
     key: dict[str, Any]
     value: Value
@@ -35,39 +36,54 @@ class Cell(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A cell to be made: what it is, and how to make it."""
+    """A cell to compute: its key, and the function that returns its results."""
 
     key: Key
     work: Callable[[], Value]
 
 
 class Store:
-    """A folder of finished cells, `<experiment>/<data>-<method>-<digest of the key>.json`.
+    """A folder of finished cells, `<experiment>/<data>-<method>-<digest of the key>-<digest of the code>.json`.
 
-    Keys and values are what JSON can hold; a key has at least "experiment". The version of this library is part of
-    every key, so that another version starts afresh.
+    Args:
+        folder: The folder; it is made when the first cell is kept.
+        keep_old: Whether cells of other code are used where this code has computed none.
+
+    Keys and values are what JSON can hold; a key has "experiment" and "code", see `code_digest`.
     """
 
-    def __init__(self, folder: str | Path) -> None:
+    def __init__(self, folder: str | Path, *, keep_old: bool = False) -> None:
         self.folder = Path(folder)
+        self.keep_old = keep_old
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError(f"{folder} is a file; give a folder for the results.")
 
     def path(self, key: Key) -> Path:
-        """The file of a cell, whether it is there or not."""
-        text = json.dumps(_full(key), sort_keys=True)
-        words = " ".join(str(key[name]) for name in ("data", "method") if name in key)
-        slug = re.sub(r"[^A-Za-z0-9]+", "-", words).strip("-")[:60]
-        return self.folder / str(key["experiment"]) / f"{slug}-{sha256(text.encode()).hexdigest()[:12]}.json"
+        """The file of a cell, whether it exists or not."""
+        return self.folder / str(key["experiment"]) / f"{_stem(key)}-{key['code']}.json"
 
     def find(self, key: Key) -> Cell | None:
-        """The finished cell, or None; a damaged file counts as none."""
-        found = _cell(self.path(key))
-        return found if found is not None and found.key == _full(key) else None
+        """Return the finished cell, or None; a damaged file counts as none."""
+        cell = _read(self.path(key))
+        if cell is not None and cell.key == _plain(key):
+            return cell
+        return self._by_other_code(key) if self.keep_old else None
+
+    def by_other_code(self, keys: Iterable[Key]) -> int:
+        """The number of cells that other code has computed and this code has not."""
+        return sum(_read(self.path(key)) is None and self._by_other_code(key) is not None for key in keys)
+
+    def _by_other_code(self, key: Key) -> Cell | None:
+        files = (self.folder / str(key["experiment"])).glob(f"{_stem(key)}-*.json")
+        for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True):
+            cell = _read(file)
+            if cell is not None and {**cell.key, "code": key["code"]} == _plain(key):
+                return cell
+        return None
 
     def keep(self, key: Key, value: Value, seconds: float) -> Cell:
-        """Write a finished cell, and give it as it will be read again."""
-        cell = Cell(_full(key), value, round(seconds, 6))
+        """Write a finished cell, and return it as it will be read."""
+        cell = Cell(_plain(key), value, round(seconds, 6))
         file = self.path(key)
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -75,41 +91,115 @@ class Store:
             raise InputError(f"the folder {file.parent} cannot be made ({error.strerror}); choose another.") from None
         with replacing(file) as target:
             target.write(json.dumps(cell._asdict(), indent=1).encode() + b"\n")
-        kept = _cell(file)
+        kept = _read(file)
         assert kept is not None
         return kept
 
     def __iter__(self) -> Iterator[Cell]:
         """Every finished cell, in the order of the file names."""
         for file in sorted(self.folder.glob("*/*.json")):
-            if (cell := _cell(file)) is not None:
+            if (cell := _read(file)) is not None:
                 yield cell
 
-    def run(self, tasks: Sequence[Task], progress: Callable[[float, float], None] | None = None) -> list[Cell]:
-        """The cells of all tasks, in their order: those that are there are read, the others are made and kept."""
-        cells = []
-        for done, task in enumerate(tasks):
-            if progress is not None:
-                progress(done, len(tasks))
-            cell = self.find(task.key)
-            if cell is None:
-                start = time.perf_counter()
-                value = task.work()
-                cell = self.keep(task.key, value, time.perf_counter() - start)
-            cells.append(cell)
-        if progress is not None:
-            progress(len(tasks), len(tasks))
-        return cells
+    def run(
+        self, tasks: Sequence[Task], progress: Callable[[float, float], None] | None = None, n_jobs: int = 1
+    ) -> list[Cell]:
+        """Return the cells of all tasks, in their order: finished ones are read, the others computed and kept.
+
+        With `n_jobs` above 1 tasks run in threads, which pays where their work releases the GIL.
+        """
+        report = progress or (lambda done, of: None)
+        cells = [self.find(task.key) for task in tasks]
+        missing = [at for at, cell in enumerate(cells) if cell is None]
+        done = len(tasks) - len(missing)
+        report(done, len(tasks))
+        for at, cell in self._compute(tasks, missing, n_jobs):
+            cells[at] = cell
+            done += 1
+            report(done, len(tasks))
+        return [cell for cell in cells if cell is not None]
+
+    def _compute(self, tasks: Sequence[Task], missing: Sequence[int], n_jobs: int) -> Iterator[tuple[int, Cell]]:
+        def compute(at: int) -> tuple[int, Cell]:
+            start = time.perf_counter()
+            value = tasks[at].work()
+            return at, self.keep(tasks[at].key, value, time.perf_counter() - start)
+
+        if min(n_jobs, len(missing)) <= 1:
+            yield from map(compute, missing)
+            return
+        from multiprocessing.pool import ThreadPool
+
+        with ThreadPool(min(n_jobs, len(missing))) as pool:
+            yield from pool.imap_unordered(compute, missing)
 
 
-def _full(key: Key) -> dict[str, Any]:
+def _stem(key: Key) -> str:
+    """The name of a cell's file up to the code: readable words, and a digest of everything else in the key."""
+    text = json.dumps({name: key[name] for name in key if name != "code"}, sort_keys=True)
+    words = " ".join(str(key[name]) for name in ("data", "method") if name in key)
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", words).strip("-")[:60]
+    return f"{slug}-{sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _plain(key: Key) -> dict[str, Any]:
     # Through JSON, so that a key compares equal to itself read from a file (tuples become lists).
-    full: dict[str, Any] = json.loads(json.dumps({**key, "version": __version__, "form": FORM}))
-    return full
+    plain: dict[str, Any] = json.loads(json.dumps(dict(key)))
+    return plain
 
 
-def _cell(file: Path) -> Cell | None:
+def _read(file: Path) -> Cell | None:
     try:
         return Cell(**json.loads(file.read_bytes()))
     except (OSError, ValueError, TypeError):
         return None
+
+
+# ------------------------------------------------------------------ which code computed a cell
+
+
+@cache
+def code_digest(*modules: str, without: tuple[str, ...] = (), package: Path = PACKAGE) -> str:
+    """Return a digest of the code that determines the numbers of an experiment.
+
+    Comments, docstrings and the layout of lines do not count, and it is the same for every version of Python.
+
+    Args:
+        modules: Modules of this package and subpackages with all they contain, such as "nn" or "data.encoder". Counts
+            of detours are exact, so an experiment lists "counting" only where counts are its very results.
+        without: Modules among them that do not change the numbers.
+        package: The folder of the package.
+    """
+    left_out = {file for name in without for file in _sources(package, name)}
+    files = sorted({file for name in modules for file in _sources(package, name)} - left_out)
+    content = sha256()
+    for file in files:
+        content.update(f"{file.relative_to(package).as_posix()}\n{_normalised(file.read_text('utf-8'))}\n".encode())
+    return content.hexdigest()[:8]
+
+
+def _sources(package: Path, name: str) -> list[Path]:
+    path = package.joinpath(*name.split("."))
+    files = [file] if (file := path.with_suffix(".py")).is_file() else list(path.rglob("*.py"))
+    if not files:
+        raise ValueError(f"there is no module {name} in {package}")
+    return files
+
+
+def _normalised(source: str) -> str:
+    """The meaning of a source: its syntax tree without strings that stand alone, such as docstrings."""
+    return repr(_nested(ast.parse(source)))
+
+
+def _nested(node: Any) -> Any:
+    # Not `ast.dump`: which empty fields it shows differs between versions of Python.
+    if isinstance(node, ast.AST):
+        named = ((name, value) for name, value in ast.iter_fields(node) if name not in ("kind", "type_comment"))
+        return type(node).__name__, [(name, _nested(value)) for name, value in named if value not in (None, [])]
+    if isinstance(node, list):
+        return [_nested(each) for each in node if not _is_text(each)]
+    return node
+
+
+def _is_text(node: Any) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

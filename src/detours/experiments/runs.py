@@ -72,6 +72,9 @@ class Setting:
 
     def run(self, description: str, tasks: Sequence[Task], tests: Sequence[Method] = ()) -> list[Cell]:
         """The cells of the tasks, with progress; the tests whose time they take are compiled before."""
+        if old := self.store.by_other_code(task.key for task in tasks):
+            what = "used all the same" if self.store.keep_old else "made anew; --keep-old would use them"
+            self.notes.append(f"{description}: {old} of {len(tasks)} results were made by other code ({what})")
         if tests and any(self.store.find(task.key) is None for task in tasks):
             with self.watch("Compiling, the first time only"):
                 warm_up(tests)

@@ -52,7 +52,9 @@ def run_all(store: Store, runs: Sequence[Run], place: Workplace | None = None) -
     """The cells of all runs, in their order; whatever is finished already is not made again."""
     place = Workplace() if place is None else place
     place = replace(place, device=chosen_device(place.device))
-    store = Store(store.folder.absolute())  # a process of its own may have another folder to work in
+    store = Store(
+        store.folder.absolute(), keep_old=store.keep_old
+    )  # a process of its own may have another folder to work in
     cells = [finished(store, run) for run in runs]
     missing = [at for at, cell in enumerate(cells) if cell is None]
     for run, cell in zip(runs, cells, strict=True):

@@ -18,6 +18,12 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 
 from detours.checks import check_choice, check_integer, check_number
 from detours.errors import FileFormatError, InputError, shown
+from detours.store import code_digest
+
+CODE = ("training", "nn", "data.encoder", "data.sampling", "data.sampling_numba")
+"""The code that determines the numbers of a run; the content of data and splits is in its key."""
+OTHER_CODE = ("training.recipe", "training.folds", "training.logs", "training.pool")
+"""The recipe is in the key itself; the others move runs and results around."""
 
 Level = Literal["graph", "node"]
 Model = Literal["plain", "weighted", "mdnn"]
@@ -130,7 +136,8 @@ class Recipe:
     def key(self) -> dict[str, Any]:
         """The key of the finished run in the store, as JSON holds it."""
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        return {"experiment": "networks", "method": f"{self.model} {self.backbone}", **plain}
+        code = code_digest(*CODE, without=OTHER_CODE)
+        return {"experiment": "networks", "method": f"{self.model} {self.backbone}", **plain, "code": code}
 
     @property
     def den_channels(self) -> int:

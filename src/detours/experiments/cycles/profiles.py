@@ -23,9 +23,10 @@ from detours.experiments.paper import paper_tables
 from detours.experiments.tables import COUNT, SECONDS, Column, Table
 from detours.graph import Graph
 from detours.graph.edges import Listed, build
-from detours.store import Cell, Task, Value
+from detours.store import Cell, Task, Value, code_digest
 
 EXPERIMENT = "cycles"
+CODE = ("experiments.cycles", "counting", "graph")
 NODE_K = 6  # cycles to length 7; the paper stopped at 5
 GRAPH_K = 5  # cycles to length 6, as the paper
 SKIPPED_FACTOR = 3
@@ -42,6 +43,7 @@ def node_tasks(data: GraphSet, k: int = NODE_K, n_jobs: int = 1) -> list[Task]:
                 "method": "directed" if directed else "undirected",
                 "k": k,
                 "digest": data.digest,
+                "code": code_digest(*CODE),
             },
             partial(_totals, data.graphs[0], k, directed, n_jobs),
         )
@@ -65,7 +67,14 @@ def graph_tasks(ours: GraphSet, papers: GraphSet, k: int = GRAPH_K, n_jobs: int 
     """Two cells of a data set of many graphs: as we choose them, and as the paper did."""
     return [
         Task(
-            {"experiment": EXPERIMENT, "data": data.name, "method": method, "k": k, "digest": data.digest},
+            {
+                "experiment": EXPERIMENT,
+                "data": data.name,
+                "method": method,
+                "k": k,
+                "digest": data.digest,
+                "code": code_digest(*CODE),
+            },
             partial(_profile, data.graphs, k, skip, n_jobs),
         )
         for data, method, skip in ((ours, "lengths", False), (papers, "lengths, paper's choice", True))

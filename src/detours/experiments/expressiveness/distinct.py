@@ -13,7 +13,7 @@ import numpy as np
 
 from detours.data import GraphSet
 from detours.graph import Graph
-from detours.store import Store, Task, Value
+from detours.store import Store, Task, Value, code_digest
 from detours.wl.isomorphism import isomorphism_classes
 
 EXPERIMENT = "distinct"
@@ -30,7 +30,8 @@ def distinct(data: GraphSet, store: Store, n_jobs: int = 1) -> tuple[GraphSet, G
 
 def task(data: GraphSet, n_jobs: int = 1) -> Task:
     """The cell that holds which graphs of a data set stay."""
-    key = {"experiment": EXPERIMENT, "data": data.name, "digest": data.digest}
+    code = code_digest("experiments.expressiveness.distinct", "wl")
+    key = {"experiment": EXPERIMENT, "data": data.name, "digest": data.digest, "code": code}
     return Task(key, partial(_kept, data, n_jobs))
 
 

@@ -18,7 +18,7 @@ from detours.experiments.expressiveness import separation
 from detours.experiments.expressiveness.methods import ROUNDS, TUPLE_STEPS, WL2, WL3, Method, den, wl1
 from detours.experiments.paper import paper_tables
 from detours.experiments.tables import COUNT, RATIO, SECONDS, Column, Table
-from detours.store import Cell, Task, Value
+from detours.store import Cell, Task, Value, code_digest
 
 EXPERIMENT = "expressiveness"
 MOST_K = 8  # beyond it counting has no closed forms
@@ -61,6 +61,7 @@ def tasks(
                 "method": method.name,
                 "parameters": method.parameters,
                 "digest": data.digest,
+                "code": code_digest("experiments.expressiveness", "wl"),
                 **({"limit": limit} if method.steps(data.graphs) > limit else {}),
             },
             partial(_separated, data, method, n_jobs, limit),

@@ -20,7 +20,7 @@ from detours.experiments.kernels.selection import FOLDS, HELD_OUT, Fitter, Ladde
 from detours.experiments.kernels.svm import Gram, fit, fit_by_sklearn
 from detours.experiments.paper import paper_tables
 from detours.experiments.tables import SECONDS, Column, Table
-from detours.store import Cell, Task, Value
+from detours.store import Cell, Task, Value, code_digest
 
 ROUNDS = 10
 REPEATS = 10
@@ -112,6 +112,7 @@ def tasks(data: GraphSet, row: Row, repeats: int = REPEATS, *, solver: str = "de
         "experiment": "kernels",
         "data": data.name,
         "digest": data.digest,
+        "code": code_digest("experiments.kernels", "kernels", "wl"),
         "method": row.name,
         "parameters": {
             "candidates": [[candidate.kernel, dict(candidate.parameters)] for candidate in candidates],
