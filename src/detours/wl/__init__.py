@@ -1,14 +1,14 @@
-"""Colour refinement (Weisfeiler–Leman tests) that sees cycles: which graphs do their detours tell apart?
+"""Weisfeiler–Leman tests (colour refinement), with colours that count detours.
 
-`refine` colours the nodes of many graphs by one shared table; `same`, `compare` and `groups` say which graphs differ;
-`certificate` turns the colours of a graph into a text that can be kept and compared anywhere. `detours.wl.tuples` has
-k-WL on tuples of nodes.
+`refine` colours the nodes of many graphs consistently. `same`, `compare` and `groups` tell which graphs differ.
+`certificate` turns the colours of a graph into a text that can be stored and compared on any machine.
+`detours.wl.tuples` has k-WL on tuples of nodes, and `detours.wl.isomorphism` decides isomorphism exactly.
 
 Refinement is sound: isomorphic graphs always get equal colours, so graphs told apart are certainly not isomorphic.
 Graphs that are not told apart may be isomorphic or not.
 """
 
-from detours.wl.canonical import certificate, certificates
+from detours.wl.certification import certificate, certificates
 from detours.wl.colors import Colors
 from detours.wl.comparison import Comparison, compare, groups, same
 from detours.wl.refinement import refine

@@ -1,4 +1,4 @@
-"""`Colors`: what a refinement gives back."""
+"""`Colors`: the result of a refinement."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from detours.graph import Graph
 class Colors(Sequence[Int32]):
     """The colours of the nodes of many graphs, round by round; ``colors[g]`` is int32 [rounds + 1, nodes of graph g].
 
-    Within a round equal numbers mean equal colours, in all graphs alike. Colours are numbered from 0 in the order of
-    what they stand for, so they do not depend on the order of the graphs.
+    Within a round equal numbers mean equal colours, in all graphs alike. Colours are numbered from 0 by rank of what
+    they stand for, so they do not depend on the order of the graphs.
     """
 
     def __init__(self, graphs: list[Graph], offsets: Int64, history: list[Int32], stable: bool) -> None:
@@ -25,7 +25,7 @@ class Colors(Sequence[Int32]):
         self.offsets = offsets
         """int64 [graphs + 1]: the nodes of graph g are ``offsets[g]`` to ``offsets[g + 1]`` of all nodes together."""
         self.stable = stable
-        """Whether one more round is known to find no more colours."""
+        """Whether it is known that another round would find no more colours."""
         self.history = history
         """int32 [nodes of all graphs], for each round."""
         for colour in history:
@@ -33,18 +33,18 @@ class Colors(Sequence[Int32]):
 
     @property
     def rounds(self) -> int:
-        """Rounds done; a last one that found nothing new is not counted."""
+        """The number of rounds done; a last one that found nothing new is not counted."""
         return len(self.history) - 1
 
     @property
     def num_colors(self) -> list[int]:
-        """How many colours there are in each round."""
+        """The number of colours in each round."""
         return [int(colour.max(initial=-1)) + 1 for colour in self.history]
 
     def all_nodes(self, round: int | None = None) -> Int32:
-        """int32: the colours of the nodes of all graphs, one graph after another; of the last round unless given.
+        """Return the colours of the nodes of all graphs, one graph after another; those of the last round by default.
 
-        A round after the last one has its colours if these are stable.
+        If the colours are stable, any later round has those of the last one.
         """
         if round is None:
             return self.history[-1]
@@ -52,21 +52,21 @@ class Colors(Sequence[Int32]):
         return self.history[min(at, self.rounds)]
 
     def of(self, g: int, round: int | None = None) -> Int32:
-        """int32 [nodes of graph g]: their colours in one round."""
+        """Return the colours of the nodes of graph g in one round, int32."""
         g = range(len(self))[g]
         return self.all_nodes(round)[self.offsets[g] : self.offsets[g + 1]]
 
     def histogram(self, g: int, round: int | None = None) -> dict[int, int]:
-        """How many nodes of graph g have each of its colours."""
+        """Return the number of nodes of graph g of each of its colours."""
         colours, counts = np.unique(self.of(g, round), return_counts=True)
         return dict(zip(colours.tolist(), counts.tolist(), strict=True))
 
     def sizes(self, g: int, round: int | None = None) -> tuple[int, ...]:
-        """The sorted sizes of the colour classes of graph g: what is left if the colours lose their meaning."""
+        """Return the sorted sizes of the colour classes of graph g."""
         return tuple(sorted(self.histogram(g, round).values()))
 
     def groups(self, round: int | None = None) -> list[list[int]]:
-        """The graphs whose colour multisets are equal, as lists of their indices in order of the first."""
+        """Return lists of indices of graphs with equal colour multisets, in order of their first member."""
         colour = self.all_nodes(round)
         graph_of = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         ordered = colour[np.lexsort((colour, graph_of))]

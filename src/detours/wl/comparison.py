@@ -11,9 +11,11 @@ import numpy as np
 
 from detours.arrays import Int32, Int64
 from detours.wl.colors import Colors
-from detours.wl.nodes.meaning import meaning
+from detours.wl.nodes.neighbourhood import Neighbourhood
 from detours.wl.options import Options
 from detours.wl.refinement import Prepared, prepare
+
+INIT_NAMES = {"degree": "degree", "labels": "label", "phi": "Φ"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -23,19 +25,19 @@ class Comparison:
     same: bool
     """False: certainly not isomorphic. True: not told apart."""
     rounds: int
-    """Rounds done; none after the first in which the colours differ."""
+    """Rounds done; refinement ends at the first in which the colours differ."""
     stable: bool
-    """Whether the colours are known to stay as they are; not looked at once they differ."""
+    """Whether the colours are known to be stable; always False if they differ."""
     round: int | None = None
     """The first round in which the colours differ."""
     witness: int | None = None
     """A colour of that round that one graph has more often than the other."""
     counts: tuple[int, int] = (0, 0)
-    """How many nodes of either graph have it."""
+    """The number of nodes of each graph that have it."""
     nodes: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())
-    """Which ones, by the caller's names."""
+    """These nodes, by the caller's names."""
     meaning: str | None = None
-    """What the witness stands for if it is a colour of round 0; those of later rounds have no short description."""
+    """What the witness stands for, if it is a colour of round 0; later colours have no short description."""
 
     @property
     def verdict(self) -> str:
@@ -52,20 +54,22 @@ class Comparison:
 
 
 def same(G: Any, H: Any, **options: Unpack[Options]) -> bool:
-    """False: certainly not isomorphic. True: not told apart. The options are those of `refine`, labels a pair.
+    """Return False if the graphs are certainly not isomorphic, True if they are not told apart.
+
+    The options are those of `refine`; `labels` is a pair.
 
     >>> two_triangles = [(0, 1, 2, 3, 4, 5), (1, 2, 0, 4, 5, 3)]
     >>> hexagon = [(0, 1, 2, 3, 4, 5), (1, 2, 3, 4, 5, 0)]
     >>> same(two_triangles, hexagon, init="degree"), same(two_triangles, hexagon, init="den", k=2)
     (True, False)
     """
-    return _compared(prepare("same", [G, H], **options)).same
+    return _compare(prepare("same", [G, H], **options)).same
 
 
 def compare(G: Any, H: Any, **options: Unpack[Options]) -> Comparison:
-    """Like `same`, with the first round in which the graphs differ and a colour that shows it.
+    """Compare as `same` does, and return the first round in which the graphs differ with a colour that shows it.
 
-    The witness is the colour whose numbers of nodes differ most. The options are those of `refine`, labels a pair.
+    The witness is the colour whose numbers of nodes differ most. The options are those of `refine`; `labels` is a pair.
 
     >>> two_triangles = [(0, 1, 2, 3, 4, 5), (1, 2, 0, 4, 5, 3)]
     >>> hexagon = [(0, 1, 2, 3, 4, 5), (1, 2, 3, 4, 5, 0)]
@@ -75,10 +79,22 @@ def compare(G: Any, H: Any, **options: Unpack[Options]) -> Comparison:
     >>> compare(two_triangles, hexagon, init="degree")
     Comparison(not told apart in 0 rounds, and no more rounds will)
     """
-    return _compared(prepare("compare", [G, H], **options))
+    return _compare(prepare("compare", [G, H], **options))
 
 
-def _compared(prepared: Prepared) -> Comparison:
+def groups(graphs: Iterable[Any], **options: Unpack[Options]) -> list[list[int]]:
+    """Return the indices of graphs that are not told apart, as one list for each group in order of the first member.
+
+    >>> triangle, path = [(0, 1, 2), (1, 2, 0)], [(0, 1), (1, 2)]
+    >>> groups([triangle, path, triangle], init="degree")
+    [[0, 2], [1]]
+    """
+    prepared = prepare("groups", graphs, **options)
+    (last,) = deque(prepared.rounds(), maxlen=1)
+    return Colors(prepared.graphs, prepared.offsets, [last], stable=False).groups()
+
+
+def _compare(prepared: Prepared) -> Comparison:
     """Refine two graphs until they differ or the rounds end."""
     round = 0
     for round, colour in enumerate(prepared.rounds()):
@@ -89,7 +105,7 @@ def _compared(prepared: Prepared) -> Comparison:
 
 
 def _difference(colour: Int32, offsets: Int64) -> Int64:
-    """For each colour, how many more nodes of the first graph have it than of the second."""
+    """For each colour, return how many more nodes of the first graph have it than of the second."""
     number = int(colour.max(initial=-1)) + 1
     ours, theirs = (np.bincount(colour[part], minlength=number) for part in _parts(offsets))
     return ours - theirs
@@ -98,22 +114,37 @@ def _difference(colour: Int32, offsets: Int64) -> Int64:
 def _told_apart(prepared: Prepared, round: int, colour: Int32, witness: int) -> Comparison:
     found = [np.flatnonzero(colour[part] == witness).tolist() for part in _parts(prepared.offsets)]
     ours, theirs = (tuple(map(graph.name, own)) for graph, own in zip(prepared.graphs, found, strict=True))
-    words = meaning(prepared, int(np.argmax(colour == witness))) if round == 0 else None
-    return Comparison(False, round, False, round, witness, (len(ours), len(theirs)), (ours, theirs), words)
+    meaning = _describe(prepared, int(np.argmax(colour == witness))) if round == 0 else None
+    return Comparison(False, round, False, round, witness, (len(ours), len(theirs)), (ours, theirs), meaning)
 
 
 def _parts(offsets: Int64) -> tuple[slice, slice]:
-    """Which nodes are those of either graph."""
+    """Return the nodes of each of the two graphs."""
     return slice(offsets[0], offsets[1]), slice(offsets[1], offsets[2])
 
 
-def groups(graphs: Iterable[Any], **options: Unpack[Options]) -> list[list[int]]:
-    """The indices of graphs that are not told apart from one another, in order of the first of each group.
+def _describe(prepared: Prepared, node: int) -> str:
+    """Say what the colour of a node in round 0 stands for."""
+    method = prepared.method
+    if prepared.first is not None:
+        return f"{method.k}-DeN of the edges: {_list_edge_counts(prepared.first, node, prepared.graphs[0].directed)}"
+    if method.init == "uniform":
+        return "any node"
+    value = prepared.initial.values[prepared.initial.colour[node]]
+    shown = repr(value) if isinstance(value, str) else ", ".join(map(str, value.tolist()))
+    return f"{INIT_NAMES[method.init]} {shown}"
 
-    >>> triangle, path = [(0, 1, 2), (1, 2, 0)], [(0, 1), (1, 2)]
-    >>> groups([triangle, path, triangle], init="degree")
-    [[0, 2], [1]]
-    """
-    prepared = prepare("groups", graphs, **options)
-    (last,) = deque(prepared.rounds(), maxlen=1)
-    return Colors(prepared.graphs, prepared.offsets, [last], stable=False).groups()
+
+def _list_edge_counts(first: Neighbourhood, node: int, directed: bool) -> str:
+    """List the sorted counts of the edges of a node; those of leaving and of arriving arcs if directed."""
+    assert first.arc_values is not None
+    arcs = slice(first.arcs.indptr[node], first.arcs.indptr[node + 1])
+    values = sorted(map(tuple, first.arc_values[first.arcs.colour[arcs]].tolist()))
+    if not directed:
+        return _list_values(values)
+    leaving, arriving = ([value[1:] for value in values if value[0] == direction] for direction in (0, 1))
+    return f"{_list_values(leaving)} leaving, {_list_values(arriving)} arriving"
+
+
+def _list_values(values: list[tuple[int, ...]]) -> str:
+    return ", ".join(str(value[0]) if len(value) == 1 else str(value) for value in values) or "none"

@@ -1,6 +1,6 @@
-"""Isomorphism settled exactly, by libraries made for it: igraph's BLISS, else VF2++ of NetworkX.
+"""Decide isomorphism exactly, with igraph's BLISS or else NetworkX's VF2++.
 
-Colour refinement never proves two graphs isomorphic; these do, at a cost that no bound keeps small.
+Colour refinement never proves that two graphs are isomorphic. These do, but may take exponential time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from detours.graph import Graph
 
 
 def solver() -> str:
-    """The program that settles it on this machine."""
+    """Return the name of the algorithm that decides isomorphism on this machine."""
     if find_spec("igraph") is not None:
         return "BLISS (igraph)"
     if find_spec("networkx") is not None:
@@ -24,9 +24,9 @@ def solver() -> str:
 
 
 def isomorphic(first: Graph, second: Graph) -> bool:
-    """Whether some numbering of the nodes makes the graphs equal; names and labels do not matter."""
+    """Return whether two graphs are isomorphic; names and labels of nodes do not matter."""
     if first.directed != second.directed:
-        raise InputError("one graph is directed and the other is not; make both the same first.")
+        raise InputError("one graph is directed and the other is not; convert one of them first.")
     if first.num_nodes != second.num_nodes or first.num_arcs != second.num_arcs:
         return False
     if not np.array_equal(np.sort(first.degree), np.sort(second.degree)):
@@ -39,10 +39,10 @@ def isomorphic(first: Graph, second: Graph) -> bool:
 
 
 def isomorphism_classes(graphs: Sequence[Graph], alike: Iterable[Sequence[int]]) -> list[list[int]]:
-    """The indices of the graphs by isomorphism class, each ascending, in the order of the first members.
+    """Return the indices of the graphs by isomorphism class, each ascending, in the order of the first members.
 
-    `alike` splits the indices into groups such that isomorphic graphs share a group, as any sound test gives; only
-    within a group are graphs compared.
+    `alike` splits the indices into groups such that isomorphic graphs share a group, as any sound test does. Graphs are
+    compared within their group only.
     """
     classes: list[list[int]] = []
     for group in alike:

@@ -1,4 +1,4 @@
-"""What all functions of `detours.wl` are given, graphs and options, checked in one place."""
+"""Check the graphs and options that all functions of `detours.wl` take."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAIRS = (None, "den")
 
 
 class Options(TypedDict, total=False):
-    """Keyword arguments of `refine`, which explains them."""
+    """Keyword arguments of `refine`, documented there."""
 
     init: str
     k: int
@@ -47,7 +47,7 @@ class Method:
 
     @property
     def name(self) -> str:
-        """What decides the colours, in one line; certificates begin with it."""
+        """All that decides the colours, in one line; certificates begin with it."""
         words = [f"init={self.init}"]
         words += [f"edges={self.edges}"] if self.edges else []
         words += [f"pairs={self.pairs}"] if self.pairs else []
@@ -55,37 +55,37 @@ class Method:
         return " ".join(words)
 
     def is_stable(self, rounds: int) -> bool:
-        """Whether a refinement that ended after so many rounds did so because no round would find more colours."""
+        """Whether a refinement that ended after `rounds` rounds did so because the colours were stable."""
         return self.rounds is None or rounds < self.rounds
 
 
 def check_graphs(caller: str, graphs: Iterable[Any]) -> list[Graph]:
-    """The graphs, all directed or all not, or `InputError`; `caller` is the function that was given them."""
+    """Return the graphs given to `caller`, or raise `InputError` unless all are directed or all undirected."""
     if is_one_graph(graphs):
-        raise InputError(f"{caller} takes a list of graphs, but it was given one: {shown(graphs)}; put it into a list.")
+        raise InputError(
+            f"{caller} takes a list of graphs, but it was given a single one, {shown(graphs)}; put it into a list."
+        )
     given = many(graphs)
     for graph in given:
         if graph.path is not None:
             check_csr(graph)
     if len({graph.directed for graph in given}) > 1:
         raise InputError(
-            "Some of the graphs are directed and some are not; make them alike with to_directed() or to_undirected()."
+            "Some of the graphs are directed and some are not; convert them with to_directed() or to_undirected()."
         )
     return given
 
 
 def check_method(init: str, k: int, rounds: int | None, edges: str | None, pairs: str | None, labels: Any) -> Method:
-    """The method asked for, or `InputError`."""
+    """Return the method asked for, or raise `InputError`."""
     check_choice("init", init, INITS)
     check_choice("edges", edges, EDGES)
     check_choice("pairs", pairs, PAIRS)
     if edges is not None and pairs is not None:
-        raise InputError(
-            "edges= and pairs= were both given, but pairs= holds the edges already; give only one of them."
-        )
+        raise InputError("edges= and pairs= were both given, but pairs= includes the edges; give only one of them.")
     if labels is not None and init != "labels":
         raise InputError(
-            f'labels= was given, but init={init!r} does not look at it; say init="labels" or leave it out.'
+            f'labels= was given, but init={init!r} does not use it; set init="labels" or leave labels out.'
         )
     method = Method(init, None, check_rounds(rounds), edges, pairs)
     if not method.counts_arcs and pairs is None:
@@ -94,7 +94,7 @@ def check_method(init: str, k: int, rounds: int | None, edges: str | None, pairs
 
 
 def check_rounds(rounds: object) -> int | None:
-    """The most rounds to do, or None for no limit, or `InputError`."""
+    """Return the largest number of rounds, or None for no limit, or raise `InputError`."""
     if rounds is None:
         return None
-    return check_integer("rounds", rounds, minimum=0, otherwise="None for until nothing changes")
+    return check_integer("rounds", rounds, minimum=0, otherwise="None for no limit")

@@ -15,34 +15,34 @@ from detours.counting.sums import sum_rows
 from detours.errors import EngineError, InputError
 from detours.graph import Graph
 from detours.wl.colors import Colors
+from detours.wl.nodes.initial import InitialColours, by_degree, by_label, uniform
 from detours.wl.nodes.neighbourhood import PAIRS_BYTES, Neighbourhood, all_pairs, held_bytes, neighbours, pairs_bytes
+from detours.wl.nodes.ranks import rank_vectors
 from detours.wl.nodes.rounds import refinements
-from detours.wl.nodes.rows import rank_vectors
-from detours.wl.nodes.start import Start, by_degree, by_label, uniform
 from detours.wl.options import Method, check_graphs, check_method
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Graphs with all that their rounds need."""
+    """Graphs and what their rounds need."""
 
     method: Method
     graphs: list[Graph]
     offsets: Int64
     """int64 [graphs + 1]: where the nodes of each graph begin among all nodes."""
-    start: Start
+    initial: InitialColours
     first: Neighbourhood | None
-    """What the nodes see to get their colours of round 0, where these are more than `start`."""
+    """What the nodes see to turn `initial` into the colours of round 0, where these need it."""
     around: Neighbourhood
     """What the nodes see in every later round."""
 
     def rounds(self) -> Iterator[Int32]:
-        """The colours of round 0, 1, and so on, one at a time: none is kept here."""
+        """Yield the colours of round 0, 1, and so on; none is kept in memory."""
         most = self.method.rounds
         return islice(self._all_rounds(), None if most is None else most + 1)
 
     def _all_rounds(self) -> Iterator[Int32]:
-        colour = self.start.colour
+        colour = self.initial.colour
         if self.first is not None:
             colour = next(refinements(colour, self.first), colour)
         yield colour
@@ -60,28 +60,28 @@ def refine(
     labels: Any = None,
     n_jobs: int = 1,
 ) -> Colors:
-    """Colour the nodes of all graphs and refine the colours: 1-WL, and beyond it by what detours show.
+    """Colour the nodes of all graphs and refine the colours: 1-WL, or stronger tests with detours in the colours.
 
-    A node's colour in round 0 is made as `init` says. In every round it becomes the pair of its own colour and the
-    multiset of its neighbours' colours. Equal colours mean equal pairs in all graphs alike: nothing is hashed. In a
+    `init` defines the colour of a node in round 0. In every round it becomes the pair of its own colour and the
+    multiset of its neighbours' colours. Equal colours mean equal pairs, in all graphs alike: nothing is hashed. In a
     directed graph successors and predecessors are two multisets.
 
     The colours of all rounds are kept, 4 bytes for each node and round. Most graphs are stable after a few rounds, but
-    a path of n nodes takes n / 2, and 2 n^2 bytes: limit `rounds` there, or call `same`, `compare`, `groups` or
-    `certificates`, which keep one round at a time.
+    a path of n nodes takes n / 2 rounds and 2 n^2 bytes: limit `rounds` for such graphs, or call `same`, `compare`,
+    `groups` or `certificates`, which keep one round at a time.
 
     Args:
-        graphs: A list of graphs, each whatever `detours.count` takes, all directed or all not.
+        graphs: A list of graphs of any kind that `detours.count` takes, all directed or all undirected.
         init: "uniform" (all nodes alike), "degree", "labels" (see `labels`), "den" (the degree and the multiset of
             k-DeN of the node's edges), "phi" (their sum), or "den-by-length" (as "den", with counts of each length).
-        k: The longest detour counted, where any are.
-        rounds: At most so many rounds; None to go on until no round would find more colours.
-        edges: "den" or "den-by-length" makes the counts of an edge its colour, seen with each neighbour's colour in
-            every round.
+        k: The largest number of edges of a detour, for those `init`, `edges` and `pairs` that count detours.
+        rounds: The largest number of rounds; None to refine until the colours are stable.
+        edges: "den" or "den-by-length" colours every edge by its counts, and each neighbour's colour is paired with
+            that of the edge in every round.
         pairs: "den" lets a node see all other nodes in every round, each with the colour of the pair: whether the two
-            are joined, and the numbers of simple paths of each length 2 .. k between them (`detours.count_pairs`).
-            Time and memory grow with the square of the nodes of each graph; refused above 8 GB.
-        labels: For init="labels": for each graph one integer or string per node.
+            are adjacent, and the number of simple paths of each length 2 .. k between them (`detours.count_pairs`).
+            Time and memory grow with the square of the number of nodes of each graph; more than 8 GB are refused.
+        labels: One integer or string per node of each graph, for init="labels".
         n_jobs: Threads for counting; the colours do not depend on it.
 
     >>> colors = refine([[(0, 1), (1, 2)], [(0, 1, 2), (1, 2, 0)]], init="uniform")  # a path and a triangle
@@ -111,7 +111,7 @@ def prepare(
     n_jobs: int = 1,
     **unknown: object,
 ) -> Prepared:
-    """All that comes before the first round; the options are those of `refine`, and `caller` was given them."""
+    """Check the options, those of `refine` as given to `caller`, and do all that comes before the first round."""
     for name in unknown:
         raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}; its options are those of refine()")
     method = check_method(init, k, rounds, edges, pairs, labels)
@@ -120,27 +120,27 @@ def prepare(
     if method.pairs is not None and method.k is not None and pairs_bytes(given, method.k) > PAIRS_BYTES:
         raise _too_large(given, method.k)
     counts = count(union, method.k, n_jobs=n_jobs) if method.k is not None and method.counts_arcs else None
-    start, first = _start(method, given, union, counts, labels)
-    return Prepared(method, given, offsets, start, first, _around(method, given, union, counts))
+    initial, first = _initial(method, given, union, counts, labels)
+    return Prepared(method, given, offsets, initial, first, _around(method, given, union, counts))
 
 
-def _start(
+def _initial(
     method: Method, graphs: list[Graph], union: Graph, counts: Detours | None, labels: Any
-) -> tuple[Start, Neighbourhood | None]:
-    """The colours of round 0, or those before it and what nodes must see once to get them."""
+) -> tuple[InitialColours, Neighbourhood | None]:
+    """Return the colours of round 0, or uniform ones and what the nodes see to turn them into those of round 0."""
     if method.init == "degree":
         return by_degree(union), None
     if method.init == "labels":
         return by_label(graphs, labels), None
     if method.init == "phi" and counts is not None:
-        return Start(*rank_vectors(counts.node[:, None])), None
+        return InitialColours(*rank_vectors(counts.node[:, None])), None
     if method.init != "uniform" and counts is not None:
         return uniform(union), neighbours(union, _arc_values(counts, method.init))
     return uniform(union), None
 
 
 def _around(method: Method, graphs: list[Graph], union: Graph, counts: Detours | None) -> Neighbourhood:
-    """What the nodes see in every round."""
+    """Return what the nodes see in every round."""
     if method.pairs is not None and method.k is not None:
         k, room = method.k, PAIRS_BYTES - held_bytes(graphs)
         try:
@@ -156,12 +156,12 @@ def _too_large(graphs: list[Graph], k: int) -> InputError:
     largest = max(graph.num_nodes for graph in graphs)
     return InputError(
         f'pairs="den" up to k = {k} needs more than {PAIRS_BYTES / 1e9:g} GB for these graphs, the largest of which '
-        f'has {largest:,} nodes; take smaller graphs or a smaller k, or edges="den", which looks at edges only.'
+        f'has {largest:,} nodes; take smaller graphs or a smaller k, or edges="den", which considers edges only.'
     )
 
 
 def _arc_values(counts: Detours, kind: str) -> Int64:
-    """k-DeN of every arc, or its counts of each length."""
+    """Return k-DeN of every arc, or its counts by length."""
     if kind == "den-by-length":
         return counts.arc_by_length
     message = f'the detours of an edge up to k = {counts.k} pass 2^63 when added up; use "den-by-length" or a smaller k'

@@ -8,7 +8,7 @@ import numpy as np
 
 from detours.arrays import Bool, Int32, Int64, read_only
 from detours.compiled import compiled
-from detours.wl.nodes.rounds import by_colour, sort_row
+from detours.wl.nodes.sort_numba import by_colour, sort_row
 
 
 class Classes(NamedTuple):

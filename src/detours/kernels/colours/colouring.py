@@ -22,10 +22,10 @@ from detours.counting.sums import sum_rows
 from detours.errors import InputError
 from detours.kernels.batch import Batch
 from detours.kernels.colours.signatures import UNSEEN, Rows, SignatureTable, fixed_rows, neighbour_rows
+from detours.wl.nodes.initial import by_degree
 from detours.wl.nodes.neighbourhood import Neighbourhood, neighbours
+from detours.wl.nodes.ranks import rank_vectors
 from detours.wl.nodes.rounds import refinements
-from detours.wl.nodes.rows import rank_vectors
-from detours.wl.nodes.start import by_degree
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,19 +151,19 @@ class Coloured:
         """Colours of arcs that mean the same in all batches: by the places of their labels among `known_labels`."""
         around = self.around
         if self.batch.edge_labels is None or around.arc_values is None:
-            return around.arc_colour  # at most the direction, which always has the same numbers
+            return around.arcs.colour  # at most the direction, which always has the same numbers
         place = {label: at for at, label in enumerate(known_labels)}
         known = np.array([place.get(label, UNSEEN) for label in self.edge_label_values], dtype=np.int64)
         found = known[around.arc_values[:, -1]]
         backwards = around.arc_values[:, 0] if self.batch.directed else 0
         colours: Int32 = read_only(
-            np.where(found == UNSEEN, UNSEEN, 2 * found + backwards)[around.arc_colour], np.int32
+            np.where(found == UNSEEN, UNSEEN, 2 * found + backwards)[around.arcs.colour], np.int32
         )
         return colours
 
     def rows(self, round: int, ids: Int32, arc_colours: Int32) -> Rows:
         """What the colours of a later round stand for, in terms of `ids`, the colours of all nodes one round before."""
-        return neighbour_rows(self.members(round), ids, self.around.indptr, self.around.indices, arc_colours)
+        return neighbour_rows(self.members(round), ids, self.around.arcs.indptr, self.around.arcs.indices, arc_colours)
 
 
 class Colouring:
@@ -230,13 +230,13 @@ def _arc_values(batch: Batch, recipe: Recipe) -> Int64 | None:
 def _arc_rows(nodes: Int32, first: Neighbourhood) -> tuple[Int64, Int64]:
     """The values of the arcs of each node, in order, as a ragged array."""
     assert first.arc_values is not None
-    degree = np.diff(first.indptr)[nodes]
+    degree = np.diff(first.arcs.indptr)[nodes]
     starts = np.concatenate([[0], np.cumsum(degree)])
-    arcs = np.repeat(first.indptr[nodes] - starts[:-1], degree) + np.arange(starts[-1])
+    arcs = np.repeat(first.arcs.indptr[nodes] - starts[:-1], degree) + np.arange(starts[-1])
     # Within each node the arcs are put in the order of their colours, which is that of their values.
     row = np.repeat(np.arange(len(nodes)), degree)
-    arcs = arcs[np.lexsort((first.arc_colour[arcs], row))]
-    values = first.arc_values[first.arc_colour[arcs]]
+    arcs = arcs[np.lexsort((first.arcs.colour[arcs], row))]
+    values = first.arc_values[first.arcs.colour[arcs]]
     return starts * values.shape[1], values.ravel()
 
 

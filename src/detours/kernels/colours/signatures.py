@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from detours.arrays import Bool, Int32, Int64
 from detours.compiled import compiled
-from detours.wl.nodes.rounds import sort_row
+from detours.wl.nodes.sort_numba import sort_row
 
 UNSEEN = -1
 """The number of a row that is not in the table."""

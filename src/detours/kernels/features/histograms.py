@@ -12,7 +12,7 @@ from detours.compiled import compiled
 from detours.kernels.colours.colouring import Coloured, Colouring
 from detours.kernels.features.blocks import Block, Blocks, Carriers, squared_norms
 from detours.kernels.features.products import by_column, multiply_rows
-from detours.wl.nodes.rounds import sort_row
+from detours.wl.nodes.sort_numba import sort_row
 
 
 @dataclass

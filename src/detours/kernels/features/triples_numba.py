@@ -17,7 +17,7 @@ from detours.arrays import Bool, Int32, Int64
 from detours.compiled import compiled
 from detours.kernels.features.distances import FAR, Distance, search
 from detours.kernels.features.products import ACROSS, by_column, multiply
-from detours.wl.nodes.rounds import sort_row
+from detours.wl.nodes.sort_numba import sort_row
 
 ROOM = 1 << 10
 """Entries that arrays have room for at first; they grow."""

@@ -1,4 +1,4 @@
-"""The oblivious k-WL colours of tuples from the (k-1)-FWL colours of their faces; see `detours.wl.tuples`."""
+"""Oblivious k-WL colours of tuples from the (k-1)-FWL colours of their faces; see `detours.wl.tuples.refinement`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from detours.wl.tuples.partition import Refinement, atomic_types, joined_pairs
 
 
 def tuple_codes(faces: Refinement, dim: int) -> Int64:
-    """int64 [n^dim]: a number for each tuple that tells its oblivious colour from all others."""
+    """Return a number for each tuple that identifies its oblivious colour, int64 [n^dim]."""
     n, classes = faces.graph.num_nodes, faces.num_classes
     colour = faces.colour.astype(np.int64).reshape((n,) * faces.dim)
     if dim == 2:
@@ -19,19 +19,19 @@ def tuple_codes(faces: Refinement, dim: int) -> Int64:
 
 
 def largest_code(num_nodes: int, dim: int) -> int:
-    """What `tuple_codes` cannot pass on any graph of that many nodes, where every face may have its own colour."""
+    """Return a bound on `tuple_codes` for any graph with `num_nodes` nodes."""
     code: int = num_nodes ** (dim * (dim - 1))
     return 5 * code if dim == 2 else code  # there are five atomic types of pairs
 
 
 def tuple_table(faces: Refinement, dim: int) -> tuple[Int64, Int64]:
-    """Which tuples there are, by their colours, and how many of each; the rest follows from the table of the faces."""
+    """Return the distinct colours of tuples and how many tuples have each; the table of the faces gives the rest."""
     codes = _joined_codes(faces) if dim == 2 else tuple_codes(faces, dim)
     return np.unique(codes, return_counts=True)
 
 
 def size_counts(faces: Refinement, dim: int, stable: bool) -> tuple[Int64, Int64]:
-    """The sizes of the classes of tuples, ascending, and how many classes have each."""
+    """Return the sizes of the classes of tuples, ascending, and how many classes have each size."""
     if faces.dim == dim:
         return np.unique(faces.sizes, return_counts=True)
     if dim == 2:
@@ -56,10 +56,10 @@ def size_counts(faces: Refinement, dim: int, stable: bool) -> tuple[Int64, Int64
 
 
 def _pair_size_counts(faces: Refinement) -> tuple[Int64, Int64]:
-    """Sizes of the classes of pairs (atomic type, colour, colour), from the arcs: all other pairs are unjoined.
+    """Return `size_counts` of pairs (atomic type, colour, colour) from the arcs alone, without an array of all pairs.
 
-    No array of all pairs is made. Two classes of nodes with an arc between them, and every class with itself, are
-    looked at one by one; what is left are unjoined pairs, whose classes have the product of two sizes.
+    Two classes of nodes with an arc between them, and every class with itself, are counted one by one. All other pairs
+    of classes have no adjacent nodes, and form a class of pairs whose size is the product of theirs.
     """
     classes, sizes = faces.num_classes, faces.sizes
     codes = _joined_codes(faces)
@@ -82,7 +82,7 @@ def _pair_size_counts(faces: Refinement) -> tuple[Int64, Int64]:
 
 
 def _joined_codes(faces: Refinement) -> Int64:
-    """For every ordered pair with an arc between them, a number for its atomic type and its two colours."""
+    """Return a number for the atomic type and the two colours of every ordered pair of adjacent nodes."""
     first, second, kind = joined_pairs(faces.graph)
     classes = faces.num_classes
     return (kind * classes + faces.colour[first]) * classes + faces.colour[second]

@@ -1,16 +1,18 @@
-"""One round of k-FWL on the tuples of one graph: sort every signature without comparing, then split every class.
+"""One round of k-FWL on the tuples of one graph: write every signature sorted, then split every class.
 
-A tuple of `dim` nodes is an integer below n^dim, its first node the most significant digit. The tuples that differ
-from it in one position lie on a *line* of n tuples. A partition is kept as `members`, the tuples in the order of
-their colours, and `starts`, where each class begins among them.
+A tuple of `dim` nodes is an integer below n^dim, with its first node as the most significant digit. The tuples that
+differ from it in one position form a *line* of n tuples. A partition is kept as `members`, the tuples in the order of
+their colours, and `starts`, where each class begins in `members`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from detours.arrays import Int32, Int64
 from detours.compiled import compiled
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -20,24 +22,66 @@ _FAR = np.uint64(32)
 _LOW = 2**32 - 1
 
 
+class Lines(NamedTuple):
+    """The colours that signatures are made of, as `lay_lines` or, if `dim` is 1, `lay_neighbours` writes them."""
+
+    num_nodes: int
+    dim: int
+    entries: Int64
+    pointer: Int64
+    """Where the row of each node begins, if `dim` is 1."""
+
+
+class Partition(NamedTuple):
+    """The classes of all tuples."""
+
+    colour: Int32
+    members: Int32
+    """The tuples in the order of their colours."""
+    starts: Int64
+    """Where each class begins in `members`."""
+
+
+class SortSpace(NamedTuple):
+    """Scratch arrays of `_write_signature`, one entry for each node."""
+
+    counts: Int32
+    half_sorted: Int64
+
+
+class Groups(NamedTuple):
+    """The members of one class by signature: scratch arrays with room for the largest class."""
+
+    signatures: Int64
+    """Those of all groups, one after another."""
+    table: Int32
+    """A hash table of groups; later the members before they were reordered."""
+    digests: NDArray[np.uint64]
+    offsets: Int64
+    """Where the signature of each group begins."""
+    sizes: Int64
+    group_of: Int32
+    """The group of each member."""
+
+
 @compiled
 def lay_lines(num_nodes: Any, dim: Any, colour: Any, members: Any, entries: Any) -> None:
-    """Write down, for every position, the lines in that direction: one int64 for each of their nodes.
+    """Write, for every position, the lines in that direction: one int64 for each of their nodes.
 
     In the lines of the last position, these are the nodes (high half) and colours (low half) sorted by colour. In
-    those of the other positions, node by node, they are where in the sorted line the colour of that node begins, and
-    the colour. Tuples are met in the order of their colours, so that no line needs sorting.
+    those of the other positions, node by node, they are where in the sorted line the colour of that node begins (high
+    half), and the colour. Tuples are visited in the order of their colours, so that no line needs sorting.
     """
     tuples = len(colour)
     num_lines = tuples // num_nodes
-    met = np.empty(num_lines, dtype=np.int32)
+    filled = np.empty(num_lines, dtype=np.int32)
     run = np.empty(num_lines, dtype=np.int32)
     last = np.empty(num_lines, dtype=np.int32)
     stride = tuples
     for position in range(dim):
         stride //= num_nodes
         for line in range(num_lines):
-            met[line] = 0
+            filled[line] = 0
             last[line] = -1
         for at in range(tuples):
             member = np.int64(members[at])
@@ -49,19 +93,19 @@ def lay_lines(num_nodes: Any, dim: Any, colour: Any, members: Any, entries: Any)
             start = position * tuples + line * num_nodes
             if own != last[line]:
                 last[line] = own
-                run[line] = met[line]
+                run[line] = filled[line]
             if position < dim - 1:
                 entries[start + node] = np.int64(run[line]) << 32 | own
             else:
-                entries[start + met[line]] = node << 32 | own
-            met[line] += 1
+                entries[start + filled[line]] = node << 32 | own
+            filled[line] += 1
 
 
 @compiled
 def lay_neighbours(push_ptr: Any, push: Any, colour: Any, members: Any, pointer: Any, skip: Any, entries: Any) -> None:
-    """Write the colours of the neighbours of every node, sorted, into its row, `skip[node]` places from its start.
+    """Write the sorted colours of the neighbours of every node into its row, from place `skip[node]` on.
 
-    Each node in the order of colours writes its own colour to those who see it, so that no row needs sorting.
+    Each node, in the order of colours, writes its own colour to those that see it, so that no row needs sorting.
     """
     cursor = pointer[:-1] + skip
     for at in range(len(members)):
@@ -73,25 +117,25 @@ def lay_neighbours(push_ptr: Any, push: Any, colour: Any, members: Any, pointer:
 
 
 @compiled
-def _write_row(member: Any, num_nodes: Any, dim: Any, lines: Any, work: Any, rows: Any, at: Any) -> Any:
+def _write_signature(member: Any, lines: Any, space: Any, rows: Any, at: Any) -> Any:
     """Write the signature of a tuple at rows[at:], its multiset sorted, and return its length.
 
-    The vectors of colours are sorted as a radix sort does it: by the colour at the last position, as the lines there
+    The vectors of colours are sorted by radix sort: by the colour at the last position, as the lines of that position
     are already, then by each position before it, keeping the order among equals. A vector takes one number if it has
     two colours, two if it has three.
     """
-    entries, pointer = lines
-    if dim == 1:
-        length = pointer[member + 1] - pointer[member]
+    entries, n = lines.entries, lines.num_nodes
+    if lines.dim == 1:
+        start = lines.pointer[member]
+        length = lines.pointer[member + 1] - start
         for i in range(length):
-            rows[at + i] = entries[pointer[member] + i]
+            rows[at + i] = entries[start + i]
         return length
-    count, sorted_twice = work
-    n = num_nodes
-    tuples = len(entries) // dim
+    count, half_sorted = space.counts, space.half_sorted
+    tuples = len(entries) // lines.dim
     face = member // n
-    last = (dim - 1) * tuples + face * n
-    if dim == 2:
+    last = (lines.dim - 1) * tuples + face * n
+    if lines.dim == 2:
         first = (member - face * n) * n
         for i in range(n):
             count[i] = 0
@@ -110,12 +154,12 @@ def _write_row(member: Any, num_nodes: Any, dim: Any, lines: Any, work: Any, row
     for i in range(n):
         item = entries[last + i]
         run = entries[middle + (item >> 32)] >> 32
-        sorted_twice[run + count[run]] = item
+        half_sorted[run + count[run]] = item
         count[run] += 1
     for i in range(n):
         count[i] = 0
     for i in range(n):
-        item = sorted_twice[i]
+        item = half_sorted[i]
         node = item >> 32
         begin = entries[first + node]
         run = begin >> 32
@@ -128,7 +172,7 @@ def _write_row(member: Any, num_nodes: Any, dim: Any, lines: Any, work: Any, row
 
 @compiled
 def _digest(rows: Any, at: Any, length: Any) -> Any:
-    """A number for a row that is the same on every machine; equal numbers prove nothing and are never trusted."""
+    """Hash a row to a number that is the same on every machine; rows with equal hashes are always compared."""
     digest = np.uint64(length)
     for i in range(length):
         mixed = np.uint64(rows[at + i]) + np.uint64(i) * _GOLDEN
@@ -140,7 +184,7 @@ def _digest(rows: Any, at: Any, length: Any) -> Any:
 
 @compiled
 def _compare(rows: Any, a: Any, a_length: Any, b: Any, b_length: Any) -> Any:
-    """Negative, zero or positive as row a comes before, equals or comes after row b."""
+    """Return a negative number, zero or a positive number as row a is less than, equal to or greater than row b."""
     for i in range(min(a_length, b_length)):
         if rows[a + i] != rows[b + i]:
             return np.int64(-1) if rows[a + i] < rows[b + i] else np.int64(1)
@@ -148,30 +192,31 @@ def _compare(rows: Any, a: Any, a_length: Any, b: Any, b_length: Any) -> Any:
 
 
 @compiled
-def _comes_before(a: Any, b: Any, digests: Any, rows: Any, offsets: Any) -> Any:
-    """Whether group a comes before group b: by digest, then by signature."""
-    if digests[a] != digests[b]:
-        return digests[a] < digests[b]
+def _comes_before(a: Any, b: Any, groups: Any) -> Any:
+    """Return whether group a comes before group b: by digest, then by signature."""
+    if groups.digests[a] != groups.digests[b]:
+        return groups.digests[a] < groups.digests[b]
+    offsets = groups.offsets
     a_length, b_length = offsets[a + 1] - offsets[a], offsets[b + 1] - offsets[b]
-    return _compare(rows, offsets[a], a_length, offsets[b], b_length) < 0
+    return _compare(groups.signatures, offsets[a], a_length, offsets[b], b_length) < 0
 
 
 @compiled
-def _ranks(groups: Any, digests: Any, rows: Any, offsets: Any) -> Any:
-    """The rank of each group of a class, which depends on its signature alone; a merge sort from the bottom up."""
-    order = np.arange(groups)
-    merged = np.empty(groups, dtype=np.int64)
+def _ranks(number: Any, groups: Any) -> Any:
+    """Return the rank of each group of a class, which depends on signatures alone; a merge sort from the bottom up."""
+    order = np.arange(number)
+    merged = np.empty(number, dtype=np.int64)
     width = 1
-    while width < groups:
-        for start in range(0, groups, 2 * width):
-            middle = min(start + width, groups)
-            end = min(start + 2 * width, groups)
+    while width < number:
+        for start in range(0, number, 2 * width):
+            middle = min(start + width, number)
+            end = min(start + 2 * width, number)
             left = start
             right = middle
             for at in range(start, end):
                 take_right = left == middle
                 if not take_right and right < end:
-                    take_right = _comes_before(order[right], order[left], digests, rows, offsets)
+                    take_right = _comes_before(order[right], order[left], groups)
                 if take_right:
                     merged[at] = order[right]
                     right += 1
@@ -180,79 +225,79 @@ def _ranks(groups: Any, digests: Any, rows: Any, offsets: Any) -> Any:
                     left += 1
         order, merged = merged, order
         width *= 2
-    for i in range(groups):
+    for i in range(number):
         merged[order[i]] = i
     return merged
 
 
 @compiled
-def _gather(start: Any, end: Any, num_nodes: Any, dim: Any, lines: Any, members: Any, scratch: Any, mask: Any) -> Any:
-    """Put the members of one class into groups of equal signatures, and return how many groups there are.
+def _group(start: Any, end: Any, lines: Any, members: Any, space: Any, groups: Any, mask: Any) -> Any:
+    """Put the members of one class into groups of equal signatures, and return the number of groups.
 
-    A table, open to its neighbouring slots, says where a signature with this digest was seen; whether it is the same
-    one is decided by comparing them whole.
+    A hash table with open addressing holds the groups by digest; signatures with equal digests are compared whole.
     """
-    work, rows, table, digests, offsets, sizes, group_of = scratch
+    table, digests, offsets = groups.table, groups.digests, groups.offsets
     slots = 2
     while slots < 2 * (end - start):
         slots *= 2
     for empty in range(slots):
         table[empty] = -1
-    groups: Any = 0
+    number: Any = 0
     offsets[0] = 0
     for at in range(start, end):
-        free = offsets[groups]
-        length = _write_row(np.int64(members[at]), num_nodes, dim, lines, work, rows, free)
-        digest = _digest(rows, free, length) & mask
+        free = offsets[number]
+        length = _write_signature(np.int64(members[at]), lines, space, groups.signatures, free)
+        digest = _digest(groups.signatures, free, length) & mask
         slot = np.int64(digest & np.uint64(slots - 1))
         while True:
             group: Any = np.int64(table[slot])
             if group < 0:
-                group = groups
+                group = number
                 table[slot] = group
                 digests[group] = digest
-                sizes[group] = 0
-                groups += 1
-                offsets[groups] = free + length
+                groups.sizes[group] = 0
+                number += 1
+                offsets[number] = free + length
                 break
             found = offsets[group]
-            if digests[group] == digest and _compare(rows, found, offsets[group + 1] - found, free, length) == 0:
-                break
+            if digests[group] == digest:
+                found_length = offsets[group + 1] - found
+                if _compare(groups.signatures, found, found_length, free, length) == 0:
+                    break
             slot = np.int64((slot + 1) & (slots - 1))
-        group_of[at - start] = group
-        sizes[group] += 1
-    return groups
+        groups.group_of[at - start] = group
+        groups.sizes[group] += 1
+    return number
 
 
 @compiled
-def _place(start: Any, end: Any, groups: Any, members: Any, scratch: Any, starts: Any, new: Any) -> None:
+def _reorder(start: Any, end: Any, number: Any, members: Any, groups: Any, starts: Any, new: Any) -> None:
     """Order the members of one class by the ranks of their groups, and write where each new class starts."""
-    _, rows, kept, digests, offsets, sizes, group_of = scratch
-    rank = _ranks(groups, digests, rows, offsets)
-    for group in range(groups):
+    sizes, kept = groups.sizes, groups.table
+    rank = _ranks(number, groups)
+    for group in range(number):
         starts[new + rank[group] + 1] = sizes[group]
     starts[new] = start
-    for one in range(new, new + groups):
+    for one in range(new, new + number):
         starts[one + 1] += starts[one]
-    for group in range(groups):
+    for group in range(number):
         sizes[group] = starts[new + rank[group]]
     for at in range(start, end):
         kept[at - start] = members[at]
     for i in range(end - start):
-        group = group_of[i]
+        group = groups.group_of[i]
         members[sizes[group]] = kept[i]
         sizes[group] += 1
 
 
 @compiled
-def split(
-    num_nodes: Any, dim: Any, lines: Any, colour: Any, members: Any, starts: Any, parent: Any, rows: Any, mask: Any
-) -> Any:
-    """Split every class by the signatures of its members; in place, but for the starts, which are returned.
+def split(lines: Any, partition: Any, signatures: Any, mask: Any) -> Any:
+    """Split every class by the signatures of its members, in place; return the new starts and the parent of each class.
 
-    `parent` receives the class from which each new one came. A class of one member cannot split, so its signature
-    is not even written. `mask` is there for the tests: it keeps only some bits of the digests, so that they collide.
+    A class of one member cannot split, so its signature is not written. `signatures` has room for those of the largest
+    class. `mask` serves the tests: it keeps only some bits of the digests, so that they collide.
     """
+    colour, members, starts = partition.colour, partition.members, partition.starts
     tuples = len(members)
     largest = 1
     for one in range(len(starts) - 1):
@@ -260,9 +305,9 @@ def split(
     slots = 2
     while slots < 2 * largest:
         slots *= 2
-    scratch = (
-        (np.empty(num_nodes, dtype=np.int32), np.empty(num_nodes, dtype=np.int64)),
-        rows,
+    space = SortSpace(np.empty(lines.num_nodes, dtype=np.int32), np.empty(lines.num_nodes, dtype=np.int64))
+    groups = Groups(
+        signatures,
         np.empty(slots, dtype=np.int32),
         np.empty(largest, dtype=np.uint64),
         np.empty(largest + 1, dtype=np.int64),
@@ -270,30 +315,31 @@ def split(
         np.empty(largest, dtype=np.int32),
     )
     new_starts = np.empty(tuples + 1, dtype=np.int64)
+    parent = np.empty(tuples, dtype=np.int32)
     new: Any = np.int64(0)
     for one in range(len(starts) - 1):
         start, end = starts[one], starts[one + 1]
-        groups = 1
+        number = 1
         if end - start > 1:
-            groups = _gather(start, end, num_nodes, dim, lines, members, scratch, mask)
-        if groups > 1:
-            _place(start, end, groups, members, scratch, new_starts, new)
+            number = _group(start, end, lines, members, space, groups, mask)
+        if number > 1:
+            _reorder(start, end, number, members, groups, new_starts, new)
         new_starts[new] = start
-        for child in range(new, new + groups):
+        for child in range(new, new + number):
             parent[child] = one
-        new += groups
+        new += number
     new_starts[new] = tuples
     for one in range(new):
         for at in range(new_starts[one], new_starts[one + 1]):
             colour[members[at]] = one
-    return new_starts[: new + 1]
+    return new_starts[: new + 1].copy(), parent[:new].copy()
 
 
 @compiled
-def write_signatures(num_nodes: Any, dim: Any, lines: Any, tuples: Any, rows: Any) -> Any:
-    """Write the signatures of some tuples, one after the other, and return how many numbers that took."""
-    work = (np.empty(num_nodes, dtype=np.int32), np.empty(num_nodes, dtype=np.int64))
+def write_signatures(lines: Any, tuples: Any, rows: Any) -> Any:
+    """Write the signatures of some tuples, one after another, and return the number of integers written."""
+    space = SortSpace(np.empty(lines.num_nodes, dtype=np.int32), np.empty(lines.num_nodes, dtype=np.int64))
     filled = np.int64(0)
     for i in range(len(tuples)):
-        filled += _write_row(np.int64(tuples[i]), num_nodes, dim, lines, work, rows, filled)
+        filled += _write_signature(np.int64(tuples[i]), lines, space, rows, filled)
     return filled

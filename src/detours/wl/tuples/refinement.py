@@ -6,10 +6,10 @@ by itself. With v[p←w] for the tuple v with w put at position p, a round makes
 - k-FWL (folklore): c(v) and {{ (c(v[1←w]), …, c(v[k←w])) : w a node }}
 - k-WL (oblivious): c(v) and, for every position p, {{ c(v[p←w]) : w a node }}
 
-For k = 1 neither would see the edges. There both mean what 1-WL means everywhere, colour refinement: c(v) and
-{{ (atp(v, w), c(w)) : w }}. (Before the vectors of k-FWL, k > 1, the atomic type of v and w would add nothing.) Looking
-at the neighbours is enough, as the others are the rest; if directed, those joined both ways are told from those
-joined one way.
+For k = 1 neither would use the edges. There both mean the usual 1-WL, colour refinement: c(v) and {{ (atp(v, w), c(w))
+: w a node }}. (Before the vectors of k-FWL, k > 1, the atomic type of v and w would add nothing.) Only neighbours need
+to be visited, as all other nodes are the complement. In a directed graph, neighbours joined both ways and those joined
+one way are different atomic types.
 
 **Oblivious from folklore.** For k-WL only (k-1)-FWL is run, which saves a factor n. After every round t, the k-WL
 colour of v and the atomic type of v with the (k-1)-FWL colours of its faces v₋ₚ (v without position p) determine each
@@ -22,7 +22,7 @@ are the colours of the tuples x[q←w] up to the order of their nodes. This is a
 **Canonical.** Classes are numbered by their parents and then by their signatures, which are made of the numbers of the
 round before and nothing else. So graphs need no common table: if their tables (for every class its parent, atomic
 type, size and signature) are equal, the same numbers stand for the same colours. Of a stable colouring the last table
-says it all: where it is equal for two graphs, their classes are a stable partition of both together with as many
+suffices: if it is equal for two graphs, their classes are a stable partition of both together with the same number of
 tuples of each in every class, and refinement never gets finer than that. A certificate is the SHA-256 of the tables.
 """
 
@@ -52,14 +52,10 @@ __all__ = [
     "tuple_size_counts",
 ]
 
-
 DEFAULT_MEMORY = 8_000_000_000
-"""Bytes a refinement may take unless `memory_limit` says otherwise."""
+"""Bytes a refinement may take by default."""
 
 _MOST_TUPLES = 2**31 - 1  # colours are int32
-
-
-# ---------------------------------------------------------------------------------------------------- public face
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,9 +66,9 @@ class TupleColors:
     dim: int
     folklore: bool
     rounds: int
-    """Rounds that split a class, at most as many as were allowed."""
+    """The number of rounds that split a class."""
     stable: bool
-    """Whether no further round would split a class; otherwise the rounds ran out before that was known."""
+    """Whether no further round would split a class; False if the rounds ended before that was known."""
     certificate: str
     """Equal for two graphs, with the same options, if and only if they are not told apart."""
     _faces: Refinement
@@ -88,7 +84,7 @@ class TupleColors:
 
     @property
     def size_counts(self) -> tuple[tuple[int, int], ...]:
-        """(size, number of colour classes of that size), by size; says what `class_sizes` says, in short."""
+        """Pairs (size, number of colour classes of that size), by size."""
         sizes, counts = size_counts(self._faces, self.dim, self.stable)
         return tuple(zip(sizes.tolist(), counts.tolist(), strict=True))
 
@@ -116,11 +112,11 @@ def refine_tuples(
     """Colour the tuples of `dim` nodes of every graph, each graph by itself.
 
     Args:
-        graphs: Whatever `Graph.from_any` takes, all directed or all undirected.
+        graphs: A list of graphs of any kind that `detours.count` takes, all directed or all undirected.
         dim: 1, 2 or 3, the k of k-WL.
-        folklore: k-FWL instead of the oblivious k-WL. (k-FWL tells the same graphs apart as (k+1)-WL.)
-        rounds: At most so many; by default until the colouring is stable.
-        memory_limit: Bytes, or a text like "2GB", above which a graph is refused; 8 GB by default.
+        folklore: Use k-FWL instead of the oblivious k-WL. (k-FWL tells the same graphs apart as (k+1)-WL.)
+        rounds: The largest number of rounds; None to refine until the colouring is stable.
+        memory_limit: Bytes, or a text like "2GB"; a graph that may need more is refused. 8 GB by default.
 
     >>> hexagon = [[0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 0], [1, 2, 3, 4, 5, 0, 0, 1, 2, 3, 4, 5]]
     >>> triangles = [[0, 1, 2, 3, 4, 5, 1, 2, 0, 4, 5, 3], [1, 2, 0, 4, 5, 3, 0, 1, 2, 3, 4, 5]]
@@ -139,10 +135,10 @@ def tuple_certificates(
     rounds: int | None = None,
     memory_limit: int | str | None = None,
 ) -> list[str]:
-    """For each graph a text, equal for two graphs if and only if k-WL does not tell them apart.
+    """Return a text for each graph, equal for two graphs if and only if k-WL does not tell them apart.
 
-    It depends on the graph alone: not on the order of its nodes, the other graphs or the machine. Takes what
-    `refine_tuples` takes.
+    It depends on the graph alone: not on the order of its nodes, the other graphs or the machine. The arguments are
+    those of `refine_tuples`.
     """
     refined = _refined("tuple_certificates", graphs, dim, folklore, rounds, memory_limit)
     return [colors.certificate for colors in refined]
@@ -156,16 +152,16 @@ def tuple_size_counts(
     rounds: int | None = None,
     memory_limit: int | str | None = None,
 ) -> tuple[tuple[int, int], ...]:
-    """(size, number of colour classes of that size), by size: a weaker thing to compare than certificates."""
+    """Return pairs (size, number of colour classes of that size), by size; a weaker invariant than the certificate."""
     (colors,) = _refined("tuple_size_counts", [graph], dim, folklore, rounds, memory_limit)
     return colors.size_counts
 
 
 def tuple_bytes(num_nodes: int, dim: int, folklore: bool = False, limited: bool = False) -> int:
-    """The most memory a refinement may take, a few copies of the graph itself aside; usually it is far less.
+    """Return a bound on the memory of a refinement in bytes, apart from a few copies of the graph.
 
-    The larger part is room for the signatures of one class, should all its tuples turn out to differ; and, for 3-WL
-    with a limit to its rounds, a list of all triples, should these run out before the colouring is stable.
+    Usually far less is used. Most of it is space for the signatures of one class in case all its tuples differ and, for
+    3-WL with `limited` rounds, for a list of all triples in case the rounds end before the colouring is stable.
     """
     inner = _inner_dim(dim, folklore)
     tuples: int = num_nodes**inner
@@ -177,9 +173,6 @@ def tuple_bytes(num_nodes: int, dim: int, folklore: bool = False, limited: bool 
     signatures = 8 * (inner - 1) * num_nodes * tuples
     triples = 48 * num_nodes * tuples if limited and inner < dim else 0
     return lines + partition + groups + max(signatures, triples)
-
-
-# ------------------------------------------------------------------------------------------------------ refinement
 
 
 def _refined(
@@ -226,7 +219,7 @@ def _inner_dim(dim: int, folklore: bool) -> int:
 
 
 def _check_size(num_nodes: int, dim: int, folklore: bool, limited: bool, limit: int) -> None:
-    """Refuse what cannot be numbered or does not fit into the memory, and say what would."""
+    """Raise `InputError` if the tuples cannot be numbered or do not fit into memory."""
     if num_nodes ** _inner_dim(dim, folklore) > _MOST_TUPLES:
         raise InputError(
             f"{_name(dim, folklore)} on {num_nodes:,} nodes has more tuples than the {_MOST_TUPLES:,} that can be "
@@ -234,8 +227,8 @@ def _check_size(num_nodes: int, dim: int, folklore: bool, limited: bool, limit: 
         )
     if _inner_dim(dim, folklore) < dim and largest_code(num_nodes, dim) >= 2**63:
         raise InputError(
-            f"{_name(dim, folklore)} on {num_nodes:,} nodes may have more colours than can be told apart by 64-bit "
-            "numbers; take a smaller graph or a smaller dim."
+            f"{_name(dim, folklore)} on {num_nodes:,} nodes may have more colours than fit into 64-bit integers; "
+            "take a smaller graph or a smaller dim."
         )
     needed = tuple_bytes(num_nodes, dim, folklore, limited)
     if needed <= limit:

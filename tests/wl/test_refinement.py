@@ -147,7 +147,7 @@ def test_told_apart_as_by_networkx(first: SmallGraph, second: SmallGraph) -> Non
 def test_rows_in_many_chunks_give_the_same_colours(method: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = [detours.Graph.from_networkx(nx.gnp_random_graph(30, 0.12, seed=seed)) for seed in range(6)]
     whole = wl.refine(graphs, **method)
-    monkeypatch.setattr(rounds_module, "AT_ONCE", 40)
+    monkeypatch.setattr(rounds_module, "CHUNK_ENTRIES", 40)
     chunked = wl.refine(graphs, **method)
     assert whole.rounds == chunked.rounds > 0
     assert all(np.array_equal(a, b) for a, b in zip(whole, chunked, strict=True))
@@ -213,13 +213,13 @@ def test_no_graphs_and_no_nodes() -> None:
         ({"rounds": 1.5}, "rounds must be an integer"),
         ({"rounds": True}, "rounds must be an integer"),
         ({"init": "labels"}, "needs labels="),
-        ({"labels": [[1, 2, 3]]}, "does not look at it"),
+        ({"labels": [[1, 2, 3]]}, "does not use it"),
         ({"init": "labels", "labels": [[1, 2, 3]] * 2}, "one array for each of the 1 graphs, but it holds 2"),
-        ({"init": "labels", "labels": [[1, 2]]}, r"must be 3 in a row, .* shape is \(2,\)"),
-        ({"init": "labels", "labels": [[[1], [2], [3]]]}, r"shape is \(3, 1\)"),
+        ({"init": "labels", "labels": [[1, 2]]}, r"one label for each of its 3 nodes, .* shape \(2,\)"),
+        ({"init": "labels", "labels": [[[1], [2], [3]]]}, r"shape \(3, 1\)"),
         ({"init": "labels", "labels": [[0.5, 1, 2]]}, "all integers or all strings"),
         ({"init": "labels", "labels": [[1, "a", "b"]]}, "all integers or all strings"),
-        ({"init": "labels", "labels": ["abc"]}, "one text 'abc'"),
+        ({"init": "labels", "labels": ["abc"]}, "a single text, 'abc'"),
         ({"init": "labels", "labels": [np.array([0, 1, 2**63], np.uint64)]}, "below 2"),
     ],
     ids=str,
@@ -234,7 +234,7 @@ def test_bad_graphs() -> None:
         wl.refine(TRIANGLE.graph())
     with pytest.raises(InputError, match="takes a list of graphs"):
         wl.refine(nx.path_graph(3))
-    with pytest.raises(InputError, match="some are not; make them alike"):
+    with pytest.raises(InputError, match="some are not; convert them"):
         wl.refine([TRIANGLE.graph(), TRIANGLE.graph().to_directed()])
     with pytest.raises(InputError, match="integers and of others strings"):
         wl.refine([TRIANGLE.graph()] * 2, init="labels", labels=[[1, 2, 3], ["a", "b", "c"]])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from detours.wl.nodes.rows import rank_vectors
+from detours.wl.nodes.ranks import rank_vectors
 
 
 @given(st.integers(0, 4), st.data())

@@ -1,4 +1,4 @@
-"""The colours of each graph of a batch numbered anew, graph by graph, and what they stand for, as tables."""
+"""Number the colours of each graph of a batch by themselves, and write the tables that say what they stand for."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import numpy as np
 
 from detours.arrays import Bool, Int32, Int64
 from detours.compiled import compiled
-from detours.wl.nodes.rounds import sort_row
+from detours.wl.nodes.rounds_numba import Arcs
+from detours.wl.nodes.sort_numba import sort_row
 
 
 class Classes(NamedTuple):
-    """The colour classes of each graph, in the order of their colours; none for graphs that are not asked for."""
+    """The colour classes of each graph, in the order of their colours; none for graphs that were not asked for."""
 
     ends: Int64
     """The classes of graph g are ``ends[g]`` to ``ends[g + 1]`` of all."""
@@ -20,12 +21,22 @@ class Classes(NamedTuple):
     members: Int64
     """One node of each class."""
     number: Int32
-    """For every node, which class of its graph it is in."""
+    """For every node, the class within its graph."""
+
+
+class ArcClasses(NamedTuple):
+    """The arc colours of each graph."""
+
+    ends: Int64
+    """The arc colours of graph g are ``ends[g]`` to ``ends[g + 1]`` of all."""
+    colours: Int32
+    number: Int32
+    """For every arc, the number of its colour among those of its graph."""
 
 
 @compiled
-def classes_of(colour: Int32, offsets: Int64, asked: Bool) -> tuple[Int64, Int64, Int64, Int32]:
-    """The fields of `Classes`."""
+def classes_of(colour: Int32, offsets: Int64, asked: Bool) -> Classes:
+    """Return the colour classes of the graphs that are `asked` for."""
     graphs = len(offsets) - 1
     ends = np.zeros(graphs + 1, np.int64)
     sizes = np.empty(len(colour), np.int64)
@@ -51,60 +62,54 @@ def classes_of(colour: Int32, offsets: Int64, asked: Bool) -> tuple[Int64, Int64
                 sizes[at] += 1
                 number[node] = at - ends[g]
         ends[g + 1] = at + 1
-    return ends, sizes[: at + 1], members[: at + 1], number
+    return Classes(ends, sizes[: at + 1], members[: at + 1], number)
 
 
 @compiled
-def arc_classes_of(arc_colour: Int32, indptr: Int64, offsets: Int64) -> tuple[Int64, Int32, Int32]:
-    """The arc colours of each graph: where those of graph g begin, their colours, and every arc's number among them."""
+def arc_classes_of(arcs: Arcs, offsets: Int64) -> ArcClasses:
+    """Return the arc colours of each graph."""
     graphs = len(offsets) - 1
     ends = np.zeros(graphs + 1, np.int64)
-    distinct = np.empty(len(arc_colour), np.int32)
-    number = np.empty(len(arc_colour), np.int32)
+    colours = np.empty(len(arcs.colour), np.int32)
+    number = np.empty(len(arcs.colour), np.int32)
     most = 0
-    for c in arc_colour:
+    for c in arcs.colour:
         most = max(most, c + 1)
     seen_in = np.full(most, -1, np.int64)
     place = np.empty(most, np.int32)
     row = np.empty(most, np.int64)
     for g in range(graphs):
-        start, end = indptr[offsets[g]], indptr[offsets[g + 1]]
+        start, end = arcs.indptr[offsets[g]], arcs.indptr[offsets[g + 1]]
         found = 0
         for arc in range(start, end):
-            if seen_in[arc_colour[arc]] != g:
-                seen_in[arc_colour[arc]] = g
-                row[found] = arc_colour[arc]
+            if seen_in[arcs.colour[arc]] != g:
+                seen_in[arcs.colour[arc]] = g
+                row[found] = arcs.colour[arc]
                 found += 1
         sort_row(row, found)
         for c in range(found):
-            distinct[ends[g] + c] = row[c]
+            colours[ends[g] + c] = row[c]
             place[row[c]] = c
         for arc in range(start, end):
-            number[arc] = place[arc_colour[arc]]
+            number[arc] = place[arcs.colour[arc]]
         ends[g + 1] = ends[g] + found
-    return ends, distinct[: ends[graphs]], number
+    return ArcClasses(ends, colours[: ends[graphs]], number)
 
 
 @compiled
-def tables_of(
-    ends: Int64,
-    sizes: Int64,
-    members: Int64,
-    coarser: Int32,
-    indptr: Int64,
-    indices: Int32,
-    arc_number: Int32,
-) -> tuple[Int64, Int64]:
-    """For each graph the number of its classes, and for each class its size, the one it came from, and what it saw.
+def tables_of(classes: Classes, coarser: Int32, arcs: Arcs) -> tuple[Int64, Int64]:
+    """Write a table for each graph: the number of its classes, and for each its size, the one it came from, its row.
 
-    Returns all tables in one row, and where that of graph g begins. `coarser` numbers the classes of the round before.
+    `coarser` numbers the classes of the round before, and the colours of `arcs` are numbers within each graph. Return
+    all tables one after another, and where that of each graph begins.
     """
-    room, widest = len(ends) - 1, 0
+    ends, members = classes.ends, classes.members
+    size, widest = len(ends) - 1, 0
     for node in members:
-        degree = indptr[node + 1] - indptr[node]
-        room += 3 + degree
+        degree = arcs.indptr[node + 1] - arcs.indptr[node]
+        size += 3 + degree
         widest = max(widest, degree)
-    words = np.empty(room, np.int64)
+    words = np.empty(size, np.int64)
     row = np.empty(widest, np.int64)
     begins = np.zeros(len(ends), np.int64)
     end = 0
@@ -113,14 +118,14 @@ def tables_of(
         end += 1
         for c in range(ends[g], ends[g + 1]):
             node = members[c]
-            degree = indptr[node + 1] - indptr[node]
+            degree = arcs.indptr[node + 1] - arcs.indptr[node]
             for at in range(degree):
-                arc = indptr[node] + at
-                row[at] = coarser[indices[arc]]
-                if len(arc_number) > 0:
-                    row[at] |= np.int64(arc_number[arc]) << 32
+                arc = arcs.indptr[node] + at
+                row[at] = coarser[arcs.indices[arc]]
+                if len(arcs.colour) > 0:
+                    row[at] |= np.int64(arcs.colour[arc]) << 32
             sort_row(row, degree)
-            words[end], words[end + 1], words[end + 2] = sizes[c], coarser[node], degree
+            words[end], words[end + 1], words[end + 2] = classes.sizes[c], coarser[node], degree
             end += 3
             for at in range(degree):
                 words[end + at] = row[at]
