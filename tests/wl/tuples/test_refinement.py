@@ -289,7 +289,7 @@ def test_codes_of_tuples_stay_below_64_bits(dim: int, most: int) -> None:
 
 
 def test_too_many_colours() -> None:
-    with pytest.raises(InputError, match="3-WL on 1,449 nodes may have more colours than can be fit into 64-bit"):
+    with pytest.raises(InputError, match="3-WL on 1,449 nodes may have more colours than fit into 64-bit"):
         tuple_certificates([bare(1449)], 3, rounds=1, memory_limit="1TB")
     with pytest.raises(InputError, match=r"3-WL on 1,448 nodes may need .* GB, more than memory_limit"):
         tuple_certificates([bare(1448)], 3, rounds=1)
