@@ -298,7 +298,7 @@ def test_too_many_colours() -> None:
 @pytest.mark.parametrize("function", [refine_tuples, tuple_certificates], ids=lambda function: function.__name__)
 @pytest.mark.parametrize("graph", [rook(4), "graph.txt", nx.path_graph(3)], ids=lambda graph: type(graph).__name__)
 def test_one_graph_is_no_list(function: Callable[..., Any], graph: Any) -> None:
-    with pytest.raises(InputError, match=f"^{function.__name__} takes a list of graphs, but it was given a single one, "):
+    with pytest.raises(InputError, match=f"^{function.__name__} takes a list of graphs, but it was given a single"):
         function(graph, 2)
 
 
