@@ -304,7 +304,7 @@ def test_one_graph_is_no_list(function: Callable[..., Any], graph: Any) -> None:
 
 @pytest.mark.parametrize("dim", [0, 4, 2.0, True, "2"])
 def test_bad_dim(dim: object) -> None:
-    with pytest.raises(InputError, match="dim, the k of k-WL, must be 1, 2 or 3"):
+    with pytest.raises(InputError, match="dim, the k of k-WL, must be an integer from 1 to 3"):
         tuple_certificates([], dim)  # type: ignore[arg-type]
 
 
