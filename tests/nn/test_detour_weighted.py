@@ -13,6 +13,7 @@ from torch_geometric import nn as pyg
 
 from detours.errors import InputError
 from detours.nn.backbones import BACKBONES, convolution
+from detours.nn.convolutions import GCN, GIN
 from detours.nn.detour_weighted import DetourWeighted, Weighting
 from tests.oracles import convolutions as naive
 from tests.strategies import SmallGraph, small_graphs
@@ -31,10 +32,10 @@ def loops(layer: DetourWeighted, x: Tensor, edge_index: Tensor, weight: Tensor |
     """One branch by loops; the plain one without a weight."""
     conv, arcs = layer.conv, [(j, i) for j, i in edge_index.T.tolist()]
     own = {name: value.detach().numpy() for name, value in conv.state_dict().items()}
-    if isinstance(conv, pyg.GCNConv):
+    if isinstance(conv, GCN):
         weights = [1.0] * len(arcs) if weight is None else weight.tolist()
         return naive.gcn(x.numpy(), arcs, weights, own["lin.weight"], own["bias"])
-    if isinstance(conv, pyg.GINConv):
+    if isinstance(conv, GIN):
         weights = [1.0] * len(arcs) if weight is None else weight.tolist()
         network = naive.two_layers((own["nn.0.weight"], own["nn.0.bias"]), (own["nn.2.weight"], own["nn.2.bias"]))
         return naive.gin(x.numpy(), arcs, weights, network, own["eps"].item())

@@ -96,7 +96,7 @@ def test_the_parts_are_put_together_as_said(kind: str) -> None:
     def halves(conv: Any, x: Tensor) -> list[Tensor]:
         if kind == "weighted":
             return list(conv.branches(x, arcs, weight))
-        return [conv(x, arcs)] * 2
+        return [conv.conv(x, arcs)] * 2
 
     start = net.norms[0](torch.cat(halves(net.encoder, given.x), dim=1)).clamp(min=0)
     (layer,) = net.layers
@@ -106,7 +106,7 @@ def test_the_parts_are_put_together_as_said(kind: str) -> None:
         layered = halves(layer, start)
     state = net.norms[1](torch.cat(layered, dim=1) + start).clamp(min=0)
     first, second = halves(net.decoder, state)
-    logits = net.readout((first + second) / 2)
+    logits = net.readout.head((first + second) / 2)
     assert close(apply(net, given), logits.amax(0, keepdim=True))
 
 
@@ -176,13 +176,13 @@ def test_a_saved_model_is_the_same() -> None:
 
 
 def test_repr() -> None:
-    assert "3, 4, 5, num_layers=4, level='graph', pool='max'" in repr(network("plain"))
+    assert "3, 4, 5, num_layers=2, level='graph', pool='max'" in repr(network("plain"))
     assert "DetourTransformer(8, 4, num_layers=2" in repr(network("mdnn"))
 
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
-    [({"level": "edge"}, "graph, node"), ({"pool": "min"}, "max, mean, add"), ({"num_layers": -1}, "negative")],
+    [({"level": "edge"}, "graph, node"), ({"pool": "min"}, "mean, max, add"), ({"num_layers": -1}, "negative")],
 )
 def test_wrong_options(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):

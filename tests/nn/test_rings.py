@@ -39,9 +39,9 @@ def accuracy(kind: str, backbone: str, seed: int, epochs: int, rate: float = 1e-
     train, test = parts(kind, backbone, seed)
     torch.manual_seed(seed)
     net = {
-        "plain": lambda: PlainNetwork(2, 32, 2, backbone),
-        "weighted": lambda: WeightedNetwork(2, 32, 2, backbone),
-        "mdnn": lambda: MDNN(2, 32, 2, backbone, den_channels=K - 1, pe_channels=0, transformer_layers=1),
+        "plain": lambda: PlainNetwork(2, 32, 2, backbone, num_layers=4),
+        "weighted": lambda: WeightedNetwork(2, 32, 2, backbone, num_layers=4),
+        "mdnn": lambda: MDNN(2, 32, 2, backbone, num_layers=4, den_channels=K - 1, pe_channels=0),
     }[kind]()
     optimizer = torch.optim.AdamW(net.parameters(), lr=rate)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs)

@@ -14,10 +14,12 @@ _HOME = {
     "DetourTransformer": "detours.nn.detour_transformer",
     "DetourWeighted": "detours.nn.detour_weighted",
     "MDNN": "detours.nn.network",
+    "NetworkOptions": "detours.nn.options",
     "PlainNetwork": "detours.nn.network",
     "Tokens": "detours.nn.tokens",
     "WeightedNetwork": "detours.nn.network",
     "convolution": "detours.nn.backbones",
+    "hop_features": "detours.nn.encoders",
 }
 
 __all__ = [
@@ -25,17 +27,21 @@ __all__ = [
     "Attention",
     "DetourTransformer",
     "DetourWeighted",
+    "NetworkOptions",
     "PlainNetwork",
     "Tokens",
     "WeightedNetwork",
     "convolution",
+    "hop_features",
 ]
 
 if TYPE_CHECKING:
     from detours.nn.backbones import convolution
     from detours.nn.detour_transformer import Attention, DetourTransformer
     from detours.nn.detour_weighted import DetourWeighted
+    from detours.nn.encoders import hop_features
     from detours.nn.network import MDNN, PlainNetwork, WeightedNetwork
+    from detours.nn.options import NetworkOptions
     from detours.nn.tokens import Tokens
 
 

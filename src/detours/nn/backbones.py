@@ -7,25 +7,29 @@ from inspect import signature
 from typing import Any
 
 from torch import nn
-from torch_geometric.nn import GATConv, GCNConv, GINConv
+from torch_geometric.nn import GINConv
 
 from detours.errors import InputError, shown
+from detours.nn.convolutions import GAT, GCN, GIN
 from detours.nn.detour_weighted import Weighting
 
 Backbone = str | type[nn.Module] | Callable[[int, int], nn.Module]
 
-BACKBONES: dict[str, type[nn.Module]] = {"gcn": GCNConv, "gat": GATConv, "gin": GINConv}
+BACKBONES: dict[str, type[nn.Module]] = {"gcn": GCN, "gat": GAT, "gin": GIN}
 
 
-def convolution(backbone: Backbone, in_channels: int, out_channels: int, *, weighted: bool = False) -> nn.Module:
-    """A convolution from `in_channels` to `out_channels`.
+def convolution(
+    backbone: Backbone, in_channels: int, out_channels: int, *, weighted: bool = False, edge_channels: int = 0
+) -> nn.Module:
+    """Return a convolution from `in_channels` to `out_channels`.
 
     Args:
         backbone: "gcn", "gat", "gin", a PyG class made with (in_channels, out_channels), or a function of these two.
         in_channels: Width of the input.
         out_channels: Width of the output.
-        weighted: It must be able to take k-DeN of the arcs. Classes with `edge_dim`, as GAT, then get one edge
-            feature; only then, since a parameter that nothing uses stops distributed training.
+        weighted: It must be able to take k-DeN of the arcs. Classes with `edge_dim` and no `edge_weight`, as GAT, then
+            get one more edge feature; only then, since a parameter that nothing uses stops distributed training.
+        edge_channels: Width of the features of the arcs that it must take as `edge_attr`; 0 for none.
 
     GIN sums, then applies two linear layers with a ReLU between them and no batch norm: its running statistics would
     mix the plain and the weighted branch, which share it. The inner layer is at least half as wide as the input: one as
@@ -39,15 +43,20 @@ def convolution(backbone: Backbone, in_channels: int, out_channels: int, *, weig
             f"backbone is already a module, {shown(backbone)}, and every layer needs one of its own; "
             "give its class, or a function of in_channels and out_channels that makes one."
         )
-    made = _made(backbone, in_channels, out_channels, weighted)
+    made = _made(backbone, in_channels, out_channels, weighted, edge_channels)
     if not isinstance(made, nn.Module):
         raise InputError(f"backbone should give a torch module, but {shown(backbone)} gave {shown(made)}.")
     if weighted:
-        Weighting.of(made)
+        Weighting.of(made, edge_channels)
+    elif edge_channels and "edge_attr" not in signature(made.forward).parameters:
+        raise InputError(
+            f"{type(made).__name__} takes no edge_attr, but edge_channels={edge_channels}; "
+            "take a convolution that does, or edge_channels=0."
+        )
     return made
 
 
-def _made(backbone: Backbone, in_channels: int, out_channels: int, weighted: bool) -> Any:
+def _made(backbone: Backbone, in_channels: int, out_channels: int, weighted: bool, edge_channels: int) -> Any:
     kind = BACKBONES.get(backbone.lower()) if isinstance(backbone, str) else backbone
     if kind is None or not callable(kind):
         names = ", ".join(f'"{name}"' for name in BACKBONES)
@@ -57,12 +66,16 @@ def _made(backbone: Backbone, in_channels: int, out_channels: int, weighted: boo
         )
     if not isinstance(kind, type):
         return kind(in_channels, out_channels)
+    if issubclass(kind, GIN):
+        return kind(_two_layers(in_channels, out_channels), in_channels, edge_channels)
     if issubclass(kind, GINConv):
         return kind(_two_layers(in_channels, out_channels))
-    if weighted and "edge_dim" in (accepted := signature(kind).parameters):
+    accepted = signature(kind).parameters
+    features = edge_channels + (weighted and "edge_weight" not in signature(kind.forward).parameters)
+    if features and "edge_dim" in accepted:
         # a loop has no detours; PyG would give the loops it adds the mean of the arcs around them
         loops = {"fill_value": 0.0} if "fill_value" in accepted else {}
-        return kind(in_channels, out_channels, edge_dim=1, **loops)
+        return kind(in_channels, out_channels, edge_dim=features, **loops)
     return kind(in_channels, out_channels)
 
 

@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from detours.checks import check_integer
 from detours.errors import InputError
-from detours.nn.attention import attend, attend_self, check_way, self_weights
-from detours.nn.messages import Messages
-from detours.nn.norm import TokenNorm
+from detours.nn.functional import Dropout, gather
+from detours.nn.norm import norm_of
 from detours.nn.tokens import Tokens
+from detours.nn.tokens.attention import attend, attend_self, check_way, self_weights
+from detours.nn.tokens.messages import Messages
 
 
 class Attention(NamedTuple):
@@ -37,14 +38,17 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
     Args:
         in_channels: Width of the node features.
         hidden_channels: Width of the tokens and of the output.
-        num_layers: Layers of attention (the paper: 12 for graphs, 2 for nodes).
+        num_layers: Layers of attention (the paper: 12 for graphs, 2 for nodes). With one, only self tokens ask.
         heads: Heads of attention; they divide `hidden_channels` (the paper: 1 for graphs, 4 for nodes).
         den_channels: Width of the detour numbers: 1, or k - 1 for the counts of each length.
         pe_channels: Width of the positions, eigenvectors of the Laplacian; 0 leaves them out.
         feed_forward: Width inside the feed-forward part; twice `hidden_channels` by default.
         dropout: Of what attention and feed-forward add, in training.
         use_den: False leaves out the detour numbers, the paper's ablation.
-        attention: "bucketed", "padded" or "varlen" (see `detours.nn.attention`); "auto" takes the quickest.
+        den_bias: Whether a linear map of the detour numbers is also added to the scores of attention, one for each
+            head, as Graphormer (https://arxiv.org/abs/2106.05234) does with distances.
+        norm: "batch" (the paper), "layer" or "none".
+        attention: "bucketed", "padded" or "varlen" (see `detours.nn.tokens.attention`); "auto" takes the quickest.
 
     Shapes:
         - x [N, in_channels], edge_index [2, E] without loops, den [E, den_channels] or [E] when that is 1,
@@ -57,13 +61,15 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
         in_channels: int,
         hidden_channels: int,
         *,
-        num_layers: int = 12,
+        num_layers: int = 1,
         heads: int = 1,
         den_channels: int = 1,
         pe_channels: int = 8,
         feed_forward: int | None = None,
         dropout: float = 0.0,
         use_den: bool = True,
+        den_bias: bool = False,
+        norm: str = "batch",
         attention: str = "auto",
     ) -> None:
         super().__init__()
@@ -80,13 +86,16 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
         self.attention = check_way(attention)
         self.messages = Messages(in_channels, hidden_channels, den_channels if use_den else 0, pe_channels)
         width = 2 * hidden_channels if feed_forward is None else feed_forward
-        self.layers = nn.ModuleList(TokenLayer(hidden_channels, heads, width, dropout) for _ in range(num_layers))
+        self.layers = nn.ModuleList(TokenLayer(hidden_channels, heads, width, dropout, norm) for _ in range(num_layers))
+        self.bias = nn.Linear(den_channels, heads, bias=False) if den_bias and use_den and den_channels else None
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
         self.messages.reset_parameters()
         for layer in self.layers:
             layer.reset_parameters()
+        if self.bias is not None:
+            self.bias.reset_parameters()
 
     @overload
     def forward(
@@ -130,14 +139,17 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
         if tokens is None:
             tokens = Tokens.of(edge_index, x.size(0))
         x, den, pe = self._checked(x, den, pe, tokens)
+        # what each token knows of detours; self tokens have none
+        den = None if den is None else F.pad(den, (0, 0, 0, 1)).index_select(0, tokens.arc)
         state = self.messages(x, den, pe, tokens)
+        bias = None if self.bias is None else self.bias(den)
         *layers, last = self.layers
         for layer in layers:
-            state = layer(state, tokens, self.attention)
-        out = last.for_self_tokens(state, tokens, self.attention).index_select(0, tokens.sets)
+            state = layer(state, tokens, self.attention, bias)
+        out = gather(last.for_self_tokens(state, tokens, self.attention, bias), tokens.sets)
         if not return_attention:
             return out
-        return out, Attention(tokens, last.weights(state, tokens))
+        return out, Attention(tokens, last.weights(state, tokens, bias))
 
     def _checked(
         self, x: Tensor, den: Tensor | None, pe: Tensor | None, tokens: Tokens
@@ -175,45 +187,45 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
 class TokenLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
     """One layer of the transformer: attention, add, norm, feed-forward, add, norm."""
 
-    def __init__(self, channels: int, heads: int, feed_forward: int, dropout: float) -> None:
+    def __init__(self, channels: int, heads: int, feed_forward: int, dropout: float, norm: str = "batch") -> None:
         super().__init__()
         self.heads = heads
-        self.dropout = dropout
+        self.dropout = Dropout(dropout)
         self.qkv = nn.Linear(channels, 3 * channels)
         self.out = nn.Linear(channels, channels)
         self.feed_forward = nn.Sequential(
             nn.Linear(channels, feed_forward), nn.ReLU(), nn.Linear(feed_forward, channels)
         )
-        self.norms = nn.ModuleList([TokenNorm(channels), TokenNorm(channels)])
+        self.norms = nn.ModuleList([norm_of(norm, channels), norm_of(norm, channels)])
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
-        for module in self.modules():
-            if isinstance(module, nn.Linear | TokenNorm):
+        for module in (self.qkv, self.out, *self.feed_forward, *self.norms):
+            if hasattr(module, "reset_parameters"):
                 module.reset_parameters()
 
-    def forward(self, state: Tensor, tokens: Tokens, attention: str) -> Tensor:
-        """All tokens, [T, channels]."""
+    def forward(self, state: Tensor, tokens: Tokens, attention: str, bias: Tensor | None = None) -> Tensor:
+        """Return all tokens, [T, channels]."""
         qkv = self.qkv(state).unflatten(1, (3, self.heads, -1))
-        return self._after(state, attend(qkv, tokens, attention).flatten(1))
+        return self._after(state, attend(qkv, tokens, attention, bias).flatten(1))
 
-    def for_self_tokens(self, state: Tensor, tokens: Tokens, attention: str) -> Tensor:
-        """The self tokens alone, [N, channels] in the order of the sets.
+    def for_self_tokens(self, state: Tensor, tokens: Tokens, attention: str, bias: Tensor | None = None) -> Tensor:
+        """Return the self tokens alone, [N, channels] in the order of the sets.
 
         With one query q per set, q·(K s + b) = (Kᵀ q)·s + q·b, whose last part is the same for the whole set and leaves
         the softmax alone; and Σ a (V s + b) = V (Σ a s) + b, as the weights sum to 1. So keys and values are never
         computed per token: K moves to the query, V to the result, and both cost N rows instead of T.
         """
-        own = state.index_select(0, tokens.first)
-        attended = attend_self(self._asked(own), state, tokens, attention)
+        own = gather(state, tokens.first)
+        attended = attend_self(self._asked(own), state, tokens, attention, bias)
         _, _, values = self._by_head(self.qkv.weight)
-        bias = self.qkv.bias.chunk(3)[2]
+        value_bias = self.qkv.bias.chunk(3)[2]
         valued = torch.einsum("nhc,hdc->nhd", attended, values).flatten(1)
-        return self._after(own, valued + bias.to(valued.dtype))
+        return self._after(own, valued + value_bias.to(valued.dtype))
 
-    def weights(self, state: Tensor, tokens: Tokens) -> Tensor:
-        """[T, heads] the weights that `for_self_tokens` uses."""
-        return self_weights(self._asked(state.index_select(0, tokens.first)), state, tokens)
+    def weights(self, state: Tensor, tokens: Tokens, bias: Tensor | None = None) -> Tensor:
+        """Return [T, heads], the weights that `for_self_tokens` uses."""
+        return self_weights(self._asked(gather(state, tokens.first)), state, tokens, bias)
 
     def _asked(self, own: Tensor) -> Tensor:
         """[N, heads, channels] the scaled queries of self tokens, with the map of the keys in them."""
@@ -229,8 +241,8 @@ class TokenLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
 
     def _after(self, state: Tensor, attended: Tensor) -> Tensor:
         first, second = self.norms
-        state = first(state + F.dropout(self.out(attended), self.dropout, self.training))
-        normed: Tensor = second(state + F.dropout(self.feed_forward(state), self.dropout, self.training))
+        state = first(state + self.dropout(self.out(attended)))
+        normed: Tensor = second(state + self.dropout(self.feed_forward(state)))
         return normed
 
 

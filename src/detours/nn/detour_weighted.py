@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from torch_geometric.nn import GINConv, GINEConv
 
 from detours.errors import InputError
-from detours.nn.weighted_gin import weighted_gin
 
 
 class Weighting(Enum):
@@ -21,7 +20,7 @@ class Weighting(Enum):
     SUM = "a weighted sum in place of its own"
 
     @classmethod
-    def of(cls, conv: nn.Module) -> Weighting:
+    def of(cls, conv: nn.Module, edge_channels: int = 0) -> Weighting:
         """Tell by its signature, or refuse in one sentence that says what would do."""
         name = type(conv).__name__
         if getattr(conv, "cached", False):
@@ -38,16 +37,19 @@ class Weighting(Enum):
                 f"{name} takes neither edge_weight nor edge_attr, so detours cannot weight it; "
                 "take a convolution that does (GCNConv, GraphConv, GATConv with edge_dim=1, …), or GINConv."
             )
-        others = [known for known in arguments.values() if known.name != way.value and _is_required(known)]
+        taken = {way.value, "edge_attr"} if edge_channels else {way.value}
+        if missing := taken - arguments.keys():
+            raise InputError(f"{name} takes no {missing.pop()}, but edge_channels={edge_channels}; take 0.")
+        others = [known for known in arguments.values() if known.name not in taken and _is_required(known)]
         if others:
             raise InputError(
                 f"{name} needs {', '.join(known.name for known in others)} beside x and edge_index, which cannot be "
                 "given here; take a convolution that is called with x, edge_index and edge_weight or edge_attr."
             )
-        if way is cls.FEATURE and (edge_dim := _edge_dim(conv)) != 1:
+        if way is cls.FEATURE and (edge_dim := _edge_dim(conv)) != 1 + edge_channels:
             raise InputError(
                 f"{name} has edge_dim={edge_dim}, but it must read k-DeN as one feature per arc; "
-                "make it with edge_dim=1."
+                f"make it with edge_dim={1 + edge_channels}."
             )
         return way
 
@@ -65,9 +67,11 @@ class DetourWeighted(nn.Module):  # type: ignore[misc]  # PyTorch's types are no
 
     Args:
         conv: A PyG convolution, or any module called as conv(x, edge_index, edge_weight=…) or (…, edge_attr=…).
+        edge_channels: Width of further features of the arcs, which both branches see; 0 for none.
 
     Shapes:
-        - **x:** [nodes, in_channels], **edge_index:** [2, arcs], **weight:** [arcs], as `AddDetourWeights` gives it
+        - **x:** [nodes, in_channels], **edge_index:** [2, arcs], **weight:** [arcs], as `AddDetourWeights` gives it,
+          **edge_attr:** [arcs, edge_channels]
         - **output:** [nodes, 2 * out_channels], the plain branch first
 
     >>> from torch_geometric.nn import GCNConv
@@ -76,19 +80,22 @@ class DetourWeighted(nn.Module):  # type: ignore[misc]  # PyTorch's types are no
     torch.Size([2, 16])
     """
 
-    def __init__(self, conv: nn.Module) -> None:
+    def __init__(self, conv: nn.Module, edge_channels: int = 0) -> None:
         super().__init__()
-        self.weighting = Weighting.of(conv)
+        self.weighting = Weighting.of(conv, edge_channels)
         self.conv = conv
 
     def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
         self.conv.reset_parameters()
 
-    def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor) -> Tensor:
-        return torch.cat(self.branches(x, edge_index, weight), dim=-1)
+    def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor, edge_attr: Tensor | None = None) -> Tensor:
+        return torch.cat(self.branches(x, edge_index, weight, edge_attr), dim=-1)
 
-    def branches(self, x: Tensor, edge_index: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-        """The plain branch and the weighted one, not joined."""
+    def branches(
+        self, x: Tensor, edge_index: Tensor, weight: Tensor, edge_attr: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the plain branch and the weighted one, not joined."""
         if weight.numel() != edge_index.size(1):
             raise InputError(
                 f"weight must hold one number for each of the {edge_index.size(1)} arcs, "
@@ -96,13 +103,26 @@ class DetourWeighted(nn.Module):  # type: ignore[misc]  # PyTorch's types are no
             )
         if self.weighting is Weighting.FEATURE:
             feature = weight.view(-1, 1).to(x.dtype)
-            plain = self.conv(x, edge_index, edge_attr=torch.zeros_like(feature))
-            return plain, self.conv(x, edge_index, edge_attr=feature)
+            features = (torch.zeros_like(feature), feature)
+            if edge_attr is not None:
+                features = (torch.cat([features[0], edge_attr], 1), torch.cat([features[1], edge_attr], 1))
+            plain, weighted = (self.conv(x, edge_index, edge_attr=each) for each in features)
+            return plain, weighted
         # never to a narrower type than the weights have: half a mantissa is too short for counts
         weight = weight.view(-1).to(torch.promote_types(weight.dtype, x.dtype))
         if self.weighting is Weighting.SUM:
-            return self.conv(x, edge_index), weighted_gin(self.conv, x, edge_index, weight)
-        return self.conv(x, edge_index), self.conv(x, edge_index, edge_weight=weight)
+            return self.conv(x, edge_index), _weighted_gin(self.conv, x, edge_index, weight)
+        also = {} if edge_attr is None else {"edge_attr": edge_attr}
+        return self.conv(x, edge_index, **also), self.conv(x, edge_index, edge_weight=weight, **also)
+
+
+def _weighted_gin(conv: GINConv, x: Tensor, edge_index: Tensor, weight: Tensor) -> Tensor:
+    """Return what PyG's `conv` would compute if its messages had weights: its own network, epsilon and aggregation."""
+    source, target = edge_index if conv.flow == "source_to_target" else edge_index.flip(0)
+    messages = x.index_select(0, source) * weight.view(-1, 1)
+    received = conv.aggr_module(messages, target, dim_size=x.size(0), dim=0)
+    result: Tensor = conv.nn(received + (1 + conv.eps) * x)
+    return result
 
 
 def _sums_as_gin(conv: nn.Module) -> bool:

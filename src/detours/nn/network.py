@@ -2,81 +2,77 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any
 
-import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
-from torch_geometric.nn import global_add_pool, global_max_pool, global_mean_pool
 
-from detours.checks import check_choice, check_integer
 from detours.errors import InputError
 from detours.nn.backbones import Backbone, convolution
 from detours.nn.detour_transformer import DetourTransformer
-from detours.nn.detour_weighted import DetourWeighted
-from detours.nn.mdnn_layer import MDNNLayer
-from detours.nn.norm import TokenNorm
+from detours.nn.encoders import HopEncoder, NodeEncoder
+from detours.nn.functional import Dropout
+from detours.nn.layers import BothDirections, ConvLayer, GraphInputs, MDNNLayer, WeightedLayer
+from detours.nn.norm import norm_of
+from detours.nn.options import NetworkOptions
+from detours.nn.readout import Readout, jumped
 from detours.nn.tokens import Tokens
 
-LEVELS = ("graph", "node")
-POOLS = {"max": global_max_pool, "mean": global_mean_pool, "add": global_add_pool}
+MakeLayer = Callable[[int, int], nn.Module]
 
 
-class _Given(NamedTuple):
-    """What every layer sees besides the features."""
+class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
+    """Encoder, layers with a skip from the encoder, decoder and readout: the same for all three networks.
 
-    edge_index: Tensor
-    den: Tensor | None
-    pe: Tensor | None
-    tokens: Tokens | None
-
-
-class _Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
-    """Encoder, layers with a skip from the encoder, decoder, pool: the same for all; a layer doubles the width."""
+    Args:
+        in_channels: Width of the node features.
+        hidden_channels: Width of one half of a layer.
+        out_channels: Number of logits.
+        options: The parts around the layers.
+        convolve: Makes the layers of encoder and decoder, from a width in to a width of each half.
+        layer: Makes the layers between them; `convolve` by default.
+    """
 
     def __init__(
         self,
         in_channels: int,
         hidden_channels: int,
         out_channels: int,
-        backbone: Backbone = "gin",
-        *,
-        num_layers: int = 4,
-        level: str = "graph",
-        pool: str = "max",
-        dropout: float = 0.0,
-        norm: bool = True,
+        options: NetworkOptions,
+        convolve: MakeLayer,
+        layer: MakeLayer | None = None,
     ) -> None:
         super().__init__()
-        check_choice("level", level, LEVELS)
-        check_choice("pool", pool, POOLS)
-        check_integer("num_layers", num_layers, minimum=0)
-        self.in_channels = in_channels
-        self.hidden_channels = hidden_channels
-        self.out_channels = out_channels
-        self.num_layers = num_layers
-        self.level = level
-        self.pool = pool
-        self.dropout = dropout
-        self.encoder = self._convolution(backbone, in_channels, hidden_channels)
+        self.in_channels, self.hidden_channels, self.out_channels = in_channels, hidden_channels, out_channels
+        self.options = options
+        width, layers = 2 * hidden_channels, range(options.num_layers)
+        self.input_dropout, self.dropout = Dropout(options.input_dropout), Dropout(options.dropout)
+        self.encoder = self._encoder(convolve)
         self.layers = nn.ModuleList(
-            self._convolution(backbone, 2 * hidden_channels, hidden_channels) for _ in range(num_layers)
+            directed(layer or convolve, width, hidden_channels, options.directions) for _ in layers
         )
-        self.norms = nn.ModuleList(
-            TokenNorm(2 * hidden_channels) if norm else nn.Identity() for _ in range(num_layers + 1)
-        )
-        self.decoder = self._convolution(backbone, 2 * hidden_channels, hidden_channels)
-        self.readout = nn.Linear(hidden_channels, out_channels)
+        self.norms = nn.ModuleList(norm_of(options.norm, width) for _ in range(options.num_layers + 1))
+        seen = width * (options.num_layers + 1 if options.jump == "cat" else 1)
+        self.decoder = None
+        if options.decoder == "conv":
+            self.decoder = directed(convolve, seen, hidden_channels, options.directions)
+            seen = hidden_channels
+        self.readout = Readout(seen, in_channels, hidden_channels, out_channels, options)
+
+    def _encoder(self, convolve: MakeLayer) -> nn.Module:
+        width, options = 2 * self.hidden_channels, self.options
+        if options.encoder == "conv":
+            return directed(convolve, self.in_channels, self.hidden_channels, options.directions)
+        if options.encoder == "hops":
+            weighted, both = isinstance(self, WeightedNetwork), options.directions == "both"
+            return HopEncoder(self.in_channels, width, options.hops, weighted=weighted, both=both)
+        return NodeEncoder(self.in_channels, width, mlp=options.encoder == "mlp", dropout=options.dropout)
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
-        for module in (self.encoder, *self.layers, self.decoder, self.readout):
-            module.reset_parameters()
-        for norm in self.norms:
-            if isinstance(norm, TokenNorm):
-                norm.reset_parameters()
+        for module in (self.encoder, *self.layers, *self.norms, self.decoder, self.readout):
+            if hasattr(module, "reset_parameters"):
+                module.reset_parameters()
 
     def forward(
         self,
@@ -86,62 +82,71 @@ class _Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not foll
         pe: Tensor | None = None,
         batch: Tensor | None = None,
         *,
+        edge_attr: Tensor | None = None,
         num_graphs: int | None = None,
         tokens: Tokens | None = None,
     ) -> Tensor:
-        """Logits: [num_graphs, out_channels], or [N, out_channels] at level "node".
+        """Return logits: [num_graphs, out_channels], or [N, out_channels] at level "node".
 
         Args:
-            x: [N, in_channels] features of the nodes.
-            edge_index: [2, E] arcs j → i, both directions for an undirected graph.
+            x: [N, in_channels] features of the nodes; for the encoder "hops" also what `hop_features` makes of them.
+            edge_index: [2, E] arcs j → i, both directions for an undirected graph, without loops.
             den: The detour numbers of the arcs, scaled by the caller: [E, den_channels] for `MDNN`, weights [E] for
                 `WeightedNetwork`; `PlainNetwork` ignores them.
             pe: [N, pe_channels] positions of the nodes, for `MDNN`.
-            batch: [N] the graph of every node; None for a single graph. A graph without nodes has logits 0.
+            batch: [N] the graph of every node; None for a single graph. A graph without nodes has states, or logits, 0.
+            edge_attr: [E, edge_channels] features of the arcs, for the convolutions.
             num_graphs: The number of graphs; without it, the device is asked for the last number in `batch`.
             tokens: The tokens of the graph, where the caller has them.
         """
-        if x.dim() != 2 or x.size(1) != self.in_channels:
-            raise InputError(f"x must have {self.in_channels} columns, but its shape is {tuple(x.shape)}.")
-        given = self._prepared(x, _Given(edge_index, den, pe, tokens))
+        graph = self._prepared(x, GraphInputs(edge_index, edge_attr, den, pe, tokens))
+        if self.options.directions == "out":
+            graph = graph.flipped()
+        if isinstance(self.encoder, HopEncoder):
+            x = self.encoder.expanded(x, graph)
+        x = self.input_dropout(x)
         first, *norms = self.norms
-        start = state = first(self._encode(x, given)).relu()
+        start = first(self.encoder(x, graph)).relu()
+        states = [start]
         for layer, norm in zip(self.layers, norms, strict=True):
-            state = norm(self._through(layer, state, given) + start).relu()
-            state = F.dropout(state, self.dropout, self.training)
-        logits: Tensor = self.readout(self._decode(state, given))
-        if self.level == "node":
-            return logits
-        if batch is None:
+            state = norm(layer(states[-1], graph) + start).relu()
+            states.append(self.dropout(state))
+        state = jumped(states, self.options.jump)
+        if self.decoder is not None:
+            half, other = self.decoder(state, graph).chunk(2, dim=1)
+            state = (half + other) / 2
+        if self.options.level == "node":
+            batch, num_graphs = None, 1
+        elif batch is None:
             batch, num_graphs = edge_index.new_zeros(x.size(0)), 1
-        pooled: Tensor = POOLS[self.pool](logits, batch, size=num_graphs)
-        return pooled
+        elif num_graphs is None:
+            num_graphs = int(batch.max()) + 1 if batch.numel() else 0
+        logits: Tensor = self.readout(state, x[:, : self.in_channels], batch, num_graphs)
+        return logits
 
-    def _convolution(self, backbone: Backbone, in_channels: int, out_channels: int) -> nn.Module:
-        return convolution(backbone, in_channels, out_channels)
-
-    def _prepared(self, x: Tensor, given: _Given) -> _Given:
-        return given
-
-    def _encode(self, x: Tensor, given: _Given) -> Tensor:
-        return _twice(self.encoder(x, given.edge_index))
-
-    @abstractmethod
-    def _through(self, layer: nn.Module, state: Tensor, given: _Given) -> Tensor:
-        """One layer, [N, 2 · hidden_channels] to the same."""
-
-    def _decode(self, state: Tensor, given: _Given) -> Tensor:
-        decoded: Tensor = self.decoder(state, given.edge_index)
-        return decoded
+    def _prepared(self, x: Tensor, graph: GraphInputs) -> GraphInputs:
+        """Return the inputs of the layers, or raise `InputError` about the first that does not fit."""
+        expanded = isinstance(self.encoder, HopEncoder) and x.size(-1) == len(self.encoder.maps) * self.in_channels
+        if x.dim() != 2 or (x.size(1) != self.in_channels and not expanded):
+            raise InputError(f"x must have {self.in_channels} columns, but its shape is {tuple(x.shape)}.")
+        width = self.options.edge_channels
+        if not width:
+            return graph._replace(edge_attr=None)
+        shape = (graph.edge_index.size(1), width)
+        if graph.edge_attr is None or tuple(graph.edge_attr.shape) != shape:
+            given = "missing" if graph.edge_attr is None else f"of the shape {tuple(graph.edge_attr.shape)}"
+            raise InputError(f"edge_attr must have the shape {shape}, edge_channels={width}, but it is {given}.")
+        return graph
 
     def extra_repr(self) -> str:
+        options = self.options
         return (
-            f"{self.in_channels}, {self.hidden_channels}, {self.out_channels}, num_layers={self.num_layers}, "
-            f"level={self.level!r}, pool={self.pool!r}"
+            f"{self.in_channels}, {self.hidden_channels}, {self.out_channels}, num_layers={options.num_layers}, "
+            f"level={options.level!r}, pool={options.pool!r}"
         )
 
 
-class PlainNetwork(_Network):
+class PlainNetwork(Network):
     r"""Message passing without detours, equally wide: layers :math:`[\mathrm{conv}(X, A), \mathrm{conv}(X, A)]`.
 
     It cannot tell apart what 1-WL cannot. Both halves are one convolution with one set of parameters, computed once.
@@ -152,27 +157,31 @@ class PlainNetwork(_Network):
     - The decoder keeps the width, and a linear map follows to the classes. A GIN straight to two classes would have a
       hidden layer of two ReLUs, and with four seeds of eight such an MDNN never told triangles from hexagons.
     - The maximum is taken of the logits of the nodes.
-    - Batch norm before every ReLU. The paper has none between layers (``norm=False``), but without it DeN-weighted
+    - Batch norm before every ReLU. The paper has none between layers (``norm="none"``), but without it DeN-weighted
       networks learn slowly or not at all: after 100 epochs of ``detours.data.rings``, weighted GCN is right for 80, 95
       and 78 % of the test graphs (three seeds); with it, for all.
+    - All that `NetworkOptions` offers beside.
 
     Args:
         in_channels: Width of the node features.
         hidden_channels: Width of one half of a layer.
         out_channels: Number of classes.
         backbone: "gcn", "gat", "gin", a PyG class or a function (see `convolution`).
-        num_layers: Layers between encoder and decoder.
-        level: "graph" for logits of graphs, "node" for logits of nodes.
-        pool: "max", "mean" or "add", over the nodes of a graph.
-        dropout: After every layer, in training.
-        norm: Batch norm before every ReLU.
+        **options: See `NetworkOptions`.
     """
 
-    def _through(self, layer: nn.Module, state: Tensor, given: _Given) -> Tensor:
-        return _twice(layer(state, given.edge_index))
+    def __init__(
+        self, in_channels: int, hidden_channels: int, out_channels: int, backbone: Backbone = "gin", **options: Any
+    ) -> None:
+        chosen = NetworkOptions.of(options)
+
+        def convolve(width: int, half: int) -> nn.Module:
+            return ConvLayer(convolution(backbone, width, half, edge_channels=chosen.edge_channels))
+
+        super().__init__(in_channels, hidden_channels, out_channels, chosen, convolve)
 
 
-class WeightedNetwork(_Network):
+class WeightedNetwork(Network):
     r"""DeN-weighted message passing: layers :math:`[\mathrm{conv}(X, A), \mathrm{conv}(X, A \odot \mathrm{DeN})]`.
 
     Both halves share their parameters (`DetourWeighted`); so do those of the encoder and of the decoder, which takes
@@ -180,47 +189,44 @@ class WeightedNetwork(_Network):
     arcs.
     """
 
-    def _convolution(self, backbone: Backbone, in_channels: int, out_channels: int) -> nn.Module:
-        return DetourWeighted(convolution(backbone, in_channels, out_channels, weighted=True))
+    def __init__(
+        self, in_channels: int, hidden_channels: int, out_channels: int, backbone: Backbone = "gin", **options: Any
+    ) -> None:
+        chosen = NetworkOptions.of(options)
+        edge_channels = chosen.edge_channels
 
-    def _prepared(self, x: Tensor, given: _Given) -> _Given:
-        if given.den is None:
+        def convolve(width: int, half: int) -> nn.Module:
+            conv = convolution(backbone, width, half, weighted=True, edge_channels=edge_channels)
+            return WeightedLayer(conv, edge_channels)
+
+        super().__init__(in_channels, hidden_channels, out_channels, chosen, convolve)
+
+    def _prepared(self, x: Tensor, graph: GraphInputs) -> GraphInputs:
+        if graph.den is None:
             raise InputError("den is missing; WeightedNetwork needs a weight for every arc, see AddDetourWeights.")
-        return given
-
-    def _encode(self, x: Tensor, given: _Given) -> Tensor:
-        return self._through(self.encoder, x, given)
-
-    def _through(self, layer: nn.Module, state: Tensor, given: _Given) -> Tensor:
-        doubled: Tensor = layer(state, given.edge_index, given.den)
-        return doubled
-
-    def _decode(self, state: Tensor, given: _Given) -> Tensor:
-        plain, weighted = self.decoder.branches(state, given.edge_index, given.den)
-        mean: Tensor = (plain + weighted) / 2
-        return mean
+        return super()._prepared(x, graph)
 
 
-class MDNN(_Network):
+class MDNN(Network):
     r"""The message detouring neural network of the paper: layers :math:`[\mathrm{conv}(X, A), X^{out}]`.
 
     :math:`X^{out}` comes from a `DetourTransformer` that sees the same features as the convolution. Encoder, skip,
-    decoder and pool are those of `PlainNetwork`, so a comparison of the two is one of layers.
+    decoder and readout are those of `PlainNetwork`, so a comparison of the two is one of layers. The paper's size is
+    ``MDNN(…, 768, …, num_layers=4, transformer_layers=12, norm="none")``, with 2 layers and 4 heads in the transformer
+    for nodes.
 
     Args:
         in_channels: Width of the node features.
         hidden_channels: Width of one half of a layer: of the convolution, and of the tokens.
         out_channels: Number of classes.
         backbone: "gcn", "gat", "gin", a PyG class or a function (see `convolution`).
-        num_layers: Layers between encoder and decoder.
-        level: "graph" for logits of graphs, "node" for logits of nodes.
-        pool: "max", "mean" or "add", over the nodes of a graph.
-        dropout: After every layer and inside the transformers, in training.
-        norm: Batch norm before every ReLU between the layers; the transformers always have their own.
-        transformer_layers: Layers of attention in each layer of the network (the paper: 12 for graphs, 2 for nodes).
-        heads, den_channels, pe_channels, feed_forward, use_den, attention: See `DetourTransformer`.
+        transformer_layers: Layers of attention in each layer of the network.
+        heads, den_channels, pe_channels, feed_forward, use_den, den_bias, attention: See `DetourTransformer`.
+        token_norm: The norm inside the transformers: "batch" (the paper), "layer" or "none".
+        **options: See `NetworkOptions`.
 
-    >>> model = MDNN(3, 16, 2, transformer_layers=1, den_channels=2, pe_channels=0)
+    >>> import torch
+    >>> model = MDNN(3, 16, 2, den_channels=2, pe_channels=0)
     >>> arcs = torch.tensor([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]])
     >>> model(torch.ones(3, 3), arcs, den=torch.ones(6, 2)).shape
     torch.Size([1, 2])
@@ -233,53 +239,51 @@ class MDNN(_Network):
         out_channels: int,
         backbone: Backbone = "gin",
         *,
-        num_layers: int = 4,
-        level: str = "graph",
-        pool: str = "max",
-        dropout: float = 0.0,
-        norm: bool = True,
-        transformer_layers: int = 12,
+        transformer_layers: int = 1,
         heads: int = 1,
         den_channels: int = 1,
         pe_channels: int = 8,
         feed_forward: int | None = None,
         use_den: bool = True,
+        den_bias: bool = False,
+        token_norm: str = "batch",
         attention: str = "auto",
+        **options: Any,
     ) -> None:
+        chosen = NetworkOptions.of(options)
+
+        def conv(width: int, half: int) -> nn.Module:
+            return convolution(backbone, width, half, edge_channels=chosen.edge_channels)
+
+        def layer(width: int, half: int) -> nn.Module:
+            transformer = DetourTransformer(
+                width,
+                half,
+                num_layers=transformer_layers,
+                heads=heads,
+                den_channels=den_channels,
+                pe_channels=pe_channels,
+                feed_forward=feed_forward,
+                dropout=chosen.dropout,
+                use_den=use_den,
+                den_bias=den_bias,
+                norm=token_norm,
+                attention=attention,
+            )
+            return MDNNLayer(conv(width, half), transformer)
+
         super().__init__(
-            in_channels,
-            hidden_channels,
-            out_channels,
-            backbone,
-            num_layers=num_layers,
-            level=level,
-            pool=pool,
-            dropout=dropout,
-            norm=norm,
+            in_channels, hidden_channels, out_channels, chosen, lambda i, o: ConvLayer(conv(i, o)), layer
         )
-        transformer = partial(
-            DetourTransformer,
-            2 * hidden_channels,
-            hidden_channels,
-            num_layers=transformer_layers,
-            heads=heads,
-            den_channels=den_channels,
-            pe_channels=pe_channels,
-            feed_forward=feed_forward,
-            dropout=dropout,
-            use_den=use_den,
-            attention=attention,
-        )
-        self.layers = nn.ModuleList(MDNNLayer(conv, transformer()) for conv in self.layers)
 
-    def _prepared(self, x: Tensor, given: _Given) -> _Given:
-        tokens = Tokens.of(given.edge_index, x.size(0)) if given.tokens is None else given.tokens
-        return given._replace(tokens=tokens)
-
-    def _through(self, layer: nn.Module, state: Tensor, given: _Given) -> Tensor:
-        doubled: Tensor = layer(state, given.edge_index, given.den, given.pe, tokens=given.tokens)
-        return doubled
+    def _prepared(self, x: Tensor, graph: GraphInputs) -> GraphInputs:
+        graph = super()._prepared(x, graph)
+        tokens = Tokens.of(graph.edge_index, x.size(0)) if graph.tokens is None else graph.tokens
+        return graph._replace(tokens=tokens)
 
 
-def _twice(half: Tensor) -> Tensor:
-    return torch.cat([half, half], dim=1)
+def directed(make: MakeLayer, in_channels: int, half: int, directions: str) -> nn.Module:
+    """Return a layer, or two for both directions."""
+    if directions == "both":
+        return BothDirections(lambda: make(in_channels, half))
+    return make(in_channels, half)

@@ -8,6 +8,15 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.distributed.nn.functional import all_reduce
 
+from detours.errors import InputError
+
+
+def norm_of(kind: str, channels: int) -> nn.Module:
+    """Return the norm of this name: "batch", "layer" or "none"."""
+    if kind not in NORMS:
+        raise InputError(f"norm must be one of {', '.join(NORMS)}, but it is {kind!r}.")
+    return NORMS[kind](channels)
+
 
 class TokenNorm(nn.BatchNorm1d):  # type: ignore[misc]  # PyTorch's types are not followed
     """`torch.nn.BatchNorm1d` over the rows [T, channels] of all token sets together, with its state and its names.
@@ -46,3 +55,6 @@ class TokenNorm(nn.BatchNorm1d):  # type: ignore[misc]  # PyTorch's types are no
         self.num_batches_tracked.add_(1)
         self.running_mean.lerp_(mean.to(self.running_mean.dtype), self.momentum)
         self.running_var.lerp_(variance.to(self.running_var.dtype), self.momentum)
+
+
+NORMS: dict[str, type[nn.Module]] = {"batch": TokenNorm, "layer": nn.LayerNorm, "none": nn.Identity}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from detours.errors import InputError
-from detours.nn.buckets import Bucket, bucketed
-from detours.nn.layout import Layout, laid_out
+from detours.nn.tokens.buckets import Bucket, bucketed
+from detours.nn.tokens.layout import Layout, laid_out
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +122,17 @@ class Tokens:
     def self_token(self) -> Tensor:
         """[N] the index of each node's self token."""
         return self.first.index_select(0, self.sets)
+
+    @cached_property
+    def set_of_token(self) -> Tensor:
+        """[T] the place of each token's set in the order of the sets."""
+        return self.sets.index_select(0, self.query)
+
+    @cached_property
+    def flipped(self) -> Tokens:
+        """The tokens of the arcs turned round, with the same rows of `den`; made once."""
+        with torch.no_grad():
+            return _ordered(self.key, self.query, self.arc, self.rows, self.num_sets, None)
 
     @property
     def set_sizes(self) -> Tensor:

@@ -6,7 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from detours.nn.tokens import Tokens
+from detours.nn.functional import gather
+from detours.nn.tokens.tokens import Tokens
 
 
 class Messages(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
@@ -41,17 +42,17 @@ class Messages(nn.Module):  # type: ignore[misc]  # PyTorch's types are not foll
                 module.reset_parameters()
 
     def forward(self, x: Tensor, den: Tensor | None, pe: Tensor | None, tokens: Tokens) -> Tensor:
-        """[T, hidden_channels] from x [N, in_channels], den [E, den_channels] and pe [N, pe_channels]."""
+        """Return [T, hidden_channels] from x [N, in_channels], den [T, den_channels] and pe [N, pe_channels]."""
         message = self._ends(x, tokens)
         bits = torch.stack([tokens.query != tokens.key, tokens.query == tokens.key], dim=1).to(message.dtype)
-        # Sums are taken in place, inside products: on a graph of high degree, memory is a matter of copies of this.
-        message = message.addmm_(bits, self.phi_i.weight.to(message.dtype))
+        # Sums are taken inside products: on a graph of high degree, memory is a matter of copies of this.
+        message = torch.addmm(message, bits, self.phi_i.weight.to(message.dtype))
         if self.phi_p is not None and pe is not None:
             # Places are narrow and need no gradient: gathered before the first map, they cost less than after it.
             places = torch.cat([pe.index_select(0, tokens.query), pe.index_select(0, tokens.key)], dim=1)
             message = _plus(message, self.phi_p, places)
         if self.phi_d is not None and den is not None:
-            message = _plus(message, self.phi_d, F.pad(den, (0, 0, 0, 1)).index_select(0, tokens.arc))
+            message = _plus(message, self.phi_d, den)
         return message
 
     def _ends(self, x: Tensor, tokens: Tokens) -> Tensor:
@@ -60,8 +61,8 @@ class Messages(nn.Module):  # type: ignore[misc]  # PyTorch's types are not foll
         # The first map of a pair is the sum of one for each end: computed per node and gathered after, it is N rows of
         # work instead of T.
         for_query, for_key = first.weight.split(self.in_channels, dim=1)
-        ends = F.linear(x, for_query, first.bias).index_select(0, tokens.query)
-        ends += F.linear(x, for_key).index_select(0, tokens.key)
+        ends = gather(F.linear(x, for_query, first.bias), tokens.query)
+        ends += gather(F.linear(x, for_key), tokens.key)
         biases = [phi[2].bias for phi in (self.phi_x, self.phi_p, self.phi_d) if phi is not None]
         return F.linear(ends.relu_(), second.weight, sum(biases))
 
@@ -73,4 +74,4 @@ def _mlp(in_channels: int, out_channels: int) -> nn.Sequential:
 def _plus(message: Tensor, phi: nn.Sequential, values: Tensor) -> Tensor:
     """message + phi(values) but for its last bias, the sum taken inside the last product."""
     first, _, second = phi
-    return message.addmm_(first(values).relu_(), second.weight.t().to(message.dtype))
+    return torch.addmm(message, first(values).relu_(), second.weight.t().to(message.dtype))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from detours.nn.buckets import Bucket
+from detours.nn.tokens.buckets import Bucket
 
 
 class Layout(NamedTuple):
@@ -24,7 +24,7 @@ class Layout(NamedTuple):
         """The tokens of each bucket as [sets, size, …], zeros in the padding."""
         if self.place is not None:
             padded = tokens.new_zeros((sum(bucket.padded for bucket in self.buckets), *tokens.shape[1:]))
-            tokens = padded.index_copy_(0, self.place, tokens)
+            tokens = padded.index_copy(0, self.place, tokens)
         # One split, not a slice per bucket: the gradient of a slice is as large as all tokens.
         parts = tokens.split([bucket.padded for bucket in self.buckets])
         return [part.unflatten(0, (bucket.sets, bucket.size)) for part, bucket in zip(parts, self.buckets, strict=True)]

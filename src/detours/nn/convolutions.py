@@ -1,0 +1,138 @@
+"""GCN, GAT and GIN: PyG's in parameters and values, and each takes a weight and features for every arc.
+
+They differ from PyG's in what they ask of the graph: it has no loops, so loops are appended without looking for any,
+and nothing waits for the device.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import GATConv
+from torch_geometric.nn.dense import Linear
+
+from detours.nn.functional import gather, segment_sum
+
+
+class GCN(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
+    r"""The convolution of `Semi-Supervised Classification with Graph Convolutional Networks
+    <https://arxiv.org/abs/1609.02907>`_, with weights w of the arcs, 1 by default, and 1 for the loop of each node:
+
+    .. math::
+        \mathbf{x}^{\prime}_i = \mathbf{b} + \sum_{j \in \mathcal{N}(i) \cup \{i\}}
+        \frac{w_{ij}}{\sqrt{d_i d_j}} \, \Theta \mathbf{x}_j, \qquad d_i = 1 + \sum_{j \in \mathcal{N}(i)} w_{ij}
+
+    With features e of the arcs, :math:`\Theta \mathbf{x}_j` of an arc becomes
+    :math:`\mathrm{ReLU}(\Theta \mathbf{x}_j + \mathbf{W} \mathbf{e}_{ij})`, as in the
+    `Open Graph Benchmark <https://arxiv.org/abs/2005.00687>`_.
+
+    Args:
+        in_channels: Width of x.
+        out_channels: Width of the output.
+        edge_dim: Width of the features of the arcs; None for none.
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, edge_dim: int | None = None) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels, self.edge_dim = in_channels, out_channels, edge_dim
+        self.lin = Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
+        self.bias = nn.Parameter(torch.empty(out_channels))
+        self.lin_edge = nn.Linear(edge_dim, out_channels) if edge_dim else None
+        nn.init.zeros_(self.bias)
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        self.lin.reset_parameters()
+        nn.init.zeros_(self.bias)
+        if self.lin_edge is not None:
+            self.lin_edge.reset_parameters()
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, edge_attr: Tensor | None = None
+    ) -> Tensor:
+        source, target = edge_index
+        weight, own = normalised(edge_index, edge_weight, x)
+        x = self.lin(x)
+        messages = with_features(gather(x, source), self.lin_edge, edge_attr)
+        received = segment_sum(weight.unsqueeze(-1) * messages, target, x.size(0))
+        return received + own.unsqueeze(-1) * x + self.bias
+
+    def extra_repr(self) -> str:
+        return f"{self.in_channels}, {self.out_channels}, edge_dim={self.edge_dim}"
+
+
+class GIN(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
+    r"""The convolution of `How Powerful are Graph Neural Networks? <https://arxiv.org/abs/1810.00826>`_, with weights w
+    of the arcs, 1 by default:
+
+    .. math::
+        \mathbf{x}^{\prime}_i = h \Big( (1 + \epsilon) \, \mathbf{x}_i
+        + \sum_{j \in \mathcal{N}(i)} w_{ij} \, \mathbf{x}_j \Big)
+
+    With features e of the arcs it is GINE, from `Strategies for Pre-training Graph Neural Networks
+    <https://arxiv.org/abs/1905.12265>`_: :math:`\mathbf{x}_j` of an arc becomes
+    :math:`\mathrm{ReLU}(\mathbf{x}_j + \mathbf{W} \mathbf{e}_{ij})`. With an unsigned x that is a plain sum, plus what
+    the arc says.
+
+    Args:
+        h: The network of the nodes.
+        in_channels: Width of x.
+        edge_dim: Width of the features of the arcs; None for none.
+    """
+
+    eps: Tensor
+
+    def __init__(self, h: nn.Sequential, in_channels: int, edge_dim: int | None = None) -> None:
+        super().__init__()
+        self.nn = h
+        self.edge_dim = edge_dim
+        self.lin_edge = nn.Linear(edge_dim, in_channels) if edge_dim else None
+        self.register_buffer("eps", torch.zeros(1))
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        for part in (*self.nn, self.lin_edge):
+            if isinstance(part, nn.Linear):
+                part.reset_parameters()
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, edge_attr: Tensor | None = None
+    ) -> Tensor:
+        source, target = edge_index
+        messages = with_features(gather(x, source), self.lin_edge, edge_attr)
+        if edge_weight is not None:
+            messages = messages * edge_weight.view(-1, 1)
+        received = segment_sum(messages, target, x.size(0))
+        result: Tensor = self.nn(received + (1 + self.eps) * x)
+        return result
+
+
+class GAT(GATConv):  # type: ignore[misc]  # PyG's types are not followed
+    """PyG's `GATConv` with one head; the loop of a node has features 0."""
+
+    def __init__(self, in_channels: int, out_channels: int, edge_dim: int | None = None) -> None:
+        super().__init__(in_channels, out_channels, edge_dim=edge_dim or None, add_self_loops=False)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
+        loops = torch.arange(x.size(0), device=x.device).expand(2, -1)
+        if edge_attr is not None:
+            edge_attr = torch.cat([edge_attr, edge_attr.new_zeros(x.size(0), edge_attr.size(1))])
+        attended: Tensor = super().forward(x, torch.cat([edge_index, loops], dim=1), edge_attr)
+        return attended
+
+
+def normalised(edge_index: Tensor, weight: Tensor | None, x: Tensor, loops: float = 1.0) -> tuple[Tensor, Tensor]:
+    """Return the weights of the arcs and of the loops in D^-1/2 (A + loops · I) D^-1/2; D sums over arcs in."""
+    source, target = edge_index
+    weight = x.new_ones(target.numel()) if weight is None else weight.view(-1)
+    degree = segment_sum(weight, target, x.size(0)) + loops
+    scale = degree.pow(-0.5).masked_fill(degree == 0, 0.0)
+    return gather(scale, source) * weight * gather(scale, target), loops * scale.square()
+
+
+def with_features(messages: Tensor, lin_edge: nn.Linear | None, edge_attr: Tensor | None) -> Tensor:
+    """Return ReLU(messages + W e) where arcs have features, the messages themselves where not."""
+    if lin_edge is None or edge_attr is None:
+        return messages
+    added: Tensor = (messages + lin_edge(edge_attr.to(messages.dtype))).relu()
+    return added

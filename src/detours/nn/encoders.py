@@ -1,0 +1,110 @@
+"""Encoders: from the features of the nodes to the first state, two halves wide."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from detours.nn.convolutions import normalised
+from detours.nn.functional import Dropout, gather, segment_sum
+from detours.nn.layers import GraphInputs
+
+
+class NodeEncoder(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
+    """A linear map, or two with a ReLU between ("mlp"); the graph is not looked at."""
+
+    def __init__(self, in_channels: int, out_channels: int, *, mlp: bool = False, dropout: float = 0.0) -> None:
+        super().__init__()
+        inner = [nn.Linear(out_channels, out_channels)] if mlp else []
+        self.maps = nn.ModuleList([nn.Linear(in_channels, out_channels), *inner])
+        self.dropout = Dropout(dropout)
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        for each in self.maps:
+            each.reset_parameters()
+
+    def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:
+        first, *more = self.maps
+        x = first(x)
+        for each in more:
+            x = each(self.dropout(x.relu()))
+        return x
+
+
+class HopEncoder(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
+    r"""Nearly linear: a map for each distance, as FSGNN (`Improving Graph Neural Networks with Simple Architecture
+    Design <https://arxiv.org/abs/2105.07634>`_).
+
+    .. math::
+        X^{\prime} = \sum_{h=0}^{H} \alpha_h \, \mathrm{norm}(\mathbf{W}_h \, \hat{A}^h X), \qquad
+        \alpha = \mathrm{softmax}(a), \qquad \hat{A} = D^{-1/2} A D^{-1/2}
+
+    A has no loops, so that a node is not mixed with its neighbours; norm scales every row to length
+    :math:`\sqrt{\text{channels}}`. FSGNN concatenates where we add.
+
+    Args:
+        in_channels: Width of X.
+        out_channels: Width of the output.
+        hops: H.
+        weighted: Powers of A weighted by k-DeN are taken as well.
+        both: Powers of the transposed A are taken as well.
+
+    Shapes:
+        - x [N, in_channels], or [N, blocks · in_channels] where the caller has the powers (see `hop_features`)
+        - output [N, out_channels]
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, hops: int, *, weighted: bool = False, both: bool = False
+    ) -> None:
+        super().__init__()
+        self.in_channels, self.hops, self.weighted, self.both = in_channels, hops, weighted, both
+        self.maps = nn.ModuleList(
+            nn.Linear(in_channels, out_channels) for _ in range(1 + hops * (1 + weighted) * (1 + both))
+        )
+        self.scores = nn.Parameter(torch.zeros(len(self.maps)))
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        for each in self.maps:
+            each.reset_parameters()
+        nn.init.zeros_(self.scores)
+
+    def expanded(self, x: Tensor, graph: GraphInputs) -> Tensor:
+        """Return x with its powers beside it, computed where the caller has not done so."""
+        if x.size(1) == len(self.maps) * self.in_channels:
+            return x
+        weight = graph.den if self.weighted else None
+        return hop_features(x, graph.edge_index, self.hops, weight=weight, both=self.both)
+
+    def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:
+        parts = self.expanded(x, graph).split(self.in_channels, dim=1)
+        shares = self.scores.softmax(0).unbind()
+        encoded = [share * F.normalize(each(part)) for each, part, share in zip(self.maps, parts, shares, strict=True)]
+        total: Tensor = torch.stack(encoded).sum(0) * encoded[0].size(1) ** 0.5
+        return total
+
+
+def hop_features(
+    x: Tensor, edge_index: Tensor, hops: int, *, weight: Tensor | None = None, both: bool = False
+) -> Tensor:
+    """Return [N, blocks · channels]: x, then for h = 1 … hops the features ÂʰX, see `HopEncoder`.
+
+    With `weight` the powers of the weighted matrix follow those of the plain one, with `both` those of the transposed
+    matrices come last. They depend on no parameter: computed once, they serve all epochs.
+
+    >>> hop_features(torch.eye(2), torch.tensor([[0, 1], [1, 0]]), hops=2)
+    tensor([[1., 0., 0., 1., 1., 0.],
+            [0., 1., 1., 0., 0., 1.]])
+    """
+    blocks = [x]
+    for arcs in (edge_index, edge_index.flip(0)) if both else (edge_index,):
+        for weights in (None, weight) if weight is not None else (None,):
+            scaled, _ = normalised(arcs, weights, x, loops=0.0)
+            state = x
+            for _ in range(hops):
+                state = segment_sum(scaled.unsqueeze(1) * gather(state, arcs[0]), arcs[1], x.size(0))
+                blocks.append(state)
+    return torch.cat(blocks, dim=1)

@@ -1,0 +1,131 @@
+"""Sums, maxima and softmax over groups of rows, and dropout: written for many networks stacked into one.
+
+`torch.vmap` runs networks of one shape together, their parameters stacked and the graph shared. `gather` and
+`segment_sum` then keep the rows in front and the networks behind them, [rows, networks, channels], so that each row of
+indices moves one long run of numbers. Each is the gradient of the other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+POOLS = ("mean", "max", "add")
+
+
+def gather(x: Tensor, index: Tensor) -> Tensor:
+    """Return ``x[index]``, rows of `x` [N, …]."""
+    rows: Tensor = _Gather.apply(x, index)
+    return rows
+
+
+def segment_sum(values: Tensor, index: Tensor, size: int) -> Tensor:
+    """Return [size, …]: row i is the sum of the rows of `values` whose index is i."""
+    sums: Tensor = _SegmentSum.apply(values, index, size)
+    return sums
+
+
+def segment_max(values: Tensor, index: Tensor, size: int) -> Tensor:
+    """Return [size, …]: row i is the maximum of the rows of `values` whose index is i, 0 where there are none."""
+    places = index.view(-1, *[1] * (values.dim() - 1)).expand_as(values)
+    return values.new_zeros((size, *values.shape[1:])).scatter_reduce(0, places, values, "amax", include_self=False)
+
+
+def segment_softmax(scores: Tensor, index: Tensor, size: int) -> Tensor:
+    """Return the softmax of `scores` [E, …] among the rows of equal index."""
+    largest = segment_max(scores.detach(), index, size)
+    weights = (scores - gather(largest, index)).exp()
+    return weights / gather(segment_sum(weights, index, size), index)
+
+
+def pool(x: Tensor, batch: Tensor, num_graphs: int, how: str) -> Tensor:
+    """Return [num_graphs, …]: "mean", "max" or "add" over the nodes of each graph, or several joined by "+"."""
+    parts, added = [], None
+    for each in how.split("+"):
+        if each == "max":
+            parts.append(segment_max(x, batch, num_graphs))
+            continue
+        added = segment_sum(x, batch, num_graphs) if added is None else added
+        if each == "mean":
+            sizes = segment_sum(x.new_ones(batch.numel()), batch, num_graphs).clamp(min=1)
+            parts.append(added / sizes.view(-1, *[1] * (x.dim() - 1)))
+        else:
+            parts.append(added)
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
+
+
+def dropout(x: Tensor, p: float | Tensor, training: bool) -> Tensor:
+    """Return `F.dropout` of `x`, its rate a number or a tensor without dimensions: stacked networks have one each."""
+    if not training:
+        return x
+    if not isinstance(p, Tensor):
+        return F.dropout(x, p, training=True)
+    kept = torch.rand_like(x) >= p
+    return x * kept / (1 - p)
+
+
+class Dropout(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
+    """Dropout whose rate is a buffer, so that stacked networks may differ in it; a rate of 0 has none."""
+
+    rate: Tensor | None
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+        self.register_buffer("rate", torch.tensor(float(p)) if p else None, persistent=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x if self.rate is None else dropout(x, self.rate.to(x.dtype), self.training)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}"
+
+
+class _Gather(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    @staticmethod
+    def forward(x: Tensor, index: Tensor) -> Tensor:
+        return x.index_select(0, index)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        x, index = inputs
+        ctx.save_for_backward(index)
+        ctx.size = x.size(0)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None]:
+        return segment_sum(slope, ctx.saved_tensors[0], ctx.size), None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, int | None], x: Tensor, index: Tensor) -> tuple[Tensor, int]:
+        return gather(_networks_second(x, in_dims, info), index), 1
+
+
+class _SegmentSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    @staticmethod
+    def forward(values: Tensor, index: Tensor, size: int) -> Tensor:
+        return values.new_zeros((size, *values.shape[1:])).index_add_(0, index, values)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, int], output: Tensor) -> None:
+        ctx.save_for_backward(inputs[1])
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, None]:
+        return gather(slope, ctx.saved_tensors[0]), None, None
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], values: Tensor, index: Tensor, size: int
+    ) -> tuple[Tensor, int]:
+        return segment_sum(_networks_second(values, in_dims, info), index, size), 1
+
+
+def _networks_second(x: Tensor, in_dims: tuple[int | None, ...], info: Any) -> Tensor:
+    if in_dims[1] is not None:
+        raise NotImplementedError("stacked networks share one graph, but the indices differ between them.")
+    moved: Tensor = x.movedim(in_dims[0], 1)
+    return moved

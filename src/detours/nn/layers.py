@@ -1,0 +1,102 @@
+"""The layers of the networks: each takes x [N, in_channels] with the graph, and gives two halves side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from detours.nn.detour_transformer import DetourTransformer
+from detours.nn.detour_weighted import DetourWeighted
+from detours.nn.tokens import Tokens
+
+
+class GraphInputs(NamedTuple):
+    """What every layer sees besides the state of the nodes."""
+
+    edge_index: Tensor
+    """[2, E] arcs j → i."""
+    edge_attr: Tensor | None = None
+    """[E, edge_channels] features of the arcs, for convolutions."""
+    den: Tensor | None = None
+    """[E, den_channels] for tokens, or [E] weights."""
+    pe: Tensor | None = None
+    """[N, pe_channels] positions of the nodes."""
+    tokens: Tokens | None = None
+
+    def flipped(self) -> GraphInputs:
+        """Return the same graph with its arcs turned round."""
+        tokens = None if self.tokens is None else self.tokens.flipped
+        return self._replace(edge_index=self.edge_index.flip(0), tokens=tokens)
+
+
+class ConvLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
+    r"""Message passing alone: :math:`[\mathrm{conv}(X, A), \mathrm{conv}(X, A)]`, computed once."""
+
+    def __init__(self, conv: nn.Module) -> None:
+        super().__init__()
+        self.conv = conv
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        self.conv.reset_parameters()
+
+    def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:
+        half = convolve(self.conv, x, graph)
+        return torch.cat([half, half], dim=1)
+
+
+class WeightedLayer(DetourWeighted):
+    """`DetourWeighted`, called as the other layers."""
+
+    def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:  # type: ignore[override]
+        assert graph.den is not None
+        return torch.cat(self.branches(x, graph.edge_index, graph.den, graph.edge_attr), dim=-1)
+
+
+class MDNNLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
+    r"""A layer of MDNN: :math:`[\mathrm{conv}(X, A),\ X^{out}]`, where `DetourTransformer` gives the second half."""
+
+    def __init__(self, conv: nn.Module, transformer: DetourTransformer) -> None:
+        super().__init__()
+        self.conv = conv
+        self.transformer = transformer
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        self.conv.reset_parameters()
+        self.transformer.reset_parameters()
+
+    def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:
+        transformed = self.transformer(x, graph.edge_index, graph.den, graph.pe, tokens=graph.tokens)
+        return torch.cat([convolve(self.conv, x, graph), transformed], dim=1)
+
+
+class BothDirections(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
+    r"""Dir-GNN (`Edge Directionality Improves Learning on Heterophilic Graphs <https://arxiv.org/abs/2305.10498>`_):
+
+    .. math::
+        X^{\prime} = \tfrac12 \, \mathrm{layer}_{in}(X, A) + \tfrac12 \, \mathrm{layer}_{out}(X, A^{\top})
+    """
+
+    def __init__(self, make: Callable[[], nn.Module]) -> None:
+        super().__init__()
+        self.along, self.against = make(), make()
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew."""
+        self.along.reset_parameters()
+        self.against.reset_parameters()
+
+    def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:
+        mean: Tensor = (self.along(x, graph) + self.against(x, graph.flipped())) / 2
+        return mean
+
+
+def convolve(conv: nn.Module, x: Tensor, graph: GraphInputs) -> Tensor:
+    """Return conv(x, edge_index), with the features of the arcs where there are any."""
+    also = {} if graph.edge_attr is None else {"edge_attr": graph.edge_attr}
+    result: Tensor = conv(x, graph.edge_index, **also)
+    return result

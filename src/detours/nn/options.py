@@ -1,0 +1,100 @@
+"""What the three networks have in common: all choices of their parts, the same for each, so that comparisons are fair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+from detours.errors import InputError
+from detours.nn.functional import POOLS
+
+Level = Literal["graph", "node"]
+Encoder = Literal["conv", "linear", "mlp", "hops"]
+Decoder = Literal["conv", "none"]
+Norm = Literal["batch", "layer", "none"]
+Jump = Literal["last", "cat", "max", "mean"]
+PoolOf = Literal["logits", "states"]
+Head = Literal["linear", "mlp"]
+Directions = Literal["in", "out", "both"]
+
+
+@dataclass(frozen=True)
+class NetworkOptions:
+    """The parts of a network around its layers. Without arguments: the paper's, but for two layers and batch norm."""
+
+    num_layers: int = 2
+    """Layers between encoder and decoder (the paper: 4)."""
+    level: Level = "graph"
+    """"graph" for logits of graphs, "node" for logits of nodes."""
+    encoder: Encoder = "conv"
+    """From the features to the first state: "conv" (the paper), a "linear" map, an "mlp" of two, or `hops` powers of
+    the adjacency matrix with a linear map each (see `HopEncoder`)."""
+    hops: int = 2
+    """Encoder "hops": the longest walk, in arcs."""
+    decoder: Decoder = "conv"
+    """From the last state to what the classes are read from: "conv" (the paper), or "none"."""
+    norm: Norm = "batch"
+    """Before every ReLU between layers: "batch", "layer" or "none" (the paper); True and False are the first and the
+    last."""
+    jump: Jump = "last"
+    """Which states the decoder sees: the "last" (the paper), or all, the encoder's too, side by side ("cat") or by
+    their "max" or "mean" (jumping knowledge, https://arxiv.org/abs/1806.03536)."""
+    skip: bool = False
+    """Whether a linear map of the raw features stands beside what the classes are read from: a node is told apart from
+    its neighbours, as in H2GCN (https://arxiv.org/abs/2006.11468)."""
+    pool: str = "max"
+    """Level "graph": "mean", "max" or "add" over the nodes, or several, as "mean+max+add"."""
+    pool_of: PoolOf = "logits"
+    """Level "graph": what is pooled, the "logits" of the nodes (one pool; the paper's code), or their "states", from
+    which the logits of the graph are read."""
+    head: Head = "linear"
+    """From there to the logits: a "linear" map, or an "mlp" of two."""
+    dropout: float = 0.0
+    """After every layer, inside transformers and the MLPs of encoder and head, in training."""
+    input_dropout: float = 0.0
+    """Of the features, in training."""
+    directions: Directions = "in"
+    """Messages along the arcs ("in", j → i), against them ("out"), or the mean of both, each with parameters of its own
+    (Dir-GNN, https://arxiv.org/abs/2305.10498). For an undirected graph they are the same."""
+    edge_channels: int = 0
+    """Width of the features of arcs that convolutions see (GINE and its kin, see `detours.nn.convolutions`)."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.norm, bool):
+            object.__setattr__(self, "norm", "batch" if self.norm else "none")
+        for name, allowed in _CHOICES.items():
+            if (given := getattr(self, name)) not in allowed:
+                raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {given!r}.")
+        pools = self.pool.split("+")
+        if any(pool not in POOLS for pool in pools) or len(set(pools)) < len(pools):
+            allowed = ", ".join(POOLS)
+            raise InputError(f"pool must be one of {allowed}, or several joined by +, but it is {self.pool!r}.")
+        if len(pools) > 1 and self.pool_of == "logits":
+            raise InputError(f"pool_of must be 'states' for several pools at once, but pool is {self.pool!r}.")
+        for name, least in (("num_layers", 0), ("hops", 1), ("edge_channels", 0)):
+            if (given := getattr(self, name)) < least:
+                raise InputError(f"{name} must not be {'negative' if least == 0 else 'below 1'}, but it is {given}.")
+        for name in ("dropout", "input_dropout"):
+            if not 0 <= (given := getattr(self, name)) < 1:
+                raise InputError(f"{name} must lie in [0, 1), but it is {given}.")
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> NetworkOptions:
+        """Return the options with these names, or raise `InputError` for a name that there is not."""
+        names = [field.name for field in fields(cls)]
+        if unknown := sorted(given.keys() - set(names)):
+            raise InputError(f"a network has no option {unknown[0]!r}; it has {', '.join(names)}.")
+        return cls(**given)
+
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "level": get_args(Level),
+    "encoder": get_args(Encoder),
+    "decoder": get_args(Decoder),
+    "norm": get_args(Norm),
+    "jump": get_args(Jump),
+    "pool_of": get_args(PoolOf),
+    "head": get_args(Head),
+    "directions": get_args(Directions),
+}

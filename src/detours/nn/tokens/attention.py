@@ -1,0 +1,178 @@
+"""Scaled dot-product attention inside each token set, three ways that agree.
+
+"bucketed" computes sets of equal (or similar) size together, "padded" pads all sets to the largest, "varlen" keeps the
+tokens flat: with torch's variable-length kernel where there is one, otherwise with all pairs (query, key) in a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from math import sqrt
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from detours.errors import InputError
+from detours.nn.functional import gather, segment_softmax, segment_sum
+from detours.nn.tokens.buckets import single
+from detours.nn.tokens.layout import Layout, laid_out
+from detours.nn.tokens.tokens import Tokens
+
+WAYS = ("auto", "bucketed", "padded", "varlen")
+
+# Up to this size of a set, two batched products are taken in place of a fused kernel made for long sequences: they are
+# quicker on a CUDA device, and `torch.vmap` has no rule for the fused kernel of the CPU.
+TINY = 32
+# torch's variable-length kernel knows these, and heads up to 256 wide.
+VARLEN_DTYPES = (torch.bfloat16, torch.float16)
+VARLEN_WIDEST = 256
+# From so many buckets on, one variable-length kernel is taken to be quicker than one product per bucket.
+VARLEN_BUCKETS = 8
+
+
+def check_way(attention: str) -> str:
+    """Return the name of a way of computing attention, or raise `InputError`."""
+    if attention not in WAYS:
+        raise InputError(f"attention must be one of {', '.join(WAYS)}, but it is {attention!r}.")
+    return attention
+
+
+def chosen(attention: str, qkv: Tensor, tokens: Tokens) -> str:
+    """Return the way that "auto" stands for: the one place that knows which is quicker where."""
+    if attention != "auto":
+        return attention
+    return "varlen" if has_kernel(qkv) and len(tokens.buckets) >= VARLEN_BUCKETS else "bucketed"
+
+
+def attend(qkv: Tensor, tokens: Tokens, attention: str = "auto", bias: Tensor | None = None) -> Tensor:
+    """Let every token ask the tokens of its set.
+
+    Args:
+        qkv: [T, 3, heads, d] queries, keys and values.
+        tokens: The sets.
+        attention: One of `WAYS`.
+        bias: [T, heads] added to the scores of a token, whoever asks.
+
+    Returns:
+        [T, heads, d].
+    """
+    way = chosen(attention, qkv, tokens)
+    if way == "varlen":
+        return _kernel(qkv, tokens) if bias is None and has_kernel(qkv) else _all_pairs(qkv, tokens, bias)
+    return _by_buckets(qkv, _one_bucket(tokens) if way == "padded" else tokens.layout, bias)
+
+
+def attend_self(
+    query: Tensor, state: Tensor, tokens: Tokens, attention: str = "auto", bias: Tensor | None = None
+) -> Tensor:
+    """Let only self tokens ask; what they see are the states of the tokens themselves, the same for all heads.
+
+    Args:
+        query: [N, heads, d] one query per set and head, in the order of the sets, scaled already.
+        state: [T, d] keys and values.
+        tokens: The sets.
+        attention: One of `WAYS`.
+        bias: [T, heads] added to the scores.
+
+    Returns:
+        [N, heads, d], in the order of the sets.
+    """
+    if attention == "varlen":
+        weights = self_weights(query, state, tokens, bias).unsqueeze(-1)
+        return segment_sum((weights * state.unsqueeze(1)).to(query.dtype), tokens.set_of_token, tokens.num_sets)
+    layout = _one_bucket(tokens) if attention == "padded" else tokens.layout
+    parts = []
+    for asked, seen, mask in zip(layout.split_sets(query), layout.split(state), _masks(layout, bias), strict=True):
+        # All heads see the same, so they are queries of one head.
+        parts.append(_two_products(asked, seen, seen, mask, scale=1.0))
+    return torch.cat(parts) if parts else query
+
+
+def self_weights(query: Tensor, state: Tensor, tokens: Tokens, bias: Tensor | None = None) -> Tensor:
+    """Return [T, heads]: the weight of each token for the self token of its set, for the arguments of `attend_self`."""
+    scores = (gather(query, tokens.set_of_token) * state.unsqueeze(1)).sum(-1)
+    scores = scores if bias is None else scores + bias
+    return segment_softmax(scores, tokens.set_of_token, tokens.num_sets)
+
+
+def _one_bucket(tokens: Tokens) -> Layout:
+    return laid_out(single(tokens.buckets), tokens.set_of_token, tokens.first)
+
+
+def _by_buckets(qkv: Tensor, layout: Layout, bias: Tensor | None) -> Tensor:
+    """[sets, size] tokens at a time, the padding of mixed buckets masked."""
+    if not layout.buckets:
+        return qkv[:, 2]
+    scale, parts = 1 / sqrt(qkv.size(-1)), []
+    for part, mask in zip(layout.split(qkv), _masks(layout, bias), strict=True):
+        query, key, value = (each.transpose(1, 2) for each in part.unbind(2))
+        mask = None if mask is None else mask.unsqueeze(2)
+        parts.append(_dense(query, key, value, mask, scale).transpose(1, 2))
+    return layout.join(parts)
+
+
+def _masks(layout: Layout, bias: Tensor | None) -> list[Tensor | None]:
+    """For each bucket [sets, 1 or heads, size] what is added to the scores, or True for real tokens, or None."""
+    masks = [None if real is None else real.unsqueeze(1) for real in layout.masks()]
+    if bias is None:
+        return masks
+    added = (part.transpose(1, 2) for part in layout.split(bias))
+    return [
+        part if real is None else part.masked_fill(~real, -torch.inf) for part, real in zip(added, masks, strict=True)
+    ]
+
+
+def _dense(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    """Attention in sets of one size, [sets, heads, size, d]: one choice of kernel."""
+    if key.size(2) > TINY:
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
+    return _two_products(query, key, value, mask, scale)
+
+
+def _two_products(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    scores = (query * scale) @ key.transpose(-2, -1)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+    return scores.softmax(-1) @ value
+
+
+def _all_pairs(qkv: Tensor, tokens: Tokens, bias: Tensor | None) -> Tensor:
+    """All pairs (query, key) of the sets in a list: exact anywhere, and as large as the sum of the squared sizes."""
+    query, key, value = qkv.unbind(1)
+    begin, size = (each.index_select(0, tokens.set_of_token) for each in (tokens.first, tokens.set_sizes))
+    everyone = torch.arange(tokens.num_tokens, device=qkv.device)
+    asking = torch.repeat_interleave(everyone, size, output_size=tokens.num_pairs)
+    shift = begin - (torch.cumsum(size, 0) - size)
+    asked = torch.arange(tokens.num_pairs, device=qkv.device) + shift.index_select(0, asking)
+    scores = (gather(query, asking) * gather(key, asked)).sum(-1) / sqrt(query.size(-1))
+    scores = scores if bias is None else scores + gather(bias, asked)
+    weights = segment_softmax(scores, asking, tokens.num_tokens)
+    return segment_sum(weights.unsqueeze(-1) * gather(value, asked), asking, tokens.num_tokens)
+
+
+@cache
+def _varlen_attn() -> Callable[..., Any] | None:
+    try:
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:  # older than torch 2.10
+        return None
+    found: Callable[..., Any] = varlen_attn
+    return found
+
+
+def has_kernel(qkv: Tensor) -> bool:
+    """Whether torch has a variable-length kernel for these."""
+    fits = qkv.is_cuda and qkv.dtype in VARLEN_DTYPES and qkv.size(-1) <= VARLEN_WIDEST
+    return fits and _varlen_attn() is not None
+
+
+def _kernel(qkv: Tensor, tokens: Tokens) -> Tensor:
+    query, key, value = qkv.unbind(1)
+    kernel = _varlen_attn()
+    assert kernel is not None
+    begins = F.pad(tokens.first, (0, 1), value=tokens.num_tokens).to(torch.int32)
+    attended: Tensor = kernel(query, key, value, begins, begins, tokens.largest, tokens.largest)
+    return attended
