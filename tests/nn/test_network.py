@@ -180,15 +180,6 @@ def test_repr() -> None:
     assert "DetourTransformer(8, 4, num_layers=2" in repr(network("mdnn"))
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [({"level": "edge"}, "graph, node"), ({"pool": "min"}, "mean, max, add"), ({"num_layers": -1}, "negative")],
-)
-def test_wrong_options(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        PlainNetwork(3, 4, 5, **wrong)
-
-
 def test_wrong_inputs() -> None:
     given = case(random_graph(8, 0.4), 8)
     with pytest.raises(InputError, match=r"x must have 3 columns, but its shape is \(8, 2\)"):

@@ -48,7 +48,7 @@ def network(kind: str, option: str, seed: int = 0, **more: Any) -> nn.Module:
     torch.manual_seed(seed)
     if kind == "mdnn":
         tokens = {"heads": 2, "den_channels": 2, "pe_channels": 2, "den_bias": True, "token_norm": "layer"}
-        net: nn.Module = MDNN(3, 4, 5, **chosen, **tokens)
+        net: nn.Module = MDNN(3, 4, 5, **(tokens | chosen))
     else:
         net = (PlainNetwork if kind == "plain" else WeightedNetwork)(3, 4, 5, **chosen)
     net = net.double().train()
@@ -104,9 +104,7 @@ def test_stacked_networks_equal_a_loop(kind: str, option: str) -> None:
     for training in (True, False):
         parameters, buffers = stack_module_state([copy.deepcopy(net.train(training)) for net in nets])
 
-        def one(
-            parameters: Any, buffers: Any, net: nn.Module = nets[0].train(training), more: Any = more
-        ) -> Tensor:
+        def one(parameters: Any, buffers: Any, net: nn.Module = nets[0], more: Any = more) -> Tensor:
             den = given.den[:, 0] if kind == "weighted" else given.den
             arguments = (given.x, given.edge_index, den, given.pe, batch)
             logits: Tensor = functional_call(net, (parameters, buffers), arguments, more | {"edge_attr": given.den})
@@ -245,20 +243,54 @@ def test_dropout_with_a_rate_for_each_network() -> None:
     assert torch.allclose((dropped == 0).float().mean(1), rates, atol=0.05)
     assert torch.allclose(dropped.mean(1), torch.ones(3), atol=0.12)
     assert torch.equal(dropout(ones, rates[1], False), ones)
+
+
+def test_dropout_of_stacked_networks_depends_on_no_other() -> None:
+    ones, layer = torch.ones(20_000), Dropout(0.5)
+    assert list(layer.state_dict()) == []
     assert Dropout(0.0)(ones) is ones
-    assert list(Dropout(0.5).state_dict()) == []
-    assert Dropout(0.5).eval()(ones) is ones
+
+    def dropped(rates: Tensor, factors: Tensor) -> Tensor:
+        torch.manual_seed(0)
+        one = lambda rate, factor: functional_call(layer, {"rate": rate, "factor": factor}, (ones,))  # noqa: E731
+        return torch.vmap(one, randomness="same")(rates, factors)
+
+    rates, factors = torch.tensor([0.5, 0.1, 0.8]), torch.tensor([1, -1640531527, 12345679], dtype=torch.int32)
+    found = dropped(rates, factors)
+    assert torch.allclose((found == 0).float().mean(1), rates, atol=0.02)
+    assert torch.allclose(found.mean(1), torch.ones(3), atol=0.05)
+    assert torch.equal(dropped(rates[1:], factors[1:]), found[1:])
+    both = ((found[0] == 0) & (found[2] == 0)).float().mean()
+    assert abs(both - 0.4) < 0.02  # as if drawn apart
+    assert layer.eval()(ones) is ones
+
+
+@every_kind
+def test_only_counted_nodes_make_statistics(kind: str) -> None:
+    given, batch = joined([graph(seed) for seed in range(3)])
+    first = graph(0)
+    net = network(kind, "norm none", norm="batch", **({"token_norm": "batch"} if kind == "mdnn" else {})).train()
+    other = copy.deepcopy(net)
+    logits = apply(net, given, batch, num_graphs=3, counted=batch == 0)
+    assert close(logits[:1], apply(other, first))
+    for name, value in other.state_dict().items():
+        assert close(net.state_dict()[name].double(), value.double()), name
+    logits.sum().backward()
+    before = copy.deepcopy(net.state_dict())
+    none = apply(net, given, batch, num_graphs=3, counted=torch.zeros_like(batch, dtype=torch.bool))
+    assert close(none, apply(net.eval(), given, batch, num_graphs=3))
+    assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
 
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"encoder": "fft"}, "encoder must be one of conv, linear, mlp, hops, but it is 'fft'"),
-        ({"norm": "group"}, "norm must be one of batch, layer, none"),
-        ({"pool": "mean+mean", "pool_of": "states"}, "pool must be one of mean, max, add"),
+        ({"encoder": "fft"}, "encoder must be one of 'conv', 'linear', 'mlp', 'hops', but it is 'fft'"),
+        ({"norm": "group"}, "norm must be one of 'batch', 'layer', 'none'"),
+        ({"pool": "mean+sum", "pool_of": "states"}, "each part of pool must be one of 'mean', 'max', 'add'"),
         ({"pool": "mean+max"}, "pool_of must be 'states'"),
-        ({"hops": 0}, "hops must not be below 1"),
-        ({"dropout": 1.0}, r"dropout must lie in \[0, 1\)"),
+        ({"hops": 0}, "hops must be an integer of at least 1"),
+        ({"dropout": 1.0}, "dropout must be a number of at least 0 and below 1"),
         ({"layers": 3}, "no option 'layers'; it has num_layers"),
     ],
 )

@@ -57,7 +57,7 @@ def convolution(
 
 
 def _made(backbone: Backbone, in_channels: int, out_channels: int, weighted: bool, edge_channels: int) -> Any:
-    kind = BACKBONES.get(backbone.lower()) if isinstance(backbone, str) else backbone
+    kind: Any = BACKBONES.get(backbone.lower()) if isinstance(backbone, str) else backbone
     if kind is None or not callable(kind):
         names = ", ".join(f'"{name}"' for name in BACKBONES)
         raise InputError(
@@ -66,17 +66,18 @@ def _made(backbone: Backbone, in_channels: int, out_channels: int, weighted: boo
         )
     if not isinstance(kind, type):
         return kind(in_channels, out_channels)
+    made: Any = kind
     if issubclass(kind, GIN):
-        return kind(_two_layers(in_channels, out_channels), in_channels, edge_channels)
+        return made(_two_layers(in_channels, out_channels), in_channels, edge_channels)
     if issubclass(kind, GINConv):
-        return kind(_two_layers(in_channels, out_channels))
-    accepted = signature(kind).parameters
-    features = edge_channels + (weighted and "edge_weight" not in signature(kind.forward).parameters)
+        return made(_two_layers(in_channels, out_channels))
+    accepted = signature(made).parameters
+    features = edge_channels + (weighted and "edge_weight" not in signature(made.forward).parameters)
     if features and "edge_dim" in accepted:
         # a loop has no detours; PyG would give the loops it adds the mean of the arcs around them
         loops = {"fill_value": 0.0} if "fill_value" in accepted else {}
-        return kind(in_channels, out_channels, edge_dim=features, **loops)
-    return kind(in_channels, out_channels)
+        return made(in_channels, out_channels, edge_dim=features, **loops)
+    return made(in_channels, out_channels)
 
 
 def _two_layers(in_channels: int, out_channels: int) -> nn.Sequential:

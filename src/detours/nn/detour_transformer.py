@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from detours.checks import check_integer
 from detours.errors import InputError
 from detours.nn.functional import Dropout, gather
-from detours.nn.norm import norm_of
+from detours.nn.norm import norm_of, normed
 from detours.nn.tokens import Tokens
 from detours.nn.tokens.attention import attend, attend_self, check_way, self_weights
 from detours.nn.tokens.messages import Messages
@@ -106,6 +106,7 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
         pe: Tensor | None = None,
         *,
         tokens: Tokens | None = None,
+        counted: Tensor | None = None,
         return_attention: Literal[False] = False,
     ) -> Tensor: ...
 
@@ -118,6 +119,7 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
         pe: Tensor | None = None,
         *,
         tokens: Tokens | None = None,
+        counted: Tensor | None = None,
         return_attention: Literal[True],
     ) -> tuple[Tensor, Attention]: ...
 
@@ -129,12 +131,14 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
         pe: Tensor | None = None,
         *,
         tokens: Tokens | None = None,
+        counted: Tensor | None = None,
         return_attention: bool = False,
     ) -> Tensor | tuple[Tensor, Attention]:
         """Features of the nodes, and with `return_attention` what each looked at in the last layer.
 
         `den` is used as it comes, per column of `edge_index`: take the logarithm outside. `tokens` saves building
-        them anew, where the caller has them.
+        them anew, where the caller has them. `counted` [N] are the nodes whose tokens make the statistics of batch
+        norms in training; None for all.
         """
         if tokens is None:
             tokens = Tokens.of(edge_index, x.size(0))
@@ -144,9 +148,11 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
         state = self.messages(x, den, pe, tokens)
         bias = None if self.bias is None else self.bias(den)
         *layers, last = self.layers
+        of_tokens = None if counted is None else gather(counted, tokens.query)
         for layer in layers:
-            state = layer(state, tokens, self.attention, bias)
-        out = gather(last.for_self_tokens(state, tokens, self.attention, bias), tokens.sets)
+            state = layer(state, tokens, self.attention, bias, of_tokens)
+        of_sets = None if of_tokens is None else gather(of_tokens, tokens.first)
+        out = gather(last.for_self_tokens(state, tokens, self.attention, bias, of_sets), tokens.sets)
         if not return_attention:
             return out
         return out, Attention(tokens, last.weights(state, tokens, bias))
@@ -204,12 +210,26 @@ class TokenLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
             if hasattr(module, "reset_parameters"):
                 module.reset_parameters()
 
-    def forward(self, state: Tensor, tokens: Tokens, attention: str, bias: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        state: Tensor,
+        tokens: Tokens,
+        attention: str,
+        bias: Tensor | None = None,
+        counted: Tensor | None = None,
+    ) -> Tensor:
         """Return all tokens, [T, channels]."""
         qkv = self.qkv(state).unflatten(1, (3, self.heads, -1))
-        return self._after(state, attend(qkv, tokens, attention, bias).flatten(1))
+        return self._after(state, attend(qkv, tokens, attention, bias).flatten(1), counted)
 
-    def for_self_tokens(self, state: Tensor, tokens: Tokens, attention: str, bias: Tensor | None = None) -> Tensor:
+    def for_self_tokens(
+        self,
+        state: Tensor,
+        tokens: Tokens,
+        attention: str,
+        bias: Tensor | None = None,
+        counted: Tensor | None = None,
+    ) -> Tensor:
         """Return the self tokens alone, [N, channels] in the order of the sets.
 
         With one query q per set, q·(K s + b) = (Kᵀ q)·s + q·b, whose last part is the same for the whole set and leaves
@@ -221,7 +241,7 @@ class TokenLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
         _, _, values = self._by_head(self.qkv.weight)
         value_bias = self.qkv.bias.chunk(3)[2]
         valued = torch.einsum("nhc,hdc->nhd", attended, values).flatten(1)
-        return self._after(own, valued + value_bias.to(valued.dtype))
+        return self._after(own, valued + value_bias.to(valued.dtype), counted)
 
     def weights(self, state: Tensor, tokens: Tokens, bias: Tensor | None = None) -> Tensor:
         """Return [T, heads], the weights that `for_self_tokens` uses."""
@@ -239,11 +259,10 @@ class TokenLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
         queries, keys, values = weight.unflatten(0, (3, self.heads, -1)).unbind(0)
         return queries, keys, values
 
-    def _after(self, state: Tensor, attended: Tensor) -> Tensor:
+    def _after(self, state: Tensor, attended: Tensor, counted: Tensor | None) -> Tensor:
         first, second = self.norms
-        state = first(state + self.dropout(self.out(attended)))
-        normed: Tensor = second(state + self.dropout(self.feed_forward(state)))
-        return normed
+        state = normed(first, state + self.dropout(self.out(attended)), counted)
+        return normed(second, state + self.dropout(self.feed_forward(state)), counted)
 
 
 def _expect(name: str, given: Tensor, shape: tuple[int, int]) -> None:

@@ -68,17 +68,29 @@ def dropout(x: Tensor, p: float | Tensor, training: bool) -> Tensor:
 
 
 class Dropout(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
-    """Dropout whose rate is a buffer, so that stacked networks may differ in it; a rate of 0 has none."""
+    """Dropout for stacked networks, each with a rate and random bits of its own; a rate of 0 has neither.
+
+    `rate` and `factor` are buffers. The random bits may be the same for all networks (``randomness="same"`` of
+    `torch.vmap`): each multiplies them by its own factor, an odd number modulo 2^32. What a network drops then depends
+    on no other.
+    """
 
     rate: Tensor | None
+    factor: Tensor | None
 
     def __init__(self, p: float) -> None:
         super().__init__()
         self.p = p
         self.register_buffer("rate", torch.tensor(float(p)) if p else None, persistent=False)
+        self.register_buffer("factor", torch.tensor(1, dtype=torch.int32) if p else None, persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return x if self.rate is None else dropout(x, self.rate.to(x.dtype), self.training)
+        if self.rate is None or self.factor is None or not self.training:
+            return x
+        bits = torch.randint(-(2**31), 2**31, x.shape, dtype=torch.int32, device=x.device)
+        # the largest rates below 1 are rounded to what single precision can tell from 1
+        threshold = (self.rate.double() * 2**32 - 2**31).to(torch.int32)
+        return x * (bits * self.factor >= threshold) / (1 - self.rate.to(x.dtype))
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

@@ -25,6 +25,8 @@ class GraphInputs(NamedTuple):
     pe: Tensor | None = None
     """[N, pe_channels] positions of the nodes."""
     tokens: Tokens | None = None
+    counted: Tensor | None = None
+    """[N] the nodes that make the statistics of batch norms; None for all."""
 
     def flipped(self) -> GraphInputs:
         """Return the same graph with its arcs turned round."""
@@ -70,7 +72,8 @@ class MDNNLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fol
         self.transformer.reset_parameters()
 
     def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:
-        transformed = self.transformer(x, graph.edge_index, graph.den, graph.pe, tokens=graph.tokens)
+        also = {"tokens": graph.tokens, "counted": graph.counted}
+        transformed = self.transformer(x, graph.edge_index, graph.den, graph.pe, **also)
         return torch.cat([convolve(self.conv, x, graph), transformed], dim=1)
 
 

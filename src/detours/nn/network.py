@@ -13,7 +13,7 @@ from detours.nn.detour_transformer import DetourTransformer
 from detours.nn.encoders import HopEncoder, NodeEncoder
 from detours.nn.functional import Dropout
 from detours.nn.layers import BothDirections, ConvLayer, GraphInputs, MDNNLayer, WeightedLayer
-from detours.nn.norm import norm_of
+from detours.nn.norm import norm_of, normed
 from detours.nn.options import NetworkOptions
 from detours.nn.readout import Readout, jumped
 from detours.nn.tokens import Tokens
@@ -85,6 +85,7 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         edge_attr: Tensor | None = None,
         num_graphs: int | None = None,
         tokens: Tokens | None = None,
+        counted: Tensor | None = None,
     ) -> Tensor:
         """Return logits: [num_graphs, out_channels], or [N, out_channels] at level "node".
 
@@ -98,18 +99,19 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
             edge_attr: [E, edge_channels] features of the arcs, for the convolutions.
             num_graphs: The number of graphs; without it, the device is asked for the last number in `batch`.
             tokens: The tokens of the graph, where the caller has them.
+            counted: [N] the nodes that make the statistics of batch norms in training; None for all.
         """
-        graph = self._prepared(x, GraphInputs(edge_index, edge_attr, den, pe, tokens))
+        graph = self._prepared(x, GraphInputs(edge_index, edge_attr, den, pe, tokens, counted))
         if self.options.directions == "out":
             graph = graph.flipped()
         if isinstance(self.encoder, HopEncoder):
             x = self.encoder.expanded(x, graph)
         x = self.input_dropout(x)
         first, *norms = self.norms
-        start = first(self.encoder(x, graph)).relu()
+        start = normed(first, self.encoder(x, graph), counted).relu()
         states = [start]
         for layer, norm in zip(self.layers, norms, strict=True):
-            state = norm(layer(states[-1], graph) + start).relu()
+            state = normed(norm, layer(states[-1], graph) + start, counted).relu()
             states.append(self.dropout(state))
         state = jumped(states, self.options.jump)
         if self.decoder is not None:
@@ -272,9 +274,7 @@ class MDNN(Network):
             )
             return MDNNLayer(conv(width, half), transformer)
 
-        super().__init__(
-            in_channels, hidden_channels, out_channels, chosen, lambda i, o: ConvLayer(conv(i, o)), layer
-        )
+        super().__init__(in_channels, hidden_channels, out_channels, chosen, lambda i, o: ConvLayer(conv(i, o)), layer)
 
     def _prepared(self, x: Tensor, graph: GraphInputs) -> GraphInputs:
         graph = super()._prepared(x, graph)

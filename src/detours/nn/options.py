@@ -1,4 +1,4 @@
-"""What the three networks have in common: all choices of their parts, the same for each, so that comparisons are fair."""
+"""The options that all networks share, so that a comparison is one of their layers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
+from detours.checks import check_choice, check_integer, check_number
 from detours.errors import InputError
 from detours.nn.functional import POOLS
 
@@ -64,20 +65,16 @@ class NetworkOptions:
         if isinstance(self.norm, bool):
             object.__setattr__(self, "norm", "batch" if self.norm else "none")
         for name, allowed in _CHOICES.items():
-            if (given := getattr(self, name)) not in allowed:
-                raise InputError(f"{name} must be one of {', '.join(allowed)}, but it is {given!r}.")
+            check_choice(name, getattr(self, name), allowed)
         pools = self.pool.split("+")
-        if any(pool not in POOLS for pool in pools) or len(set(pools)) < len(pools):
-            allowed = ", ".join(POOLS)
-            raise InputError(f"pool must be one of {allowed}, or several joined by +, but it is {self.pool!r}.")
+        for pool in pools:
+            check_choice("each part of pool", pool, POOLS)
         if len(pools) > 1 and self.pool_of == "logits":
             raise InputError(f"pool_of must be 'states' for several pools at once, but pool is {self.pool!r}.")
         for name, least in (("num_layers", 0), ("hops", 1), ("edge_channels", 0)):
-            if (given := getattr(self, name)) < least:
-                raise InputError(f"{name} must not be {'negative' if least == 0 else 'below 1'}, but it is {given}.")
+            check_integer(name, getattr(self, name), minimum=least)
         for name in ("dropout", "input_dropout"):
-            if not 0 <= (given := getattr(self, name)) < 1:
-                raise InputError(f"{name} must lie in [0, 1), but it is {given}.")
+            check_number(name, getattr(self, name), minimum=0, below=1)
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> NetworkOptions:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from detours.errors import InputError
+from detours.nn.tokens import Tokens
 from detours.nn.tokens import attention as ways
 from detours.nn.tokens.attention import attend, attend_self, check_way, chosen, self_weights
-from detours.nn.tokens import Tokens
 from tests.nn.cases import arcs_of, random_graph, star_and_crowd
 from tests.strategies import SmallGraph, small_graphs
 

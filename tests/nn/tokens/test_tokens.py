@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from detours.errors import InputError
-from detours.nn.tokens.buckets import EXACT, SPREAD, bucketed, single
 from detours.nn.tokens import Tokens
+from detours.nn.tokens.buckets import EXACT, SPREAD, bucketed, single
 from tests.nn.cases import arcs_of, star_and_crowd
 from tests.strategies import SmallGraph, small_graphs
 

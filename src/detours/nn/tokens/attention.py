@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from detours.errors import InputError
+from detours.checks import check_choice
 from detours.nn.functional import gather, segment_softmax, segment_sum
 from detours.nn.tokens.buckets import single
 from detours.nn.tokens.layout import Layout, laid_out
@@ -35,8 +35,7 @@ VARLEN_BUCKETS = 8
 
 def check_way(attention: str) -> str:
     """Return the name of a way of computing attention, or raise `InputError`."""
-    if attention not in WAYS:
-        raise InputError(f"attention must be one of {', '.join(WAYS)}, but it is {attention!r}.")
+    check_choice("attention", attention, WAYS)
     return attention
 
 
