@@ -38,7 +38,7 @@ Kernels = Annotated[
     list[str] | None, typer.Option("--kernel", metavar="NAME", help="Take this row only; may be given several times.")
 ]
 Repeats = Annotated[int, typer.Option(metavar="N", min=1, help="Cross-validations, each with its own seed.")]
-Solver = Annotated[str, typer.Option(metavar="NAME", help="detours, or sklearn for its slower SVC as a check.")]
+Finished = Annotated[bool, typer.Option("--finished", help="Run nothing; show the table of the finished repeats.")]
 
 
 @app.command()
@@ -94,7 +94,7 @@ def cycles(
 def kernels(
     kernel: Kernels = None,
     repeats: Repeats = 10,
-    solver: Solver = "detours",
+    finished: Finished = False,
     data: Data = None,
     out: Out = "results",
     only: Only = None,
@@ -104,17 +104,18 @@ def kernels(
 ) -> None:
     """Accuracies of the graph kernels on six data sets, beside the paper's.
 
-    Rows: SP, WL-subtree, WL-SP, WL-DeN and "best of ours". A cell is one repeat of a cross-validation; stopped at any
-    moment, it goes on when run again. Needs scikit-learn.
+    Rows: SP, WL-subtree, WL-SP, WL-DeN and "best of ours", each with scikit-learn's SVC. Stopped at any moment, it
+    loses only the folds under way and goes on when run again.
 
     \b
     Examples:
       detours reproduce kernels --data raw
       detours reproduce kernels --data raw --only MUTAG --kernel WL-SP --kernel WL-DeN --repeats 3
+      detours reproduce kernels --data raw --finished
     """
     from detours.experiments.runs import run_kernels
 
-    work = partial(run_kernels, names=kernel or (), repeats=repeats, solver=solver)
+    work = partial(run_kernels, names=kernel or (), repeats=repeats, only_finished=finished)
     _reproduce(lambda setting: [work(setting)], data, out, only, jobs, as_json, progress)
 
 

@@ -70,7 +70,7 @@ class Setting:
             self.notes.append(f"not there and left out: {', '.join(missing)}")
         return found
 
-    def run(self, description: str, tasks: Sequence[Task], tests: Sequence[Method] = ()) -> list[Cell]:
+    def run(self, description: str, tasks: Sequence[Task], tests: Sequence[Method] = (), n_jobs: int = 1) -> list[Cell]:
         """The cells of the tasks, with progress; the tests whose time they take are compiled before."""
         if old := self.store.by_other_code(task.key for task in tasks):
             what = "used all the same" if self.store.keep_old else "made anew; --keep-old would use them"
@@ -79,7 +79,7 @@ class Setting:
             with self.watch("Compiling, the first time only"):
                 warm_up(tests)
         with self.watch(description) as report:
-            return self.store.run(tasks, report)
+            return self.store.run(tasks, report, n_jobs)
 
     def distinct(self, name: str) -> tuple[GraphSet, GraphSet]:
         """A data set without isomorphic copies: as we take it, and as the paper did."""
@@ -137,24 +137,31 @@ def run_cycles(setting: Setting) -> Outcome:
     return Outcome(tables, _written(setting, "cycles", tables))
 
 
-def run_kernels(setting: Setting, names: Sequence[str] = (), repeats: int = 10, solver: str = "detours") -> Outcome:
-    """The upper part of the paper's table 1, and our best kernel below it."""
+def run_kernels(setting: Setting, names: Sequence[str] = (), repeats: int = 10, only_finished: bool = False) -> Outcome:
+    """The upper part of the paper's table 1, and our best kernel below it; perhaps from the finished cells alone."""
     if find_spec("sklearn") is None:
         raise InputError("graph kernels need scikit-learn; run: pip install 'detours[kernels]'")
-    from detours.experiments.kernels import table as kernels
+    from threadpoolctl import threadpool_limits
 
-    rows = kernels.rows_named(names)
-    cells: list[Cell] = []
-    sets = setting.names(kernels.DATA)
+    from detours.experiments.kernels.rows import DATA, rows_named, tasks
+    from detours.experiments.kernels.table import tables
+
+    rows = rows_named(names)
+    sets = setting.names(DATA)
     if not sets:
-        raise InputError(f"there is none of {', '.join(kernels.DATA)}; give --data DIR or set DETOURS_DATA.")
+        raise InputError(f"there is none of {', '.join(DATA)}; give --data DIR or set DETOURS_DATA.")
+    cells: list[Cell] = []
     for name in sets:
-        data = load(name, setting.root)
-        for row in rows:
-            tasks = kernels.tasks(data, row, repeats, solver=solver, n_jobs=setting.n_jobs)
-            cells += setting.run(f"{row.name}, {name}", tasks)
-    tables = kernels.tables(cells)
-    return Outcome(tables, _written(setting, "kernels", tables))
+        todo = tasks(load(name, setting.root), rows, repeats)
+        if only_finished:
+            cells += [cell for task in todo if (cell := setting.store.find(task.key)) is not None]
+        else:
+            with threadpool_limits(1):  # folds run in parallel, so the products inside a fold must not
+                cells += setting.run(f"Kernels, {name}", todo, n_jobs=setting.n_jobs)
+    made = tables(cells)
+    if not made:
+        raise InputError(f"there is no finished repeat in {setting.store.folder}; run the command without --finished.")
+    return Outcome(made, _written(setting, "kernels", made))
 
 
 def run_pairs(setting: Setting, folder: str, k: int) -> Outcome:

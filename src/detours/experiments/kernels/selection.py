@@ -1,33 +1,34 @@
-"""Nested selection: rounds, k and C chosen inside the training part of each fold, and the fold tested once.
+"""Nested selection: rounds, candidate and C chosen inside the training part of a fold, and the test part used once.
 
 The protocol of the paper's kernels: stratified 10-fold cross-validation; in each fold one stratified 90/10 hold-out of
-the training part decides, the machine is fitted again on the whole training part, and only then sees the test part.
+the training part decides, the machine is fitted again on the whole training part, and only then predicts the test part.
 Of equally good choices the one with the fewest rounds is taken, then the smallest C, then the first candidate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from detours.errors import InputError
-from detours.experiments.kernels.svm import Fits, Gram, Machines, fit
+from detours.experiments.kernels.svm import fit_machine, predict_grid
 
 FOLDS = 10
 HELD_OUT = 0.1
 COSTS = tuple(10.0**power for power in range(-7, 6, 2))
-"""C times the number of graphs in the training part."""
+"""C times the number of training graphs times their mean self-product (the mean diagonal of the Gram matrix)."""
+FIRST_COST = 0.1
+"""Where a ladder begins: so small a C usually has every coefficient of a class at its bound, see `svm`."""
 
-Ladder = Sequence[Gram]
+Ladder = Sequence[NDArray[Any]]
 """The Gram matrices of one kernel for 0, 1, 2, … rounds."""
-Fitter = Callable[[Gram, NDArray[np.int64], NDArray[Any], Sequence[float], Sequence[Machines]], Fits]
 
 
 class Fold(NamedTuple):
-    """What was chosen in one fold, and how the test part came out."""
+    """What was chosen in one fold, and the result on its test part."""
 
     right: int
     tested: int
@@ -35,59 +36,63 @@ class Fold(NamedTuple):
     rounds: int
     cost: float
     fits: int
-    unsolved: int
+    skipped: int
+    """Entries of the grid that needed no fit of their own."""
+    unconverged: int
 
 
-def cross_validate(
-    y: NDArray[np.int64],
-    ladders: Sequence[Ladder],
-    seed: int,
-    *,
-    hold_outs: int = 1,
-    n_jobs: int = 1,
-    fitter: Fitter = fit,
-) -> list[Fold]:
-    """One stratified 10-fold cross-validation with nested selection; folds run in threads (or by joblib's backend)."""
-    from joblib import Parallel, delayed
+def split(y: NDArray[Any], seed: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """The training and test parts of one stratified cross-validation."""
     from sklearn.model_selection import StratifiedKFold
 
     if np.unique(y, return_counts=True)[1].min() < FOLDS:
         raise InputError(f"{FOLDS} folds need at least {FOLDS} graphs of each class; take a larger data set.")
-    splits = StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(y, y)
-    folds: list[Fold] = Parallel(n_jobs, prefer="threads")(
-        delayed(one_fold)(y, ladders, train, test, FOLDS * seed + number, hold_outs, fitter)
-        for number, (train, test) in enumerate(splits)
-    )
-    return folds
+    return list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(y, y))
 
 
-def one_fold(
-    y: NDArray[np.int64],
+def run_fold(
+    y: NDArray[Any],
     ladders: Sequence[Ladder],
-    train: NDArray[Any],
-    test: NDArray[Any],
+    train: NDArray[np.int64],
+    test: NDArray[np.int64],
     seed: int,
     hold_outs: int = 1,
-    fitter: Fitter = fit,
 ) -> Fold:
-    """Choose inside `train`, fit on `train`, count what is right in `test`."""
+    """Choose inside `train`, fit on `train`, and count the correct predictions on `test`."""
     from sklearn.model_selection import StratifiedShuffleSplit
 
-    costs = [cost / len(train) for cost in COSTS]
-    right = np.zeros((len(ladders), max(map(len, ladders)), len(costs)), np.int64)
-    fits = unsolved = 0
-    halves = StratifiedShuffleSplit(hold_outs, test_size=HELD_OUT, random_state=seed).split(train, y[train])
-    for inner, held in ((train[inner], train[held]) for inner, held in halves):
+    right = np.zeros((len(ladders), max(map(len, ladders)), len(COSTS)), np.int64)
+    fits = skipped = unconverged = 0
+    parts = StratifiedShuffleSplit(hold_outs, test_size=HELD_OUT, random_state=seed).split(train, y[train])
+    for inner, held_out in ((train[inner], train[held_out]) for inner, held_out in parts):
         for candidate, ladder in enumerate(ladders):
-            starts: Sequence[Machines] = ()
+            start = COSTS.index(FIRST_COST)
             for rounds, gram in enumerate(ladder):
-                found = fitter(gram, y, inner, costs, starts)
-                right[candidate, rounds] += (found.predicted[:, held] == y[held]).sum(axis=1)
-                starts = found.machines
-                fits, unsolved = fits + found.fits, unsolved + found.unsolved
+                products = _products(gram, inner, inner), _products(gram, held_out, inner)
+                found = predict_grid(products[0], y[inner], products[1], _costs(gram, train), start)
+                right[candidate, rounds] += (found.predicted == y[held_out]).sum(axis=1)
+                start = found.largest_scaled
+                fits, unconverged = fits + found.fits, unconverged + found.unconverged
+                skipped += len(COSTS) - found.fits
     # Rounds first, C second, candidate last: argmax takes the first of equals in that order.
     order = right.transpose(1, 2, 0)
-    best_rounds, best_cost, best = (int(at) for at in np.unravel_index(order.argmax(), order.shape))
-    final = fitter(ladders[best][best_rounds], y, train, costs[: best_cost + 1], ())
-    hits = int((final.predicted[-1, test] == y[test]).sum())
-    return Fold(hits, len(test), best, best_rounds, COSTS[best_cost], fits + final.fits, unsolved + final.unsolved)
+    rounds, cost, candidate = (int(at) for at in np.unravel_index(order.argmax(), order.shape))
+    gram = ladders[candidate][rounds]
+    machine = fit_machine(_products(gram, train, train), y[train], _costs(gram, train)[cost])
+    hits = int((machine.predict(_products(gram, test, train)) == y[test]).sum())
+    unconverged += machine.fit_status_ != 0
+    return Fold(hits, len(test), candidate, rounds, COSTS[cost], fits + 1, skipped, unconverged)
+
+
+def _costs(gram: NDArray[Any], train: NDArray[np.int64]) -> list[float]:
+    """The grid of C, relative to the scale of the Gram matrix.
+
+    Self-products range from 1 (normalised kernels) to 10^8 (pairs of nodes in DD). With the same C for all of them,
+    LIBSVM needs hours for the largest C of a kernel that does not separate the classes.
+    """
+    scale = float(gram.diagonal()[train].mean()) or 1.0
+    return [cost / (len(train) * scale) for cost in COSTS]
+
+
+def _products(gram: NDArray[Any], rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+    return gram[rows].take(columns, axis=1).astype(np.float64)

@@ -1,137 +1,163 @@
-"""Support vector machines on a Gram matrix for a whole range of C, the problem of scikit-learn's precomputed SVC.
+"""Support vector machines on a Gram matrix for a grid of C: scikit-learn's `SVC`, without fits that are known before.
 
-Choosing C, rounds and k in nested cross-validation takes hundreds of thousands of fits on parts of the same few
-matrices. Here a fit takes no copy of the matrix, starts from the solution for the C before it or the matrix before it,
-and scores all graphs as a by-product.
+The dual problem is to maximise Σ α_i - ½ Σ α_i α_j y_i y_j K_ij over 0 ≤ α_i ≤ C with Σ α_i y_i = 0. With
+g_i = Σ α_j y_j K_ij and the bias b, the solutions are the α that satisfy the optimality conditions
+
+    y_i (g_i + b) ≥ 1 where α_i = 0,    = 1 where 0 < α_i < C,    ≤ 1 where α_i = C.
+
+Two facts about them save most fits:
+
+*Upwards.* If no α_i is at its bound C, the same α satisfies the conditions for every larger C, since C appears in them
+only through α_i = C. The solution, and with it every prediction, stays the same.
+
+*Downwards, for two classes.* If every α_i of the smaller class is at its bound, s α is a solution for s C, 0 < s ≤ 1.
+It is feasible. Let σ be the label of the larger class. Its graphs with α_i = 0, 0 < α_i < C and α_i = C are ordered by
+σ g_i (those at zero have the largest values), and multiplying by s keeps that order: some b satisfies their
+conditions. The smaller class has only graphs at the bound, which need -σ (s g_i + b) ≤ 1. Together with the larger
+class this asks that s σ (g_j - g_i) ≤ 2 for graphs i of the smaller and j of the larger class with α_j > 0. This holds
+for s = 1, hence for every s below. The bias follows from the conditions, as in LIBSVM: the mean over the graphs with
+0 < α_i < C, or the middle of the interval that the conditions leave. If the classes are of equal size, every α_i is at
+its bound and the bias is multiplied by s as well: predictions stay the same, also by the votes of several classes.
+
+Like those of `SVC`, solutions are meant within its tolerance of 0.001 for the optimality conditions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.svm import SVC
 
 from detours.arrays import Float64
-from detours.experiments.kernels.svm_numba import Real, ascend
 
-TOLERANCE = 1e-3
-"""Of the optimality conditions, as in scikit-learn and LIBSVM."""
-MOVES = 20_000
-"""After so many moves a fit ends, solved or not."""
-
-
-class Gram(NamedTuple):
-    """A Gram matrix as the solver takes it: divided by `scale`, a power of two near its mean diagonal."""
-
-    values: Real
-    scale: float
-
-    @classmethod
-    def of(cls, gram: NDArray[Any]) -> Gram:
-        """In single precision where that holds every entry exactly, else in double.
-
-        Rounding would make slightly different graphs contradict each other, which takes a solver very long to settle.
-
-        >>> Gram.of(np.array([[6, 2], [2, 10]])).values.tolist()
-        [[0.75, 0.25], [0.25, 1.25]]
-        """
-        mean = float(np.diagonal(gram).mean())
-        scale = 2.0 ** round(np.log2(mean)) if mean > 0 else 1.0
-        # In stripes, so that a large matrix needs little more than its copy.
-        single = np.empty(gram.shape, np.float32)
-        for begin in range(0, len(gram), 256):
-            stripe = gram[begin : begin + 256] / scale
-            single[begin : begin + 256] = stripe
-            if not np.array_equal(single[begin : begin + 256], stripe):
-                return cls(np.ascontiguousarray(gram / scale, np.float64), scale)
-        return cls(single, scale)
+CACHE_MEGABYTES = 4000
+"""LIBSVM allocates only what it needs, 4 bytes per entry of the Gram matrix."""
+AT_BOUND = 1 - 1e-9
+"""LIBSVM sets a coefficient at its bound to C itself; the factor allows for rounding."""
 
 
-class Machines(NamedTuple):
-    """Machines of two classes for several C."""
+@dataclass(frozen=True)
+class GridPredictions:
+    """The predictions of machines for ascending C."""
+
+    predicted: NDArray[Any]
+    """[C, graphs]: predicted classes."""
+    fits: int
+    """Number of fits; the other entries of the grid follow from them."""
+    unconverged: int
+    """Number of fits that `SVC` reports as not converged."""
+    largest_scaled: int
+    """Index of the largest C from which the solutions of all smaller C follow; 0 if there is none."""
+
+
+def predict_grid(
+    train: Float64, y: NDArray[Any], test: Float64, costs: Sequence[float], start: int = 0
+) -> GridPredictions:
+    """Fit machines for ascending C and predict other graphs.
+
+    Args:
+        train: Gram matrix of the training graphs.
+        y: Their classes.
+        test: Products of the graphs to predict with the training graphs, [graphs, training graphs].
+        costs: The values of C, in ascending order.
+        start: Index of the C to fit first. The result does not depend on it; the number of fits is smallest where
+            it is the `largest_scaled` of the result.
+    """
+    predicted: list[NDArray[Any] | None] = [None] * len(costs)
+    machines: list[SVC] = []
+    largest_scaled = 0
+
+    def fit(at: int) -> SVC:
+        machines.append(fit_machine(train, y, costs[at]))
+        predicted[at] = machines[-1].predict(test)
+        return machines[-1]
+
+    for at in range(start, -1, -1):
+        machine = fit(at)
+        if all_at_bound(machine):
+            predicted[:at] = [predicted[at]] * at
+        elif (scaled := ScaledSolutions.of(machine, train, y)) is not None:
+            values = test @ scaled.coefficient
+            predicted[:at] = [scaled.predict(values, cost / costs[at]) for cost in costs[:at]]
+        else:
+            continue
+        largest_scaled = at
+        break
+    machine = machines[0]
+    for at in range(start + 1, len(costs)):
+        if not any_at_bound(machine):
+            predicted[at:] = [predicted[at - 1]] * (len(costs) - at)
+            break
+        machine = fit(at)
+        if largest_scaled == at - 1 and smaller_class_at_bound(machine, y):
+            largest_scaled = at
+    unconverged = sum(machine.fit_status_ != 0 for machine in machines)
+    return GridPredictions(np.array(predicted), len(machines), unconverged, largest_scaled)
+
+
+def fit_machine(train: Float64, y: NDArray[Any], cost: float) -> SVC:
+    """Fit `SVC` with its default tolerance and no limit of iterations."""
+    return SVC(C=cost, kernel="precomputed", cache_size=CACHE_MEGABYTES).fit(train, y)
+
+
+def any_at_bound(machine: SVC) -> bool:
+    """Whether a coefficient of a fitted machine is at its bound C; of several classes, in any pair of them."""
+    return bool((np.abs(machine.dual_coef_) >= machine.C * AT_BOUND).any())
+
+
+def all_at_bound(machine: SVC) -> bool:
+    """Whether every coefficient of every training graph is at its bound; of several classes, in all pairs of them."""
+    return len(machine.support_) == machine.shape_fit_[0] and bool(
+        (np.abs(machine.dual_coef_) >= machine.C * AT_BOUND).all()
+    )
+
+
+def smaller_class_at_bound(machine: SVC, y: NDArray[Any]) -> bool:
+    """Whether all solutions for smaller C follow from this one; of several classes, only if all are at their bounds."""
+    if len(machine.classes_) != 2:
+        return all_at_bound(machine)
+    smaller = min(machine.classes_, key=lambda name: np.count_nonzero(y == name))
+    at_bound = machine.support_[np.abs(machine.dual_coef_[0]) >= machine.C * AT_BOUND]
+    return bool((y[at_bound] == smaller).sum() == (y == smaller).sum())
+
+
+@dataclass(frozen=True)
+class ScaledSolutions:
+    """A solution from which those for all smaller C follow by scaling its coefficients."""
 
     coefficient: Float64
-    """[C, graphs]: alpha · y; 0 outside the training part."""
-    score: Float64
-    """[C, graphs]: the decision value of every graph, in the training part or not."""
-    bias: Float64
-    moves: NDArray[np.int64]
-    solved: NDArray[np.bool_]
+    """α_i y_i of every training graph."""
+    sign: Float64
+    """y_i as 1 or -1."""
+    values: Float64
+    """g_i of every training graph."""
+    at_bound: NDArray[np.bool_]
+    classes: NDArray[Any]
 
+    @classmethod
+    def of(cls, machine: SVC, train: Float64, y: NDArray[Any]) -> ScaledSolutions | None:
+        """The solutions for smaller C, or None where they do not follow from this one."""
+        if len(machine.classes_) != 2 or not smaller_class_at_bound(machine, y):
+            return None
+        coefficient = np.zeros(len(y))
+        coefficient[machine.support_] = machine.dual_coef_[0]
+        sign = np.where(y == machine.classes_[1], 1.0, -1.0)
+        at_bound = np.abs(coefficient) >= machine.C * AT_BOUND
+        return cls(coefficient, sign, train @ coefficient, at_bound, machine.classes_)
 
-class Fits(NamedTuple):
-    """Machines for several C: the predicted class of every graph, and what the fits took."""
+    def predict(self, values: Float64, scale: float) -> NDArray[Any]:
+        """The classes of graphs, given their Σ_j α_j y_j K_ij, when C is multiplied by `scale`."""
+        return self.classes[(scale * values + self.bias(scale) >= 0).astype(np.int64)]
 
-    predicted: NDArray[np.int64]
-    """int64 [C, graphs]."""
-    machines: list[Machines]
-    """Pair of classes by pair of classes."""
-    fits: int
-    unsolved: int
-    """How many machines ended at the limit of moves."""
-
-
-def fit(
-    gram: Gram,
-    y: NDArray[np.int64],
-    train: NDArray[Any],
-    costs: Sequence[float],
-    starts: Sequence[Machines] = (),
-) -> Fits:
-    """Fit the graphs `train` for ascending C, one class against one as SVC does, and predict the class of all graphs.
-
-    `starts` are the machines of the same graphs and C on a similar matrix: where the search begins, not where it ends.
-    """
-    classes = np.unique(y[train])
-    inside = np.zeros(len(y), bool)
-    inside[train] = True
-    votes = np.zeros((len(costs), len(classes), len(y)), np.int8)
-    machines = []
-    for number, (first, second) in enumerate(combinations(range(len(classes)), 2)):
-        sign = ((y == classes[first]).astype(np.float64) - (y == classes[second])) * inside
-        machine = two_classes(gram, sign, costs, starts[number] if starts else None)
-        machines.append(machine)
-        wins = machine.score > 0
-        votes[:, first] += wins
-        votes[:, second] += ~wins
-    unsolved = sum(int(np.count_nonzero(~machine.solved)) for machine in machines)
-    return Fits(classes[votes.argmax(axis=1)], machines, len(costs) * len(machines), unsolved)
-
-
-def fit_by_sklearn(
-    gram: Gram, y: NDArray[np.int64], train: NDArray[Any], costs: Sequence[float], starts: Sequence[Machines] = ()
-) -> Fits:
-    """The same by scikit-learn's SVC, to check `fit` with; slow on thousands of graphs."""
-    from sklearn.svm import SVC
-
-    predicted = np.empty((len(costs), len(y)), np.int64)
-    columns = gram.values[:, train].astype(np.float64) * gram.scale
-    for at, cost in enumerate(costs):
-        predicted[at] = SVC(C=cost, kernel="precomputed").fit(columns[train], y[train]).predict(columns)
-    return Fits(predicted, [], len(costs), 0)
-
-
-def two_classes(gram: Gram, sign: Float64, costs: Sequence[float], starts: Machines | None = None) -> Machines:
-    """The machines for ascending C of the graphs with sign 1 against those with -1; a sign of 0: not for training."""
-    bounds = np.asarray(costs, np.float64) * gram.scale
-    begin = np.empty((0, len(sign))) if starts is None else starts.coefficient * gram.scale
-    coefficient, error, moves, excess = ascend(gram.values, sign, bounds, begin, TOLERANCE, MOVES)
-    bias = _biases(sign, bounds, coefficient, error)
-    return Machines(coefficient / gram.scale, sign - error + bias[:, None], bias, moves, excess < TOLERANCE)
-
-
-def _biases(sign: Float64, bounds: Float64, coefficient: Float64, error: Float64) -> Float64:
-    """The mean error of the free graphs; without any, all biases in a range are optimal: its middle, as in LIBSVM."""
-    box = bounds[:, None]
-    grows = coefficient < np.maximum(sign, 0.0) * box
-    shrinks = coefficient > np.minimum(sign, 0.0) * box
-    free = grows & shrinks
-    number = np.count_nonzero(free, axis=1)
-    mean = np.where(free, error, 0.0).sum(axis=1) / np.maximum(number, 1)
-    highest = np.where(grows, error, -np.inf).max(axis=1)
-    lowest = np.where(shrinks, error, np.inf).min(axis=1)
-    biases: Float64 = np.where(number > 0, mean, (highest + lowest) / 2)
-    return biases
+    def bias(self, scale: float) -> float:
+        """The bias when C is multiplied by `scale`."""
+        bias = self.sign - scale * self.values  # of each graph, where its condition is an equation
+        free = (self.coefficient != 0) & ~self.at_bound
+        if free.any():
+            return float(bias[free].mean())
+        above = self.at_bound == (self.sign < 0)  # the conditions b ≥ bias_i; the others are b ≤ bias_i
+        return float((bias[above].max() + bias[~above].min()) / 2)
