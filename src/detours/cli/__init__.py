@@ -102,7 +102,7 @@ def count(
       detours count roads.txt -k 6 --cluster tcp://scheduler:8786
     """
     import detours
-    from detours.cli.blocks import is_folder, on_cluster, print_run
+    from detours.cli.blocks import is_folder, print_run
     from detours.cli.output import check_target, write_result
     from detours.cli.progress import progress_bar
     from detours.cli.summary import print_summary, summarise
@@ -116,7 +116,7 @@ def count(
     show = False if quiet and progress is None else progress
     graph = read_graph(file, directed=directed, strict=strict, quiet=quiet, progress=show)
     start = time.perf_counter()
-    with on_cluster(cluster), progress_bar(f"Counting, k = {k}", show=show) as report:
+    with progress_bar(f"Counting, k = {k}", show=show) as report:
         result = detours.count(
             graph,
             k,
@@ -125,6 +125,7 @@ def count(
             device=device,
             memory_limit=memory,
             out=folder or within,
+            cluster=cluster,
             progress=report,
         )
     seconds = time.perf_counter() - start
@@ -321,12 +322,12 @@ def main() -> None:
 
 def _discard_unfinished() -> None:
     # What was never imported has written nothing.
-    names = ("atomic", "counting.on_disk.count_in_blocks")
-    atomic, count_in_blocks = (sys.modules.get(f"detours.{name}") for name in names)
+    names = ("atomic", "counting.on_disk.scratch")
+    atomic, scratch = (sys.modules.get(f"detours.{name}") for name in names)
     if atomic is not None:
         atomic.discard_unfinished()
-    if count_in_blocks is not None:
-        count_in_blocks.discard_scratch()
+    if scratch is not None:
+        scratch.discard_scratch()
 
 
 def run(arguments: list[str]) -> int:

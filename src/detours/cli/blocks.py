@@ -1,7 +1,6 @@
 """`detours count` into a folder or on a cluster."""
 
 import sys
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +14,6 @@ if TYPE_CHECKING:
 def is_folder(out: Path | None) -> bool:
     """Whether counts are to be written to a folder: the name of a file has an ending."""
     return out is not None and (not out.suffix or (out.is_dir() and out.suffix.lower() not in FORMATS))
-
-
-def on_cluster(address: str | None) -> AbstractContextManager[None]:
-    """Counts within the block run on this cluster, if there is one."""
-    if address is None:
-        return nullcontext()
-    from detours.counting.on_disk.cluster import connected
-
-    return connected(address)
 
 
 def print_run(result: "Detours", head: dict[str, Any], as_json: bool, quiet: bool) -> None:

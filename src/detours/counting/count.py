@@ -1,4 +1,4 @@
-"""The one door to counting: `count`, `count_many`, `paths` and `explain`."""
+"""The public functions: `count`, `count_many`, `paths` and `explain`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from detours.checks import check_k
 from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress
-from detours.counting.on_disk import cluster
 from detours.counting.plan import Plan, make_plan
 from detours.counting.result import Detours, DetoursList
 from detours.counting.shrink.cyclic_part import Cyclic
@@ -30,6 +29,7 @@ def count(
     device: Any = None,
     memory_limit: int | str | None = None,
     out: str | os.PathLike[str] | None = None,
+    cluster: Any = None,
     progress: Progress | None = None,
 ) -> Detours:
     """Count the detours of length 2 .. k around every edge.
@@ -39,34 +39,41 @@ def count(
             or the path of a file.
         k: The longest detour counted, in edges; an integer >= 2.
         directed: Count directed paths i -> j for every arc i -> j. Default: as a `detours.Graph` says, else not.
-        strict: Refuse loops, repeated edges and one-way arcs instead of mending them.
+        strict: Refuse loops, repeated edges and one-way arcs instead of dropping, merging and mirroring them.
         engine: "rows" (closed forms, k <= 6), "dense" (closed forms on dense matrices, k <= 8), "search" (any k) or
             "auto".
         n_jobs: Threads; -1 for all cores. The answer does not depend on it.
-        device: A device of torch's, such as "cuda", for dense closed forms where they are the faster way.
-        memory_limit: Bytes, or a text like "2GB", that the engine's working memory should stay within.
-        out: A folder that the counts are written to, block by block: a run that was killed goes on where it was, and
-            of a graph opened from a folder with more arcs than `memory_limit` allows only parts are held at a time.
-            The folder then has `by_length.npy` (and, if directed, `cycles.npy`), one row per arc of the graph's CSR,
-            which the result maps. A name that ends in .parquet gives such a file in the end, one row per edge.
-        progress: Called as progress(done, total) while the work goes on.
-
-    Where joblib is set to use a cluster, as in ``with joblib.parallel_config(backend="dask")``, the work is done there.
+        device: A device of PyTorch, such as "cuda", for dense closed forms where they are faster.
+        memory_limit: Bytes, or a string such as "2GB", that the engine's working memory should stay within.
+        out: A folder that the counts are written to, block by block. A run that was killed resumes after its finished
+            blocks, and a graph too large for `memory_limit` is counted in parts if it was opened from a folder. The
+            result maps `by_length.npy` (and, if directed, `cycles.npy`) in the folder, with one row per arc of the
+            graph's CSR. A name that ends in .parquet gives such a file instead, with one row per edge.
+        cluster: Count on a Dask cluster: a `distributed.Client`, the address of a scheduler, as in "tcp://host:8786",
+            or "local:4" for four worker processes on this machine.
+        progress: Called as progress(done, total) during the work.
 
     >>> count([(0, 1, 2), (1, 2, 0)], k=2).edge.tolist()
     [1, 1, 1]
     """
     k = check_k(k)
     given = Graph.from_any(graph, directed=directed, strict=strict)
-    if out is None and not cluster.active():
+    if out is None and cluster is None:
         return _run(given, _plan(given, k, engine, n_jobs, memory_limit, device), progress)
     from detours.counting.on_disk.count_in_blocks import count_in_blocks
 
     _check_length(k)
     if device is not None:
-        raise InputError(f"device={device!r} counts in this process; leave it out with out=, or on a cluster")
+        raise InputError(f"device={device!r} counts in this process; leave it out with out= or cluster=")
     return count_in_blocks(
-        given, k, engine=engine, n_jobs=n_jobs, memory_limit=memory_limit, out=out, progress=progress
+        given,
+        k,
+        engine=engine,
+        n_jobs=n_jobs,
+        memory_limit=memory_limit,
+        out=out,
+        cluster=cluster,
+        progress=progress,
     )
 
 

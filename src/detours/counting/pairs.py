@@ -1,7 +1,7 @@
 """Detours between all pairs of nodes, adjacent or not: `count_pairs`.
 
-A connected part of the graph is counted in whichever of two ways is expected to be faster: closed forms on dense
-matrices up to k = 8, or a depth-first search from every node, which is as long as there are paths.
+Each connected component is counted in the way that is expected to be faster: closed forms on dense matrices up to
+k = 8, or a depth-first search from every node, whose time is proportional to the number of paths.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from detours.counting.derive.matrix_program import MAX_LENGTH, contraction
 from detours.counting.engines.blas import one_thread
 from detours.counting.engines.dense.evaluate import Size, Stack, evaluate, expected_bytes, expected_seconds
 from detours.counting.engines.overflow import check_fits, walks_from
-from detours.counting.pairs_numba import label_parts, walk_paths
+from detours.counting.pairs_numba import label_components, walk_paths
 from detours.errors import EngineError
 from detours.graph import Graph
 from detours.graph.edges import check_csr
 
 DEFAULT_LIMIT = 4 * 2**30
-"""Bytes allowed unless the caller says otherwise: about 4,000 nodes for k = 7."""
+"""Bytes allowed by default: about 4,000 nodes for k = 7."""
 SECONDS_PER_PATH = 7e-9
 LARGE = 1000
-"""Nodes from which on a matrix product is worth several threads."""
+"""Nodes from which a matrix product is worth several threads."""
 STEPS = 2**24
-"""Steps of the search between two looks at the keyboard: a few hundredths of a second."""
+"""Steps of the search between two checks for Ctrl-C: a few hundredths of a second."""
 
 
-class Part(NamedTuple):
-    """A connected part of a graph; ``nodes`` in ascending order."""
+class Component(NamedTuple):
+    """A connected component of a graph; ``nodes`` in ascending order."""
 
     nodes: Int64
     size: Size
     longest: int
-    """The most edges that a path asked for can have here."""
+    """The largest number of edges of a path that is to be counted in it."""
 
 
 def count_pairs(
@@ -52,11 +52,12 @@ def count_pairs(
     """Count the simple paths of length 2 .. k between all pairs of nodes, adjacent or not.
 
     Args:
-        graph: Whatever `detours.count` takes; up to a few thousand nodes, as the result grows with their square.
-        k: The longest path counted, in edges. Up to 8 there are closed forms; beyond, time goes with the paths.
+        graph: Any graph that `detours.count` takes, of up to a few thousand nodes: the result grows with their square.
+        k: The longest path counted, in edges. There are closed forms up to 8; beyond, time is proportional to the
+            number of paths.
         directed: Count directed paths i -> j. Default: as a `detours.Graph` says, else not.
-        strict: Refuse loops, repeated edges and one-way arcs instead of mending them.
-        memory_limit: Bytes, or a text like "2GB"; 4 GB unless given.
+        strict: Refuse loops, repeated edges and one-way arcs instead of dropping, merging and mirroring them.
+        memory_limit: Bytes, or a string such as "2GB"; 4 GB by default.
 
     Returns:
         int64 [n, n, k - 1]: entry [i, j, L - 2] is the number of simple paths from i to j with L edges; 0 for i = j.
@@ -71,25 +72,25 @@ def count_pairs(
     limit = parse_bytes(memory_limit) or DEFAULT_LIMIT
     _check_memory(given, [], k, limit)
     indptr, indices = read_only(given.indptr, np.int64), read_only(given.indices, np.int32)
-    by_search, by_closed_forms = _ways(indptr, indices, _parts(indptr, indices, k), k, given.directed)
+    by_search, by_closed_forms = _ways(indptr, indices, _components(indptr, indices, k), k, given.directed)
     _check_memory(given, by_closed_forms, k, limit)
     counts = np.zeros((given.num_nodes, given.num_nodes, k - 1), np.int64)
     if by_search:
         _search(indptr, indices, by_search, counts)
-    for part in by_closed_forms:
-        with one_thread() if len(part.nodes) < LARGE else nullcontext():
-            _evaluate(indptr, indices, part, given.directed, counts)
+    for component in by_closed_forms:
+        with one_thread() if len(component.nodes) < LARGE else nullcontext():
+            _evaluate(indptr, indices, component, given.directed, counts)
     return counts
 
 
-def _parts(indptr: Int64, indices: Int32, k: int) -> list[Part]:
-    """The connected parts with at least three nodes; there is no path of two edges in the others."""
+def _components(indptr: Int64, indices: Int32, k: int) -> list[Component]:
+    """Return the connected components with at least three nodes; there is no path of two edges in the others."""
     label = np.arange(len(indptr) - 1)
-    label_parts(indptr, indices, label)
+    label_components(indptr, indices, label)
     order = np.argsort(label, kind="stable")
     degree = np.diff(indptr)
     groups = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
-    return [Part(nodes, _size(degree[nodes]), min(k, len(nodes) - 1)) for nodes in groups if len(nodes) > 2]
+    return [Component(nodes, _size(degree[nodes]), min(k, len(nodes) - 1)) for nodes in groups if len(nodes) > 2]
 
 
 def _size(degree: Int64) -> Size:
@@ -97,23 +98,28 @@ def _size(degree: Int64) -> Size:
     return Size(1, len(degree), int(degree.sum()), int(degree.max()), cubes)
 
 
-def _ways(indptr: Int64, indices: Int32, parts: list[Part], k: int, directed: bool) -> tuple[list[Part], list[Part]]:
-    """Which parts are searched, and which are counted by closed forms."""
+def _ways(
+    indptr: Int64, indices: Int32, components: list[Component], k: int, directed: bool
+) -> tuple[list[Component], list[Component]]:
+    """Return the components to search, and those to count by closed forms."""
     by_search, by_closed_forms = [], []
     walks = walks_from(indptr, indices, min(k, MAX_LENGTH), directed)
-    for part in parts:
-        if part.longest <= MAX_LENGTH:
-            forms = expected_seconds(contraction(part.longest, directed), part.size)
-            if forms < SECONDS_PER_PATH * walks[: part.longest, part.nodes].sum():
-                check_fits(walks[:, part.nodes], part.longest)
-                by_closed_forms.append(part)
+    for component in components:
+        if component.longest <= MAX_LENGTH:
+            forms = expected_seconds(contraction(component.longest, directed), component.size)
+            if forms < SECONDS_PER_PATH * walks[: component.longest, component.nodes].sum():
+                check_fits(walks[:, component.nodes], component.longest)
+                by_closed_forms.append(component)
                 continue
-        by_search.append(part)
+        by_search.append(component)
     return by_search, by_closed_forms
 
 
-def _check_memory(graph: Graph, dense: list[Part], k: int, limit: int) -> None:
-    held = (expected_bytes(contraction(part.longest, graph.directed), part.size, only_tied=False) for part in dense)
+def _check_memory(graph: Graph, dense: list[Component], k: int, limit: int) -> None:
+    held = (
+        expected_bytes(contraction(component.longest, graph.directed), component.size, only_tied=False)
+        for component in dense
+    )
     wanted = 8 * graph.num_nodes**2 * (k - 1) + max(held, default=0)
     if wanted > limit:
         raise EngineError(
@@ -126,9 +132,9 @@ def _megabytes(size: int) -> str:
     return f"{max(1, round(size / 2**20)):,} MB"
 
 
-def _search(indptr: Int64, indices: Int32, parts: list[Part], counts: Int64) -> None:
-    sources = np.concatenate([part.nodes for part in parts])
-    levels = max(part.longest for part in parts) - 1
+def _search(indptr: Int64, indices: Int32, components: list[Component], counts: Int64) -> None:
+    sources = np.concatenate([component.nodes for component in components])
+    levels = max(component.longest for component in components) - 1
     path, at = np.zeros(levels, np.int32), np.zeros(levels, np.int64)
     on_path = np.zeros(len(indptr) - 1, np.bool_)
     state = np.array([-1, -1], np.int64)
@@ -136,11 +142,11 @@ def _search(indptr: Int64, indices: Int32, parts: list[Part], counts: Int64) -> 
         walk_paths(indptr, indices, sources, path, at, on_path, state, counts, STEPS)
 
 
-def _evaluate(indptr: Int64, indices: Int32, part: Part, directed: bool, counts: Int64) -> None:
-    adjacency = _adjacency(indptr, indices, part.nodes)
-    whole = len(part.nodes) == len(counts)
-    place = (slice(None), slice(None)) if whole else np.ix_(part.nodes, part.nodes)
-    for length, found in evaluate(contraction(part.longest, directed), Stack(adjacency[None], directed)):
+def _evaluate(indptr: Int64, indices: Int32, component: Component, directed: bool, counts: Int64) -> None:
+    adjacency = _adjacency(indptr, indices, component.nodes)
+    whole = len(component.nodes) == len(counts)
+    place = (slice(None), slice(None)) if whole else np.ix_(component.nodes, component.nodes)
+    for length, found in evaluate(contraction(component.longest, directed), Stack(adjacency[None], directed)):
         np.fill_diagonal(found[0], 0)
         counts[(*place, length - 2)] = found[0]
 

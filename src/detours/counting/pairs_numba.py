@@ -10,7 +10,7 @@ from detours.compiled import compiled
 
 
 @compiled
-def label_parts(indptr: Int64, indices: Int32, label: Int64) -> None:
+def label_components(indptr: Int64, indices: Int32, label: Int64) -> None:
     """Give every node the smallest number in its connected part; ``label`` comes as 0, 1, 2, ..."""
     n = len(label)
     for u in range(n):

@@ -1,4 +1,4 @@
-"""The detours themselves: simple paths between two nodes, one after the other, shorter ones first."""
+"""Listing detours: simple paths between two nodes, lazily, shorter ones first."""
 
 from __future__ import annotations
 
@@ -11,21 +11,19 @@ from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64, read_only
 from detours.checks import check_integer, check_k, check_number
-from detours.compiled import compiled
+from detours.counting.paths_numba import FAR, breadth_first, list_paths
 from detours.counting.shrink.csr import transposed
 from detours.counting.shrink.cyclic_part import reduce
 from detours.errors import BudgetExceeded, InputError
 
-FAR = 2**30
 STEPS = 2**22
-"""Steps of the search between two looks at clock and keyboard: a few hundredths of a second."""
+"""Steps of the search between two checks of the clock and of Ctrl-C: a few hundredths of a second."""
 BATCH = 2**18
-"""Most entries of a batch of paths."""
+"""The largest number of entries of a batch of paths."""
 
 
-class Ground(NamedTuple):
-    """The part of a graph that paths from ``start`` to ``end`` of limited length can touch, numbered in
-    order."""
+class Region(NamedTuple):
+    """The part of a graph that paths of limited length from ``start`` to ``end`` can use; ``node`` ascends."""
 
     indptr: Int64
     indices: Int32
@@ -44,10 +42,10 @@ def paths(
     max_paths: int | None = None,
     time_limit: float | None = None,
 ) -> Iterator[tuple[int, ...]]:
-    """Simple paths from i to j with 2 to k edges, lazily: by length, then by their nodes in order.
+    """Yield the simple paths from i to j with 2 to k edges, by length, then by their nodes in order.
 
-    Raises `BudgetExceeded` when there are more than ``max_paths``, or ``time_limit`` seconds after the
-    first was asked for; the paths up to there have been yielded by then, and are in its ``found``.
+    Raises `BudgetExceeded` when there are more than ``max_paths``, or ``time_limit`` seconds after the first was asked
+    for; the paths found until then have been yielded, and are in its ``found``.
 
     >>> import numpy as np
     >>> list(paths(np.array([0, 2, 4, 6, 8]), np.array([1, 3, 0, 2, 1, 3, 0, 2]), 0, 2, 4))
@@ -87,34 +85,33 @@ def _within_budget(
 
 
 def path_batches(indptr: NDArray[Any], indices: NDArray[Any], i: int, j: int, k: int) -> Iterator[Int64]:
-    """The same paths as arrays [paths, nodes], each of one length.
+    """Yield the same paths as arrays [paths, nodes], each of one length.
 
-    Some are empty: the search gives a sign of life every few hundredths of a second, so that it can be
-    stopped.
+    Some are empty: something is yielded every few hundredths of a second, so that the search can be stopped.
     """
     k = min(k, len(indptr) - 2)
-    ground = _ground(read_only(indptr, np.int64), read_only(indices, np.int32), i, j, k)
-    left = _distances(*_reversed(ground), ground.end, k, ground.start)
+    region = _region(read_only(indptr, np.int64), read_only(indices, np.int32), i, j, k)
+    left = _distances(*_reversed(region), region.end, k, region.start)
     size = 64
-    for length in range(max(2, left[ground.start]), min(k, len(ground.node) - 1) + 1):
-        path, aside = np.zeros(length + 1, np.int32), np.full(length, left[ground.start], np.int32)
+    for length in range(max(2, left[region.start]), min(k, len(region.node) - 1) + 1):
+        path, aside = np.zeros(length + 1, np.int32), np.full(length, left[region.start], np.int32)
         at, state = np.zeros(length, np.int64), np.zeros(1, np.int64)
-        path[0], at[0], path[length] = ground.start, ground.indptr[ground.start], ground.end
+        path[0], at[0], path[length] = region.start, region.indptr[region.start], region.end
         while state[0] >= 0:
             size = max(1, min(size, BATCH // length))
             out = np.empty((size, length + 1), np.int32)
-            found = _list(ground.indptr, ground.indices, left, path, at, aside, state, out, STEPS)
-            yield ground.node[out[:found]]
+            found = list_paths(region.indptr, region.indices, left, path, at, aside, state, out, STEPS)
+            yield region.node[out[:found]]
             size *= 2
 
 
-def _ground(indptr: Int64, indices: Int32, i: int, j: int, k: int) -> Ground:
-    """Cut the graph down to the nodes near enough to both ends, and then to the block that holds both.
+def _region(indptr: Int64, indices: Int32, i: int, j: int, k: int) -> Region:
+    """Reduce the graph to the nodes close enough to both ends, and then to the biconnected component of both.
 
-    A node lies on a simple path from i to j only if it shares a block with the edge ij, once that is
+    A node lies on a simple path from i to j only if it shares a biconnected component with the edge ij, once that is
     added.
     """
-    whole = Ground(indptr, indices, np.arange(len(indptr) - 1), i, j)
+    whole = Region(indptr, indices, np.arange(len(indptr) - 1), i, j)
     ahead = _distances(indptr, indices, i, k, j)
     if ahead[j] == FAR:
         return _part(whole, np.sort([i, j]))
@@ -132,99 +129,26 @@ def _ground(indptr: Int64, indices: Int32, i: int, j: int, k: int) -> Ground:
     return _part(near, np.sort(closed.node[closed.block_ptr[block] : closed.block_ptr[block + 1]]))
 
 
-def _part(ground: Ground, nodes: NDArray[Any]) -> Ground:
-    """The subgraph induced by some nodes, given in order."""
-    label = np.full(len(ground.node), -1, np.int32)
+def _part(region: Region, nodes: NDArray[Any]) -> Region:
+    """Return the subgraph induced by some nodes, given in ascending order."""
+    label = np.full(len(region.node), -1, np.int32)
     label[nodes] = np.arange(len(nodes))
-    first, degree = ground.indptr[nodes], np.diff(ground.indptr)[nodes]
+    first, degree = region.indptr[nodes], np.diff(region.indptr)[nodes]
     ends = np.cumsum(degree)
-    targets = label[ground.indices[np.arange(degree.sum()) + np.repeat(first - ends + degree, degree)]]
+    targets = label[region.indices[np.arange(degree.sum()) + np.repeat(first - ends + degree, degree)]]
     kept = np.concatenate([[0], np.cumsum(targets >= 0)])
     indptr = read_only(kept[np.concatenate([[0], ends])], np.int64)
     indices = read_only(targets[targets >= 0], np.int32)
-    return Ground(indptr, indices, ground.node[nodes], int(label[ground.start]), int(label[ground.end]))
+    return Region(indptr, indices, region.node[nodes], int(label[region.start]), int(label[region.end]))
 
 
-def _reversed(ground: Ground) -> tuple[Int64, Int32]:
-    back_ptr, back, _ = transposed(ground.indptr, ground.indices, np.zeros(len(ground.indices), np.int64))
+def _reversed(region: Region) -> tuple[Int64, Int32]:
+    back_ptr, back, _ = transposed(region.indptr, region.indices, np.zeros(len(region.indices), np.int64))
     return read_only(back_ptr, np.int64), read_only(back, np.int32)
 
 
 def _distances(indptr: Int64, indices: Int32, source: int, limit: int, wall: int) -> Int32:
-    """Distance from the source to each node, FAR beyond the limit; paths end at the wall."""
+    """Return the distance from the source to each node, FAR beyond the limit; paths end at the wall."""
     distance, queue = np.full(len(indptr) - 1, FAR, np.int32), np.empty(len(indptr) - 1, np.int32)
-    _breadth_first(indptr, indices, source, limit, wall, distance, queue)
+    breadth_first(indptr, indices, source, limit, wall, distance, queue)
     return distance
-
-
-@compiled
-def _breadth_first(
-    indptr: Int64, indices: Int32, source: int, limit: int, wall: int, distance: Int32, queue: Int32
-) -> None:
-    distance[source] = 0
-    queue[0] = source
-    taken, size = 0, 1
-    while taken < size:
-        v = queue[taken]
-        taken += 1
-        if v == wall or distance[v] == limit:
-            continue
-        for p in range(indptr[v], indptr[v + 1]):
-            w = indices[p]
-            if distance[w] == FAR:
-                distance[w] = distance[v] + 1
-                queue[size] = w
-                size += 1
-
-
-@compiled
-def _list(
-    indptr: Int64,
-    indices: Int32,
-    left: Int32,
-    path: Int32,
-    at: Int64,
-    aside: Int32,
-    state: Int64,
-    out: Int32,
-    steps: int,
-) -> int:
-    """Go on with the depth-first search for paths of one length, until ``out`` is full or the steps are
-    used up.
-
-    ``left`` is the distance to the end; for nodes on the path it is put aside, and FAR stands there.
-    ``state[0]`` is the level of the search, -1 when it is done. Returns the number of paths found.
-    """
-    last = len(path) - 1
-    end = path[last]
-    level, found = state[0], 0
-    left[path[0]] = FAR
-    while level >= 0 and found < len(out) and steps > 0:
-        v, q, budget = path[level], at[level], last - level - 1
-        stop = indptr[v + 1]
-        steps -= stop - q
-        deeper = False
-        while q < stop and found < len(out) and not deeper:
-            w = indices[q]
-            q += 1
-            if left[w] > budget or w == end:
-                continue
-            if budget > 1:
-                deeper = True
-                continue
-            for d in range(level + 1):
-                out[found, d] = path[d]
-            out[found, level + 1] = w
-            out[found, last] = end
-            found += 1
-        at[level] = q
-        if deeper:
-            level += 1
-            path[level], at[level] = w, indptr[w]
-            aside[level] = left[w]
-            left[w] = FAR
-        elif q == stop:
-            left[v] = aside[level]
-            level -= 1
-    state[0] = level
-    return found

@@ -1,4 +1,4 @@
-"""What a count gives back: `Detours` for one graph, `DetoursList` for many counted together."""
+"""The results of counting: `Detours` for one graph, `DetoursList` for many graphs counted together."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Detours:
         """int64 [arcs, k - 1] in the order of the graph's own CSR; column L - 2 counts detours of length L."""
         self._arc_cycles = arc_cycles
         self.run = run
-        """How many blocks there were, resumed or done again; None unless counted into a folder or on a cluster."""
+        """The numbers of blocks, resumed and redone; None unless counted into a folder or on a cluster."""
 
     @property
     def directed(self) -> bool:
@@ -105,7 +105,7 @@ class Detours:
         return {length: total // (length * seen_from) for length, total in enumerate(totals, start=3)}
 
     def to_networkx(self) -> networkx.Graph:
-        """The graph with `den` and `den_by_length` on every edge, `phi` on every node."""
+        """Return the graph with `den` and `den_by_length` on every edge, `phi` on every node."""
         graph = self.graph.to_networkx()
         names = self.graph.name_list()
         source = np.repeat(np.arange(self.graph.num_nodes), np.diff(self.graph.indptr))
@@ -146,7 +146,7 @@ class Detours:
         return export.node_names(self.graph)
 
     def to_torch(self) -> dict[str, torch.Tensor]:
-        """`edge_index`, `edge`, `node` and `by_length` as int64 tensors."""
+        """Return `edge_index`, `edge`, `node` and `by_length` as int64 tensors."""
         torch = library("torch", "'detours[torch]'")
         arrays = {
             "edge_index": self.graph.edge_index,

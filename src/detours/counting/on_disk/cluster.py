@@ -1,4 +1,4 @@
-"""Blocks on other machines: joblib tasks, sent to whatever cluster joblib was told to use."""
+"""Blocks on a Dask cluster: each is a future of Dask's own client, and workers open the graph by its path."""
 
 from __future__ import annotations
 
@@ -6,178 +6,191 @@ import asyncio
 import logging
 import os
 import re
-import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from detours.errors import InputError
+from detours.counting.on_disk.scratch import local_scratch
+from detours.counting.on_disk.worker import run_block
+from detours.errors import InputError, shown
 
-SCRATCH = "DETOURS_SCRATCH"
-"""The variable that names a folder which all machines of a cluster share."""
-PATIENCE = 5
-"""Seconds in which a scheduler must answer."""
-_SENTENCES = {
-    "KilledWorker": "a block ended several workers, one after the other, most likely for want of memory; "
-    "set memory_limit to what a worker has, or use a smaller k",
-    "TimeoutError": "the cluster has no worker that would begin; start some and run the same count again",
-    **dict.fromkeys(
-        ("CommClosedError", "CancelledError", "FutureCancelledError"),
-        "the scheduler of the cluster is gone; start it and run the same count again",
-    ),
-}
-"""What is said of errors of Dask and joblib, by their names: neither needs to be there."""
-_LEAVE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-"""Run by workers on this machine: a terminal sends Ctrl-C to all its processes, and it is the client that ends them."""
+if TYPE_CHECKING:
+    from distributed import Client
+
+ANSWER_SECONDS = 5
+"""How long a scheduler may take to answer."""
+WORKER_SECONDS = 10
+"""How long the first worker may take to appear."""
+RETRIES = 2
+"""How often a block that raises is tried again: the shared disk may have been away for a moment."""
+
+GONE = "the scheduler of the cluster is gone; start it and run the same count again"
+_IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+"""Run by local workers: a terminal sends Ctrl-C to all its processes, and it is the client that ends them."""
 
 
-def active() -> bool:
-    """Whether the caller told joblib to use a cluster; the processes and threads of joblib itself are none.
+def run_blocks(
+    client: Client, folder: Path, stage: int, blocks: Sequence[int], report: Callable[[float], None]
+) -> None:
+    """Have workers run these blocks: they are sent the folder and a number, and leave their counts in the folder."""
+    from distributed import as_completed
+    from distributed.scheduler import KilledWorker
 
-    Work that itself runs on a cluster is not spread any further.
+    futures: list[Any] = []
+    try:
+        with _scheduler_needed(client):
+            for order, block in enumerate(blocks):  # the first blocks are the longest
+                given = str(folder.resolve()), stage, block
+                futures.append(client.submit(run_block, *given, pure=False, retries=RETRIES, priority=-order))
+        for done, future in enumerate(as_completed(futures, loop=client.loop), 1):
+            # There is no result to fetch: `future.result()` would ask a worker for it.
+            if future.cancelled():  # by the client, when it lost its connection
+                raise InputError(GONE)
+            if future.status == "error":
+                error = future.exception()
+                if isinstance(error, KilledWorker):
+                    raise InputError(
+                        "a block ended several workers, one after the other, probably for lack of memory; "
+                        "set memory_limit to what a worker has, or use a smaller k"
+                    )
+                raise error
+            report(done)
+    finally:
+        for future in futures:  # those that have not begun never will
+            future.release()
+
+
+@contextmanager
+def connect(cluster: Any) -> Iterator[Client]:
+    """Give a client of the cluster that a caller names, with at least one worker that has detours.
+
+    Args:
+        cluster: A `distributed.Client` or cluster object; "tcp://host:port" (or tls://, ws://, ...) of a scheduler; or
+            "local:4" for four worker processes on this machine, which end with the block.
     """
-    parallel: Any = sys.modules.get("joblib.parallel")  # who set it has imported it
-    if parallel is None:
-        return False
-    backend, _ = parallel.get_active_backend()
-    return type(backend).__module__ != "joblib._parallel_backends" and not _on_a_worker()
-
-
-def _on_a_worker() -> bool:
-    worker: Any = sys.modules.get("distributed.worker")
-    return worker is not None and hasattr(worker.thread_state, "execution_state")
-
-
-def run(folder: Path, stage: int, blocks: Sequence[int], report: Callable[[float], None]) -> None:
-    """Have these blocks done; workers get the folder and the number of a block, and leave what they find there."""
-    import joblib
-
-    from detours.counting.on_disk.worker import run_block
-
-    task = joblib.delayed(run_block)
-    tasks = (task(str(folder.resolve()), stage, block) for block in blocks)
-    spread = joblib.Parallel(n_jobs=-1, batch_size=1, pre_dispatch="4*n_jobs", return_as="generator_unordered")
-    done = 0
     try:
-        if stage == 0:
-            _check_workers()
-        with _one_core_is_a_cluster_too(), _lost_tasks_are_told():
-            for done, lost in enumerate(spread(tasks), 1):
-                if isinstance(lost, BaseException):
-                    raise lost
-                report(done)
-    except Exception as error:
-        sentence = _SENTENCES.get(type(error).__name__)
-        if isinstance(error, TimeoutError) and done:  # of the caller's own report
-            sentence = None
-        elif type(error) is OSError and error.errno is None:  # of Dask's: no connection within its time
-            sentence = _SENTENCES["CommClosedError"]
-        if sentence is None:
-            raise
-        raise InputError(sentence) from None
+        import distributed
+        from distributed.deploy.cluster import Cluster
+    except ImportError:
+        raise InputError("a cluster needs Dask; run: pip install 'detours[cluster]'") from None
+    local = re.fullmatch(r"local:([1-9]\d*)", cluster) if isinstance(cluster, str) else None
+    with ExitStack() as stack:
+        if isinstance(cluster, distributed.Client):
+            client = cluster
+        elif isinstance(cluster, Cluster):
+            client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+        elif local is not None:
+            client = stack.enter_context(_local_client(int(local[1])))
+        elif isinstance(cluster, str) and re.fullmatch(r"(tcp|tls|ws|wss|ucx)://.+", cluster):
+            stack.enter_context(_no_logging())
+            client = stack.enter_context(_remote_client(cluster))
+        else:
+            raise InputError(
+                f"cluster={shown(cluster)} is no cluster; give tcp://host:port of a Dask scheduler, local:2 for two "
+                "processes on this machine, or a distributed.Client"
+            )
+        if client.asynchronous:
+            raise InputError("cluster= needs a client that is not asynchronous; make it with asynchronous=False")
+        _check_workers(client)
+        yield client
 
 
-@contextmanager
-def _one_core_is_a_cluster_too() -> Iterator[None]:
-    """Joblib works in the calling process where it could do one task at a time; here that is not the one to work."""
-    import joblib
-
-    backend, _ = joblib.parallel.get_active_backend()
-    effective = backend.effective_n_jobs
-    backend.effective_n_jobs = lambda n_jobs: max(2, effective(n_jobs))
-    try:
-        yield
-    finally:
-        del backend.effective_n_jobs
-
-
-@contextmanager
-def _lost_tasks_are_told() -> Iterator[None]:
-    """What a task raises comes back from joblib; where the cluster gives a task up, joblib would wait for ever. Then
-    the error is made the task's result."""
-    import joblib
-
-    backend, _ = joblib.parallel.get_active_backend()
-    name = "submit" if hasattr(backend, "submit") else "apply_async"  # until joblib 1.5
-    submit = getattr(backend, name)
-
-    def told(task: Any, callback: Any = None) -> Any:
-        future = submit(task, callback)
-        if callback is not None and hasattr(future, "add_done_callback"):
-            future.add_done_callback(lambda done: (error := _error_of(done)) is not None and callback([error]))
-        return future
-
-    setattr(backend, name, told)
-    try:
-        yield
-    finally:
-        delattr(backend, name)
-
-
-def _error_of(future: Any) -> BaseException | None:
-    error: BaseException | None = None if future.cancelled() else future.exception()
-    return error
-
-
-def _check_workers() -> None:
-    """Refuse workers that do not have detours: each would end with its first block."""
-    import joblib
-
-    backend, _ = joblib.parallel.get_active_backend()
-    client = getattr(backend, "client", None)
-    if client is not None and None in client.run(find_spec, "detours").values():
+def _check_workers(client: Client) -> None:
+    """Refuse a cluster without workers, and workers without detours, each of which would end with its first block."""
+    with _scheduler_needed(client):
+        try:
+            client.wait_for_workers(1, timeout=WORKER_SECONDS)
+        except TimeoutError:
+            if client.status != "running":
+                raise
+            raise InputError(
+                f"the cluster has no worker after {WORKER_SECONDS} seconds; start some and run the same count again"
+            ) from None
+        found = client.run(find_spec, "detours", on_error="return")
+    if None in found.values():
         raise InputError("a worker of the cluster has no detours; install the same version on all machines")
 
 
 @contextmanager
-def connected(address: str) -> Iterator[None]:
-    """Within the block, counts run on this cluster: "tcp://host:port", or "local:2" for two processes here."""
+def _scheduler_needed(client: Client) -> Iterator[None]:
+    """Whatever goes wrong with a client that is not connected is one sentence."""
     try:
-        import dask
-        import joblib
-        from dask.distributed import Client, LocalCluster
-    except ImportError:
-        raise InputError("a cluster needs Dask and joblib; run: pip install 'detours[cluster]'") from None
-    local = re.fullmatch(r"local:([1-9]\d*)", address)
-    if local is None and not re.fullmatch(r"(tcp|tls|ws|wss|ucx)://.+", address):
-        raise InputError(f"{address!r} is no cluster; give tcp://host:port of a Dask scheduler, or local:2")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is told in a sentence
-    if local is not None:
-        # Python's keeper of semaphores outlives a client that Ctrl-C ended, and would complain of what it cleans up.
-        quiet = [os.environ.get("PYTHONWARNINGS", ""), "ignore:resource_tracker:UserWarning"]
-        os.environ["PYTHONWARNINGS"] = ",".join(filter(None, quiet))
-        with (
-            tempfile.TemporaryDirectory(prefix="detours-dask-", ignore_cleanup_errors=True) as own,
-            dask.config.set({"temporary-directory": own}),
-            LocalCluster(
-                n_workers=int(local[1]),
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL,
-                preload=[_LEAVE_CTRL_C],
-            ) as here,
-            Client(here) as client,
-            joblib.parallel_config(backend="dask", client=client),
-        ):
-            yield
-        return
-    try:
-        asyncio.run(_greet(address))
-        client = Client(address, timeout=PATIENCE)
-    except Exception:  # of whatever it is that answers there
-        raise InputError(
-            f"no Dask scheduler answers at {address} within {PATIENCE} seconds; check the address and that it runs"
-        ) from None
-    with client, joblib.parallel_config(backend="dask", client=client):
         yield
+    except Exception:
+        if client.status == "running":
+            raise
+        raise InputError(GONE) from None
+
+
+@contextmanager
+def _local_client(workers: int) -> Iterator[Client]:
+    import dask
+    from distributed import Client, LocalCluster
+
+    # Python's tracker of semaphores outlives a client that Ctrl-C ended, and would complain of what it cleans up.
+    quiet = [os.environ.get("PYTHONWARNINGS", ""), "ignore:resource_tracker:UserWarning"]
+    with (
+        _no_logging(),
+        _environment("PYTHONWARNINGS", ",".join(filter(None, quiet))),
+        local_scratch("detours-dask-") as folder,
+        dask.config.set({"temporary-directory": str(folder)}),
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+            preload=[_IGNORE_CTRL_C],
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def _remote_client(address: str) -> Client:
+    from distributed import Client
+
+    try:
+        with ThreadPoolExecutor(1) as apart:  # from an event loop that may run in this thread, as in a notebook
+            apart.submit(asyncio.run, _greet(address)).result()
+        return Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
+    except Exception:  # of whatever it is that answers there
+        silent = f"no Dask scheduler answers at {address} within {ANSWER_SECONDS} seconds"
+        raise InputError(f"{silent}; check the address and that it runs") from None
 
 
 async def _greet(address: str) -> None:
-    """See that a scheduler answers. A client itself would wait for ever where something else does, as a dashboard."""
+    """See that a scheduler answers. A client would wait forever for something else that listens, as a dashboard."""
     from distributed.comm import connect
+    from distributed.security import Security
 
-    comm = await asyncio.wait_for(connect(address), PATIENCE)
+    security = Security().get_connection_args("client")
+    comm = await asyncio.wait_for(connect(address, **security), ANSWER_SECONDS)
     comm.abort()
+
+
+@contextmanager
+def _no_logging() -> Iterator[None]:
+    """Silence Dask while the client is ours: what goes wrong is told in a sentence."""
+    logger = logging.getLogger("distributed")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+@contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before

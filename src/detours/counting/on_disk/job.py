@@ -1,7 +1,7 @@
-"""A count in a folder: what is counted and how it is cut into blocks (the manifest), and the blocks that are finished.
+"""A count in a folder: a manifest, which says what is counted and how it is divided into blocks, and finished blocks.
 
-Every block is one file that appears whole or not at all, so a run that was killed at any moment loses only the blocks
-under way; the next run with the same graph, k, engine and version goes on behind them, any other is refused.
+Every block is one file that appears complete or not at all, so a run that is killed loses only the blocks in progress;
+the next run with the same graph, k, engine and version resumes after them, any other is refused.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Arrays = tuple[NDArray[Any], ...]
 
 MANIFEST = "manifest.json"
 FORM = 4
-"""Part of every key: to be raised when blocks are cut or written in another way."""
+"""The version of this layout of the folder; to be increased when blocks are divided or written in another way."""
 GRAPH = ".graph"
-"""The folder with a graph that had none of its own, for workers to open."""
+"""Where a graph without a folder of its own is saved for workers to open."""
 _LEFT = (GRAPH, ".reverse-*", ".*.part", f".{MANIFEST}.*")
-"""What a count needs on the way, or leaves half written when it is killed."""
+"""What a count needs while it runs, or leaves incomplete when it is killed."""
 _WORDS = {
     "graph": "another graph",
     "directed": "another way to take the arcs (directed or not)",
@@ -41,11 +41,11 @@ _WORDS = {
     "version": "version {} of detours",
     "form": "another form of the folder",
 }
-"""How a difference between a folder and what is asked for is told."""
+"""How the message for a folder of another count names the difference."""
 
 
 def reverse_in(folder: Path, graph: str) -> Path:
-    """Where the reversed arcs of the directed graph with this fingerprint are, made before the count begins."""
+    """Return where the reversed arcs of the directed graph with this fingerprint are, made before the count begins."""
     return folder / f".reverse-{graph[:16]}"
 
 
@@ -57,14 +57,14 @@ class Job:
 
     @classmethod
     def open(cls, folder: Path) -> Job:
-        """The count of a folder, for whoever is to work on it."""
+        """Open the count in a folder."""
         return cls(folder, _read(folder))
 
     @classmethod
     def begin(cls, folder: Path, key: Mapping[str, Any], layout: Callable[[], dict[str, Any]]) -> Job:
-        """Begin the count in an empty folder, or go on with it where it was left.
+        """Begin the count in an empty folder, or resume it.
 
-        Of several that begin at once, one lays it out and the others go on with that.
+        If several processes begin at the same time, one writes the manifest and the others use it.
         """
         wanted = {**key, "version": __version__, "form": FORM}
         if not (folder / MANIFEST).exists():
@@ -81,7 +81,7 @@ class Job:
         return cls(folder, manifest)
 
     def publish(self) -> bool:
-        """Write the first manifest of the folder; False if somebody else was sooner."""
+        """Write the first manifest of the folder; return False if another process was first."""
         with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             return write_new(self.folder / MANIFEST, self._manifest_text())
@@ -100,7 +100,7 @@ class Job:
 
     @property
     def stages(self) -> list[int]:
-        """How many blocks each stage has; a stage needs all blocks of those before."""
+        """The number of blocks of each stage; a stage needs all blocks of the stages before it."""
         return list(self.manifest["stages"])
 
     @property
@@ -120,12 +120,12 @@ class Job:
             (self.folder / "begun" / f"{stage}-{block}.{os.getpid()}-{secrets.token_hex(4)}").touch()
 
     def redone(self) -> int:
-        """How many times a block was begun again."""
+        """Return how often a block was begun again."""
         begun = [file.stem for file in (self.folder / "begun").glob("*.*")]
         return len(begun) - len(set(begun))
 
     def keep(self, stage: int, block: int, arrays: Arrays) -> None:
-        """Write a finished block. One that a failing machine leaves half on its disk is found out when it is read."""
+        """Write a finished block."""
         with writing(self.folder):
             (self.folder / "blocks").mkdir(exist_ok=True)
             with atomic_file(self._file(stage, block)) as file:
@@ -144,14 +144,14 @@ class Job:
             raise self.damaged(stage, block) from None
 
     def damaged(self, stage: int, block: int) -> InputError:
-        """Remove a block that is not what it should be."""
+        """Remove a block that cannot be right, and return the error to raise."""
         file = self._file(stage, block)
         with writing(self.folder):
             file.unlink(missing_ok=True)
         return InputError(f"{file} was damaged and is removed; run the same count again.")
 
     def clear(self) -> None:
-        """Remove the blocks, once the whole is written, and what killed runs left."""
+        """Remove the blocks, once the counts are written, and what killed runs left."""
         for name in ("blocks", "begun"):
             with suppress(OSError):  # as where there is something else inside
                 for file in (self.folder / name).glob("*[0-9]-[0-9]*"):
@@ -170,7 +170,7 @@ class Job:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Trouble with the disk becomes one sentence."""
+    """Turn an `OSError` into an `InputError` that says what to do."""
     try:
         yield
     except OSError as error:
@@ -182,7 +182,7 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def _check_empty(folder: Path, reverse: Path) -> None:
-    """Nothing may be there but what a run leaves that is killed at its very beginning; or a count that just began."""
+    """Refuse a folder that holds anything but a count, or the remains of a run that was killed before its manifest."""
     if folder.exists():
         if folder.is_dir():
             others = [held for held in folder.iterdir() if not held.name.startswith(f".{MANIFEST}.")]

@@ -1,4 +1,4 @@
-"""Where blocks are worked on: this process, or a worker of a cluster, which knows nothing but the folder."""
+"""Running the blocks of a count: in this process, or in a worker of a cluster, which knows only the folder."""
 
 from __future__ import annotations
 
@@ -17,46 +17,47 @@ from detours.graph import Graph
 from detours.graph.disk_rows import Rows
 
 
-class Site:
-    """A count with its graph, and its engine once there is something to do."""
+class BlockRunner:
+    """Runs blocks of one count; the engine is prepared when the first one is run."""
 
     def __init__(self, job: Job, graph: Graph, cyclic: Cyclic | None = None) -> None:
         self.job, self.graph, self._cyclic = job, graph, cyclic
         self._blocks: Blocks | Parts | None = None
-        self._taken = 0
+        self._loaded = 0
+        """Stages whose results the engine has."""
         self._lock = Lock()
 
     def run(self, stage: int, block: int) -> None:
-        """Do a block, unless somebody has done it."""
+        """Run a block and keep its result, unless there is one."""
         if not self.job.has(stage, block):
-            blocks = self.reach(stage)
+            blocks = self.prepare(stage)
             self.job.mark_begun(stage, block)
             self.job.keep(stage, block, blocks.run(stage, block))
 
-    def reach(self, stage: int) -> Blocks | Parts:
-        """Take in what was found before this stage."""
+    def prepare(self, stage: int) -> Blocks | Parts:
+        """Return the blocks of an engine that has the results of all earlier stages."""
         with self._lock:
             if self._blocks is None:
-                self._blocks = self._prepared()
-            while self._taken < stage:
+                self._blocks = self._new_blocks()
+            while self._loaded < stage:
                 assert not isinstance(self._blocks, Parts)
-                for block in range(self.job.stages[self._taken]):
-                    found = self.job.load(self._taken, block)
+                for block in range(self.job.stages[self._loaded]):
+                    found = self.job.load(self._loaded, block)
                     try:
-                        self._blocks.take(self._taken, block, found)
+                        self._blocks.take(self._loaded, block, found)
                     except (ValueError, IndexError):
-                        raise self.job.damaged(self._taken, block) from None
-                self._taken += 1
+                        raise self.job.damaged(self._loaded, block) from None
+                self._loaded += 1
             return self._blocks
 
     def finish(self, tally: Tally, n_jobs: int) -> None:
         """Write the counts of a graph that was counted as a whole."""
         if self.job.stages:
-            blocks = self.reach(len(self.job.stages))
+            blocks = self.prepare(len(self.job.stages))
             assert not isinstance(blocks, Parts)
             blocks.finish(tally, n_jobs)
 
-    def _prepared(self) -> Blocks | Parts:
+    def _new_blocks(self) -> Blocks | Parts:
         graph, about = self.graph, dict(self.job.manifest)
         if about["way"] == "whole":
             cyclic = self._cyclic or Cyclic(graph.indptr, graph.indices, graph.directed)
@@ -66,16 +67,17 @@ class Site:
 
 
 def rows_of(graph: Graph) -> Rows:
-    """The rows of a graph: read from its folder if it has one, so that they are not mapped."""
+    """Return the rows of a graph; one with a folder is read from there, which keeps no pages mapped."""
     return Rows.held(graph.indptr, graph.indices) if graph.path is None else Rows.open(graph.path)
 
 
-_here: dict[tuple[Any, ...], Site] = {}
+_runners: dict[tuple[Any, ...], BlockRunner] = {}
+"""The runner of the latest count of this process: a worker counts one graph at a time."""
 _lock = Lock()
 
 
 def run_block(folder: str, stage: int, block: int) -> None:
-    """Do a block of the count in a folder: what a worker of a cluster is sent."""
+    """Run a block of the count in a folder: what a worker of a cluster is sent."""
     job = Job.open(Path(folder))
     if job.manifest.get("version") != __version__:
         raise InputError(
@@ -87,16 +89,16 @@ def run_block(folder: str, stage: int, block: int) -> None:
             "a worker has another build of detours than the one that began the count; install the same one on all "
             "machines."
         )
-    which = job.manifest["identity"], job.manifest.get("most_arcs")  # a limit may change from run to run
+    key = job.manifest["identity"], job.manifest.get("most_arcs")  # a limit may change from run to run
     with _lock:
-        if which not in _here:
-            _here.clear()  # a worker is at one count at a time; the engine of the last one is not needed any more
-            _here[which] = Site(job, _opened(job))
-        site = _here[which]
-    site.run(stage, block)
+        if key not in _runners:
+            _runners.clear()
+            _runners[key] = BlockRunner(job, _open_graph(job))
+        runner = _runners[key]
+    runner.run(stage, block)
 
 
-def _opened(job: Job) -> Graph:
+def _open_graph(job: Job) -> Graph:
     source = job.manifest["source"]
     try:
         graph = Graph.open(source)

@@ -1,0 +1,82 @@
+"""Compiled loops of the search for paths."""
+
+from __future__ import annotations
+
+from detours.arrays import Int32, Int64
+from detours.compiled import compiled
+
+FAR = 2**30
+"""The distance of a node that cannot be reached."""
+
+
+@compiled
+def breadth_first(
+    indptr: Int64, indices: Int32, source: int, limit: int, wall: int, distance: Int32, queue: Int32
+) -> None:
+    """Write the distances from the source, up to the limit, to the nodes that are reached without passing the wall."""
+    distance[source] = 0
+    queue[0] = source
+    taken, size = 0, 1
+    while taken < size:
+        v = queue[taken]
+        taken += 1
+        if v == wall or distance[v] == limit:
+            continue
+        for p in range(indptr[v], indptr[v + 1]):
+            w = indices[p]
+            if distance[w] == FAR:
+                distance[w] = distance[v] + 1
+                queue[size] = w
+                size += 1
+
+
+@compiled
+def list_paths(
+    indptr: Int64,
+    indices: Int32,
+    left: Int32,
+    path: Int32,
+    at: Int64,
+    aside: Int32,
+    state: Int64,
+    out: Int32,
+    steps: int,
+) -> int:
+    """Continue the depth-first search for paths of one length until ``out`` is full or the steps are used up.
+
+    ``left`` is the distance to the end, and FAR for nodes on the path, whose distance is kept in ``aside``.
+    ``state[0]`` is the level of the search, -1 when it is finished. Returns the number of paths found.
+    """
+    last = len(path) - 1
+    end = path[last]
+    level, found = state[0], 0
+    left[path[0]] = FAR
+    while level >= 0 and found < len(out) and steps > 0:
+        v, q, budget = path[level], at[level], last - level - 1
+        stop = indptr[v + 1]
+        steps -= stop - q
+        deeper = False
+        while q < stop and found < len(out) and not deeper:
+            w = indices[q]
+            q += 1
+            if left[w] > budget or w == end:
+                continue
+            if budget > 1:
+                deeper = True
+                continue
+            for d in range(level + 1):
+                out[found, d] = path[d]
+            out[found, level + 1] = w
+            out[found, last] = end
+            found += 1
+        at[level] = q
+        if deeper:
+            level += 1
+            path[level], at[level] = w, indptr[w]
+            aside[level] = left[w]
+            left[w] = FAR
+        elif q == stop:
+            left[v] = aside[level]
+            level -= 1
+    state[0] = level
+    return found

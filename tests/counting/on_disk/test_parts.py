@@ -1,0 +1,166 @@
+"""Counting a graph in parts: exact, within the memory limit, and refused where a part cannot be counted."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import detours
+from detours.counting.engines.dense.engine import DenseEngine
+from detours.counting.on_disk.job import Job
+from detours.counting.on_disk.part_engine import count_roots
+from detours.counting.on_disk.parts import describe_parts, fitting, most_arcs
+from detours.counting.shrink.halo import TooLarge, cut_halo
+from detours.errors import EngineError, FileFormatError
+from detours.graph.disk_rows import CHUNK, Rows
+from tests.counting.on_disk.cases import assert_same, ring, saved, sparse, strip
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 6, 7])
+def test_parts_whose_halos_are_not_the_whole_graph(tmp_path: Path, directed: bool, k: int) -> None:
+    graph = nx.circulant_graph(600, [1, 2, 5])
+    graph.remove_edges_from(list(graph.edges)[::7])
+    given = saved(detours.Graph.from_networkx(graph, directed=directed), tmp_path / "graph")
+    result = detours.count(given, k, out=tmp_path / "out", memory_limit=600_000 if directed else 200_000)
+    assert result.run is not None and result.run.blocks > 3
+    assert_same(result, detours.count(given, k))
+
+
+def test_no_halo_is_larger_than_allowed(tmp_path: Path) -> None:
+    graph = saved(sparse(nodes=1000), tmp_path / "graph")
+    halos = list(fitting(Rows.open(tmp_path / "graph"), None, 0, 1000, 3, most=800))
+    assert max(len(halo.indices) for halo in halos) <= 800
+    roots = np.concatenate([halo.node[halo.first : halo.last] for halo in halos])
+    np.testing.assert_array_equal(roots, np.arange(graph.num_nodes))
+
+
+def test_nodes_without_arcs_are_cut_into_ranges_too(tmp_path: Path) -> None:
+    nodes = 5 * CHUNK
+    rows = Rows.held(np.zeros(nodes + 1, np.int64), np.empty(0, np.int32))
+    for most in (1000, CHUNK, 2 * CHUNK + 1):
+        ranges = list(rows.ranges(most))
+        assert [first for first, _ in ranges] == [0, *(last for _, last in ranges[:-1])] and ranges[-1][1] == nodes
+        assert max(last - first for first, last in ranges) == most
+    with pytest.raises(TooLarge):
+        cut_halo(rows, None, 0, 801, 3, 800)
+    halos = list(fitting(rows, None, 0, 10_000, 3, most=800))
+    assert len(halos) == 16 and halos[-1].node[-1] == 9999
+    graph = detours.Graph.from_edge_index([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]], num_nodes=nodes)
+    result = detours.count(graph, 3, out=tmp_path / "out", memory_limit="4MB")
+    assert result.run is not None and result.run.blocks > 4
+    assert result.cycles == {3: 1, 4: 0}
+
+
+def test_arcs_are_reversed_in_few_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, arcs, passes = sparse(directed=True, nodes=3000), Rows.arcs, []
+
+    def watched(rows: Rows) -> Iterator[Any]:
+        passes.append(rows)
+        return arcs(rows)
+
+    monkeypatch.setattr(Rows, "arcs", watched)
+    rows, most = Rows.held(graph.indptr, graph.indices), most_arcs(4, True, 1, 1 << 20)
+    describe_parts(rows, tmp_path / "reverse", 4, True, "search", most)
+    assert len(passes) <= 4 < -(-graph.num_arcs // most)
+
+
+def test_a_node_that_sees_too_much_is_named(tmp_path: Path) -> None:
+    graph = saved(detours.Graph.from_networkx(nx.wheel_graph(5000)), tmp_path / "graph")
+    with pytest.raises(EngineError, match=r"node \d+ has more than [\d,]+ arcs within 2 steps.*raise memory_limit"):
+        detours.count(graph, 4, out=tmp_path / "out", memory_limit=100_000)
+    assert_same(detours.count(graph, 4, out=tmp_path / "out"), detours.count(graph, 4))
+
+
+@pytest.mark.parametrize("spoil", ["far", "descending", "loop", "short"])
+def test_a_damaged_graph_is_refused(tmp_path: Path, spoil: str) -> None:
+    graph = sparse()
+    graph.save(tmp_path / "graph")
+    indices = graph.indices.copy()
+    row = int(np.argmax(np.diff(graph.indptr)))
+    at = int(graph.indptr[row])
+    if spoil == "far":
+        indices[at + 1] = graph.num_nodes + 5
+    elif spoil == "descending":
+        indices[[at, at + 1]] = indices[[at + 1, at]]
+    elif spoil == "loop":
+        indices[at] = row
+    np.save(tmp_path / "graph" / "indices.npy", indices)
+    if spoil == "short":
+        file = tmp_path / "graph" / "indices.npy"
+        file.write_bytes(file.read_bytes()[:-8])
+    with pytest.raises(FileFormatError, match=r"damaged|cut short"):
+        detours.count(tmp_path / "graph", 4, out=tmp_path / "out", memory_limit=100_000)
+
+
+def test_an_arc_without_its_reverse_is_refused(tmp_path: Path) -> None:
+    sparse(directed=True).save(tmp_path / "graph")
+    about = json.loads((tmp_path / "graph" / "graph.json").read_text())
+    (tmp_path / "graph" / "graph.json").write_text(json.dumps({**about, "directed": False}))
+    with pytest.raises(FileFormatError, match=r"damaged"):
+        detours.count(tmp_path / "graph", 2, out=tmp_path / "out", memory_limit=100_000)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_dense_matrices_that_are_too_large_for_a_part_are_not_made(
+    monkeypatch: pytest.MonkeyPatch, directed: bool
+) -> None:
+    graph = ring(directed)
+    rows = Rows.held(graph.indptr, graph.indices)
+    halo = cut_halo(rows, rows if directed else None, 100, 110, 7, 10**6)
+    expected = count_roots(halo, 7, directed, "dense", None, budget=1 << 30)
+
+    def refuse(*args: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(DenseEngine, "__init__", refuse)
+    found = count_roots(halo, 7, directed, "dense", None, budget=1 << 16)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_dense_matrices_that_were_asked_for_and_do_not_fit_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match=r"^engine='dense' takes about .* around node \d+, more than memory_limit al"):
+        detours.count(ring(), 7, engine="dense", out=tmp_path / "out", memory_limit=400_000)
+    assert_same(detours.count(ring(), 7, engine="dense", out=tmp_path / "out"), detours.count(ring(), 7))
+
+
+MEASURED = """
+    import sys, detours
+    def kilobytes(name):
+        with open("/proc/self/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith(name))
+    folder, k, limit = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    detours.count(f"{folder}/small", k, out=f"{folder}/warm", memory_limit=200_000)  # what the code itself takes
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the peak is counted from here
+    before = kilobytes("VmRSS")
+    detours.count(f"{folder}/large", k, out=f"{folder}/out", memory_limit=limit)
+    print(1024 * (kilobytes("VmHWM") - before))
+"""
+
+
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="peak memory is read from /proc")
+@pytest.mark.parametrize(
+    ("k", "width", "length"),
+    [(2, 64, 8_000), pytest.param(4, 64, 16_000, marks=pytest.mark.slow)],
+)
+def test_a_graph_four_times_the_limit_stays_within_it(tmp_path: Path, k: int, width: int, length: int) -> None:
+    graph = strip(width, length)
+    graph.save(tmp_path / "large")
+    strip(8, 40).save(tmp_path / "small")
+    limit = (graph.indptr.nbytes + graph.indices.nbytes) // 4
+    command = [sys.executable, "-c", textwrap.dedent(MEASURED), str(tmp_path), str(k), str(limit)]
+    peak = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert peak <= limit
+    assert Job.open(tmp_path / "out").manifest["way"] == "parts"
+    found = np.load(tmp_path / "out" / "by_length.npy", mmap_mode="r")
+    np.testing.assert_array_equal(found, detours.count(graph, k).arc_by_length)

@@ -1,0 +1,70 @@
+"""Blocks of a graph that is counted as a whole: they cover it, share the work, and are checked when they are read."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import detours
+from detours.counting.engines import blas
+from detours.counting.engines.dense.engine import DenseEngine
+from detours.counting.on_disk import whole_graph as whole
+from detours.counting.on_disk.job import Job
+from detours.errors import InputError
+from tests.counting.on_disk.cases import assert_same, sparse
+
+
+@given(
+    weights=st.lists(st.integers(1, 1000), min_size=1, max_size=60),
+    number=st.integers(1, 60),
+    lanes=st.sampled_from([1, 16, 64]),
+    missing=st.integers(0, 15),
+)
+def test_blocks_of_roots_cover_all_and_none_is_empty(weights: list[int], number: int, lanes: int, missing: int) -> None:
+    work, number = np.array(weights) / sum(weights), min(number, len(weights))
+    total = lanes * len(weights) - min(missing, lanes - 1)
+    cuts = whole._cuts(work, number, lanes, total)
+    assert (cuts[0], cuts[-1], len(cuts)) == (0, total, number + 1)
+    assert (np.diff(cuts) > 0).all() and (cuts[:-1] % lanes == 0).all()
+
+
+def test_blocks_of_roots_share_the_work() -> None:
+    """Hubs come first and make up half of it; the last blocks are the shortest."""
+    work = 1 / np.arange(10, 1010)
+    work /= work.sum()
+    shares = np.add.reduceat(work, whole._cuts(work, 10, 64, 64_000)[:-1] // 64)
+    np.testing.assert_allclose(shares, np.diff(1 - (1 - np.arange(11) / 10) ** whole.TAPER), atol=0.03)
+    assert shares.argmax() == 0 and shares.argmin() == 9
+
+
+@pytest.mark.parametrize("engine", ["rows", "search", "dense"])
+@pytest.mark.parametrize("spoil", [lambda found: (), lambda found: (*found[:-1], found[-1][:2, :1])])
+@pytest.mark.usefixtures("many_blocks")
+def test_a_block_of_another_shape_is_found_out(engine: str, spoil: Any, tmp_path: Path) -> None:
+    """Of a graph that is counted as a whole; a small array could pass for a large one otherwise."""
+    keep, spoilt = Job.keep, []
+
+    def kept(job: Job, stage: int, block: int, arrays: Any) -> None:
+        keep(job, stage, block, arrays if spoilt else spoil(arrays))
+        spoilt.append(block)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Job, "keep", kept)
+        with pytest.raises(InputError, match=r"was damaged and is removed; run the same count again"):
+            detours.count(sparse(), 4, engine=engine, out=tmp_path / "out")
+    assert_same(detours.count(sparse(), 4, engine=engine, out=tmp_path / "out"), detours.count(sparse(), 4))
+
+
+def test_matrix_products_of_a_block_stay_on_its_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside, count_bundle = [], DenseEngine.count_bundle
+
+    def watched(*args: Any) -> None:
+        inside.append(blas._inside)
+        count_bundle(*args)
+
+    monkeypatch.setattr(DenseEngine, "count_bundle", watched)
+    detours.count(sparse(), 4, engine="dense", out=tmp_path / "out")
+    assert inside and min(inside) > 0
