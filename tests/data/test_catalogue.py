@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from detours.data import GRAPH_SETS, NODE_SETS, TASKS, GraphSet, load
+from detours.data.attributes import Attributes
 from detours.data.catalogue import TU_SETS
-from detours.data.readers.attributes import Attributes
 from detours.errors import FileFormatError, InputError
 from tests import real_data
 from tests.oracles.features import geom_gcn_features, tu_attributes

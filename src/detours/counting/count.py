@@ -15,7 +15,7 @@ from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import BudgetExceeded, InputError, shown
 from detours.graph import Graph
 from detours.graph.edges import check_csr
-from detours.graph.union import is_one_graph, many
+from detours.graph.graph import as_graphs, is_one_graph
 
 
 def count(
@@ -97,7 +97,7 @@ def count_many(
     k = check_k(k)
     if is_one_graph(graphs):
         raise InputError(f"count_many takes a list of graphs, but it was given one: {shown(graphs)}; use count for one")
-    given = many(graphs, directed=directed, strict=strict)
+    given = as_graphs(graphs, directed=directed, strict=strict)
     union, _ = Graph.disjoint_union(given)
     plan = _plan(union, k, engine, n_jobs, memory_limit, device)
     return DetoursList(given, _run(union, plan, progress))

@@ -8,7 +8,8 @@ from detours.data.encoder import Encoder
 from detours.data.graph_set import GraphSet
 from detours.data.made.synthetic import fused_rings, ring_lattice, rings
 from detours.data.sampling import NeighborSampler, Sampled
-from detours.data.splitting import Split, Splits, splits, stratified_splits
+from detours.data.split_files import splits
+from detours.data.splitting import Split, Splits, stratified_splits
 
 __all__ = [
     "GRAPH_SETS",

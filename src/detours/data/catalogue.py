@@ -11,14 +11,14 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 
+from detours.data.attributes import Attributes
 from detours.data.graph_set import GraphSet
-from detours.data.readers.attributes import Attributes
 from detours.data.readers.geom_gcn import read_features, read_geom_gcn
 from detours.data.readers.graphsat import read_graphsat
 from detours.data.readers.tu import read_tu
 from detours.errors import InputError, shown
 
-__all__ = ["GRAPH_SETS", "NODE_SETS", "PAIR_SETS", "TASKS", "TU_SETS", "GraphSet", "load"]
+__all__ = ["GRAPH_SETS", "NODE_SETS", "PAIR_SETS", "TASKS", "TU_SETS", "load"]
 
 ROOT_VARIABLE = "DETOURS_DATA"
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from detours.arrays import Float32, Int64
 from detours.data.graph_set import GraphSet
-from detours.data.readers.attributes import Floats
-from detours.data.readers.numbers import Ints
 from detours.errors import InputError, shown
 
 
@@ -52,7 +51,7 @@ class Encoder:
         degrees = 0 if self.largest_degree is None else self.largest_degree + 1
         return self.attributes + len(self.labels or ()) + degrees
 
-    def encode(self, data: GraphSet) -> list[Floats]:
+    def encode(self, data: GraphSet) -> list[Float32]:
         """float32 [nodes, width] for each graph."""
         sizes = np.array([graph.num_nodes for graph in data.graphs], np.int64)
         encoded = np.zeros((int(sizes.sum()), self.width), np.float32)
@@ -64,7 +63,7 @@ class Encoder:
             _mark(encoded, np.minimum(np.concatenate([g.degree for g in data.graphs]), self.largest_degree))
         return np.split(encoded, np.cumsum(sizes)[:-1]) if data.graphs else []
 
-    def _attributes_of(self, data: GraphSet, nodes: int) -> Floats:
+    def _attributes_of(self, data: GraphSet, nodes: int) -> Float32:
         widths = [] if data.x is None else sorted({int(x.shape[1]) for x in data.x})
         if data.x is None or widths != [self.attributes]:
             has = " and ".join(map(str, widths)) or "none"
@@ -85,7 +84,7 @@ class Encoder:
             )
         return x
 
-    def _places_of_labels(self, data: GraphSet, nodes: int) -> Ints:
+    def _places_of_labels(self, data: GraphSet, nodes: int) -> Int64:
         if data.labels is None:
             raise InputError(f"Every node is expected to have a label, but {data.name} has none; give it labels.")
         known, labels = np.array(self.labels, np.int64), np.concatenate(data.labels)
@@ -120,7 +119,7 @@ class Encoder:
             ) from None
 
 
-def _mark(columns: Floats, places: Ints) -> None:
+def _mark(columns: Float32, places: Int64) -> None:
     columns[np.arange(len(places)), places] = 1
 
 

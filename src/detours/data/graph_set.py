@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from detours.data.readers.attributes import Attributes, Floats
-from detours.data.readers.numbers import Ints
+from detours.arrays import Float32, Int64
+from detours.data.attributes import Attributes
 from detours.errors import InputError, shown
 from detours.graph import Graph
 
@@ -23,16 +23,16 @@ class GraphSet:
 
     name: str
     graphs: list[Graph]
-    y: Ints
+    y: Int64
     """The class of every graph; of every node where `level` is "node"."""
-    labels: list[Ints] | None = None
+    labels: list[Int64] | None = None
     """The label of every node, graph by graph; None if the data set has none."""
     pairs: list[tuple[int, int]] | None = None
     """The pairs to be told apart, where the data set says which."""
     level: Literal["graph", "node"] = "graph"
-    edge_labels: list[Ints] | None = None
+    edge_labels: list[Int64] | None = None
     """The label of every edge, graph by graph, in the order of its `edge_index`; None if the data set has none."""
-    x: Sequence[Floats] | None = None
+    x: Sequence[Float32] | None = None
     """The attributes of the nodes, float32 [nodes, columns] graph by graph; None if the data set has none. Those of a
     file are read when first looked at."""
     root: Path | None = None
@@ -48,16 +48,16 @@ class GraphSet:
         return f"GraphSet({self.name}: {number}, {nodes:,} nodes, {len(self.classes)} classes{pairs})"
 
     @cached_property
-    def classes(self) -> Ints:
+    def classes(self) -> Int64:
         """int64 [c]: the classes there are, sorted; any integers."""
         return np.unique(self.y)
 
     @property
-    def targets(self) -> Ints:
+    def targets(self) -> Int64:
         """int64: the class of every graph (or node) as its place 0 .. c-1 among `classes`."""
         return np.searchsorted(self.classes, self.y)
 
-    def targets_among(self, classes: Sequence[int] | Ints) -> Ints:
+    def targets_among(self, classes: Sequence[int] | Int64) -> Int64:
         """int64: the same as places among the sorted classes that a model knows, which must be all there are here.
 
         >>> GraphSet("two", [], np.array([7, -1])).targets_among([-1, 3, 7])

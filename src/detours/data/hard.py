@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from detours.atomic import replacing
 from detours.checks import check_integer
 from detours.data.made.constructions import (
     atlas,
@@ -37,6 +38,7 @@ from detours.data.made.constructions import (
 )
 from detours.errors import InputError, shown
 from detours.graph import Graph
+from detours.graph.files.graph6 import encode
 
 __all__ = [
     "atlas",
@@ -156,19 +158,18 @@ def write_pairs(folder: str | os.PathLike[str], pairs: Mapping[str, Iterable[Pai
 
     A category without pairs gets no file.
     """
-    from detours.atomic import replacing
-    from detours.graph.files.graph6 import encode
-
     root = Path(folder)
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made a folder ({error.strerror}); give another name.") from None
-    for name, listed in ((name, list(of_name)) for name, of_name in pairs.items()):
-        if not listed:
+    for name, graphs in ((name, [graph for pair in of_name for graph in pair]) for name, of_name in pairs.items()):
+        if not graphs:
             continue
         with replacing(root / f"{name}.g6") as file:
-            file.writelines(encode(graph) + b"\n" for pair in listed for graph in pair)
+            for graph in graphs:
+                i, j = graph.to_edge_index()
+                file.write(encode(graph.num_nodes, np.stack((i[i < j], j[i < j]))) + b"\n")
 
 
 # ------------------------------------------------------------------------------------------------------ how found

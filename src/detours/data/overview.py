@@ -10,7 +10,7 @@ import numpy as np
 from detours.data.catalogue import GRAPH_SETS, NODE_SETS, TASKS, found_folder, load
 from detours.data.encoder import Encoder
 from detours.data.graph_set import GraphSet
-from detours.data.splitting import splits
+from detours.data.split_files import splits
 from detours.errors import InputError
 
 ALL = (*GRAPH_SETS, *NODE_SETS, *TASKS)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from detours.arrays import Int64
 from detours.checks import check_integer
-from detours.data.readers.numbers import Ints
 from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.graph.edges import check_edge_index
@@ -17,11 +17,11 @@ from detours.graph.edges import check_edge_index
 class Sampled(NamedTuple):
     """A part of a graph, in PyG's conventions: messages flow from row 0 of `edge_index` to row 1."""
 
-    n_id: Ints
+    n_id: Int64
     """The nodes by their numbers in the whole graph; the seeds come first, then hop by hop in the order found."""
-    edge_index: Ints
+    edge_index: Int64
     """int64 [2, arcs] of places in `n_id`: source and target."""
-    e_id: Ints
+    e_id: Int64
     """The same arcs in the whole graph: columns of the `edge_index` given, or of `graph.to_edge_index()`."""
     batch_size: int
     """How many seeds there are."""
@@ -99,12 +99,12 @@ class NeighborSampler:
         """One batch with exactly these seeds."""
         return self._sampled(self._checked(seeds), epoch, batch, _Room(self))
 
-    def _batches(self, nodes: Ints, epoch: int) -> Iterator[Sampled]:
+    def _batches(self, nodes: Int64, epoch: int) -> Iterator[Sampled]:
         room = _Room(self)
         for batch, start in enumerate(range(0, len(nodes), self.batch_size)):
             yield self._sampled(nodes[start : start + self.batch_size], epoch, batch, room)
 
-    def _sampled(self, seeds: Ints, epoch: int, batch: int, room: _Room) -> Sampled:
+    def _sampled(self, seeds: Int64, epoch: int, batch: int, room: _Room) -> Sampled:
         from detours.data.sampling_numba import sample_hop
 
         n_id, start, found = seeds, 0, len(seeds)
@@ -128,7 +128,7 @@ class NeighborSampler:
         edge_index = np.stack([np.concatenate(sources), np.concatenate(targets)])
         return Sampled(n_id, edge_index, self._arc[np.concatenate(slots)], len(seeds))
 
-    def _checked(self, seeds: Any) -> Ints:
+    def _checked(self, seeds: Any) -> Int64:
         nodes = np.asarray(seeds)
         if nodes.dtype == bool and nodes.shape == (self.num_nodes,):
             nodes = np.flatnonzero(nodes)
@@ -153,8 +153,8 @@ class _Room:
         self.drawn = np.full(int(sampler._degree.max(initial=0)), -1, np.int64)
 
 
-def _arcs(graph: Any, num_nodes: int | None) -> tuple[Ints, int]:
+def _arcs(graph: Any, num_nodes: int | None) -> tuple[Int64, int]:
     if isinstance(graph, Graph):
         return graph.to_edge_index(), graph.num_nodes
-    listed = check_edge_index(graph, num_nodes)
-    return listed.edge_index, listed.num_nodes
+    edges = check_edge_index(graph, num_nodes)
+    return edges.edge_index, edges.num_nodes

@@ -17,9 +17,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from detours.arrays import Int64
 from detours.data.catalogue import NODE_SETS, data_root, found_folder
 from detours.data.graph_set import GraphSet
-from detours.data.readers.numbers import Ints
 from detours.data.splitting import FOLDS, SEED, Split, Splits, stratified_splits
 from detours.errors import FileFormatError
 
@@ -31,6 +31,17 @@ _ERRICA = {
     "IMDB-BINARY": "COLLABORATIVE_DEGREE",  # there is a second one, for nodes without features
 }
 _MASKS = ("train_mask", "val_mask", "test_mask")
+
+
+def splits(data: GraphSet, root: str | os.PathLike[str] | None = None) -> Splits:
+    """Return the ten folds of a data set.
+
+    Those of Errica et al. (2020) for NCI1, ENZYMES, DD and IMDB-BINARY (by degree) and the masks of Geom-GCN for node
+    data, where their files are below `root` (default: the folder the data were read from, else DETOURS_DATA); the ones
+    shipped with this library for MUTAG and PTC_FM; else `stratified_splits(data)`. `source` says which.
+    """
+    found = read_published(data, root) or read_shipped(data)
+    return found or stratified_splits(data)
 
 
 def read_published(data: GraphSet, root: str | os.PathLike[str] | None = None) -> Splits | None:
@@ -67,7 +78,7 @@ def shipped_text(data: GraphSet) -> str:
     return f'{json.dumps(parts, separators=(",", ":"))[:-1]},"folds":[\n{lines}\n]}}\n'
 
 
-def checked(parts: Sequence[Ints], number: int, file: Path, fold: int) -> Split:
+def checked(parts: Sequence[Int64], number: int, file: Path, fold: int) -> Split:
     """A split of things 0 .. number-1 into three parts, each thing in one of them, or a sentence that says why not."""
     every = np.concatenate(parts)
     outside = every[(every < 0) | (every >= number)]

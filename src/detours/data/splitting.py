@@ -6,16 +6,15 @@ of NumPy.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from detours.arrays import Int64
 from detours.checks import check_integer
 from detours.data.graph_set import GraphSet
-from detours.data.readers.numbers import Ints
 from detours.errors import InputError
 
 SEED = 142857
@@ -27,9 +26,9 @@ HELD_OUT = 10
 class Split(NamedTuple):
     """One fold: int64 indices of graphs, or of nodes where the data set is one graph; each index is in one part."""
 
-    train: Ints
-    val: Ints
-    test: Ints
+    train: Int64
+    val: Int64
+    test: Int64
 
 
 @dataclass(frozen=True)
@@ -51,19 +50,6 @@ class Splits:
 
     def __repr__(self) -> str:
         return f"Splits({len(self)} folds, {self.source})"
-
-
-def splits(data: GraphSet, root: str | os.PathLike[str] | None = None) -> Splits:
-    """The ten folds that go with a data set.
-
-    Those of Errica et al. (2020) for NCI1, ENZYMES, DD and IMDB-BINARY (by degree) and the masks of Geom-GCN for node
-    data, where their files are below `root` (default: the folder the data were read from, else DETOURS_DATA); the ones
-    shipped with this library for MUTAG and PTC_FM; else `stratified_splits(data)`. `source` says which.
-    """
-    from detours.data.split_files import read_published, read_shipped
-
-    found = read_published(data, root) or read_shipped(data)
-    return found or stratified_splits(data)
 
 
 def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> Splits:
@@ -99,7 +85,7 @@ def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> S
     return Splits(f"generated, seed {seed}", found)
 
 
-def _units(data: GraphSet) -> Ints:
+def _units(data: GraphSet) -> Int64:
     """int64: for every graph or node the number of the group it must stay with."""
     things = len(data.y)
     if data.pairs is None:
@@ -116,14 +102,14 @@ def _units(data: GraphSet) -> Ints:
     return np.unique([root(i) for i in range(things)], return_inverse=True)[1]
 
 
-def _strata(units: Ints, targets: Ints, number: int) -> Ints:
+def _strata(units: Int64, targets: Int64, number: int) -> Int64:
     """int64 [number]: units with the same classes have the same stratum."""
     held = np.zeros((number, int(targets.max(initial=0)) + 1), np.int64)
     np.add.at(held, (units, targets), 1)
     return np.unique(held, axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def _dealt(strata: Ints, hands: int, words: np.random.PCG64) -> Ints:
+def _dealt(strata: Int64, hands: int, words: np.random.PCG64) -> Int64:
     """Shuffle within each stratum and deal one stratum after another: no two hands differ by more than one of each."""
     order = np.lexsort((words.random_raw(len(strata)), strata))
     hand = np.empty(len(strata), np.int64)

@@ -1,30 +1,58 @@
-"""Where the caller's edges lie in the CSR; a binary search in the row of each edge's source."""
+"""The position of an edge in a CSR, and values of edges carried over to arcs."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from detours.arrays import Bool, Int32, Int64
 
-_FEW = 20_000  # below this NumPy answers sooner than Numba can be imported
+if TYPE_CHECKING:
+    from detours.graph.graph import Graph
+
+_FEW = 20_000  # up to this number of edges NumPy is done before Numba is imported
 
 
-def locate(indptr: Ints, indices: NDArray[np.int32], edge_index: Ints) -> Ints:
-    """CSR position of the arc of every listed edge, -1 for a loop. Every other edge must be there."""
-    src, dst = edge_index
-    if len(src) > _FEW or len(indices) > 4 * _FEW:  # NumPy looks at all arcs, however few edges there are
-        found: Ints = _compiled()(indptr, indices, src, dst)
+def locate(indptr: Int64, indices: Int32, edge_index: Int64) -> Int64:
+    """Return the position in `indices` of the arc of every edge, -1 for a loop; every other edge must be there."""
+    source, target = edge_index
+    if len(source) > _FEW or len(indices) > 4 * _FEW:  # NumPy looks at all arcs, however few edges there are
+        from detours.graph.arcs_numba import locate_rows
+
+        found: Int64 = locate_rows(indptr, indices, source, target)
         return found
     rows = np.repeat(np.arange(len(indptr) - 1, dtype=np.int64), np.diff(indptr))
-    found = np.searchsorted((rows << 32) | indices, (src << 32) | dst)
-    found[src == dst] = -1
+    found = np.searchsorted((rows << 32) | indices, (source << 32) | target)
+    found[source == target] = -1
     return found
 
 
-def _compiled() -> Any:
-    from detours.graph.arcs_numba import locate_rows
+def values_on_arcs(graph: Graph, values: Int64) -> tuple[Int64, Int64]:
+    """Return the value of every arc, given one for each edge of `edge_index`, and the edges with contradicting values.
 
-    return locate_rows
+    An arc that is no edge of the caller has the value of its reverse; in an undirected graph both directions should
+    agree. Loops are left out.
+
+    >>> from detours import Graph
+    >>> values_on_arcs(Graph.from_edge_index([[2, 1, 0, 1], [1, 2, 1, 0]]), np.array([7, 7, 5, 4]))
+    (array([5, 4, 7, 7]), array([2, 3]))
+    """
+    edges = np.flatnonzero(graph.edge_arc >= 0)
+    arc, wanted = graph.edge_arc[edges], values[edges]
+    found = np.zeros(graph.num_arcs, np.int64)
+    found[arc] = wanted
+    missing: Bool = np.ones(graph.num_arcs, np.bool_)
+    missing[arc] = False
+    if missing.any():
+        found[missing] = found[_reverses(graph, graph.to_edge_index()[:, missing])]
+    contradicted = found[arc] != wanted
+    if not graph.directed:
+        contradicted |= found[_reverses(graph, graph.edge_index[:, edges])] != wanted
+    return found, edges[contradicted]
+
+
+def _reverses(graph: Graph, edges: Int64) -> Int64:
+    reversed_edges = np.ascontiguousarray(edges[::-1])
+    reversed_edges.flags.writeable = False  # as the caller's edges are: the search is then compiled once
+    return locate(graph.indptr, graph.indices, reversed_edges)

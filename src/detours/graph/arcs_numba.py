@@ -1,26 +1,27 @@
-"""The compiled form of `lookup.locate`, kept apart so that small graphs never load Numba."""
+"""The compiled loop of `arcs.locate`, kept apart so that small graphs never load Numba."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
+
+from detours.arrays import Int32, Int64
+from detours.compiled import compiled
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # Numba ships no types
-def locate_rows(indptr: Any, indices: Any, src: Any, dst: Any) -> Any:
-    found = np.empty(len(src), dtype=np.int64)
-    for edge in range(len(src)):
-        target = dst[edge]
-        if src[edge] == target:
+@compiled
+def locate_rows(indptr: Int64, indices: Int32, source: Int64, target: Int64) -> Int64:
+    """Search for every edge in the row of its source, by bisection."""
+    found = np.empty(len(source), dtype=np.int64)
+    for edge in range(len(source)):
+        wanted = target[edge]
+        if source[edge] == wanted:
             found[edge] = -1
             continue
-        low = indptr[src[edge]]
-        high = indptr[src[edge] + 1]
+        low = indptr[source[edge]]
+        high = indptr[source[edge] + 1]
         while low < high:
             middle = (low + high) >> 1
-            if indices[middle] < target:
+            if indices[middle] < wanted:
                 low = middle + 1
             else:
                 high = middle

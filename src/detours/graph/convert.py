@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from detours.arrays import Int32, Int64
 from detours.errors import InputError, shown
-from detours.graph.edges import MAX_NODES, Ints, Listed, as_numpy, check_edge_index, refuse_nan, whole_numbers
-
-if TYPE_CHECKING:
-    from detours.graph import Graph
+from detours.graph.edges import MAX_NODES, EdgeList, as_integers, as_numpy, check_edge_index, refuse_nan
 
 ACCEPTED = (
     "a detours Graph, a NetworkX or igraph graph, a SciPy sparse matrix, an edge_index of shape (2, edges), "
@@ -21,22 +19,22 @@ ACCEPTED = (
 )
 
 
-def listed(source: Any) -> Listed:
-    """The edges of any graph but our own, told apart by what it can do rather than by its class."""
+def from_any(source: Any) -> EdgeList:
+    """Return the edges of a graph of any library, told apart by what it can do rather than by its class."""
     if hasattr(source, "is_multigraph") and hasattr(source, "edges"):
-        return listed_networkx(source)
+        return from_networkx(source)
     if hasattr(source, "tocoo"):
-        return listed_scipy(source)
+        return from_scipy(source)
     if hasattr(source, "get_edgelist"):
-        return listed_igraph(source)
+        return from_igraph(source)
     if hasattr(source, "edge_types") or hasattr(source, "edge_index"):
-        return listed_pyg(source)
+        return from_pyg(source)
     if isinstance(source, (list, tuple, np.ndarray)) or hasattr(source, "detach"):
         return check_edge_index(source)
     raise InputError(f"{shown(source)} ({type(source).__name__}) is not a graph; give {ACCEPTED}.")
 
 
-def listed_networkx(graph: Any) -> Listed:
+def from_networkx(graph: Any) -> EdgeList:
     if not (hasattr(graph, "is_multigraph") and hasattr(graph, "edges")):
         raise InputError(f"from_networkx takes a NetworkX graph, but {shown(graph)} was given.")
     nodes: list[Hashable] = list(graph)
@@ -51,7 +49,7 @@ def listed_networkx(graph: Any) -> Listed:
         index = {node: place for place, node in enumerate(nodes)}
         ends = chain.from_iterable((index[u], index[v]) for u, v, _ in edges)
     flat = np.fromiter(ends, dtype=np.int64)
-    return Listed(
+    return EdgeList(
         np.ascontiguousarray(flat.reshape(-1, 2).T),
         len(nodes),
         None if plain else tuple(nodes),
@@ -63,7 +61,7 @@ def _is_nan(weight: Any) -> bool:
     return bool(weight != weight) if isinstance(weight, (float, np.floating)) else False
 
 
-def listed_scipy(matrix: Any) -> Listed:
+def from_scipy(matrix: Any) -> EdgeList:
     if not hasattr(matrix, "tocoo"):
         raise InputError(f"from_scipy takes a SciPy sparse matrix, but {shown(matrix)} was given.")
     shape = matrix.shape
@@ -73,17 +71,17 @@ def listed_scipy(matrix: Any) -> Listed:
         raise InputError(f"A graph may have up to {MAX_NODES} nodes, but a matrix of shape {shape} was given.")
     entries = matrix.tocoo()
     refuse_nan(entries.data, "The matrix")
-    # A zero that is stored is no edge: SciPy itself treats it as absent (eliminate_zeros).
-    there = entries.data != 0
-    rows, columns = (entries.row, entries.col) if there.all() else (entries.row[there], entries.col[there])
-    both = np.empty((2, len(rows)), dtype=np.int64)
-    both[0], both[1] = rows, columns
-    return Listed(both, shape[0])
+    # A stored zero is no edge: SciPy itself treats it as absent (eliminate_zeros).
+    nonzero = entries.data != 0
+    rows, columns = (entries.row, entries.col) if nonzero.all() else (entries.row[nonzero], entries.col[nonzero])
+    edge_index = np.empty((2, len(rows)), dtype=np.int64)
+    edge_index[0], edge_index[1] = rows, columns
+    return EdgeList(edge_index, shape[0])
 
 
-def listed_csr(indptr: Any, indices: Any) -> Listed:
-    starts = whole_numbers(as_numpy(indptr, "indptr"), "indptr")
-    targets = whole_numbers(as_numpy(indices, "indices"), "indices")
+def from_csr(indptr: Any, indices: Any) -> EdgeList:
+    starts = as_integers(as_numpy(indptr, "indptr"), "indptr")
+    targets = as_integers(as_numpy(indices, "indices"), "indices")
     if starts.ndim != 1 or targets.ndim != 1 or not len(starts) or starts[0] or starts[-1] != len(targets):
         raise InputError(
             "indptr must be one row that begins with 0 and ends with the length of indices "
@@ -96,7 +94,7 @@ def listed_csr(indptr: Any, indices: Any) -> Listed:
     return check_edge_index(np.stack((rows, targets)), len(degree))
 
 
-def listed_pyg(data: Any) -> Listed:
+def from_pyg(data: Any) -> EdgeList:
     if hasattr(data, "edge_types"):
         raise InputError("A PyG HeteroData was given; call its to_homogeneous() first.")
     edge_index = getattr(data, "edge_index", None)
@@ -108,7 +106,7 @@ def listed_pyg(data: Any) -> Listed:
     return check_edge_index(edge_index, getattr(data, "num_nodes", None))
 
 
-def listed_igraph(graph: Any) -> Listed:
+def from_igraph(graph: Any) -> EdgeList:
     if not hasattr(graph, "get_edgelist"):
         raise InputError(f"from_igraph takes an igraph graph, but {shown(graph)} was given.")
     flat = np.fromiter(chain.from_iterable(graph.get_edgelist()), dtype=np.int64)
@@ -118,7 +116,7 @@ def listed_igraph(graph: Any) -> Listed:
     names = graph.vs["name"] if "name" in graph.vs.attributes() else None
     if names is not None and len(set(names)) < len(names):
         names = None
-    return Listed(
+    return EdgeList(
         np.ascontiguousarray(flat.reshape(-1, 2).T),
         graph.vcount(),
         names,
@@ -127,51 +125,46 @@ def listed_igraph(graph: Any) -> Listed:
 
 
 def library(name: str, package: str) -> Any:
+    """Return an imported library, or raise one sentence on how to install it."""
     try:
         return import_module(name)
     except ImportError:
         raise InputError(f"This needs {name}, which is not installed; run: pip install {package}") from None
 
 
-def listed_once(graph: Graph) -> Ints:
-    """Arcs if directed, else every edge once, smaller node first."""
-    arcs = graph.to_edge_index()
-    return arcs if graph.directed else arcs[:, arcs[0] < arcs[1]]
-
-
-def to_networkx(graph: Graph) -> Any:
+def to_networkx(edges: EdgeList) -> Any:
     nx = library("networkx", "networkx")
-    names = graph.name_list()
-    made = nx.DiGraph() if graph.directed else nx.Graph()
-    made.add_nodes_from(names)
-    src, dst = listed_once(graph).tolist()
-    made.add_edges_from(
-        zip(src, dst, strict=True)
-        if graph.names is None
-        else ((names[u], names[v]) for u, v in zip(src, dst, strict=True))
+    names = edges.name_list()
+    graph = nx.DiGraph() if edges.directed else nx.Graph()
+    graph.add_nodes_from(names)
+    sources, targets = edges.once().tolist()
+    graph.add_edges_from(
+        zip(sources, targets, strict=True)
+        if edges.names is None
+        else ((names[u], names[v]) for u, v in zip(sources, targets, strict=True))
     )
-    return made
+    return graph
 
 
-def to_scipy(graph: Graph) -> Any:
+def to_scipy(indptr: Int64, indices: Int32) -> Any:
     sparse = library("scipy.sparse", "scipy")
-    ones = np.ones(graph.num_arcs, dtype=np.int64)
+    num_nodes = len(indptr) - 1
     # Copies: SciPy sorts and sums matrices in place, and a graph does not change.
-    arrays = (ones, graph.indices.copy(), graph.indptr.copy())
-    matrix = sparse.csr_array(arrays, shape=(graph.num_nodes, graph.num_nodes))
+    arrays = (np.ones(len(indices), dtype=np.int64), indices.copy(), indptr.copy())
+    matrix = sparse.csr_array(arrays, shape=(num_nodes, num_nodes))
     matrix.has_canonical_format = True
     return matrix
 
 
-def to_pyg(graph: Graph) -> Any:
+def to_pyg(edges: EdgeList) -> Any:
     torch = library("torch", "torch")
     data = library("torch_geometric.data", "torch_geometric")
-    return data.Data(edge_index=torch.from_numpy(graph.to_edge_index()), num_nodes=graph.num_nodes)
+    return data.Data(edge_index=torch.from_numpy(edges.edge_index), num_nodes=edges.num_nodes)
 
 
-def to_igraph(graph: Graph) -> Any:
+def to_igraph(edges: EdgeList) -> Any:
     igraph = library("igraph", "igraph")
-    made = igraph.Graph(n=graph.num_nodes, edges=listed_once(graph).T.tolist(), directed=graph.directed)
-    if graph.names is not None:
-        made.vs["name"] = graph.name_list()
-    return made
+    graph = igraph.Graph(n=edges.num_nodes, edges=edges.once().T.tolist(), directed=edges.directed)
+    if edges.names is not None:
+        graph.vs["name"] = edges.name_list()
+    return graph

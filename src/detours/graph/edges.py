@@ -1,4 +1,4 @@
-"""From a list of edges to the sorted arrays of a CSR; NumPy only, so that small graphs start at once."""
+"""Lists of edges, and the sorted CSR made of one; NumPy only, so that small graphs need not wait for Numba."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.arrays import Bool, Int32, Int64
 from detours.checks import check_integer
 from detours.errors import DroppedEdgesWarning, FileFormatError, InputError, shown, warn_caller
 
-Ints = NDArray[np.int64]
-Names = Sequence[Hashable] | Ints
+Names = Sequence[Hashable] | Int64
 
 MAX_NODES = 2**31 - 1  # neighbours are stored as int32
 _LOW = 2**32 - 1
@@ -22,7 +22,7 @@ _SPARSE_IDS = 100_000_000
 
 
 class Dropped(NamedTuple):
-    """What was tidied away: loops dropped, repeats merged, arcs that came without their reverse."""
+    """How many loops were dropped, repeated edges merged, and arcs completed that came without their reverse."""
 
     loops: int = 0
     duplicates: int = 0
@@ -30,32 +30,50 @@ class Dropped(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """Edges as the caller listed them, before any tidying.
+class EdgeList:
+    """The edges of a graph in any order, with loops and repeats: what readers return and writers take.
 
-    meaning: ``"arcs"``: one entry per direction, so an undirected edge should come twice;
-    ``"lines"``: an entry is an undirected edge, or an arc when the caller asks for a directed graph;
-    ``"edges"``: an entry is an undirected edge, and both its arcs when the caller asks for a directed graph.
+    Attributes:
+        edge_index: int64 [2, edges], the sources and the targets.
+        num_nodes: The number of nodes; they are 0 .. num_nodes - 1.
+        names: The caller's names of the nodes; None if they are 0 .. num_nodes - 1 themselves.
+        meaning: ``"arcs"``: a column is one direction, so an undirected edge should come twice;
+            ``"lines"``: a column is an undirected edge, or an arc if a directed graph is asked for;
+            ``"edges"``: a column is an undirected edge, or both of its arcs if a directed graph is asked for.
+        directed: What to build when the caller does not say.
     """
 
-    edge_index: Ints
+    edge_index: Int64
     num_nodes: int
     names: Names | None = None
     meaning: Literal["arcs", "lines", "edges"] = "arcs"
-    directed: bool = False  # what to build when the caller does not say
+    directed: bool = False
+
+    def once(self) -> Int64:
+        """Return the arcs if directed, else every edge once, smaller node first; of a list that has every arc."""
+        return self.edge_index if self.directed else self.edge_index[:, self.edge_index[0] < self.edge_index[1]]
+
+    def name_list(self) -> list[Any]:
+        """Return the names of all nodes by index."""
+        if self.names is None:
+            return list(range(self.num_nodes))
+        return self.names.tolist() if isinstance(self.names, np.ndarray) else list(self.names)
 
 
-class Built(NamedTuple):
-    indptr: Ints
-    indices: NDArray[np.int32]
+class Csr(NamedTuple):
+    """The sorted arcs of an edge list."""
+
+    indptr: Int64
+    indices: Int32
     dropped: Dropped
-    in_order: bool  # the caller's list is exactly the CSR's own arcs, in its order
+    in_order: bool
+    """Whether the edge list has exactly these arcs, in this order."""
 
 
-def build(listed: Listed, directed: bool) -> Built:
-    """Sort, merge and (unless directed) symmetrise the listed edges."""
-    src, dst = listed.edge_index
-    both_ways = not directed or listed.meaning == "edges"
+def sort_arcs(edges: EdgeList, directed: bool) -> Csr:
+    """Return the arcs sorted, without loops and repeats, and symmetric unless directed."""
+    src, dst = edges.edge_index
+    both_ways = not directed or edges.meaning == "edges"
     given = src << 32
     given |= dst
     arcs, loops = _without_loops(given, src == dst)
@@ -67,18 +85,18 @@ def build(listed: Listed, directed: bool) -> Built:
         arcs = _with_reverse(arcs)
     one_way = len(arcs) - distinct
     in_order = in_order and not loops and not one_way
-    counted = one_way if listed.meaning == "arcs" else 0
-    indptr, indices = _split(arcs, listed.num_nodes)
-    return Built(indptr, indices, Dropped(loops, duplicates, counted), in_order)
+    counted = one_way if edges.meaning == "arcs" else 0
+    indptr, indices = _split(arcs, edges.num_nodes)
+    return Csr(indptr, indices, Dropped(loops, duplicates, counted), in_order)
 
 
-def _without_loops(arcs: Ints, is_loop: NDArray[np.bool_]) -> tuple[Ints, int]:
+def _without_loops(arcs: Int64, is_loop: Bool) -> tuple[Int64, int]:
     loops = int(np.count_nonzero(is_loop))
     return (arcs[~is_loop] if loops else arcs), loops
 
 
-def _sorted_distinct(arcs: Ints) -> tuple[Ints, bool]:
-    """The arcs sorted without repeats, and whether they came so. Sorts in place."""
+def _sorted_distinct(arcs: Int64) -> tuple[Int64, bool]:
+    """Return the arcs sorted without repeats, and whether they were so already. Sorts in place."""
     if (arcs[1:] > arcs[:-1]).all():
         return arcs, True
     arcs.sort()
@@ -88,8 +106,8 @@ def _sorted_distinct(arcs: Ints) -> tuple[Ints, bool]:
     return arcs[np.concatenate(([True], new))], False
 
 
-def _with_reverse(arcs: Ints) -> Ints:
-    """Sorted distinct arcs with the missing reverses added, still sorted."""
+def _with_reverse(arcs: Int64) -> Int64:
+    """Return sorted distinct arcs with the missing reverses added, still sorted."""
     reverse = arcs << 32
     reverse |= arcs >> 32
     reverse.sort()
@@ -98,14 +116,14 @@ def _with_reverse(arcs: Ints) -> Ints:
     return _sorted_distinct(np.concatenate((arcs, reverse)))[0]
 
 
-def _split(arcs: Ints, num_nodes: int) -> tuple[Ints, NDArray[np.int32]]:
+def _split(arcs: Int64, num_nodes: int) -> tuple[Int64, Int32]:
     indptr = np.zeros(num_nodes + 1, dtype=np.int64)
     np.cumsum(np.bincount(arcs >> 32, minlength=num_nodes), out=indptr[1:])
     return indptr, (arcs & _LOW).astype(np.int32)
 
 
 def report(dropped: Dropped, strict: bool) -> None:
-    """Say once what was tidied away, or refuse it when the caller is strict."""
+    """Warn of what was dropped, merged or completed; raise `InputError` instead if `strict`."""
     if not any(dropped):
         return
     loops, duplicates, one_way = dropped
@@ -115,25 +133,25 @@ def report(dropped: Dropped, strict: bool) -> None:
     if strict:
         raise InputError(
             f"The graph has {found}, which strict=True does not allow; "
-            "clean it first, or pass strict=False to drop, merge and mirror them."
+            "remove them first, or pass strict=False to drop loops, merge repeats and complete one-way arcs."
         )
     warn_caller(
-        f"The graph had {found}: loops are dropped, repeats merged, one-way arcs taken as undirected edges "
+        f"The graph had {found}: loops are dropped, repeats are merged, one-way arcs are made undirected edges "
         "(directed=True keeps their direction); strict=True makes this an error.",
         DroppedEdgesWarning,
     )
 
 
-def check_edge_index(edge_index: Any, num_nodes: int | None = None) -> Listed:
-    """Check an edge_index (2 rows: sources and targets) and copy it into int64."""
+def check_edge_index(edge_index: Any, num_nodes: int | None = None) -> EdgeList:
+    """Return an edge_index (2 rows, sources and targets) as a checked int64 copy."""
     array = as_numpy(edge_index, "edge_index")
     if array.ndim != 2 or array.shape[0] != 2:
         raise InputError(_wrong_shape(array))
-    ids = whole_numbers(array, "edge_index")
+    ids = as_integers(array, "edge_index")
     if num_nodes is not None:
-        num_nodes = check_num_nodes(num_nodes)
+        num_nodes = check_integer("num_nodes", num_nodes, minimum=0, maximum=MAX_NODES)
     if ids.size == 0:
-        return Listed(ids, num_nodes or 0)
+        return EdgeList(ids, num_nodes or 0)
     low, high = int(ids.min()), int(ids.max())
     if low < 0:
         raise InputError(f"edge_index holds the node id {low}; ids must be 0 or larger.")
@@ -143,7 +161,7 @@ def check_edge_index(edge_index: Any, num_nodes: int | None = None) -> Listed:
         raise InputError(
             f"edge_index holds the node id {high}, but with num_nodes={num_nodes} ids end at {num_nodes - 1}."
         )
-    return Listed(ids, num_nodes)
+    return EdgeList(ids, num_nodes)
 
 
 def _nodes_up_to(high: int, num_edges: int) -> int:
@@ -154,17 +172,13 @@ def _nodes_up_to(high: int, num_edges: int) -> int:
     if high > _SPARSE_IDS and high > 100 * num_edges:
         raise InputError(
             f"edge_index holds the node id {high} but only {num_edges} edges; "
-            "renumber the nodes from 0, or pass num_nodes to confirm that there are so many."
+            "renumber the nodes from 0, or pass num_nodes to confirm their number."
         )
     return high + 1
 
 
-def check_num_nodes(num_nodes: object) -> int:
-    return check_integer("num_nodes", num_nodes, minimum=0, maximum=MAX_NODES)
-
-
 def as_numpy(values: Any, what: str) -> NDArray[Any]:
-    """An array of whatever the caller has: lists, NumPy, a torch tensor on any device."""
+    """Return lists, a NumPy array or a torch tensor on any device as a NumPy array."""
     try:
         return np.asarray(values.detach().cpu().numpy() if hasattr(values, "detach") else values)
     except (ValueError, TypeError, RuntimeError) as error:
@@ -173,23 +187,23 @@ def as_numpy(values: Any, what: str) -> NDArray[Any]:
         ) from None
 
 
-def whole_numbers(array: NDArray[Any], what: str) -> Ints:
-    """A fresh C-ordered int64 copy of an array that holds whole numbers, whatever its type."""
+def as_integers(array: NDArray[Any], what: str) -> Int64:
+    """Return a C-ordered int64 copy of an array that holds integers, whatever its type."""
     kind = array.dtype.kind
     if kind == "f" and array.size:
-        whole = np.isfinite(array) & (np.floor(array) == array) & (np.abs(array) < 2.0**63)
-        if not whole.all():
-            raise InputError(f"{what} holds {array[~whole][0]}; node ids must be whole numbers.")
+        integral = np.isfinite(array) & (np.floor(array) == array) & (np.abs(array) < 2.0**63)
+        if not integral.all():
+            raise InputError(f"{what} holds {array[~integral][0]}; node ids must be integers.")
     elif kind == "u" and array.size and int(array.max()) > MAX_NODES:
         high = int(array.max())
         raise InputError(f"{what} holds {high}, and node ids end at {MAX_NODES - 1}; renumber the nodes from 0.")
     elif kind == "O":
         raise InputError(
             f"{what} holds Python objects such as {shown(next(iter(array.flat), None))}; "
-            f"node ids must be whole numbers up to {MAX_NODES - 1}."
+            f"node ids must be integers up to {MAX_NODES - 1}."
         )
     elif kind not in "iuf":
-        raise InputError(f"{what} has type {array.dtype}; node ids must be whole numbers.")
+        raise InputError(f"{what} has type {array.dtype}; node ids must be integers.")
     return np.array(array, dtype=np.int64, order="C")
 
 
@@ -203,12 +217,13 @@ def _wrong_shape(array: NDArray[Any]) -> str:
 
 
 def refuse_nan(weights: NDArray[Any], what: str) -> None:
+    """Raise `InputError` if a weight is NaN."""
     if weights.dtype.kind in "fc" and np.isnan(weights).any():
         raise InputError(f"{what} holds NaN (not a number); remove those edges or give them a number.")
 
 
 def check_csr(graph: Any) -> None:
-    """Refuse a graph from disk whose arrays were damaged: the kernels follow them without looking."""
+    """Raise `FileFormatError` for an opened graph whose arrays are damaged: compiled loops do not check bounds."""
     indptr, indices, n = graph.indptr, graph.indices, graph.num_nodes
     sound = indptr[0] == 0 and indptr[-1] == len(indices) and bool((np.diff(indptr) >= 0).all())
     if sound and len(indices):

@@ -1,20 +1,18 @@
-"""`Graph`: an immutable CSR, the one door through which every graph enters."""
+"""`Graph`, an immutable CSR that every graph becomes, and the functions by which the other rooms make one."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from detours.errors import InputError, shown
-from detours.graph import convert
-from detours.graph import names as naming
-from detours.graph.arcs import locate
-from detours.graph.edges import Built, Dropped, Ints, Listed, Names, build, check_edge_index, report
+from detours.arrays import Int32, Int64
+from detours.errors import FileFormatError, InputError
+from detours.graph import convert, union
+from detours.graph.csr_graph import CsrGraph
+from detours.graph.edges import Dropped, EdgeList, Names, check_edge_index, report, sort_arcs
 
 if TYPE_CHECKING:
     import igraph
@@ -22,17 +20,21 @@ if TYPE_CHECKING:
     import scipy.sparse
     import torch_geometric.data
 
-__all__ = ["Dropped", "Graph"]
+__all__ = ["Dropped", "Graph", "as_graphs", "build_graph", "is_one_graph", "wrap_arrays"]
 
 _NOTHING = Dropped()
 
 
-class Graph:
-    """A graph whose nodes are 0 .. n-1, stored once, sorted, without loops or repeats.
+class Graph(CsrGraph):
+    """A graph of the nodes 0 .. n-1, stored as a sorted CSR without loops and repeats; it does not change.
 
     Make one with `from_networkx`, `from_scipy`, `from_edge_index`, `from_pyg`, `from_igraph`, `read`, `open`,
     or `from_any`, which tells these apart. Arcs are made two-way unless ``directed=True``, loops are dropped
     and repeats merged; `dropped` says how many, with a warning, or an error with ``strict=True``.
+
+    Two arrays hold edges. `edge_index` has the caller's columns: as many as were given, in that order, loops and
+    repeats included; every result "per edge" has this order. `to_edge_index()` has the arcs of the CSR: sorted, and
+    both directions of an undirected edge. `edge_arc` leads from the first to the second.
 
     >>> graph = Graph.from_edge_index([[0, 1, 1, 2], [1, 0, 2, 1]])
     >>> graph
@@ -41,135 +43,54 @@ class Graph:
     [1, 0, 2, 1]
     """
 
-    __slots__ = (
-        "_edge_arc",
-        "_edge_index",
-        "_places",
-        "directed",
-        "dropped",
-        "edges_in_csr_order",
-        "indices",
-        "indptr",
-        "names",
-        "path",
-    )
-
-    indptr: Ints
-    """int64 [n + 1]: row i is ``indices[indptr[i]:indptr[i + 1]]``."""
-    indices: NDArray[np.int32]
-    """int32 [arcs]: the neighbours (successors if directed) of each node, ascending."""
-    directed: bool
-    names: Names | None
-    """The caller's names by index; None when they are 0 .. n-1 themselves."""
-    dropped: Dropped
-    """What was tidied away: loops, duplicates, one-way arcs."""
-    path: Path | None
-    """The folder this graph was opened from, None otherwise."""
-    edges_in_csr_order: bool
-    """Whether the caller's edges are the arcs of the CSR in its own order, nothing else."""
-    _edge_index: Ints | Callable[[], Ints] | None  # a function makes them when somebody asks
-    _edge_arc: Ints | None
-    _places: dict[Hashable, int] | None
-
-    def __init__(self) -> None:
-        raise InputError(
-            "A Graph is made with Graph.from_any, from_networkx, from_scipy, from_edge_index, from_pyg, "
-            "from_igraph, read or open, not by calling Graph itself."
-        )
-
-    @classmethod
-    def _make(
-        cls,
-        indptr: Ints,
-        indices: NDArray[np.int32],
-        *,
-        directed: bool = False,
-        names: Names | None = None,
-        dropped: Dropped = _NOTHING,
-        edge_index: Ints | Callable[[], Ints] | None = None,
-        path: Path | None = None,
-    ) -> Graph:
-        """Wrap arrays that keep the promises of the class already; they are not copied."""
-        graph = object.__new__(cls)
-        put = object.__setattr__
-        put(graph, "indptr", _frozen(indptr))
-        put(graph, "indices", _frozen(indices))
-        put(graph, "directed", directed)
-        put(graph, "names", _frozen_names(names))
-        put(graph, "dropped", dropped)
-        put(graph, "path", path)
-        put(graph, "edges_in_csr_order", edge_index is None)
-        put(graph, "_edge_index", _frozen(edge_index) if isinstance(edge_index, np.ndarray) else edge_index)
-        put(graph, "_edge_arc", None)
-        put(graph, "_places", None)
-        return graph
-
-    @classmethod
-    def _from_listed(cls, listed: Listed, directed: bool | None, strict: bool) -> Graph:
-        wanted = listed.directed if directed is None else directed
-        built = build(listed, wanted)
-        report(built.dropped, strict)
-        return cls._from_built(built, listed, wanted)
-
-    @classmethod
-    def _from_built(cls, built: Built, listed: Listed, directed: bool) -> Graph:
-        return cls._make(
-            built.indptr,
-            built.indices,
-            directed=directed,
-            names=listed.names,
-            dropped=built.dropped,
-            edge_index=None if built.in_order else listed.edge_index,
-        )
+    __slots__ = ()
 
     # ------------------------------------------------------------------ in
 
     @classmethod
     def from_any(cls, source: Any, *, directed: bool | None = None, strict: bool = False) -> Graph:
-        """Take whatever holds a graph: a Graph, NetworkX, SciPy sparse, edge_index, PyG, igraph, or a path.
+        """Return a graph of a Graph, a NetworkX or igraph graph, a SciPy matrix, an edge_index, PyG data or a path.
 
         directed=None keeps the flag of a `Graph` and means undirected for everything else.
         """
-        found = source if isinstance(source, Graph) else found_in(source)
-        if isinstance(found, Graph):
-            return found._turned(directed, strict)
-        return cls._from_listed(found, directed, strict)
+        found = source if isinstance(source, Graph) else _read_any(source)
+        return found._turned(directed, strict) if isinstance(found, Graph) else _build(found, directed, strict)
 
     @classmethod
     def from_edge_index(
         cls, edge_index: Any, num_nodes: int | None = None, *, directed: bool = False, strict: bool = False
     ) -> Graph:
-        """From two rows, sources and targets: a NumPy array, a torch tensor or nested lists.
+        """Return a graph of two rows, sources and targets: a NumPy array, a torch tensor or nested lists.
 
         An undirected edge is expected in both directions, as in PyG; one that comes once is counted in
         ``dropped.one_way`` and completed.
         """
-        return cls._from_listed(check_edge_index(edge_index, num_nodes), directed, strict)
+        return _build(check_edge_index(edge_index, num_nodes), directed, strict)
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph, *, directed: bool = False, strict: bool = False) -> Graph:
-        """From any NetworkX graph; its node names are kept."""
-        return cls._from_listed(convert.listed_networkx(graph), directed, strict)
+        """Return a graph of a NetworkX graph of any class; its node names are kept."""
+        return _build(convert.from_networkx(graph), directed, strict)
 
     @classmethod
     def from_scipy(cls, matrix: scipy.sparse.sparray, *, directed: bool = False, strict: bool = False) -> Graph:
-        """From a square SciPy sparse matrix: an entry other than 0 is an arc from its row to its column."""
-        return cls._from_listed(convert.listed_scipy(matrix), directed, strict)
+        """Return a graph of a square SciPy sparse matrix; a nonzero entry is an arc from its row to its column."""
+        return _build(convert.from_scipy(matrix), directed, strict)
 
     @classmethod
     def from_pyg(cls, data: torch_geometric.data.Data, *, directed: bool = False, strict: bool = False) -> Graph:
-        """From a PyG `Data` or `Batch` (a batch is one graph of several parts)."""
-        return cls._from_listed(convert.listed_pyg(data), directed, strict)
+        """Return a graph of a PyG `Data` or `Batch` (a batch is one graph of several parts)."""
+        return _build(convert.from_pyg(data), directed, strict)
 
     @classmethod
     def from_igraph(cls, graph: igraph.Graph, *, directed: bool = False, strict: bool = False) -> Graph:
-        """From an igraph graph; the vertex attribute "name" is kept if it tells the vertices apart."""
-        return cls._from_listed(convert.listed_igraph(graph), directed, strict)
+        """Return a graph of an igraph graph; the vertex attribute "name" is kept if it tells the vertices apart."""
+        return _build(convert.from_igraph(graph), directed, strict)
 
     @classmethod
     def from_csr(cls, indptr: Any, indices: Any, *, directed: bool = False, strict: bool = False) -> Graph:
-        """From the two arrays of a CSR; tidied like any other input if its rows are not clean already."""
-        return cls._from_listed(convert.listed_csr(indptr, indices), directed, strict)
+        """Return a graph of the two arrays of a CSR; they are sorted, and loops dropped, as for any other input."""
+        return _build(convert.from_csr(indptr, indices), directed, strict)
 
     @classmethod
     def read(
@@ -184,32 +105,21 @@ class Graph:
 
         A folder written by `save` is opened. `format` overrules the ending ("edgelist", "mtx", ...).
         """
-        found = _found_in_file(path, format)
-        if isinstance(found, Graph):
-            return found._turned(directed, strict)
-        return cls._from_listed(found, directed, strict)
+        found = _read_path(path, format)
+        return found._turned(directed, strict) if isinstance(found, Graph) else _build(found, directed, strict)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Graph:
         """Open a folder written by `save`, memory-mapped: nothing is read until it is needed."""
-        from detours.graph.files import saved as store
+        from detours.graph.files.saved import open_folder
 
-        stored = store.open_folder(Path(folder))
-        return cls._make(
-            stored.indptr,
-            stored.indices,
-            directed=stored.directed,
-            names=stored.names,
-            dropped=stored.dropped,
-            edge_index=stored.edge_index,
-            path=Path(folder),
-        )
+        return wrap_arrays(**open_folder(Path(folder))._asdict(), path=Path(folder))
 
     @classmethod
     def disjoint_union(
         cls, graphs: Iterable[Any], *, directed: bool | None = None, strict: bool = False
-    ) -> tuple[Graph, Ints]:
-        """One graph of many, side by side, and the int64 offsets at which the nodes of each begin.
+    ) -> tuple[Graph, Int64]:
+        """Return one graph of many, next to each other, and the int64 offsets at which the nodes of each begin.
 
         Takes whatever `from_any` takes. Edges keep their order, graph after graph; names are not kept.
 
@@ -217,216 +127,162 @@ class Graph:
         >>> union.indices.tolist(), offsets.tolist()
         ([1, 0, 3, 2], [0, 2, 4])
         """
-        from detours.graph import union
-
-        return union.disjoint_union(list(graphs), directed, strict)
-
-    # ----------------------------------------------------------- properties
-
-    @property
-    def num_nodes(self) -> int:
-        return len(self.indptr) - 1
-
-    @property
-    def num_arcs(self) -> int:
-        return len(self.indices)
-
-    @property
-    def num_edges(self) -> int:
-        """Arcs if directed, pairs of arcs if not."""
-        return len(self.indices) if self.directed else len(self.indices) // 2
-
-    @property
-    def degree(self) -> Ints:
-        """int64 [n]: neighbours of each node (successors if directed)."""
-        return np.diff(self.indptr)
-
-    @property
-    def edge_index(self) -> Ints:
-        """int64 [2, E]: the caller's edges in the caller's order, loops and repeats included."""
-        if not isinstance(self._edge_index, np.ndarray):
-            made = self.to_edge_index() if self._edge_index is None else self._edge_index()
-            object.__setattr__(self, "_edge_index", _frozen(made))
-        assert isinstance(self._edge_index, np.ndarray)
-        return self._edge_index
-
-    @property
-    def edge_arc(self) -> Ints:
-        """int64 [E]: where in `indices` the arc of each of the caller's edges lies; -1 for a loop."""
-        if self._edge_arc is None:
-            if self.edges_in_csr_order:
-                found = np.arange(self.num_arcs, dtype=np.int64)
-            else:
-                found = locate(self.indptr, self.indices, self.edge_index)
-            object.__setattr__(self, "_edge_arc", _frozen(found))
-        assert self._edge_arc is not None
-        return self._edge_arc
-
-    def node(self, name: Hashable) -> int:
-        """The index of the node with this name.
-
-        A name given as text also finds the integer it spells, as a command line has nothing but text.
-        """
-        if self._places is None and isinstance(self.names, tuple):
-            object.__setattr__(self, "_places", {known: at for at, known in enumerate(self.names)})
-        index = naming.find(name, self.num_nodes, self._places if self._places is not None else self.names)
-        if index is None:
-            raise InputError(
-                f"The graph has no node {shown(name)}; nodes are {naming.sample(self.names, self.num_nodes)}."
-            )
-        return index
-
-    def name(self, index: int) -> Any:
-        """The caller's name of the node with this index."""
-        if self.names is None:
-            return int(index)
-        return int(self.names[index]) if isinstance(self.names, np.ndarray) else self.names[index]
-
-    def name_list(self) -> list[Any]:
-        """All names by index."""
-        if self.names is None:
-            return list(range(self.num_nodes))
-        return self.names.tolist() if isinstance(self.names, np.ndarray) else list(self.names)
+        sources = list(graphs)
+        if not any(isinstance(source, (Graph, str, os.PathLike)) for source in sources):
+            parts = [_read_numbered(number, source) for number, source in enumerate(sources)]
+            if len({part.meaning for part in parts}) <= 1:
+                # Sorted once, all together: for thousands of small graphs far cheaper than one by one.
+                edges, offsets = union.join_edges(parts)
+                return _build(edges, bool(directed), strict), offsets
+        return _join(as_graphs(sources, directed, strict))
 
     # ------------------------------------------------------------------ out
 
-    def to_edge_index(self) -> Ints:
-        """int64 [2, arcs]: every arc, so both directions of an undirected edge, sorted."""
-        both = np.empty((2, self.num_arcs), dtype=np.int64)
-        both[0] = np.repeat(np.arange(self.num_nodes, dtype=np.int64), self.degree)
-        both[1] = self.indices
-        return both
-
     def to_networkx(self) -> networkx.Graph:
-        """A NetworkX Graph or DiGraph with the caller's node names."""
-        return convert.to_networkx(self)
+        """Return a NetworkX Graph or DiGraph with the caller's node names."""
+        return convert.to_networkx(self._edge_list())
 
     def to_scipy(self) -> scipy.sparse.csr_array:
-        """The int64 adjacency matrix of zeros and ones."""
-        return convert.to_scipy(self)
+        """Return the int64 adjacency matrix of zeros and ones."""
+        return convert.to_scipy(self.indptr, self.indices)
 
     def to_pyg(self) -> torch_geometric.data.Data:
-        """A PyG Data with edge_index and num_nodes (names are not kept)."""
-        return convert.to_pyg(self)
+        """Return a PyG Data with edge_index and num_nodes (names are not kept)."""
+        return convert.to_pyg(self._edge_list())
 
     def to_igraph(self) -> igraph.Graph:
-        """An igraph graph; names other than 0 .. n-1 go to the vertex attribute "name"."""
-        return convert.to_igraph(self)
+        """Return an igraph graph; names other than 0 .. n-1 go to the vertex attribute "name"."""
+        return convert.to_igraph(self._edge_list())
 
     def to_directed(self) -> Graph:
-        """The same arcs, each direction now counted on its own."""
+        """Return the directed graph of the same arcs."""
         return self._turned(True, strict=False)
 
     def to_undirected(self, *, strict: bool = False) -> Graph:
-        """Every arc made two-way."""
+        """Return the undirected graph that has an edge for every arc."""
         return self._turned(False, strict)
 
     def write(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-        """Write a file that `read` understands, its kind told by its ending; whole or not at all."""
+        """Write a file that `read` understands, in the format of its ending, completely or not at all."""
         from detours.graph import files
 
-        files.write(self, path, format=format)
+        files.write(self._edge_list(), path, format=format)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write a folder of plain .npy arrays for `open`; whole or not at all."""
-        from detours.graph.files import saved as store
+        """Write a folder of plain .npy arrays for `open`, completely or not at all."""
+        from detours.graph.files.saved import SavedGraph, save_folder
 
-        store.save_folder(self, Path(folder))
+        arrays = (self.indptr, self.indices, self.directed, self.names, self.dropped, self._own_edges())
+        save_folder(SavedGraph(*arrays), Path(folder))
+
+    def _edge_list(self) -> EdgeList:
+        return EdgeList(self.to_edge_index(), self.num_nodes, self.names, directed=self.directed)
 
     def _turned(self, directed: bool | None, strict: bool) -> Graph:
+        """Return this graph, or its directed or undirected counterpart."""
         if strict:
             report(self.dropped, strict)
         if directed is None or directed == self.directed:
             return self
         if directed:
-            return self._make(
-                self.indptr,
-                self.indices,
-                directed=True,
-                names=self.names,
-                dropped=self.dropped,
-                edge_index=self._own_edges(),
-                path=self.path,
+            return wrap_arrays(
+                self.indptr, self.indices, True, self.names, self.dropped, self._own_edges(), path=self.path
             )
-        built = build(Listed(self.to_edge_index(), self.num_nodes), directed=False)
-        report(built.dropped, strict)
-        return self._make(
-            built.indptr,
-            built.indices,
-            names=self.names,
-            dropped=self.dropped._replace(one_way=built.dropped.one_way),
-            edge_index=self._own_edges() if built.in_order else self.edge_index,
-        )
-
-    def _own_edges(self) -> Ints | None:
-        return None if self.edges_in_csr_order else self.edge_index
-
-    # ------------------------------------------------------------- behaviour
-
-    def __repr__(self) -> str:
-        kind = "arcs, directed" if self.directed else "edges" if self.num_edges != 1 else "edge"
-        nodes = "node" if self.num_nodes == 1 else "nodes"
-        names = "" if self.names is None else f", names {naming.sample(self.names, self.num_nodes)}"
-        return f"Graph({self.num_nodes:,} {nodes}, {self.num_edges:,} {kind}{names})"
-
-    def __eq__(self, other: object) -> bool:
-        """Equal nodes, names and arcs; the order in which the caller listed the edges does not matter."""
-        if not isinstance(other, Graph):
-            return NotImplemented
-        return (
-            self.directed == other.directed
-            and np.array_equal(self.indptr, other.indptr)
-            and np.array_equal(self.indices, other.indices)
-            and (self.names is other.names or self.name_list() == other.name_list())
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.num_nodes, self.num_arcs, self.directed))
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"A Graph does not change; {name} cannot be set.")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"A Graph does not change; {name} cannot be deleted.")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # As plain arrays: a memory map would otherwise look for its file on a machine that may not have it.
-        arrays = (np.asarray(self.indptr), np.asarray(self.indices))
-        return _restore, (*arrays, self.directed, self.names, self.dropped, self._own_edges())
+        csr = sort_arcs(EdgeList(self.to_edge_index(), self.num_nodes), directed=False)
+        report(csr.dropped, strict)
+        dropped = self.dropped._replace(one_way=csr.dropped.one_way)
+        edge_index = self._own_edges() if csr.in_order else self.edge_index
+        return wrap_arrays(csr.indptr, csr.indices, False, self.names, dropped, edge_index)
 
 
-def _restore(
-    indptr: Ints,
-    indices: NDArray[np.int32],
-    directed: bool,
-    names: Names | None,
-    dropped: Dropped,
-    edge_index: Ints | None,
+# ---------------------------------------------------------------- for the other rooms of this library
+
+
+def wrap_arrays(
+    indptr: Int64,
+    indices: Int32,
+    directed: bool = False,
+    names: Names | None = None,
+    dropped: Dropped = _NOTHING,
+    edge_index: Int64 | Callable[[], Int64] | None = None,
+    path: Path | None = None,
 ) -> Graph:
-    return Graph._make(
-        indptr, indices, directed=directed, names=names, dropped=Dropped(*dropped), edge_index=edge_index
-    )
+    """Return a graph of arrays that are a CSR as `Graph` promises it already; they are neither checked nor copied."""
+    return Graph._wrap(indptr, indices, directed, names, dropped, edge_index, path)
 
 
-def found_in(source: Any) -> Listed | Graph:
-    """What there is to make a graph of; a graph itself if it was saved as one."""
-    return _found_in_file(source) if isinstance(source, (str, os.PathLike)) else convert.listed(source)
+def build_graph(edges: EdgeList, directed: bool | None = None) -> Graph:
+    """Return the graph of an edge list; `Graph.dropped` tells what was dropped, without a warning."""
+    wanted = edges.directed if directed is None else directed
+    csr = sort_arcs(edges, wanted)
+    edge_index = None if csr.in_order else edges.edge_index
+    return wrap_arrays(csr.indptr, csr.indices, wanted, edges.names, csr.dropped, edge_index)
 
 
-def _found_in_file(path: str | os.PathLike[str], format: str | None = None) -> Listed | Graph:
+def as_graphs(sources: Iterable[Any], directed: bool | None = None, strict: bool = False) -> list[Graph]:
+    """Return a graph of each source, with one warning for all of them of what was dropped."""
+    sources = list(sources)
+    if directed is None and not strict and set(map(type, sources)) <= {Graph}:
+        return sources
+    graphs = []
+    dropped = []
+    for number, source in enumerate(sources):
+        found = source if isinstance(source, Graph) else _read_numbered(number, source)
+        if isinstance(found, Graph):
+            graphs.append(found._turned(directed, strict))
+        else:
+            graphs.append(build_graph(found, directed))
+            dropped.append(graphs[-1].dropped)
+    report(union.add_dropped(dropped), strict)
+    return graphs
+
+
+def is_one_graph(given: Any) -> bool:
+    """Return whether what should be a list of graphs is one graph: a file, an array or a graph of some library."""
+    if isinstance(given, str | os.PathLike | Graph):
+        return True
+    of_a_library = any(hasattr(given, name) for name in ("adj", "tocsr", "get_edgelist", "is_undirected"))
+    return of_a_library or (hasattr(given, "dtype") and getattr(given, "ndim", 0) == 2)
+
+
+def _build(edges: EdgeList, directed: bool | None, strict: bool) -> Graph:
+    graph = build_graph(edges, directed)
+    report(graph.dropped, strict)
+    return graph
+
+
+def _join(graphs: Sequence[Graph]) -> tuple[Graph, Int64]:
+    if len(set(map(attrgetter("directed"), graphs))) > 1:
+        raise InputError(
+            "Some of the graphs are directed and some are not; pass directed=True or directed=False for all."
+        )
+    arrays = [list(map(attrgetter(name), graphs)) for name in ("indptr", "indices")]
+    indptr, indices, offsets = union.join_arrays(*arrays)
+
+    def edge_index() -> Int64:
+        own = [graph.to_edge_index() if graph.edges_in_csr_order else graph.edge_index for graph in graphs]
+        return union.shift_edges(own, offsets)
+
+    in_order = all(map(attrgetter("edges_in_csr_order"), graphs))
+    directed = bool(graphs) and graphs[0].directed
+    dropped = union.add_dropped(graph.dropped for graph in graphs)
+    return wrap_arrays(indptr, indices, directed, None, dropped, None if in_order else edge_index), offsets
+
+
+def _read_any(source: Any) -> EdgeList | Graph:
+    return _read_path(source) if isinstance(source, (str, os.PathLike)) else convert.from_any(source)
+
+
+def _read_numbered(number: int, source: Any) -> Any:
+    try:
+        return _read_any(source)
+    except FileFormatError:
+        raise
+    except InputError as error:
+        raise InputError(f"Graph number {number}: {error}") from None
+
+
+def _read_path(path: str | os.PathLike[str], format: str | None = None) -> EdgeList | Graph:
     from detours.graph import files
 
     return Graph.open(path) if files.is_saved_graph(path) else files.read(path, format=format)
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """A read-only plain view, so that kernels see one array type and nobody changes a graph by accident."""
-    view = array.view(np.ndarray)
-    view.flags.writeable = False
-    return view
-
-
-def _frozen_names(names: Names | None) -> Names | None:
-    if names is None or isinstance(names, tuple):
-        return names
-    return _frozen(names) if isinstance(names, np.ndarray) else tuple(names)

@@ -12,8 +12,8 @@ import numpy as np
 from detours.arrays import Int64
 from detours.errors import InputError, shown
 from detours.graph import Graph
-from detours.graph.edge_values import on_arcs
-from detours.graph.union import many
+from detours.graph.arcs import values_on_arcs
+from detours.graph.graph import as_graphs
 
 
 class Labelled(NamedTuple):
@@ -77,7 +77,7 @@ def batch_of(X: Any, with_labels: bool, with_edge_labels: bool = False) -> Batch
     `labels` and `edge_labels` of any other graph object.
     """
     items = _items(X)
-    graphs = many([item.graph for item in items])
+    graphs = as_graphs([item.graph for item in items])
     if not graphs:
         raise InputError("A kernel needs at least one graph, but an empty list was given.")
     if len({graph.directed for graph in graphs}) > 1:
@@ -144,7 +144,7 @@ def _edge_labels(items: Sequence[Labelled], graphs: Sequence[Graph], union: Grap
     labels = _in_a_row([item.edge_labels for item in items], numbers, "edge", otherwise)
     values: list[Hashable] = sorted(set(labels))  # type: ignore[type-var]  # all integers or all strings
     rank = {label: at for at, label in enumerate(values)}
-    of_arcs, contradicted = on_arcs(union, np.array([rank[label] for label in labels], dtype=np.int64))
+    of_arcs, contradicted = values_on_arcs(union, np.array([rank[label] for label in labels], dtype=np.int64))
     if len(contradicted):
         ends = union.edge_index[:, contradicted[0]]
         at = int(np.searchsorted(offsets, ends[0], side="right")) - 1

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data, HeteroData
 
+from detours.arrays import Int64
 from detours.counting.result import Detours
-from detours.graph.edges import Ints
 
 
 class Counted(NamedTuple):
@@ -34,17 +34,17 @@ class Counted(NamedTuple):
         return int(self.own_nodes.stop - self.own_nodes.start)
 
     @property
-    def edge(self) -> Ints:
+    def edge(self) -> Int64:
         """k-DeN of every column of `edge_index`."""
         return self.detours.edge[self.own_arcs]
 
     @property
-    def by_length(self) -> Ints:
+    def by_length(self) -> Int64:
         """The same by length, [edges, k - 1]."""
         return self.detours.by_length[self.own_arcs]
 
     @property
-    def node(self) -> Ints:
+    def node(self) -> Int64:
         """The sum of k-DeN over the (outgoing) edges of every node."""
         return self.detours.node[self.own_nodes]
 

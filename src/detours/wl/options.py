@@ -10,7 +10,7 @@ from detours.checks import check_choice, check_integer, check_k
 from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.graph.edges import check_csr
-from detours.graph.union import is_one_graph, many
+from detours.graph.graph import as_graphs, is_one_graph
 
 INITS = ("uniform", "degree", "labels", "den", "phi", "den-by-length")
 EDGES = (None, "den", "den-by-length")
@@ -65,7 +65,7 @@ def check_graphs(caller: str, graphs: Iterable[Any]) -> list[Graph]:
         raise InputError(
             f"{caller} takes a list of graphs, but it was given a single one, {shown(graphs)}; put it into a list."
         )
-    given = many(graphs)
+    given = as_graphs(graphs)
     for graph in given:
         if graph.path is not None:
             check_csr(graph)

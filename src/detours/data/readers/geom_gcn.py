@@ -13,17 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from detours.data.readers.attributes import Floats
-from detours.data.readers.numbers import LARGEST, Ints, existing, integers
+from detours.arrays import Float32, Int64
+from detours.data.readers.numbers import LARGEST, existing, integers
 from detours.errors import FileFormatError
 from detours.graph import Graph
-from detours.graph.edges import Listed, build
+from detours.graph.edges import EdgeList
+from detours.graph.graph import build_graph
 
 _NODES = "out1_node_feature_label.txt"
 _ZERO, _COMMA = b"0,"
 
 
-def read_geom_gcn(folder: Path) -> tuple[Graph, Ints]:
+def read_geom_gcn(folder: Path) -> tuple[Graph, Int64]:
     """The directed graph of the arcs as stored (loops dropped, repeats merged), and the class of every node."""
     rows = list(_rows(folder / _NODES))
     y = np.empty(len(rows), np.int64)
@@ -37,11 +38,10 @@ def read_geom_gcn(folder: Path) -> tuple[Graph, Ints]:
         raise FileFormatError(
             f"nodes are numbered 0 .. {len(y) - 1:,}, but this arc is {arcs[0, at]} {arcs[1, at]}.", file, at + 2
         )
-    listed = Listed(arcs, len(y))
-    return Graph._from_built(build(listed, directed=True), listed, directed=True), y
+    return build_graph(EdgeList(arcs, len(y)), directed=True), y
 
 
-def read_features(folder: Path) -> list[Floats]:
+def read_features(folder: Path) -> list[Float32]:
     """The features of the nodes, float32 [nodes, columns], as a list with one entry for the one graph."""
     file = folder / _NODES
     with open(existing(file), "rb") as lines:
@@ -77,7 +77,7 @@ def _rows(file: Path) -> Iterator[_Row]:
         raise FileFormatError(f"the {len(lines):,} nodes should be numbered 0 .. {len(lines) - 1:,}.", file)
 
 
-def _columns(rows: list[_Row], file: Path) -> Floats:
+def _columns(rows: list[_Row], file: Path) -> Float32:
     width = rows[0].features.count(b",") + 1
     x = np.empty((len(rows), width), np.float32)
     for row in rows:
@@ -89,7 +89,7 @@ def _columns(rows: list[_Row], file: Path) -> Floats:
     return x
 
 
-def _parsed(row: _Row, width: int, file: Path) -> Floats:
+def _parsed(row: _Row, width: int, file: Path) -> Float32:
     words = row.features.split(b",")
     if len(words) != width:
         raise FileFormatError(f"the nodes before have {width} features, but this one has {len(words)}.", file, row.line)
@@ -104,7 +104,7 @@ def _parsed(row: _Row, width: int, file: Path) -> Floats:
     return values
 
 
-def _listed_columns(rows: list[_Row], file: Path) -> Floats:
+def _listed_columns(rows: list[_Row], file: Path) -> Float32:
     nodes: list[int] = []
     columns: list[int] = []
     for row in rows:

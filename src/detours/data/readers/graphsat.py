@@ -11,13 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
-from detours.data.readers.numbers import LARGEST, Ints, existing
+from detours.arrays import Int64
+from detours.data.readers.numbers import LARGEST, existing
 from detours.errors import FileFormatError
 from detours.graph import Graph
-from detours.graph.edges import Listed, build
+from detours.graph.edges import EdgeList
+from detours.graph.graph import build_graph
 
 
-def read_graphsat(file: Path) -> tuple[list[Graph], Ints, list[Ints]]:
+def read_graphsat(file: Path) -> tuple[list[Graph], Int64, list[Int64]]:
     """Graphs, classes and the tags of the nodes of every graph."""
     lines = _Lines(file)
     (number,) = lines.take(1, "the number of graphs")
@@ -63,7 +65,7 @@ class _Lines:
         return FileFormatError(what, self.file, self.number)
 
 
-def _graph(lines: _Lines, nodes: int) -> tuple[Graph, Ints]:
+def _graph(lines: _Lines, nodes: int) -> tuple[Graph, Int64]:
     tags = np.zeros(nodes, np.int64)
     degrees = np.zeros(nodes, np.int64)
     targets: list[int] = []
@@ -76,5 +78,4 @@ def _graph(lines: _Lines, nodes: int) -> tuple[Graph, Ints]:
         tags[node], degrees[node] = tag, degree
         targets += neighbours
     arcs = np.stack([np.repeat(np.arange(nodes), degrees), np.array(targets, np.int64)])
-    built = build(Listed(arcs, nodes), directed=False)
-    return Graph._make(built.indptr, built.indices), tags
+    return build_graph(EdgeList(arcs, nodes)), tags

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.data.readers.attributes import Floats
+from detours.arrays import Float32, Int64
 from detours.errors import FileFormatError
-
-Ints = NDArray[np.int64]
 
 LARGEST = 2**63 - 1
 
@@ -26,7 +24,7 @@ def existing(path: Path) -> Path:
     return path
 
 
-def integers(path: Path, columns: int, *, separator: str | None = ",", header: bool = False) -> Ints:
+def integers(path: Path, columns: int, *, separator: str | None = ",", header: bool = False) -> Int64:
     """The rows of a file as int64 [rows, columns]; blank lines do not count.
 
     Args:
@@ -43,7 +41,7 @@ def integers(path: Path, columns: int, *, separator: str | None = ",", header: b
     return table
 
 
-def decimals(path: Path) -> Floats:
+def decimals(path: Path) -> Float32:
     """The rows of a file of numbers with commas between them as float32 [rows, columns], every one finite."""
     table = _table(path, np.float64, "as many numbers as the first", ",", header=False)
     with np.errstate(over="ignore"):

@@ -11,15 +11,14 @@ from pathlib import Path
 
 import numpy as np
 
-from detours.data.catalogue import GraphSet
-from detours.errors import FileFormatError, InputError, shown
+from detours.data.graph_set import GraphSet
+from detours.errors import FileFormatError, InputError
 from detours.graph import Graph
-from detours.graph.edges import build
 from detours.graph.files import graph6
 from detours.graph.files.source import opened, read_text
+from detours.graph.graph import build_graph
 
 ENDINGS = (".g6", ".s6", ".g6.gz", ".s6.gz", ".npy")
-_HEADERS = (b">>graph6<<", b">>sparse6<<")
 
 
 def read_pair_folder(folder: str | os.PathLike[str]) -> list[GraphSet]:
@@ -78,10 +77,7 @@ def _array_words(file: Path) -> list[tuple[int, bytes]]:
 
 
 def _graph(word: bytes, file: Path, number: int) -> Graph:
-    for header in _HEADERS:
-        word = word.removeprefix(header)
+    word = graph6.strip_header(word)
     if not word:
-        raise FileFormatError(f"a graph is missing: {shown(word)}.", file, number)
-    listed = graph6.decode(word, file, number)
-    built = build(listed, directed=False)
-    return Graph._make(built.indptr, built.indices)
+        raise FileFormatError("a graph is missing after the header.", file, number)
+    return build_graph(graph6.decode(word, file, number))

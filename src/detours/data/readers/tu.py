@@ -15,21 +15,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from detours.data.readers.attributes import Attributes, Floats
-from detours.data.readers.numbers import Ints, decimals, integers
+from detours.arrays import Float32, Int64
+from detours.data.attributes import Attributes
+from detours.data.readers.numbers import decimals, integers
 from detours.errors import FileFormatError
 from detours.graph import Graph
-from detours.graph.edge_values import on_arcs
-from detours.graph.edges import Listed, build
+from detours.graph.arcs import values_on_arcs
+from detours.graph.edges import EdgeList
+from detours.graph.graph import build_graph, wrap_arrays
 
 
 class TUData(NamedTuple):
     """Graphs, classes and, where the data set has them, labels and attributes of nodes and labels of arcs, by graph."""
 
     graphs: list[Graph]
-    y: Ints
-    labels: list[Ints] | None
-    edge_labels: list[Ints] | None
+    y: Int64
+    labels: list[Int64] | None
+    edge_labels: list[Int64] | None
     x: Attributes | None
 
 
@@ -49,7 +51,7 @@ def read_tu(folder: Path, name: str) -> TUData:
     )
 
 
-def _attributes(file: Path, offsets: Ints) -> list[Floats]:
+def _attributes(file: Path, offsets: Int64) -> list[Float32]:
     values = decimals(file)
     if len(values) != offsets[-1]:
         raise FileFormatError(
@@ -58,7 +60,7 @@ def _attributes(file: Path, offsets: Ints) -> list[Floats]:
     return np.split(values, offsets[1:-1])
 
 
-def _labels(file: Path, number: int, things: str) -> Ints | None:
+def _labels(file: Path, number: int, things: str) -> Int64 | None:
     if not file.is_file():
         return None
     values = integers(file, 1)[:, 0]
@@ -69,12 +71,12 @@ def _labels(file: Path, number: int, things: str) -> Ints | None:
     return values
 
 
-def _edge_labels(file: Path, union: Graph, offsets: Ints) -> list[Ints] | None:
+def _edge_labels(file: Path, union: Graph, offsets: Int64) -> list[Int64] | None:
     edges = union.edge_index
     values = _labels(file, edges.shape[1], "edges")
     if values is None:
         return None
-    of_arcs, contradicted = on_arcs(union, values)
+    of_arcs, contradicted = values_on_arcs(union, values)
     if len(contradicted):
         at = int(contradicted[0])
         raise FileFormatError(
@@ -83,7 +85,7 @@ def _edge_labels(file: Path, union: Graph, offsets: Ints) -> list[Ints] | None:
     return np.split(of_arcs, union.indptr[offsets[1:-1]])
 
 
-def _node_offsets(file: Path, number: int) -> Ints:
+def _node_offsets(file: Path, number: int) -> Int64:
     graph_of_node = integers(file, 1)[:, 0]
     steps = np.diff(graph_of_node, prepend=1)
     if (wrong := np.flatnonzero((steps < 0) | (graph_of_node > number) | (graph_of_node < 1))).size:
@@ -98,7 +100,7 @@ def _node_offsets(file: Path, number: int) -> Ints:
     return offsets
 
 
-def _union(file: Path, offsets: Ints) -> Graph:
+def _union(file: Path, offsets: Int64) -> Graph:
     """All graphs at once, sorted and tidied as one."""
     arcs = np.ascontiguousarray(integers(file, 2).T) - 1
     outside = ((arcs < 0) | (arcs >= offsets[-1])).any(axis=0)
@@ -111,13 +113,12 @@ def _union(file: Path, offsets: Ints) -> Graph:
     if across.any():
         at = int(np.argmax(across))
         raise FileFormatError(f"the ends of the edge {_edge(arcs, at)} lie in two graphs.", file, at + 1)
-    listed = Listed(arcs, int(offsets[-1]))
-    return Graph._from_built(build(listed, directed=False), listed, directed=False)
+    return build_graph(EdgeList(arcs, int(offsets[-1])))
 
 
-def _cut(union: Graph, offsets: Ints) -> list[Graph]:
+def _cut(union: Graph, offsets: Int64) -> list[Graph]:
     return [
-        Graph._make(
+        wrap_arrays(
             union.indptr[start : end + 1] - union.indptr[start],
             union.indices[union.indptr[start] : union.indptr[end]] - np.int32(start),
         )
@@ -125,5 +126,5 @@ def _cut(union: Graph, offsets: Ints) -> list[Graph]:
     ]
 
 
-def _edge(arcs: Ints, at: int) -> str:
+def _edge(arcs: Int64, at: int) -> str:
     return f"{arcs[0, at] + 1}, {arcs[1, at] + 1}"

@@ -22,7 +22,8 @@ from detours.experiments.cycles.factors import has_factor
 from detours.experiments.paper import paper_tables
 from detours.experiments.tables import COUNT, SECONDS, Column, Table
 from detours.graph import Graph
-from detours.graph.edges import Listed, build
+from detours.graph.edges import EdgeList
+from detours.graph.graph import build_graph
 from detours.store import Cell, Task, Value, code_digest
 
 EXPERIMENT = "cycles"
@@ -59,8 +60,7 @@ def _totals(graph: Graph, k: int, directed: bool, n_jobs: int) -> Value:
 
 def undirected(graph: Graph) -> Graph:
     """Every arc made two-way, without the warning: here it is the convention, not an accident."""
-    built = build(Listed(graph.to_edge_index(), graph.num_nodes), directed=False)
-    return Graph._make(built.indptr, built.indices)
+    return build_graph(EdgeList(graph.to_edge_index(), graph.num_nodes))
 
 
 def graph_tasks(ours: GraphSet, papers: GraphSet, k: int = GRAPH_K, n_jobs: int = 1) -> list[Task]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from detours.data import GraphSet
 from detours.graph import Graph
+from detours.graph.graph import wrap_arrays
 from detours.store import Store, Task, Value, code_digest
 from detours.wl.isomorphism import isomorphism_classes
 
@@ -58,4 +59,4 @@ def without_isolated(graph: Graph) -> Graph:
     if used.all():
         return graph
     place = np.cumsum(used, dtype=np.int32) - np.int32(1)
-    return Graph._make(np.append(graph.indptr[:-1][used], graph.indptr[-1:]), place[graph.indices])
+    return wrap_arrays(np.append(graph.indptr[:-1][used], graph.indptr[-1:]), place[graph.indices])

@@ -1,4 +1,4 @@
-"""Edge lists: one edge per line, two integers or two names, then columns that do not matter."""
+"""Edge lists: one edge per line, two integers or two names; a third column is a weight, the rest is ignored."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from array import array
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from detours.arrays import Int64
 from detours.atomic import replacing
 from detours.errors import FileFormatError, InputError, warn_caller
-from detours.graph.convert import listed_once
-from detours.graph.edges import Ints, Listed, Names
+from detours.graph.edges import EdgeList, Names
+from detours.graph.files.format import Format, ending
 from detours.graph.files.lines import (
     begins_with_integers,
-    check_third,
+    check_weight,
     is_data,
     is_decimal,
     is_integer,
@@ -28,31 +28,30 @@ from detours.graph.files.lines import (
 )
 from detours.graph.files.source import BOM, check_text, opened
 
-if TYPE_CHECKING:
-    from detours.graph import Graph
-
 _HEADERS = {("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2")}
 _ROWS = 100_000
 
 
-class _Found(NamedTuple):
-    """A line with data: whether two integers begin it, its fields, its number, the byte where it begins."""
+class _Line(NamedTuple):
+    """A line that is neither blank nor a comment."""
 
     integers: bool
+    """Whether it begins with two integers."""
     fields: list[bytes]
     number: int
-    at: int
+    start: int
+    """The byte at which it starts."""
 
 
-def read(path: Path) -> Listed:
-    """Read an edge list; the first lines tell whether its nodes are integers or names."""
+def read(path: Path) -> EdgeList:
+    """Return the edges of a file; the first lines tell whether its nodes are integers or names."""
     with opened(path) as file:
         text = pieces(file)
         head = next(text, b"")
         if not head:
             raise FileFormatError("the file is empty.", path)
         check_text(head, path)
-        # Same length as before, so that nothing moves: a byte-order mark becomes blanks.
+        # A byte-order mark becomes blanks, so that the length stays the same.
         head = head.replace(BOM, b"   ", 1) if head.startswith(BOM) else head
         found = list(_first_data(head))
         while len(found) < 2 and (more := next(text, None)) is not None:
@@ -62,25 +61,25 @@ def read(path: Path) -> Listed:
             raise FileFormatError("the file holds no edges: every line is blank or a comment.", path)
         integers, header = _decide(found, path)
         if header:
-            head = head[: found[0].at] + b"#" + head[found[0].at :]
-        everything = chain([head], text)
-        return _read_numbers(everything, path) if integers else _read_names(everything, path, found[0])
+            head = head[: found[0].start] + b"#" + head[found[0].start :]
+        text = chain([head], text)
+        return _read_integers(text, path) if integers else _read_names(text, path, found[0])
 
 
-def _first_data(head: bytes) -> Iterator[_Found]:
-    """The first two lines that are neither blank nor comments."""
-    at, number, left = 0, 1, 2
-    while left and at < len(head):
-        end = head.index(b"\n", at)
-        line = head[at:end]
+def _first_data(head: bytes) -> Iterator[_Line]:
+    """Yield the first two lines that are neither blank nor comments."""
+    start, number, left = 0, 1, 2
+    while left and start < len(head):
+        end = head.index(b"\n", start)
+        line = head[start:end]
         if is_data(line):
-            yield _Found(begins_with_integers(line), _fields(line, _separator(line)), number, at)
+            yield _Line(begins_with_integers(line), _fields(line, _separator(line)), number, start)
             left -= 1
-        at, number = end + 1, number + 1
+        start, number = end + 1, number + 1
 
 
-def _decide(found: list[_Found], path: Path) -> tuple[bool, bool]:
-    """Whether the nodes are integers, and whether the first line is a header."""
+def _decide(found: list[_Line], path: Path) -> tuple[bool, bool]:
+    """Return whether the nodes are integers, and whether the first line is a header."""
     first = found[0]
     if first.integers:
         return True, False
@@ -91,12 +90,12 @@ def _decide(found: list[_Found], path: Path) -> tuple[bool, bool]:
     for field in first.fields[:2]:
         if is_decimal(field) and not is_integer(field):
             raise FileFormatError(
-                f"{quoted(field)} is not a node id; node ids must be whole numbers or names.",
+                f"{quoted(field)} is not a node id; node ids must be integers or names.",
                 path,
                 first.number,
             )
     if len(found) > 1 and found[1].integers:
-        # Words above integers are a header; a word beside an integer is a broken line, and is told so later.
+        # Words above integers are a header; a line of a word and an integer is broken, and refused later.
         return True, not any(is_integer(field) for field in first.fields[:2])
     names = tuple(field.decode("utf-8", "replace").lower() for field in first.fields[:2])
     return False, names in _HEADERS
@@ -116,32 +115,32 @@ def _fields(line: bytes, separator: bytes | None) -> list[bytes]:
     return [field.strip() for field in line.split(separator)[:3]]
 
 
-def _read_numbers(text: Iterable[bytes], path: Path) -> Listed:
-    src, dst, _ = read_integers(text, path)
-    if not len(src):
+def _read_integers(text: Iterable[bytes], path: Path) -> EdgeList:
+    ids = read_integers(text, path)
+    if not ids.size:
         raise FileFormatError("the file holds no edges.", path)
-    edges, names, num_nodes = compact(np.stack((src, dst)))
-    return Listed(edges, num_nodes, names, "lines")
+    edges, names, num_nodes = _renumber(ids)
+    return EdgeList(edges, num_nodes, names, "lines")
 
 
-def compact(ids: Ints) -> tuple[Ints, Names | None, int]:
-    """Renumber the ids that occur, ascending, as 0 .. n-1; the names are None if they are that already."""
+def _renumber(ids: Int64) -> tuple[Int64, Names | None, int]:
+    """Number the ids that occur, ascending, from 0; return the edges, the ids unless they are 0 .. n-1, and n."""
     high = int(ids.max())
     if high > 8 * ids.size + 1_000_000:
-        names, places = np.unique(ids, return_inverse=True)
-        return places.reshape(ids.shape).astype(np.int64, copy=False), names, len(names)
-    there = np.zeros(high + 1, dtype=np.bool_)
-    there[ids[0]] = True
-    there[ids[1]] = True
-    if there.all():
+        names, numbers = np.unique(ids, return_inverse=True)
+        return numbers.reshape(ids.shape).astype(np.int64, copy=False), names, len(names)
+    occurs = np.zeros(high + 1, dtype=np.bool_)
+    occurs[ids[0]] = True
+    occurs[ids[1]] = True
+    if occurs.all():
         return ids, None, high + 1
-    place = np.cumsum(there, dtype=np.int32)
-    place -= 1
-    names = np.flatnonzero(there).astype(np.int64, copy=False)
-    return place[ids].astype(np.int64), names, len(names)
+    number = np.cumsum(occurs, dtype=np.int32)
+    number -= 1
+    names = np.flatnonzero(occurs).astype(np.int64, copy=False)
+    return number[ids].astype(np.int64), names, len(names)
 
 
-def _read_names(text: Iterable[bytes], path: Path, first: _Found) -> Listed:
+def _read_names(text: Iterable[bytes], path: Path, first: _Line) -> EdgeList:
     ends = array("q")
     places: dict[bytes, int] = {}
     number = 0
@@ -161,7 +160,7 @@ def _read_names(text: Iterable[bytes], path: Path, first: _Found) -> Listed:
     rank = np.empty(len(names), dtype=np.int64)
     rank[order] = np.arange(len(names))
     edges = rank[np.frombuffer(ends, dtype=np.int64).reshape(-1, 2).T]
-    return Listed(np.ascontiguousarray(edges), len(names), tuple(names[at] for at in order), "lines")
+    return EdgeList(np.ascontiguousarray(edges), len(names), tuple(names[at] for at in order), "lines")
 
 
 def _named_edge(fields: list[bytes], number: int, path: Path) -> list[bytes]:
@@ -172,7 +171,7 @@ def _named_edge(fields: list[bytes], number: int, path: Path) -> list[bytes]:
             number,
         )
     if len(fields) > 2:
-        check_third(fields[2], number, path)
+        check_weight(fields[2], number, path)
     return fields[:2]
 
 
@@ -186,28 +185,25 @@ def _decoded(places: dict[bytes, int], path: Path) -> list[str]:
     return names
 
 
-def write(graph: Graph, path: Path, separator: str = " ") -> None:
+def write(edges: EdgeList, path: Path) -> None:
     """Write one edge per line (arcs if directed), in the caller's names."""
-    names = [str(name) for name in graph.name_list()]
+    separator = {"csv": ",", "tsv": "\t"}.get(ending(path), " ")
+    names = [str(name) for name in edges.name_list()]
     _check_names(names, separator, path)
-    alone = int(np.count_nonzero(_isolated(graph)))
-    if alone:
+    degree = np.bincount(edges.edge_index.ravel(), minlength=edges.num_nodes)
+    isolated = int(np.count_nonzero(degree == 0))
+    if isolated:
         warn_caller(
-            f"{alone} node{'s' * (alone != 1)} without an edge cannot be kept in an edge list; "
+            f"{isolated} node{'s' * (isolated != 1)} without an edge cannot be kept in an edge list; "
             "write .graphml, .mtx, .npz or .g6 to keep them.",
             UserWarning,
         )
-    src, dst = listed_once(graph)
+    sources, targets = edges.once()
     with replacing(path) as file:
-        for start in range(0, len(src), _ROWS):
-            pairs = zip(src[start : start + _ROWS].tolist(), dst[start : start + _ROWS].tolist(), strict=True)
+        for start in range(0, len(sources), _ROWS):
+            rows = slice(start, start + _ROWS)
+            pairs = zip(sources[rows].tolist(), targets[rows].tolist(), strict=True)
             file.write("".join([f"{names[u]}{separator}{names[v]}\n" for u, v in pairs]).encode("utf-8"))
-
-
-def _isolated(graph: Graph) -> NDArray[np.bool_]:
-    alone: NDArray[np.bool_] = graph.degree == 0
-    alone[graph.indices] = False
-    return alone
 
 
 def _check_names(names: list[str], separator: str, path: Path) -> None:
@@ -215,8 +211,11 @@ def _check_names(names: list[str], separator: str, path: Path) -> None:
     for name in names:
         if not name.strip() or name[0] in "#%" or any(sign in name for sign in bad):
             raise InputError(
-                f"The node name {name!r} would not survive in an edge list ({path}); "
+                f"The node name {name!r} cannot be written to an edge list ({path}); "
                 "write .graphml or .npz, or rename the nodes."
             )
     if len(set(names)) < len(names):
-        raise InputError(f"Two nodes have the same name once written as text ({path}); write .npz or rename them.")
+        raise InputError(f"Two nodes have the same name when written as text ({path}); write .npz or rename them.")
+
+
+FORMAT = Format(("edgelist", "edges", "edge", "el", "txt", "csv", "tsv", "dat", "list", "links", "ncol"), read, write)

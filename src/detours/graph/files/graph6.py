@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from detours.arrays import Int64, UInt8
 from detours.atomic import replacing
 from detours.errors import FileFormatError, InputError, warn_caller
-from detours.graph.convert import listed_once
-from detours.graph.edges import Ints, Listed
+from detours.graph.edges import EdgeList
+from detours.graph.files.format import Format
 from detours.graph.files.source import read_text
 
-if TYPE_CHECKING:
-    from detours.graph import Graph
-
-Bits = NDArray[np.uint8]
-
-_HEADERS = (b">>graph6<<", b">>sparse6<<")
 _LARGEST_DENSE = 20_000  # nodes; graph6 takes n²/12 bytes whatever the edges
 
 
-def read(path: Path) -> Listed:
-    """The first graph of a file, with a warning if there are more."""
+def read(path: Path) -> EdgeList:
+    """Return the first graph of a file, with a warning if there are more."""
     lines = _lines(path)
     first = next(lines, None)
     if first is None:
@@ -35,27 +28,20 @@ def read(path: Path) -> Listed:
     return decode(first[1], path, first[0])
 
 
-def read_all(path: Path) -> Iterator[Listed]:
-    """Every graph of a file, in order."""
-    none = True
-    for number, line in _lines(path):
-        none = False
-        yield decode(line, path, number)
-    if none:
-        raise FileFormatError("the file holds no graph.", path)
-
-
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that hold a graph, without headers, each with its number."""
+    """Yield the lines that hold a graph, without headers, each with its number."""
     for number, line in enumerate(read_text(path).split(b"\n"), 1):
-        line = line.strip(b" \t\r")
-        for header in _HEADERS:
-            line = line.removeprefix(header)
-        if line:
+        if line := strip_header(line.strip(b" \t\r")):
             yield number, line
 
 
-def decode(line: bytes, path: Path, number: int) -> Listed:
+def strip_header(line: bytes) -> bytes:
+    """Return a line without the optional header of a graph6 or sparse6 file."""
+    return line.removeprefix(b">>graph6<<").removeprefix(b">>sparse6<<")
+
+
+def decode(line: bytes, path: Path, number: int) -> EdgeList:
+    """Return the graph of one line, which is that of `number` in the file."""
     sparse = line.startswith(b":")
     if line[:1] in (b"&", b";"):
         kind = "digraph6" if line.startswith(b"&") else "incremental sparse6"
@@ -66,7 +52,7 @@ def decode(line: bytes, path: Path, number: int) -> Listed:
     num_nodes, codes = _take_size(codes - 63, path, number)
     bits = np.unpackbits((codes << 2).astype(np.uint8)[:, None], axis=1, count=6).ravel()
     if sparse:
-        return Listed(_sparse_edges(bits, num_nodes), num_nodes, meaning="edges")
+        return EdgeList(_sparse_edges(bits, num_nodes), num_nodes, meaning="edges")
     wanted = num_nodes * (num_nodes - 1) // 2
     if len(codes) != (wanted + 5) // 6:
         raise FileFormatError(
@@ -75,11 +61,11 @@ def decode(line: bytes, path: Path, number: int) -> Listed:
             path,
             number,
         )
-    return Listed(_dense_edges(bits[:wanted]), num_nodes, meaning="edges")
+    return EdgeList(_dense_edges(bits[:wanted]), num_nodes, meaning="edges")
 
 
-def _take_size(codes: Bits, path: Path, number: int) -> tuple[int, Bits]:
-    """N(n) of the format: one, four or eight characters."""
+def _take_size(codes: UInt8, path: Path, number: int) -> tuple[int, UInt8]:
+    """Return the number of nodes, which takes one, four or eight characters, and the rest."""
     start, length = (0, 1) if codes[0] < 63 else (1, 3) if len(codes) > 1 and codes[1] < 63 else (2, 6)
     digits = codes[start : start + length].tolist()
     if len(digits) < length:
@@ -92,18 +78,18 @@ def _take_size(codes: Bits, path: Path, number: int) -> tuple[int, Bits]:
     return size, codes[start + length :]
 
 
-def _dense_edges(bits: Bits) -> Ints:
-    """Bit (i, j) of the upper triangle, column after column, lies at j(j-1)/2 + i."""
+def _dense_edges(bits: UInt8) -> Int64:
+    """Return the edges of the upper triangle, whose bit (i, j) lies at j(j-1)/2 + i."""
     at = np.flatnonzero(bits).astype(np.int64)
     column = ((1 + np.sqrt(1 + 8 * at.astype(np.float64))) / 2).astype(np.int64)
-    # The root may be off by one in the last place.
+    # The rounded root may be off by one.
     column -= column * (column - 1) // 2 > at
     column += (column + 1) * column // 2 <= at
     return np.stack((at - column * (column - 1) // 2, column))
 
 
-def _sparse_edges(bits: Bits, num_nodes: int) -> Ints:
-    """Units of a bit and a number x: the bit moves v on by one; x > v jumps to x, else x-v is an edge."""
+def _sparse_edges(bits: UInt8, num_nodes: int) -> Int64:
+    """Return the edges of units (bit, x): the bit moves v on by one; x > v jumps to x, else x-v is an edge."""
     width = max(num_nodes - 1, 0).bit_length()
     units = bits[: len(bits) // (width + 1) * (width + 1)].reshape(-1, width + 1).astype(np.int64)
     values = units[:, 1:] @ (1 << np.arange(width - 1, -1, -1, dtype=np.int64))
@@ -120,14 +106,28 @@ def _sparse_edges(bits: Bits, num_nodes: int) -> Ints:
     return np.ascontiguousarray(np.array(edges, dtype=np.int64).reshape(-1, 2).T)
 
 
-def write(graph: Graph, path: Path, *, sparse: bool) -> None:
-    if graph.directed:
-        raise InputError("graph6 and sparse6 hold undirected graphs only; call to_undirected() first.")
-    if not sparse and graph.num_nodes > _LARGEST_DENSE:
+def write_graph6(edges: EdgeList, path: Path) -> None:
+    """Write an undirected graph as one line of n²/12 characters."""
+    _check_undirected(edges)
+    if edges.num_nodes > _LARGEST_DENSE:
         raise InputError(
-            f"graph6 takes {graph.num_nodes**2 // 12:,} bytes for {graph.num_nodes} nodes; write .s6 instead."
+            f"graph6 takes {edges.num_nodes**2 // 12:,} bytes for {edges.num_nodes} nodes; write .s6 instead."
         )
-    line = b":" + _encode_sparse(graph) if sparse else encode(graph)
+    _write_line(path, encode(edges.num_nodes, edges.once()))
+
+
+def write_sparse6(edges: EdgeList, path: Path) -> None:
+    """Write an undirected graph as one line of about log2(n) / 6 characters per edge."""
+    _check_undirected(edges)
+    _write_line(path, b":" + _encode_sparse(edges.num_nodes, edges.once()))
+
+
+def _check_undirected(edges: EdgeList) -> None:
+    if edges.directed:
+        raise InputError("graph6 and sparse6 hold undirected graphs only; call to_undirected() first.")
+
+
+def _write_line(path: Path, line: bytes) -> None:
     with replacing(path) as file:
         file.write(line + b"\n")
 
@@ -140,24 +140,23 @@ def _size_codes(num_nodes: int) -> list[int]:
     return [63] * (1 if length == 3 else 2) + digits
 
 
-def _packed(num_nodes: int, bits: Bits) -> bytes:
+def _packed(num_nodes: int, bits: UInt8) -> bytes:
     rows = np.concatenate((bits, np.zeros(-len(bits) % 6, dtype=np.uint8))).reshape(-1, 6)
     codes = np.packbits(rows, axis=1).ravel() >> 2
     return bytes(code + 63 for code in _size_codes(num_nodes)) + (codes + 63).tobytes()
 
 
-def encode(graph: Graph) -> bytes:
-    n = graph.num_nodes
+def encode(n: int, edges: Int64) -> bytes:
+    """Return the graph6 line of n nodes and edges i < j, each once."""
     bits = np.zeros(n * (n - 1) // 2, dtype=np.uint8)
-    i, j = listed_once(graph)
+    i, j = edges
     bits[j * (j - 1) // 2 + i] = 1
     return _packed(n, bits)
 
 
-def _encode_sparse(graph: Graph) -> bytes:
-    n = graph.num_nodes
+def _encode_sparse(n: int, edges: Int64) -> bytes:
     width = max(n - 1, 0).bit_length()
-    low, high = listed_once(graph)
+    low, high = edges
     order = np.lexsort((low, high))
     units: list[tuple[int, int]] = []
     v = 0
@@ -178,3 +177,7 @@ def _encode_sparse(graph: Graph) -> bytes:
     if width < 6 and n == 1 << width and room > width and v < n - 1:
         padding[0] = 0
     return _packed(n, np.concatenate((bits, padding)))
+
+
+GRAPH6 = Format(("g6", "graph6"), read, write_graph6)
+SPARSE6 = Format(("s6", "sparse6"), read, write_sparse6)

@@ -1,27 +1,25 @@
-"""The compiled reader of integer edge lists; it takes the plain lines and leaves the others to Python."""
+"""The compiled reader of integer edge lists; it parses the plain lines and leaves the others to Python."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numba import njit
+
+from detours.arrays import Int64, UInt8
+from detours.compiled import compiled
 
 _TAB, _LF, _CR, _SPACE, _HASH, _PERCENT = 9, 10, 13, 32, 35, 37
 _PLUS, _COMMA, _MINUS, _DOT, _ZERO, _NINE = 43, 44, 45, 46, 48, 57
 _BRACE, _A, _E, _N = 123, 97, 101, 110
 _LIMIT = 2**31 - 1
 _DIGITS = 10  # of the limit; a longer run may still be small (leading zeros) and is left to Python
-# What the third column of a line is: any number but a plain zero, a plain zero, or not there (or a remark).
-OTHER, ZERO, ABSENT = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]  # Numba ships no types
-def parse_lines(text: Any, at: int, src: Any, dst: Any, third: Any, edges: int) -> Any:
-    """Read lines of `text` (which ends with a line feed) from byte `at` until one is not plain.
+@compiled
+def parse_lines(text: UInt8, at: int, source: Int64, target: Int64, edges: int) -> tuple[int, int, int]:
+    """Parse lines of `text` (which ends with a line feed) from byte `at` until one is not plain.
 
-    Fills src, dst and third (OTHER, ZERO or ABSENT) from place `edges` on. Returns the edges there are
-    now, the lines read, and the byte where it stopped: the start of a line for Python to judge, or the end.
+    Fills `source` and `target` from position `edges` on. Returns the number of edges filled now, the number of lines
+    parsed, and the byte where it stopped: the start of a line for Python to parse, or the end.
     """
     lines = 0
     while at < len(text):
@@ -49,14 +47,13 @@ def parse_lines(text: Any, at: int, src: Any, dst: Any, third: Any, edges: int) 
                 digit = np.int64(text[begin]) - _ZERO
             if not (0 < used <= _DIGITS and middle > at and 0 < begin - middle <= _DIGITS):
                 return edges, lines, start
-            at, weight = begin, np.int64(ABSENT)
+            at = begin
             if text[at] != _LF:
-                at, weight = _third(text, at)
-            if u > _LIMIT or v > _LIMIT or weight < 0:
+                at = _past_weight(text, at)
+            if u > _LIMIT or v > _LIMIT or at < 0:
                 return edges, lines, start
-            src[edges] = u
-            dst[edges] = v
-            third[edges] = weight
+            source[edges] = u
+            target[edges] = v
             edges += 1
         elif here == _CR and text[at + 1] != _LF:
             return edges, lines, start
@@ -67,9 +64,9 @@ def parse_lines(text: Any, at: int, src: Any, dst: Any, third: Any, edges: int) 
     return edges, lines, at
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _gap(text: Any, at: int) -> Any:
-    """Past blanks with at most one comma among them."""
+@compiled
+def _gap(text: UInt8, at: int) -> int:
+    """Return the byte after blanks with at most one comma among them."""
     while text[at] == _SPACE or text[at] == _TAB:
         at += 1
     if text[at] == _COMMA:
@@ -79,49 +76,46 @@ def _gap(text: Any, at: int) -> Any:
     return at
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _third(text: Any, at: int) -> Any:
-    """Past the third column: OTHER, ZERO or ABSENT, or -1 if it is not plain."""
+@compiled
+def _past_weight(text: UInt8, at: int) -> int:
+    """Return the byte after the third column, or -1 if it is not plain."""
     after = _gap(text, at)
     gap = after > at
     at = after
     here = text[at]
     if here == _LF or (here == _CR and text[at + 1] == _LF):
-        return at, ABSENT
+        return at
     if not gap:
-        return at, -1
+        return -1
     if here in (_HASH, _PERCENT):
-        return at, ABSENT
+        return at
     if here == _BRACE:
-        return at, (-1 if _says_nan(text, at) else ABSENT)
-    at, weight = _number(text, at)
-    if weight < 0:
-        return at, -1
+        return -1 if _says_nan(text, at) else at
+    at = _past_number(text, at)
+    if at < 0:
+        return -1
     here = text[at]
     if here in (_SPACE, _TAB, _COMMA, _LF) or (here == _CR and text[at + 1] == _LF):
-        return at, weight
-    return at, -1
+        return at
+    return -1
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _number(text: Any, at: int) -> Any:
-    """Past a decimal number: ZERO if its digits are all 0, else OTHER; -1 if it is no plain number."""
+@compiled
+def _past_number(text: UInt8, at: int) -> int:
+    """Return the byte after a decimal number, or -1 if it is not plain."""
     if text[at] == _PLUS or text[at] == _MINUS:
         at += 1
     digits = 0
     points = 0
-    weight = ZERO
     while _ZERO <= text[at] <= _NINE or text[at] == _DOT:
         if text[at] == _DOT:
             points += 1
         else:
             digits += 1
-            if text[at] != _ZERO:
-                weight = OTHER
         at += 1
     # Numbers so long that they might be infinite are left to Python, as are long exponents.
     if digits == 0 or digits > 30 or points > 1:
-        return at, -1
+        return -1
     if text[at] | 32 == _E:
         at += 1
         if text[at] == _PLUS or text[at] == _MINUS:
@@ -130,13 +124,13 @@ def _number(text: Any, at: int) -> Any:
         while _ZERO <= text[at] <= _NINE:
             at += 1
         if at == begin or at - begin > 2:
-            return at, -1
-    return at, weight
+            return -1
+    return at
 
 
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _says_nan(text: Any, at: int) -> Any:
-    """Whether the rest of the line holds the letters nan."""
+@compiled
+def _says_nan(text: UInt8, at: int) -> bool:
+    """Return whether the rest of the line holds the letters nan."""
     while text[at] != _LF:
         if text[at] | 32 == _N and text[at + 1] | 32 == _A and text[at + 2] | 32 == _N:
             return True

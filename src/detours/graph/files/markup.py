@@ -2,48 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree.ElementTree import ParseError
 
 import numpy as np
 
 from detours.atomic import replacing
 from detours.errors import FileFormatError, InputError
-from detours.graph.convert import library, listed_networkx
-from detours.graph.edges import Listed
+from detours.graph.convert import from_networkx, library, to_networkx
+from detours.graph.edges import EdgeList
+from detours.graph.files.format import Format
 from detours.graph.files.source import read_text
 
-if TYPE_CHECKING:
-    from detours.graph import Graph
 
-
-def read(path: Path, kind: str) -> Listed:
+def read_graphml(path: Path) -> EdgeList:
+    """Return the edges of a GraphML file."""
     text = read_text(path, xml=True)
-    nx = library("networkx", "networkx")
-    if kind == "graphml" and b"<graphml" not in text[:100_000]:
+    if b"<graphml" not in text[:100_000]:
         raise FileFormatError("this is no GraphML: there is no <graphml> in it.", path)
+    return _read(partial(_parse_graphml, text), "GRAPHML", path)
+
+
+def read_gml(path: Path) -> EdgeList:
+    """Return the edges of a GML file."""
+    return _read(partial(_parse_gml, read_text(path, xml=True)), "GML", path)
+
+
+def _read(parse: Callable[[Any], Any], kind: str, path: Path) -> EdgeList:
+    nx = library("networkx", "networkx")
     try:
-        found = _graphml(nx, text) if kind == "graphml" else _gml(nx, text)
+        graph = parse(nx)
     except ParseError as error:
         raise FileFormatError(f"the GraphML is cut off or damaged ({error}).", path, error.position[0]) from None
     except Exception as error:
         # The parsers let KeyError, AttributeError, RecursionError and more escape on files of another kind.
         reason = str(error) or type(error).__name__
-        raise FileFormatError(f"this cannot be read as {kind.upper()} ({reason}).", path) from None
+        raise FileFormatError(f"this cannot be read as {kind} ({reason}).", path) from None
     try:
-        return _with_integer_names(listed_networkx(found))
+        return _with_integer_names(from_networkx(graph))
     except InputError as error:
         raise FileFormatError(str(error), path) from None
 
 
-def _graphml(nx: Any, text: bytes) -> Any:
+def _parse_graphml(text: bytes, nx: Any) -> Any:
     return nx.read_graphml(BytesIO(text))
 
 
-def _gml(nx: Any, text: bytes) -> Any:
+def _parse_gml(text: bytes, nx: Any) -> Any:
     try:
         return nx.read_gml(BytesIO(text))
     except nx.NetworkXError:
@@ -51,20 +60,20 @@ def _gml(nx: Any, text: bytes) -> Any:
         return nx.read_gml(BytesIO(text), label="id")
 
 
-def _with_integer_names(listed: Listed) -> Listed:
-    """Names that all spell integers become these, in ascending order, as in an edge list."""
-    if listed.names is None:
-        return listed
-    numbers = [_integer(name) for name in listed.names]
+def _with_integer_names(edges: EdgeList) -> EdgeList:
+    """Return the edges with integer names, ascending as in an edge list, if all names spell integers."""
+    if edges.names is None:
+        return edges
+    numbers = [_integer(name) for name in edges.names]
     values = [number for number in numbers if number is not None]
     if len(values) < len(numbers) or len(set(values)) < len(values):
-        return listed
+        return edges
     names = np.array(values, dtype=np.int64)
     order = np.argsort(names)
     rank = np.empty(len(names), dtype=np.int64)
     rank[order] = np.arange(len(names))
     plain = np.array_equal(names[order], np.arange(len(names)))
-    return Listed(rank[listed.edge_index], listed.num_nodes, None if plain else names[order], listed.meaning)
+    return EdgeList(rank[edges.edge_index], edges.num_nodes, None if plain else names[order], edges.meaning)
 
 
 def _integer(name: Hashable) -> int | None:
@@ -75,14 +84,24 @@ def _integer(name: Hashable) -> int | None:
     return int(text) if spelled else None
 
 
-def write(graph: Graph, path: Path, kind: str) -> None:
+def write_graphml(edges: EdgeList, path: Path) -> None:
+    """Write a GraphML file."""
+    _write(edges, path, lambda nx, graph, file: nx.write_graphml(graph, file))
+
+
+def write_gml(edges: EdgeList, path: Path) -> None:
+    """Write a GML file."""
+    _write(edges, path, lambda nx, graph, file: nx.write_gml(graph, file, stringizer=str))
+
+
+def _write(edges: EdgeList, path: Path, write: Callable[[Any, Any, Any], None]) -> None:
     nx = library("networkx", "networkx")
-    made = graph.to_networkx()
-    texts = {str(name) for name in made}
-    if len(texts) < len(made):
-        raise InputError("Two nodes have the same name once written as text; write .npz or rename them.")
+    graph = to_networkx(edges)
+    if len({str(name) for name in graph}) < len(graph):
+        raise InputError("Two nodes have the same name when written as text; write .npz or rename them.")
     with replacing(path) as file:
-        if kind == "graphml":
-            nx.write_graphml(made, file)
-        else:
-            nx.write_gml(made, file, stringizer=str)
+        write(nx, graph, file)
+
+
+GRAPHML = Format(("graphml",), read_graphml, write_graphml)
+GML = Format(("gml",), read_gml, write_gml)

@@ -1,138 +1,118 @@
-"""Matrix Market (.mtx) coordinate files, read by the same compiled reader as edge lists."""
+"""Matrix Market (.mtx) coordinate files, through SciPy."""
 
 from __future__ import annotations
 
-from itertools import chain
+import re
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from detours.arrays import Bool, Int64
 from detours.atomic import replacing
 from detours.errors import FileFormatError
-from detours.graph.convert import listed_once
-from detours.graph.edges import MAX_NODES, Listed
-from detours.graph.files.lines import ABSENT, ZERO, Columns, is_data, pieces, quoted, read_integers
-from detours.graph.files.source import check_text, opened
+from detours.graph.convert import library
+from detours.graph.edges import MAX_NODES, EdgeList
+from detours.graph.files.format import Format
+from detours.graph.files.lines import quoted
+from detours.graph.files.source import read_text
 
-if TYPE_CHECKING:
-    from detours.graph import Graph
-
-_FIELDS = {"pattern", "real", "integer", "double"}
+_FIELDS = {"pattern", "real", "integer", "unsigned-integer", "double"}
 _SYMMETRIES = {"general", "symmetric", "skew-symmetric"}
 _BANNER = "%%MatrixMarket matrix coordinate pattern|real|integer general|symmetric|skew-symmetric"
+_SHORTEST = len("1 1")  # a line of the file
 
 
-class _Size(NamedTuple):
-    num_nodes: int
+class _Header(NamedTuple):
+    rows: int
+    columns: int
     entries: int
-    line: int
-    end: int  # the byte after the size line
+    format: str
+    field: str
+    symmetry: str
 
 
-def read(path: Path) -> Listed:
-    """Read a square matrix; row i is the node named i, so names begin with 1 as in the file."""
-    with opened(path) as file:
-        text = pieces(file)
-        head = next(text, b"")
-        if not head.strip():
-            raise FileFormatError("the file is empty.", path)
-        check_text(head, path)
-        field, symmetry = _banner(head, path)
-        while (size := _size(head, path)) is None:
-            more = next(text, None)
-            if more is None:
-                raise FileFormatError("the file is cut off: the line with the size of the matrix is missing.", path)
-            head += more
-        columns = read_integers(chain([head[size.end :]], text), path, size.line + 1)
-    _check_entries(columns, size, field, path)
-    there = columns.third != ZERO
-    edges = np.stack((columns.src, columns.dst))
-    edges = (edges if there.all() else edges[:, there]) - 1
-    names = np.arange(1, size.num_nodes + 1, dtype=np.int64)
-    return Listed(edges, size.num_nodes, names, "arcs" if symmetry == "general" else "edges")
+def read(path: Path) -> EdgeList:
+    """Return the edges of a square matrix; row i is the node named i, so names begin with 1 as in the file."""
+    text = read_text(path)
+    io = library("scipy.io", "scipy")
+    header = _header(io, text, path)
+    if header.entries > len(text) // _SHORTEST:  # SciPy would take the memory for all of them
+        raise _cut_off(header, text.count(b"\n"), path)
+    try:
+        matrix = io.mmread(BytesIO(text))
+    except (ValueError, OverflowError) as error:
+        raise _refusal(str(error), header, text, path) from None
+    # SciPy appends the other triangle of a symmetric matrix: the entries of the file come first, in their order.
+    edges = np.empty((2, header.entries), np.int64)
+    edges[0], edges[1] = matrix.row[: header.entries], matrix.col[: header.entries]
+    if header.field != "pattern":
+        edges = edges[:, _nonzero(matrix.data[: header.entries], edges, path)]
+    names = np.arange(1, header.rows + 1, dtype=np.int64)
+    return EdgeList(edges, header.rows, names, "arcs" if header.symmetry == "general" else "edges")
 
 
-def _banner(head: bytes, path: Path) -> tuple[str, str]:
-    line = head[: head.index(b"\n")]
-    words = line.decode("utf-8", "replace").lower().split()
-    if len(words) != 5 or words[0] != "%%matrixmarket" or words[1] != "matrix":
-        raise FileFormatError(f"this is no Matrix Market file: it must begin with {_BANNER!r}.", path, 1)
-    if words[2] != "coordinate" or words[3] not in _FIELDS or words[4] not in _SYMMETRIES:
-        raise FileFormatError(f"{quoted(line.strip())} is not supported; it must be {_BANNER!r}.", path, 1)
-    return words[3], words[4]
+def _nonzero(values: NDArray[Any], edges: Int64, path: Path) -> Bool:
+    finite = np.isfinite(values)
+    if not finite.all():
+        entry = int(np.argmin(finite))
+        row, column = edges[:, entry] + 1
+        raise FileFormatError(f"the entry ({row}, {column}) is {values[entry]}, but values must be finite.", path)
+    nonzero: Bool = values != 0
+    return nonzero
 
 
-def _size(head: bytes, path: Path) -> _Size | None:
-    """The first line that is neither blank nor a comment: rows, columns, entries."""
-    at, number = 0, 1
-    while at < len(head):
-        end = head.index(b"\n", at)
-        line = head[at:end]
-        if is_data(line):
-            words = line.split()
-            if len(words) != 3 or not all(word.isdigit() for word in words):
-                raise FileFormatError(
-                    f"the size of the matrix must be three integers, but it is {quoted(line.strip())}.",
-                    path,
-                    number,
-                )
-            rows, columns, entries = map(int, words)
-            if rows != columns:
-                raise FileFormatError(
-                    f"an adjacency matrix must be square, but this one is {rows} by {columns}.", path, number
-                )
-            if rows > MAX_NODES:
-                raise FileFormatError(f"a graph may have up to {MAX_NODES} nodes, not {rows}.", path, number)
-            return _Size(rows, entries, number, end + 1)
-        at, number = end + 1, number + 1
-    return None
+def _header(io: Any, text: bytes, path: Path) -> _Header:
+    first = text[: text.find(b"\n")].strip()
+    try:
+        header = _Header(*io.mminfo(BytesIO(text)))
+    except (ValueError, OverflowError) as error:
+        if "Premature EOF" in str(error):
+            sentence = "the file is cut off: the line with the size of the matrix is missing."
+            raise FileFormatError(sentence, path) from None
+        if "anner" in str(error) or "header element" in str(error):
+            sentence = f"{quoted(first)} is no header of a Matrix Market file; it must be {_BANNER!r}."
+            raise FileFormatError(sentence, path, 1) from None
+        raise FileFormatError("the size of the matrix must be three integers: rows, columns, entries.", path) from None
+    if header.format != "coordinate" or header.field not in _FIELDS or header.symmetry not in _SYMMETRIES:
+        raise FileFormatError(f"{quoted(first)} is not supported; it must be {_BANNER!r}.", path, 1)
+    if header.rows != header.columns:
+        size = f"{header.rows} by {header.columns}"
+        raise FileFormatError(f"an adjacency matrix must be square, but this one is {size}.", path)
+    if header.rows > MAX_NODES:
+        raise FileFormatError(f"a graph may have up to {MAX_NODES} nodes, not {header.rows}.", path)
+    return header
 
 
-def _check_entries(columns: Columns, size: _Size, field: str, path: Path) -> None:
-    found = len(columns.src)
-    low = np.minimum(columns.src, columns.dst) < 1
-    wrong = low | (np.maximum(columns.src, columns.dst) > size.num_nodes)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise FileFormatError(
-            f"the entry ({columns.src[at]}, {columns.dst[at]}) lies outside the matrix; "
-            f"rows and columns go from 1 to {size.num_nodes}.",
-            path,
-            _line_of_entry(path, at, size.line),
-        )
-    if field != "pattern" and (columns.third == ABSENT).any():
-        at = int(np.argmax(columns.third == ABSENT))
-        raise FileFormatError(
-            f"an entry of a {field} matrix must have a value in the third column.",
-            path,
-            _line_of_entry(path, at, size.line),
-        )
-    if found != size.entries:
-        why = "is cut off" if found < size.entries else "is damaged"
-        raise FileFormatError(f"the file {why}: it promises {size.entries} entries and holds {found}.", path)
+def _refusal(reason: str, header: _Header, text: bytes, path: Path) -> FileFormatError:
+    """Return SciPy's complaint about an entry as a sentence of ours."""
+    if missing := re.search(r"Expected another (\d+) lines", reason):
+        return _cut_off(header, header.entries - int(missing[1]), path)
+    if "Too many lines" in reason:
+        return FileFormatError(f"the file is damaged: it promises {header.entries} entries and holds more.", path)
+    numbered = re.match(r"Line (\d+): (.*)", reason)
+    if numbered is None:
+        return FileFormatError(f"the matrix cannot be read ({reason}).", path)
+    line = int(numbered[1])
+    entry = quoted(text.split(b"\n", line)[line - 1].strip())
+    allowed = f"two integers from 1 to {header.rows}" + (", and a number" if header.field != "pattern" else "")
+    return FileFormatError(f"an entry must be {allowed}, but it is {entry} ({numbered[2]}).", path, line)
 
 
-def _line_of_entry(path: Path, entry: int, after: int) -> int:
-    """Only asked when something is wrong, so the file is simply read again."""
-    with opened(path) as file:
-        for number, line in enumerate(file, 1):
-            if number > after and is_data(line.rstrip(b"\n")):
-                if entry == 0:
-                    return number
-                entry -= 1
-    return after
+def _cut_off(header: _Header, found: int, path: Path) -> FileFormatError:
+    return FileFormatError(f"the file is cut off: it promises {header.entries} entries and holds {found}.", path)
 
 
-def write(graph: Graph, path: Path) -> None:
+def write(edges: EdgeList, path: Path) -> None:
     """Write a pattern matrix, its lower triangle only if undirected; row and column i + 1 are node i."""
-    edges = listed_once(graph) + 1
-    symmetry = "general" if graph.directed else "symmetric"
+    io, sparse = library("scipy.io", "scipy"), library("scipy.sparse", "scipy")
+    rows, columns = edges.once() if edges.directed else edges.once()[::-1]  # the lower triangle has the larger first
+    shape = (edges.num_nodes, edges.num_nodes)
+    matrix = sparse.coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=shape)
     with replacing(path) as file:
-        file.write(f"%%MatrixMarket matrix coordinate pattern {symmetry}\n".encode())
-        file.write(f"{graph.num_nodes} {graph.num_nodes} {edges.shape[1]}\n".encode())
-        for start in range(0, edges.shape[1], 100_000):
-            u, v = edges[:, start : start + 100_000].tolist()
-            # The format wants the row of a symmetric entry to be the larger index.
-            pairs = zip(u, v, strict=True) if graph.directed else zip(v, u, strict=True)
-            file.write("".join([f"{row} {column}\n" for row, column in pairs]).encode())
+        io.mmwrite(file, matrix, field="pattern", symmetry="general" if edges.directed else "symmetric")
+
+
+FORMAT = Format(("mtx",), read, write)

@@ -1,4 +1,4 @@
-"""Node names as plain arrays: no pickle, so a file from a stranger is only ever data."""
+"""Node names as plain arrays, without pickle: a file from a stranger cannot run code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEYS = ("names", "names_text", "names_ends", "names_literal")
 
 
 def pack_names(names: Names | None) -> dict[str, Any]:
-    """Integers as they are, text as UTF-8 end to end, other plain values (tuples) as Python writes them."""
+    """Return integers as they are, strings as joined UTF-8, and other literals (tuples) as Python writes them."""
     if names is None:
         return {}
     if isinstance(names, np.ndarray):
@@ -41,13 +41,13 @@ def _literal(name: object) -> str:
     if not same:
         raise InputError(
             f"The node name {shown(name)} ({type(name).__name__}) cannot be stored; "
-            "use numbers, text or tuples of these as names."
+            "use numbers, strings or tuples of these as names."
         )
     return text
 
 
 def unpack_names(arrays: Mapping[str, Any]) -> Names | None:
-    """What `pack_names` packed; ValueError if it does not fit together."""
+    """Return the names that `pack_names` packed, or raise `ValueError` if the arrays do not fit together."""
     if "names" in arrays:
         names = arrays["names"]
         if names.dtype.kind == "U":

@@ -6,29 +6,28 @@ import zipfile
 import zlib
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from detours.atomic import replacing
 from detours.errors import FileFormatError, InputError
-from detours.graph.convert import library, listed_scipy
-from detours.graph.edges import Listed, check_edge_index
+from detours.graph.convert import from_scipy, library
+from detours.graph.edges import EdgeList, check_edge_index
+from detours.graph.files.format import Format
 from detours.graph.files.names import pack_names, unpack_names
 from detours.graph.files.source import opened
 
-if TYPE_CHECKING:
-    from detours.graph import Graph
 
-
-def read(path: Path) -> Listed:
+def read(path: Path) -> EdgeList:
+    """Return the edges of an .npz file."""
     with opened(path) as file:
         content = file.read()
     try:
         with np.load(BytesIO(content), allow_pickle=False) as arrays:
             if not hasattr(arrays, "files"):
                 raise FileFormatError("this is a single .npy array, not an .npz.", path)
-            return _listed({name: arrays[name] for name in arrays.files}, content, path)
+            return _edges({name: arrays[name] for name in arrays.files}, content, path)
     except FileFormatError:
         raise
     except InputError as error:
@@ -37,17 +36,17 @@ def read(path: Path) -> Listed:
         raise FileFormatError(f"the .npz cannot be read; it is damaged or of another kind ({error}).", path) from None
 
 
-def _listed(arrays: dict[str, Any], content: bytes, path: Path) -> Listed:
+def _edges(arrays: dict[str, Any], content: bytes, path: Path) -> EdgeList:
     if "edge_index" in arrays:
         count = arrays.get("num_nodes")
-        listed = check_edge_index(arrays["edge_index"], None if count is None else count.item())
+        edges = check_edge_index(arrays["edge_index"], None if count is None else count.item())
         names = unpack_names(arrays)
-        if names is not None and len(names) != listed.num_nodes:
-            raise FileFormatError(f"it holds {len(names)} names for {listed.num_nodes} nodes.", path)
+        if names is not None and len(names) != edges.num_nodes:
+            raise FileFormatError(f"it holds {len(names)} names for {edges.num_nodes} nodes.", path)
         directed = bool(arrays.get("directed", False))
-        return Listed(listed.edge_index, listed.num_nodes, names, directed=directed)
+        return EdgeList(edges.edge_index, edges.num_nodes, names, directed=directed)
     if {"format", "shape", "data"} <= arrays.keys():
-        return listed_scipy(library("scipy.sparse", "scipy").load_npz(BytesIO(content)))
+        return from_scipy(library("scipy.sparse", "scipy").load_npz(BytesIO(content)))
     raise FileFormatError(
         "an .npz must come from scipy.sparse.save_npz or hold an array edge_index (and may hold num_nodes), "
         f"but this one holds {', '.join(sorted(arrays)) or 'nothing'}.",
@@ -55,13 +54,16 @@ def _listed(arrays: dict[str, Any], content: bytes, path: Path) -> Listed:
     )
 
 
-def write(graph: Graph, path: Path) -> None:
+def write(edges: EdgeList, path: Path) -> None:
     """Write edge_index (every arc), num_nodes, directed and the names."""
     arrays = {
-        "edge_index": graph.to_edge_index(),
-        "num_nodes": np.int64(graph.num_nodes),
-        "directed": np.bool_(graph.directed),
-        **pack_names(graph.names),
+        "edge_index": edges.edge_index,
+        "num_nodes": np.int64(edges.num_nodes),
+        "directed": np.bool_(edges.directed),
+        **pack_names(edges.names),
     }
     with replacing(path) as file:
         np.savez_compressed(file, **arrays)
+
+
+FORMAT = Format(("npz",), read, write)

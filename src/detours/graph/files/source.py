@@ -1,4 +1,4 @@
-"""Opening files: plain or gzip, text or not, with one clear sentence for whatever is wrong with them."""
+"""Open files, plain or compressed, text or binary, with one sentence for whatever is wrong with them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,8 @@ _HEAD = 4096
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked if its name ends in .gz; trouble on the way becomes a FileFormatError."""
+    """Open a file to read its bytes, decompressed if its name ends in .gz; problems become a `FileFormatError`."""
     try:
-        if path.is_dir():
-            raise FileFormatError("this is a folder, not a file, and not one written by Graph.save.", path)
         with open(path, "rb") as raw:
             head = raw.peek(2)[:2]  # not read: a pipe cannot go back
             if not head:
@@ -47,8 +45,8 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
                 return
             if head != b"\x1f\x8b":
                 raise FileFormatError("the name ends in .gz, but the file is not gzip-compressed.", path)
-            with gzip.open(raw) as unpacked:
-                yield cast(IO[bytes], unpacked)
+            with gzip.open(raw) as decompressed:
+                yield cast(IO[bytes], decompressed)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FileFormatError(
             f"the gzip data is cut off or damaged ({error}); fetch or write the file again.", path
@@ -60,7 +58,7 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def check_text(head: bytes, path: Path, *, xml: bool = False) -> None:
-    """Refuse what is plainly no text, or a web page where a list was expected."""
+    """Raise `FileFormatError` for what is no text, or for a web page unless XML is expected."""
     for magic, what in _MAGIC:
         if head.startswith(magic):
             raise FileFormatError(f"this is not text: it looks like {what}.", path)
@@ -72,7 +70,7 @@ def check_text(head: bytes, path: Path, *, xml: bool = False) -> None:
 
 
 def read_text(path: Path, *, xml: bool = False) -> bytes:
-    """The whole of a text file that is not empty, as bytes without a byte-order mark."""
+    """Return the bytes of a text file, which must not be empty, without a byte-order mark."""
     with opened(path) as file:
         text = file.read()
     check_text(text, path, xml=xml)

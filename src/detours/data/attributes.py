@@ -6,25 +6,23 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float32]
+from detours.arrays import Float32
 
 
-class Attributes(Sequence[Floats]):
+class Attributes(Sequence[Float32]):
     """A list of float32 [nodes, columns], one array per graph; `read` is called once, when the first is asked for.
 
+    >>> import numpy as np
     >>> x = Attributes(lambda: [np.zeros((3, 2), np.float32)])
     >>> len(x), x[0].shape
     (1, (3, 2))
     """
 
-    def __init__(self, read: Callable[[], Sequence[Floats]]) -> None:
+    def __init__(self, read: Callable[[], Sequence[Float32]]) -> None:
         self._read = read
 
     @cached_property
-    def _arrays(self) -> list[Floats]:
+    def _arrays(self) -> list[Float32]:
         return list(self._read())
 
     def chosen(self, kept: Sequence[int]) -> Attributes:
@@ -34,7 +32,7 @@ class Attributes(Sequence[Floats]):
     def __getitem__(self, at: Any) -> Any:
         return self._arrays[at]
 
-    def __iter__(self) -> Iterator[Floats]:
+    def __iter__(self) -> Iterator[Float32]:
         return iter(self._arrays)
 
     def __len__(self) -> int:

@@ -1,0 +1,199 @@
+"""`CsrGraph`: the arrays of a graph, the edges of the caller, and the names of the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.arrays import Int32, Int64
+from detours.errors import InputError, shown
+from detours.graph import names as naming
+from detours.graph.arcs import locate
+from detours.graph.edges import Dropped, Names
+
+_NOTHING = Dropped()
+
+
+class CsrGraph:
+    """What a `Graph` holds, apart from the ways to make one and to write it."""
+
+    __slots__ = (
+        "_edge_arc",
+        "_edge_index",
+        "_places",
+        "directed",
+        "dropped",
+        "edges_in_csr_order",
+        "indices",
+        "indptr",
+        "names",
+        "path",
+    )
+
+    indptr: Int64
+    """int64 [n + 1]: row i is ``indices[indptr[i]:indptr[i + 1]]``."""
+    indices: Int32
+    """int32 [arcs]: the neighbours (successors if directed) of each node, ascending."""
+    directed: bool
+    names: Names | None
+    """The caller's names by index; None when they are 0 .. n-1 themselves."""
+    dropped: Dropped
+    """How many loops were dropped, repeats merged and one-way arcs completed."""
+    path: Path | None
+    """The folder this graph was opened from, None otherwise."""
+    edges_in_csr_order: bool
+    """Whether `edge_index` has exactly the arcs of the CSR, in its order."""
+    _edge_index: Int64 | Callable[[], Int64] | None  # a function makes it on first use
+    _edge_arc: Int64 | None
+    _places: dict[Hashable, int] | None
+
+    def __init__(self) -> None:
+        raise InputError(
+            "A Graph is made with Graph.from_any, from_networkx, from_scipy, from_edge_index, from_pyg, "
+            "from_igraph, read or open, not by calling Graph itself."
+        )
+
+    @classmethod
+    def _wrap(
+        cls,
+        indptr: Int64,
+        indices: Int32,
+        directed: bool = False,
+        names: Names | None = None,
+        dropped: Dropped = _NOTHING,
+        edge_index: Int64 | Callable[[], Int64] | None = None,
+        path: Path | None = None,
+    ) -> Self:
+        graph = object.__new__(cls)
+        put = object.__setattr__
+        put(graph, "indptr", _frozen(indptr))
+        put(graph, "indices", _frozen(indices))
+        put(graph, "directed", directed)
+        put(graph, "names", _frozen_names(names))
+        put(graph, "dropped", dropped)
+        put(graph, "path", path)
+        put(graph, "edges_in_csr_order", edge_index is None)
+        put(graph, "_edge_index", _frozen(edge_index) if isinstance(edge_index, np.ndarray) else edge_index)
+        put(graph, "_edge_arc", None)
+        put(graph, "_places", None)
+        return graph
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def num_arcs(self) -> int:
+        return len(self.indices)
+
+    @property
+    def num_edges(self) -> int:
+        """Arcs if directed, pairs of arcs if not."""
+        return len(self.indices) if self.directed else len(self.indices) // 2
+
+    @property
+    def degree(self) -> Int64:
+        """int64 [n]: neighbours of each node (successors if directed)."""
+        return np.diff(self.indptr)
+
+    @property
+    def edge_index(self) -> Int64:
+        """int64 [2, E]: the caller's edges in the caller's order, loops and repeats included."""
+        if not isinstance(self._edge_index, np.ndarray):
+            columns = self.to_edge_index() if self._edge_index is None else self._edge_index()
+            object.__setattr__(self, "_edge_index", _frozen(columns))
+        assert isinstance(self._edge_index, np.ndarray)
+        return self._edge_index
+
+    @property
+    def edge_arc(self) -> Int64:
+        """int64 [E]: the position in `indices` of the arc of each column of `edge_index`; -1 for a loop."""
+        if self._edge_arc is None:
+            if self.edges_in_csr_order:
+                found = np.arange(self.num_arcs, dtype=np.int64)
+            else:
+                found = locate(self.indptr, self.indices, self.edge_index)
+            object.__setattr__(self, "_edge_arc", _frozen(found))
+        assert self._edge_arc is not None
+        return self._edge_arc
+
+    def node(self, name: Hashable) -> int:
+        """Return the index of the node with this name; a string also finds the integer that it spells."""
+        if self._places is None and isinstance(self.names, tuple):
+            object.__setattr__(self, "_places", {known: index for index, known in enumerate(self.names)})
+        index = naming.find(name, self.num_nodes, self._places if self._places is not None else self.names)
+        if index is None:
+            raise InputError(
+                f"The graph has no node {shown(name)}; nodes are {naming.sample(self.names, self.num_nodes)}."
+            )
+        return index
+
+    def name(self, index: int) -> Any:
+        """Return the caller's name of the node with this index."""
+        if self.names is None:
+            return int(index)
+        return int(self.names[index]) if isinstance(self.names, np.ndarray) else self.names[index]
+
+    def name_list(self) -> list[Any]:
+        """Return all names by index."""
+        if self.names is None:
+            return list(range(self.num_nodes))
+        return self.names.tolist() if isinstance(self.names, np.ndarray) else list(self.names)
+
+    def to_edge_index(self) -> Int64:
+        """Return int64 [2, arcs]: every arc of the CSR, so both directions of an undirected edge, sorted."""
+        arcs = np.empty((2, self.num_arcs), dtype=np.int64)
+        arcs[0] = np.repeat(np.arange(self.num_nodes, dtype=np.int64), self.degree)
+        arcs[1] = self.indices
+        return arcs
+
+    def _own_edges(self) -> Int64 | None:
+        return None if self.edges_in_csr_order else self.edge_index
+
+    def __repr__(self) -> str:
+        kind = "arcs, directed" if self.directed else "edges" if self.num_edges != 1 else "edge"
+        nodes = "node" if self.num_nodes == 1 else "nodes"
+        names = "" if self.names is None else f", names {naming.sample(self.names, self.num_nodes)}"
+        return f"Graph({self.num_nodes:,} {nodes}, {self.num_edges:,} {kind}{names})"
+
+    def __eq__(self, other: object) -> bool:
+        """Equal nodes, names and arcs; the order in which the caller listed the edges does not matter."""
+        if not isinstance(other, CsrGraph):
+            return NotImplemented
+        return (
+            self.directed == other.directed
+            and np.array_equal(self.indptr, other.indptr)
+            and np.array_equal(self.indices, other.indices)
+            and (self.names is other.names or self.name_list() == other.name_list())
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.num_nodes, self.num_arcs, self.directed))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"A Graph does not change; {name} cannot be set.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"A Graph does not change; {name} cannot be deleted.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As plain arrays: a memory map would otherwise look for its file on a machine that may not have it.
+        arrays = (np.asarray(self.indptr), np.asarray(self.indices))
+        return type(self)._wrap, (*arrays, self.directed, self.names, self.dropped, self._own_edges())
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only plain view: compiled code sees one array type, and nobody changes a graph by accident."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+def _frozen_names(names: Names | None) -> Names | None:
+    if names is None or isinstance(names, tuple):
+        return names
+    return _frozen(names) if isinstance(names, np.ndarray) else tuple(names)

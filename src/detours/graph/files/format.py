@@ -1,0 +1,26 @@
+"""What a file format is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from detours.graph.edges import EdgeList
+
+
+class Format(NamedTuple):
+    """A format of graph files; to add one, write a module with one of these and enter it in `files.FORMATS`."""
+
+    endings: tuple[str, ...]
+    """The endings of file names, without the dot; each may be followed by .gz."""
+    read: Callable[[Path], EdgeList]
+    """Return the edges of a file, or raise `FileFormatError`; `source.opened` opens and decompresses it."""
+    write: Callable[[EdgeList, Path], None]
+    """Write an edge list that has every arc; `atomic.replacing` opens and compresses the file."""
+
+
+def ending(path: Path) -> str:
+    """Return the ending of a file name in lower case, that before .gz, without the dot."""
+    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return plain.suffix.lower().removeprefix(".")

@@ -1,0 +1,126 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from detours.errors import DroppedEdgesWarning, InputError
+from detours.graph import Graph
+from detours.graph.files import lines
+from tests.graph.cases import edges, put, refused
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 1\n1 2\n2 0\n",
+        "0 1\n1 2\n2 0",
+        "0\t1\n1\t2\n2\t0\n",
+        "0,1\n1,2\n2,0\n",
+        "0, 1\r\n1 ,2\r\n2 , 0\r\n",
+        "# a comment\n% another\n\n0 1\n  1   2  \n\t2 0\n   \n# end",
+        "0 1 0.5\n1 2 -3e-7\n2 0 7 more columns, whatever\n",
+        "0,1,0.5,x\n1,2,,\n2,0,\n",
+        "0 1 {}\n1 2 {'weight': 3, 'name': 'Fernanda'}\n2 0 # remark\n",
+        "\ufeff0 1\n1 2\n2 0\n",
+        "source target\n0 1\n1 2\n2 0\n",
+        "node_id\tnode_id\n0\t1\n1\t2\n2\t0\n",
+        "source,target,weight\n0,1,2\n1,2,2\n2,0,2\n",
+        "00 01\n1 0000000000000002\n2 0\n",
+    ],
+)
+@pytest.mark.parametrize("name", ["g.txt", "g.edgelist.gz", "g"])
+@pytest.mark.parametrize("fast", [False, True])
+def test_integer_edge_lists(tmp_path, monkeypatch, text, name, fast):
+    monkeypatch.setattr(lines, "_SMALL", 0 if fast else 1 << 30)
+    graph = Graph.read(put(tmp_path, name, text), strict=True)
+    assert edges(graph) == [(0, 1), (1, 2), (2, 0)]
+    assert graph.names is None and graph.num_edges == 3
+
+
+def test_ids_are_names_sorted_and_renumbered(tmp_path):
+    graph = Graph.read(put(tmp_path, "g.txt", "2147483647 10\n10 7\n"))
+    assert graph.name_list() == [7, 10, 2147483647]
+    assert edges(graph) == [(2147483647, 10), (10, 7)]
+    assert (graph.node(10), graph.node("7"), graph.node(np.int64(2147483647))) == (1, 0, 2)
+    with pytest.raises(InputError, match="7, 10, 2147483647"):
+        graph.node(8)
+    dense = Graph.read(put(tmp_path, "d.txt", "1 2\n2 4\n"))
+    assert dense.name_list() == [1, 2, 4] and type(dense.name(0)) is int
+
+
+def test_lines_are_edges_and_only_exact_repeats_are_duplicates(tmp_path):
+    path = put(tmp_path, "g.txt", "0 1\n1 0\n1 2\n1 2\n2 2\n")
+    with pytest.warns(DroppedEdgesWarning, match="1 loop and 1 repeated edge"):
+        graph = Graph.read(path)
+    assert graph.dropped == (1, 1, 0) and graph.edge_index.shape == (2, 5)
+    assert Graph.read(put(tmp_path, "c.txt", "0 1\n1 0\n"), strict=True).num_edges == 1
+    assert Graph.read(put(tmp_path, "c.txt", "0 1\n1 2\n"), directed=True).num_edges == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("anna bob\nbob 3\n", [("anna", "bob"), ("bob", "3")]),
+        ("New York,Boston\nBoston,São Paulo,3\n", [("New York", "Boston"), ("Boston", "São Paulo")]),
+        ('"A, B",C\nC,D\n', [("A, B", "C"), ("C", "D")]),
+        ("a b\tc\nc\td\n", [("a b", "c"), ("c", "d")]),
+        ("Source,Target\nx,y\n", [("x", "y")]),
+        ("# c\nx y 2 {}\ny z # no\n", [("x", "y"), ("y", "z")]),
+        ("A 7\n7 B\n", [("A", "7"), ("7", "B")]),
+        ("nan inf\n", [("nan", "inf")]),
+    ],
+)
+def test_named_edge_lists(tmp_path, text, wanted):
+    graph = Graph.read(put(tmp_path, "g.csv", text))
+    assert edges(graph) == wanted
+    assert graph.name_list() == sorted({name for edge in wanted for name in edge})
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("0 1\n1 2\n2\n", 3, 'only "2"'),
+        ("0 1\n# c\n\n1 x\n", 4, '"x" is not a node id'),
+        ("0 1\n1 2x\n", 2, '"2x" is not a node id'),
+        ("0 1\n1 -2\n", 2, "-2 is negative"),
+        ("-1 2\n", 1, "-1 is negative"),
+        ("0 1\n1 2147483648\n", 2, "2147483648 is too large"),
+        ("0 1\n1 99999999999999999999999999\n", 2, "too large"),
+        ("0 1\n1 2.0\n", 2, "integers"),
+        ("1.5 2.5\n", 1, "integers"),
+        ("0 1\n1,,2\n", 2, "missing"),
+        ("0 1 nan\n", 1, "nan"),
+        ("0 1 0.5\n1 2 NaN\n", 2, "NaN"),
+        ("0 1 inf\n", 1, "finite"),
+        ("0 1 1e999\n", 1, "finite"),
+        ("0 1 heavy\n", 1, '"heavy"'),
+        ("0 1 1.2.3\n", 1, '"1.2.3"'),
+        ("0 1 3x\n", 1, '"3x"'),
+        ("0 1 {'weight': nan}\n", 1, "NaN"),
+        ("1 x\n1 2\n2 3\n", 1, '"x" is not a node id'),
+        ("5\n1 2\n", 1, 'only "5"'),
+        ("a b\nb\n", 2, 'only "b"'),
+        ("a b\nb c d\n", 2, '"d"'),
+        ("a b nan\n", 1, "nan"),
+        ("a,b\n,c\n", 2, "two nodes"),
+        ("source target\n1 2\n3 y\n", 3, '"y" is not a node id'),
+        ("0 1\r\n1 2\rx\r\n", 2, "not a node id"),
+        ("0 1\n1 2\0\n", None, "binary"),
+        ("# only\n% comments\n\n", None, "no edges"),
+        ("source target\n", None, "no edges"),
+        ("", None, "empty"),
+        ("<!DOCTYPE html>\n<html>", None, "web page"),
+        ("\n  \n", None, "no edges"),
+    ],
+)
+@pytest.mark.parametrize("fast", [False, True])
+def test_broken_edge_lists_give_file_and_line(tmp_path, monkeypatch, text, line, says, fast):
+    monkeypatch.setattr(lines, "_SMALL", 0 if fast else 1 << 30)
+    refused(put(tmp_path, "g.txt", text), says, line)
+
+
+def test_reading_a_small_file_does_not_load_numba(tmp_path):
+    path = put(tmp_path, "g.txt", "0 1\n1 2\n")
+    code = f"import sys; from detours import Graph; Graph.read({str(path)!r}); assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

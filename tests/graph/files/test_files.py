@@ -1,0 +1,90 @@
+import networkx as nx
+import numpy as np
+import pytest
+
+from detours.errors import InputError
+from detours.graph import Graph
+from tests.graph.cases import put, refused
+
+
+def test_unknown_endings_and_formats(tmp_path):
+    path = put(tmp_path, "g.docx", "0 1\n")
+    refused(path, ".mtx")
+    assert Graph.read(path, format="edgelist").num_edges == 1
+    with pytest.raises(InputError, match="'edgelist', 'mtx'"):
+        Graph.read(path, format="word")
+    with pytest.raises(InputError, match=r"\.mtx"):
+        Graph.read(put(tmp_path, "h.txt", "0 1\n")).write(tmp_path / "g.docx")
+
+
+NAMED = nx.Graph([("anna", "bob"), ("bob", "carl"), ("dora", "anna")])
+
+
+ENDINGS = ["txt", "csv", "tsv", "edgelist.gz", "mtx", "graphml", "gml", "npz", "mtx.gz"]
+
+
+@pytest.mark.parametrize("ending", [*ENDINGS, "g6", "s6", "g6.gz"])
+def test_written_graphs_read_back(tmp_path, ending):
+    path = tmp_path / f"g.{ending}"
+    source = nx.connected_watts_strogatz_graph(40, 4, 0.3, seed=1)
+    graph = Graph.from_networkx(source)
+    graph.write(path)
+    again = Graph.read(path, strict=True)
+    assert np.array_equal(again.indptr, graph.indptr) and np.array_equal(again.indices, graph.indices)
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    before = path.read_bytes()
+    graph.write(path)
+    assert path.read_bytes() == before or ending == "npz"
+
+
+@pytest.mark.parametrize("ending", [ending for ending in ENDINGS if "mtx" not in ending])
+def test_names_are_written(tmp_path, ending):
+    graph = Graph.from_networkx(NAMED)
+    graph.write(tmp_path / f"g.{ending}")
+    assert Graph.read(tmp_path / f"g.{ending}") == graph
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_directed_graphs_are_written(tmp_path, ending):
+    graph = Graph.from_edge_index([[0, 1, 2, 0], [1, 2, 0, 2]], directed=True)
+    graph.write(tmp_path / f"g.{ending}")
+    again = Graph.read(tmp_path / f"g.{ending}", directed=True)
+    assert again.to_edge_index().tolist() == graph.to_edge_index().tolist()
+
+
+def test_what_a_format_cannot_hold_is_said(tmp_path):
+    directed = Graph.from_edge_index([[0], [1]], directed=True)
+    for ending in ("g6", "s6"):
+        with pytest.raises(InputError, match="undirected"):
+            directed.write(tmp_path / f"g.{ending}")
+    with pytest.raises(InputError, match=r"\.s6"):
+        Graph.from_edge_index(np.empty((2, 0), int), 30_000).write(tmp_path / "g.g6")
+    for name in ("a b", "#x", "", "a,b"):
+        with pytest.raises(InputError, match="edge list"):
+            Graph.from_networkx(nx.Graph([(name, "c")])).write(tmp_path / "g.txt")
+    for ending in ("txt", "gml"):
+        with pytest.raises(InputError, match="same name"):
+            Graph.from_networkx(nx.Graph([("1", 1)])).write(tmp_path / f"g.{ending}")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.warns(UserWarning, match="2 nodes without an edge"):
+        Graph.from_edge_index([[0, 1], [1, 0]], 4).write(tmp_path / "g.txt")
+    assert (tmp_path / "g.txt").read_text() == "0 1\n"
+
+
+def test_an_interrupted_write_leaves_what_was_there(tmp_path, monkeypatch):
+    graph = Graph.from_networkx(nx.path_graph(4))
+    graph.write(tmp_path / "g.npz")
+    before = (tmp_path / "g.npz").read_bytes()
+
+    def interrupted(file, **arrays):
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez_compressed", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        graph.write(tmp_path / "g.npz")
+    assert (tmp_path / "g.npz").read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["g.npz"]
+    for target in (tmp_path / "none" / "g.npz", tmp_path):
+        with pytest.raises(InputError):
+            graph.write(target, format="npz")

@@ -1,0 +1,106 @@
+import pickle
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import detours
+from detours.errors import FileFormatError, InputError
+from detours.graph import Graph
+from tests.graph.cases import TRIANGLE, quiet
+
+
+@pytest.mark.parametrize("damage", [10**9, -1, 3])
+def test_a_damaged_saved_graph_is_refused_before_counting(tmp_path: Path, damage: int) -> None:
+    Graph.from_edge_index([[0, 1, 2, 0, 1, 2], [1, 2, 0, 2, 0, 1]], num_nodes=9).save(tmp_path / "saved")
+    indices = np.load(tmp_path / "saved" / "indices.npy")
+    indices[1] = damage
+    np.save(tmp_path / "saved" / "indices.npy", indices)
+    with pytest.raises(FileFormatError, match="damaged"):
+        detours.count(Graph.open(tmp_path / "saved"), 3)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        nx.karate_club_graph(),
+        nx.grid_2d_graph(3, 4),
+        nx.Graph([("ä", "b\n"), ("b\n", "")]),
+        nx.path_graph([5, 3, 9]),
+        nx.empty_graph(0),
+        nx.empty_graph(3),
+        nx.gnm_random_graph(500, 3000, seed=1),
+    ],
+)
+def test_save_and_open(tmp_path, source):
+    graph = Graph.from_networkx(source)
+    graph.save(tmp_path / "g")
+    again = Graph.open(tmp_path / "g")
+    assert again == graph and again.path == tmp_path / "g"
+    assert again.name_list() == graph.name_list()
+    assert np.array_equal(again.edge_index, graph.edge_index)
+    assert type(again.indices) is np.ndarray and not again.indices.flags.writeable
+    assert Graph.read(tmp_path / "g") == graph == Graph.from_any(str(tmp_path / "g"))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["g"]
+
+
+def test_a_large_opened_graph_is_mapped_and_can_be_pickled(tmp_path):
+    graph = Graph.from_networkx(nx.gnm_random_graph(2000, 8000, seed=1))
+    graph.save(tmp_path / "g")
+    again = Graph.open(tmp_path / "g")
+    assert isinstance(again.indices.base, np.memmap)
+    data = pickle.dumps(again)
+    del again
+    assert pickle.loads(data) == graph
+
+
+def test_saving_keeps_flags_and_replaces_only_saved_graphs(tmp_path):
+    graph = quiet(Graph.from_edge_index, [[0, 0, 1], [0, 1, 2]], directed=True)
+    graph.save(tmp_path / "g")
+    assert Graph.open(tmp_path / "g") == graph and Graph.open(tmp_path / "g").dropped == (1, 0, 0)
+    Graph.from_edge_index(TRIANGLE).save(tmp_path / "g")
+    assert Graph.open(tmp_path / "g").num_edges == 3
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter").write_text("words")
+    with pytest.raises(InputError, match="no saved graph"):
+        graph.save(tmp_path / "thesis")
+    assert (tmp_path / "thesis" / "chapter").exists()
+
+
+def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch):
+    graph = Graph.from_edge_index(TRIANGLE)
+    graph.save(tmp_path / "g")
+    bad = Graph.from_networkx(nx.Graph([(frozenset([1]), object())]))
+    with pytest.raises(InputError, match="cannot be stored"):
+        bad.save(tmp_path / "g")
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "save", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        graph.save(tmp_path / "g")
+    monkeypatch.undo()
+    assert Graph.open(tmp_path / "g") == graph
+    assert [entry.name for entry in tmp_path.iterdir()] == ["g"]
+
+
+def test_damaged_saved_graphs_are_refused(tmp_path):
+    graph = Graph.from_networkx(nx.gnm_random_graph(2000, 8000, seed=1))
+
+    def fresh(name: str) -> Path:
+        graph.save(tmp_path / name)
+        return tmp_path / name
+
+    cut = fresh("cut") / "indices.npy"
+    cut.write_bytes(cut.read_bytes()[:9000])
+    (fresh("missing") / "indptr.npy").unlink()
+    (fresh("json") / "graph.json").write_text("{")
+    other = fresh("version") / "graph.json"
+    other.write_text(other.read_text().replace('"version": 1', '"version": 99'))
+    np.save(fresh("swapped") / "indptr.npy", np.arange(5))
+    for name in ("cut", "missing", "json", "version", "swapped", "absent"):
+        with pytest.raises(FileFormatError) as caught:
+            Graph.open(tmp_path / name)
+        assert "\n" not in str(caught.value)
