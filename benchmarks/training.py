@@ -31,7 +31,7 @@ from detours.store import Store
 from detours.training.build import network_of
 from detours.training.devices import fabric_of
 from detours.training.folds import Workplace, run_all, runs_of
-from detours.training.inputs import Inputs, prepared
+from detours.training.batches.inputs import Inputs, prepared
 from detours.training.loop import Fit
 from detours.training.recipe import Recipe, recipe
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from detours.data import Encoder, GraphSet, Split, rings, stratified_splits
 from detours.graph import Graph
-from detours.training.inputs import Inputs, prepared
+from detours.training.batches.inputs import Inputs, prepared
 from detours.training.recipe import Recipe, recipe
 
 SMALL = {"hidden": 8, "layers": 1, "pe": 3, "epochs": 4, "batch_size": 8, "k": 4}

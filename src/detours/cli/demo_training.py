@@ -64,24 +64,25 @@ def train(model: str, progress: bool | None) -> Curve:
         import torch
 
         from detours.data import Encoder, rings, stratified_splits
+        from detours.training.batches.inputs import prepared
         from detours.training.devices import fabric_of
-        from detours.training.inputs import prepared
-        from detours.training.loop import Fit
         from detours.training.recipe import recipe
+        from detours.training.replicas.fit import Fit
     torch.set_num_threads(1)  # the networks are so small that threads would mostly wait for each other
     data = rings(GRAPHS, sizes=SIZES)
     folds = stratified_splits(data)
     made = recipe(data.name, data.digest, folds.source, "graph", model=model, k=K, epochs=EPOCHS)
     inputs = prepared(data, Encoder.of(data).encode(data), data.targets, made)
-    fit = Fit(fabric_of("cpu", made.precision), made, inputs, folds[0], classes=2)
+    fit = Fit(fabric_of("cpu", made.precision), [made], inputs, [folds[0]], classes=2)
     start, validation = time.perf_counter(), []
     with progress_bar(f"Training {MODELS[model]}", show=progress) as report:
         for epoch in range(1, EPOCHS + 1):
-            validation.append(fit.epoch().val_accuracy)
+            fit.epoch()
+            ((row,),) = fit.read()
+            validation.append(row.val_accuracy)
             if report is not None:
                 report(epoch, EPOCHS)
-    assert fit.best is not None
-    return Curve(validation, fit.best.test_accuracy, time.perf_counter() - start)
+    return Curve(validation, fit.progress.best_of(0).test_accuracy, time.perf_counter() - start)
 
 
 def _bar(accuracy: float) -> str:

@@ -110,10 +110,18 @@ def train(
     save: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder to save the best models in, for `detours predict`.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Folds to train in parallel.")] = 1,
+    replicas: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Folds to train as one network; fewer take less memory.  [default: all]",
+            show_default=False,
+        ),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Processes among which the folds are divided.")] = 1,
     device: ComputeDevice = "auto",
     devices: Annotated[int, typer.Option(min=1, metavar="N", help="Devices that share every step of a fold.")] = 1,
-    compiled: Annotated[bool, typer.Option("--compile", help="Compile the network with torch.compile.")] = False,
     checkpoint_every: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="Time between two checkpoints.")
     ] = 5.0,
@@ -155,7 +163,7 @@ def train(
     from detours.training.devices import chosen_device
     from detours.training.folds import Workplace, best_of, run_all, runs_of
 
-    place = Workplace(chosen_device(device), devices, jobs)
+    place = Workplace(chosen_device(device), devices, jobs, replicas)
     if "precision" not in given and place.device.startswith("cuda") and given.get("preset", "ours") == "ours":
         given["precision"] = "bf16-mixed"
     if show_recipe:
@@ -174,7 +182,6 @@ def train(
         save=save,
         every=checkpoint_every,
         tensorboard=tensorboard,
-        compiled=compiled,
         **given,
     )
     if save is not None:

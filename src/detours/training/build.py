@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from detours.errors import InputError
 from detours.nn import MDNN, PlainNetwork, WeightedNetwork
-from detours.training.packed import Batch
+from detours.training.batches.packed import Batch
 from detours.training.recipe import Recipe
 
 
@@ -40,29 +40,28 @@ def network_of(recipe: Recipe, in_channels: int, classes: int) -> nn.Module:
         )
 
 
-class OnBatch(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
-    """A network that takes a whole `Batch` and answers what the batch asks about."""
+def arguments(
+    batch: Batch, model: str, x: Tensor | None = None, counted: Tensor | None = None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a network for a batch.
 
-    def __init__(self, network: nn.Module, model: str) -> None:
-        super().__init__()
-        self.network = network
-        self.model = model
-
-    def forward(self, batch: Batch) -> Tensor:
-        """Logits, a row for each class in `batch.y`."""
-        den, pe = batch.den, batch.pe
-        if den is not None and self.model == "weighted":
-            den = den.squeeze(1)
-        logits: Tensor = self.network(
-            batch.x,
-            batch.edge_index,
-            None if self.model == "plain" else den,
-            pe if self.model == "mdnn" and pe is not None and pe.size(1) else None,
-            batch.batch,
-            num_graphs=batch.num_graphs,
-            tokens=batch.tokens,
-        )
-        return logits if batch.rows is None else logits.index_select(0, batch.rows)
+    Args:
+        batch: The batch.
+        model: Which network it is, as a recipe says.
+        x: Features in place of those of the batch.
+        counted: [nodes] those that count in batch norms; None for all.
+    """
+    den, pe = batch.den, batch.pe
+    if den is not None and model == "weighted":
+        den = den.squeeze(1)
+    positional = (
+        batch.x if x is None else x,
+        batch.edge_index,
+        None if model == "plain" else den,
+        pe if model == "mdnn" and pe is not None and pe.size(1) else None,
+        batch.batch,
+    )
+    return positional, {"num_graphs": batch.num_graphs, "tokens": batch.tokens}
 
 
 def load_weights(network: nn.Module, weights: Mapping[str, Tensor], where: str) -> None:

@@ -7,7 +7,7 @@ the epoch is all there is to know about their state.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -28,13 +28,13 @@ class Checkpoint:
 
     Args:
         path: The file.
-        recipe: What runs; a checkpoint of anything else is refused.
+        recipes: What runs; a checkpoint of anything else is refused.
         every: Seconds between two checkpoints, or more where writing one takes long.
     """
 
-    def __init__(self, path: Path, recipe: Recipe, every: float) -> None:
+    def __init__(self, path: Path, recipes: Sequence[Recipe], every: float) -> None:
         self.path = path
-        self.recipe = recipe
+        self.recipes = recipes
         self.every = every
         self._due = time.monotonic() + every
 
@@ -46,11 +46,16 @@ class Checkpoint:
             return None
         except (RuntimeError, EOFError, UnpicklingError, BadZipFile, OSError):
             return None
-        found = saved.get("recipe") if isinstance(saved, dict) else None
-        if not isinstance(found, dict):
-            raise InputError(f"{self.path} is no checkpoint of a training run; remove it.")
-        if differences := self.recipe.differences(found):
-            raise InputError(f"{self.path} is the checkpoint of another run ({differences}); move it away.")
+        found = saved.get("recipes") if isinstance(saved, dict) else None
+        if not isinstance(found, list):
+            raise InputError(f"{self.path} is no checkpoint of training runs; remove it.")
+        if len(found) != len(self.recipes):
+            raise InputError(
+                f"{self.path} is the checkpoint of {len(found)} runs, but here are {len(self.recipes)}; move it away."
+            )
+        for recipe, theirs in zip(self.recipes, found, strict=True):
+            if differences := recipe.differences(theirs):
+                raise InputError(f"{self.path} is the checkpoint of another run ({differences}); move it away.")
         return saved
 
     def due(self) -> bool:
@@ -62,7 +67,7 @@ class Checkpoint:
         start = time.monotonic()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self.path) as file:
-            torch.save({**state, "recipe": self.recipe.key()}, file)
+            torch.save({**state, "recipes": [each.key() for each in self.recipes]}, file)
         now = time.monotonic()
         self._due = now + max(self.every, (now - start) / SHARE)
 

@@ -1,4 +1,4 @@
-"""Several runs, one after the other or side by side: finished ones are read from the store, others are made."""
+"""Several runs, those of one shape trained together: finished ones are read from the store, others are made."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from detours.errors import DetoursError, InputError
 from detours.store import Cell, Store
 from detours.training.checkpoint import Checkpoint
 from detours.training.devices import chosen_device, fabric_of
-from detours.training.loop import Run, train
+from detours.training.loop import Run, same_shape, train
 from detours.training.pool import side_by_side
 from detours.training.recipe import recipe
 
@@ -33,10 +33,12 @@ class Workplace:
     devices: int = 1
     """How many share every step of a run."""
     jobs: int = 1
-    """How many runs are made side by side."""
+    """How many processes train side by side."""
+    replicas: int | None = None
+    """How many runs are trained as one network at most; None for all of one shape."""
 
     def __post_init__(self) -> None:
-        for name, given in (("devices", self.devices), ("jobs", self.jobs)):
+        for name, given in (("devices", self.devices), ("jobs", self.jobs), ("replicas", self.replicas or 1)):
             check_integer(name, given, minimum=1)
         if self.devices > 1 and self.jobs > 1:
             raise InputError("take either several devices for a run or several runs at once, not --devices and --jobs.")
@@ -49,55 +51,84 @@ def finished(store: Store, run: Run) -> Cell | None:
 
 
 def run_all(store: Store, runs: Sequence[Run], place: Workplace | None = None) -> list[Cell]:
-    """The cells of all runs, in their order; whatever is finished already is not made again."""
+    """Return the cells of all runs, in their order; whatever is finished already is not made again.
+
+    Runs of one shape are trained together, as replicas of one network; `place.jobs` processes share them.
+    """
     place = Workplace() if place is None else place
     place = replace(place, device=chosen_device(place.device))
-    store = Store(
-        store.folder.absolute(), keep_old=store.keep_old
-    )  # a process of its own may have another folder to work in
-    cells = [finished(store, run) for run in runs]
-    missing = [at for at, cell in enumerate(cells) if cell is None]
-    for run, cell in zip(runs, cells, strict=True):
-        if cell is not None:  # a kill may have come between the results and this
-            Checkpoint(run.path.with_suffix(".ckpt"), run.recipe, run.every).discard()
-    if place.jobs > 1 and len(missing) > 1:
-        tasks = [(place.jobs, store, runs[at], _spread(place.device, turn)) for turn, at in enumerate(missing)]
-        made = side_by_side(_made_beside, tasks, place.jobs)
+    # a process of its own may have another folder to work in
+    store = Store(store.folder.absolute(), keep_old=store.keep_old)
+    stacks = [stack for stack in stacks_of(runs, place) if any(finished(store, run) is None for run in stack)]
+    if place.jobs > 1 and len(stacks) > 1:
+        tasks = [(place.jobs, store, stack, _spread(place.device, turn)) for turn, stack in enumerate(stacks)]
+        side_by_side(_made_beside, tasks, place.jobs)
     else:
-        made = [_made(store, runs[at], place.device, place.devices) for at in missing]
-    for at, cell in zip(missing, made, strict=True):
-        cells[at] = cell
+        for stack in stacks:
+            _made(store, stack, place.device, place.devices)
+    for stack in stacks_of(runs, place):  # a kill may have come between the results and this
+        _checkpoint(stack).discard()
+    cells = [finished(store, run) for run in runs]
     return [cell for cell in cells if cell is not None]
 
 
-def _made_beside(jobs: int, store: Store, run: Run, device: str) -> Cell:
-    """Train one run on its share of the cores."""
+def stacks_of(runs: Sequence[Run], place: Workplace) -> list[list[Run]]:
+    """Return the runs in stacks that are trained together, as many as there are jobs if possible."""
+    shapes: list[list[Run]] = []
+    for run in runs:
+        same = next((stack for stack in shapes if same_shape(stack[0], run)), None)
+        if same is None:
+            shapes.append([run])
+        else:
+            same.append(run)
+    stacks = []
+    for shape in shapes:
+        most = 1 if place.devices > 1 else min(place.replicas or len(shape), -(-len(shape) // place.jobs))
+        stacks += [shape[start : start + most] for start in range(0, len(shape), most)]
+    return stacks
+
+
+def _made_beside(jobs: int, store: Store, stack: list[Run], device: str) -> None:
+    """Train a stack on its share of the cores."""
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
-    return _made(store, run, device)
+    _made(store, stack, device)
 
 
-def _made(store: Store, run: Run, device: str, devices: int = 1) -> Cell:
-    """Train one run and keep it; the checkpoint goes when the results are there."""
-    fabric = fabric_of(device, run.recipe.precision, devices)
+def _made(store: Store, stack: list[Run], device: str, devices: int = 1) -> None:
+    """Train the runs of a stack that are not finished, and keep the results."""
+    fabric = fabric_of(device, stack[0].recipe.precision, devices)
     # As part of the function: Lightning takes arguments apart, and a run is not to be changed.
-    made = train(fabric, run) if devices == 1 else fabric.launch(partial(_shared, run=run))
-    if isinstance(made, str):
-        raise DetoursError(made)
-    value, seconds = made
-    value["commit"] = _commit()
-    if not fabric.is_global_zero:  # one of several that were started from outside: the first one writes
-        return Cell(run.recipe.key(), value, seconds)
-    cell = store.keep(run.recipe.key(), value, seconds)
-    Checkpoint(run.path.with_suffix(".ckpt"), run.recipe, run.every).discard()
-    return cell
+    work = partial(_trained, store=store, stack=stack)
+    error = work(fabric) if devices == 1 else fabric.launch(work)
+    if error is not None:
+        raise DetoursError(error)
 
 
-def _shared(fabric: Fabric, run: Run) -> tuple[dict[str, Any], float] | str:
+def _trained(fabric: Fabric, store: Store, stack: list[Run]) -> str | None:
     """What each of several processes does; the sentence it fails with, as torch would make a traceback of an error."""
+
+    def finish(run: Run, value: dict[str, Any], seconds: float) -> None:
+        if fabric.is_global_zero:
+            store.keep(run.recipe.key(), {**value, "commit": _commit()}, seconds)
+
     try:
-        return train(fabric, run)
+        # Twice: a checkpoint may lack runs whose results were removed since.
+        for _ in range(2 if fabric.world_size == 1 else 1):
+            known = [finished(store, run) is not None for run in stack]
+            if not all(known):
+                train(fabric, stack, _checkpoint(stack).path, finish, finished=known)
+        fabric.barrier()
     except DetoursError as error:
         return str(error)
+    return None
+
+
+def _checkpoint(stack: list[Run]) -> Checkpoint:
+    """Return the checkpoint of a stack; its name tells which runs these are."""
+    first = stack[0].path
+    names = sha256(" ".join(run.path.stem for run in stack).encode()).hexdigest()[:12]
+    path = first.with_name(f"{first.stem}-{len(stack)}-{names}.ckpt") if len(stack) > 1 else first.with_suffix(".ckpt")
+    return Checkpoint(path, [run.recipe for run in stack], stack[0].every)
 
 
 def _spread(device: str, turn: int) -> str:
@@ -133,7 +164,6 @@ def runs_of(
     save: Path | None = None,
     every: float = 5.0,
     tensorboard: bool = False,
-    compiled: bool = False,
     **changed: Any,
 ) -> list[Run]:
     """A run for each fold and each k, one fold after the other.
@@ -147,7 +177,6 @@ def runs_of(
         save: The folder for trained models; None to keep none.
         every: Seconds between two checkpoints.
         tensorboard: Whether TensorBoard's files are written beside the logs.
-        compiled: Whether the network is compiled by torch first.
         changed: Whatever else `recipe` takes.
     """
     source = f"{folds.source}; {_digest(folds)}"
@@ -169,7 +198,6 @@ def runs_of(
                     model=None if save is None else save.absolute() / f"{path.stem}-fold{fold}.pt",
                     every=every,
                     tensorboard=path.parent / "tensorboard" / path.stem if tensorboard else None,
-                    compiled=compiled,
                 )
             )
     return runs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
@@ -42,14 +43,15 @@ class Log:
         self.path = path
         self._writer = None if tensorboard is None else _writer(tensorboard, epochs)
 
-    def add(self, row: Epoch) -> None:
-        """One more epoch."""
+    def add(self, rows: Sequence[Epoch]) -> None:
+        """Write some more epochs."""
         with open(self.path, "a", encoding="utf-8") as file:
-            file.write(_line(row))
+            file.write("".join(map(_line, rows)))
         if self._writer is not None:
-            for name, value in row._asdict().items():
-                if name != "epoch" and value is not None:
-                    self._writer.add_scalar(name, value, row.epoch)
+            for row in rows:
+                for name, value in row._asdict().items():
+                    if name != "epoch" and value is not None:
+                        self._writer.add_scalar(name, value, row.epoch)
 
     def close(self) -> None:
         if self._writer is not None:

@@ -1,245 +1,230 @@
-"""One training run: epochs, the best of them by validation, early stopping, and going on where it was stopped.
+"""Training runs from the first epoch, or the last checkpoint, to their results: all runs of one shape together.
 
-Lightning Fabric knows devices, precision and processes; the loop is ours. Numbers stay on the device until an epoch
-ends.
+Lightning Fabric knows devices, precision and processes; the loop is ours.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from lightning.fabric import Fabric
 from numpy.typing import NDArray
-from torch import Tensor
 
 from detours.data import Encoder, GraphSet, Split
 from detours.errors import DetoursError
-from detours.training.batches import Batches, batches_of
-from detours.training.build import OnBatch, load_weights, network_of
+from detours.training.batches.inputs import Inputs, Scaling, as_trained, prepared
+from detours.training.batches.streams import steps_of
 from detours.training.checkpoint import Checkpoint
-from detours.training.inputs import Inputs, Scaling, as_trained, prepared
 from detours.training.logs import Epoch, Log
 from detours.training.recipe import Recipe
+from detours.training.replicas.fit import Fit
+from detours.training.replicas.progress import Row
 from detours.training.saved import SavedModel
 
 Ints = NDArray[np.int64]
-DROPOUT = 2
-"""What the global generator is seeded for; 0 and 1 are those of the batches."""
+Value = dict[str, Any]
+READ = 1.0
+"""Seconds after which the numbers of a GPU are read; waiting for them more often would slow it down."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run of a recipe: its data, and where what it leaves behind goes."""
+    """A run of a recipe: its data, and where its files go."""
 
     recipe: Recipe
     data: GraphSet
     split: Split
     path: Path
-    """Of the finished run; log and checkpoint lie beside it."""
+    """Of the finished run; the log lies beside it."""
     model: Path | None = None
     """Where the best model is saved; None for nowhere."""
     every: float = 5.0
     """Seconds between two checkpoints."""
     tensorboard: Path | None = None
-    compiled: bool = False
-
-
-class Best(NamedTuple):
-    """The epoch with the best validation result, and what the test part gave there."""
-
-    epoch: int
-    val_accuracy: float
-    val_loss: float
-    test_accuracy: float
-    test_loss: float
 
 
 class Diverged(DetoursError):
     """A loss that is no number any more."""
 
 
-def train(fabric: Fabric, run: Run, on_epoch: Callable[[Epoch], None] | None = None) -> tuple[dict[str, Any], float]:
-    """Train until the patience is over, and give the results with the seconds it took in all.
+def train(
+    fabric: Fabric,
+    runs: Sequence[Run],
+    checkpoint: Path,
+    finish: Callable[[Run, Value, float], None],
+    *,
+    finished: Sequence[bool] | None = None,
+    on_epoch: Callable[[Run, Epoch], None] | None = None,
+) -> None:
+    """Train runs of one shape as replicas until the patience of each is over.
 
     Every process of a distributed run calls this; the first one writes the files.
+
+    Args:
+        fabric: Device, precision and processes.
+        runs: The runs; they share the data, and their recipes fulfil `same_shape`.
+        checkpoint: The file to go on from, and to write checkpoints to. It is removed in the end.
+        finish: Called with each run, its results, and the seconds since the start, as soon as it is over.
+        finished: Which of the runs are finished already; they are trained on only where a checkpoint has them.
+        on_epoch: Called after every epoch of every run.
+
+    Raises:
+        Diverged: The loss of some runs is no number any more; the others were finished before.
     """
-    recipe, first = run.recipe, fabric.is_global_zero
-    data, classes = as_trained(run.data, recipe), run.data.classes
-    encoder = Encoder.of(data)
-    inputs = prepared(data, encoder.encode(data), data.targets, recipe)
-    scaling = _scaling(inputs, run.split.train, recipe)
-    fit = Fit(fabric, recipe, scaling.apply(inputs), run.split, len(classes), run.compiled)
-
-    checkpoint = Checkpoint(run.path.with_suffix(".ckpt"), recipe, run.every)
-    seconds = fit.resume(checkpoint)
-    log = Log(run.path.with_suffix(".csv"), fit.done, run.tensorboard) if first else None
-    start = time.perf_counter() - seconds
-    while not fit.over():
-        row = fit.epoch(time.perf_counter() - start)
-        if log is not None:
-            log.add(row)
-            if checkpoint.due():
-                checkpoint.save(fit.state(time.perf_counter() - start))
-        if on_epoch is not None:
-            on_epoch(row)
-    if log is not None:
-        log.close()
-    assert fit.best is not None
-    if first and run.model is not None:
-        saved = SavedModel(recipe, encoder, classes, scaling, fit.best_weights)
-        saved.save(run.model)
-    results = fit.best._asdict()
-    value = {
-        "best_epoch": results.pop("epoch"),
-        **results,
-        "epochs": fit.done,
-        "parameters": sum(each.numel() for each in fit.network.parameters()),
-        "device": _device_name(fabric.device),
-        "processes": fabric.world_size,
-    }
-    return value, time.perf_counter() - start
+    training = Training(fabric, runs, Checkpoint(checkpoint, [run.recipe for run in runs], runs[0].every), finish)
+    training.begin(finished or [False] * len(runs))
+    training.go_on(on_epoch)
+    if training.diverged:
+        raise Diverged(" ".join(training.diverged))
 
 
-def _scaling(inputs: Inputs, train: Ints, recipe: Recipe) -> Scaling:
+class Training:
+    """Runs of one shape, and the replicas that train them."""
+
+    def __init__(
+        self, fabric: Fabric, runs: Sequence[Run], checkpoint: Checkpoint, finish: Callable[[Run, Value, float], None]
+    ) -> None:
+        self.fabric, self.runs, self.checkpoint, self.finish = fabric, runs, checkpoint, finish
+        self.first = fabric.is_global_zero
+        self.diverged: list[str] = []
+
+    def begin(self, finished: Sequence[bool]) -> None:
+        """Make the replicas, as the checkpoint has them if there is one."""
+        self.start = time.perf_counter()
+        saved = self.checkpoint.load()
+        if saved is None:
+            self.members = [at for at, over in enumerate(finished) if not over]
+        else:
+            self.members = list(saved["members"])
+            self.start -= saved["seconds"]
+        self.data = as_trained(self.runs[0].data, self.runs[0].recipe)
+        self.encoder = Encoder.of(self.data)
+        inputs = prepared(self.data, self.encoder.encode(self.data), self.data.targets, self.runs[0].recipe)
+        members = [self.runs[at] for at in self.members]
+        self.scalings = {at: scaling_of(inputs, self.runs[at].split.train, self.runs[at].recipe) for at in self.members}
+        self.fit = Fit(
+            self.fabric,
+            [run.recipe for run in members],
+            inputs,
+            [run.split for run in members],
+            len(self.data.classes),
+            scalings=list(self.scalings.values()),
+            keep_weights=any(run.model is not None for run in members),
+        )
+        if saved is not None:
+            self.fit.load(saved["fit"])
+        active = self.fit.progress.active.tolist()
+        self.alive = {at for at, goes_on in zip(self.members, active, strict=True) if goes_on}
+        self.logs = {at: self._log(self.runs[at]) for at in self.alive} if self.first else {}
+        self.replicas = len(members) if saved is None else int(saved["replicas"])
+
+    def _log(self, run: Run) -> Log:
+        return Log(run.path.with_suffix(".csv"), self.fit.done, run.tensorboard)
+
+    def go_on(self, on_epoch: Callable[[Run, Epoch], None] | None = None) -> None:
+        """Train until no replica goes on."""
+        last = time.monotonic()
+        most = max(run.recipe.epochs for run in self.runs)
+        while self.alive:
+            self.fit.epoch()
+            waiting = self.fabric.device.type == "cuda" and time.monotonic() - last < READ
+            if waiting and not self.fit.full() and self.fit.done < most:
+                continue
+            self._take(self.fit.read(), on_epoch)
+            last = time.monotonic()
+            if self.first and self.alive and self.checkpoint.due():
+                self.checkpoint.save(self._state())
+        if self.first:
+            self.checkpoint.discard()
+
+    def _state(self) -> dict[str, Any]:
+        seconds = time.perf_counter() - self.start
+        return {"members": self.members, "replicas": self.replicas, "seconds": seconds, "fit": self.fit.state()}
+
+    def _take(self, epochs: list[list[Row]], on_epoch: Callable[[Run, Epoch], None] | None) -> None:
+        """Log the epochs that were read, and finish the runs that they end."""
+        seconds = round(time.perf_counter() - self.start, 3)
+        behind = self.fit.done - len(epochs)
+        rows: dict[int, list[Epoch]] = {at: [] for at in self.alive}
+        for number, replicas in enumerate(epochs, behind + 1):
+            for at, row in zip(self.members, replicas, strict=True):
+                if row.active:
+                    rows[at].append(_epoch(number, row, seconds))
+        active = self.fit.progress.active.tolist()
+        for place, at in enumerate(self.members):
+            if at not in self.alive:
+                continue
+            if self.first:
+                self.logs[at].add(rows[at])
+            if on_epoch is not None:
+                for row in rows[at]:
+                    on_epoch(self.runs[at], row)
+            if not active[place]:
+                self.alive.remove(at)
+                self._end(at, place, rows[at][-1])
+        if self.alive and 2 * len(self.alive) <= len(self.members):
+            self.fit.keep([place for place, at in enumerate(self.members) if at in self.alive])
+            self.members = [at for at in self.members if at in self.alive]
+
+    def _end(self, at: int, place: int, last: Epoch) -> None:
+        """Finish a run, or note why it cannot be."""
+        run = self.runs[at]
+        if self.first:
+            self.logs[at].close()
+        if not isfinite(last.train_loss):
+            self.diverged.append(
+                f"{run.recipe.data}, fold {run.recipe.fold}: the loss is {last.train_loss} after {last.epoch} epochs; "
+                "take a smaller lr."
+            )
+            return
+        if self.first and run.model is not None:
+            scaling = self.scalings[at]
+            SavedModel(run.recipe, self.encoder, self.data.classes, scaling, self.fit.weights(place)).save(run.model)
+        best = self.fit.progress.best_of(place)._asdict()
+        value = {
+            "best_epoch": best.pop("epoch"),
+            **best,
+            "epochs": last.epoch,
+            "parameters": self.fit.stack.flat.size(1),
+            "device": _device_name(self.fabric.device),
+            "processes": self.fabric.world_size,
+            "replicas": self.replicas,
+        }
+        self.finish(run, value, time.perf_counter() - self.start)
+
+
+def same_shape(one: Run, other: Run) -> bool:
+    """Whether two runs can be trained as replicas of one network."""
+    return _shape(one) == _shape(other)
+
+
+FREE = ("fold", "seed", "lr", "weight_decay", "warmup", "dropout", "epochs", "patience", "ties")
+"""Settings in which replicas may differ."""
+
+
+def _shape(run: Run) -> dict[str, Any]:
+    key = {name: value for name, value in run.recipe.key().items() if name not in FREE}
+    with_dropout = run.recipe.dropout > 0
+    return {**key, "dropout": with_dropout, "steps": steps_of(run.recipe, len(run.split.train))}
+
+
+def scaling_of(inputs: Inputs, train: Ints, recipe: Recipe) -> Scaling:
+    """Return how a recipe scales the features, learned on the training part."""
     if not recipe.standardise:
         return Scaling.none(inputs.x.shape[1])
     return Scaling.of(inputs.x[train if recipe.level == "node" else inputs.nodes_of(train)])
 
 
-class Fit:
-    """The state of a run between two epochs, and how to go from one to the next."""
-
-    def __init__(
-        self, fabric: Fabric, recipe: Recipe, inputs: Inputs, split: Split, classes: int, compiled: bool = False
-    ) -> None:
-        self.fabric, self.recipe, self.split = fabric, recipe, split
-        self.network = network_of(recipe, inputs.x.shape[1], classes)
-        self.plain = OnBatch(self.network, recipe.model)
-        inner = OnBatch(torch.compile(self.network, dynamic=True), recipe.model) if compiled else self.plain
-        self.optimizer = torch.optim.AdamW(
-            self.network.parameters(),
-            lr=recipe.lr,
-            weight_decay=recipe.weight_decay,
-            fused=fabric.device.type == "cuda",
-        )
-        self.module, self.stepper = fabric.setup(inner, self.optimizer)
-        self.batches: Batches = batches_of(inputs, recipe, fabric.device, fabric.global_rank, fabric.world_size)
-        self.done = 0
-        """Epochs behind us."""
-        self.best: Best | None = None
-        self.best_weights: dict[str, Tensor] = {}
-
-    def resume(self, checkpoint: Checkpoint) -> float:
-        """Go back to the last checkpoint, if there is one; the seconds that were spent before it."""
-        saved = checkpoint.load()
-        if saved is None:
-            return 0.0
-        load_weights(self.network, saved["network"], str(checkpoint.path))
-        self.optimizer.load_state_dict(saved["optimizer"])
-        self.done = saved["done"]
-        self.best = Best(**saved["best"])
-        self.best_weights = saved["best_weights"]
-        return float(saved["seconds"])
-
-    def state(self, seconds: float) -> dict[str, Any]:
-        """What a checkpoint has to hold."""
-        assert self.best is not None
-        return {
-            "network": self.network.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "done": self.done,
-            "best": self.best._asdict(),
-            "best_weights": self.best_weights,
-            "seconds": seconds,
-        }
-
-    def over(self) -> bool:
-        """Whether all epochs are done, or the patience is."""
-        waited = 0 if self.best is None else self.done - self.best.epoch
-        return self.done >= self.recipe.epochs or waited >= self.recipe.patience
-
-    def epoch(self, seconds: float = 0.0) -> Epoch:
-        """One epoch of training, and a look at the validation part; at the test part too if that is the best so far."""
-        start = time.perf_counter()
-        self.done += 1
-        train = self._trained()
-        val_sums = self._evaluated(self.split.val)
-        sums = self._summed(torch.cat([train, val_sums]))
-        train_loss, train_accuracy = sums[0] / len(self.split.train), sums[1] / len(self.split.train)
-        val_loss, val_accuracy = sums[2] / len(self.split.val), sums[3] / len(self.split.val)
-        if not np.isfinite(train_loss):
-            raise Diverged(
-                f"{self.recipe.data}, fold {self.recipe.fold}: the loss is {train_loss} after {self.done} epochs; "
-                "take a smaller lr."
-            )
-        test_accuracy = None
-        if self._better(val_accuracy, val_loss):
-            loss, correct = self._summed(self._evaluated(self.split.test))
-            number = max(1, len(self.split.test))
-            test_accuracy = correct / number
-            self.best = Best(self.done, val_accuracy, val_loss, test_accuracy, loss / number)
-            self.best_weights = {name: value.detach().clone() for name, value in self.network.state_dict().items()}
-        passed = seconds + time.perf_counter() - start
-        return Epoch(self.done, train_loss, train_accuracy, val_loss, val_accuracy, test_accuracy, round(passed, 3))
-
-    def _better(self, accuracy: float, loss: float) -> bool:
-        if self.best is None or accuracy != self.best.val_accuracy:
-            return self.best is None or accuracy > self.best.val_accuracy
-        return self.recipe.ties == "loss" and loss < self.best.val_loss
-
-    def _trained(self) -> Tensor:
-        """One pass over the training part; the sums of losses and of right answers, still on the device."""
-        recipe = self.recipe
-        entropy = [recipe.seed, recipe.fold, self.done, DROPOUT, self.fabric.global_rank]
-        torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
-        self.module.train()
-        sums = torch.zeros(2, dtype=torch.float64, device=self.fabric.device)
-        steps = self.batches.steps(len(self.split.train))
-        for step, batch in enumerate(self.batches.training(self.split.train, self.done)):
-            for group in self.optimizer.param_groups:
-                group["lr"] = recipe.lr * _warmup(recipe, self.done - 1 + (step + 1) / steps)
-            logits = self.module(batch)
-            # Processes average their gradients, so each counts its losses `world_size` times.
-            loss = F.cross_entropy(logits, batch.y, reduction="sum")
-            self.stepper.zero_grad(set_to_none=True)
-            self.fabric.backward(loss * (self.fabric.world_size / batch.total))
-            self.stepper.step()
-            sums += _counted(loss, logits, batch.y)
-        return sums
-
-    def _evaluated(self, ids: Ints) -> Tensor:
-        self.module.eval()
-        sums = torch.zeros(2, dtype=torch.float64, device=self.fabric.device)
-        for batch in self.batches.evaluation(ids):
-            # Not through the module of a distributed run: its processes need not have equally many batches here.
-            with torch.no_grad(), self.fabric.autocast():
-                logits = self.plain(batch)
-            logits = logits if logits.dtype == torch.float64 else logits.float()
-            sums += _counted(F.cross_entropy(logits, batch.y, reduction="sum"), logits, batch.y)
-        return sums
-
-    def _summed(self, sums: Tensor) -> list[float]:
-        """The sums over all processes, on the host: the one wait of an epoch."""
-        if self.fabric.world_size > 1:
-            sums = self.fabric.all_reduce(sums, reduce_op="sum")
-        values: list[float] = sums.tolist()
-        return values
-
-
-def _counted(loss: Tensor, logits: Tensor, y: Tensor) -> Tensor:
-    return torch.stack([loss.detach().double(), (logits.detach().argmax(1) == y).sum().double()])
-
-
-def _warmup(recipe: Recipe, epochs: float) -> float:
-    """The share of the learning rate after so many epochs: rising in a straight line, then 1."""
-    return min(1.0, epochs / (recipe.warmup * recipe.epochs)) if recipe.warmup else 1.0
+def _epoch(number: int, row: Row, seconds: float) -> Epoch:
+    test = row.test_accuracy if row.better else None
+    return Epoch(number, row.train_loss, row.train_accuracy, row.val_loss, row.val_accuracy, test, seconds)
 
 
 def _device_name(device: torch.device) -> str:

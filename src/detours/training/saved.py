@@ -19,9 +19,9 @@ from detours import __version__
 from detours.atomic import replacing
 from detours.data import Encoder, GraphSet
 from detours.errors import FileFormatError, InputError
-from detours.training.batches import batches_of
-from detours.training.build import OnBatch, load_weights, network_of
-from detours.training.inputs import Scaling, as_trained, prepared
+from detours.training.batches.inputs import Scaling, as_trained, prepared
+from detours.training.batches.streams import batches_of
+from detours.training.build import arguments, load_weights, network_of
 from detours.training.recipe import Recipe
 
 Ints = NDArray[np.int64]
@@ -86,9 +86,12 @@ class SavedModel:
         dtype = torch.float64 if self.recipe.precision == "64-true" else torch.float32
         network = network_of(self.recipe, self.encoder.width, len(self.classes)).to(dtype)
         load_weights(network, self.weights, "the model")
-        answering = OnBatch(network, self.recipe.model).to(device).eval()
+        network = network.to(device).eval()
         batches = batches_of(self.scaling.apply(inputs), self.recipe, torch.device(device))
+        logits = []
         with torch.no_grad():
-            logits = [answering(batch) for batch in batches.evaluation(np.arange(number))]
+            for batch in batches.evaluation():
+                positional, named = arguments(batch, self.recipe.model)
+                logits.append(network(*positional, **named))
         found: NDArray[np.float64] = torch.cat(logits).double().softmax(1).cpu().numpy()
         return found

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from detours.graph import Graph
-from detours.training import spectral
-from detours.training.spectral import eigenvectors, laplacian, smallest
+from detours.training.batches import spectral
+from detours.training.batches.spectral import eigenvectors, laplacian, smallest
 from tests.real_data import molecule_graphs
 
 GRAPHS = {

@@ -15,8 +15,8 @@ import detours
 from detours.data import GraphSet
 from detours.errors import DroppedEdgesWarning, InputError
 from detours.graph import Graph
+from detours.training.batches.spectral import eigenvectors
 from detours.training.recipe import Recipe
-from detours.training.spectral import eigenvectors
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]

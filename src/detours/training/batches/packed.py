@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from detours.nn.tokens import Tokens
-from detours.training.inputs import Inputs
+from detours.training.batches.inputs import Inputs
 
 Ints = NDArray[np.int64]
 
@@ -36,23 +36,23 @@ class Batch:
         *,
         batch: Tensor | None = None,
         num_graphs: int = 1,
+        ids: Tensor,
         tokens: Tokens | None = None,
         rows: Tensor | None = None,
-        total: int | None = None,
     ) -> None:
         self.x = x
         self.edge_index = edge_index
         self.den = den
         self.pe = pe
         self.y = y
-        """The classes of the graphs, or of the nodes in `rows`."""
+        """The classes of the graphs or nodes that are asked about."""
+        self.ids = ids
+        """Which graphs or nodes of the data set these are."""
         self.batch = batch
         self.num_graphs = num_graphs
         self.tokens = tokens
         self.rows = rows
-        """The nodes that are asked about; None at the level of graphs."""
-        self.total = len(y) if total is None else total
-        """How many are asked about in this step by all processes together."""
+        """The nodes of the batch that are asked about; None for all of them, or for graphs."""
 
 
 class Packed:
@@ -91,24 +91,20 @@ class Packed:
         """These graphs, in this order, as one batch."""
         return next(self.batches([ids]))
 
-    def batches(
-        self, groups: Sequence[Ints], *, signs: Tensor | None = None, totals: Sequence[int] | None = None
-    ) -> Iterator[Batch]:
+    def batches(self, groups: Sequence[Ints], *, signs: Tensor | None = None) -> Iterator[Batch]:
         """A batch of each group of graphs.
 
         Args:
             groups: The numbers of the graphs of each batch.
             signs: [graphs, eigenvectors] of 1 and -1, by which the eigenvectors of each graph are multiplied.
-            totals: What `Batch.total` says of each batch.
         """
         if not groups:
             return
         # One transfer for all batches: small ones would each make the device wait.
         table = torch.from_numpy(np.concatenate([self._places(ids) for ids in groups], axis=1)).to(self.device)
         start = 0
-        for at, ids in enumerate(groups):
-            total = None if totals is None else totals[at]
-            yield self._gathered(ids, table[:, start : start + len(ids)], signs, total)
+        for ids in groups:
+            yield self._gathered(ids, table[:, start : start + len(ids)], signs)
             start += len(ids)
 
     def _places(self, ids: Ints) -> Ints:
@@ -118,7 +114,7 @@ class Packed:
         moved_nodes, moved_arcs = self.nodes[ids] - first_node, self.arcs[ids] - first_arc
         return np.stack([ids, first_node, moved_nodes, moved_arcs, nodes, arcs])
 
-    def _gathered(self, ids: Ints, places: Tensor, signs: Tensor | None, total: int | None) -> Batch:
+    def _gathered(self, ids: Ints, places: Tensor, signs: Tensor | None) -> Batch:
         graph, first_node, moved_nodes, moved_arcs, nodes, arcs = places
         num_nodes, num_arcs = (int((ends[ids + 1] - ends[ids]).sum()) for ends in (self.nodes, self.arcs))
         number = torch.arange(len(ids), device=self.device)
@@ -138,8 +134,8 @@ class Packed:
             self.y[graph],
             batch=batch,
             num_graphs=len(ids),
+            ids=graph,
             tokens=self._tokens(ids, edge_index, num_nodes),
-            total=total,
         )
 
     def _tokens(self, ids: Ints, edge_index: Tensor, num_nodes: int) -> Tokens | None:

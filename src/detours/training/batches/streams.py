@@ -1,0 +1,161 @@
+"""The batches of an epoch, which all replicas share: which graphs or nodes, in which order, with which signs.
+
+They are a function of the epoch alone, so there is no state that a resumed run would have to restore, and a replica
+sees the same batches whichever others are trained with it. Every process of a distributed run draws the same order and
+takes its own share of every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from detours.data import NeighborSampler
+from detours.errors import InputError
+from detours.nn.tokens import Tokens
+from detours.training.batches.inputs import Inputs
+from detours.training.batches.packed import Batch, Packed
+from detours.training.recipe import Recipe
+
+Ints = NDArray[np.int64]
+
+ORDER, SIGNS = 0, 1
+"""What random numbers are drawn for, as part of the seed."""
+EVALUATION = 4
+"""An evaluation keeps nothing for a backward pass, so its batches are this many times as large as those of a step."""
+
+
+class Batches(Protocol):
+    """Where the batches of a run come from."""
+
+    steps: int
+    """How many an epoch has."""
+    fixed: bool
+    """Whether all batches of training are one object, whose tensors keep their place and shape in memory."""
+
+    def training(self, epoch: int) -> Iterator[Batch]:
+        """Ask about all graphs or nodes of the data set once, in random order."""
+
+    def evaluation(self) -> list[Batch]:
+        """Ask about all of them in their own order."""
+
+
+def steps_of(recipe: Recipe, training: int) -> int:
+    """Return the steps of an epoch: a step has, on average, `batch_size` graphs or nodes of a training part."""
+    whole = recipe.level == "node" and not recipe.neighbours
+    return 1 if whole else -(-training // recipe.batch_size)
+
+
+def batches_of(
+    inputs: Inputs, recipe: Recipe, device: torch.device, steps: int = 1, rank: int = 0, world: int = 1
+) -> Batches:
+    """Return the batches that a recipe asks for."""
+    dtype = torch.float64 if recipe.precision == "64-true" else torch.float32
+    packed = Packed(inputs, device, dtype=dtype, tokens=recipe.model == "mdnn")
+    if recipe.level == "graph":
+        return GraphBatches(packed, recipe.batch_size, steps, rank, world)
+    if world > 1:
+        raise InputError(f"{recipe.data} is one graph, which one device holds; take --devices 1.")
+    return SampledNodes(packed, inputs, recipe.neighbours, steps) if recipe.neighbours else WholeGraph(packed)
+
+
+class GraphBatches:
+    """Batches of graphs, whose sizes differ by at most one: no small one at the end to upset the batch norms."""
+
+    fixed = False
+
+    def __init__(self, packed: Packed, batch_size: int, steps: int, rank: int = 0, world: int = 1) -> None:
+        if len(packed) // steps < world:
+            raise InputError(f"{world} processes cannot share a batch of {len(packed) // steps} graphs; take fewer.")
+        self.packed, self.batch_size, self.steps, self.rank, self.world = packed, batch_size, steps, rank, world
+
+    def training(self, epoch: int) -> Iterator[Batch]:
+        order = _generator(epoch, ORDER).permutation(len(self.packed))
+        shares = [group[self.rank :: self.world] for group in np.array_split(order, self.steps)]
+        return self.packed.batches(shares, signs=_signs(self.packed, epoch))
+
+    def evaluation(self) -> list[Batch]:
+        share = np.arange(self.rank, len(self.packed), self.world)
+        parts = np.array_split(share, max(1, -(-len(share) // (EVALUATION * self.batch_size))))
+        return list(self.packed.batches([part for part in parts if len(part)]))
+
+
+class WholeGraph:
+    """One graph whose nodes have classes, in one step."""
+
+    steps, fixed = 1, True
+
+    def __init__(self, packed: Packed) -> None:
+        self.packed = packed
+        self.whole, self.signed = (_about_nodes(packed) for _ in range(2))
+
+    def training(self, epoch: int) -> Iterator[Batch]:
+        torch.mul(self.packed.pe, _signs(self.packed, epoch), out=self.signed.pe)
+        yield self.signed
+
+    def evaluation(self) -> list[Batch]:
+        return [self.whole]
+
+
+class SampledNodes:
+    """Some nodes to a step, with a sample of their neighbourhood; evaluated on the whole graph."""
+
+    fixed = False
+
+    def __init__(self, packed: Packed, inputs: Inputs, neighbours: tuple[int, ...], steps: int) -> None:
+        self.packed = packed
+        self.whole = WholeGraph(packed)
+        number = len(inputs.x)
+        self.sampler = NeighborSampler(
+            inputs.edge_index, sizes=neighbours, batch_size=-(-number // steps), num_nodes=number
+        )
+        self.steps = len(self.sampler)
+
+    def training(self, epoch: int) -> Iterator[Batch]:
+        packed, signs = self.packed, _signs(self.packed, epoch)
+        for sampled in self.sampler.epoch(epoch):
+            nodes, arcs = (torch.from_numpy(each).to(packed.device) for each in (sampled.n_id, sampled.e_id))
+            edge_index = torch.from_numpy(sampled.edge_index).to(packed.device)
+            asked = nodes[: sampled.batch_size]
+            yield Batch(
+                packed.x[nodes],
+                edge_index,
+                packed.den[arcs],
+                packed.pe[nodes] * signs,
+                packed.y[asked],
+                ids=asked,
+                tokens=self._tokens(sampled.edge_index, edge_index, len(nodes)),
+                rows=torch.arange(sampled.batch_size, device=packed.device),
+            )
+
+    def evaluation(self) -> list[Batch]:
+        return self.whole.evaluation()
+
+    def _tokens(self, on_host: Ints, edge_index: Tensor, num_nodes: int) -> Tokens | None:
+        if self.packed.set_sizes is None:
+            return None
+        sizes = np.bincount(1 + np.bincount(on_host[1], minlength=num_nodes))
+        tokens: Tokens = Tokens.of(edge_index, num_nodes, sizes=sizes.tolist())
+        return tokens
+
+
+def _about_nodes(packed: Packed) -> Batch:
+    """Return the one graph with a question about every node."""
+    whole = packed.batch(np.zeros(1, np.int64))
+    whole.y, whole.ids, whole.batch = packed.y, torch.arange(len(packed.y), device=packed.device), None
+    return whole
+
+
+def _signs(packed: Packed, epoch: int) -> Tensor:
+    """[graphs, eigenvectors]: an eigenvector has no sign, so training sees either, drawn anew in every epoch."""
+    drawn = _generator(epoch, SIGNS).integers(0, 2, (len(packed), packed.pe.size(1)))
+    return torch.from_numpy(2 * drawn - 1).to(packed.device, packed.pe.dtype)
+
+
+def _generator(epoch: int, purpose: int) -> np.random.Generator:
+    return np.random.default_rng([epoch, purpose])

@@ -1,0 +1,1 @@
+"""Networks of one shape trained together: parameters with a leading dimension, and everything else shared."""

@@ -1,0 +1,287 @@
+"""Replicas in training: the state between two epochs, and how to go from one to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from lightning.fabric import Fabric
+from numpy.typing import NDArray
+from torch import Tensor
+
+from detours.data import Split
+from detours.training.batches.inputs import Inputs, Scaling
+from detours.training.batches.streams import Batch, Batches, batches_of, steps_of
+from detours.training.build import arguments, network_of
+from detours.training.recipe import Recipe
+from detours.training.replicas.adamw import AdamW
+from detours.training.replicas.capture import Captured
+from detours.training.replicas.progress import ROWS, Progress, Row, Scores
+from detours.training.replicas.schedule import rate
+from detours.training.replicas.stack import Call, Stack
+from detours.training.tasks import count_right, losses
+
+Ints = NDArray[np.int64]
+NOISE, FACTORS = 2, 3
+"""What random numbers are drawn for, as part of the seed; 0 and 1 are those of the batches."""
+
+
+class Fit:
+    """Networks of one shape, trained together on one data set.
+
+    Each has its own training, validation and test part, its own parameters, learning rate, weight decay, dropout and
+    patience. All see the same batches; in each, the graphs or nodes outside its training part count neither in its loss
+    nor, where graphs have classes, in its batch norms. The order of the batches, the signs of the eigenvectors and the
+    random bits of dropout are functions of the epoch, so a replica is the same whichever others are trained with it,
+    but for rounding.
+
+    Args:
+        fabric: Device, precision and processes; several processes share every step of one replica.
+        recipes: A recipe of each replica; they may differ in what `same_shape` leaves open.
+        inputs: The graphs.
+        splits: The parts of each replica.
+        classes: How many classes there are.
+        scalings: How each replica scales its features; None for not at all.
+        keep_weights: Whether the weights of the best epoch are kept.
+    """
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        recipes: Sequence[Recipe],
+        inputs: Inputs,
+        splits: Sequence[Split],
+        classes: int,
+        *,
+        scalings: Sequence[Scaling] = (),
+        keep_weights: bool = False,
+    ) -> None:
+        self.fabric, self.recipes, self.device = fabric, list(recipes), fabric.device
+        self.dtype = torch.float64 if recipes[0].precision == "64-true" else torch.float32
+        inputs, self.scales = _scaled(inputs, scalings, self.device, self.dtype)
+        networks = [network_of(each, inputs.x.shape[1], classes) for each in recipes]
+        self.stack = Stack(networks, self.device, self.dtype)
+        self.optimizer = AdamW(self.stack.flat, self._of_each("weight_decay", self.dtype).unsqueeze(1))
+        self.progress = Progress(
+            self._of_each("patience", torch.long), self._of_each("epochs", torch.long), self._of_each("by_loss")
+        )
+        steps = steps_of(recipes[0], len(splits[0].train))
+        self.batches: Batches = batches_of(
+            inputs, recipes[0], self.device, steps, fabric.global_rank, fabric.world_size
+        )
+        self.train, self.val, self.test = (
+            _masks([split[part] for split in splits], len(inputs.y)).to(self.device) for part in range(3)
+        )
+        self.best_weights = (self.stack.flat.clone(), _copied(self.stack.buffers)) if keep_weights else None
+        self.done = 0
+        """Epochs behind us."""
+        self.unread = 0
+        """Epochs whose numbers have not been read from the device."""
+        self._prepare()
+
+    def _of_each(self, name: str, dtype: torch.dtype = torch.bool) -> Tensor:
+        values = [each.ties == "loss" if name == "by_loss" else getattr(each, name) for each in self.recipes]
+        return torch.tensor(values, dtype=dtype, device=self.device)
+
+    def _prepare(self) -> None:
+        """Make what depends on the number of replicas."""
+        number = len(self.stack)
+        self.rates = torch.zeros((number, 1), dtype=self.dtype, device=self.device)
+        self.sums = torch.zeros((2, number), dtype=torch.float64, device=self.device)
+        self.factors = torch.ones(number, dtype=torch.int32, device=self.device)
+        for name in self.stack.buffers:
+            if name.endswith(".factor"):  # of dropout: one tensor for all layers
+                self.stack.buffers[name] = self.factors
+        self.evaluation = self.batches.evaluation()
+        self._evaluate = Captured(self._evaluated, self._captures())
+        self._steps: dict[int, Captured] = {}
+
+    def _captures(self) -> torch.device:
+        return torch.device("cpu") if self.fabric.world_size > 1 else self.device
+
+    def over(self) -> bool:
+        """Whether no replica goes on, as far as has been read."""
+        return not self.unread and not bool(self.progress.active.any())
+
+    def epoch(self) -> None:
+        """Train all replicas for an epoch and evaluate them; nothing waits for the device."""
+        self.done += 1
+        self.unread += 1
+        self._draw()
+        schedule = self._schedule()
+        for step, batch in enumerate(self.batches.training(self.done)):
+            self.rates.copy_(schedule[step])
+            if not self.batches.fixed:
+                self._step(batch)
+                continue
+            if id(batch) not in self._steps:
+                self._steps[id(batch)] = Captured(lambda batch=batch: self._step(batch), self._captures())
+            self._steps[id(batch)]()
+        self._evaluate()
+
+    def full(self) -> bool:
+        """Whether the numbers of the last epochs must be read before the next one."""
+        return self.unread == ROWS
+
+    def read(self) -> list[list[Row]]:
+        """Return the numbers of the epochs since the last time, for each of them a row of each replica."""
+        number, self.unread = self.unread, 0
+        return self.progress.read(number)
+
+    def keep(self, replicas: Sequence[int]) -> None:
+        """Drop all replicas but these."""
+        kept = torch.tensor(replicas, device=self.device)
+        self.recipes = [self.recipes[at] for at in replicas]
+        for part in (self.stack, self.optimizer, self.progress):
+            part.keep(kept)
+        self.train, self.val, self.test = self.train[kept], self.val[kept], self.test[kept]
+        if self.scales is not None:
+            self.scales = (self.scales[0][kept], self.scales[1][kept])
+        if self.best_weights is not None:
+            flat, buffers = self.best_weights
+            self.best_weights = flat[kept], {name: each[kept] for name, each in buffers.items()}
+        self._prepare()
+
+    def weights(self, replica: int) -> dict[str, Tensor]:
+        """Return the weights of a replica in its best epoch."""
+        assert self.best_weights is not None
+        weights: dict[str, Tensor] = self.stack.weights(replica, *self.best_weights)
+        return weights
+
+    def state(self) -> dict[str, Any]:
+        """Return what a checkpoint has to hold."""
+        flat, buffers = (None, None) if self.best_weights is None else self.best_weights
+        return {
+            "done": self.done,
+            "flat": self.stack.flat,
+            "buffers": self.stack.buffers,
+            "optimizer": self.optimizer.state(),
+            "progress": self.progress.state(),
+            "best_flat": flat,
+            "best_buffers": buffers,
+        }
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Go back to a state."""
+        self.done = int(state["done"])
+        self.stack.flat.copy_(state["flat"])
+        _load(self.stack.buffers, state["buffers"])
+        self.optimizer.load(state["optimizer"])
+        self.progress.load(state["progress"])
+        if self.best_weights is not None and state["best_flat"] is not None:
+            self.best_weights[0].copy_(state["best_flat"])
+            _load(self.best_weights[1], state["best_buffers"])
+
+    # ------------------------------------------------------------ an epoch
+
+    def _draw(self) -> None:
+        """Set the random numbers of the epoch."""
+        torch.manual_seed(_entropy(self.done, NOISE, self.fabric.global_rank))
+        drawn = [_entropy(self.done, FACTORS, each.seed, each.fold) for each in self.recipes]
+        odd = np.array([number | 1 for number in drawn], np.uint32).view(np.int32)
+        self.factors.copy_(torch.from_numpy(odd))
+        self.sums.zero_()
+
+    def _schedule(self) -> Tensor:
+        """Return the learning rates of the epoch, [steps, R, 1]."""
+        steps = self.batches.steps
+        ends = [self.done - 1 + (step + 1) / steps for step in range(steps)]
+        rates = [[rate(each, end) for each in self.recipes] for end in ends]
+        return torch.tensor(rates, dtype=self.dtype).unsqueeze(2).to(self.device)
+
+    def _step(self, batch: Batch) -> None:
+        mask = self.train[:, batch.ids]
+        flat = self.stack.flat.detach().requires_grad_()
+        self.stack.network.train()
+        logits = self._answers(flat, batch, mask if batch.batch is not None else None)
+        found = torch.where(mask, losses(logits, batch.y), 0)
+        number = self._summed(mask.sum(1)).clamp(min=1)
+        (gradient,) = torch.autograd.grad((found.sum(1) / number).sum(), flat)
+        self.optimizer.step(self.stack.flat, self._summed(gradient), self.rates)
+        right = count_right(logits, batch.y) * mask
+        self.sums += torch.stack([found.detach().double().sum(1), right.double().sum(1)])
+
+    def _evaluated(self) -> None:
+        self.stack.network.eval()
+        with torch.no_grad():
+            logits = torch.cat([self._answers(self.stack.flat, batch) for batch in self.evaluation], dim=1)
+        y, ids = (torch.cat([getattr(batch, name) for batch in self.evaluation]) for name in ("y", "ids"))
+        found, right = losses(logits, y).double(), count_right(logits, y).double()
+        parts = [self.sums]
+        for mask in (self.val, self.test):
+            asked = mask[:, ids]
+            # a part that is not asked about may hold anything, even what is no number
+            parts += [torch.where(asked, each, 0).sum(1).unsqueeze(0) for each in (found, right)]
+        sums = self._summed(torch.cat(parts))
+        numbers = torch.stack([part.sum(1).clamp(min=1) for part in (self.train, self.val, self.test)])
+        better = self.progress.update(Scores(*(sums / numbers.repeat_interleave(2, 0))))
+        if self.best_weights is not None:
+            flat, buffers = self.best_weights
+            _replace(flat, self.stack.flat, better)
+            for name, kept in buffers.items():
+                _replace(kept, self.stack.buffers[name], better)
+
+    def _answers(self, flat: Tensor, batch: Batch, counted: Tensor | None = None) -> Tensor:
+        """Return logits, [R, rows, classes]; `counted` [R, graphs] are those whose nodes count in batch norms."""
+        shift, scale = (None, None) if self.scales is None else self.scales
+        mixed = self.fabric.device.type if self.recipes[0].precision == "bf16-mixed" else None
+        nodes = None if counted is None or batch.batch is None else counted[:, batch.batch]
+        # no cache of converted weights: it would outlive the memory of a CUDA graph
+        with torch.autocast(mixed or "cpu", torch.bfloat16, enabled=mixed is not None, cache_enabled=False):
+            logits = self.stack.forward(flat, _call(batch, self.recipes[0].model), nodes, shift, scale)
+        if batch.rows is not None:
+            logits = logits.index_select(1, batch.rows)
+        return logits if logits.dtype == torch.float64 else logits.float()
+
+    def _summed(self, values: Tensor) -> Tensor:
+        """Return the sum over all processes."""
+        if self.fabric.world_size > 1:
+            dist.all_reduce(values)
+        return values
+
+
+def _call(batch: Batch, model: str) -> Call:
+    def call(counted: Tensor | None, shift: Tensor | None, scale: Tensor | None) -> Any:
+        x = batch.x if shift is None else (batch.x - shift) / scale
+        return arguments(batch, model, x, counted)
+
+    return call
+
+
+def _scaled(
+    inputs: Inputs, scalings: Sequence[Scaling], device: torch.device, dtype: torch.dtype
+) -> tuple[Inputs, tuple[Tensor, Tensor] | None]:
+    """Scale features once if all replicas do it alike; otherwise return [R, width] how each does."""
+    if not scalings:
+        return inputs, None
+    shift, scale = (np.stack([getattr(each, name) for each in scalings]) for name in ("shift", "scale"))
+    if (shift == shift[0]).all() and (scale == scale[0]).all():
+        return scalings[0].apply(inputs), None
+    return inputs, (torch.from_numpy(shift).to(device, dtype), torch.from_numpy(scale).to(device, dtype))
+
+
+def _masks(parts: Sequence[Ints], number: int) -> Tensor:
+    masks = np.zeros((len(parts), number), bool)
+    for mask, ids in zip(masks, parts, strict=True):
+        mask[ids] = True
+    return torch.from_numpy(masks)
+
+
+def _entropy(*numbers: int) -> int:
+    return int(np.random.SeedSequence(numbers).generate_state(1)[0])
+
+
+def _replace(kept: Tensor, current: Tensor, better: Tensor) -> None:
+    kept.copy_(torch.where(better.view(-1, *[1] * (kept.dim() - 1)), current, kept))
+
+
+def _copied(buffers: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: each.clone() for name, each in buffers.items()}
+
+
+def _load(buffers: dict[str, Tensor], saved: dict[str, Tensor]) -> None:
+    for name, value in saved.items():
+        buffers[name].copy_(value)

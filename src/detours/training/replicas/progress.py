@@ -1,0 +1,111 @@
+"""What every replica has reached: its best epoch by validation, whether it is over, and the numbers of its epochs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+ROWS = 32
+"""Epochs whose numbers are kept on the device until they are read."""
+
+
+class Scores(NamedTuple):
+    """The numbers of an epoch, [R] each."""
+
+    train_loss: Tensor
+    train_accuracy: Tensor
+    val_loss: Tensor
+    val_accuracy: Tensor
+    test_loss: Tensor
+    test_accuracy: Tensor
+
+
+class Best(NamedTuple):
+    """The epoch with the best validation result, and what the test part gave there."""
+
+    epoch: int
+    val_accuracy: float
+    val_loss: float
+    test_accuracy: float
+    test_loss: float
+
+
+class Row(NamedTuple):
+    """An epoch of one replica as it is read from the device."""
+
+    train_loss: float
+    train_accuracy: float
+    val_loss: float
+    val_accuracy: float
+    test_loss: float
+    test_accuracy: float
+    better: bool
+    """Whether it is the best so far."""
+    active: bool
+    """Whether the replica was still training in this epoch."""
+
+
+class Progress:
+    """All of it on the device, so that nothing waits in an epoch, and that a CUDA graph can hold the whole of it.
+
+    A replica whose patience is over stays as it is, however long the others go on.
+
+    Args:
+        patience: [R] epochs without a better validation result after which a replica is over.
+        epochs: [R] the most epochs.
+        by_loss: [R] whether the lower validation loss decides between epochs of equal accuracy, or the first is best.
+    """
+
+    def __init__(self, patience: Tensor, epochs: Tensor, by_loss: Tensor) -> None:
+        self.patience, self.epochs, self.by_loss = patience, epochs, by_loss
+        number, device = len(patience), patience.device
+        self.done = torch.zeros((), dtype=torch.long, device=device)
+        self.best = torch.zeros((len(Best._fields), number), dtype=torch.float64, device=device)
+        self.best[1] = -torch.inf
+        self.active = torch.ones(number, dtype=torch.bool, device=device)
+        self.rows = torch.zeros((ROWS, len(Row._fields), number), dtype=torch.float64, device=device)
+        self.filled = torch.zeros(1, dtype=torch.long, device=device)
+
+    def update(self, scores: Scores) -> Tensor:
+        """Count one more epoch; [R], whether it is the best of a replica so far."""
+        self.done += 1
+        best_accuracy, best_loss = self.best[1], self.best[2]
+        ties = (scores.val_accuracy == best_accuracy) & self.by_loss & (scores.val_loss < best_loss)
+        better = self.active & ((scores.val_accuracy > best_accuracy) | ties)
+        epoch = self.done.expand(len(better)).double()
+        found = [epoch, scores.val_accuracy, scores.val_loss, scores.test_accuracy, scores.test_loss]
+        row = torch.stack([*scores, better.double(), self.active.double()])
+        self.rows.index_copy_(0, self.filled, row.unsqueeze(0))
+        self.filled += 1
+        self.best.copy_(torch.where(better, torch.stack(found), self.best))
+        waited = self.done - self.best[0]
+        self.active &= (waited < self.patience) & (self.done < self.epochs) & torch.isfinite(scores.train_loss)
+        return better
+
+    def read(self, number: int) -> list[list[Row]]:
+        """Return the last epochs, for each of them a row of each replica; this waits for the device."""
+        found = self.rows[:number].transpose(1, 2).tolist()
+        self.filled.zero_()
+        return [[Row(*row[:-2], *map(bool, row[-2:])) for row in epoch] for epoch in found]
+
+    def best_of(self, replica: int) -> Best:
+        """Return the best epoch of a replica; this waits for the device."""
+        epoch, *others = self.best[:, replica].tolist()
+        return Best(int(epoch), *others)
+
+    def state(self) -> dict[str, Tensor]:
+        """Return what a checkpoint has to hold."""
+        return {"done": self.done, "best": self.best, "active": self.active}
+
+    def load(self, state: dict[str, Tensor]) -> None:
+        """Go back to a state."""
+        for name, value in state.items():
+            getattr(self, name).copy_(value)
+
+    def keep(self, replicas: Tensor) -> None:
+        """Drop all replicas but these."""
+        for name in ("patience", "epochs", "by_loss", "active"):
+            setattr(self, name, getattr(self, name)[replicas])
+        self.best, self.rows = self.best[:, replicas], self.rows[:, :, replicas]

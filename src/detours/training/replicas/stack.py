@@ -1,0 +1,98 @@
+"""Networks of one shape as one: their parameters are the rows of a matrix, and `torch.vmap` runs them together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+from torch.nn.utils import parameters_to_vector
+
+from detours.errors import InputError
+
+Call = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
+"""The arguments of the network, from what a replica is given."""
+
+
+class Stack:
+    """R networks of one shape.
+
+    Args:
+        networks: The networks; the stack has a copy of their parameters and buffers.
+        device: Where to keep them.
+        dtype: Of parameters and buffers of floating point.
+
+    The parameters of a network are a row of `flat`, so an optimiser, a copy or a selection is a handful of operations
+    whatever the number of layers.
+    """
+
+    def __init__(self, networks: Sequence[nn.Module], device: torch.device, dtype: torch.dtype) -> None:
+        self.network = deepcopy(networks[0]).to("meta")  # its forward pass alone is used
+        self.shapes = {name: each.shape for name, each in networks[0].named_parameters()}
+        for network in networks[1:]:
+            check_same_shape(networks[0].state_dict(), network.state_dict())
+        self.flat = torch.stack([parameters_to_vector(each.parameters()).detach() for each in networks])
+        self.flat = self.flat.to(device, dtype)
+        stacked = {
+            name: torch.stack([dict(each.named_buffers())[name] for each in networks]).to(device)
+            for name, _ in networks[0].named_buffers()
+        }
+        self.buffers = {name: each.to(dtype) if each.is_floating_point() else each for name, each in stacked.items()}
+
+    def __len__(self) -> int:
+        return len(self.flat)
+
+    def parameters(self, flat: Tensor) -> dict[str, Tensor]:
+        """Return [R, …] of each parameter, views of [R, parameters]."""
+        parts = flat.split([shape.numel() for shape in self.shapes.values()], dim=1)
+        return {
+            name: part.view(len(flat), *shape) for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
+        }
+
+    def forward(self, flat: Tensor, call: Call, *given: Tensor | None) -> Tensor:
+        """Return what every network answers, [R, …].
+
+        Args:
+            flat: [R, parameters].
+            call: From an element of each of `given` to the arguments of the network; what is shared by all networks
+                it knows itself.
+            given: [R, …] each, or None.
+        """
+        parameters = self.parameters(flat)
+
+        def answer(parameters: dict[str, Tensor], buffers: dict[str, Tensor], *given: Tensor | None) -> Tensor:
+            positional, named = call(*given)
+            answered: Tensor = functional_call(self.network, (parameters, buffers), positional, named)
+            return answered
+
+        if len(flat) == 1:  # as it is: other kernels, all processes and torch.compile can be used
+            first = [None if each is None else each[0] for each in given]
+            return answer(_first(parameters), _first(self.buffers), *first).unsqueeze(0)
+        dims = (0, 0, *(None if each is None else 0 for each in given))
+        together: Tensor = vmap(answer, in_dims=dims, randomness="same")(parameters, self.buffers, *given)
+        return together
+
+    def weights(self, replica: int, flat: Tensor | None = None, buffers: Mapping[str, Tensor] | None = None) -> Any:
+        """Return the `state_dict` of one network, in memory of its own."""
+        parameters = self.parameters(self.flat if flat is None else flat)
+        tensors = {**parameters, **(self.buffers if buffers is None else buffers)}
+        return {name: tensors[name][replica].clone() for name in self.network.state_dict()}
+
+    def keep(self, replicas: Tensor) -> None:
+        """Drop all networks but these."""
+        self.flat = self.flat[replicas]
+        self.buffers = {name: each[replicas] for name, each in self.buffers.items()}
+
+
+def check_same_shape(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> None:
+    """Raise `InputError` if the states of two networks differ in a name or a shape."""
+    for name in sorted(one.keys() | other.keys()):
+        if name not in one or name not in other or one[name].shape != other[name].shape:
+            raise InputError(f"networks of different shape cannot be trained as one ({name} differs).")
+
+
+def _first(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: each[0] for name, each in tensors.items()}
