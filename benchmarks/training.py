@@ -28,12 +28,12 @@ from benchmarks.straightforward import padded
 from detours.data import Encoder, GraphSet, Split, load, splits
 from detours.nn.detour_transformer import DetourTransformer, TokenLayer
 from detours.store import Store
+from detours.training.batches.inputs import Inputs, prepared
 from detours.training.build import network_of
 from detours.training.devices import fabric_of
 from detours.training.folds import Workplace, run_all, runs_of
-from detours.training.batches.inputs import Inputs, prepared
-from detours.training.loop import Fit
 from detours.training.recipe import Recipe, recipe
+from detours.training.replicas.fit import Fit
 
 GRAPH_DATA = ("MUTAG", "PTC_FM", "ENZYMES", "NCI1", "IMDB-BINARY", "DD")
 NODE_DATA = ("Chameleon", "Squirrel", "Actor", "Cornell", "Wisconsin", "Texas")
@@ -94,7 +94,7 @@ class Bench:
         case = self.case(name, **changed)
         if self.fabric.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats()
-        return Fit(self.fabric, case.recipe, case.inputs, case.split, len(case.data.classes))
+        return Fit(self.fabric, [case.recipe], case.inputs, [case.split], len(case.data.classes))
 
     def peak(self) -> float | None:
         """Gigabytes at most held on the device since the last `fit`."""
@@ -121,19 +121,10 @@ def stepper(fit: Fit) -> Callable[[], None]:
         epoch = 0
         while True:
             epoch += 1
-            yield from fit.batches.training(fit.split.train, epoch)
+            yield from fit.batches.training(epoch)
 
     source = batches()
-    fit.module.train()
-
-    def step() -> None:
-        batch = next(source)
-        loss = F.cross_entropy(fit.module(batch), batch.y)
-        fit.stepper.zero_grad(set_to_none=True)
-        fit.fabric.backward(loss)
-        fit.stepper.step()
-
-    return step
+    return lambda: fit._step(next(source))
 
 
 def busy(bench: Bench, step: Callable[[], None], steps: int = 10) -> float | None:
@@ -159,11 +150,11 @@ def busy(bench: Bench, step: Callable[[], None], steps: int = 10) -> float | Non
 def ours_on_graphs(bench: Bench, name: str, batch_size: int, way: str = "auto", compiled: bool = False) -> float:
     """Graphs a second of ours."""
     fit = bench.fit(name, batch_size=batch_size)
-    for module in fit.network.modules():
+    for module in fit.stack.network.modules():
         if isinstance(module, DetourTransformer):
             module.attention = way
     if compiled:
-        compile_layers(fit.network)
+        compile_layers(fit.stack.network)
     step = stepper(fit)
     seconds = bench.timed(step, warm=10 if compiled else 3)
     rate = _share(fit) / seconds
@@ -181,7 +172,7 @@ def compile_layers(network: nn.Module) -> None:
 
 def _share(fit: Fit) -> float:
     """How many graphs or nodes a step has, on average."""
-    return len(fit.split.train) / fit.batches.steps(len(fit.split.train))
+    return int(fit.train[0].sum()) / fit.batches.steps
 
 
 def straightforward_on_graphs(bench: Bench, name: str, batch_size: int = 16, workers: int = 4) -> float:
@@ -283,8 +274,8 @@ def whole_cells(bench: Bench, names: tuple[str, ...]) -> None:
             epochs += 1
         bench.wait()
         seconds = (time.perf_counter() - start) / epochs
-        hours = 10 * fit.recipe.epochs * seconds / 3600
-        steps = fit.batches.steps(len(fit.split.train))
+        hours = 10 * fit.recipes[0].epochs * seconds / 3600
+        steps = fit.batches.steps
         bench.note(f"{name}, a cell", steps=steps, epoch_s=seconds, ten_folds_h=hours, peak_gb=bench.peak())
 
 

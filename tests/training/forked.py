@@ -13,19 +13,26 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from lightning.fabric import Fabric
 
+from detours.data import stratified_splits
 from detours.store import Store
 from detours.training.folds import Workplace, run_all
 from detours.training.logs import read_log
-from detours.training.loop import Run, train
-from tests.training.cases import fold_of, small, task
+from detours.training.loop import Run
+from tests.training.cases import small, task
+
+FOLDS = 10
 
 
-def run_in(folder: Path, **changed: object) -> Run:
-    data = task()
-    made = small(data, **changed)
-    return Run(made, data, fold_of(data), Store(folder).path(made.key()), model=folder / "model.pt", every=0.0)
+def runs_in(folder: Path, number: int = FOLDS, **changed: object) -> list[Run]:
+    """Runs on some folds, of which the later ones have less patience."""
+    data, runs = task(), []
+    folds = stratified_splits(data, folds=FOLDS)
+    for fold in range(number):
+        made = small(data, fold=fold, **{"patience": 25 - 2 * fold, **changed})
+        path = Store(folder).path(made.key())
+        runs.append(Run(made, data, folds[fold], path, model=folder / f"{fold}.pt", every=0.0))
+    return runs
 
 
 def child(work: Callable[[], object]) -> int:
@@ -49,29 +56,29 @@ def epochs_done(folder: Path) -> int:
 
 
 def killed(folder: Path) -> None:
-    """One run that is left alone, and one that is killed three times at random moments; dropout draws numbers too."""
-    changed = {"epochs": 25, "patience": 25, "dropout": 0.2}
+    """Ten replicas that are left alone, and ten that are killed three times at random moments, with dropout."""
+    changed = {"epochs": 25, "dropout": 0.2, "backbone": "gcn"}
     alone, often = folder / "alone", folder / "often"
     start = time.monotonic()
-    assert ended(child(lambda: run_all(Store(alone), [run_in(alone, **changed)], Workplace("cpu")))) == 0
+    assert ended(child(lambda: run_all(Store(alone), runs_in(alone, **changed), Workplace("cpu")))) == 0
     took = time.monotonic() - start
     moments = random.Random(os.urandom(8))
     for _ in range(3):
         before = epochs_done(often)
-        pid = child(lambda: run_all(Store(often), [run_in(often, **changed)], Workplace("cpu")))
+        pid = child(lambda: run_all(Store(often), runs_in(often, **changed), Workplace("cpu")))
         while epochs_done(often) <= before:
             time.sleep(0.002)
         time.sleep(moments.uniform(0, 0.15) * took)
         os.kill(pid, signal.SIGKILL)
         assert ended(pid) == -signal.SIGKILL
-    assert not list(often.rglob("*.json"))
-    assert ended(child(lambda: run_all(Store(often), [run_in(often, **changed)], Workplace("cpu")))) == 0
+    assert len(list(often.rglob("*.json"))) < FOLDS
+    assert ended(child(lambda: run_all(Store(often), runs_in(often, **changed), Workplace("cpu")))) == 0
 
 
 def shared(folder: Path) -> None:
     """The same run by one process and by two, as torchrun would start them."""
     changed = {"precision": "64-true", "batch_size": 7, "lr": 0.01, "layers": 2}
-    train(Fabric(accelerator="cpu", devices=1, precision="64-true"), run_in(folder / "one", **changed))
+    run_all(Store(folder / "one"), runs_in(folder / "one", 1, **changed), Workplace("cpu"))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -80,7 +87,7 @@ def shared(folder: Path) -> None:
 
     def part(rank: int) -> None:
         os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
-        run_all(Store(folder / "two"), [run_in(folder / "two", **changed)], Workplace("cpu", devices=2))
+        run_all(Store(folder / "two"), runs_in(folder / "two", 1, **changed), Workplace("cpu", devices=2))
 
     assert [ended(pid) for pid in [child(lambda rank=rank: part(rank)) for rank in range(2)]] == [0, 0]
 

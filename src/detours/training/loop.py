@@ -164,8 +164,8 @@ class Training:
             if self.first:
                 self.logs[at].add(rows[at])
             if on_epoch is not None:
-                for row in rows[at]:
-                    on_epoch(self.runs[at], row)
+                for epoch in rows[at]:
+                    on_epoch(self.runs[at], epoch)
             if not active[place]:
                 self.alive.remove(at)
                 self._end(at, place, rows[at][-1])

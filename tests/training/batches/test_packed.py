@@ -15,8 +15,8 @@ from detours.nn import Tokens  # noqa: E402
 from detours.training.batches.inputs import Scaling, prepared  # noqa: E402
 from detours.training.batches.packed import Packed  # noqa: E402
 from detours.training.batches.spectral import eigenvectors  # noqa: E402
-from detours.training.batches.streams import GraphBatches, SampledNodes, WholeGraph, batches_of  # noqa: E402
-from detours.training.build import OnBatch, network_of  # noqa: E402
+from detours.training.batches.streams import GraphBatches, SampledNodes, WholeGraph, batches_of, steps_of  # noqa: E402
+from detours.training.build import arguments, network_of  # noqa: E402
 from tests.training.cases import inputs_of, odd_graphs, one_graph, small, task  # noqa: E402
 
 
@@ -72,10 +72,10 @@ def test_many_batches_are_the_batches_one_by_one() -> None:
     data = task()
     packed = Packed(inputs_of(data, small(data)))
     groups = [np.array([3, 1]), np.array([0]), np.array([9, 8, 7])]
-    for group, batch in zip(groups, packed.batches(groups, totals=[4, 2, 6]), strict=True):
+    for group, batch in zip(groups, packed.batches(groups), strict=True):
         alone = packed.batch(group)
         assert torch.equal(batch.edge_index, alone.edge_index) and torch.equal(batch.x, alone.x)
-        assert batch.total == 2 * len(group) and alone.total == len(group)
+        assert batch.ids.tolist() == group.tolist()
     assert list(packed.batches([])) == []
 
 
@@ -125,50 +125,53 @@ def test_arcs_as_stored_or_both_ways() -> None:
 
 def test_an_epoch_is_every_graph_once_whatever_the_processes() -> None:
     data = task()
-    made = small(data)
-    inputs, ids = inputs_of(data, made), np.arange(4, 39)
-    alone = list(GraphBatches(Packed(inputs), made).training(ids, epoch=3))
-    assert len(alone) == GraphBatches(Packed(inputs), made).steps(len(ids)) == 5
-    assert sorted(len(batch.y) for batch in alone) == [7] * 5
-    parts = [list(GraphBatches(Packed(inputs), made, rank, 2).training(ids, epoch=3)) for rank in range(2)]
+    packed = Packed(inputs_of(data, small(data)))
+    alone = list(GraphBatches(packed, 8, 5).training(epoch=3))
+    assert [len(batch.y) for batch in alone] == [8] * 5
+    assert sorted(torch.cat([batch.ids for batch in alone]).tolist()) == list(range(40))
+    parts = [list(GraphBatches(packed, 8, 5, rank, 2).training(epoch=3)) for rank in range(2)]
     for whole, one, other in zip(alone, *parts, strict=True):
-        assert one.total == other.total == whole.total == len(whole.y) == len(one.y) + len(other.y)
+        assert len(whole.y) == len(one.y) + len(other.y)
         # The same graphs with the same signs: the eigenvectors add up to the same.
         torch.testing.assert_close(one.pe.sum(0) + other.pe.sum(0), whole.pe.sum(0))
-    again = list(GraphBatches(Packed(inputs), made).training(ids, epoch=3))
+    again = list(GraphBatches(packed, 8, 5).training(epoch=3))
     assert all(torch.equal(a.pe, b.pe) for a, b in zip(alone, again, strict=True))
-    later = list(GraphBatches(Packed(inputs), made).training(ids, epoch=4))
-    assert not all(a.x.shape == b.x.shape and torch.equal(a.x, b.x) for a, b in zip(alone, later, strict=True))
-    seen = sum(len(batch.y) for batch in GraphBatches(Packed(inputs), made).evaluation(ids))
-    assert seen == len(ids)
+    later = list(GraphBatches(packed, 8, 5).training(epoch=4))
+    assert not all(torch.equal(a.ids, b.ids) for a, b in zip(alone, later, strict=True))
+    assert torch.cat([batch.ids for batch in GraphBatches(packed, 8, 5).evaluation()]).tolist() == list(range(40))
+
+
+def test_steps_have_the_batch_size_of_a_training_part() -> None:
+    graphs, nodes = small(task()), small(one_graph())
+    assert steps_of(graphs, 32) == 4 and steps_of(graphs, 33) == 5 and steps_of(nodes, 33) == 1
+    assert steps_of(small(one_graph(), neighbours=(3,)), 33) == 5
 
 
 def test_sampling_every_neighbour_gives_the_answers_of_the_whole_graph() -> None:
     data = one_graph()
     made = small(data, layers=1, neighbours=(-1, -1, -1), batch_size=7)  # encoder, layer and decoder: three hops
     inputs = inputs_of(data, made)
-    network = OnBatch(network_of(made, inputs.x.shape[1], 3), made.model).eval()
-    sampled, whole = batches_of(inputs, made, torch.device("cpu")), WholeGraph(Packed(inputs), made)
-    assert isinstance(sampled, SampledNodes)
-    ids, seen = np.arange(0, 60, 2), []
+    network = network_of(made, inputs.x.shape[1], 3).eval()
+    sampled, whole = batches_of(inputs, made, torch.device("cpu"), 9), WholeGraph(Packed(inputs))
+    assert isinstance(sampled, SampledNodes) and sampled.steps == 9
+    seen = []
     with torch.no_grad():
-        (everything,) = whole.training(ids, epoch=2)
-        expected = network(everything)
-        place = {int(node): at for at, node in enumerate(ids)}
-        for batch in sampled.training(ids, epoch=2):
-            answers = network(batch)
-            # Which nodes these are is found by their attributes, which no two nodes share.
-            nodes = [int(np.flatnonzero((inputs.x == row.numpy()).all(axis=1))[0]) for row in batch.x[: len(batch.y)]]
-            torch.testing.assert_close(answers, expected[[place[node] for node in nodes]], rtol=1e-4, atol=1e-5)
-            assert batch.y.tolist() == data.targets[nodes].tolist()
-            seen += nodes
-    assert sorted(seen) == ids.tolist()
+        (everything,) = whole.training(epoch=2)
+        positional, named = arguments(everything, made.model)
+        expected = network(*positional, **named)
+        for batch in sampled.training(epoch=2):
+            positional, named = arguments(batch, made.model)
+            answers = network(*positional, **named)[batch.rows]
+            torch.testing.assert_close(answers, expected[batch.ids], rtol=1e-4, atol=1e-5)
+            assert torch.equal(batch.y, whole.whole.y[batch.ids])
+            seen += batch.ids.tolist()
+    assert sorted(seen) == list(range(60))
 
 
 def test_one_graph_is_not_shared_by_processes() -> None:
     data = one_graph()
     with pytest.raises(detours.errors.InputError, match="one graph, which one device holds"):
-        batches_of(inputs_of(data, small(data)), small(data), torch.device("cpu"), 0, 2)
+        batches_of(inputs_of(data, small(data)), small(data), torch.device("cpu"), 1, 0, 2)
 
 
 # ---------------------------------------------------------------- features and classes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from torch import Tensor
 
 from detours.data import Split
 from detours.training.batches.inputs import Inputs, Scaling
-from detours.training.batches.streams import Batch, Batches, batches_of, steps_of
+from detours.training.batches.packed import Batch
+from detours.training.batches.streams import Batches, batches_of, steps_of
 from detours.training.build import arguments, network_of
 from detours.training.recipe import Recipe
 from detours.training.replicas.adamw import AdamW
@@ -118,7 +120,7 @@ class Fit:
                 self._step(batch)
                 continue
             if id(batch) not in self._steps:
-                self._steps[id(batch)] = Captured(lambda batch=batch: self._step(batch), self._captures())
+                self._steps[id(batch)] = Captured(partial(self._step, batch), self._captures())
             self._steps[id(batch)]()
         self._evaluate()
 
