@@ -61,7 +61,7 @@ def arguments(
         pe if model == "mdnn" and pe is not None and pe.size(1) else None,
         batch.batch,
     )
-    return positional, {"num_graphs": batch.num_graphs, "tokens": batch.tokens}
+    return positional, {"num_graphs": batch.num_graphs, "tokens": batch.tokens, "counted": counted}
 
 
 def load_weights(network: nn.Module, weights: Mapping[str, Tensor], where: str) -> None:
