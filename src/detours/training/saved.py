@@ -19,8 +19,8 @@ from detours import __version__
 from detours.atomic import replacing
 from detours.data import Encoder, GraphSet
 from detours.errors import FileFormatError, InputError
+from detours.training.batches.choose import batches_of
 from detours.training.batches.inputs import Scaling, as_trained, prepared
-from detours.training.batches.streams import batches_of
 from detours.training.build import arguments, load_weights, network_of
 from detours.training.recipe import Recipe
 

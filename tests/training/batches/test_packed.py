@@ -12,10 +12,11 @@ from torch_geometric.data import Data  # noqa: E402
 import detours  # noqa: E402
 from detours.data import Encoder, GraphSet  # noqa: E402
 from detours.nn import Tokens  # noqa: E402
+from detours.training.batches.choose import batches_of  # noqa: E402
 from detours.training.batches.inputs import Scaling, prepared  # noqa: E402
 from detours.training.batches.packed import Packed  # noqa: E402
 from detours.training.batches.spectral import eigenvectors  # noqa: E402
-from detours.training.batches.streams import GraphBatches, SampledNodes, WholeGraph, batches_of, steps_of  # noqa: E402
+from detours.training.batches.streams import GraphBatches, SampledNodes, WholeGraph, steps_of  # noqa: E402
 from detours.training.build import arguments, network_of  # noqa: E402
 from tests.training.cases import inputs_of, odd_graphs, one_graph, small, task  # noqa: E402
 

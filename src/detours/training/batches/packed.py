@@ -52,7 +52,11 @@ class Batch:
         self.num_graphs = num_graphs
         self.tokens = tokens
         self.rows = rows
-        """The nodes of the batch that are asked about; None for all of them, or for graphs."""
+        """The nodes or graphs of the batch that are asked about; None for all of them."""
+
+    def assembled(self) -> Batch:
+        """Return itself: other batches are put together only in the step that uses them."""
+        return self
 
 
 class Packed:
@@ -82,7 +86,16 @@ class Packed:
             torch.from_numpy(each.copy()).to(self.device) for each in (inputs.edge_index, inputs.y)
         )
         self.nodes, self.arcs = inputs.nodes, inputs.arcs
-        self.set_sizes = _set_sizes(inputs) if tokens else None
+        first = np.repeat(inputs.nodes[:-1], np.diff(inputs.arcs))
+        self.source = torch.from_numpy(inputs.edge_index[0] + first).to(self.device)
+        """[arcs] the node of the data set that each arc comes from."""
+        in_arcs = np.bincount(inputs.edge_index[1] + first, minlength=inputs.nodes[-1])
+        self.first_arcs = np.cumsum(in_arcs) - in_arcs
+        """[nodes] the first arc of each node: arcs lie by target."""
+        self.node_sizes = 1 + in_arcs
+        """[nodes] the tokens of each, itself and its arcs in."""
+        self.sizes_of_graphs = _sizes_of_graphs(inputs, self.node_sizes)
+        self.set_sizes = self.sizes_of_graphs if tokens else None
 
     def __len__(self) -> int:
         return len(self.nodes) - 1
@@ -145,12 +158,9 @@ class Packed:
         return tokens
 
 
-def _set_sizes(inputs: Inputs) -> Ints:
-    """int64 [graphs, largest + 1]: how many nodes of each graph have m tokens, themselves and their arcs in."""
-    graphs = np.arange(inputs.num_graphs)
-    first = np.repeat(inputs.nodes[:-1], np.diff(inputs.arcs))
-    sizes = 1 + np.bincount(inputs.edge_index[1] + first, minlength=inputs.nodes[-1])
+def _sizes_of_graphs(inputs: Inputs, sizes: Ints) -> Ints:
+    """int64 [graphs, largest + 1]: how many nodes of each graph have m tokens."""
     width = int(sizes.max(initial=0)) + 1
-    graph_of_node = np.repeat(graphs, np.diff(inputs.nodes))
+    graph_of_node = np.repeat(np.arange(inputs.num_graphs), np.diff(inputs.nodes))
     counted = np.bincount(graph_of_node * width + sizes, minlength=inputs.num_graphs * width)
     return counted.reshape(inputs.num_graphs, width).astype(np.int64)

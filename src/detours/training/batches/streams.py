@@ -30,15 +30,21 @@ EVALUATION = 4
 """An evaluation keeps nothing for a backward pass, so its batches are this many times as large as those of a step."""
 
 
+class Assembled(Protocol):
+    """A batch, or what one is put together from in the step that uses it."""
+
+    def assembled(self) -> Batch: ...
+
+
 class Batches(Protocol):
     """Where the batches of a run come from."""
 
     steps: int
     """How many an epoch has."""
     fixed: bool
-    """Whether all batches of training are one object, whose tensors keep their place and shape in memory."""
+    """Whether `training` gives one object again and again, whose tensors keep their place and shape in memory."""
 
-    def training(self, epoch: int) -> Iterator[Batch]:
+    def training(self, epoch: int) -> Iterator[Assembled]:
         """Ask about all graphs or nodes of the data set once, in random order."""
 
     def evaluation(self) -> list[Batch]:
@@ -49,19 +55,6 @@ def steps_of(recipe: Recipe, training: int) -> int:
     """Return the steps of an epoch: a step has, on average, `batch_size` graphs or nodes of a training part."""
     whole = recipe.level == "node" and not recipe.neighbours
     return 1 if whole else -(-training // recipe.batch_size)
-
-
-def batches_of(
-    inputs: Inputs, recipe: Recipe, device: torch.device, steps: int = 1, rank: int = 0, world: int = 1
-) -> Batches:
-    """Return the batches that a recipe asks for."""
-    dtype = torch.float64 if recipe.precision == "64-true" else torch.float32
-    packed = Packed(inputs, device, dtype=dtype, tokens=recipe.model == "mdnn")
-    if recipe.level == "graph":
-        return GraphBatches(packed, recipe.batch_size, steps, rank, world)
-    if world > 1:
-        raise InputError(f"{recipe.data} is one graph, which one device holds; take --devices 1.")
-    return SampledNodes(packed, inputs, recipe.neighbours, steps) if recipe.neighbours else WholeGraph(packed)
 
 
 class GraphBatches:
@@ -75,9 +68,9 @@ class GraphBatches:
         self.packed, self.batch_size, self.steps, self.rank, self.world = packed, batch_size, steps, rank, world
 
     def training(self, epoch: int) -> Iterator[Batch]:
-        order = _generator(epoch, ORDER).permutation(len(self.packed))
+        order = epoch_order(epoch, len(self.packed))
         shares = [group[self.rank :: self.world] for group in np.array_split(order, self.steps)]
-        return self.packed.batches(shares, signs=_signs(self.packed, epoch))
+        return self.packed.batches(shares, signs=epoch_signs(self.packed, epoch))
 
     def evaluation(self) -> list[Batch]:
         share = np.arange(self.rank, len(self.packed), self.world)
@@ -95,7 +88,7 @@ class WholeGraph:
         self.whole, self.signed = (_about_nodes(packed) for _ in range(2))
 
     def training(self, epoch: int) -> Iterator[Batch]:
-        torch.mul(self.packed.pe, _signs(self.packed, epoch), out=self.signed.pe)
+        torch.mul(self.packed.pe, epoch_signs(self.packed, epoch), out=self.signed.pe)
         yield self.signed
 
     def evaluation(self) -> list[Batch]:
@@ -117,7 +110,7 @@ class SampledNodes:
         self.steps = len(self.sampler)
 
     def training(self, epoch: int) -> Iterator[Batch]:
-        packed, signs = self.packed, _signs(self.packed, epoch)
+        packed, signs = self.packed, epoch_signs(self.packed, epoch)
         for sampled in self.sampler.epoch(epoch):
             nodes, arcs = (torch.from_numpy(each).to(packed.device) for each in (sampled.n_id, sampled.e_id))
             edge_index = torch.from_numpy(sampled.edge_index).to(packed.device)
@@ -151,7 +144,12 @@ def _about_nodes(packed: Packed) -> Batch:
     return whole
 
 
-def _signs(packed: Packed, epoch: int) -> Tensor:
+def epoch_order(epoch: int, number: int) -> Ints:
+    """Return the graphs in the random order of an epoch."""
+    return _generator(epoch, ORDER).permutation(number)
+
+
+def epoch_signs(packed: Packed, epoch: int) -> Tensor:
     """[graphs, eigenvectors]: an eigenvector has no sign, so training sees either, drawn anew in every epoch."""
     drawn = _generator(epoch, SIGNS).integers(0, 2, (len(packed), packed.pe.size(1)))
     return torch.from_numpy(2 * drawn - 1).to(packed.device, packed.pe.dtype)

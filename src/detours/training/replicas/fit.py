@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from detours.data import Split
+from detours.training.batches.choose import batches_of
 from detours.training.batches.inputs import Inputs, Scaling
 from detours.training.batches.packed import Batch
-from detours.training.batches.streams import Batches, batches_of, steps_of
+from detours.training.batches.streams import Assembled, Batches, steps_of
 from detours.training.build import arguments, network_of
 from detours.training.recipe import Recipe
 from detours.training.replicas.adamw import AdamW
@@ -71,11 +72,12 @@ class Fit:
             self._of_each("patience", torch.long), self._of_each("epochs", torch.long), self._of_each("by_loss")
         )
         steps = steps_of(recipes[0], len(splits[0].train))
+        most = max(each.epochs for each in recipes)
         self.batches: Batches = batches_of(
-            inputs, recipes[0], self.device, steps, fabric.global_rank, fabric.world_size
+            inputs, recipes[0], self.device, steps, fabric.global_rank, fabric.world_size, epochs=most + ROWS
         )
         self.train, self.val, self.test = (
-            _masks([split[part] for split in splits], len(inputs.y)).to(self.device) for part in range(3)
+            _masks([split[part] for split in splits], len(inputs.y) + 1).to(self.device) for part in range(3)
         )
         self.best_weights = (self.stack.flat.clone(), _copied(self.stack.buffers)) if keep_weights else None
         self.done = 0
@@ -194,7 +196,8 @@ class Fit:
         rates = [[rate(each, end) for each in self.recipes] for end in ends]
         return torch.tensor(rates, dtype=self.dtype).unsqueeze(2).to(self.device)
 
-    def _step(self, batch: Batch) -> None:
+    def _step(self, given: Assembled) -> None:
+        batch = given.assembled()
         mask = self.train[:, batch.ids]
         flat = self.stack.flat.detach().requires_grad_()
         self.stack.network.train()
@@ -230,7 +233,10 @@ class Fit:
         """Return logits, [R, rows, classes]; `counted` [R, graphs] are those whose nodes count in batch norms."""
         shift, scale = (None, None) if self.scales is None else self.scales
         mixed = self.fabric.device.type if self.recipes[0].precision == "bf16-mixed" else None
-        nodes = None if counted is None or batch.batch is None else counted[:, batch.batch]
+        nodes = None
+        if counted is not None and batch.batch is not None:
+            # one more for the nodes that are padding
+            nodes = torch.cat([counted, counted.new_zeros(len(counted), 1)], dim=1)[:, batch.batch]
         # no cache of converted weights: it would outlive the memory of a CUDA graph
         with torch.autocast(mixed or "cpu", torch.bfloat16, enabled=mixed is not None, cache_enabled=False):
             logits = self.stack.forward(flat, _call(batch, self.recipes[0].model), nodes, shift, scale)

@@ -1,0 +1,46 @@
+"""Which batches a recipe asks for."""
+
+from __future__ import annotations
+
+import torch
+
+from detours.errors import InputError
+from detours.training.batches.fixed import WASTE, FixedBatches
+from detours.training.batches.inputs import Inputs
+from detours.training.batches.packed import Packed
+from detours.training.batches.streams import Batches, GraphBatches, SampledNodes, WholeGraph
+from detours.training.recipe import Recipe
+
+
+def batches_of(
+    inputs: Inputs,
+    recipe: Recipe,
+    device: torch.device,
+    steps: int = 1,
+    rank: int = 0,
+    world: int = 1,
+    *,
+    epochs: int = 0,
+) -> Batches:
+    """Return the batches that a recipe asks for.
+
+    Args:
+        inputs: The graphs.
+        recipe: The recipe.
+        device: Where the batches are used.
+        steps: How many an epoch of graphs, or of sampled nodes, has.
+        rank: The number of this process among those that share every step.
+        world: How many these are.
+        epochs: How many epochs are trained at most.
+    """
+    dtype = torch.float64 if recipe.precision == "64-true" else torch.float32
+    packed = Packed(inputs, device, dtype=dtype, tokens=recipe.model == "mdnn")
+    if recipe.level == "graph":
+        plain = GraphBatches(packed, recipe.batch_size, steps, rank, world)
+        if device.type != "cuda" or world > 1 or not epochs:
+            return plain
+        fixed = FixedBatches(plain, epochs)
+        return fixed if fixed.waste() <= WASTE else plain
+    if world > 1:
+        raise InputError(f"{recipe.data} is one graph, which one device holds; take --devices 1.")
+    return SampledNodes(packed, inputs, recipe.neighbours, steps) if recipe.neighbours else WholeGraph(packed)

@@ -1,0 +1,56 @@
+"""Batches of one shape: the graphs and the answers of batches without padding."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("lightning")
+
+from detours.data import GraphSet  # noqa: E402
+from detours.training.batches.fixed import FixedBatches  # noqa: E402
+from detours.training.batches.packed import Packed  # noqa: E402
+from detours.training.batches.streams import GraphBatches  # noqa: E402
+from detours.training.build import arguments, network_of  # noqa: E402
+from tests.training.cases import inputs_of, odd_graphs, small, task  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+@pytest.mark.parametrize("model", ["mdnn", "weighted", "plain"])
+@pytest.mark.parametrize(("data", "steps"), [(task(14), 4), (odd_graphs(), 2)])
+def test_the_answers_are_those_without_padding(data: GraphSet, steps: int, model: str) -> None:
+    made = small(data, model=model, precision="64-true")
+    inputs = inputs_of(data, made)
+    plain = GraphBatches(Packed(inputs, dtype=torch.float64, tokens=model == "mdnn"), 4, steps)
+    fixed = FixedBatches(plain, epochs=3)
+    network = network_of(made, inputs.x.shape[1], 2).double()
+    for epoch in (1, 3):
+        shapes = set()
+        for one, other in zip(plain.training(epoch), fixed.training(epoch), strict=True):
+            padded, number = other.assembled(), len(one.ids)
+            shapes.add((padded.x.shape, padded.edge_index.shape, padded.tokens and padded.tokens.query.shape))
+            assert padded.ids[:number].tolist() == one.ids.tolist()
+            assert (padded.ids[number:] == len(data)).all() and torch.equal(padded.y[:number], one.y)
+            real = torch.cat([torch.ones(number), torch.zeros(padded.num_graphs - number)]).bool()
+            network.train()  # batch norms count the real nodes alone
+            (positional, named), (theirs, also) = arguments(one, model), arguments(padded, model)
+            also["counted"] = real[padded.batch]
+            answers = network(*theirs, **also)[padded.rows][:number]
+            torch.testing.assert_close(answers, network(*positional, **named), rtol=1e-9, atol=1e-9)
+        assert len(shapes) == 1
+    assert fixed.waste() >= 1
+
+
+def test_the_shape_fits_every_epoch_and_no_more() -> None:
+    data = task(14)
+    plain = GraphBatches(Packed(inputs_of(data, small(data))), 4, 4)
+    fixed = FixedBatches(plain, epochs=6)
+    found = [
+        np.bincount(1 + np.bincount(batch.edge_index[1], minlength=len(batch.x)), minlength=len(fixed.sizes))
+        for epoch in range(1, 7)
+        for batch in plain.training(epoch)
+    ]
+    assert (np.max(found, axis=0) == fixed.sizes).all()

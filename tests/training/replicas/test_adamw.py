@@ -1,0 +1,35 @@
+"""AdamW of stacked networks: torch's own, for each row."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from detours.training.replicas.adamw import AdamW  # noqa: E402
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-13), (torch.float32, 1e-6)])
+def test_every_row_is_stepped_as_by_torch(dtype: torch.dtype, tolerance: float) -> None:
+    torch.manual_seed(0)
+    rates, decays = [1e-3, 0.1, 1e-2], [0.0, 0.1, 0.5]
+    stacked = torch.randn(3, 7, dtype=dtype)
+    single = [row.clone().requires_grad_() for row in stacked]
+    torchs = [
+        torch.optim.AdamW([row], lr=rate, weight_decay=decay)
+        for row, rate, decay in zip(single, rates, decays, strict=True)
+    ]
+    ours = AdamW(stacked, torch.tensor(decays, dtype=dtype).unsqueeze(1))
+    for step in range(20):
+        if step == 10:  # the first row is over, and the others come out of a checkpoint
+            state = {name: value.clone() for name, value in ours.state().items()}
+            ours = AdamW(stacked, torch.tensor(decays, dtype=dtype).unsqueeze(1))
+            ours.load(state)
+            ours.keep(torch.tensor([1, 2]))
+            stacked, single, torchs, rates = stacked[1:].clone(), single[1:], torchs[1:], rates[1:]
+        gradient = torch.randn(stacked.shape, dtype=dtype) * 10.0 ** torch.randint(-3, 3, (1,))
+        warm = min(1.0, (step + 1) / 5)
+        for row, optimizer, rate, slope in zip(single, torchs, rates, gradient, strict=True):
+            optimizer.param_groups[0]["lr"] = rate * warm
+            row.grad = slope.clone()
+            optimizer.step()
+        ours.step(stacked, gradient, warm * torch.tensor(rates, dtype=dtype).unsqueeze(1))
+        torch.testing.assert_close(stacked, torch.stack(single).detach(), rtol=tolerance, atol=tolerance)

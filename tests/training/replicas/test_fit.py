@@ -1,0 +1,146 @@
+"""Replicas trained together: what each of them gives when it is trained alone."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("lightning")
+
+import torch.nn.functional as F  # noqa: E402
+from lightning.fabric import Fabric  # noqa: E402
+
+from detours.data import GraphSet, Split  # noqa: E402
+from detours.errors import InputError  # noqa: E402
+from detours.training.batches.fixed import FixedBatches  # noqa: E402
+from detours.training.batches.inputs import Scaling  # noqa: E402
+from detours.training.build import arguments, network_of  # noqa: E402
+from detours.training.recipe import Recipe  # noqa: E402
+from detours.training.replicas.fit import Fit  # noqa: E402
+from detours.training.replicas.progress import Row  # noqa: E402
+from detours.training.replicas.schedule import rate  # noqa: E402
+from detours.training.replicas.stack import Stack  # noqa: E402
+from tests.training.cases import inputs_of, one_graph, small, task  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def splits_of(data: GraphSet, number: int) -> list[Split]:
+    size = len(data.targets)
+    orders = [np.random.default_rng(fold).permutation(size) for fold in range(number)]
+    return [Split(each[: size // 2], each[size // 2 : 3 * size // 4], each[3 * size // 4 :]) for each in orders]
+
+
+def fit_of(data: GraphSet, recipes: Sequence[Recipe], splits: Sequence[Split], **more: Any) -> Fit:
+    fabric = Fabric(accelerator="cpu", devices=1, precision=recipes[0].precision)
+    return Fit(fabric, recipes, inputs_of(data, recipes[0]), splits, len(data.classes), **more)
+
+
+def rows_of(fit: Fit, epochs: int) -> list[list[Row]]:
+    for _ in range(epochs):
+        fit.epoch()
+    return fit.read()
+
+
+CASES = [
+    (one_graph(), {"dropout": 0.5}),
+    (one_graph(), {"neighbours": (3, 2), "batch_size": 16, "model": "plain", "backbone": "gcn"}),
+    (one_graph(), {"model": "weighted", "backbone": "gat"}),
+    (task(24), {"dropout": 0.3, "backbone": "gcn"}),
+]
+
+
+@pytest.mark.parametrize(("data", "changed"), CASES)
+def test_ten_together_are_ten_alone(data: GraphSet, changed: dict[str, Any]) -> None:
+    """Folds, seeds, learning rates and weight decays of their own, in double precision."""
+    splits, changed = splits_of(data, 10), {"precision": "64-true", "hidden": 4, **changed}
+    recipes = [
+        small(data, fold=at, seed=at // 5, lr=1e-3 * (1 + at), weight_decay=0.1 * at, **changed) for at in range(10)
+    ]
+    width = inputs_of(data, recipes[0]).x.shape[1]
+    scalings = [Scaling.of(np.random.default_rng(at % 2).normal(at % 2, 2, (9, width))) for at in range(10)]
+    together = fit_of(data, recipes, splits, scalings=scalings)
+    rows = rows_of(together, 2)
+    kept = [1, 4, 9]
+    together.keep(kept)  # the others are over
+    later = rows_of(together, 1)
+    for place, at in enumerate(kept):
+        alone = rows_of(fit_of(data, [recipes[at]], [splits[at]], scalings=[scalings[at]]), 3)
+        found = [rows[0][at], rows[1][at], later[0][place]]
+        np.testing.assert_allclose(found, [row for (row,) in alone], rtol=1e-6, atol=1e-9)
+    assert len({row.train_loss for row in rows[0]}) == 10
+
+
+@pytest.mark.parametrize("model", ["plain", "weighted", "mdnn"])
+@pytest.mark.parametrize("backbone", ["gcn", "gat", "gin"])
+def test_every_network_trains(model: str, backbone: str) -> None:
+    data = task(16)
+    fit = fit_of(data, [small(data, model=model, backbone=backbone, fold=at) for at in range(2)], splits_of(data, 2))
+    before = fit.stack.flat.clone()
+    ((one, other),) = rows_of(fit, 1)
+    assert np.isfinite([*one, *other]).all() and one.train_loss != other.train_loss
+    changed = fit.stack.parameters(fit.stack.flat - before)
+    assert all((each != 0).flatten(1).any(1).all() for each in changed.values())
+
+
+def test_loss_and_accuracy_are_those_of_the_network() -> None:
+    data = task(24)
+    made, (split,) = small(data, precision="64-true", batch_size=100), splits_of(data, 1)
+    fit = fit_of(data, [made], [split])
+    network = network_of(made, fit.batches.packed.x.size(1), 2).double()
+    (batch,) = fit.batches.training(1)
+    positional, named = arguments(batch, made.model)
+    chosen = torch.isin(batch.ids, torch.from_numpy(split.train))
+    logits = network(*positional, **{**named, "counted": chosen[batch.batch]})
+    loss = F.cross_entropy(logits[chosen], batch.y[chosen]).detach()
+    ((row,),) = rows_of(fit, 1)
+    assert row.train_loss == pytest.approx(float(loss), rel=1e-9)
+    network.load_state_dict(fit.stack.weights(0))
+    (whole,) = fit.batches.evaluation()
+    positional, named = arguments(whole, made.model)
+    with torch.no_grad():
+        logits = network.eval()(*positional, **named)
+    for part, loss, accuracy in (("val", row.val_loss, row.val_accuracy), ("test", row.test_loss, row.test_accuracy)):
+        ids = torch.from_numpy(getattr(split, part))
+        assert loss == pytest.approx(float(F.cross_entropy(logits[ids], whole.y[ids])), rel=1e-9)
+        assert accuracy == pytest.approx(float((logits[ids].argmax(1) == whole.y[ids]).double().mean()))
+
+
+def test_padding_changes_nothing() -> None:
+    data = task(20)
+    recipes, splits = [small(data, precision="64-true", fold=at) for at in range(2)], splits_of(data, 2)
+    plain, padded = (fit_of(data, recipes, splits) for _ in range(2))
+    padded.batches = FixedBatches(padded.batches, 8)
+    np.testing.assert_allclose(rows_of(padded, 3), rows_of(plain, 3), rtol=1e-9, atol=1e-9)
+
+
+def test_weights_of_the_best_epoch_are_kept() -> None:
+    data = one_graph()
+    recipes, splits = [small(data, fold=at, lr=0.02) for at in range(3)], splits_of(data, 3)
+    fit = fit_of(data, recipes, splits, keep_weights=True)
+    seen = []
+    for _ in range(6):
+        fit.epoch()
+        seen.append([fit.stack.weights(at) for at in range(3)])
+    for at in range(3):
+        best = seen[fit.progress.best_of(at).epoch - 1][at]
+        assert all(torch.equal(value, best[name]) for name, value in fit.weights(at).items())
+        assert fit.weights(at).keys() == network_of(recipes[at], 5, 3).state_dict().keys()
+
+
+def test_the_learning_rate_rises_and_stays() -> None:
+    made = small(task(16), epochs=100, warmup=0.1, lr=2.0)
+    assert [rate(made, epochs) for epochs in (0.5, 5, 10, 50)] == pytest.approx([0.1, 1, 2, 2])
+    assert rate(small(task(16), warmup=0.0, lr=2.0), 0.1) == 2
+
+
+def test_networks_of_other_shape_are_refused() -> None:
+    data = task(16)
+    networks = [network_of(small(data, hidden=hidden), 3, 2) for hidden in (4, 8)]
+    with pytest.raises(InputError, match="networks of different shape cannot be trained as one"):
+        Stack(networks, torch.device("cpu"), torch.float32)
