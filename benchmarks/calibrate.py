@@ -1,76 +1,88 @@
-"""Fit the prices of the row engine's cost model (detours/counting/cost.py) on this machine.
+"""Fit the prices of the row engine's cost model (detours/counting/engines/rows/cost.py) on this machine.
 
     python -m benchmarks.calibrate
 
-Times the engine on graphs of four kinds with several layouts and prints the prices that explain the times best.
+Times the engine on graphs of several kinds with several layouts, prints what the prices in force expect, and in the end
+the prices that explain the times best. `benchmarks/explain.py` then tells how good they are for whole counts.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.optimize import nnls
-from scipy.spatial import cKDTree
 
-from detours import Graph
+from benchmarks import cases
+from benchmarks.cases import Csr
+from detours.counting.derive.vector_program import program
 from detours.counting.engines.base import Tally
-from detours.counting.engines.rows.engine import Layout, RowEngine
-from detours.counting.engines.rows.estimate import NANOSECONDS, measure_work
+from detours.counting.engines.overflow import narrowest_word
+from detours.counting.engines.rows.cost import PRICES, Costs, sample_work, work_on_arcs
+from detours.counting.engines.rows.engine import prepare_rows
+from detours.counting.engines.rows.graph import Layout
 from detours.counting.shrink.cyclic_part import reduce
 
-LAYOUTS = [Layout(False, 1), Layout(False, 16), Layout(False, 64), Layout(True, 64)]
-LONGEST = 2.0
-"""Seconds above which a run is left out."""
+NARROW, WIDE, BY_DEGREE = Layout(False, 16), Layout(False, 64), Layout(True, 64)
+LONGEST = 6.0
+"""Seconds expected of a run above which it is left out."""
+TRUST = 0.3
+"""How much the prices in force weigh against the measurements, where these do not tell prices apart."""
 
 
-def graphs() -> dict[str, Graph]:
-    rng = np.random.default_rng(0)
-    dense = np.triu(rng.random((1200, 1200)) < 0.05, 1)
-    skewed = rng.random(3000) ** 3
-    hubs = np.triu(rng.random((3000, 3000)) < 0.2 * np.outer(skewed, skewed) ** 0.7, 1)
-    points = rng.random((30_000, 2))
-    close = cKDTree(points).query_pairs(np.sqrt(10 / np.pi / len(points)), output_type="ndarray")
-    targets = (np.arange(40_000) * rng.random((4, 40_000)) ** 2).astype(np.int64)
-    pairs = {
-        "dense": np.argwhere(dense),
-        "hubs": np.argwhere(hubs),
-        "close": close,
-        "attached": np.stack([np.tile(np.arange(40_000), 4), targets.ravel()], 1),
-    }
-    return {name: Graph.from_edge_index(np.concatenate([ends.T, ends.T[::-1]], axis=1)) for name, ends in pairs.items()}
+def graphs() -> Iterator[tuple[str, Csr, list[Layout]]]:
+    yield "random", cases.erdos_renyi_dense(1_200, 0.05, seed=0), [NARROW, WIDE, BY_DEGREE]
+    yield "hub", cases.power_law(20_000, 100_000, hub=4_000, seed=0), [NARROW, BY_DEGREE]
+    yield "geometric", cases.random_geometric(50_000, 250_000, seed=0), [NARROW, WIDE]
+    yield "grid", cases.grid(200), [WIDE]
+    yield "attached", cases.barabasi_albert(100_000, 10, seed=0), [NARROW, BY_DEGREE]
+    yield "web", cases.copied_links(60_000, 10, seed=0), [NARROW, WIDE]
+
+
+def measure() -> Iterator[tuple[Costs, float]]:
+    """The work of each run, from a good look at its blocks, and its processor time."""
+    for name, graph, layouts in graphs():
+        for k in (2, 3, 4, 5, 6):
+            for layout in layouts:
+                started = time.process_time()
+                reduced, steps = reduce(graph.indptr, graph.indices), program(k, directed=False)
+                word = narrowest_word(reduced, k)
+                prepared = prepare_rows(reduced, k, word, layout)
+                ready = time.process_time() - started
+                work = sample_work(prepared.graph, steps, word, layout, precision=0.03, effort=0.2).work
+                work += work_on_arcs(len(graph.indices), prepared.graph, steps)
+                expected = work.seconds(PRICES)
+                if expected > LONGEST:
+                    continue
+                taken = []
+                for _ in range(3 if expected < 0.3 else 1):
+                    started = time.process_time()
+                    prepared.start(k).run(Tally.new(len(graph.indices), k, directed=False))
+                    taken.append(time.process_time() - started)
+                seconds = ready + min(taken)
+                print(f"{name:10} k={k} {layout} {seconds:.3f} s, expected {expected / seconds:.2f} x", flush=True)
+                yield work, seconds
+
+
+def fit(work: list[Costs], seconds: list[float]) -> Costs:
+    """The prices with the least relative errors: every run counts the same, however long it took."""
+    in_force = np.array(PRICES)
+    scaled = 1e-9 * np.array(work) * in_force / np.array(seconds)[:, None]
+    ridge = TRUST * np.eye(len(in_force))
+    factors, _ = nnls(
+        np.concatenate([scaled, ridge]), np.concatenate([np.ones(len(scaled)), np.full(len(ridge), TRUST)])
+    )
+    return Costs(*(factors * in_force).tolist())
 
 
 def main() -> None:
-    work, seconds = [], []
-    for name, graph in graphs().items():
-        reduced = reduce(graph.indptr, graph.indices)
-        for k, word in ((3, np.int32), (4, np.int32), (4, np.int64), (5, np.int64), (6, np.int64)):
-            for layout in LAYOUTS:
-                engine = RowEngine(reduced, k, word, layout)
-                needed, _, _ = measure_work(engine, layout, samples=10**9)
-                if needed @ np.array(list(NANOSECONDS.values())) > LONGEST * 1e9 / 3:
-                    continue
-                taken = []
-                for _ in range(2):
-                    tally = Tally(np.zeros((graph.num_arcs, k - 1), np.int64), None)
-                    started = time.perf_counter()
-                    engine.count(tally)
-                    taken.append(time.perf_counter() - started)
-                work.append(needed)
-                seconds.append(min(taken))
-                guess = 1e-9 * needed @ np.array(list(NANOSECONDS.values()))
-                print(
-                    f"{name:9} k={k} {layout} {word.__name__} {min(taken):.3f} s, model {guess / min(taken):.2f} x",
-                    flush=True,
-                )
-    # relative errors: every run counts the same, however long it took
-    scaled = np.array(work) * 1e-9 / np.array(seconds)[:, None]
-    prices, _ = nnls(scaled, np.ones(len(scaled)))
-    for name, price in zip(NANOSECONDS, prices, strict=True):
-        print(f'    "{name}": {price:.3g},')
-    ratio = scaled @ prices
-    print(f"model / measured: {ratio.min():.2f} .. {ratio.max():.2f}")
+    work, seconds = map(list, zip(*measure(), strict=True))
+    prices = fit(work, seconds)
+    for name, price in prices._asdict().items():
+        print(f"    {name}={price:.3g},")
+    ratio = [each.seconds(prices) / taken for each, taken in zip(work, seconds, strict=True)]
+    print(f"expected / measured: {min(ratio):.2f} .. {max(ratio):.2f}")
 
 
 if __name__ == "__main__":

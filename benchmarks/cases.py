@@ -124,6 +124,37 @@ def erdos_renyi(n: int, edges: int, seed: int) -> Csr:
     return Csr.from_pairs(np.random.default_rng(seed).integers(0, n, (edges, 2)), n)
 
 
+def erdos_renyi_dense(n: int, share: float, seed: int) -> Csr:
+    """Each pair of nodes joined with the same chance."""
+    chosen = np.triu(np.random.default_rng(seed).random((n, n)) < share, 1)
+    return Csr.from_pairs(np.argwhere(chosen), n)
+
+
+def power_law(n: int, edges: int, hub: int, seed: int) -> Csr:
+    """A hub with exactly `hub` neighbours, and pairs whose ends are drawn with weights (i + 1)^-0.7."""
+    rng = np.random.default_rng(seed)
+    heads = np.cumsum((np.arange(n - 1) + 1.0) ** -0.7)
+    ends = 1 + np.searchsorted(heads, rng.random((edges - hub, 2)) * heads[-1])
+    spokes = rng.choice(np.arange(1, n), hub, replace=False)
+    return Csr.from_pairs(np.concatenate([ends, np.stack([np.zeros_like(spokes), spokes], axis=1)]), n)
+
+
+def copied_links(n: int, links: int, seed: int) -> Csr:
+    """Pages that copy most of their links from an earlier page, mostly one nearby: cliques, and hubs of all sizes."""
+    rng = np.random.default_rng(seed)
+    target = np.zeros((n, links), np.int64)
+    target[:links] = np.arange(links)
+    near, copy, local = rng.random(n) < 0.9, rng.random((n, links)) < 0.8, rng.random((n, links)) < 0.7
+    place = rng.random((n, links + 1))
+    for v in range(links, n):
+        reach = min(v, 100) if near[v] else v
+        model = v - 1 - int(place[v, links] * reach)
+        fresh = v - 1 - (place[v, :links] * np.where(local[v], min(v, 100), v)).astype(np.int64)
+        target[v] = np.where(copy[v], target[model], fresh)
+    pages = np.repeat(np.arange(n), links)
+    return Csr.from_pairs(np.stack([pages, target.ravel()], axis=1), n)
+
+
 def small_graphs(count: int, seed: int) -> list[Csr]:
     """Molecule-like graphs without data: a chain of rings of 5 or 6 nodes with a few pendant nodes."""
     rng = np.random.default_rng(seed)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import detours
-from detours.counting.plan import LONGEST
+from detours.counting.plan import engines as all_engines
 from tests import oracles
 
 Arc = tuple[int, int]
@@ -118,4 +118,4 @@ def _oriented(pairs: Iterable[Arc], directed: bool) -> set[Arc]:
 
 def engines(k: int) -> list[str]:
     """The engines that can count up to k."""
-    return ["auto", "search", *(engine for engine, longest in LONGEST.items() if k <= longest)]
+    return ["auto", *(engine.name for engine in all_engines() if engine.longest is None or k <= engine.longest)]

@@ -13,11 +13,13 @@ def test_dense_graphs_go_to_closed_forms_and_molecules_to_search() -> None:
     assert detours.explain(nx.gnm_random_graph(300, 9000, seed=1), 4).engine == "rows"
     rings = nx.disjoint_union_all([nx.cycle_graph(6)] * 500)
     assert detours.explain(rings, 5).engine == "search"
-    assert detours.explain(nx.gnm_random_graph(30, 90, seed=1), 7).engine == "search"
+    assert detours.explain(nx.gnm_random_graph(30, 90, seed=1), 9).engine == "search"
+    for k in (2, 4, 6):
+        assert detours.explain(nx.complete_graph(200), k).engine == "dense"
 
 
 def test_plan_reads_well() -> None:
-    text = str(detours.explain(nx.gnm_random_graph(300, 9000, seed=1), 6))
+    text = str(detours.explain(nx.gnm_random_graph(3000, 20_000, seed=1), 6))
     assert "rows: closed forms" in text
     assert "about" in text
     assert "6 sparse products" in text
@@ -31,11 +33,11 @@ def test_a_tree_needs_no_engine() -> None:
 
 def test_memory_limit_shrinks_the_blocks() -> None:
     graph = detours.Graph.from_networkx(nx.gnm_random_graph(2000, 30_000, seed=2))
-    roomy = detours.explain(graph, 4, engine="rows")
-    tight = detours.explain(graph, 4, engine="rows", memory_limit=int(0.8 * roomy.bytes))
+    roomy = detours.explain(graph, 6, engine="rows", n_jobs=8)
+    tight = detours.explain(graph, 6, engine="rows", n_jobs=8, memory_limit=int(0.8 * roomy.bytes))
     assert tight.bytes < roomy.bytes
     with pytest.raises(EngineError, match="memory_limit"):
-        detours.explain(graph, 4, engine="rows", memory_limit=1000)
+        detours.explain(graph, 6, engine="rows", memory_limit=1000)
 
 
 def test_ranges_cover_everything_once() -> None:

@@ -114,10 +114,10 @@ def explain(
     device: Any = None,
     memory_limit: int | str | None = None,
 ) -> Plan:
-    """Say how `count` would do it, and what time and memory to expect; print the result to read it."""
+    """Say how `count` would do it, and what time and memory to expect of every engine; print the result to read it."""
     k = check_k(k)
     given = Graph.from_any(graph, directed=directed, strict=strict)
-    return _plan(given, k, engine, n_jobs, memory_limit, device)
+    return _plan(given, k, engine, n_jobs, memory_limit, device, compare_all=True)
 
 
 def paths(
@@ -158,20 +158,21 @@ def _named(found: Iterator[tuple[int, ...]], names: list[Any]) -> Iterator[tuple
         raise
 
 
-def _plan(graph: Graph, k: int, engine: str, n_jobs: int, memory_limit: int | str | None, device: Any) -> Plan:
+def _plan(
+    graph: Graph,
+    k: int,
+    engine: str,
+    n_jobs: int,
+    memory_limit: int | str | None,
+    device: Any,
+    compare_all: bool = False,
+) -> Plan:
     _check_length(k)
     if graph.path is not None:
         check_csr(graph)
     cyclic = Cyclic(graph.indptr, graph.indices, graph.directed)
-    return make_plan(
-        cyclic,
-        k,
-        engine=engine,
-        n_jobs=n_jobs,
-        memory_limit=memory_limit,
-        given_arcs=graph.num_arcs,
-        device=device,
-    )
+    options = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit, "device": device}
+    return make_plan(cyclic, k, **options, compare_all=compare_all)
 
 
 def _check_length(k: int) -> None:
@@ -180,14 +181,9 @@ def _check_length(k: int) -> None:
 
 
 def _run(graph: Graph, plan: Plan, progress: Progress | None) -> Detours:
-    fills = plan.ready is not None and plan.ready.fills
-    tally = Tally.new(graph.num_arcs, plan.k, graph.directed, zero=not fills)
-    if plan.ready is None:
-        if progress is not None:
-            progress(1.0, 1.0)
-    else:
-        plan.ready.count(tally, plan.n_jobs, progress)
+    tally = Tally.new(graph.num_arcs, plan.task.k, graph.directed)
+    plan.run(tally, progress)
     for counts in tally:
         if counts is not None:
             counts.flags.writeable = False
-    return Detours(graph, plan.k, *tally)
+    return Detours(graph, plan.task.k, *tally)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from detours.arrays import Int32, Int64, read_only
 from detours.checks import check_k, parse_bytes
 from detours.counting.derive.matrix_program import MAX_LENGTH, contraction
-from detours.counting.engines.blas import one_thread
 from detours.counting.engines.dense.evaluate import Size, Stack, evaluate, expected_bytes, expected_seconds
 from detours.counting.engines.overflow import check_fits, walks_from
+from detours.counting.engines.threads import one_blas_thread
 from detours.counting.pairs_numba import label_components, walk_paths
 from detours.errors import EngineError
 from detours.graph import Graph
@@ -78,7 +78,7 @@ def count_pairs(
     if by_search:
         _search(indptr, indices, by_search, counts)
     for component in by_closed_forms:
-        with one_thread() if len(component.nodes) < LARGE else nullcontext():
+        with one_blas_thread() if len(component.nodes) < LARGE else nullcontext():
             _evaluate(indptr, indices, component, given.directed, counts)
     return counts
 

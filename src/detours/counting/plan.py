@@ -1,82 +1,129 @@
-"""Which engine, how many lanes, which word size: decided from the graph's own figures before anything runs."""
+"""Which engine: the one that is expected to be fastest among those that can do it within the memory."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import os
+from dataclasses import dataclass, replace
+from functools import cache
 from math import inf
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from detours.checks import check_choice, check_device, check_jobs, parse_bytes, readable_bytes
-from detours.counting.derive.closed_forms import MAX_LENGTH
-from detours.counting.engines.base import Engine
+from detours.counting.engines.base import Engine, Estimate, Tally, Task
+from detours.counting.engines.threads import Progress
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError, InputError
 
-if TYPE_CHECKING:
-    from detours.counting.engines.rows.engine import Layout, RowEngine
-    from detours.counting.engines.rows.estimate import Expected
+ENOUGH = 1e-3
+"""Seconds of an estimate that is taken at once: to look for a better one would take as long."""
+SHARE_OF_MEMORY = 0.5
+"""Without a limit of the user's, engines that need more than this share of the machine's memory are a last resort."""
 
-SMALL = 4096
-"""Arcs up to which planning would take longer than counting."""
-LITTLE = 1000
-"""Nodes near a block of roots whose vectors certainly stay in the cache."""
-SPARSE = 5
-"""Neighbours per node, on cycles, above which listing cycles is no rival to closed forms."""
-ROWS_FLOOR = 50e-9
-"""Seconds per arc that closed forms take at the least; a search below that needs no comparison."""
-LOOKING = 150e-9
-"""Seconds per arc that it takes to see how long closed forms would take on the CPU; what a device does within that
-needs no comparison."""
-LONG = 0.05
-"""Seconds up to which a search is not worth comparing with anything."""
-DENSE_NODES = 20_000
-"""Nodes of a block up to which dense matrices are thought of at all."""
-LONGEST = {"rows": MAX_LENGTH, "dense": 8}
-"""The longest detours for which there are closed forms."""
-AROUND = 80e-9
-"""Seconds per arc of the whole graph that a count takes on the CPU before and after its engine runs."""
+
+def engines(device: str | None = None) -> list[Engine]:
+    """All engines there are, imported when they are needed. A new one is registered here, and nowhere else."""
+    from detours.counting.engines.dense.engine import DenseEngine
+    from detours.counting.engines.rows.engine import RowEngine
+    from detours.counting.engines.search.engine import SearchEngine
+
+    found: list[Engine] = [SearchEngine(), RowEngine(), DenseEngine()]
+    if device is not None:
+        from detours.counting.engines.dense.gpu import TensorEngine
+
+        found.append(TensorEngine())
+    return found
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An engine with what it expects, or with the error that says why it cannot do the task."""
+
+    engine: Engine
+    estimate: Estimate | None = None
+    error: EngineError | OverflowError | None = None
+    fits: bool = False
+    """Whether it can do the task within the memory."""
+
+    @property
+    def seconds(self) -> float:
+        return inf if self.estimate is None else self.estimate.seconds
+
+    def without_preparations(self) -> Candidate:
+        """The same without what the engine made ready, which may be large."""
+        return self if self.estimate is None else replace(self, estimate=replace(self.estimate, prepared=None))
+
+    def __str__(self) -> str:
+        if self.estimate is None:
+            return f"{self.engine.name:8} not possible: {self.error}"
+        time = "unknown" if self.estimate.seconds == inf else readable_seconds(self.estimate.seconds)
+        size = readable_bytes(self.estimate.bytes) + ("" if self.fits else ", too much")
+        return f"{self.engine.name:8} {time:8} {size:8} {self.estimate.how}"
 
 
 @dataclass(frozen=True, repr=False)
 class Plan:
     """How a count will be done, and what to expect of it; print it to read it."""
 
-    engine: str
-    k: int
-    directed: bool
-    n_jobs: int
-    seconds: float
-    """Expected time; infinite when all that is known is a lower bound, which `reason` tells."""
-    bytes: int
-    """Expected memory of the engine, results included."""
-    nodes: int
-    """Nodes, arcs and blocks that are left of the graph once everything on no cycle is set aside."""
-    arcs: int
-    blocks: int
-    layout: Layout | None
-    reason: str
-    sure: bool = True
-    """False when the sample was cut short, so that time may be far longer than expected."""
-    ready: Engine | None = field(compare=False, default=None)
+    task: Task
+    chosen: Candidate | None
+    """None where no edge lies on a cycle, so that there is nothing to count."""
+    candidates: tuple[Candidate, ...] = ()
+    """All engines that were asked about; in the plan of `explain`, all there are."""
+
+    @property
+    def engine(self) -> str:
+        return "none" if self.chosen is None else self.chosen.engine.name
+
+    @property
+    def seconds(self) -> float:
+        """Expected time; infinite when all that is known is a lower bound, which `reason` tells."""
+        return 0.0 if self.chosen is None else self._estimate.seconds
+
+    @property
+    def bytes(self) -> int:
+        """Expected memory at the peak, results included."""
+        return self.task.result_bytes if self.chosen is None else self._estimate.bytes
+
+    @property
+    def reason(self) -> str:
+        return "no edge lies on a cycle" if self.chosen is None else self._estimate.how
+
+    @property
+    def sure(self) -> bool:
+        """False when the sample was cut short, so that the time is unknown."""
+        return self.seconds < inf
+
+    @property
+    def prepared(self) -> Any:
+        """What the engine made ready to start the count with; None if there is nothing to count."""
+        return None if self.chosen is None else self._estimate.prepared
+
+    @property
+    def _estimate(self) -> Estimate:
+        assert self.chosen is not None
+        assert self.chosen.estimate is not None
+        return self.chosen.estimate
+
+    def run(self, tally: Tally, progress: Progress | None = None) -> None:
+        if self.chosen is not None:
+            self.chosen.engine.run(self.task, self._estimate, tally, progress)
+        elif progress is not None:
+            progress(1.0, 1.0)
 
     def __repr__(self) -> str:
-        kind = "directed detours" if self.directed else "detours"
-        parts = f"{self.blocks:,} biconnected part{'s' * (self.blocks != 1)}"
+        cyclic = self.task.cyclic
+        parts = f"{cyclic.num_blocks:,} biconnected component{'s' * (cyclic.num_blocks != 1)}"
+        time = f"about {readable_seconds(self.seconds)}" if self.sure else "cannot be told beforehand"
         lines = [
-            f"{kind} up to k = {self.k}",
-            f"  on cycles   {self.nodes:,} nodes, {self.arcs:,} arcs in {parts}",
+            f"{'directed detours' if cyclic.directed else 'detours'} up to k = {self.task.k}",
+            f"  on cycles   {cyclic.num_nodes:,} nodes, {cyclic.num_arcs:,} arcs in {parts}",
             f"  engine      {self.engine}: {self.reason}",
-        ]
-        if self.layout is not None:
-            together = "of similar degree" if self.layout.by_degree else "that lie close together"
-            lines.append(f"  at a time   {self.layout.lanes} roots {together}")
-        lines += [
-            f"  threads     {self.n_jobs}",
-            f"  time        {'about ' + _seconds(self.seconds) if self.sure else 'cannot be told beforehand'}",
+            f"  threads     {self.task.n_jobs}",
+            f"  time        {time}",
             f"  memory      about {readable_bytes(self.bytes)}",
         ]
+        others = [each for each in self.candidates if each is not self.chosen]
+        lines += [f"  {'instead of' if each is others[0] else '':11} {each}" for each in others]
         return "\n".join(lines)
 
 
@@ -87,169 +134,100 @@ def make_plan(
     engine: str = "auto",
     n_jobs: int = 1,
     memory_limit: int | str | None = None,
-    given_arcs: int = 0,
     device: Any = None,
+    compare_all: bool = False,
 ) -> Plan:
-    """Choose by expected time among the engines that can do it within the memory, on a device of torch's if given."""
-    check_choice("engine", engine, ("auto", *LONGEST, "search"))
-    if k > LONGEST.get(engine, k):
-        raise EngineError(
-            f"engine={engine!r} has closed forms up to k = {LONGEST[engine]}, not for k = {k}; "
-            "use engine='search' or 'auto'"
-        )
+    """Choose the engine that is expected to be fastest among those that can do it within the memory.
+
+    With ``compare_all`` the plan also has the estimates of engines that were not needed to choose.
+    """
     device = check_device(device)
-    if device is not None and engine not in ("auto", "dense"):
-        raise InputError(f"engine={engine!r} runs on the CPU alone; leave device={device!r} out, or use engine='dense'")
+    asked = _asked(engine, k, device)
     jobs, limit = min(check_jobs(n_jobs), max(1, cyclic.num_nodes // 64)), parse_bytes(memory_limit)
-    arcs = given_arcs or cyclic.num_arcs
-    results = 8 * arcs * (k - 1) * (2 if cyclic.directed else 1)
+    task = Task(cyclic, k, jobs, limit, device)
     if cyclic.num_arcs == 0:
-        chosen = Plan(engine, k, cyclic.directed, jobs, 0.0, 0, 0, 0, 0, None, "no edge lies on a cycle")
+        plan = Plan(task, None)
     else:
-        chosen = _choose(cyclic, k, engine, jobs, None if limit is None else limit - results, device, AROUND * arcs)
-    chosen = replace(chosen, bytes=chosen.bytes + results)
-    if limit is not None and chosen.bytes > limit:
+        candidates = _compare(asked, task)
+        chosen = _best(candidates)
+        if compare_all:
+            compared = [each.engine for each in candidates]
+            candidates += [_candidate(each, task) for each in asked if each not in compared]
+        plan = Plan(task, chosen, tuple(each if each is chosen else each.without_preparations() for each in candidates))
+    if limit is not None and plan.bytes > limit:
         raise EngineError(
-            f"counting up to k = {k} needs about {readable_bytes(chosen.bytes)}, more than memory_limit = "
+            f"counting up to k = {k} needs about {readable_bytes(plan.bytes)}, more than memory_limit = "
             f"{readable_bytes(limit)}; raise the limit, use fewer threads or a smaller k, or count in parts with out="
         )
-    return chosen
+    return plan
 
 
-def _choose(
-    cyclic: Cyclic, k: int, engine: str, jobs: int, limit: int | None, device: str | None, around: float
-) -> Plan:
-    there: Plan | None = None
-    may_help = device != "cpu" and k <= LONGEST["dense"] and cyclic.largest_block <= DENSE_NODES
-    if device is not None and (engine == "dense" or may_help):
-        there = _plan_on_device(cyclic, k, device, limit)
-        fits = limit is None or there.bytes <= limit
-        thick = cyclic.num_arcs > SPARSE * cyclic.num_nodes
-        at_once = there.seconds < (LOOKING if thick else ROWS_FLOOR / jobs) * cyclic.num_arcs
-        if engine == "dense" or (fits and at_once):
-            return there
-        there = there if fits else None
-    here = _choose_on_cpu(cyclic, k, engine, jobs, limit)
-    here = replace(here, seconds=here.seconds + around)
-    return here if there is None or here.seconds < there.seconds else there
+def _asked(name: str, k: int, device: str | None) -> list[Engine]:
+    """The engines that go by the name, or all of them."""
+    known = engines(device)
+    check_choice("engine", name, tuple(dict.fromkeys(("auto", *(each.name for each in known)))))
+    found = [each for each in known if name in ("auto", each.name)]
+    if name == "auto":
+        return [each for each in found if not (device == "cpu" and each is known[-1])]  # torch on the CPU: if asked for
+    chosen = found[-1]
+    if chosen.longest is not None and k > chosen.longest:
+        raise EngineError(
+            f"engine={name!r} has closed forms up to k = {chosen.longest}, not for k = {k}; "
+            "use engine='search' or 'auto'"
+        )
+    if device is not None and chosen is not known[-1]:
+        raise InputError(f"engine={name!r} runs on the CPU alone; leave device={device!r} out, or use engine='dense'")
+    return [chosen]
 
 
-def _choose_on_cpu(cyclic: Cyclic, k: int, engine: str, jobs: int, limit: int | None) -> Plan:
-    if engine == "dense":
-        return _plan_dense(cyclic, k, jobs)
-    if engine == "search" or k > LONGEST["rows"]:
-        search = _plan_search(cyclic, k, jobs, 2**21)
-        if engine == "search" or k > LONGEST["dense"] or search.seconds < LONG:
-            return search
-        return _search_or_dense(cyclic, k, jobs, limit, search)
-    if engine == "rows":
-        return _plan_rows(cyclic, k, jobs, limit)
-    if cyclic.num_arcs > SPARSE * cyclic.num_nodes:
-        return _plan_rows(cyclic, k, jobs, limit)
-    floor = ROWS_FLOOR * cyclic.num_arcs / jobs
-    search = _plan_search(cyclic, k, jobs, 2**14, sample=16)
-    fits = search.sure and (limit is None or search.bytes <= limit)
-    if fits and (search.seconds < floor or cyclic.num_arcs < SMALL):
-        return search
-    rows = _plan_rows(cyclic, k, jobs, limit)
-    if limit is not None and rows.bytes > limit:
-        return search if fits else rows
-    return search if fits and search.seconds < rows.seconds else rows
+def _compare(asked: list[Engine], task: Task) -> list[Candidate]:
+    """Ask one engine after the other, those that may be fastest first, until no other can be faster."""
+    found: list[Candidate] = []
+    for engine in sorted(asked, key=lambda each: each.least_seconds(task)):
+        best = min((each.seconds for each in found if each.fits), default=inf)
+        if best <= max(ENOUGH, engine.least_seconds(task)):
+            break
+        found.append(_candidate(engine, task))
+    return found
 
 
-def _search_or_dense(cyclic: Cyclic, k: int, jobs: int, limit: int | None, search: Plan) -> Plan:
-    if cyclic.largest_block > DENSE_NODES:
-        return search
-    dense = _plan_dense(cyclic, k, jobs)
-    if limit is not None and dense.bytes > limit:
-        return search
-    return search if search.seconds < dense.seconds else dense
+def _candidate(engine: Engine, task: Task) -> Candidate:
+    if engine.longest is not None and task.k > engine.longest:
+        return Candidate(engine, error=EngineError(f"it has closed forms up to k = {engine.longest}"))
+    try:
+        estimate = engine.estimate(task)
+    except (EngineError, OverflowError) as error:
+        return Candidate(engine, error=error)
+    limit = SHARE_OF_MEMORY * _memory_of_machine() if task.memory is None else task.memory
+    return Candidate(engine, estimate, fits=estimate.bytes <= limit)
 
 
-def _plan_dense(cyclic: Cyclic, k: int, jobs: int) -> Plan:
-    from detours.counting.engines.dense.engine import DenseEngine, dense_bytes, dense_seconds
-
-    reduced = cyclic.reduced
-    seconds, size = dense_seconds(reduced, k, jobs), dense_bytes(reduced, k, jobs)
-    return _plan(DenseEngine(reduced, k), cyclic, k, jobs, seconds, size, None, _on_matrices(cyclic))
-
-
-def _plan_on_device(cyclic: Cyclic, k: int, device: str, limit: int | None) -> Plan:
-    from detours.counting.engines.dense.gpu import FETCHED, TensorEngine
-
-    engine, arcs = TensorEngine(cyclic, k, device, limit), len(cyclic.indices)
-    size = engine.bytes if device == "cpu" else min(FETCHED, 8 * (k - 1) * arcs) + 8 * arcs
-    reason = f"{_on_matrices(cyclic)}, on {device} with about {readable_bytes(engine.bytes)} there"
-    return _plan(engine, cyclic, k, 1, engine.seconds, size, None, reason)
+def _best(candidates: list[Candidate]) -> Candidate:
+    """The fastest of those that fit; if none does, the one that needs the least memory."""
+    fitting = [each for each in candidates if each.fits]
+    known = [each for each in fitting if each.seconds < inf]
+    for each in candidates:
+        if isinstance(each.error, OverflowError) and not known:
+            raise each.error  # rather than a search without end
+    if fitting:
+        return min(fitting, key=lambda each: each.seconds)
+    possible = [each for each in candidates if each.estimate is not None]
+    if not possible:
+        raise next(each.error for each in candidates if each.error is not None)
+    return min(possible, key=lambda each: each.estimate.bytes if each.estimate else inf)
 
 
-def _on_matrices(cyclic: Cyclic) -> str:
-    return f"closed forms on dense matrices, the largest of {cyclic.largest_block:,} nodes"
+@cache
+def _memory_of_machine() -> float:
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return inf  # a system that does not say
 
 
-def _plan_rows(cyclic: Cyclic, k: int, jobs: int, limit: int | None) -> Plan:
-    from detours.counting.engines.overflow import narrowest_word
-    from detours.counting.engines.rows.engine import Layout, RowEngine
-    from detours.counting.engines.rows.estimate import Expected, expect
-
-    reduced = cyclic.reduced
-    engine = RowEngine(reduced, k, narrowest_word(reduced, k), Layout(False, 16))
-    tried: dict[Layout, Expected] = {}
-    if reduced.num_arcs < SMALL:
-        tried[engine.layout] = Expected(1e-9 * reduced.num_arcs * 100, 1000 * reduced.num_arcs, 1.0)
-    else:
-        wide = (Layout(False, 64), Layout(True, 64))
-        for layout in (*wide, Layout(False, 16), Layout(False, 1)):
-            if limit is None and tried and _wide_is_best(layout, tried[wide[0]], engine):
-                break
-            tried[layout] = expect(engine, layout, jobs)
-    fitting = {layout: e for layout, e in tried.items() if limit is None or e.bytes <= limit}
-    if not fitting:
-        fitting = dict([min(tried.items(), key=lambda item: item[1].bytes)])
-    layout, expected = min(fitting.items(), key=lambda item: item[1].seconds)
-    engine.set_layout(layout)
-    bits = 8 * np.dtype(engine.word).itemsize
-    reason = f"closed forms, {engine.program.products} sparse products per block of roots, {bits}-bit"
-    return _plan(engine, cyclic, k, jobs, expected.seconds, expected.bytes, layout, reason)
-
-
-def _wide_is_best(layout: Layout, wide: Expected, engine: RowEngine) -> bool:
-    """No need to look at narrower blocks when those of the widest see most of the graph, or little of it."""
-    return wide.share * engine.pattern.num_nodes < LITTLE or (layout.lanes < 64 and wide.share > 0.5)
-
-
-def _plan_search(cyclic: Cyclic, k: int, jobs: int, limit: int, sample: int = 64) -> Plan:
-    """Listing cycles; `limit` bounds the steps spent on estimating how long that takes."""
-    from detours.counting.engines.search.engine import Search, estimate
-
-    search = Search(cyclic, k)
-    expected = estimate(search, limit=limit, sample=sample)
-    memory = jobs * search.bytes_per_worker + 24 * cyclic.num_arcs
-    reason = f"bounded depth-first search, about {expected.steps:.2g} steps"
-    if not expected.complete:
-        reason = f"bounded depth-first search, more than {expected.steps:.2g} steps: a sample did not come to an end"
-    seconds = expected.seconds / jobs if expected.complete else inf
-    return _plan(search, cyclic, k, jobs, seconds, memory, None, reason, expected.complete)
-
-
-def _plan(
-    engine: Engine,
-    cyclic: Cyclic,
-    k: int,
-    jobs: int,
-    seconds: float,
-    size: int,
-    layout: Layout | None,
-    reason: str,
-    sure: bool = True,
-) -> Plan:
-    figures = (cyclic.num_nodes, cyclic.num_arcs, cyclic.num_blocks)
-    return Plan(engine.name, k, cyclic.directed, jobs, seconds, int(size), *figures, layout, reason, sure, engine)
-
-
-def _seconds(seconds: float) -> str:
+def readable_seconds(seconds: float) -> str:
     if seconds < 0.001:
-        return "1 ms, once the compiled code is loaded"
+        return "1 ms"
     if seconds < 1:
         return f"{float(f'{1000 * seconds:.2g}'):g} ms"
     return f"{seconds:.3g} s" if seconds < 600 else f"{seconds / 3600:.3g} h"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import detours
-from detours.counting.engines.dense.engine import DenseEngine
+from detours.counting.engines.dense.engine import DenseCount
 from detours.counting.on_disk.job import Job
 from detours.counting.on_disk.part_engine import count_roots
 from detours.counting.on_disk.parts import describe_parts, fitting, most_arcs
@@ -121,7 +121,7 @@ def test_dense_matrices_that_are_too_large_for_a_part_are_not_made(
     def refuse(*args: Any) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(DenseEngine, "__init__", refuse)
+    monkeypatch.setattr(DenseCount, "__init__", refuse)
     found = count_roots(halo, 7, directed, "dense", None, budget=1 << 16)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import detours
-from detours.counting.engines import blas
-from detours.counting.engines.dense.engine import DenseEngine
+from detours.counting.engines import threads
+from detours.counting.engines.dense.engine import DenseCount
 from detours.counting.on_disk import whole_graph as whole
 from detours.counting.on_disk.job import Job
 from detours.errors import InputError
@@ -59,12 +59,12 @@ def test_a_block_of_another_shape_is_found_out(engine: str, spoil: Any, tmp_path
 
 
 def test_matrix_products_of_a_block_stay_on_its_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    inside, count_bundle = [], DenseEngine.count_bundle
+    inside, count_bundle = [], DenseCount.count_bundle
 
     def watched(*args: Any) -> None:
-        inside.append(blas._inside)
+        inside.append(threads._inside)
         count_bundle(*args)
 
-    monkeypatch.setattr(DenseEngine, "count_bundle", watched)
+    monkeypatch.setattr(DenseCount, "count_bundle", watched)
     detours.count(sparse(), 4, engine="dense", out=tmp_path / "out")
     assert inside and min(inside) > 0

@@ -1,11 +1,14 @@
-"""Independent ranges of roots, shared by threads; progress, Ctrl-C and the same answer for any split."""
+"""Threads: independent ranges of roots shared among them, with progress and Ctrl-C; and BLAS kept to one of them."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from threading import Lock
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,3 +103,37 @@ def run_ranges(
                 thread.join()
     if errors:
         raise errors[0]
+
+
+# ---- matrix products on one thread: for small matrices more threads only wait for each other ----
+
+_lock = Lock()
+_inside = 0
+_limit: Any = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Within this context a matrix product of NumPy's uses the thread it is called from, and no other.
+
+    The number of threads belongs to the whole process: the first to enter sets it, the last to leave restores it.
+    """
+    global _inside, _limit
+    with _lock:
+        if _inside == 0:
+            _limit = _blas_controller().limit(limits=1, user_api="blas")
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                _limit.restore_original_limits()
+
+
+@cache
+def _blas_controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -93,9 +93,7 @@ def _begin(folder: Path, graph: Graph, k: int, engine: str, at_a_time: int, limi
                 check_csr(graph)
             held.append(Cyclic(graph.indptr, graph.indices, graph.directed))
             with suppress(EngineError):  # too little memory for all threads together
-                plan = make_plan(
-                    held[0], k, engine=engine, n_jobs=at_a_time, memory_limit=limit, given_arcs=graph.num_arcs
-                )
+                plan = make_plan(held[0], k, engine=engine, n_jobs=at_a_time, memory_limit=limit)
                 return {"way": "whole", **describe(plan)}
         reverse = reverse_in(folder, key["graph"])
         return {"way": "parts", **describe_parts(rows, reverse, k, graph.directed, engine, most)}

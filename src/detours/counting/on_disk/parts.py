@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from detours.counting.engines.rows.engine import Layout
+from detours.counting.derive.closed_forms import MAX_LENGTH
+from detours.counting.engines.rows.graph import Layout
 from detours.counting.on_disk.job import Arrays, Job, writing
 from detours.counting.on_disk.part_engine import count_roots
-from detours.counting.plan import LONGEST, make_plan
+from detours.counting.plan import make_plan
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.counting.shrink.halo import Halo, TooLarge, cut_halo, radius
 from detours.errors import EngineError
@@ -98,13 +99,14 @@ def describe_parts(rows: Rows, reverse: Path, k: int, directed: bool, engine: st
     about: dict[str, Any] = {"cuts": cuts, "stages": [len(cuts) - 1]}
     chosen = engine
     if engine == "auto":
-        chosen = "rows" if k <= LONGEST["rows"] else "search"
+        chosen = "rows" if k <= MAX_LENGTH else "search"
     if len(cuts) > 1:
         middle = len(cuts) // 2
         halo = next(fitting(rows, back, cuts[middle - 1], cuts[middle], k, most))
         plan = make_plan(Cyclic(halo.indptr, halo.indices, directed), k, engine=engine)
-        if plan.ready is not None:
-            return {**about, "runs": plan.engine, "layout": plan.layout and list(plan.layout)}
+        if plan.chosen is not None:
+            layout = list(plan.prepared.layout) if plan.engine == "rows" else None
+            return {**about, "runs": plan.engine, "layout": layout}
     return {**about, "runs": chosen, "layout": None}
 
 

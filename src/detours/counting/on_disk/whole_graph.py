@@ -10,13 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Int64
+from detours.counting.derive.vector_program import program
 from detours.counting.engines.base import Tally
-from detours.counting.engines.blas import one_thread
-from detours.counting.engines.dense.engine import DenseEngine
+from detours.counting.engines.dense.engine import DenseCount
 from detours.counting.engines.overflow import Floats
-from detours.counting.engines.rows.engine import Layout, RowEngine, Scratch
-from detours.counting.engines.rows.estimate import walks_of_lots
-from detours.counting.engines.search.engine import Search, Worker
+from detours.counting.engines.rows.cost import work_of_blocks
+from detours.counting.engines.rows.engine import prepare_rows
+from detours.counting.engines.rows.evaluate import RowCount, RunningPass, Scratch
+from detours.counting.engines.rows.graph import Layout
+from detours.counting.engines.search.engine import SearchCount, Worker
+from detours.counting.engines.threads import one_blas_thread
 from detours.counting.on_disk.job import Arrays
 from detours.counting.plan import Plan
 from detours.counting.shrink.cyclic_part import Cyclic
@@ -46,32 +49,33 @@ class Blocks(Protocol):
 
 def describe(plan: Plan) -> dict[str, Any]:
     """All that it takes to cut the same blocks elsewhere."""
-    engine = plan.ready
-    if engine is None:
+    if plan.chosen is None:
         return {"runs": None, "stages": []}
-    seconds = plan.seconds * plan.n_jobs  # a block is the work of one thread
+    seconds = plan.seconds * plan.task.n_jobs  # a block is the work of one thread
     wanted = min(MOST, max(seconds / SECONDS, min(FEW, seconds / SHORTEST)))
-    if isinstance(engine, RowEngine):
-        shares, work = _work_of_lots(engine), [1 + p.products for p in engine.program.passes]
+    if plan.engine == "rows":
+        graph, word, layout = plan.prepared
+        roots = graph.roots(layout)
+        shares = work_of_blocks(graph, roots, layout.lanes)
+        work = [1 + one.products for one in program(plan.task.k, plan.task.directed).passes]
         stages = [_at_most(wanted * part / sum(work), len(shares)) for part in work]
-        cuts = [_cuts(shares, number, engine.layout.lanes, len(engine.roots)).tolist() for number in stages]
-        about = {"layout": list(engine.layout), "word": np.dtype(engine.word).name, "cuts": cuts}
+        cuts = [_cuts(shares, number, layout.lanes, len(roots)).tolist() for number in stages]
+        about = {"layout": list(layout), "word": np.dtype(word).name, "cuts": cuts}
         return {"runs": "rows", **about, "stages": stages}
-    if isinstance(engine, Search):
-        return {"runs": "search", "stages": [_at_most(4 * wanted, engine.num_roots)]}
-    assert isinstance(engine, DenseEngine)
-    return {"runs": "dense", "stages": [len(engine.bundles)]}
+    if plan.engine == "search":
+        return {"runs": "search", "stages": [_at_most(4 * wanted, plan.prepared.num_roots)]}
+    return {"runs": "dense", "stages": [len(DenseCount(plan.prepared, plan.task.k).bundles)]}
 
 
 def prepare(cyclic: Cyclic, k: int, about: dict[str, Any]) -> Blocks:
     """The blocks that were described."""
     stages: list[int] = list(about["stages"])
     if about["runs"] == "rows":
-        layout = Layout(*about["layout"])
-        return RowBlocks(RowEngine(cyclic.reduced, k, np.dtype(about["word"]).type, layout), about["cuts"])
+        rows = prepare_rows(cyclic.reduced, k, np.dtype(about["word"]).type, Layout(*about["layout"]))
+        return RowBlocks(rows.start(k), about["cuts"])
     if about["runs"] == "search":
-        return SearchBlocks(Search(cyclic, k), stages)
-    return DenseBlocks(DenseEngine(cyclic.reduced, k), stages)
+        return SearchBlocks(SearchCount(cyclic, k), stages)
+    return DenseBlocks(DenseCount(cyclic.reduced, k), stages)
 
 
 def _check(found: NDArray[Any], shape: tuple[int, ...]) -> None:
@@ -86,66 +90,48 @@ def _at_most(wanted: float, there: int) -> int:
 class RowBlocks:
     """Blocks of roots of the row engine, pass by pass; found are the ear sums on the arcs that the roots serve."""
 
-    def __init__(self, engine: RowEngine, cuts: list[list[int]]) -> None:
+    def __init__(self, count: RowCount, cuts: list[list[int]]) -> None:
         """``cuts`` tell for each pass at which roots blocks begin and end; rounded elsewhere, they might differ."""
-        self.engine, self.cuts, self.stages = engine, cuts, [len(ends) - 1 for ends in cuts]
-        derived, pattern = engine.program.formulas, engine.pattern
-        engine.ear_values = np.zeros((len(derived.ear_sums), len(pattern.indices)), engine.word)
-        engine.pendant_values = np.zeros((len(derived.pendants), pattern.num_nodes), engine.word)
-        engine.pendants_done, engine.whole = set(), set()
-        place = np.empty(pattern.num_nodes, np.int64)
-        place[engine.roots] = np.arange(len(engine.roots))
-        at = place[engine.source[engine.served]]
+        self.count, self.cuts, self.stages = count, cuts, [len(ends) - 1 for ends in cuts]
+        graph = count.graph
+        place = np.empty(graph.num_nodes, np.int64)
+        place[count.roots] = np.arange(len(count.roots))
+        at = place[graph.source[graph.served]]
         order = np.argsort(at, kind="stable")
-        self.arcs, self.at = engine.served[order], at[order]
+        self.arcs, self.at = graph.served[order], at[order]
         self.lock = Lock()
-        self.running: dict[int, Any] = {}
+        self.running: dict[int, RunningPass] = {}
         self.idle: list[Scratch] = []
 
     def roots(self, stage: int, block: int) -> tuple[int, int]:
-        """Which of the engine's roots a block has."""
+        """Which of the roots a block has."""
         return self.cuts[stage][block], self.cuts[stage][block + 1]
 
     def place(self, stage: int, block: int) -> tuple[Any, ...]:
         """Where the ear sums of a block are, among all."""
         first, last = np.searchsorted(self.at, self.roots(stage, block))
-        ears = np.array(sorted(self.engine.program.passes[stage].readings))
+        ears = np.array(sorted(self.count.program.passes[stage].readings))
         return np.ix_(ears, self.arcs[first:last])
 
     def run(self, stage: int, block: int) -> Arrays:
         with self.lock:
             if stage not in self.running:
-                self.running, self.idle = {stage: self.engine.start(stage)}, []
+                self.running, self.idle = {stage: self.count.start(stage)}, []
             running, idle = self.running[stage], self.idle
             scratch = idle.pop() if idle else running.scratch()
         running.run(scratch, *self.roots(stage, block), np.zeros(1, np.int64))
         idle.append(scratch)
-        return (self.engine.ear_values[self.place(stage, block)],)
+        return (self.count.ear_values[self.place(stage, block)],)
 
     def take(self, stage: int, block: int, found: Arrays) -> None:
         (values,) = found
         ears, arcs = place = self.place(stage, block)
         _check(values, (len(ears), arcs.shape[1]))
-        self.engine.ear_values[place] = values
+        self.count.ear_values[place] = values
 
     def finish(self, tally: Tally, n_jobs: int) -> None:
-        engine, pattern = self.engine, self.engine.pattern
         self.running, self.idle = {}, []
-        if tally.cycles is None:
-            engine.detours(engine.arc, tally.by_length, n_jobs)
-            return
-        found = np.empty((len(pattern.indices), engine.k - 1), np.int64)
-        engine.detours(np.arange(len(found)), found, n_jobs)
-        tally.by_length[engine.arc] = found[pattern.arc]
-        tally.cycles[engine.arc] = found[pattern.reverse[pattern.arc]]
-
-
-def _work_of_lots(engine: RowEngine) -> Floats:
-    """The share of each lot of lanes in the work: half of it is the same for all, half goes with its walks of length
-    two, which is right within a tenth of the whole on graphs with hubs and without."""
-    walks = walks_of_lots(engine, engine.layout.lanes)
-    share: Floats = (walks / walks.sum() + 1 / len(walks)) / 2
-    return share
+        self.count.finish(tally, n_jobs)
 
 
 def _cuts(work: Floats, number: int, lanes: int, total: int) -> Int64:
@@ -160,7 +146,7 @@ def _cuts(work: Floats, number: int, lanes: int, total: int) -> Int64:
 class SearchBlocks:
     """Blocks of roots of a search; found are the rows with counts, which are added up."""
 
-    def __init__(self, search: Search, stages: list[int]) -> None:
+    def __init__(self, search: SearchCount, stages: list[int]) -> None:
         self.search, self.stages = search, stages
         self.total: Worker | None = None
 
@@ -190,36 +176,36 @@ class SearchBlocks:
 class DenseBlocks:
     """Bundles of biconnected blocks of the dense engine; found are the counts of their arcs."""
 
-    def __init__(self, engine: DenseEngine, stages: list[int]) -> None:
-        self.engine, self.stages = engine, stages
-        self.counts: list[Callable[[Tally], None]] = []
+    def __init__(self, count: DenseCount, stages: list[int]) -> None:
+        self.count, self.stages = count, stages
+        self.writers: list[Callable[[Tally], None]] = []
 
     def arcs(self, block: int) -> Int64:
         """The arcs of the whole graph that a bundle has."""
-        reduced, blocks = self.engine.reduced, self.engine.bundles[block].blocks
+        reduced, blocks = self.count.reduced, self.count.bundles[block].blocks
         first, last = reduced.indptr[reduced.block_ptr[blocks]], reduced.indptr[reduced.block_ptr[blocks + 1]]
         return np.concatenate([reduced.arc[begin:end] for begin, end in zip(first, last, strict=True)])
 
     def run(self, stage: int, block: int) -> Arrays:
         arcs = self.arcs(block)
-        tally = Tally.new(int(arcs.max()) + 1, self.engine.k, self.engine.reduced.directed)
-        with one_thread():
-            self.engine.count_bundle(self.engine.bundles[block], tally, np.zeros(1, np.int64))
+        tally = Tally.new(int(arcs.max()) + 1, self.count.k, self.count.reduced.directed)
+        with one_blas_thread():
+            self.count.count_bundle(self.count.bundles[block], tally, np.zeros(1, np.int64))
         return tuple(counts[arcs] for counts in tally if counts is not None)
 
     def take(self, stage: int, block: int, found: Arrays) -> None:
-        if len(found) != 1 + self.engine.reduced.directed:
+        if len(found) != 1 + self.count.reduced.directed:
             raise ValueError(f"{len(found)} arrays")
         for mine in found:
-            _check(mine, (len(self.arcs(block)), self.engine.k - 1))
+            _check(mine, (len(self.arcs(block)), self.count.k - 1))
 
         def write(tally: Tally) -> None:
             for counts, mine in zip(tally, found, strict=False):
                 assert counts is not None
                 counts[self.arcs(block)] = mine
 
-        self.counts.append(write)
+        self.writers.append(write)
 
     def finish(self, tally: Tally, n_jobs: int) -> None:
-        for write in self.counts:
+        for write in self.writers:
             write(tally)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import detours
 from detours.counting.engines.base import Tally
 from detours.counting.engines.dense import engine as dense_module
-from detours.counting.engines.dense.engine import DenseEngine, dense_bytes, dense_seconds
+from detours.counting.engines.dense.engine import DenseCount, dense_bytes, dense_seconds
 from detours.counting.shrink.cyclic_part import reduce
 from detours.data.hard import rook
 from detours.data.hard import shrikhande as shrikhande_graph
@@ -29,7 +29,7 @@ def empty_tally(graph: Graph, k: int) -> Tally:
 
 def count(graph: Graph, k: int, n_jobs: int = 1) -> Tally:
     tally = empty_tally(graph, k)
-    DenseEngine(reduce(graph.indptr, graph.indices, graph.directed), k).count(tally, n_jobs)
+    DenseCount(reduce(graph.indptr, graph.indices, graph.directed), k).run(tally, n_jobs)
     return tally
 
 
@@ -81,7 +81,7 @@ def test_stacks_and_threads_do_not_matter(directed: bool, monkeypatch: pytest.Mo
     for stack, similar, n_jobs in [(1, 1.0, 1), (2000, 0.3, 2), (10**6, 0.0, 3)]:
         monkeypatch.setattr(dense_module, "STACK", stack)
         monkeypatch.setattr(dense_module, "SIMILAR", similar)
-        engine = DenseEngine(reduced, 7)
+        engine = DenseCount(reduced, 7)
         assert sorted(int(b) for bundle in engine.bundles for b in bundle.blocks) == list(range(reduced.num_blocks))
         bundles.append(len(engine.bundles))
         assert_same(count(graph, 7, n_jobs), once)
@@ -128,8 +128,8 @@ def test_progress_comes_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dense_module, "STACK", 1)
     graph = union_of_random_graphs(directed=False)
     seen: list[tuple[float, float]] = []
-    engine = DenseEngine(reduce(graph.indptr, graph.indices), 4)
-    engine.count(empty_tally(graph, 4), progress=lambda done, total: seen.append((done, total)))
+    engine = DenseCount(reduce(graph.indptr, graph.indices), 4)
+    engine.run(empty_tally(graph, 4), progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (len(engine.bundles), len(engine.bundles))
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
@@ -149,6 +149,6 @@ def test_what_it_cannot_do_is_refused() -> None:
     graph = Graph.from_networkx(nx.complete_graph(700))
     reduced = reduce(graph.indptr, graph.indices)
     with pytest.raises(EngineError, match="up to k = 8, not for k = 9"):
-        DenseEngine(reduced, 9)
+        detours.count(graph, 9, engine="dense")
     with pytest.raises(OverflowError, match="k = 8"):
-        DenseEngine(reduced, 8)
+        DenseCount(reduced, 8)

@@ -19,7 +19,7 @@ from detours.counting.engines.dense import gpu as tensor_engine
 from detours.counting.engines.dense.bounds import Bound
 from detours.counting.engines.dense.evaluate import Stack, evaluate_tied
 from detours.counting.engines.dense.evaluate_torch import evaluate_tensors
-from detours.counting.engines.dense.gpu import TensorEngine
+from detours.counting.engines.dense.gpu import TensorCount
 from detours.counting.engines.dense.stack import TensorStack
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.graph import Graph
@@ -57,7 +57,7 @@ def assert_equal(found: dict[int, torch.Tensor], right: dict[int, NDArray[np.int
 def count(graph: Graph, k: int) -> Tally:
     shape = (graph.num_arcs, k - 1)
     tally = Tally(np.full(shape, -1), np.full(shape, -1) if graph.directed else None)
-    TensorEngine(Cyclic(graph.indptr, graph.indices, graph.directed), k, "cpu").count(tally)
+    TensorCount(Cyclic(graph.indptr, graph.indices, graph.directed), k, "cpu").run(tally)
     return tally
 
 

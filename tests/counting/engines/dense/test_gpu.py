@@ -111,7 +111,7 @@ def test_memory_that_does_not_hold_the_arcs(monkeypatch: pytest.MonkeyPatch) -> 
     def never(*given: object) -> None:
         raise torch.cuda.OutOfMemoryError("out of memory")
 
-    monkeypatch.setattr(tensor_engine.TensorEngine, "placed", never)
+    monkeypatch.setattr(tensor_engine.TensorCount, "placed", never)
     with pytest.raises(EngineError, match="cpu has too little memory for the 20 arcs of this graph; leave device out"):
         detours.count(nx.complete_graph(5), 4, engine="dense", device="cpu")
 
@@ -121,7 +121,7 @@ def test_memory_that_runs_out_in_other_words(words: str, monkeypatch: pytest.Mon
     def never(*given: object) -> None:
         raise RuntimeError(words)
 
-    monkeypatch.setattr(tensor_engine.TensorEngine, "placed", never)
+    monkeypatch.setattr(tensor_engine.TensorCount, "placed", never)
     with pytest.raises(EngineError, match="too little memory") as caught:
         detours.count(nx.complete_graph(5), 4, engine="dense", device="cpu")
     assert caught.value.__context__ is None  # which would hold on to what was made so far
@@ -173,7 +173,8 @@ def test_a_default_device_of_the_callers_does_not_matter() -> None:
 
 @pytest.mark.usefixtures("as_if_there_were_a_gpu")
 def test_a_gpu_is_not_taken_where_its_host_would_pass_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tensor_engine.TensorEngine, "seconds", 0.0)
+    monkeypatch.setattr(tensor_engine.TensorCount, "seconds", 0.0)
+    monkeypatch.setattr(tensor_engine.TensorEngine, "least_seconds", lambda *_: 0.0)
     rings = Graph.from_networkx(nx.disjoint_union_all([nx.cycle_graph(8)] * 500))
     here, there = plan(rings, 8), plan(rings, 8, device="cuda")
     assert (here.engine, there.engine) == ("search", "dense") and here.bytes < there.bytes
@@ -183,7 +184,7 @@ def test_a_gpu_is_not_taken_where_its_host_would_pass_the_limit(monkeypatch: pyt
 @pytest.mark.usefixtures("as_if_there_were_a_gpu")
 def test_what_little_a_triangle_takes_on_the_host_of_a_gpu() -> None:
     triangle = plan(Graph.from_networkx(nx.complete_graph(3)), 4, engine="dense", device="cuda", n_jobs=2)
-    assert triangle.bytes < 1000 and triangle.n_jobs == 1
+    assert triangle.bytes < 1000 and triangle.task.n_jobs == 1
 
 
 def test_estimates_grow_with_the_work() -> None:
@@ -201,8 +202,7 @@ def on_both(graph: Graph, k: int) -> list[Tally]:
         chosen = plan(graph, k, engine="dense", device=device)
         shape = (graph.num_arcs, k - 1)
         tallies.append(Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64) if graph.directed else None))
-        assert chosen.ready is not None
-        chosen.ready.count(tallies[-1])
+        chosen.run(tallies[-1])
     return tallies
 
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detours.counting.engines.base import Tally
-from detours.counting.engines.search.engine import Search, Worker, estimate
+from detours.counting.engines.search.engine import SearchCount, Worker, sample_steps
 from detours.counting.engines.threads import Progress
 from detours.counting.shrink.chains import contract
 from detours.counting.shrink.cyclic_part import Cyclic
@@ -35,7 +35,7 @@ def empty(cyclic: Cyclic, k: int) -> Tally:
 
 def count(cyclic: Cyclic, k: int, n_jobs: int = 1, progress: Progress | None = None) -> Tally:
     tally = empty(cyclic, k)
-    Search(cyclic, k).count(tally, n_jobs, progress)
+    SearchCount(cyclic, k).run(tally, n_jobs, progress)
     return tally
 
 
@@ -200,7 +200,7 @@ def test_nothing_to_count() -> None:
         detours, cycles, _ = search(graph, 5)
         assert not detours.any()
         assert cycles == [0, 0, 0, 0]
-        assert estimate(Search(Cyclic(*csr(graph), graph.is_directed()), 5)).steps == 0
+        assert sample_steps(SearchCount(Cyclic(*csr(graph), graph.is_directed()), 5), 64, 2**21).steps == 0
 
 
 def test_k_beyond_the_longest_cycle() -> None:
@@ -223,7 +223,7 @@ def test_any_split_gives_the_same_bits(directed: bool) -> None:
     assert sum(total(whole)) > 100
     assert same(count(cyclic, 6, n_jobs=3), whole)
     for steps in (1, 7, 1000):
-        search, tally = Search(cyclic, 6), empty(cyclic, 6)
+        search, tally = SearchCount(cyclic, 6), empty(cyclic, 6)
         workers = [search.worker(), search.worker()]
         for number, root in enumerate(np.random.default_rng(steps).permutation(search.num_roots).tolist()):
             workers[number % 2].assign(root, root + 1)
@@ -235,7 +235,7 @@ def test_any_split_gives_the_same_bits(directed: bool) -> None:
 
 def test_control_comes_back_soon() -> None:
     """Around a single root of a complete graph there is work for years."""
-    search = Search(Cyclic(*csr(nx.complete_graph(30))), 25)
+    search = SearchCount(Cyclic(*csr(nx.complete_graph(30))), 25)
     worker = Worker(search)
     worker.assign(0, search.num_roots)
     assert worker.advance(10_000)
@@ -273,7 +273,7 @@ def test_progress_ends_at_the_total() -> None:
 
 
 def test_overflow_names_k() -> None:
-    search = Search(Cyclic(*csr(nx.complete_graph(4))), 3)
+    search = SearchCount(Cyclic(*csr(nx.complete_graph(4))), 3)
     search.worker().steps = 2**62
     with pytest.raises(OverflowError, match="k = 3"):
         search.tell(empty(search.cyclic, 3))
@@ -281,19 +281,19 @@ def test_overflow_names_k() -> None:
 
 def test_estimate_is_close_and_repeatable() -> None:
     cyclic = Cyclic(*csr(nx.convert_node_labels_to_integers(nx.grid_2d_graph(60, 60))))
-    search = Search(cyclic, 7)
+    search = SearchCount(cyclic, 7)
     worker = search.worker()
     worker.assign(0, search.num_roots)
     while worker.advance():
         pass
-    guess = estimate(search)
+    guess = sample_steps(search, 64, 2**21)
     assert guess.complete
     assert worker.steps / 2 < guess.steps < worker.steps * 2
-    assert estimate(Search(cyclic, 7)).steps == guess.steps
+    assert sample_steps(SearchCount(cyclic, 7), 64, 2**21).steps == guess.steps
 
 
 def test_estimate_of_a_hopeless_search_is_quick_and_says_so() -> None:
-    guess = estimate(Search(Cyclic(*csr(nx.complete_graph(60))), 20), limit=100_000)
+    guess = sample_steps(SearchCount(Cyclic(*csr(nx.complete_graph(60))), 20), 64, 100_000)
     assert not guess.complete
     assert guess.steps > 60 * 100_000 / 64
 

@@ -15,21 +15,21 @@ from numpy.typing import NDArray
 from detours.arrays import Int64
 from detours.counting.derive.matrix_program import MAX_LENGTH, contraction
 from detours.counting.derive.matrix_steps import Contraction
-from detours.counting.engines.base import Tally
-from detours.counting.engines.blas import one_thread
+from detours.counting.engines.base import Engine, Estimate, Tally, Task
 from detours.counting.engines.dense.evaluate import Size, Stack, evaluate_tied, expected_bytes, expected_seconds
 from detours.counting.engines.overflow import check_fits, walks_from
-from detours.counting.engines.threads import Progress, Stop, run_ranges
+from detours.counting.engines.threads import Progress, Stop, one_blas_thread, run_ranges
 from detours.counting.shrink.cyclic_part import Reduced
-from detours.errors import EngineError
 
 STACK = 2**17
 """Entries of a stack of small blocks: a matrix of them stays in the cache."""
 SIMILAR = 0.85
 """A block of this share of the nodes still goes into the stack of a larger one."""
 
-SECONDS_PER_ARC = 200e-9
+SECONDS_PER_ARC = 100e-9
 """For finding the place of every arc in the matrices, and its counts there."""
+START_SECONDS = 300e-6
+"""What a count takes on the smallest graph."""
 
 
 class Bundle(NamedTuple):
@@ -43,20 +43,46 @@ class Bundle(NamedTuple):
         return min(k, self.size.nodes - 1)
 
 
-class DenseEngine:
-    """One count by closed forms on dense matrices of NumPy's."""
+class DenseEngine(Engine):
+    """Closed forms on dense matrices of NumPy's."""
 
     name = "dense"
-    fills = False
+    longest = MAX_LENGTH
+
+    def least_seconds(self, task: Task) -> float:
+        """One product on the largest component, dense or with the zeros skipped, and a look at every arc."""
+        nodes, arcs = task.cyclic.largest_block, task.cyclic.num_arcs
+        product = nodes * min(0.08e-9 * nodes**2, 0.4e-9 * min(arcs, nodes**2))
+        return START_SECONDS + product + SECONDS_PER_ARC * arcs
+
+    def estimate(self, task: Task) -> Estimate:
+        reduced = task.cyclic.reduced
+        check_counts(reduced, task.k)
+        return Estimate(
+            START_SECONDS + dense_seconds(reduced, task.k, task.n_jobs),
+            max(dense_bytes(reduced, task.k, task.n_jobs) + task.result_bytes, task.reduction_bytes),
+            how_dense(task),
+            reduced,
+        )
+
+    def run(self, task: Task, estimate: Estimate, tally: Tally, progress: Progress | None = None) -> None:
+        DenseCount(estimate.prepared, task.k).run(tally, task.n_jobs, progress)
+
+
+def how_dense(task: Task) -> str:
+    return f"closed forms on dense matrices, the largest of {task.cyclic.largest_block:,} nodes"
+
+
+class DenseCount:
+    """One count."""
 
     def __init__(self, reduced: Reduced, k: int) -> None:
-        check_length(k)
         check_counts(reduced, k)
         self.reduced, self.k = reduced, k
         self.bundles = list(_bundles(reduced))
         self.source = np.repeat(np.arange(reduced.num_nodes), np.diff(reduced.indptr))
 
-    def count(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
+    def run(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
         total = len(self.bundles)
         report: Callable[[float], None] | None = None
         if progress is not None:
@@ -66,7 +92,7 @@ class DenseEngine:
             for bundle in self.bundles[first:last]:
                 self.count_bundle(bundle, tally, stop)
 
-        with one_thread():
+        with one_blas_thread():
             run_ranges(total, 1, work, lambda: None, n_jobs, report)
 
     def count_bundle(self, bundle: Bundle, tally: Tally, stop: Stop) -> None:
@@ -98,13 +124,6 @@ class DenseEngine:
         adjacency = np.zeros((bundle.size.graphs, bundle.size.nodes, bundle.size.nodes))
         adjacency.reshape(-1)[ahead] = 1
         return evaluate_tied(steps, Stack(adjacency, self.reduced.directed))
-
-
-def check_length(k: int) -> None:
-    if k > MAX_LENGTH:
-        raise EngineError(
-            f"engine='dense' has closed forms up to k = {MAX_LENGTH}, not for k = {k}; use engine='search' or 'auto'"
-        )
 
 
 def check_counts(reduced: Reduced, k: int) -> None:

@@ -124,7 +124,7 @@ def expected_seconds(contraction: Contraction, size: Size) -> float:
                 on_arcs = (any(contraction.on_arcs[factor] for factor in term.factors) for term in step.terms)
                 listed = sum(on_arcs) if contraction.whole[number] else len(step.terms)
             whole = len(step.terms) - listed
-            each = 5.5 if density < SCATTERED else 1.2
+            each = 5.5 if density < SCATTERED else 2.5
             nanoseconds += 10_000 * len(step.terms) + 6 * listed * size.arcs + each * whole * size.entries
         elif isinstance(step, Product):
             in_integers = word is np.int64
@@ -132,7 +132,7 @@ def expected_seconds(contraction: Contraction, size: Size) -> float:
             if (left or right) and density < FILLED:
                 nanoseconds += 3 * size.entries + size.nodes * size.arcs * (0.4 if left else 1.0)
             else:
-                each = 0.5 if in_integers else 0.04
+                each = 0.5 if in_integers else 0.09
                 filled = size.arcs if left and in_integers else size.entries
                 nanoseconds += 1_000 * size.graphs + size.nodes * filled * each
         elif isinstance(step, Clique):

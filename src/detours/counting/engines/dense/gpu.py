@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from detours.arrays import Int64
-from detours.counting.derive.matrix_program import contraction
+from detours.checks import readable_bytes
+from detours.counting.derive.matrix_program import MAX_LENGTH, contraction
 from detours.counting.derive.matrix_steps import Contraction
-from detours.counting.engines.base import Tally
-from detours.counting.engines.dense.engine import Bundle, bundles, check_counts, check_length
+from detours.counting.engines.base import Engine, Estimate, Tally, Task
+from detours.counting.engines.dense.engine import Bundle, bundles, check_counts, how_dense
 from detours.counting.engines.dense.estimate import AT_WORK, around, device_bytes, device_seconds
 from detours.counting.engines.dense.evaluate_torch import evaluate_tensors
 from detours.counting.engines.dense.stack import TensorStack
@@ -55,15 +56,34 @@ class Placed(NamedTuple):
     """How many arcs there are up to the end of each bundle."""
 
 
-class TensorEngine:
-    """One count by closed forms on dense matrices of torch's."""
+class TensorEngine(Engine):
+    """Closed forms on dense matrices of torch's, on the device of the task."""
 
     name = "dense"
-    fills = True
+    longest = MAX_LENGTH
+
+    def least_seconds(self, task: Task) -> float:
+        return around(len(task.cyclic.indptr) - 1, len(task.cyclic.indices), str(task.device))
+
+    def estimate(self, task: Task) -> Estimate:
+        """Memory is that of the host, unless the device is the host."""
+        assert task.device is not None
+        room = None if task.memory is None else task.memory - task.result_bytes
+        count = TensorCount(task.cyclic, task.k, task.device, room)
+        size, arcs = count.bytes, len(task.cyclic.indices)
+        on_host = size if task.device == "cpu" else min(FETCHED, 8 * (task.k - 1) * arcs) + 8 * arcs
+        how = f"{how_dense(task)}, on {task.device} with about {readable_bytes(size)} there"
+        return Estimate(count.seconds, on_host + task.result_bytes, how, count)
+
+    def run(self, task: Task, estimate: Estimate, tally: Tally, progress: Progress | None = None) -> None:
+        estimate.prepared.run(tally, progress)
+
+
+class TensorCount:
+    """One count."""
 
     def __init__(self, cyclic: Cyclic, k: int, device: str, limit: int | None = None) -> None:
         """``limit`` are the bytes of main memory that matrices may take when they do not fit on the device."""
-        check_length(k)
         if int(np.diff(cyclic.indptr).max(initial=0)) ** (k - 1) >= 2**63:
             check_counts(cyclic.reduced, k)
         self.cyclic, self.k, self.device, self.limit = cyclic, k, torch.device(device), limit
@@ -99,7 +119,7 @@ class TensorEngine:
         for bundle in self.bundles:
             yield bundle, contraction(bundle.longest(self.k), self.cyclic.directed)
 
-    def count(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
+    def run(self, tally: Tally, progress: Progress | None = None) -> None:
         found: list[Tensor] = []
         with _short_of_memory():
             found = self.found(tally, progress)

@@ -10,13 +10,14 @@ The work is a range of roots that can be dealt out to threads in any way: intege
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
 from detours.arrays import read_only
-from detours.counting.engines.base import Tally
-from detours.counting.engines.search import loops_numba as kernels
+from detours.counting.engines.base import Engine, Estimate, Tally, Task
+from detours.counting.engines.search import loops_numba as loops
 from detours.counting.engines.search.loops_numba import CYCLES, DIRECTED_CYCLES, DIRECTED_DETOURS, Graph, Space
 from detours.counting.engines.threads import Progress, Stop, run_ranges
 from detours.counting.shrink.chains import Chains, contract
@@ -27,22 +28,49 @@ from detours.errors import EngineError
 STEPS = 2**22
 """Steps of the search between two looks at what else goes on: a few hundredths of a second."""
 SECONDS_PER_STEP = 9e-9
-"""Typical time of one step, for estimates."""
+"""Time of one step, about."""
+SECONDS_PER_ARC = 180e-9
+"""Time before and after the search: to find the chains, and to give every arc its counts."""
+BYTES_PER_ARC = 24
+START_SECONDS = 150e-6
+"""What a search takes on the smallest graph."""
 
 
-class Estimate(NamedTuple):
-    """Expected work of a search. Unless ``complete``, the sample ran into its limit and there may be far
-    more."""
+class SearchEngine(Engine):
+    """Counts for any k by listing cycles."""
+
+    name = "search"
+
+    def least_seconds(self, task: Task) -> float:
+        """Every arc is met about as often as there are walks of half the length from it that never turn back."""
+        onward = max(1.0, task.cyclic.num_arcs / task.cyclic.num_nodes - 1)
+        steps = task.cyclic.num_arcs * min(onward, 1e6) ** min(task.k // 2, 30)
+        return START_SECONDS + SECONDS_PER_ARC * task.cyclic.num_arcs + SECONDS_PER_STEP * steps / task.n_jobs
+
+    def estimate(self, task: Task) -> Estimate:
+        count = SearchCount(task.cyclic, task.k)
+        expected = sample_steps(count, *_sample_size(task))
+        how = f"bounded depth-first search, about {expected.steps:.2g} steps"
+        if not expected.complete:
+            how = f"bounded depth-first search, more than {expected.steps:.2g} steps: a sample did not come to an end"
+        seconds = START_SECONDS + SECONDS_PER_ARC * task.cyclic.num_arcs
+        seconds += SECONDS_PER_STEP * expected.steps / task.n_jobs if expected.complete else inf
+        size = task.n_jobs * count.bytes_per_worker + BYTES_PER_ARC * task.cyclic.num_arcs + task.result_bytes
+        return Estimate(seconds, size, how, count)
+
+    def run(self, task: Task, estimate: Estimate, tally: Tally, progress: Progress | None = None) -> None:
+        estimate.prepared.run(tally, task.n_jobs, progress)
+
+
+class Steps(NamedTuple):
+    """Expected steps of a search. Unless ``complete``, the sample reached its limit and there may be far more."""
 
     steps: float
-    seconds: float
     complete: bool
 
 
-class Search:
-    """What is to be counted, and the workers that count it."""
-
-    name = "search"
+class SearchCount:
+    """One count: what is to be counted, and the workers that count it."""
 
     def __init__(self, cyclic: Cyclic, k: int):
         if len(cyclic.indices) >= 2**31:
@@ -50,7 +78,6 @@ class Search:
                 f"engine='search' takes up to {2**31 - 1} arcs, not {len(cyclic.indices)} as here; use a k up to 6"
             )
         self.cyclic, self.k = cyclic, k
-        self.fills = not cyclic.directed
         self.longest = max(3, min(k + 1, cyclic.largest_block))
         self.workers: list[Worker] = []
         if cyclic.directed:
@@ -68,9 +95,9 @@ class Search:
     def bytes_per_worker(self) -> int:
         """Memory that each worker needs for its counts and the surroundings of its root."""
         counts = 8 * self.num_rows * (self.longest - 2) * len(self.graphs)
-        return counts + (kernels.NODE.itemsize + 8) * self.num_nodes + kernels.ARC.itemsize * self.num_arcs
+        return counts + (loops.NODE.itemsize + 8) * self.num_nodes + loops.ARC.itemsize * self.num_arcs
 
-    def count(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
+    def run(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
         total = self.num_roots
         report: Callable[[float], None] | None = None
         if progress is not None:
@@ -99,7 +126,7 @@ class Search:
             counts, lengths = first.counts[CYCLES], self.chains.ring_length
             short = np.flatnonzero(lengths <= self.longest)
             counts[self.chains.rings[short], lengths[short] - 3] += 1
-            kernels.spread(counts, self.chains.chain_of_arc, tally.by_length)
+            loops.spread(counts, self.chains.chain_of_arc, tally.by_length)
         else:
             # No cycle is longer than the largest block.
             arc, width = self.cyclic.reduced.arc, self.longest - 2
@@ -110,7 +137,7 @@ class Search:
 class Worker:
     """Counts of its own, and one range of roots under way. For one thread at a time."""
 
-    def __init__(self, search: Search):
+    def __init__(self, search: SearchCount):
         nodes, longest = search.num_nodes, search.longest
         self.search = search
         self.counts = {q: np.zeros((search.num_rows, longest - 2), np.int64) for q in search.graphs}
@@ -119,10 +146,10 @@ class Worker:
         self._space = Space(
             local=np.full(nodes, -1, np.int32),
             within=np.zeros(longest + 1, np.int32),
-            nodes=np.zeros(nodes + 1, kernels.NODE),
-            arcs=np.empty(search.num_arcs + 1, kernels.ARC),
+            nodes=np.zeros(nodes + 1, loops.NODE),
+            arcs=np.empty(search.num_arcs + 1, loops.ARC),
             queue=np.empty(nodes + 1, np.int32),
-            stack=np.empty(longest + 1, kernels.LEVEL),
+            stack=np.empty(longest + 1, loops.LEVEL),
             tally=np.zeros((longest + 1, longest + 1), np.int64),
             state=np.zeros(5, np.int64),
         )
@@ -147,7 +174,7 @@ class Worker:
             return False
         question = self._todo[0][0]
         graph, longest = self.search.graphs[question], self.search.longest
-        left = kernels.advance(graph, self._space, question, longest, steps, self.counts[question])
+        left = loops.advance(graph, self._space, question, longest, steps, self.counts[question])
         self.steps += steps - left
         if left > 0:
             self._todo.pop(0)
@@ -180,21 +207,40 @@ def _directed_graphs(reduced: Reduced) -> dict[int, Graph]:
     }
 
 
-def estimate(search: Search, *, sample: int = 64, limit: int = 2**21, seed: int = 0) -> Estimate:
-    """Expected work of a search, from a few random roots; the same on every machine.
+def _sample_size(task: Task) -> tuple[int, int]:
+    """Roots and steps of a sample: a small share of what a count of such a graph takes in any way."""
+    nodes, arcs = task.cyclic.num_nodes, task.cyclic.num_arcs
+    per_arc = (
+        1 / 4 if task.k <= 6 else 16 if task.k <= 8 else 2**21
+    )  # beyond 8 there are no closed forms to compare with
+    return min(max(nodes // 16, 16), 256), int(min(max(per_arc * arcs, 2**14), 2**21))
 
-    ``limit`` bounds the steps spent on the sample.
+
+def sample_steps(search: SearchCount, sample: int, limit: int, seed: int = 0) -> Steps:
+    """Estimate the steps of a search from some roots; the same on every machine.
+
+    Roots are drawn by their degree, one from each of ``sample`` equal shares, so that hubs are not missed. ``limit``
+    bounds the steps spent on the sample.
     """
-    nodes = search.num_nodes
-    roots = np.random.default_rng(seed).choice(nodes, min(sample, nodes), replace=False)
-    total, complete = 0.0, True
-    for number in range(len(search.graphs)):
-        worker, tried, busy = Worker(search), 0, False
-        while tried < len(roots) and not busy:
-            root = number * nodes + int(roots[tried])
-            worker.assign(root, root + 1)
+    total, complete, nodes = 0.0, True, search.num_nodes
+    for number, graph in enumerate(search.graphs.values()):
+        degree = np.diff(graph.first_ptr).astype(np.float64)
+        chance = (degree / max(1.0, degree.sum()) + 1 / max(1, nodes)) / 2
+        roots, share = np.arange(nodes), np.full(nodes, 1 / max(1, nodes))
+        if sample < nodes:
+            at = (np.arange(sample) + np.random.default_rng(seed).random(sample)) / sample
+            until = np.cumsum(chance)
+            roots = np.minimum(np.searchsorted(until, at * until[-1]), nodes - 1)
+            share = chance[roots]
+        worker, tried, busy, found = Worker(search), 0, False, 0.0
+        for root in np.random.default_rng(seed).permutation(len(roots)):
+            before = worker.steps
+            worker.assign(number * nodes + int(roots[root]), number * nodes + int(roots[root]) + 1)
             busy = worker.advance(max(1, limit - worker.steps))
+            found += (worker.steps - before) / share[root]
             tried += 1
+            if busy:
+                break
         complete = complete and not busy
-        total += worker.steps * nodes / max(1, tried)
-    return Estimate(total, total * SECONDS_PER_STEP, complete)
+        total += found / max(1, tried)
+    return Steps(total, complete)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from detours.counting.engines.blas import one_thread
+from detours.counting.engines.threads import one_blas_thread
 
 
 def threads() -> set[int]:
@@ -19,7 +19,7 @@ def test_contexts_that_overlap_leave_everything_as_it_was() -> None:
         before = threads()
         if before == {1}:
             pytest.skip("this NumPy multiplies on one thread anyway")
-        first, second = one_thread(), one_thread()
+        first, second = one_blas_thread(), one_blas_thread()
         first.__enter__()
         second.__enter__()
         assert threads() == {1}

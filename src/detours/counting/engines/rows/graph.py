@@ -1,0 +1,98 @@
+"""The graph as the row engine sees it, and in which order its roots are worked off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.arrays import Int32, Int64
+from detours.counting.engines.rows import loops_numba as loops
+from detours.counting.shrink.cyclic_part import Reduced
+
+
+class Layout(NamedTuple):
+    """How roots are put together: in which order, and how many side by side."""
+
+    by_degree: bool
+    """Roots of similar degree together, instead of roots that lie close together."""
+    lanes: int
+
+    def __str__(self) -> str:
+        together = "of similar degree" if self.by_degree else "that lie close together"
+        return f"{self.lanes} roots {together} at a time"
+
+
+@dataclass(frozen=True)
+class RowGraph:
+    """A symmetric CSR, in a directed graph with flags for the arcs that exist, and the arcs that roots serve."""
+
+    indptr: Int64
+    indices: Int32
+    reverse: Int64
+    flags: NDArray[np.uint8]
+    """Bit 1: the arc itself exists, bit 2: its reverse exists; empty when undirected."""
+    existing: Int64
+    """Position of each arc that exists, in the order of the reduced graph; empty when undirected."""
+    arc: Int64
+    """Position of each arc of the reduced graph in the whole graph."""
+    rank: Int32
+    """Order of the nodes by degree if an edge is served from one end alone, which is the one of higher rank."""
+    source: Int32
+    served: Int64
+    """Arcs on which ear sums are read."""
+    serves: NDArray[np.bool_]
+    """Whether a node is the source of such an arc."""
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def directed(self) -> bool:
+        return len(self.flags) > 0
+
+    @classmethod
+    def build(cls, reduced: Reduced, one_end: bool, near: NDArray[np.bool_] | None = None) -> RowGraph:
+        """Build from the part of a graph that lies on cycles.
+
+        With ``one_end`` an edge is served from one end alone; with ``near`` only the arcs of these nodes are served.
+        """
+        indptr, indices = reduced.indptr, reduced.indices
+        flags, existing = np.empty(0, np.uint8), np.empty(0, np.int64)
+        if reduced.directed:
+            indptr, indices, flags, existing = loops.symmetrise(indptr, indices)
+        rank = _rank_by_degree(indptr, near) if one_end else np.empty(0, np.int32)
+        source = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
+        if one_end:
+            wanted = rank[indices] < rank[source]
+            served = np.flatnonzero(wanted if near is None else wanted & near[source])
+        else:
+            served = np.arange(len(indices)) if near is None else np.flatnonzero(near[source])
+        serves = np.zeros(len(indptr) - 1, np.bool_)
+        serves[source[served]] = True
+        reverse = loops.reverse_arcs(indptr, indices)
+        return cls(indptr, indices, reverse, flags, existing, reduced.arc, rank, source, served, serves)
+
+    def roots(self, layout: Layout) -> Int64:
+        """All nodes that serve arcs, in the order of the layout."""
+        if not layout.by_degree:
+            return np.flatnonzero(self.serves)
+        order = _by_degree(np.diff(self.indptr))[::-1]  # hubs first: threads end together
+        return order[self.serves[order]]
+
+
+def _rank_by_degree(indptr: Int64, near: NDArray[np.bool_] | None) -> Int32:
+    order = _by_degree(np.diff(indptr))
+    if near is not None:
+        order = order[np.argsort(near[order], kind="stable")]  # an edge with one end near is served from there
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(rank), dtype=np.int32)
+    return rank
+
+
+def _by_degree(degree: Int64) -> Int64:
+    small = degree.max(initial=0) < 2**16  # NumPy sorts 16-bit integers by counting
+    return np.argsort(degree.astype(np.uint16) if small else degree, kind="stable")
