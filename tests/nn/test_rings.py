@@ -27,7 +27,8 @@ def parts(kind: str, backbone: str, seed: int) -> tuple[list[Data], Batch]:
         graphs.append(Data(x=x, edge_index=torch.from_numpy(graph.to_edge_index()), y=torch.tensor([label])))
     # The weights of GCN are raw, as its normalisation takes their scale away; all others are logarithms.
     raw = (kind, backbone) == ("weighted", "gcn")
-    graphs = AddDetourNumber(K, by_length=kind == "mdnn", log=not raw)(graphs)
+    by_length = kind == "mdnn"
+    graphs = AddDetourNumber(K, by_length=by_length, squeeze=not by_length, log=not raw)(graphs)
     pairs = np.random.default_rng(seed).permutation(100)
     first, second = (
         list(chain.from_iterable((2 * pair, 2 * pair + 1) for pair in some)) for some in (pairs[:80], pairs[80:])

@@ -25,11 +25,11 @@ from tests.strategies import SmallGraph, small_graphs
 
 EVERY = [
     AddDetourNumber(4, node_attr="phi"),
-    AddDetourNumber(3, attr_name="edge_den", by_length=True, log=False),
+    AddDetourNumber(3, attr_name="edge_den", by_length=False, squeeze=True, log=False),
     AddDetourTokens(3),
     AddDetourTokens(4, by_length=False, log=False),
     AddDetourWeights(4),
-    AddDetourWeights(3, attr_name="w", log=True),
+    AddDetourWeights(3, attr_name="w", log=False),
 ]
 every = pytest.mark.parametrize("transform", EVERY, ids=repr)
 
@@ -64,12 +64,21 @@ def test_a_batch_a_list_and_one_by_one_agree(transform: DetourTransform, graphs:
     alone = [transform(data_of(graph)) for graph in graphs]
     together = transform([data_of(graph) for graph in graphs])
     batch = Batch.from_data_list([data_of(graph) for graph in graphs])
-    before = dict(batch._slice_dict)
+    batch.extra = torch.ones(3)
     joined = transform(batch)
+    assert torch.equal(joined.extra, batch.extra) and set(batch.keys()) < set(joined.keys())
+    del joined.extra
     assert all(map(same, alone, together))
     assert same(joined, Batch.from_data_list(alone))
     assert all(map(same, joined.to_data_list(), alone))
-    assert batch._slice_dict == before and len(joined._slice_dict) > len(before)
+    assert all(map(same, batch.to_data_list(), map(data_of, graphs))), "the batch that was given has changed"
+
+
+@every
+def test_a_batch_that_does_not_know_its_graphs(transform: DetourTransform) -> None:
+    batch = Batch(batch=torch.tensor([0, 0, 0]), edge_index=ring(3).edge_index, num_nodes=3)
+    made = transform(batch)
+    assert same(Data(**{name: made[name] for name in made.keys() if name != "batch"}), transform(ring(3)))  # noqa: SIM118
 
 
 @every
@@ -183,9 +192,8 @@ def test_batches_of_many_types(transform: DetourTransform) -> None:
     alone = transform(hetero())
     for made in (batch, joined):
         for part in made.to_data_list():
-            for store in alone.stores:
-                for name, value in store.to_dict().items():
-                    assert equal(part[store._key][name], value)
+            for store, expected in zip(part.stores, alone.stores, strict=True):
+                assert all(equal(store[name], value) for name, value in expected.to_dict().items())
     for edge_type in OWN:
         for name in alone[edge_type].to_dict():
             assert torch.equal(batch[edge_type][name], joined[edge_type][name])
@@ -194,7 +202,7 @@ def test_batches_of_many_types(transform: DetourTransform) -> None:
 def test_nodes_add_up_over_their_edge_types() -> None:
     made = AddDetourNumber(3, node_attr="phi", log=False)(hetero())
     # every node of the square lies on one 4-cycle, the first three on one triangle more
-    assert made["paper"].phi.tolist() == [4, 4, 4, 2]
+    assert made["paper"].phi.tolist() == [[4], [4], [4], [2]]
     assert "phi" not in made["author"]
 
 
@@ -241,10 +249,58 @@ def test_names_that_batches_would_spoil_are_refused(name: Any) -> None:
         AddDetourNumber(3, node_attr=name)
 
 
-def test_repr() -> None:
-    assert repr(AddDetourNumber(4)) == "AddDetourNumber(k=4, attr_name='den')"
-    assert repr(AddDetourTokens(3)) == "AddDetourTokens(k=3, by_length=True)"
-    assert repr(AddDetourWeights(3, log=True)) == "AddDetourWeights(k=3, log=True)"
+def test_repr_shows_every_argument() -> None:
+    assert repr(AddDetourNumber(4, "edge_attr", node_attr=None)) == (
+        "AddDetourNumber(k=4, attr_name='edge_attr', by_length=True, node_attr=None, log=True, cat=True, "
+        "squeeze=False, directed=False)"
+    )
+    assert repr(AddDetourTokens(3)) == "AddDetourTokens(k=3, by_length=True, log=True, directed=False)"
+    assert repr(AddDetourWeights(3, replace=True)) == (
+        "AddDetourWeights(k=3, attr_name='edge_weight', log=True, replace=True, directed=False)"
+    )
+
+
+@every
+def test_a_changed_argument_changes_the_repr(transform: DetourTransform) -> None:
+    options = {name: value for name, value in vars(transform).items() if name != "k"}
+    assert repr(type(transform)(transform.k + 1, **options)) != repr(transform)
+    for name in ("log", "directed"):
+        assert repr(type(transform)(transform.k, **options | {name: not options[name]})) != repr(transform)
+
+
+def test_existing_features_are_kept() -> None:
+    data = ring(4, edge_attr=torch.arange(8), x=torch.ones(4, 2))
+    made = AddDetourNumber(3, attr_name=None, node_attr=None, log=False)(data)
+    assert made.edge_attr.tolist() == [[at, 0, 1] for at in range(8)]
+    assert made.x.tolist() == [[1, 1, 2]] * 4 and made.x.dtype == torch.float32
+    assert AddDetourNumber(3, attr_name="edge_attr")(data).edge_attr.dtype == torch.float32  # bond types and logarithms
+    replaced = AddDetourNumber(3, attr_name="edge_attr", by_length=False, node_attr="x", log=False, cat=False)(data)
+    assert replaced.edge_attr.tolist() == [[1]] * 8 and replaced.x.tolist() == [[2]] * 4
+    assert data.edge_attr.shape == (8,) and data.x.shape == (4, 2)
+
+
+def test_without_features_they_are_written() -> None:
+    made = AddDetourNumber(3, attr_name=None, node_attr=None)(ring(4))
+    assert made.edge_attr.shape == (8, 2) and made.x.shape == (4, 1)
+
+
+def test_existing_weights_are_replaced_only_when_told() -> None:
+    weighted = ring(3, edge_weight=torch.full((6,), 7.0))
+    with pytest.raises(InputError, match="weights in 'edge_weight' already; give replace=True"):
+        AddDetourWeights(2)(weighted)
+    assert AddDetourWeights(2, log=False, replace=True)(weighted).edge_weight.tolist() == [1] * 6
+
+
+def test_shapes_are_ready_for_edge_dim() -> None:
+    from torch_geometric.nn import GATv2Conv
+
+    for options, columns in (({}, 3), ({"by_length": False}, 1)):
+        data = AddDetourNumber(4, **options)(ring(5, x=torch.ones(5, 2)))
+        assert data.den.shape == (10, columns)
+        assert GATv2Conv(2, 4, edge_dim=columns)(data.x, data.edge_index, data.den).shape == (5, 4)
+    assert AddDetourNumber(4, by_length=False, squeeze=True)(ring(5)).den.shape == (10,)
+    with pytest.raises(InputError, match="squeeze=True needs by_length=False"):
+        AddDetourNumber(4, squeeze=True)
 
 
 def test_functional_names() -> None:
@@ -260,7 +316,7 @@ def test_untidy_edges_are_counted_in_their_own_columns() -> None:
     arcs = torch.tensor([[0, 1, 1, 2, 0, 3, 0], [1, 0, 2, 0, 1, 3, 2]])  # a triangle, one edge twice, a loop, one way
     with pytest.warns(DroppedEdgesWarning, match="1 loop, 1 repeated edge and 1 one-way arc"):
         made = AddDetourNumber(2, log=False)(Data(edge_index=arcs, num_nodes=4))
-    assert made.den.tolist() == [1, 1, 1, 1, 1, 0, 1]
+    assert made.den.flatten().tolist() == [1, 1, 1, 1, 1, 0, 1]
     with pytest.warns(DroppedEdgesWarning):
         tokens = AddDetourTokens(2, log=False)(Data(edge_index=arcs, num_nodes=4))
     assert tokens.token_index.tolist() == [[0, 1, 2, 1, 0, 0, 2, 1, 0, 3], [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]]
@@ -271,15 +327,15 @@ def test_untidy_edges_are_counted_in_their_own_columns() -> None:
 @given(graph=small_graphs())
 def test_numbers_are_those_of_brute_force(graph: SmallGraph) -> None:
     data, table = data_of(graph), graph.table(4)
-    exact = AddDetourNumber(4, by_length=True, log=False, node_attr="phi", directed=graph.directed)(data)
+    exact = AddDetourNumber(4, log=False, node_attr="phi", directed=graph.directed)(data)
     assert exact.den.dtype == torch.int64 and np.array_equal(exact.den.numpy(), table)
     around = np.zeros(graph.num_nodes, np.int64)
     np.add.at(around, graph.edge_index[0], table.sum(axis=1))
-    assert exact.phi.tolist() == around.tolist()
-    summed = AddDetourNumber(4, directed=graph.directed)(data)
+    assert exact.phi.flatten().tolist() == around.tolist()
+    summed = AddDetourNumber(4, by_length=False, squeeze=True, directed=graph.directed)(data)
     assert summed.den.dtype == torch.float32
     np.testing.assert_allclose(summed.den.numpy(), np.log1p(table.sum(axis=1)), rtol=1e-6)
-    weighted = AddDetourWeights(4, directed=graph.directed)(data)
+    weighted = AddDetourWeights(4, log=False, directed=graph.directed)(data)
     assert weighted.edge_weight.dtype == torch.float32
     assert weighted.edge_weight.tolist() == table.sum(axis=1).tolist()
 
@@ -299,7 +355,7 @@ def test_tokens_are_the_arcs_and_one_for_each_node(graph: SmallGraph) -> None:
 
 def test_a_real_data_set_in_one_go() -> None:
     graphs = [Data(edge_index=torch.from_numpy(arcs), num_nodes=nodes) for nodes, arcs in molecule_graphs("MUTAG")]
-    made = AddDetourNumber(5, log=False)(graphs)
+    made = AddDetourNumber(5, by_length=False, squeeze=True, log=False)(graphs)
     assert len(made) == 188
     for data in made[:20]:
         assert torch.equal(data.den, torch.from_numpy(np.array(detours.count(data, 5).edge)))

@@ -3,77 +3,101 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 from torch_geometric.data.datapipes import functional_transform
 
 from detours.counting.sums import sum_rows
-from detours.transforms.base import DetourTransform, check_name, scaled
-from detours.transforms.counted import Counted
+from detours.errors import InputError
+from detours.transforms.base import CountedGraph, DetourTransform, check_name, put
 
 
 @functional_transform("add_detour_number")
 class AddDetourNumber(DetourTransform):
-    r"""Adds the detour number k-DeN of every edge (functional name: `add_detour_number`).
+    r"""Adds the detour number (DeN) of every edge from the paper "Message Detouring: A Simple Yet Effective Cycle
+    Representation for Expressive Graph Learning" (functional name: :obj:`add_detour_number`).
 
     .. math::
-        \mathrm{DeN}^k_{ij} = |\Omega^k_{ij}|,
+        k\text{-}\mathrm{DeN}_{ij} = |\Omega^k_{ij}|
 
-    the number of simple paths of 2 to k edges between the ends of the edge ij. Values follow the columns of
-    `edge_index`: both arcs of an undirected edge carry the same number, repeats of an edge too, and a loop carries 0.
-    In a `HeteroData` every edge type within one node type is a graph of its own, and the others are left alone.
+    where :math:`\Omega^k_{ij}` are the simple paths of 2 to :math:`k` edges between the ends of the edge
+    :math:`(i, j)`.
+
+    Values follow the columns of :obj:`edge_index`: both arcs of an undirected edge and all repeats of an edge have the
+    same values, and a loop has zeros. In a :class:`~torch_geometric.data.HeteroData`, every edge type within one node
+    type is a graph of its own, and the other edge types are left unchanged.
 
     Args:
-        k: The longest detour counted, in edges; an integer >= 2.
-        attr_name: Where the numbers go. Where nodes and edges are equally many, PyG takes an attribute for one of
-            nodes unless its name contains "edge"; transforms that drop nodes or edges then need such a name.
-        by_length: One column for each length 2 .. k instead of their sum.
-        node_attr: Where, if anywhere, the sums over the (outgoing) edges of each node go; summed over the edge types
-            of its own that a node type of a `HeteroData` has.
-        log: float32 log1p of the counts; False for the exact int64 counts.
-        directed: Count directed paths for every arc. Default: arcs are taken as undirected edges.
+        k (int): The maximum length of a detour in edges, at least 2.
+        attr_name (str, optional): The attribute of the edges to write. If set to :obj:`None`, values are concatenated
+            to :obj:`edge_attr`. If nodes and edges are equally many, PyG takes an attribute for one of nodes unless
+            its name contains :obj:`"edge"`; transforms that drop nodes or edges then need such a name.
+            (default: :obj:`"den"`)
+        by_length (bool, optional): If set to :obj:`False`, writes the sum over all lengths instead of one column for
+            each length. (default: :obj:`True`)
+        node_attr (str, optional): The attribute of the nodes to write, the sums over their (outgoing) edges. If set to
+            :obj:`None`, values are concatenated to :obj:`x`. If set to :obj:`False`, nodes are left unchanged. In a
+            :class:`~torch_geometric.data.HeteroData`, sums run over all edge types within the node type.
+            (default: :obj:`False`)
+        log (bool, optional): If set to :obj:`False`, writes exact counts as :obj:`int64` instead of
+            :math:`\log(1 + \mathrm{DeN})` as :obj:`float32`. (default: :obj:`True`)
+        cat (bool, optional): If set to :obj:`False`, existing attributes are replaced instead of concatenated with the
+            new values. (default: :obj:`True`)
+        squeeze (bool, optional): If set to :obj:`True`, writes :obj:`[edges]` instead of :obj:`[edges, 1]`; needs
+            :obj:`by_length=False`. (default: :obj:`False`)
+        directed (bool, optional): If set to :obj:`True`, counts directed paths for every arc. Otherwise arcs are
+            taken as undirected edges. (default: :obj:`False`)
 
     Shapes:
-        - **attr_name:** [edges], or [edges, k - 1] by length
-        - **node_attr:** [nodes]
+        - **attr_name:** :math:`(|\mathcal{E}|, k - 1)`, or :math:`(|\mathcal{E}|, 1)` if not by length: ready for
+          convolutions with :obj:`edge_dim`
+        - **node_attr:** :math:`(|\mathcal{V}|, 1)`
 
-    >>> import torch
-    >>> from torch_geometric.data import Data
-    >>> triangle = Data(edge_index=torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]]), num_nodes=3)
-    >>> AddDetourNumber(k=2, log=False)(triangle).den
-    tensor([1, 1, 1, 1, 1, 1])
+    Example:
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> triangle = Data(edge_index=torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]]), num_nodes=3)
+        >>> AddDetourNumber(k=2, log=False)(triangle).den.flatten()
+        tensor([1, 1, 1, 1, 1, 1])
     """
 
     def __init__(
         self,
         k: int,
-        attr_name: str = "den",
-        by_length: bool = False,
-        node_attr: str | None = None,
+        attr_name: str | None = "den",
+        by_length: bool = True,
+        node_attr: str | Literal[False] | None = False,
         log: bool = True,
         *,
+        cat: bool = True,
+        squeeze: bool = False,
         directed: bool = False,
     ) -> None:
         super().__init__(k, directed=directed)
-        self.attr_name = check_name(attr_name, "attr_name")
+        if squeeze and by_length:
+            raise InputError("squeeze=True needs by_length=False, because one column for each length is not squeezed.")
+        self.attr_name = attr_name if attr_name is None else check_name(attr_name, "attr_name")
         self.by_length = by_length
-        self.node_attr = None if node_attr is None else check_name(node_attr, "node_attr")
+        self.node_attr = node_attr if node_attr is None or node_attr is False else check_name(node_attr, "node_attr")
         self.log = log
+        self.cat = cat
+        self.squeeze = squeeze
 
-    def add(self, graphs: Sequence[Counted]) -> None:
+    def add(self, graphs: Sequence[CountedGraph]) -> None:
         for graph in graphs:
-            counts = graph.by_length if self.by_length else graph.edge
-            graph.put_arcs(self.attr_name, scaled(counts, self.log))
-        if self.node_attr is not None:
-            self._add_to_nodes(graphs, self.node_attr)
+            values = graph.arc_values(self.by_length, self.log)
+            name = "edge_attr" if self.attr_name is None else self.attr_name
+            put(graph.arcs, name, values.squeeze(-1) if self.squeeze else values, self.cat)
+        if self.node_attr is not False:
+            self._add_to_nodes(graphs, "x" if self.node_attr is None else self.node_attr)
 
-    def _add_to_nodes(self, graphs: Sequence[Counted], name: str) -> None:
-        totals: dict[object, np.ndarray] = {}
+    def _add_to_nodes(self, graphs: Sequence[CountedGraph], name: str) -> None:
+        by_nodes: dict[int, list[CountedGraph]] = {}
         for graph in graphs:
-            earlier = totals.get(graph.nodes._key, np.zeros_like(graph.node))
-            message = f"the detours around a node up to k = {self.k} pass 2^63 over its edge types"
-            totals[graph.nodes._key] = total = sum_rows(np.stack([earlier, graph.node], axis=1), message)
-            graph.put_nodes(name, scaled(total, self.log))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(k={self.k}, attr_name={self.attr_name!r})"
+            by_nodes.setdefault(id(graph.nodes), []).append(graph)
+        message = f"the detours around a node up to k = {self.k} pass 2^63 over its edge types"
+        for together in by_nodes.values():
+            counts: Any = np.stack([graph.node_counts() for graph in together], axis=1)
+            total = sum_rows(counts, message)[:, None]
+            put(together[0].nodes, name, together[0].scaled(total, self.log), self.cat)

@@ -8,38 +8,44 @@ import torch
 from torch import Tensor
 from torch_geometric.data.datapipes import functional_transform
 
-from detours.transforms.base import DetourTransform, scaled
-from detours.transforms.counted import Counted
+from detours.transforms.base import CountedGraph, DetourTransform
 
 
 @functional_transform("add_detour_tokens")
 class AddDetourTokens(DetourTransform):
-    r"""Adds the tokens of message detouring (functional name: `add_detour_tokens`).
+    r"""Adds the tokens of message detouring from the paper "Message Detouring: A Simple Yet Effective Cycle
+    Representation for Expressive Graph Learning"
+    (functional name: :obj:`add_detour_tokens`), for :class:`detours.nn.DetourTransformer`.
 
-    Node i attends to the messages of its neighbours and its own, :math:`j \in \mathcal{N}(i) \cup \{i\}`, each with
-    the detour number of its edge. `token_index` lists the pairs, row 0 the node j that sends and row 1 the node i
-    that receives, as in `edge_index`: sorted by i, the node's own token first, then one token per arc j → i in the
-    order of the columns of `edge_index`. A loop adds no token, since every node has its own already. PyG shifts
-    `token_index` when it makes batches, and the order stays.
+    Node :math:`i` attends to the messages of its neighbours and its own, :math:`j \in \mathcal{N}(i) \cup \{i\}`,
+    each with the detour number of its edge. :obj:`token_index` lists the pairs as :obj:`edge_index` does, row 0 the
+    node :math:`j` that sends and row 1 the node :math:`i` that receives: sorted by :math:`i`, the node's own token
+    first, then one token for each arc :math:`j \to i` in the order of the columns of :obj:`edge_index`. A loop adds no
+    token, since every node has its own. PyG increments :obj:`token_index` when it makes batches, and the order stays.
 
     Args:
-        k: The longest detour counted, in edges; an integer >= 2.
-        by_length: One column for each length 2 .. k; False for their sum.
-        log: float32 log1p of the counts; False for the exact int64 counts.
-        directed: Count directed paths for every arc. Default: arcs are taken as undirected edges.
+        k (int): The maximum length of a detour in edges, at least 2.
+        by_length (bool, optional): If set to :obj:`False`, writes the sum over all lengths instead of one column for
+            each length. (default: :obj:`True`)
+        log (bool, optional): If set to :obj:`False`, writes exact counts as :obj:`int64` instead of
+            :math:`\log(1 + \mathrm{DeN})` as :obj:`float32`. (default: :obj:`True`)
+        directed (bool, optional): If set to :obj:`True`, counts directed paths for every arc. Otherwise arcs are
+            taken as undirected edges. (default: :obj:`False`)
 
     Shapes:
-        - **token_index:** int64 [2, edges + nodes]
-        - **token_den:** [edges + nodes, k - 1], or [edges + nodes] not by length; 0 for a node's own token
+        - **token_index:** :math:`(2, |\mathcal{E}| + |\mathcal{V}|)`
+        - **token_den:** :math:`(|\mathcal{E}| + |\mathcal{V}|, k - 1)`, or :math:`(|\mathcal{E}| + |\mathcal{V}|, 1)`
+          if not by length; 0 for a node's own token
 
-    >>> from torch_geometric.data import Data
-    >>> triangle = Data(edge_index=torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]]), num_nodes=3)
-    >>> data = AddDetourTokens(k=2, log=False)(triangle)
-    >>> data.token_index
-    tensor([[0, 1, 2, 1, 0, 2, 2, 1, 0],
-            [0, 0, 0, 1, 1, 1, 2, 2, 2]])
-    >>> data.token_den.flatten()
-    tensor([0, 1, 1, 0, 1, 1, 0, 1, 1])
+    Example:
+        >>> from torch_geometric.data import Data
+        >>> triangle = Data(edge_index=torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]]), num_nodes=3)
+        >>> data = AddDetourTokens(k=2, log=False)(triangle)
+        >>> data.token_index
+        tensor([[0, 1, 2, 1, 0, 2, 2, 1, 0],
+                [0, 0, 0, 1, 1, 1, 2, 2, 2]])
+        >>> data.token_den.flatten()
+        tensor([0, 1, 1, 0, 1, 1, 0, 1, 1])
     """
 
     def __init__(self, k: int, by_length: bool = True, log: bool = True, *, directed: bool = False) -> None:
@@ -47,16 +53,10 @@ class AddDetourTokens(DetourTransform):
         self.by_length = by_length
         self.log = log
 
-    def add(self, graphs: Sequence[Counted]) -> None:
+    def add(self, graphs: Sequence[CountedGraph]) -> None:
         for graph in graphs:
-            counts = graph.by_length if self.by_length else graph.edge
-            den = scaled(counts, self.log).to(graph.edge_index.device)
-            token_index, token_den = _tokens(graph.edge_index, graph.num_nodes, den)
-            graph.put_tokens("token_index", token_index, token_index[1])
-            graph.put_tokens("token_den", token_den, token_index[1])
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(k={self.k}, by_length={self.by_length})"
+            den = graph.arc_values(self.by_length, self.log)
+            graph.arcs.token_index, graph.arcs.token_den = _tokens(graph.edge_index, graph.num_nodes, den)
 
 
 def _tokens(edge_index: Tensor, num_nodes: int, den: Tensor) -> tuple[Tensor, Tensor]:
@@ -64,6 +64,6 @@ def _tokens(edge_index: Tensor, num_nodes: int, den: Tensor) -> tuple[Tensor, Te
     proper = edge_index[0] != edge_index[1]
     pairs = torch.cat([own, edge_index[:, proper]], dim=1)
     values = torch.cat([den.new_zeros(num_nodes, *den.shape[1:]), den[proper]])
-    # a stable order: own tokens were listed first and stay first among those of their node
+    # Stable: a node's own token was listed first and stays first.
     order = torch.argsort(pairs[1], stable=True)
     return pairs[:, order].contiguous(), values[order]

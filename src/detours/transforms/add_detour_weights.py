@@ -6,41 +6,59 @@ from collections.abc import Sequence
 
 from torch_geometric.data.datapipes import functional_transform
 
-from detours.transforms.base import DetourTransform, check_name, scaled
-from detours.transforms.counted import Counted
+from detours.errors import InputError
+from detours.transforms.base import CountedGraph, DetourTransform, check_name
 
 
 @functional_transform("add_detour_weights")
 class AddDetourWeights(DetourTransform):
-    """Sets the weight of every edge to its k-DeN (functional name: `add_detour_weights`), for `DetourWeighted`.
+    r"""Sets the weight of every edge to its detour number from the paper "Message Detouring: A Simple Yet Effective
+    Cycle Representation for Expressive Graph Learning"
+    (functional name: :obj:`add_detour_weights`), for :class:`detours.nn.DetourWeighted`.
 
-    An edge on no cycle of up to k + 1 edges gets weight 0, a loop too. Weights that were there are replaced.
+    An edge on no cycle of up to :math:`k + 1` edges has weight 0, and so has a loop.
 
     Args:
-        k: The longest detour counted, in edges; an integer >= 2.
-        attr_name: Where the weights go.
-        log: log1p of the counts. Raw counts suit convolutions that normalise their weights (GCN); sums (GIN) and
-            edge features (GAT) train better with logarithms.
-        directed: Count directed paths for every arc. Default: arcs are taken as undirected edges.
+        k (int): The maximum length of a detour in edges, at least 2.
+        attr_name (str, optional): The attribute to write. (default: :obj:`"edge_weight"`)
+        log (bool, optional): If set to :obj:`False`, weights are the counts instead of
+            :math:`\log(1 + \mathrm{DeN})`. Counts suit convolutions that normalise their weights (GCN); sums (GIN)
+            and edge features (GAT) train better with logarithms. (default: :obj:`True`)
+        replace (bool, optional): If set to :obj:`True`, existing weights are replaced; otherwise they are an error.
+            (default: :obj:`False`)
+        directed (bool, optional): If set to :obj:`True`, counts directed paths for every arc. Otherwise arcs are
+            taken as undirected edges. (default: :obj:`False`)
 
     Shapes:
-        - **attr_name:** float32 [edges]
+        - **attr_name:** :math:`(|\mathcal{E}|)`, :obj:`float32`
 
-    >>> import torch
-    >>> from torch_geometric.data import Data
-    >>> tailed = Data(edge_index=torch.tensor([[0, 1, 2, 2], [1, 2, 0, 3]]), num_nodes=4)
-    >>> AddDetourWeights(k=2, directed=True)(tailed).edge_weight
-    tensor([0., 0., 0., 0.])
+    Example:
+        >>> import torch
+        >>> from torch_geometric.data import Data
+        >>> tailed = Data(edge_index=torch.tensor([[0, 1, 2, 0, 2], [1, 2, 0, 2, 3]]), num_nodes=4)
+        >>> AddDetourWeights(k=2, log=False, directed=True)(tailed).edge_weight
+        tensor([0., 0., 0., 1., 0.])
     """
 
-    def __init__(self, k: int, attr_name: str = "edge_weight", log: bool = False, *, directed: bool = False) -> None:
+    def __init__(
+        self,
+        k: int,
+        attr_name: str = "edge_weight",
+        log: bool = True,
+        *,
+        replace: bool = False,
+        directed: bool = False,
+    ) -> None:
         super().__init__(k, directed=directed)
         self.attr_name = check_name(attr_name, "attr_name")
         self.log = log
+        self.replace = replace
 
-    def add(self, graphs: Sequence[Counted]) -> None:
+    def add(self, graphs: Sequence[CountedGraph]) -> None:
         for graph in graphs:
-            graph.put_arcs(self.attr_name, scaled(graph.edge, self.log).float())
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(k={self.k}, log={self.log})"
+            if graph.arcs.get(self.attr_name) is not None and not self.replace:
+                raise InputError(
+                    f"The edges have weights in {self.attr_name!r} already; give replace=True to replace them, or "
+                    "another attr_name."
+                )
+            graph.arcs[self.attr_name] = graph.arc_values(by_length=False, log=self.log).squeeze(-1).float()

@@ -1,38 +1,77 @@
-"""`DetourTransform`: finds the graphs inside PyG's data objects and counts them all at once."""
+"""`DetourTransform`: finds the graphs inside PyG's data objects and counts the detours of all of them together."""
 
 from __future__ import annotations
 
 import copy
+import inspect
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, groupby, pairwise, starmap
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch_geometric.data import Data, HeteroData
+from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.data.data import BaseData
 from torch_geometric.transforms import BaseTransform
 
 from detours.checks import check_k
 from detours.counting.count import count
+from detours.counting.result import Detours
 from detours.errors import InputError, shown
 from detours.graph import Graph
-from detours.transforms.counted import Counted
+
+
+class CountedGraph(NamedTuple):
+    """A graph inside a data object, and where its counts are."""
+
+    data: Data | HeteroData
+    arcs: Any
+    """The store that holds `edge_index`: the `Data` itself, or the `HeteroData` at an edge type."""
+    nodes: Any
+    """The store of its nodes."""
+    detours: Detours
+    """Of all graphs that were counted together."""
+    own_arcs: slice
+    own_nodes: slice
+
+    @property
+    def edge_index(self) -> Tensor:
+        return self.arcs.edge_index
+
+    @property
+    def num_nodes(self) -> int:
+        return int(self.own_nodes.stop - self.own_nodes.start)
+
+    def arc_values(self, by_length: bool, log: bool) -> Tensor:
+        """k-DeN of every column of `edge_index`, [edges, k - 1] by length or else [edges, 1]."""
+        counts = self.detours.by_length[self.own_arcs] if by_length else self.detours.edge[self.own_arcs, None]
+        return self.scaled(counts, log)
+
+    def node_counts(self) -> NDArray[np.int64]:
+        """The sum of k-DeN over the (outgoing) edges of every node."""
+        return self.detours.node[self.own_nodes]
+
+    def scaled(self, counts: NDArray[np.int64], log: bool) -> Tensor:
+        """Counts as float32 log1p, or exactly as they are, on the device of the graph."""
+        values = np.log1p(counts).astype(np.float32) if log else np.array(counts)
+        return torch.from_numpy(values).to(self.edge_index.device)
 
 
 class DetourTransform(BaseTransform):  # type: ignore[misc]  # PyG's types are not followed
-    """Counts detours up to length k and lets a subclass write them down.
+    """Counts detours of up to `k` edges and lets a subclass write them into the data.
 
-    Called on a `Data`, `Batch` or `HeteroData` it gives a shallow copy with the new attributes, as every transform of
-    PyG does. Called on a list or a data set it gives a list of such copies, counted in one go, which for many small
-    graphs is far cheaper than one by one.
+    Called on a :class:`~torch_geometric.data.Data`, :class:`~torch_geometric.data.Batch` or
+    :class:`~torch_geometric.data.HeteroData`, it returns a shallow copy with the new attributes, as every transform
+    of PyG does. Called on a list or a data set, it returns a list of such copies. All graphs are counted together,
+    which for many small graphs is far faster than one by one.
 
     Args:
-        k: The longest detour counted, in edges; an integer >= 2.
-        directed: Count directed paths for every arc. Default: arcs are taken as undirected edges.
+        k (int): The maximum length of a detour in edges, at least 2.
+        directed (bool, optional): If set to :obj:`True`, counts directed paths for every arc. Otherwise arcs are
+            taken as undirected edges. (default: :obj:`False`)
     """
 
     def __init__(self, k: int, *, directed: bool = False) -> None:
@@ -40,63 +79,98 @@ class DetourTransform(BaseTransform):  # type: ignore[misc]  # PyG's types are n
         self.directed = directed
 
     def __call__(self, data: Any) -> Any:
-        many = not isinstance(data, BaseData) and hasattr(data, "__len__") and hasattr(data, "__getitem__")
-        copies = [copy.copy(each) for each in data] if many else [copy.copy(data)]
-        self._count(copies)
-        return copies if many else copies[0]
+        several = not isinstance(data, BaseData) and hasattr(data, "__len__") and hasattr(data, "__getitem__")
+        results = self._transform([copy.copy(each) for each in data] if several else [copy.copy(data)])
+        return results if several else results[0]
 
     def forward(self, data: Any) -> Any:
-        self._count([data])
-        return data
+        return self._transform([data])[0]
 
     @abstractmethod
-    def add(self, graphs: Sequence[Counted]) -> None:
+    def add(self, graphs: Sequence[CountedGraph]) -> None:
         """Write the counts of the graphs of one data object into it."""
 
+    def __repr__(self) -> str:
+        # PyG compares representations to find out whether processed data are stale, so every argument is shown.
+        arguments = (f"{name}={getattr(self, name)!r}" for name in inspect.signature(type(self)).parameters)
+        return f"{type(self).__name__}({', '.join(arguments)})"
+
+    def _transform(self, every: Sequence[Any]) -> list[Any]:
+        # A batch is taken apart and put together again: only so does PyG know which new values belong to which graph.
+        parts = [_graphs_of_batch(data) for data in every]
+        self._count([data for graphs in parts for data in graphs])
+        return [
+            graphs[0] if graphs[0] is data else _put_together(graphs, data)
+            for data, graphs in zip(every, parts, strict=True)
+        ]
+
     def _count(self, every: Sequence[Any]) -> None:
-        found = [(data, *stores) for data in every for stores in _graphs(data, type(self).__name__)]
+        found = [(data, *stores) for data in every for stores in _stores(data, type(self).__name__)]
         plain = [Data(edge_index=arcs.edge_index, num_nodes=nodes.num_nodes) for _, arcs, nodes in found]
         union, offsets = Graph.disjoint_union(plain, directed=self.directed)
         detours = count(union, self.k)
         ends = accumulate((graph.edge_index.size(1) for graph in plain), initial=0)
         spans = zip(starmap(slice, pairwise(ends)), starmap(slice, pairwise(offsets.tolist())), strict=True)
-        counted = [Counted(*graph, detours, *span) for graph, span in zip(found, spans, strict=True)]
+        counted = [CountedGraph(*graph, detours, *span) for graph, span in zip(found, spans, strict=True)]
         for _, graphs in groupby(counted, key=lambda graph: id(graph.data)):
             self.add(list(graphs))
 
 
-def _graphs(data: Any, asking: str) -> Iterable[tuple[Any, Any]]:
+def _graphs_of_batch(data: Any) -> list[Any]:
+    """The graphs of a batch; anything else, or a batch that does not know its graphs, as it is."""
+    if isinstance(data, Batch):
+        try:
+            return data.to_data_list() or [data]
+        except RuntimeError:  # not made by Batch.from_data_list
+            pass
+    return [data]
+
+
+def _put_together(graphs: list[Any], batch: Any) -> Any:
+    """A batch of the graphs, with the attributes that were written on the old batch itself."""
+    result = Batch.from_data_list(graphs)
+    for old, new in zip(batch.stores, result.stores, strict=True):
+        for name, value in old.items():
+            if name not in new:
+                new[name] = value
+    return result
+
+
+def _stores(data: Any, transform: str) -> list[tuple[Any, Any]]:
     """The stores of arcs and nodes of every graph in a data object; in a `HeteroData` those within one node type."""
     if isinstance(data, HeteroData):
-        own = [(source, relation, target) for source, relation, target in data.edge_types if source == target]
+        own = [edge_type for edge_type in data.edge_types if edge_type[0] == edge_type[-1]]
         stores = [(data[edge_type], data[edge_type[0]]) for edge_type in own if "edge_index" in data[edge_type]]
     elif isinstance(data, Data):
         stores = [(data, data)] if data.edge_index is not None else []
     else:
         raise InputError(
-            f"{asking} takes a PyG Data, Batch or HeteroData, or a list of them, but {shown(data)} was given."
+            f"{transform} takes a PyG Data, Batch or HeteroData, or a list of them, but {shown(data)} was given."
         )
     if not stores:
         missing = "edge_index within one node type" if isinstance(data, HeteroData) else "edge_index"
         raise InputError(
-            f"{asking} needs an {missing}, but {shown(data)} has none; "
+            f"{transform} needs an {missing}, but {shown(data)} has none; "
             "set one, and put this transform before any that turns it into a sparse matrix."
         )
     return stores
 
 
-def scaled(counts: NDArray[np.int64], log: bool) -> Tensor:
-    """Counts as float32 log1p, or exactly as they are."""
-    return torch.from_numpy(np.log1p(counts).astype(np.float32) if log else np.array(counts))
+def put(store: Any, name: str, values: Tensor, cat: bool) -> None:
+    """Write an attribute; with `cat`, values are appended as columns to those that exist."""
+    if cat and store.get(name) is not None:
+        existing = store[name].view(-1, 1) if store[name].dim() == 1 else store[name]
+        values = torch.cat([existing, values.view(len(values), -1)], dim=-1)  # promotes integers to floats
+    store[name] = values
 
 
-def check_name(name: object, what: str) -> str:
-    """Refuse a name that PyG would change or mistake when it makes batches."""
+def check_name(name: object, argument: str) -> str:
+    """Raise `InputError` for a name that PyG would change or mistake when it makes batches."""
     if not isinstance(name, str) or not name:
-        raise InputError(f"{what} must be the name of an attribute, but {shown(name)} was given.")
+        raise InputError(f"{argument} must be the name of an attribute, but {shown(name)} was given.")
     if "index" in name or "batch" in name or "adj" in name:
         raise InputError(
-            f"{what} must not contain 'index', 'batch' or 'adj', because PyG would take the counts of a batch for "
+            f"{argument} must not contain 'index', 'batch' or 'adj', because PyG would take the counts of a batch for "
             f"node ids or matrices, but it is {name!r}; give another name."
         )
     return name
