@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint format bench clean
+.PHONY: help demo test test-all test-lowest coverage lint format bench clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -20,10 +20,11 @@ test: $(VENV)/.dev ## the tests and doctests, without the slow ones
 test-all: $(VENV)/.dev ## every test, the slow ones too
 	$(BIN)/python -m pytest -m "slow or not slow"
 
-lint: $(VENV)/.dev ## ruff and mypy --strict
+lint: $(VENV)/.dev ## ruff, mypy --strict, and the order of the rooms
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: $(VENV)/.dev ## let ruff fix what it can
 	$(BIN)/ruff check --fix

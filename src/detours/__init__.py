@@ -3,8 +3,6 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
-
 _HOME = {
     "Graph": "detours.graph",
     "Detours": "detours.counting.result",
@@ -41,16 +39,28 @@ if TYPE_CHECKING:
     from detours.counting.result import Detours
     from detours.graph import Graph
 
+    __version__: str
+
 
 def __getattr__(name: str) -> Any:
     # Names load on first use: `import detours` stays about as cheap as `import numpy`.
     if name in _ROOMS:
         return import_module(f"detours.{name}")
-    if name not in _HOME:
+    if name != "__version__" and name not in _HOME:
         raise AttributeError(f"module 'detours' has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    value = _version() if name == "__version__" else getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
+
+
+def _version() -> str:
+    """Return the version that was installed, or "0+unknown" for a source tree that is only on the path."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("detours")
+    except PackageNotFoundError:
+        return "0+unknown"
 
 
 def __dir__() -> list[str]:
