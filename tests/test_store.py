@@ -124,7 +124,7 @@ def test_a_killed_run_loses_only_the_cell_under_way(tmp_path: Path) -> None:
 
 def test_a_cell_says_how_long_it_took(tmp_path: Path) -> None:
     (cell,) = Store(tmp_path).run([Task(KEY, lambda: time.sleep(0.05) or {})])
-    assert 0.05 <= cell.seconds < 5
+    assert 0.05 <= cell.seconds < 60
     assert json.loads(Store(tmp_path).path(KEY).read_text())["seconds"] == cell.seconds
 
 
