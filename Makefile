@@ -5,20 +5,31 @@ BIN := $(VENV)/bin
 # Unpinned versions would make a test run depend on its date. Modules are byte-compiled when first imported, not all at once.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
+# Tests run in as many processes as WORKERS says; each file stays in one process, so that it compiles and reads data once.
+WORKERS ?= 2
+PARALLEL = -n $(WORKERS) --dist loadfile
+LOWEST := .venv-lowest
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-lowest coverage lint format bench clean
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 demo: $(VENV)/.demo ## set up, count the paper's graphs and a larger one, train a network that sees cycles
 	@$(BIN)/detours demo
 
 test: $(VENV)/.dev ## the tests and doctests, without the slow ones
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
-test-all: $(VENV)/.dev ## every test, the slow ones too
-	$(BIN)/python -m pytest -m "slow or not slow"
+test-all: $(VENV)/.dev ## every test, the slow ones too, and more examples of each property
+	HYPOTHESIS_PROFILE=more $(BIN)/python -m pytest -m "slow or not slow"
+
+test-lowest: $(LOWEST)/.dev ## the tests with the lowest versions that pyproject.toml allows
+	$(LOWEST)/bin/python -m pytest $(PARALLEL)
+
+coverage: $(VENV)/.dev ## the tests of `make test`, with a report of the lines they run, and a floor
+	$(BIN)/python -m pytest $(PARALLEL) --cov=detours --cov-report=term:skip-covered
 
 lint: $(VENV)/.dev ## ruff, mypy --strict, and the order of the rooms
 	$(BIN)/ruff check
@@ -34,7 +45,7 @@ bench: $(VENV)/.dev ## the ratios of benchmarks/, on this machine
 	$(BIN)/detours bench
 
 clean: ## remove the environment and everything built
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) .coverage build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # The stamp is touched last, so an interrupted set-up starts over.
 $(BIN)/python:
@@ -49,3 +60,10 @@ $(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP_INSTALL) -e '.[dev]'
 	@touch $(VENV)/.demo $@
+
+# uv knows how to resolve to the lowest versions of direct dependencies; pip does not.
+$(LOWEST)/.dev: pyproject.toml
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct -e '.[dev]'
+	@touch $@
