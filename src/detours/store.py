@@ -134,6 +134,12 @@ class Store:
             yield from pool.imap_unordered(compute, missing)
 
 
+def old_results(old: int, of: int, kept: bool) -> str:
+    """Return a note on finished cells that other code has computed."""
+    done = "used because of --keep-old" if kept else "computed anew; --keep-old would use them"
+    return f"{old} of {of} finished results come from other code ({done})"
+
+
 def _stem(key: Key) -> str:
     """The name of a cell's file up to the code: readable words, and a digest of everything else in the key."""
     text = json.dumps({name: key[name] for name in key if name != "code"}, sort_keys=True)

@@ -1,24 +1,21 @@
 """`detours compare`: verdicts that are never more than what is known."""
 
 import json
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import networkx as nx
 import pytest
 
-from detours import cli
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.cli.programs import Run
 
 HEXAGON = nx.cycle_graph(6)
 TRIANGLES = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command in this process, in a folder with a few graphs."""
-    monkeypatch.chdir(tmp_path)
+def run(run: Run, tmp_path: Path) -> Run:
+    """`detours compare` in a folder with a few more graphs."""
     turned = nx.relabel_nodes(HEXAGON, {i: 5 * i % 6 for i in range(6)})
     rook = nx.convert_node_labels_to_integers(nx.line_graph(nx.complete_bipartite_graph(4, 4)))
     shrikhande = nx.Graph(
@@ -31,11 +28,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     for name, graph in made.items():
         (tmp_path / f"{name}.g6").write_bytes(nx.to_graph6_bytes(graph))
 
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = cli.run(["compare", *arguments])
-        return code, *capsys.readouterr()
-
-    return run
+    return partial(run, "compare")
 
 
 def test_told_apart_by_their_detours(run: Run) -> None:

@@ -1,31 +1,19 @@
 """`detours data`: which sets there are, what they hold, what is wrong with them."""
 
 import json
-import subprocess
-import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from detours import cli
-from tests import real_data
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.cli.programs import Run
 
 CLASSES = [1, -1] * 10
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.delenv("DETOURS_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = cli.run(["data", *arguments])
-        return code, *capsys.readouterr()
-
-    return run
+def run(run: Run) -> Run:
+    return partial(run, "data")
 
 
 @pytest.fixture
@@ -54,7 +42,7 @@ def test_list(run: Run, raw: Path) -> None:
     assert code == 0 and not err
     lines = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.strip()}
     assert lines["MUTAG"][:5] == ["graph", "20", "40", "20", "2"] and "generated, seed 142857" in out
-    assert lines["Squirrel"] == ["node", "–", "–", "–", "–", "not", "there"]
+    assert lines["Squirrel"] == ["node", "–", "–", "–", "–", "not", "found"]
     assert (
         lines["ring-lattice"][0] == "node" and "Made in code, no file needed: rings, fused-rings, ring-lattice." in out
     )
@@ -66,7 +54,7 @@ def test_list_as_json(run: Run, raw: Path) -> None:
     rows = {row["data"]: row for row in json.loads(out)}
     assert code == 0 and len(rows) == 17
     assert rows["MUTAG"]["state"].startswith("damaged") and rows["MUTAG"]["graphs"] is None
-    assert rows["DD"]["state"] == "not there" and rows["Texas"]["level"] == "node"
+    assert rows["DD"]["state"] == "not found" and rows["Texas"]["level"] == "node"
     assert rows["rings"] == {
         "data": "rings", "made_in_code": True, "state": "there", "level": "graph", "graphs": 200,
         "nodes": rows["rings"]["nodes"], "edges": rows["rings"]["nodes"] + 200, "classes": 2,
@@ -116,7 +104,7 @@ def test_check(run: Run, raw: Path) -> None:
     assert lines["MUTAG"].split(None, 1)[1] == (
         "ok: 20 graphs, 2 classes, 4 input columns, 10 folds (generated, seed 142857)"
     )
-    assert lines["DD"].split(None, 1)[1] == "not there"
+    assert lines["DD"].split(None, 1)[1] == "not found"
 
 
 @pytest.mark.parametrize(
@@ -139,24 +127,3 @@ def test_check_finds_what_is_wrong(run: Run, raw: Path, file: str, text: str, sa
 def test_what_is_named_must_be_there(run: Run, raw: Path) -> None:
     code, out, _ = run("check", "NCI1", "mutag", "--data", str(raw))
     assert code == 1 and "wrong: NCI1 is not in" in out and "MUTAG         ok" in out
-
-
-def test_the_real_ones_are_sound(run: Run) -> None:
-    folder = real_data.data_folder()
-    if not folder.exists():
-        pytest.skip("real data not found (set DETOURS_DATA to the folder that holds the data sets)")
-    code, out, _ = run("check", "--data", str(folder), "--json")
-    assert code == 0 and {row["state"] for row in json.loads(out)} <= {"ok", "not there"}
-
-
-@pytest.mark.parametrize("name", ["list", "info", "check"])
-def test_help_has_examples_and_imports_nothing_heavy(run: Run, name: str) -> None:
-    code, out, _ = run(name, "--help")
-    assert code == 0 and f"detours data {name}" in out.split("Examples:")[1]
-    program = (
-        "import sys, typer; from detours.cli.data import app;"
-        f"app(['{name}', '--help'], standalone_mode=False);"
-        "sys.exit(str({'numpy', 'scipy', 'numba', 'torch'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-    assert done.stderr.strip() == "set()"

@@ -6,27 +6,20 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import networkx as nx
 import pytest
 
-from detours import cli
+from detours.experiments import runs
 from detours.experiments.expressiveness import hard
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.cli.programs import Run
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("DETOURS_DATA", raising=False)
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = cli.run(["reproduce", *arguments])
-        return code, *capsys.readouterr()
-
-    return run
+def run(run: Run) -> Run:
+    return partial(run, "reproduce")
 
 
 @pytest.fixture
@@ -90,13 +83,28 @@ def test_a_second_run_makes_nothing_again(run: Run, benchmark: Path, monkeypatch
     assert run("pairs", str(benchmark), "-k", "3", "--json")[1] == first[1]
 
 
+def test_results_of_other_code_are_made_anew_unless_kept(
+    run: Run, benchmark: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = run("pairs", str(benchmark), "-k", "2")
+    assert "other code" not in first.err
+    monkeypatch.setattr("detours.experiments.expressiveness.ratios.code_digest", lambda *rooms: "00000000")
+    kept = run("pairs", str(benchmark), "-k", "2", "--keep-old")
+    assert kept.out == first.out  # the seconds too
+    assert "note: Pairs, unions: 5 of 5 finished results come from other code (used because of --keep-old)" in kept.err
+    anew = run("pairs", str(benchmark), "-k", "2")
+    assert "(computed anew; --keep-old would use them)" in anew.err
+    assert run("pairs", str(benchmark), "-k", "2").out == anew.out
+    assert len(list(Path("results/pairs").glob("*-00000000.json"))) == 10
+
+
 def test_damaged_pairs_name_file_and_line(run: Run, benchmark: Path) -> None:
     (benchmark / "bad.g6").write_text("A_\nA_\nE?\nA_\n")
     code, out, err = run("pairs", str(benchmark), "-k", "3")
     assert code == 1 and out == "" and "bad.g6, line 3: " in err and len(err.splitlines()) == 1
 
 
-def test_an_interrupted_run_goes_on(benchmark: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_goes_on(run: Run, benchmark: Path, tmp_path: Path) -> None:
     # The third cell takes for ever, until somebody presses Ctrl-C.
     code = (
         "import sys, time\n"
@@ -122,8 +130,7 @@ def test_an_interrupted_run_goes_on(benchmark: Path, tmp_path: Path) -> None:
     kept = [file for file in cells if file.is_file()]
     assert len(kept) == 2 and all(json.loads(file.read_text()) for file in kept)
     before = {file: file.stat().st_mtime_ns for file in kept}
-    again = subprocess.run([sys.executable, "-c", "from detours.cli import main; main()", *arguments], timeout=120)
-    assert again.returncode == 0
+    assert run(*arguments[1:]).code == 0
     assert {file: file.stat().st_mtime_ns for file in kept} == before
 
 
@@ -183,6 +190,20 @@ def test_without_networkx_the_atlas_is_left_out(run: Run, monkeypatch: pytest.Mo
     assert code == 0 and "CSL(41, R)" in out and "The atlas" not in out and "pip install networkx" in err
 
 
+def test_all_runs_every_experiment(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+
+    def stub(name: str) -> Callable[..., runs.Outcome]:
+        return lambda setting, *options: ran.append(name) or runs.Outcome([], [Path(f"{name}.md")])
+
+    for name in ("expressiveness", "cycles", "kernels"):
+        monkeypatch.setattr(runs, f"run_{name}", stub(name))
+    code, _, err = run("all", "--data", str(data))
+    assert code == 0 and ran == ["expressiveness", "cycles", "kernels"]
+    assert err == "Wrote expressiveness.md\nWrote cycles.md\nWrote kernels.md\n"
+    assert run("all").code == 0 and ran[3:] == ["expressiveness"]  # the others need data
+
+
 def test_a_single_graph_has_nothing_to_be_told_apart_from(run: Run, data: Path) -> None:
     code, _, err = run("expressiveness", "--data", str(data), "--only", "Texas")
     assert code == 1 and "Texas holds one graph only; take some of EXP" in err
@@ -192,22 +213,3 @@ def test_a_file_where_the_folder_should_be(run: Run, benchmark: Path, tmp_path: 
     (tmp_path / "taken").write_text("")
     code, _, err = run("pairs", str(benchmark), "-k", "2", "--out", "taken")
     assert code == 1 and "taken is a file; give a folder" in err
-
-
-# ---------------------------------------------------------------- help
-
-
-@pytest.mark.parametrize("name", ["expressiveness", "cycles", "pairs", "all"])
-def test_help_has_examples(run: Run, name: str) -> None:
-    code, out, _ = run(name, "--help")
-    assert code == 0 and f"detours reproduce {name}" in out.split("Examples:")[1]
-
-
-@pytest.mark.parametrize("arguments", [["reproduce", "pairs", "--help"], ["compare", "--help"]])
-def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
-    code = (
-        f"import sys; from detours import cli; cli.run({arguments});"
-        "sys.exit(str({'numpy', 'scipy', 'numba', 'matplotlib', 'torch'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stderr.strip() == "set()"

@@ -1,4 +1,4 @@
-"""`detours train` and `detours predict`: runs that go on, tables, files, and one sentence for whatever is wrong."""
+"""`detours train`: runs that go on, tables, files, recipes, and one sentence for whatever is wrong."""
 
 import csv
 import json
@@ -7,34 +7,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import pytest
 
-from detours import cli
+from tests.cli.programs import QUICK, Run
 
 pytest.importorskip("torch")
 pytest.importorskip("lightning")
-
-Run = Callable[..., tuple[int, str, str]]
-QUICK = "--data rings --hidden 8 --set layers=1 --epochs 3 -k 3 --device cpu".split()
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("DETOURS_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = cli.run(list(arguments))
-        return code, *capsys.readouterr()
-
-    return run
 
 
 # ---------------------------------------------------------------- train
@@ -146,6 +127,17 @@ def test_what_is_not_installed_is_said(
     assert code == 1 and out == "" and "run: pip install" in err and len(err.splitlines()) == 1
 
 
+def test_only_mdnn_can_leave_out_detours(run: Run) -> None:
+    code, _, err = run("train", *QUICK, "--model", "weighted", "--set", "use_den=false")
+    assert code == 1 and "use_den=false needs model mdnn" in err
+
+
+def test_a_folder_for_models_that_cannot_be_made(run: Run) -> None:
+    Path("taken").write_text("")
+    code, _, err = run("train", *QUICK, "--folds", "0", "--save", "taken")
+    assert code == 1 and "the folder taken cannot be made" in err and not Path("results").exists()
+
+
 # ---------------------------------------------------------------- recipes
 
 
@@ -164,113 +156,3 @@ def test_options_go_before_changes_and_changes_before_the_file(run: Run) -> None
     assert {"hidden": "16", "epochs": "8", "lr": "0.125", "k": "4", "patience": "250"}.items() <= found.items()
     code, out, _ = run("train", *changes, "-k", "5", "--epochs", "1", "--folds", "0", "--set", "transformer_layers=1")
     assert code == 0 and "k = 5, preset paper" in out
-
-
-# ---------------------------------------------------------------- predict
-
-
-@pytest.fixture
-def model(run: Run) -> str:
-    assert run("train", *QUICK, "--set", "pe=0", "--folds", "0", "--save", "models", "-q")[0] == 0
-    (file,) = Path("models").iterdir()
-    return str(file)
-
-
-def test_a_network_of_edges_takes_arcs_both_ways(model: str) -> None:
-    """Features are made of degrees, so the arcs have to be turned into edges before."""
-    import numpy as np
-
-    from detours.data import GraphSet, rings
-    from detours.graph import Graph
-    from detours.training.saved import SavedModel
-
-    task = rings(6)
-    one_way = []
-    for graph in task.graphs:
-        source, target = graph.to_edge_index()
-        arcs = np.stack([source, target])[:, source < target]
-        one_way.append(Graph.from_edge_index(arcs, num_nodes=graph.num_nodes, directed=True))
-    saved = SavedModel.load(Path(model))
-    found = saved.probabilities(GraphSet("arcs", one_way, task.y))
-    np.testing.assert_allclose(found, saved.probabilities(task), atol=1e-6)
-    assert np.ptp(found[:, 0]) > 0
-
-
-def test_only_mdnn_can_leave_out_detours(run: Run) -> None:
-    code, _, err = run("train", *QUICK, "--model", "weighted", "--set", "use_den=false")
-    assert code == 1 and "use_den=false needs model mdnn" in err
-
-
-def test_a_folder_for_models_that_cannot_be_made(run: Run) -> None:
-    Path("taken").write_text("")
-    code, _, err = run("train", *QUICK, "--folds", "0", "--save", "taken")
-    assert code == 1 and "the folder taken cannot be made" in err and not Path("results").exists()
-
-
-def test_predict_a_data_set_and_files(run: Run, model: str) -> None:
-    from detours.data import rings
-
-    rows = json.loads(run("predict", model, "--data", "rings", "--json", "--device", "cpu")[1])
-    assert len(rows) == 200 and all(sum(row[f"p({c})"] for c in (0, 1)) == pytest.approx(1) for row in rows)
-    assert all(row["class"] == max((0, 1), key=lambda c: row[f"p({c})"]) for row in rows)
-    for at in (0, 3):
-        nx.write_edgelist(rings().graphs[at].to_networkx(), f"graph{at}.txt", data=False)
-    code, out, err = run("predict", model, "graph0.txt", "graph3.txt", "--out", "classes.csv", "--device", "cpu")
-    assert code == 0 and out == "" and err == "Wrote classes.csv\n"
-    with open("classes.csv") as lines:
-        written = list(csv.DictReader(lines))
-    assert [row["graph"] for row in written] == ["graph0.txt", "graph3.txt"]
-    for row, at in zip(written, (0, 3), strict=True):
-        # Nodes have other numbers in the file: sums are taken in another order.
-        assert float(row["p(0)"]) == pytest.approx(rows[at]["p(0)"], abs=1e-4)
-        assert int(row["class"]) == rows[at]["class"]
-    shown = run("predict", model, "graph0.txt", "--device", "cpu")[1]
-    assert shown.split()[:4] == ["graph", "class", "p(0)", "p(1)"] and "graph0.txt" in shown
-
-
-def test_the_saved_model_is_the_best_one(run: Run, model: str) -> None:
-    from detours.data import rings, splits
-
-    (cell,) = Path("results").rglob("*.json")
-    rows = json.loads(run("predict", model, "--data", "rings", "--json", "--device", "cpu")[1])
-    task = rings()
-    right = [rows[at]["class"] == task.y[at] for at in splits(task)[0].test]
-    assert sum(right) / len(right) == json.loads(cell.read_text())["value"]["test_accuracy"]
-
-
-def test_predict_nodes(run: Run) -> None:
-    arguments = "--data ring-lattice --hidden 8 --epochs 1 --folds 0 --device cpu -q".split()
-    arguments += ["--set", "heads=2", "--set", "layers=1"]
-    assert run("train", *arguments, "--save", "models")[0] == 0
-    (file,) = Path("models").iterdir()
-    nx.write_edgelist(nx.cycle_graph(5), "ring.txt", data=False)
-    rows = json.loads(run("predict", str(file), "ring.txt", "--json", "--device", "cpu")[1])
-    assert [(row["graph"], row["node"]) for row in rows] == [("ring.txt", node) for node in range(5)]
-    code, _, err = run("predict", str(file), "--data", "rings", "--device", "cpu")
-    assert code == 1 and "tells classes of nodes, but rings has classes of graphs" in err
-
-
-def test_predict_says_what_is_wrong(run: Run, model: str) -> None:
-    assert run("predict", model)[0] == 2
-    Path("torn.pt").write_bytes(Path(model).read_bytes()[:200])
-    for file, sentence in (("torn.pt", "is no model of `detours train --save`"), ("none.pt", "there is no such file")):
-        code, out, err = run("predict", file, "--data", "rings")
-        assert code == 1 and out == "" and sentence in err and len(err.splitlines()) == 1
-
-
-def test_a_model_of_labelled_nodes_takes_no_bare_files(run: Run, model: str) -> None:
-    from dataclasses import replace
-
-    from detours.data import Encoder
-    from detours.training.saved import SavedModel
-
-    saved = SavedModel.load(Path(model))
-    replace(saved, encoder=Encoder(labels=(0, 1))).save(Path("labelled.pt"))
-    Path("graph.txt").write_text("0 1\n")
-    code, _, err = run("predict", "labelled.pt", "graph.txt")
-    assert code == 1 and "whose nodes have labels, and files of graphs have none" in err
-    code, _, err = run("predict", "labelled.pt", "--data", "rings")
-    assert code == 1 and "Every node is expected to have a label, but rings has none" in err
-    replace(saved, encoder=Encoder(largest_degree=99)).save(Path("wider.pt"))
-    code, _, err = run("predict", "wider.pt", "--data", "rings")
-    assert code == 1 and "the model holds the weights of another network" in err

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import detours
-from detours.cli.output import write_result
+from detours.cli.shared.output import write_result
 from detours.counting import export
 
 pandas = pytest.importorskip("pandas")

@@ -1,12 +1,14 @@
-"""`detours compare`: are two graphs told apart, by which colour, and in which round?"""
+"""`detours compare`: two graphs compared by colour refinement."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from detours.cli.command import print_json, read_graph, reported, standard_output
-from detours.cli.options import Directed, Json, K, Quiet, Strict
+from detours.cli.shared.command import report_errors
+from detours.cli.shared.console import print_json, standard_output
+from detours.cli.shared.graphs import read_graph
+from detours.cli.shared.options import Directed, Json, K, Quiet, Strict
 
 if TYPE_CHECKING:
     from detours.graph import Graph
@@ -33,25 +35,27 @@ class OnPairs(StrEnum):
 _ENDINGS = "Edge list, .mtx, .graphml, .gml, .g6, .s6 or .npz."
 
 
-@reported
+@report_errors
 def compare(
     first: Annotated[str, typer.Argument(metavar="A", help=_ENDINGS, show_default=False)],
-    second: Annotated[str, typer.Argument(metavar="B", help="The other graph, in any of these.", show_default=False)],
+    second: Annotated[
+        str, typer.Argument(metavar="B", help="The other graph, in the same formats.", show_default=False)
+    ],
     k: K = 4,
-    init: Annotated[Init, typer.Option(help="What the colours of the nodes start from.")] = Init.den,
+    init: Annotated[Init, typer.Option(help="Initial colours of the nodes.")] = Init.den,
     edges: Annotated[
-        OnEdges | None, typer.Option(help="Detour numbers of edges, seen in every round.", show_default=False)
+        OnEdges | None, typer.Option(help="Use detour numbers of edges in every round.", show_default=False)
     ] = None,
     pairs: Annotated[
         OnPairs | None,
-        typer.Option(help="Detour numbers of all pairs of nodes, seen in every round.", show_default=False),
+        typer.Option(help="Use detour numbers of all pairs of nodes in every round.", show_default=False),
     ] = None,
     rounds: Annotated[
         int | None,
         typer.Option(min=0, metavar="N", help="Stop after N rounds.  [default: when the colours are stable]"),
     ] = None,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Settle it with an isomorphism algorithm if the colours do not.")
+        bool, typer.Option("--exact", help="Decide by an isomorphism algorithm if the colours cannot.")
     ] = False,
     as_json: Json = False,
     directed: Directed = False,
@@ -61,7 +65,7 @@ def compare(
     """Compare two graphs by colour refinement.
 
     The answer is “not isomorphic”, with the round and a colour that one graph has more often, or “not told apart”.
-    Graphs that are not told apart may be isomorphic or not; --exact finds out.
+    Graphs that are not told apart may be isomorphic or not; --exact decides.
 
     \b
     Examples:
@@ -70,9 +74,7 @@ def compare(
     """
     from detours import wl
 
-    graphs = [
-        read_graph(file, directed=directed, strict=strict, quiet=quiet, progress=None) for file in (first, second)
-    ]
+    graphs = [read_graph(file, directed=directed, strict=strict, quiet=quiet) for file in (first, second)]
     on_edges, on_pairs = (None if seen is None else seen.value for seen in (edges, pairs))
     found = wl.compare(*graphs, init=init.value, k=k, rounds=rounds, edges=on_edges, pairs=on_pairs)
     answer = _answer(found)
@@ -132,4 +134,4 @@ def _show(answer: dict[str, Any]) -> None:
         console.print(f"not told apart by the colours; settled by {answer['settled_by']}", style="dim")
     else:
         rounds = "" if answer["stable"] else f" in {answer['rounds']} rounds, more may tell"
-        console.print(f"by this refinement{rounds}; they may be isomorphic or not (--exact finds out)", style="dim")
+        console.print(f"by this refinement{rounds}; they may be isomorphic or not (--exact decides)", style="dim")

@@ -1,31 +1,27 @@
-"""`detours data`: which data sets there are, what they hold, and whether their files are sound."""
+"""`detours data`: the data sets, what they contain, and whether their files are complete."""
 
 from typing import Annotated, Any
 
 import typer
 
-from detours.cli.command import FAILED, print_json, reported, standard_output
-from detours.cli.options import Json
-from detours.cli.reproduce import Data
+from detours.cli.shared.command import FAILED, report_errors
+from detours.cli.shared.console import plain_table, print_json, show, standard_output
+from detours.cli.shared.help import new_app
+from detours.cli.shared.options import Json, RawFolder
 
-app = typer.Typer(
-    help="Data sets: which there are, what they hold, whether their files are sound.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode=None,
-)
+app = new_app(help="List, describe and check the data sets.")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A data set, in upper or lower case.", show_default=False)]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Data set, in upper or lower case.", show_default=False)]
 Names = Annotated[
     list[str] | None,
-    typer.Argument(metavar="NAME", help="Data sets.  [default: all that are there]", show_default=False),
+    typer.Argument(metavar="NAME", help="Data sets.  [default: all that are found]", show_default=False),
 ]
 
 
 @app.command("list")
-@reported
-def list_sets(data: Data = None, as_json: Json = False) -> None:
-    """All data sets and the tasks made in code, with their sizes where they are there.
+@report_errors
+def list_sets(data: RawFolder = None, as_json: Json = False) -> None:
+    """List the data sets, with the sizes of those that are found.
 
     \b
     Examples:
@@ -39,7 +35,7 @@ def list_sets(data: Data = None, as_json: Json = False) -> None:
     _check_folder(data)
     rows: list[dict[str, Any]] = []
     for name in ALL:
-        row: dict[str, Any] = {"data": name, "made_in_code": name in TASKS, "state": "not there"}
+        row: dict[str, Any] = {"data": name, "made_in_code": name in TASKS, "state": "not found"}
         row["level"] = "node" if name in NODE_SETS else "graph"
         row |= dict.fromkeys(("graphs", "nodes", "edges", "classes", "splits"))
         if is_there(name, data):
@@ -56,9 +52,9 @@ def list_sets(data: Data = None, as_json: Json = False) -> None:
 
 
 @app.command()
-@reported
-def info(name: Name, data: Data = None, as_json: Json = False) -> None:
-    """What a data set holds: counts, features, labels, classes, degrees and splits.
+@report_errors
+def info(name: Name, data: RawFolder = None, as_json: Json = False) -> None:
+    """Describe a data set: sizes, features, classes and splits.
 
     \b
     Examples:
@@ -76,11 +72,11 @@ def info(name: Name, data: Data = None, as_json: Json = False) -> None:
 
 
 @app.command()
-@reported
-def check(names: Names = None, data: Data = None, as_json: Json = False) -> None:
-    """Read data sets whole, with features, labels and splits, and say what is wrong with them.
+@report_errors
+def check(names: Names = None, data: RawFolder = None, as_json: Json = False) -> None:
+    """Read data sets completely and report what is wrong.
 
-    Ends with exit code 1 if anything is wrong. A data set that is not there is no fault unless it was named.
+    The exit code is 1 if anything is wrong. A data set that is not found counts only if it was named.
 
     \b
     Examples:
@@ -95,7 +91,7 @@ def check(names: Names = None, data: Data = None, as_json: Json = False) -> None
     rows: list[dict[str, Any]] = []
     for name in [full_name(each) for each in names] if names else ALL:
         if not names and not is_there(name, data):
-            rows.append({"data": name, "state": "not there", "says": ""})
+            rows.append({"data": name, "state": "not found", "says": ""})
             continue
         try:
             rows.append({"data": name, "state": "ok", "says": checked(name, data)})
@@ -120,13 +116,7 @@ def _check_folder(data: str | None) -> None:
 
 
 def _print_rows(rows: list[dict[str, Any]]) -> None:
-    from detours.cli.summary import plain_table, show
-
-    table = plain_table()
-    for heading in ("data set", "level"):
-        table.add_column(heading)
-    for heading in ("graphs", "nodes", "edges", "classes"):
-        table.add_column(heading, justify="right")
+    table = plain_table(left=("data set", "level"), right=("graphs", "nodes", "edges", "classes"))
     table.add_column("splits")
     for row in rows:
         numbers = (row["graphs"], row["nodes"], row["edges"], row["classes"])
@@ -139,8 +129,6 @@ def _print_rows(rows: list[dict[str, Any]]) -> None:
 
 
 def _print_facts(facts: dict[str, Any]) -> None:
-    from detours.cli.summary import plain_table, show
-
     found = facts["splits"]
     parts = ", ".join(f"{_range(found[part])} {part}" for part in ("train", "val", "test"))
     lines = {
@@ -157,9 +145,7 @@ def _print_facts(facts: dict[str, Any]) -> None:
         "splits": f"{found['folds']} folds ({found['source']}): {parts}",
         "digest": facts["digest"],
     }
-    table = plain_table()
-    table.add_column(facts["data"])
-    table.add_column("")
+    table = plain_table(left=(facts["data"], ""))
     for name, value in lines.items():
         table.add_row(name, str(value))
     show(standard_output(), table)

@@ -1,14 +1,15 @@
-"""`detours predict`: a saved model on new graphs."""
+"""`detours predict`: classes of new graphs by a saved model."""
 
-import csv
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from detours.cli.command import print_json, read_graph, reported, standard_output
-from detours.cli.options import ComputeDevice, Directed, Json, Quiet, RawFolder
+from detours.cli.shared.command import report_errors
+from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
+from detours.cli.shared.graphs import read_graph
+from detours.cli.shared.options import Directed, Json, Quiet, RawFolder, TorchDevice
 from detours.cli.train import check_installed
 from detours.errors import InputError
 
@@ -17,26 +18,26 @@ if TYPE_CHECKING:
     from detours.training.saved import SavedModel
 
 
-@reported
+@report_errors
 def predict(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="A file that `detours train --save` wrote.", show_default=False)
     ],
     files: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE...", help="Graphs, a file each.", show_default=False)
+        list[str] | None, typer.Argument(metavar="FILE...", help="Graphs, one per file.", show_default=False)
     ] = None,
-    data: Annotated[str | None, typer.Option(metavar="NAME", help="Instead of files: a whole data set.")] = None,
+    data: Annotated[str | None, typer.Option(metavar="NAME", help="Data set to use instead of files.")] = None,
     root: RawFolder = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a row per graph or node to a .csv.")] = None,
     directed: Directed = False,
-    device: ComputeDevice = "auto",
+    device: TorchDevice = "auto",
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Predict the classes of graphs, or of the nodes of a graph.
 
-    The columns are the class and the probability of every class. A model that was trained on node labels or attributes
-    takes data sets that have them; one that knows nodes by their degree takes any file that holds a graph.
+    Prints the predicted class and the probability of every class. A model that was trained with node labels or
+    attributes needs a data set that has them; one that was trained with degrees takes any file of a graph.
 
     \b
     Examples:
@@ -82,7 +83,7 @@ def _read(files: list[str], saved: "SavedModel", directed: bool, quiet: bool) ->
             f"the model was trained on {saved.recipe.data}, whose nodes have {needs}, and files of graphs have none; "
             "use it with --data, or train a model on data without them."
         )
-    graphs = [read_graph(file, directed=directed, strict=False, quiet=quiet, progress=None) for file in files]
+    graphs = [read_graph(file, directed=directed, strict=False, quiet=quiet) for file in files]
     if saved.recipe.level == "node":
         none = [np.zeros(graph.num_nodes, np.int64) for graph in graphs]
         return [GraphSet(file, [g], y, level="node") for file, g, y in zip(files, graphs, none, strict=True)]
@@ -101,6 +102,7 @@ def _rows(saved: "SavedModel", names: list[Any], data: "GraphSet", device: str) 
 
 
 def _write(out: Path, rows: list[dict[str, Any]]) -> None:
+    import csv
     from io import StringIO
 
     from detours.atomic import replacing
@@ -114,10 +116,6 @@ def _write(out: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    from rich.markup import escape
-
-    from detours.cli.summary import plain_table, show
-
     table = plain_table()
     for heading in rows[0]:
         table.add_column(escape(heading), justify="left" if heading == "graph" else "right")

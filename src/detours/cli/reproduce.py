@@ -1,61 +1,80 @@
 """`detours reproduce`: the paper's experiments, from data to tables beside the paper's numbers."""
 
+import functools
+import inspect
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from detours.cli.command import print_json, reported, standard_output
-from detours.cli.options import ALL_CORES, Jobs, Json, K, Progress
+from detours.checks import check_jobs
+from detours.cli.shared.command import report_errors
+from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
+from detours.cli.shared.help import new_app
+from detours.cli.shared.options import ALL_CORES, Jobs, Json, K, KeepOld, Progress, RawFolder
 
 if TYPE_CHECKING:
     from detours.experiments.runs import Outcome, Setting
     from detours.experiments.tables import Table
 
-app = typer.Typer(
-    help="Run the paper's experiments; tables and figures go to the folder of --out.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode=None,
-)
+app = new_app(help="Run the experiments of the paper.")
 
-Data = Annotated[
-    str | None,
-    typer.Option(metavar="DIR", help="The folder of the raw data sets.  [default: $DETOURS_DATA]", show_default=False),
-]
-Out = Annotated[str, typer.Option(metavar="DIR", help="The folder of finished cells, tables and figures.")]
-Only = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="Take this data set only; may be given several times.")
-]
-LargestK = Annotated[int, typer.Option("-k", metavar="K", min=2, help="Take k-DeN for k = 2 .. K.")]
-Folder = Annotated[
-    str, typer.Argument(metavar="DIR", help="A folder with a .g6 or .npy file per category.", show_default=False)
-]
 
-Kernels = Annotated[
-    list[str] | None, typer.Option("--kernel", metavar="NAME", help="Take this row only; may be given several times.")
-]
-Repeats = Annotated[int, typer.Option(metavar="N", min=1, help="Cross-validations, each with its own seed.")]
-Finished = Annotated[bool, typer.Option("--finished", help="Run nothing; show the table of the finished repeats.")]
+def _setting(
+    data: RawFolder = None,
+    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Use this data set only; repeatable.")] = None,
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="Folder of finished results, tables and figures.")
+    ] = "results",
+    keep_old: KeepOld = False,
+    jobs: Jobs = None,
+    progress: Progress = None,
+) -> "Setting":
+    """The options of every experiment."""
+    from detours.cli.shared.progress import progress_bar
+    from detours.experiments.runs import Setting
+    from detours.store import Store
+
+    store, watch = Store(out, keep_old=keep_old), functools.partial(progress_bar, show=progress)
+    return Setting(store, watch, data, only or [], check_jobs(jobs or ALL_CORES))
+
+
+def experiment(*, without: Sequence[str] = ()) -> Callable[[Callable[..., "Iterable[Outcome]"]], Callable[..., None]]:
+    """Make a command of a function that takes a `Setting` and its own options, and gives outcomes.
+
+    The command has the options of every experiment, but for those named in `without`. It shows the tables of each
+    outcome as soon as it is finished.
+    """
+    common = [each for name, each in inspect.signature(_setting).parameters.items() if name not in without]
+    common.append(inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json))
+
+    def command_of(work: Callable[..., "Iterable[Outcome]"]) -> Callable[..., None]:
+        own = list(inspect.signature(work).parameters.values())[1:]
+
+        def command(as_json: bool, **given: Any) -> None:
+            setting = _setting(**{each.name: given.pop(each.name) for each in common[:-1]})
+            _show_outcomes(work(setting, **given), setting, as_json)
+
+        functools.update_wrapper(command, work)
+        parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own, *common)]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # Typer reads both
+        command.__annotations__ = {each.name: each.annotation for each in parameters}
+        return report_errors(command)
+
+    return command_of
+
+
+LargestK = Annotated[int, typer.Option("-k", metavar="K", min=2, help="Use k-DeN for k = 2 .. K.")]
 
 
 @app.command()
-@reported
-def expressiveness(
-    k: LargestK = 6,
-    data: Data = None,
-    out: Out = "results",
-    only: Only = None,
-    jobs: Jobs = None,
-    as_json: Json = False,
-    progress: Progress = None,
-) -> None:
-    """What each test tells apart, under three rules of comparison.
+@experiment()
+def expressiveness(setting: "Setting", k: LargestK = 6) -> "Iterable[Outcome]":
+    """Count the graphs that each test tells apart.
 
-    Without data: hard pairs made in code and every connected graph of up to seven nodes. With data: also EXP, CEXP
-    and six real data sets. Stopped at any moment, it goes on when run again.
+    There are three rules of comparison. Without data: hard pairs made in code and all connected graphs of up to seven
+    nodes. With data: also EXP, CEXP and six real data sets. An interrupted run continues when the command is repeated.
 
     \b
     Examples:
@@ -64,20 +83,13 @@ def expressiveness(
     """
     from detours.experiments.runs import run_expressiveness
 
-    _reproduce(lambda setting: [run_expressiveness(setting, k)], data, out, only, jobs, as_json, progress)
+    yield run_expressiveness(setting, k)
 
 
 @app.command()
-@reported
-def cycles(
-    data: Data = None,
-    out: Out = "results",
-    only: Only = None,
-    jobs: Jobs = None,
-    as_json: Json = False,
-    progress: Progress = None,
-) -> None:
-    """How many cycles the data sets have, and of which lengths.
+@experiment()
+def cycles(setting: "Setting") -> "Iterable[Outcome]":
+    """Count the cycles of the data sets by their length.
 
     \b
     Examples:
@@ -86,26 +98,21 @@ def cycles(
     """
     from detours.experiments.runs import run_cycles
 
-    _reproduce(lambda setting: [run_cycles(setting)], data, out, only, jobs, as_json, progress)
+    yield run_cycles(setting)
 
 
 @app.command()
-@reported
+@experiment()
 def kernels(
-    kernel: Kernels = None,
-    repeats: Repeats = 10,
-    finished: Finished = False,
-    data: Data = None,
-    out: Out = "results",
-    only: Only = None,
-    jobs: Jobs = None,
-    as_json: Json = False,
-    progress: Progress = None,
-) -> None:
-    """Accuracies of the graph kernels on six data sets, beside the paper's.
+    setting: "Setting",
+    kernel: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Use this row only; repeatable.")] = None,
+    repeats: Annotated[int, typer.Option(metavar="N", min=1, help="Cross-validations, each with its own seed.")] = 10,
+    finished: Annotated[bool, typer.Option("--finished", help="Run nothing; show the finished repeats.")] = False,
+) -> "Iterable[Outcome]":
+    """Measure the accuracy of graph kernels.
 
-    Rows: SP, WL-subtree, WL-SP, WL-DeN and "best of ours", each with scikit-learn's SVC. Stopped at any moment, it
-    loses only the folds under way and goes on when run again.
+    Six data sets; rows: SP, WL-subtree, WL-SP, WL-DeN and "best of ours", each with scikit-learn's SVC. Takes hours for
+    all of them; an interrupted run continues when the command is repeated.
 
     \b
     Examples:
@@ -115,23 +122,22 @@ def kernels(
     """
     from detours.experiments.runs import run_kernels
 
-    work = partial(run_kernels, names=kernel or (), repeats=repeats, only_finished=finished)
-    _reproduce(lambda setting: [work(setting)], data, out, only, jobs, as_json, progress)
+    yield run_kernels(setting, names=kernel or (), repeats=repeats, only_finished=finished)
 
 
 @app.command()
-@reported
+@experiment(without=("data", "only"))
 def pairs(
-    folder: Folder,
+    setting: "Setting",
+    folder: Annotated[
+        str, typer.Argument(metavar="DIR", help="Folder with a .g6 or .npy file per category.", show_default=False)
+    ],
     k: K,
-    out: Out = "results",
-    jobs: Jobs = None,
-    as_json: Json = False,
-    progress: Progress = None,
-) -> None:
-    """A benchmark of graph pairs: told apart by category and test, with times.
+) -> "Iterable[Outcome]":
+    """Count the pairs of a benchmark that each test tells apart.
 
-    A file is a category: graph6, one graph or a pair to a line, or an .npy array of such texts, flat or n x 2.
+    The tables are by category, with times. A file is a category: graph6 with one graph or one pair per line, or an
+    .npy array of such strings, flat or n x 2.
 
     \b
     Examples:
@@ -139,66 +145,45 @@ def pairs(
     """
     from detours.experiments.runs import run_pairs
 
-    _reproduce(lambda setting: [run_pairs(setting, folder, k)], None, out, None, jobs, as_json, progress)
+    yield run_pairs(setting, folder, k)
 
 
 @app.command("all")
-@reported
-def everything(
-    k: LargestK = 6,
-    data: Data = None,
-    out: Out = "results",
-    jobs: Jobs = None,
-    as_json: Json = False,
-    progress: Progress = None,
-) -> None:
-    """Every experiment that needs no more than the data sets.
+@experiment(without=("only",))
+def everything(setting: "Setting", k: LargestK = 6) -> "Iterable[Outcome]":
+    """Run expressiveness, and with data also cycles and kernels.
 
     \b
     Examples:
       detours reproduce all --data raw
     """
-    from detours.experiments.runs import run_cycles, run_expressiveness
+    from importlib.util import find_spec
 
-    def work(setting: "Setting") -> "list[Outcome]":
-        first = run_expressiveness(setting, k)
-        return [first, run_cycles(setting)] if setting.has_data() else [first]
+    from detours.experiments.runs import run_cycles, run_expressiveness, run_kernels
 
-    _reproduce(work, data, out, None, jobs, as_json, progress)
+    yield run_expressiveness(setting, k)
+    if setting.has_data():
+        yield run_cycles(setting)
+        if find_spec("sklearn") is not None:
+            yield run_kernels(setting)
+        else:
+            setting.notes.append("kernels are left out: they need scikit-learn; run: pip install 'detours[kernels]'")
 
 
-def _reproduce(
-    work: "Callable[[Setting], list[Outcome]]",
-    data: str | None,
-    out: str,
-    only: Sequence[str] | None,
-    jobs: int | None,
-    as_json: bool,
-    progress: bool | None,
-) -> None:
-    from detours.cli.progress import progress_bar
-    from detours.experiments.runs import Setting
-    from detours.store import Store
-
-    watch = partial(progress_bar, show=progress)
-    setting = Setting(Store(out), watch, data, list(only or ()), jobs or ALL_CORES)
-    outcomes = work(setting)
-    tables = [table for outcome in outcomes for table in outcome.tables]
+def _show_outcomes(outcomes: "Iterable[Outcome]", setting: "Setting", as_json: bool) -> None:
+    tables, files = [], []
+    for outcome in outcomes:
+        tables += outcome.tables
+        files.append(f"Wrote {', '.join(map(str, outcome.files))}")
+        if not as_json:
+            _show_tables(outcome.tables)
     if as_json:
         print_json([table.plain() for table in tables])
-    else:
-        _show(tables)
-    for note in dict.fromkeys(setting.notes):
-        print(f"note: {note}", file=sys.stderr)
-    for outcome in outcomes:
-        print(f"Wrote {', '.join(map(str, outcome.files))}", file=sys.stderr)
+    for line in (*(f"note: {note}" for note in dict.fromkeys(setting.notes)), *files):
+        print(line, file=sys.stderr)
 
 
-def _show(tables: "Sequence[Table]") -> None:
-    from rich.markup import escape
-
-    from detours.cli.summary import plain_table, show
-
+def _show_tables(tables: "Sequence[Table]") -> None:
     console = standard_output()
     for table in tables:
         console.print(table.title, style="bold", markup=False)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from detours.cli.command import print_json, reported, standard_output
-from detours.cli.options import ComputeDevice, Json, Progress, Quiet, RawFolder, parse_k
+from detours.cli.shared.command import report_errors
+from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
+from detours.cli.shared.options import Json, KeepOld, Progress, Quiet, RawFolder, TorchDevice, parse_k
 from detours.errors import InputError
 from detours.training.recipe import checked, parse_setting, read_recipe, recipe, settings
 
@@ -60,7 +61,7 @@ def _setting(name: str, metavar: str) -> Any:
     return typer.Option(metavar=metavar, parser=partial(_usage, checked, name), help=help, show_default=False)
 
 
-@reported
+@report_errors
 def train(
     data: Annotated[
         str | None,
@@ -110,6 +111,7 @@ def train(
     save: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder to save the best models in, for `detours predict`.")
     ] = None,
+    keep_old: KeepOld = False,
     replicas: Annotated[
         int | None,
         typer.Option(
@@ -120,7 +122,7 @@ def train(
         ),
     ] = None,
     jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Processes among which the folds are divided.")] = 1,
-    device: ComputeDevice = "auto",
+    device: TorchDevice = "auto",
     devices: Annotated[int, typer.Option(min=1, metavar="N", help="Devices that share every step of a fold.")] = 1,
     checkpoint_every: Annotated[
         float, typer.Option(min=0, metavar="SECONDS", help="Time between two checkpoints.")
@@ -159,7 +161,7 @@ def train(
 
     from detours.cli.train_table import fold_table
     from detours.data import load, splits
-    from detours.store import Store
+    from detours.store import Store, old_results
     from detours.training.devices import chosen_device
     from detours.training.folds import Workplace, best_of, run_all, runs_of
 
@@ -172,7 +174,7 @@ def train(
         return
     if data is None:
         raise typer.BadParameter("give a data set with --data or in the file of --recipe")
-    numbers, store, loaded = parse_numbers(folds), Store(out), load(data, root)
+    numbers, store, loaded = parse_numbers(folds), Store(out, keep_old=keep_old), load(data, root)
     runs = runs_of(
         loaded,
         splits(loaded, root),
@@ -184,6 +186,9 @@ def train(
         tensorboard=tensorboard,
         **given,
     )
+    old = store.by_other_code(run.recipe.key() for run in runs)
+    if old and not quiet:
+        print(f"note: {old_results(old, len(runs), keep_old)}", file=sys.stderr)
     if save is not None:
         _make_folder(save)
     first = devices == 1 or int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
@@ -224,13 +229,7 @@ def _summary(cells: "list[Cell]") -> dict[str, Any]:
 
 
 def _show(cells: "list[Cell]", several: bool) -> None:
-    from rich.markup import escape
-
-    from detours.cli.summary import plain_table, show
-
-    table = plain_table()
-    for heading in ("fold", "k", "validation %", "test %", "best epoch", "epochs", "seconds"):
-        table.add_column(heading, justify="right")
+    table = plain_table(right=("fold", "k", "validation %", "test %", "best epoch", "epochs", "seconds"))
     for cell in cells:
         value = cell.value
         accuracies = (f"{100 * value[part]:.1f}" for part in ("val_accuracy", "test_accuracy"))

@@ -1,10 +1,12 @@
-"""The folds of a training run while they run: a live table on a terminal, lines in a log if asked for, else nothing."""
+"""Progress of a training run: a live table of its folds on a terminal, or lines in a log."""
 
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from detours.cli.shared.console import plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,7 +21,7 @@ _HEADINGS = ("fold", "k", "epoch", "of", "train loss", "val %", "best val %", "t
 
 @contextmanager
 def fold_table(runs: "Sequence[Run]", *, show: bool | None = None) -> Iterator[None]:
-    """While the block trains, show how far every fold is, by its log: that works for any number of processes."""
+    """Show the progress of every fold while the block trains. It is read from the logs, so any process may train."""
     terminal = sys.stderr.isatty()
     if show is False or (show is None and not terminal):
         yield
@@ -44,7 +46,7 @@ def _live(runs: "Sequence[Run]", over: threading.Event) -> None:
 
 
 def _lines(runs: "Sequence[Run]", over: threading.Event) -> None:
-    """A line for each fold that has finished; those that had before are not told again."""
+    """Print a line for each fold that finishes."""
     told = {run.path for run in runs if run.path.exists()}
     last = False
     while not last:
@@ -66,7 +68,7 @@ def _epochs(run: "Run") -> "list[Epoch]":
 
 
 def _best(rows: "Sequence[Epoch]") -> "Epoch":
-    """The last epoch at which the test part was looked at is the best one; a log that somebody cut may have none."""
+    """Return the best epoch: the last one with a test result. A log that was cut may have none."""
     return next((row for row in reversed(rows) if row.test_accuracy is not None), rows[-1])
 
 
@@ -85,11 +87,7 @@ def _words(rows: "Sequence[Epoch]") -> str:
 
 
 def _table(runs: "Sequence[Run]") -> "Table":
-    from detours.cli.summary import plain_table
-
-    table = plain_table()
-    for heading in _HEADINGS:
-        table.add_column(heading, justify="right")
+    table = plain_table(right=_HEADINGS)
     for run in runs:
         rows, number = _epochs(run), (str(run.recipe.fold), str(run.recipe.k))
         if not rows:

@@ -23,7 +23,7 @@ from detours.experiments.expressiveness import colouring, distinct, hard, pairs
 from detours.experiments.expressiveness import ratios as expressiveness
 from detours.experiments.expressiveness.methods import Method, warm_up
 from detours.experiments.tables import Table, write_tables
-from detours.store import Cell, Store, Task
+from detours.store import Cell, Store, Task, old_results
 
 Report = Callable[[float, float], None]
 Watch = Callable[[str], AbstractContextManager[Report | None]]
@@ -73,8 +73,7 @@ class Setting:
     def run(self, description: str, tasks: Sequence[Task], tests: Sequence[Method] = (), n_jobs: int = 1) -> list[Cell]:
         """The cells of the tasks, with progress; the tests whose time they take are compiled before."""
         if old := self.store.by_other_code(task.key for task in tasks):
-            what = "used all the same" if self.store.keep_old else "made anew; --keep-old would use them"
-            self.notes.append(f"{description}: {old} of {len(tasks)} results were made by other code ({what})")
+            self.notes.append(f"{description}: {old_results(old, len(tasks), self.store.keep_old)}")
         if tests and any(self.store.find(task.key) is None for task in tasks):
             with self.watch("Compiling, the first time only"):
                 warm_up(tests)

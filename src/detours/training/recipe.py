@@ -7,8 +7,6 @@ preset. A new setting is one line there; `detours train --set` and recipe files 
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
@@ -18,7 +16,6 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 
 from detours.checks import check_choice, check_integer, check_number
 from detours.errors import FileFormatError, InputError, shown
-from detours.store import code_digest
 
 CODE = ("training", "nn", "data.encoder", "data.sampling", "data.sampling_numba")
 """The code that determines the numbers of a run; the content of data and splits is in its key."""
@@ -135,6 +132,8 @@ class Recipe:
 
     def key(self) -> dict[str, Any]:
         """The key of the finished run in the store, as JSON holds it."""
+        from detours.store import code_digest  # not above: the command line imports this module at every start
+
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
         code = code_digest(*CODE, without=OTHER_CODE)
         return {"experiment": "networks", "method": f"{self.model} {self.backbone}", **plain, "code": code}
@@ -156,6 +155,8 @@ class Recipe:
 
     def to_toml(self) -> str:
         """Return the data set and all settings as a recipe file."""
+        import json
+
         lines = [f"data = {json.dumps(self.data)}"] if self.data else []
         for name, each in settings().items():
             choices = (
@@ -181,6 +182,8 @@ def recipe(
 
 def read_recipe(path: Path) -> dict[str, Any]:
     """Read the settings, and the data set if it is named, of a recipe file such as `Recipe.to_toml` makes."""
+    import tomllib
+
     try:
         found = tomllib.loads(path.read_text("utf-8"))
         data = {"data": found.pop("data")} if isinstance(found.get("data"), str) else {}

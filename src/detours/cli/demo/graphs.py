@@ -1,13 +1,11 @@
-"""`detours demo`: the paper's three graphs with their detours, graphs that are hard to tell apart, one whose cycles
-nobody can list, and a network that learns from cycles."""
+"""The first parts of `detours demo`: the paper's three graphs, pairs that are hard to tell apart, and a graph with more
+cycles than can be listed."""
 
 import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
-from detours.cli.demo_training import show_training
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,11 +22,11 @@ PAPER_GRAPHS = {
 PAPER_K = 3
 HUBS = {"nodes": 5_000, "links": 40}
 HUBS_K = 5
-LISTED_PER_SECOND = 1_000_000  # what the demo supposes of a program that lists cycles one by one
+LISTED_PER_SECOND = 1_000_000  # assumed of a program that lists cycles one by one
 
 
 def paper_graph(name: str) -> "Graph":
-    """One of the paper's graphs; a, b, c … are nodes 0, 1, 2 …
+    """Return one of the paper's graphs; a, b, c … are nodes 0, 1, 2 …
 
     >>> paper_graph("G2")
     Graph(6 nodes, 7 edges)
@@ -38,7 +36,7 @@ def paper_graph(name: str) -> "Graph":
 
 
 def hub_graph(nodes: int, links: int, seed: int = 1) -> "Graph":
-    """A graph grown by preferential attachment: few hubs, many small nodes, as in social and web networks.
+    """Return a graph grown by preferential attachment: few hubs and many small nodes, as in social networks.
 
     Each node links to `links` ends of earlier edges, so to a node in proportion to its degree (Batagelj and
     Brandes, 2005).
@@ -56,7 +54,7 @@ def hub_graph(nodes: int, links: int, seed: int = 1) -> "Graph":
 
 
 def undirected(ends: npt.NDArray[np.int64]) -> "Graph":
-    """A graph from pairs of nodes; loops and repeats are left out here, where there is nothing to report."""
+    """Return the graph of pairs of nodes, without its loops and repeated edges."""
     from detours.graph import Graph
 
     low, high = np.unique(np.sort(ends[:, ends[0] != ends[1]], axis=0), axis=1)
@@ -64,7 +62,7 @@ def undirected(ends: npt.NDArray[np.int64]) -> "Graph":
 
 
 def detour_lists(name: str) -> dict[str, list[str]]:
-    """The detours of every edge of a paper graph, written and ordered as in the paper's appendix.
+    """Return the detours of every edge of a paper graph, written and ordered as in the paper's appendix.
 
     >>> detour_lists("G1")["cd"]
     ['cabd', 'ced', 'cfd']
@@ -80,17 +78,15 @@ def detour_lists(name: str) -> dict[str, list[str]]:
     return lists
 
 
-def run(console: "Console", progress: bool | None = None) -> None:
-    """The whole demonstration, on a console; progress on standard error."""
+def show_graphs(console: "Console", progress: bool | None = None) -> None:
+    """Show the detours of small graphs, hard pairs, and a large graph; progress goes to standard error."""
     _show_paper(console)
     _show_pairs(console, progress)
     _show_hubs(console, progress)
-    show_training(console, progress)
-    console.print("\nYour turn:  detours count FILE -k 4  detours train --data rings  detours --help", style="dim")
 
 
 def _show_paper(console: "Console") -> None:
-    from detours.cli.summary import show, side_by_side
+    from detours.cli.shared.console import show, side_by_side
 
     console.rule("[bold]Three small graphs", align="left")
     console.print(
@@ -107,11 +103,9 @@ def _show_paper(console: "Console") -> None:
 
 
 def _list_table(name: str, lists: dict[str, list[str]]) -> "Table":
-    from detours.cli.summary import plain_table
+    from detours.cli.shared.console import plain_table
 
-    table = plain_table(name)
-    table.add_column("edge")
-    table.add_column("detours")
+    table = plain_table(name, ["edge", "detours"])
     for edge, detours in lists.items():
         numbered = " ".join(f"[dim]#{number}[/] {path}" for number, path in enumerate(detours, 1))
         table.add_row(edge, numbered or "[dim]none[/]", style="bold green" if edge == "cd" else None)
@@ -120,7 +114,7 @@ def _list_table(name: str, lists: dict[str, list[str]]) -> "Table":
 
 def _den_table() -> "Table":
     import detours
-    from detours.cli.summary import plain_table
+    from detours.cli.shared.console import plain_table
 
     counts: dict[str, dict[str, int]] = {}
     for name in PAPER_GRAPHS:
@@ -128,8 +122,7 @@ def _den_table() -> "Table":
         sources, targets = result.graph.edge_index
         for source, target, number in zip(sources, targets, result.edge, strict=True):
             counts.setdefault(chr(97 + source) + chr(97 + target), {})[name] = int(number)
-    table = plain_table(f"{PAPER_K}-DeN")
-    table.add_column("edge")
+    table = plain_table(f"{PAPER_K}-DeN", ["edge"])
     for edge in (edges := sorted({edge for words in PAPER_GRAPHS.values() for edge in words.split()})):
         table.add_column(edge, justify="right", style="bold green" if edge == "cd" else None)
     for name in PAPER_GRAPHS:
@@ -138,8 +131,8 @@ def _den_table() -> "Table":
 
 
 def _show_pairs(console: "Console", progress: bool | None) -> None:
-    from detours.cli.progress import progress_bar
-    from detours.cli.summary import plain_table, show
+    from detours.cli.shared.console import plain_table, show
+    from detours.cli.shared.progress import progress_bar
     from detours.data import hard
     from detours.experiments.expressiveness.methods import FWL3, WL3, den, den_pairs, wl1
 
@@ -157,11 +150,8 @@ def _show_pairs(console: "Console", progress: bool | None) -> None:
         for test in tests:
             for pair in pairs.values():
                 test.fingerprints(pair)
-    table = plain_table("Told apart by")
-    table.add_column("pair")
+    table = plain_table("Told apart by", ["pair"], [test.name for test in tests])
     took = dict.fromkeys((test.name for test in tests), 0.0)
-    for test in tests:
-        table.add_column(test.name, justify="right")
     for name, pair in pairs.items():
         marks = []
         for test in tests:
@@ -178,8 +168,9 @@ def _show_pairs(console: "Console", progress: bool | None) -> None:
 
 def _show_hubs(console: "Console", progress: bool | None) -> None:
     import detours
-    from detours.cli.progress import progress_bar
-    from detours.cli.summary import lengths_table, show, summarise
+    from detours.cli.shared.console import show
+    from detours.cli.shared.progress import progress_bar
+    from detours.cli.shared.summary import lengths_table, summarise
 
     console.print()
     console.rule("[bold]A graph with hubs", align="left")

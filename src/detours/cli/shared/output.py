@@ -1,4 +1,4 @@
-"""Results written to files, completely or not at all."""
+"""Counts written to files, completely or not at all."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -18,9 +18,9 @@ FORMATS = (".csv", ".parquet", ".npz")
 
 
 def check_target(path: str | Path) -> Path:
-    """The file a result may be written to, or an `InputError` that says why it cannot.
+    """Return the file that a result can be written to, or raise `InputError`.
 
-    To be called before the work, so that an hour of counting is not lost to a typing error.
+    Called before the work, so that an hour of counting is not lost to a typing error.
 
     >>> check_target("results.xls")
     Traceback (most recent call last):
@@ -39,6 +39,11 @@ def check_target(path: str | Path) -> Path:
     if target.suffix.lower() == ".parquet":
         export.check_pyarrow(path)
     return target
+
+
+def is_folder(out: Path | None) -> bool:
+    """Whether counts are to be written to a folder: its name has no extension."""
+    return out is not None and (not out.suffix or (out.is_dir() and out.suffix.lower() not in FORMATS))
 
 
 def write_result(result: "Detours", *, edges: Path | None = None, nodes: Path | None = None) -> None:

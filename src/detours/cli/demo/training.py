@@ -24,7 +24,7 @@ class Curve(NamedTuple):
 
 def show_training(console: "Console", progress: bool | None, figure: Path = FIGURE) -> None:
     """Train both, and show their curves; a figure too where matplotlib is installed."""
-    from detours.cli.summary import plain_table, show
+    from detours.cli.shared.console import plain_table, show
 
     console.print()
     console.rule("[bold]A network that sees cycles", align="left")
@@ -39,11 +39,8 @@ def show_training(console: "Console", progress: bool | None, figure: Path = FIGU
         f"{K}-DeN of every edge:\n"
     )
     curves = {name: train(model, progress) for model, name in MODELS.items()}
-    table = plain_table("Validation accuracy, epoch by epoch")
-    table.add_column("network")
-    table.add_column(f"50 % … 100 %, epochs 1 … {EPOCHS}")
-    table.add_column("test %", justify="right")
-    table.add_column("seconds", justify="right")
+    bars_heading = f"50 % … 100 %, epochs 1 … {EPOCHS}"
+    table = plain_table("Validation accuracy by epoch", ["network", bars_heading], ["test %", "seconds"])
     for name, curve in curves.items():
         bars = "".join(_bar(accuracy) for accuracy in curve.validation)
         table.add_row(name, bars, f"[bold green]{100 * curve.test:.1f}[/]", f"[dim]{curve.seconds:.0f}[/]")
@@ -58,7 +55,7 @@ def show_training(console: "Console", progress: bool | None, figure: Path = FIGU
 
 def train(model: str, progress: bool | None) -> Curve:
     """Train one network on the built-in task, on one fold."""
-    from detours.cli.progress import progress_bar
+    from detours.cli.shared.progress import progress_bar
 
     with progress_bar("Loading torch", show=progress):
         import torch

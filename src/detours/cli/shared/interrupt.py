@@ -59,6 +59,16 @@ def prompt_exit(cleanup: Callable[[], None]) -> Iterator[None]:
         watcher.join()  # an interpreter that shuts down while a thread wakes up may hang
 
 
+def discard_unfinished() -> None:
+    """Remove half-written files; a module that was never imported has written none."""
+    names = ("atomic", "counting.on_disk.scratch")
+    atomic, scratch = (sys.modules.get(f"detours.{name}") for name in names)
+    if atomic is not None:
+        atomic.discard_unfinished()
+    if scratch is not None:
+        scratch.discard_scratch()
+
+
 def arrived() -> bool:
     """Whether Ctrl-C was pressed. A library that it finds in the middle of something may make another error of it."""
     return _arrived

@@ -1,12 +1,13 @@
-"""What a count says on a screen: totals by length, the busiest edges and nodes; for people and programs."""
+"""The summary of a count: totals by length, and the edges and nodes with most detours; as tables or as JSON."""
 
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from detours.cli.shared.console import escape, plain_table, show, side_by_side
+from detours.cli.shared.graphs import number
 from detours.counting.sums import sum_columns
 
 if TYPE_CHECKING:
@@ -14,14 +15,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from detours.counting.result import Detours
-    from detours.graph import Dropped
 
 Ints = npt.NDArray[np.int64]
 Summary = dict[str, Any]
 
 
 def summarise(result: "Detours", top: int = 10) -> Summary:
-    """The summary as plain Python data that `json` can write: every number an exact integer."""
+    """Return the summary as data for JSON: every number is an exact integer."""
     sources, targets, counts = _edges_once(result)
     lengths = [_length_row(result, length, counts[:, length - 2]) for length in range(2, result.k + 1)]
     edges, nodes = [], []
@@ -47,7 +47,7 @@ def summarise(result: "Detours", top: int = 10) -> Summary:
 
 
 def _edges_once(result: "Detours") -> tuple[Ints, Ints, Ints]:
-    """Ends and counts of every edge of the graph once, whatever the caller repeated."""
+    """Return the ends and counts of every edge of the graph, each edge once."""
     ends, counts = result.graph.to_edge_index(), result.arc_by_length
     if not result.directed:
         once = ends[0] < ends[1]
@@ -66,7 +66,7 @@ def _length_row(result: "Detours", length: int, counts: Ints) -> Summary:
 
 
 def largest(values: Ints, top: int) -> Ints:
-    """Positions of the `top` largest values above zero, largest first, equal ones in their own order.
+    """Return the positions of the `top` largest values above zero, largest first, equal ones in their own order.
 
     >>> largest(np.array([1, 5, 0, 5, 2]), 3).tolist()
     [1, 3, 4]
@@ -83,41 +83,20 @@ def largest(values: Ints, top: int) -> Ints:
 
 
 def name(result: "Detours", node: int) -> Any:
-    """The caller's name of a node, as something `json` can write."""
+    """Return the caller's name of a node as JSON can hold it."""
     return plain(result.graph.name(node))
 
 
 def plain(given: Any) -> Any:
-    """A node's name as an integer where it is one, else as a string."""
+    """Return a name as an integer if it is one, else as a string."""
     return int(given) if isinstance(given, int | np.integer) else str(given)
 
 
-def dropped_note(dropped: "Dropped") -> str:
-    """One sentence on what was not counted as it stood in the file; empty when everything was.
-
-    >>> from detours.graph import Dropped
-    >>> dropped_note(Dropped(loops=2, duplicates=1, one_way=0))
-    'dropped 2 loops, merged 1 repeated edge'
-    """
-    parts = []
-    if dropped.loops:
-        parts.append(f"dropped {_number(dropped.loops, 'loop')}")
-    if dropped.duplicates:
-        parts.append(f"merged {_number(dropped.duplicates, 'repeated edge')}")
-    if dropped.one_way:
-        parts.append(f"took {_number(dropped.one_way, 'one-way arc')} as undirected")
-    return ", ".join(parts)
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def print_summary(summary: Summary, console: "Console", title: str) -> None:
-    """The summary as tables."""
+    """Print the summary as tables."""
     kind = "directed" if summary["directed"] else "undirected"
-    size = f"{_number(summary['nodes'], 'node')}, {_number(summary['edges'], 'edge')}, {kind}"
-    console.print(f"[bold]{_escape(title)}[/]: {size}; detours of at most {summary['k']} edges\n")
+    size = f"{number(summary['nodes'], 'node')}, {number(summary['edges'], 'edge')}, {kind}"
+    console.print(f"[bold]{escape(title)}[/]: {size}; detours of at most {summary['k']} edges\n")
     show(console, lengths_table(summary))
     busiest: list[Table] = []
     if summary["busiest_edges"]:
@@ -132,10 +111,8 @@ def print_summary(summary: Summary, console: "Console", title: str) -> None:
 
 
 def lengths_table(summary: Summary) -> "Table":
-    """Detours and cycles by length, and in all."""
-    table = plain_table()
-    for heading in ("length", "detours", "most on an edge", "cycle length", "cycles"):
-        table.add_column(heading, justify="right")
+    """Return the table of detours and cycles by length, with their totals."""
+    table = plain_table(right=("length", "detours", "most on an edge", "cycle length", "cycles"))
     longest = max((row["length"] for row in summary["by_length"] if row["detours"]), default=2)
     for row in summary["by_length"][: longest - 1]:
         most = f"{row['most_on_an_edge']:,}"
@@ -147,43 +124,7 @@ def lengths_table(summary: Summary) -> "Table":
 
 
 def _ranking(title: str, heading: str, rows: list[tuple[str, int]]) -> "Table":
-    table = plain_table(title)
-    table.add_column(heading)
-    table.add_column("detours", justify="right")
+    table = plain_table(title, [heading], ["detours"])
     for label, count in rows:
-        table.add_row(_escape(label), f"{count:,}")
+        table.add_row(escape(label), f"{count:,}")
     return table
-
-
-def side_by_side(tables: Iterable["Table"]) -> "Table":
-    """Tables next to each other, their tops in line."""
-    from rich.table import Table
-
-    grid = Table.grid(padding=(0, 4))
-    grid.add_row(*tables)
-    return grid
-
-
-def show(console: "Console", table: "Table") -> None:
-    """Print a table as wide as it is: on a narrow screen a line may wrap, but no number loses its digits."""
-    screen = console.width
-    needed = console.measure(table, options=console.options.update(width=10_000)).maximum
-    console.width = max(screen, needed)  # a width given to `print` cannot pass that of the console
-    console.print(table)
-    console.width = screen
-
-
-def plain_table(title: str | None = None) -> "Table":
-    """A table with a line under its heading and no other frame."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    table.show_edge = table.pad_edge = False
-    return table
-
-
-def _escape(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)

@@ -1,0 +1,40 @@
+"""`detours explain`: how a count would be done."""
+
+from detours.cli.shared import options
+from detours.cli.shared.command import report_errors
+from detours.cli.shared.console import print_json
+from detours.cli.shared.graphs import read_graph
+
+
+@report_errors
+def explain(
+    file: options.File,
+    k: options.K,
+    as_json: options.Json = False,
+    directed: options.Directed = False,
+    strict: options.Strict = False,
+    engine: options.EngineChoice = options.Engine.auto,
+    jobs: options.Jobs = None,
+    memory: options.Memory = None,
+    device: options.Device = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Show how a count would be done, and what it needs.
+
+    Prints the engine, the blocks, and the expected time and memory, without counting.
+
+    \b
+    Examples:
+      detours explain roads.txt -k 6
+      detours explain roads.txt -k 6 --memory 500MB --jobs 1
+    """
+    import detours
+
+    graph = read_graph(file, directed=directed, strict=strict, quiet=quiet)
+    threads = jobs or options.ALL_CORES
+    plan = detours.explain(graph, k, engine=engine.value, n_jobs=threads, device=device, memory_limit=memory)
+    if as_json:
+        seconds = plan.seconds if plan.sure else None  # JSON has no infinity
+        print_json({"engine": plan.engine, "seconds": seconds, "bytes": plan.bytes, "reason": plan.reason})
+    else:
+        print(plan)

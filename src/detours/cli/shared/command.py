@@ -1,0 +1,84 @@
+"""How a command ends: every failure is one sentence and an exit code."""
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, ParamSpec
+
+import typer
+
+from detours.cli.shared.interrupt import INTERRUPTED, arrived
+from detours.errors import DetoursError
+
+FAILED, USAGE, PIPE_CLOSED = 1, 2, 141
+# Some releases of Typer bring their own copy of Click; in either this is the base class of wrong usage.
+UsageError: type[Any] = typer.BadParameter.__mro__[1]
+
+P = ParamSpec("P")
+
+
+def run_app(app: typer.Typer, arguments: list[str]) -> int:
+    """Run an app with these arguments in this process, and return its exit code."""
+    try:
+        return app(arguments, prog_name="detours", standalone_mode=False) or 0
+    except UsageError as error:
+        command = error.ctx.command_path if error.ctx else "detours"
+        print(f"{command}: {error.format_message()} (see `{command} --help`)", file=sys.stderr)
+        return USAGE
+    except (KeyboardInterrupt, typer.Abort):
+        say("interrupted")
+        return INTERRUPTED
+    except SystemExit as end:  # SIGTERM
+        return end.code if isinstance(end.code, int) else FAILED
+
+
+def report_errors(command: Callable[P, None]) -> Callable[P, None]:
+    """Make every failure of a command one sentence on standard error and an exit code."""
+
+    @functools.wraps(command)
+    def reporting(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+            sys.stdout.flush()
+        except (typer.Exit, UsageError):
+            raise
+        except KeyboardInterrupt:
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            _silence_stdout()
+            raise typer.Exit(PIPE_CLOSED) from None
+        except Exception as error:
+            if os.environ.get("DETOURS_TRACEBACK"):
+                raise
+            if arrived():
+                say("interrupted")
+                raise typer.Exit(INTERRUPTED) from None
+            say(_sentence(error))
+            raise typer.Exit(FAILED) from None
+
+    return reporting
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, DetoursError | OverflowError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "not enough memory; set --memory to stay within a limit, or use a smaller k"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, ImportError):
+        return str(error)
+    kind = type(error).__name__
+    return f"unexpected {kind}: {error}; this is a bug, please report it with DETOURS_TRACEBACK=1 set"
+
+
+def say(sentence: str) -> None:
+    """Print one line on standard error."""
+    print("detours:", " ".join(sentence.split()), file=sys.stderr)
+
+
+def _silence_stdout() -> None:
+    # The reader of our output has left; without this the interpreter complains when it flushes at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,53 @@
+"""Graphs read from files, with progress and notes on standard error."""
+
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from detours.errors import DroppedEdgesWarning
+
+if TYPE_CHECKING:
+    from detours.graph import Dropped, Graph
+
+
+def read_graph(file: str, *, directed: bool, strict: bool, quiet: bool, progress: bool | None = None) -> "Graph":
+    """Return the graph of a file; a note on standard error says which edges were dropped or merged."""
+    from detours.cli.shared.progress import progress_bar
+    from detours.graph import Graph
+
+    with progress_bar(f"Reading {Path(file).name}", show=progress), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        graph = Graph.read(file, directed=directed or None, strict=strict)
+    # The warning about dropped edges is replaced by a note in the words of this command.
+    notes = [str(one.message) for one in caught if not issubclass(one.category, DroppedEdgesWarning)]
+    for note in (*notes, dropped_note(graph.dropped)):
+        if note and not quiet:
+            print(f"note: {note}", file=sys.stderr)
+    return graph
+
+
+def dropped_note(dropped: "Dropped") -> str:
+    """Return a note on the edges that were not counted as they are in the file; empty if there are none.
+
+    >>> from detours.graph import Dropped
+    >>> dropped_note(Dropped(loops=2, duplicates=1, one_way=0))
+    'dropped 2 loops, merged 1 repeated edge'
+    """
+    parts = []
+    if dropped.loops:
+        parts.append(f"dropped {number(dropped.loops, 'loop')}")
+    if dropped.duplicates:
+        parts.append(f"merged {number(dropped.duplicates, 'repeated edge')}")
+    if dropped.one_way:
+        parts.append(f"made {number(dropped.one_way, 'one-way arc')} undirected")
+    return ", ".join(parts)
+
+
+def number(count: int, noun: str) -> str:
+    """Return a number with its noun in the singular or plural.
+
+    >>> number(1200, "edge")
+    '1,200 edges'
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,80 @@
+"""Options that several commands share, and how their values are parsed."""
+
+import re
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from detours.checks import check_k
+from detours.errors import InputError
+
+ALL_CORES = -1
+
+
+class Engine(StrEnum):
+    auto = "auto"
+    rows = "rows"
+    dense = "dense"
+    search = "search"
+
+
+def parse_k(given: str | int) -> int:
+    """Return k, or refuse it as wrong usage."""
+    # Only texts of integers are converted, so that check_k refuses all others in its own words. A default is an
+    # integer already.
+    text = str(given)
+    try:
+        return check_k(int(text) if re.fullmatch(r"\s*[+-]?\d{1,18}\s*", text) else text)
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _parse_jobs(text: str) -> int:
+    if not re.fullmatch(r"-1|0*[1-9]\d*", text):
+        raise typer.BadParameter(f"{text!r} threads; give 1 or more, or -1 for one per core")
+    return int(text)
+
+
+def _parse_memory(text: str) -> str:
+    if not re.fullmatch(r"\d+(\.\d+)?\s*([kKmMgGtT]?i?[bB]?)", text.strip()):
+        raise typer.BadParameter(f"{text!r} is no amount of memory; give bytes, or for example 500MB or 2GB")
+    return text.strip()
+
+
+File = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE",
+        help="Edge list (spaces, tabs or commas; may be .gz), .mtx, .graphml, .gml, .g6, .s6 or .npz.",
+        show_default=False,
+    ),
+]
+K = Annotated[int, typer.Option("-k", metavar="K", parser=parse_k, help="Maximum length of a detour, in edges (>= 2).")]
+Directed = Annotated[
+    bool, typer.Option("--directed", help="Read each edge as an arc from the first node to the second.")
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Fail on loops and repeated edges instead of dropping them.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no tables, notes or progress.")]
+Progress = Annotated[
+    bool | None, typer.Option("--progress/--no-progress", help="Show progress.  [default: on a terminal]")
+]
+EngineChoice = Annotated[Engine, typer.Option(help="Algorithm; all of them give the same numbers.")]
+Jobs = Annotated[
+    int | None, typer.Option(metavar="N", parser=_parse_jobs, help="Number of threads.  [default: one per core]")
+]
+Memory = Annotated[str | None, typer.Option(metavar="SIZE", parser=_parse_memory, help="Memory limit, such as 2GB.")]
+Device = Annotated[
+    str | None, typer.Option(metavar="NAME", help="GPU for the dense engine, such as cuda, used where it is faster.")
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Dask cluster, tcp://host:port, or local:2 for two processes here."),
+]
+KeepOld = Annotated[bool, typer.Option("--keep-old", help="Also use finished results that other code has computed.")]
+TorchDevice = Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda or cuda:0.")]
+RawFolder = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Folder of the raw data sets.  [default: $DETOURS_DATA]", show_default=False),
+]

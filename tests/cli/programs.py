@@ -1,0 +1,44 @@
+"""Commands that are run, in this process or in one of their own, and what they print."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+QUICK = "--data rings --hidden 8 --set layers=1 --epochs 3 -k 3 --device cpu".split()
+"""Options of `detours train` for a small network on a task made in code."""
+
+
+def one_sentence(text: str) -> bool:
+    return len(text.strip().splitlines()) == 1 and "Traceback" not in text
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-c", "from detours.cli import main; main()", *arguments]
+
+
+def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(arguments, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def interrupt(program: subprocess.Popen[str]) -> tuple[float, str, str]:
+    """Send Ctrl-C: the seconds until the program ended, and what it said; one that does not end is ended here."""
+    begin = time.monotonic()
+    program.send_signal(signal.SIGINT)
+    try:
+        out, err = program.communicate(timeout=30)
+    finally:
+        program.kill()
+    return time.monotonic() - begin, out, err

@@ -1,0 +1,109 @@
+"""Ctrl-C and closed pipes: back at the prompt within a second, and no half-written file."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+import typer
+
+from detours.cli.demo.graphs import hub_graph
+from detours.cli.shared.command import PIPE_CLOSED, report_errors
+from detours.cli.shared.interrupt import prompt_exit
+from tests.cli.programs import command, interrupt, start
+
+
+def test_an_interrupt_that_a_library_makes_another_error_of(capsys: pytest.CaptureFixture[str]) -> None:
+    @report_errors
+    def command() -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise SystemError("a result with an exception set") from None
+
+    with prompt_exit(lambda: None), pytest.raises(typer.Exit) as ended:
+        command()
+    assert ended.value.exit_code == 130 and capsys.readouterr().err == "detours: interrupted\n"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(typer.Exit) as failed:  # without one, it is an error like any other
+        report_errors(lambda: 1 / 0)()
+    assert failed.value.exit_code == 1 and "ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize(
+    ("engine", "k", "jobs"),
+    [
+        ("search", "30", "1"),
+        ("rows", "6", "2"),
+        pytest.param("search", "30", "2", marks=pytest.mark.slow),
+        pytest.param("rows", "6", "1", marks=pytest.mark.slow),
+    ],
+)
+def test_interrupt_ends_a_count(tmp_path: Path, engine: str, k: str, jobs: str) -> None:
+    # Long enough for minutes: closed forms on a large graph, or more cycles than there are atoms in the room.
+    graph = hub_graph(nodes=20_000, links=40) if engine == "rows" else hub_graph(nodes=40, links=200)
+    graph.write(tmp_path / "graph.txt")
+    options = ["-k", k, "--engine", engine, "--jobs", jobs, "--out", "o.csv", "--progress"]
+    program = start(*command("count", "graph.txt", *options), cwd=tmp_path)
+    time.sleep(4.0)
+    assert program.poll() is None, program.communicate()
+    seconds, out, err = interrupt(program)
+    assert (program.returncode, out) == (130, "") and "Traceback" not in err and "interrupted" in err, err
+    assert [path.name for path in tmp_path.iterdir()] == ["graph.txt"]
+    assert seconds < 10  # a second on a quiet machine; without the watching thread, minutes
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_interrupt_while_a_library_does_not_listen(tmp_path: Path) -> None:
+    code = """
+import ctypes, os, signal
+from pathlib import Path
+from detours import atomic
+from detours.cli.shared import interrupt
+with interrupt.prompt_exit(atomic.discard_unfinished):
+    with atomic.replacing(Path("o.csv")) as file:
+        signal.siginterrupt(signal.SIGINT, False)
+        nothing, _ = os.pipe()
+        print("ready", flush=True)
+        ctypes.CDLL(None).read(nothing, ctypes.create_string_buffer(1), 1)  # waits on when a signal comes
+"""
+    program = start(sys.executable, "-c", code, cwd=tmp_path)
+    assert program.stdout is not None and program.stdout.readline() == "ready\n"
+    time.sleep(0.5)  # from saying so to being there
+    seconds, _, _ = interrupt(program)
+    assert seconds < 5  # without the watching thread it would wait for ever
+    assert program.returncode == 130 and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
+    (tmp_path / "k12.txt").write_text("".join(f"{a} {b}\n" for a, b in combinations(range(12), 2)))
+    program = start(*command("paths", "k12.txt", "0", "1", "-k", "8"), cwd=tmp_path)
+    assert program.stdout is not None and program.stderr is not None
+    assert program.stdout.readline() == "0 2 1\n"
+    program.stdout.close()
+    assert program.stderr.read() == "" and program.wait(20) == PIPE_CLOSED
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
+def test_a_bar_on_a_terminal(tmp_path: Path) -> None:
+    (tmp_path / "k6.txt").write_text("".join(f"{a} {b}\n" for a, b in combinations(range(6), 2)))
+    ours, theirs = os.openpty()
+    arguments = command("count", "k6.txt", "-k", "4", "--json")
+    program = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    # A terminal holds only so much: a bar that nobody reads would block the program in the end.
+    with suppress(OSError):
+        while part := os.read(ours, 1 << 16):
+            shown += part
+    said, _ = program.communicate(timeout=60)
+    assert program.returncode == 0 and json.loads(said)["cycles"] == 137
+    assert "Counting, k = 4" in shown.decode()

@@ -1,0 +1,184 @@
+"""`detours count`: tables, JSON, and files."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.programs import Run, one_sentence
+
+
+def test_count_shows_tables(run: Run) -> None:
+    ran = run("count", "g1.txt", "-k", "3", "--top", "2")
+    assert ran.code == 0 and ran.err == ""
+    lines = [line.split() for line in ran.out.splitlines()]
+    assert "6 nodes, 8 edges, undirected" in ran.out
+    assert ["2", "6", "2", "3", "2"] in lines  # length 2: 6 detours, at most 2 on an edge, 2 triangles
+    assert ["3", "8", "1", "4", "2"] in lines
+    assert ["all", "14", "all", "4"] in lines
+    assert any(line[:4] == ["c", "-", "d", "3"] for line in lines)
+
+
+def test_no_number_is_cut_on_a_narrow_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    out = run("count", "g1.txt", "-k", "3").out
+    assert "…" not in out and ["all", "14", "all", "4"] in [line.split() for line in out.splitlines()]
+
+
+def test_lengths_without_detours_are_told_in_one_line(run: Run) -> None:
+    shown = run("count", "k6.txt", "-k", "40").out
+    assert "6+" in shown and "39" not in shown
+
+
+def test_count_json_is_the_only_output(run: Run) -> None:
+    ran = run("count", "g1.txt", "-k", "3", "--json", "--top", "1")
+    assert ran.code == 0 and ran.err == ""
+    told = json.loads(ran.out)
+    assert (told["nodes"], told["edges"], told["k"], told["directed"]) == (6, 8, 3, False)
+    assert (told["detours"], told["cycles"]) == (14, 4)
+    assert [row["cycles"] for row in told["by_length"]] == [2, 2]
+    assert told["busiest_edges"] == [{"source": "c", "target": "d", "detours": 3}]
+    assert told["busiest_nodes"] == [{"node": "c", "detours": 8}]
+
+
+def test_count_directed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "arcs.txt").write_text("0 1\n1 2\n0 2\n2 0\n")
+    told = json.loads(run("count", "arcs.txt", "-k", "2", "--directed", "--json").out)
+    assert told["directed"] and told["edges"] == 4
+    assert told["detours"] == 1  # only 0 -> 1 -> 2 goes beside an arc
+    assert told["cycles"] == 1  # 0 -> 1 -> 2 -> 0
+
+
+def test_count_says_what_was_dropped(run: Run) -> None:
+    ran = run("count", "untidy.txt", "-k", "2", "--json")
+    assert ran.code == 0
+    assert ran.err == "note: dropped 1 loop, merged 1 repeated edge\n"
+    assert json.loads(ran.out)["dropped"] == {"loops": 1, "duplicates": 1, "one_way": 0}
+
+
+def test_strict_refuses_what_would_be_dropped(run: Run) -> None:
+    ran = run("count", "untidy.txt", "-k", "2", "--strict", "--out", "o.csv")
+    assert ran.code == 1 and ran.out == "" and one_sentence(ran.err)
+    assert not Path("o.csv").exists()
+
+
+def test_quiet_says_nothing(run: Run) -> None:
+    assert run("count", "untidy.txt", "-k", "2", "--quiet", "--out", "o.csv") == (0, "", "")
+    assert Path("o.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "options", [["--engine", "rows"], ["--engine", "search"], ["--jobs", "2"], ["--memory", "1GB"]]
+)
+def test_options_do_not_change_the_numbers(run: Run, options: list[str]) -> None:
+    told = json.loads(run("count", "k6.txt", "-k", "4", "--json", *options).out)
+    assert [row["cycles"] for row in told["by_length"]] == [20, 45, 72]
+
+
+def test_progress_on_request_goes_to_stderr(run: Run) -> None:
+    ran = run("count", "k6.txt", "-k", "4", "--json", "--progress")
+    assert ran.code == 0 and json.loads(ran.out)["cycles"] == 137
+    *_, last = lines = [line for line in ran.err.splitlines() if not line.startswith("Reading")]
+    assert all(line.startswith("Counting, k = 4: ") for line in lines) and ": 100% after " in last
+
+
+def test_a_device(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    file = tmp_path / "square.txt"
+    file.write_text("0 1\n1 2\n2 3\n3 0\n0 2\n")
+    on_device = run("count", str(file), "-k", "3", "--engine", "dense", "--device", "cpu", "--json")
+    here, there = json.loads(run("count", str(file), "-k", "3", "--json").out), json.loads(on_device.out)
+    assert {**there, "seconds": here["seconds"]} == here
+    assert "on cpu" in run("explain", str(file), "-k", "3", "--engine", "dense", "--device", "cpu").out
+    wrong = run("count", str(file), "-k", "3", "--device", "tpu")
+    assert wrong.code == 1 and wrong.err.startswith("detours: device must be 'cpu', 'cuda'")
+
+
+# ---------------------------------------------------------------- --out
+
+
+def test_csv_has_a_row_per_line_of_the_file(run: Run) -> None:
+    run("count", "untidy.txt", "-k", "2", "--out", "o.csv")
+    with open("o.csv", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows == [
+        ["source", "target", "den", "length_2"],
+        *[
+            ["0", "1", "1", "1"],
+            ["1", "2", "1", "1"],
+            ["2", "0", "1", "1"],
+            ["2", "0", "1", "1"],
+            ["1", "1", "0", "0"],
+        ],
+    ]
+
+
+def test_parquet_and_nodes(run: Run) -> None:
+    import pyarrow.parquet
+
+    assert run("count", "g1.txt", "-k", "3", "--out", "o.parquet", "--out-nodes", "n.csv").code == 0
+    table = pyarrow.parquet.read_table("o.parquet").to_pydict()
+    edges = dict(zip(map("".join, zip(table["source"], table["target"], strict=True)), table["den"], strict=True))
+    assert edges == {"ab": 1, "ac": 1, "bd": 1, "cd": 3, "ce": 2, "cf": 2, "de": 2, "df": 2}
+    assert Path("n.csv").read_text() == "node,phi\na,2\nb,2\nc,8\nd,8\ne,4\nf,4\n"
+
+
+def test_npz_holds_everything_and_is_a_graph_again(run: Run) -> None:
+    run("count", "k6.txt", "-k", "4", "--out", "o.npz")
+    with np.load("o.npz") as stored:
+        assert stored["edge"].tolist() == [4 + 12 + 24] * 15
+        assert stored["by_length"].shape == (15, 3)
+        assert dict(zip(stored["cycle_length"].tolist(), stored["cycles"].tolist(), strict=True)) == {
+            3: 20,
+            4: 45,
+            5: 72,
+        }
+        assert (int(stored["k"]), bool(stored["directed"]), int(stored["num_nodes"])) == (4, False, 6)
+    again = json.loads(run("count", "o.npz", "-k", "4", "--json", "--quiet").out)
+    assert again["cycles"] == 137
+
+
+def test_out_replaces_a_file_and_keeps_its_mode(run: Run) -> None:
+    Path("o.csv").write_text("old")
+    Path("o.csv").chmod(0o640)
+    run("count", "g1.txt", "-k", "3", "--out", "o.csv")
+    assert Path("o.csv").read_text().startswith("source,") and Path("o.csv").stat().st_mode & 0o777 == 0o640
+    assert [path.name for path in Path().iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ("o.xls", "must end in .csv, .parquet or .npz"),
+        ("missing/o.csv", "does not exist"),
+        ("folder.csv", "is a folder"),
+    ],
+)
+def test_a_bad_target_is_told_before_the_work(
+    run: Run, monkeypatch: pytest.MonkeyPatch, target: str, says: str
+) -> None:
+    Path("folder.csv").mkdir()
+    monkeypatch.setattr("detours.graph.Graph.read", lambda *a, **k: pytest.fail("read the graph"))
+    ran = run("count", "g1.txt", "-k", "3", "--out", target)
+    assert ran.code == 1 and says in ran.err and one_sentence(ran.err)
+
+
+def test_failure_while_writing_leaves_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = sorted(Path().iterdir())
+    monkeypatch.setattr("detours.counting.export.node_tables", full)
+    ran = run("count", "g1.txt", "-k", "3", "--out", "o.csv", "--out-nodes", "n.csv")
+    assert (ran.code, ran.err) == (1, "detours: No space left on device\n")
+    assert sorted(Path().iterdir()) == before
+
+
+def test_files_that_would_overwrite_each_other_are_refused(run: Run) -> None:
+    before = Path("k6.txt").read_text()
+    for arguments in (["--out", "k6.csv", "--out-nodes", "k6.csv"], ["--out", "k6.txt"]):
+        ran = run("count", "k6.txt", "-k", "3", *arguments)
+        assert ran.code == 1 and "different files" in ran.err
+    assert Path("k6.txt").read_text() == before and not Path("k6.csv").exists()

@@ -1,0 +1,91 @@
+"""Wrong usage and wrong input: one sentence on standard error, and an exit code."""
+
+from pathlib import Path
+
+import pytest
+
+import detours
+from tests.cli.programs import Run, one_sentence
+
+
+@pytest.mark.parametrize("k", ["1", "0", "2.5", "four", "True", "", "1e3", "-3"])
+def test_wrong_k_is_wrong_usage(run: Run, k: str) -> None:
+    for arguments in (["count", "g1.txt"], ["paths", "g1.txt", "a", "b"], ["explain", "g1.txt"]):
+        ran = run(*arguments, "-k", k)
+        assert ran.code == 2 and ran.out == "" and one_sentence(ran.err) and "2" in ran.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["count"],
+        ["count", "g1.txt"],
+        ["count", "g1.txt", "-k"],
+        ["count", "g1.txt", "-k", "3", "--nonsense"],
+        ["count", "g1.txt", "-k", "3", "--engine", "magic"],
+        ["count", "g1.txt", "-k", "3", "--jobs", "0"],
+        ["count", "g1.txt", "-k", "3", "--memory", "lots"],
+        ["count", "g1.txt", "-k", "3", "--top", "-1"],
+        ["paths", "g1.txt", "a", "-k", "3"],
+        ["paths", "g1.txt", "a", "b", "-k", "3", "--max-paths", "0"],
+        ["nonsense"],
+        ["--nonsense"],
+    ],
+)
+def test_wrong_usage(run: Run, arguments: list[str]) -> None:
+    ran = run(*arguments)
+    assert ran.code == 2 and ran.out == "" and one_sentence(ran.err) and "--help" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("missing.txt", None),
+        ("empty.txt", b""),
+        ("broken.txt", b"0 1\n1 2\n2 x\n"),
+        ("picture.txt", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"),
+        ("cut.txt.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00"),
+        ("negative.txt", b"0 1\n-4 2\n"),
+        ("large.txt", b"0 1\n1 99999999999\n"),
+        ("cut.mtx", b"%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n"),
+        ("other.npz", b"not a zip"),
+    ],
+)
+@pytest.mark.parametrize("arguments", [["count", "--out", "o.csv"], ["explain"]])
+def test_a_file_that_is_no_graph(run: Run, arguments: list[str], name: str, content: bytes | None) -> None:
+    if content is not None:
+        Path(name).write_bytes(content)
+    ran = run(*arguments, name, "-k", "3")
+    assert ran.code == 1 and ran.out == "" and one_sentence(ran.err) and name in ran.err
+    assert not Path("o.csv").exists()
+
+
+def test_a_broken_line_is_named(run: Run) -> None:
+    Path("broken.txt").write_text("0 1\n1 2\n2 x\n")
+    assert "line 3" in run("count", "broken.txt", "-k", "3").err
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (MemoryError(), "not enough memory"),
+        (OverflowError("k = 9 passes 2^63"), "k = 9"),
+        (PermissionError(13, "Permission denied", "g1.txt"), "g1.txt: Permission denied"),
+        (ImportError("install networkx"), "install networkx"),
+        (KeyError("oops"), "please report"),
+    ],
+)
+def test_every_failure_is_one_sentence(run: Run, monkeypatch: pytest.MonkeyPatch, error: Exception, says: str) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(detours, "count", fail, raising=False)
+    ran = run("count", "g1.txt", "-k", "3", "--out", "o.csv")
+    assert ran.code == 1 and says in ran.err and one_sentence(ran.err)
+    assert not Path("o.csv").exists()
+
+
+def test_traceback_on_request(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DETOURS_TRACEBACK", "1")
+    with pytest.raises(detours.errors.InputError):
+        run("count", "missing.txt", "-k", "3")
