@@ -1,6 +1,7 @@
 """Blocks of a graph that is counted as a whole: they cover it, share the work, and are checked when they are read."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from detours.counting.engines import threads
 from detours.counting.engines.dense.engine import DenseCount
 from detours.counting.on_disk import whole_graph as whole
 from detours.counting.on_disk.job import Job
-from detours.errors import InputError
+from detours.errors import EngineError, InputError
 from tests.counting.on_disk.cases import assert_same, sparse
 
 
@@ -68,3 +69,9 @@ def test_matrix_products_of_a_block_stay_on_its_thread(tmp_path: Path, monkeypat
     monkeypatch.setattr(DenseCount, "count_bundle", watched)
     detours.count(sparse(), 4, engine="dense", out=tmp_path / "out")
     assert inside and min(inside) > 0
+
+
+def test_an_engine_without_blocks_is_refused_in_one_sentence() -> None:
+    plan = SimpleNamespace(chosen=object(), engine="zero", seconds=1.0, task=SimpleNamespace(n_jobs=1))
+    with pytest.raises(EngineError, match=r"^engine='zero' cannot count in blocks; use another one, or leave out="):
+        whole.describe(plan)  # type: ignore[arg-type]

@@ -92,8 +92,11 @@ def _begin(folder: Path, graph: Graph, k: int, engine: str, at_a_time: int, limi
             if graph.path is not None:
                 check_csr(graph)
             held.append(Cyclic(graph.indptr, graph.indices, graph.directed))
-            with suppress(EngineError):  # too little memory for all threads together
+            try:
                 plan = make_plan(held[0], k, engine=engine, n_jobs=at_a_time, memory_limit=limit)
+            except EngineError:  # too little memory for all threads together
+                pass
+            else:
                 return {"way": "whole", **describe(plan)}
         reverse = reverse_in(folder, key["graph"])
         return {"way": "parts", **describe_parts(rows, reverse, k, graph.directed, engine, most)}

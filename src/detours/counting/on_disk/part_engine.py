@@ -1,4 +1,4 @@
-"""Counting the arcs of some roots inside their halo, with whatever engine the whole count was planned for."""
+"""Counting the arcs of some roots inside their halo, with the engine that the whole count was planned for."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def count_roots(
     budget: int | None = None,
     asked: bool = False,
 ) -> tuple[Int64, ...]:
-    """The counts of the arcs of the roots: detours by length and, if directed, cycles by length.
+    """Return the counts of the arcs of the roots: detours by length and, if directed, cycles by length.
 
-    `budget` is the memory, in bytes, that the engine should stay within if it can. Where dense matrices cannot, cycles
-    are listed, unless the user `asked` for the engine.
+    `budget` is the memory, in bytes, that the engine should stay within if it can. Where dense matrices cannot, the
+    search engine is used, unless the user `asked` for dense.
     """
     tally = Tally.new(len(halo.indices), k, directed)
     cyclic = Cyclic(halo.indptr, halo.indices, directed)
@@ -68,7 +68,7 @@ def _start(
 
 
 def _narrowed(rows: Prepared, k: int, budget: int) -> Layout:
-    """Fewer roots side by side where the vectors of many would not fit: around a hub, each sees all of the halo."""
+    """Return a layout of fewer lanes where the vectors do not fit: around a hub, every root reaches the whole halo."""
     graph, word, layout = rows
     steps = program(k, graph.directed)
     per_lane = max(map(slots_of, steps.passes)) * graph.num_nodes * np.dtype(word).itemsize

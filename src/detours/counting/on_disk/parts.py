@@ -1,4 +1,4 @@
-"""A count on a graph that does not fit in memory, cut into ranges of nodes that are counted inside their halos."""
+"""A count on a graph that does not fit in memory, divided into ranges of nodes that are counted inside their halos."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from detours.errors import EngineError
 from detours.graph.disk_rows import Rows, new_array, save_reverse
 
 SHARE = 2
-"""A part has this much fewer arcs than its halo may have."""
+"""How many times more arcs a halo may have than its part."""
 MOST_ARCS = 1 << 20
-"""Arcs of a part when memory is plenty: about a second of work."""
+"""Arcs of a part when there is enough memory: about a second of work."""
 FEWEST_ARCS = 1 << 10
-"""Arcs that a halo may have under any limit: below, reading costs more than counting."""
+"""Arcs that a halo may have under any limit: with fewer, reading takes longer than counting."""
 
 RESERVE = 1 << 22
-"""Bytes set aside for what grows whatever the size of the halos: compiled code, lists, gaps between freed arrays."""
+"""Bytes set aside for what does not depend on the halos: compiled code, lists, gaps between freed arrays."""
 REVERSED = 64
-"""Bytes that reversing takes for each arc, or node, of a pass: several copies of it, rounded up."""
+"""Bytes that reversing takes for each arc, or node, of a pass: several copies, rounded up."""
 
 
 def bytes_per_arc(k: int, directed: bool) -> int:
-    """Memory that counting takes for each arc of a halo, with everything that is on the way: measured, rounded up."""
+    """Return the memory that counting takes for each arc of a halo in all: measured, rounded up."""
     return (40 + 30 * k) * (3 if directed else 1)
 
 
 def needs_parts(nodes: int, arcs: int, k: int, directed: bool, limit: int | None) -> bool:
-    """Whether counting on the whole graph would take more than the limit."""
+    """Return whether counting on the whole graph would take more than the limit."""
     return limit is not None and arcs * bytes_per_arc(k, directed) + 64 * nodes > limit
 
 
 def most_arcs(k: int, directed: bool, n_jobs: int, limit: int | None) -> int:
-    """The arcs that a halo may have when `n_jobs` of them are counted at a time."""
+    """Return the number of arcs that a halo may have when `n_jobs` halos are counted at a time."""
     if limit is None:
         return 64 * MOST_ARCS
     return max(FEWEST_ARCS, max(limit - RESERVE, limit // 2) // n_jobs // bytes_per_arc(k, directed))
 
 
 class Parts:
-    """Ranges of nodes; found are the counts of their arcs, which is a range of arcs as well."""
+    """Ranges of nodes; their results are the counts of their arcs, which form a range as well."""
 
     def __init__(self, rows: Rows, back: Rows | None, k: int, about: dict[str, Any]) -> None:
         self.rows, self.back, self.k = rows, back, k
@@ -67,7 +67,7 @@ class Parts:
 
 
 def fitting(rows: Rows, back: Rows | None, first: int, last: int, k: int, most: int) -> Iterator[Halo]:
-    """The halos of the nodes first .. last - 1, in as few pieces as fit."""
+    """Yield the halos of the nodes first .. last - 1, in as few pieces as fit."""
     waiting = [(first, last)]
     while waiting:
         first, last = waiting.pop()
@@ -87,7 +87,7 @@ def fitting(rows: Rows, back: Rows | None, first: int, last: int, k: int, most: 
 
 
 def describe_parts(rows: Rows, reverse: Path, k: int, directed: bool, engine: str, most: int) -> dict[str, Any]:
-    """How the graph is cut, and the engine for all parts: the planner's choice for one in the middle.
+    """Return how the graph is divided, and the engine for all parts: the planner's choice for one in the middle.
 
     The reversed arcs of a directed graph are written to the folder `reverse`.
     """
@@ -111,7 +111,7 @@ def describe_parts(rows: Rows, reverse: Path, k: int, directed: bool, engine: st
 
 
 def write_parts(job: Job, rows: Rows, k: int, directed: bool) -> None:
-    """Put the counts of all parts one after the other."""
+    """Write the counts of all parts one after the other."""
     cuts = job.manifest["cuts"]
     begin = [int(rows.pointers(cut, cut)[0]) for cut in cuts]
     for number, name in enumerate(("by_length", "cycles")[: 1 + directed]):

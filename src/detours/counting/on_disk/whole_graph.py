@@ -1,4 +1,8 @@
-"""A count on a graph that fits in memory, cut into blocks that can be done anywhere, in any order, more than once."""
+"""A count on a graph that fits in memory, divided into blocks that any process can run, in any order, more than once.
+
+To count in blocks with a new engine, write a class with the methods of `Blocks`, and add it to `describe` and
+`make_blocks`.
+"""
 
 from __future__ import annotations
 
@@ -23,32 +27,35 @@ from detours.counting.engines.threads import one_blas_thread
 from detours.counting.on_disk.job import Arrays
 from detours.counting.plan import Plan
 from detours.counting.shrink.cyclic_part import Cyclic
+from detours.errors import EngineError
 
 SECONDS, SHORTEST = 1.0, 0.15
-"""How long a block should take: short enough that a lost one is no loss, long enough to hide the way to a worker, which
-costs 10 ms of processor time at both ends together."""
+"""How long a block should take: short enough that little is lost with a worker, long enough to hide the overhead of
+sending it, about 10 ms of processor time on both sides together."""
 FEW, MOST = 32, 4096
-"""Blocks of a stage: enough that workers end together, if that leaves them long enough; not files without number."""
+"""The number of blocks of a stage: enough for workers to finish together, but no blocks that are too short, and not too
+many files."""
 TAPER = 1.5
-"""The first blocks of a stage are so many times as long as the mean one, the last ones short: workers end together."""
+"""How much longer the first blocks of a stage are than the average; the last are short: workers finish together."""
 
 
 class Blocks(Protocol):
-    """A count in blocks. Stage s + 1 may begin when all blocks of stage s were run somewhere and taken in here."""
+    """A count in blocks. Stage s + 1 may begin when all blocks of stage s were run, by any process, and loaded."""
 
     stages: list[int]
 
-    def run(self, stage: int, block: int) -> Arrays: ...
+    def run(self, stage: int, block: int) -> Arrays:
+        """Run a block and return its result."""
 
-    def take(self, stage: int, block: int, found: Arrays) -> None:
-        """Take in what was found, or raise `ValueError` or `IndexError` if it is not what such a block gives."""
+    def load(self, stage: int, block: int, found: Arrays) -> None:
+        """Load the result of a block; raise `ValueError` or `IndexError` if it cannot be one."""
 
     def finish(self, tally: Tally, n_jobs: int) -> None:
-        """Write the counts, when every block was taken in."""
+        """Write the counts, when every block is loaded."""
 
 
 def describe(plan: Plan) -> dict[str, Any]:
-    """All that it takes to cut the same blocks elsewhere."""
+    """Return what another process needs to divide the count into the same blocks."""
     if plan.chosen is None:
         return {"runs": None, "stages": []}
     seconds = plan.seconds * plan.task.n_jobs  # a block is the work of one thread
@@ -64,11 +71,13 @@ def describe(plan: Plan) -> dict[str, Any]:
         return {"runs": "rows", **about, "stages": stages}
     if plan.engine == "search":
         return {"runs": "search", "stages": [_at_most(4 * wanted, plan.prepared.num_roots)]}
-    return {"runs": "dense", "stages": [len(DenseCount(plan.prepared, plan.task.k).bundles)]}
+    if plan.engine == "dense":
+        return {"runs": "dense", "stages": [len(DenseCount(plan.prepared, plan.task.k).bundles)]}
+    raise EngineError(f"engine={plan.engine!r} cannot count in blocks; use another one, or leave out= and cluster= out")
 
 
-def prepare(cyclic: Cyclic, k: int, about: dict[str, Any]) -> Blocks:
-    """The blocks that were described."""
+def make_blocks(cyclic: Cyclic, k: int, about: dict[str, Any]) -> Blocks:
+    """Return the blocks that were described."""
     stages: list[int] = list(about["stages"])
     if about["runs"] == "rows":
         rows = prepare_rows(cyclic.reduced, k, np.dtype(about["word"]).type, Layout(*about["layout"]))
@@ -78,20 +87,20 @@ def prepare(cyclic: Cyclic, k: int, about: dict[str, Any]) -> Blocks:
     return DenseBlocks(DenseCount(cyclic.reduced, k), stages)
 
 
-def _check(found: NDArray[Any], shape: tuple[int, ...]) -> None:
+def _check_shape(found: NDArray[Any], shape: tuple[int, ...]) -> None:
     if found.shape != shape:
         raise ValueError(f"{found.shape} where {shape} should be")
 
 
-def _at_most(wanted: float, there: int) -> int:
-    return max(1, min(int(wanted), there))
+def _at_most(wanted: float, available: int) -> int:
+    return max(1, min(int(wanted), available))
 
 
 class RowBlocks:
-    """Blocks of roots of the row engine, pass by pass; found are the ear sums on the arcs that the roots serve."""
+    """Blocks of roots of the row engine, pass by pass; their results are the ear sums on the arcs of the roots."""
 
     def __init__(self, count: RowCount, cuts: list[list[int]]) -> None:
-        """``cuts`` tell for each pass at which roots blocks begin and end; rounded elsewhere, they might differ."""
+        """``cuts``: for each pass, the positions of roots where blocks begin and end; recomputed, they might differ."""
         self.count, self.cuts, self.stages = count, cuts, [len(ends) - 1 for ends in cuts]
         graph = count.graph
         place = np.empty(graph.num_nodes, np.int64)
@@ -104,11 +113,11 @@ class RowBlocks:
         self.idle: list[Scratch] = []
 
     def roots(self, stage: int, block: int) -> tuple[int, int]:
-        """Which of the roots a block has."""
+        """Return the range of roots of a block."""
         return self.cuts[stage][block], self.cuts[stage][block + 1]
 
     def place(self, stage: int, block: int) -> tuple[Any, ...]:
-        """Where the ear sums of a block are, among all."""
+        """Return the index of the ear sums of a block in those of the whole graph."""
         first, last = np.searchsorted(self.at, self.roots(stage, block))
         ears = np.array(sorted(self.count.program.passes[stage].readings))
         return np.ix_(ears, self.arcs[first:last])
@@ -123,10 +132,10 @@ class RowBlocks:
         idle.append(scratch)
         return (self.count.ear_values[self.place(stage, block)],)
 
-    def take(self, stage: int, block: int, found: Arrays) -> None:
+    def load(self, stage: int, block: int, found: Arrays) -> None:
         (values,) = found
         ears, arcs = place = self.place(stage, block)
-        _check(values, (len(ears), arcs.shape[1]))
+        _check_shape(values, (len(ears), arcs.shape[1]))
         self.count.ear_values[place] = values
 
     def finish(self, tally: Tally, n_jobs: int) -> None:
@@ -135,16 +144,19 @@ class RowBlocks:
 
 
 def _cuts(work: Floats, number: int, lanes: int, total: int) -> Int64:
-    """Where so many blocks of roots begin and end: at whole lots of lanes, so that none runs half empty."""
+    """Return where blocks of roots begin and end: at multiples of the lanes, so that no lane is idle.
+
+    ``work`` has the share of each group of ``lanes`` roots in the work.
+    """
     ends = np.searchsorted(np.cumsum(work), 1 - (1 - np.arange(1, number) / number) ** TAPER) + 1
-    before = np.arange(1, number)  # no block without a lot, neither in front nor at the end
+    before = np.arange(1, number)  # every block has at least one group
     ends = np.minimum(np.maximum.accumulate(ends - before) + before, len(work) - number + before)
     cuts: Int64 = np.minimum(np.concatenate([[0], ends, [len(work)]]) * lanes, total)
     return cuts
 
 
 class SearchBlocks:
-    """Blocks of roots of a search; found are the rows with counts, which are added up."""
+    """Blocks of roots of a search; their results are the rows with counts, which are added up."""
 
     def __init__(self, search: SearchCount, stages: list[int]) -> None:
         self.search, self.stages = search, stages
@@ -159,13 +171,13 @@ class SearchBlocks:
             found += [rows, counts[rows]]
         return tuple(found)
 
-    def take(self, stage: int, block: int, found: Arrays) -> None:
+    def load(self, stage: int, block: int, found: Arrays) -> None:
         if self.total is None:
             self.total = self.search.worker()
         steps, *rest = found
         for number, counts in enumerate(self.total.counts.values()):
             rows, more = rest[2 * number], rest[2 * number + 1]
-            _check(more, (len(rows), counts.shape[1]))
+            _check_shape(more, (len(rows), counts.shape[1]))
             counts[rows] += more
         self.total.steps += int(steps[0])
 
@@ -174,14 +186,14 @@ class SearchBlocks:
 
 
 class DenseBlocks:
-    """Bundles of biconnected blocks of the dense engine; found are the counts of their arcs."""
+    """Bundles of biconnected components of the dense engine; their results are the counts of their arcs."""
 
     def __init__(self, count: DenseCount, stages: list[int]) -> None:
         self.count, self.stages = count, stages
         self.writers: list[Callable[[Tally], None]] = []
 
     def arcs(self, block: int) -> Int64:
-        """The arcs of the whole graph that a bundle has."""
+        """Return the arcs of the whole graph that a bundle has."""
         reduced, blocks = self.count.reduced, self.count.bundles[block].blocks
         first, last = reduced.indptr[reduced.block_ptr[blocks]], reduced.indptr[reduced.block_ptr[blocks + 1]]
         return np.concatenate([reduced.arc[begin:end] for begin, end in zip(first, last, strict=True)])
@@ -193,11 +205,11 @@ class DenseBlocks:
             self.count.count_bundle(self.count.bundles[block], tally, np.zeros(1, np.int64))
         return tuple(counts[arcs] for counts in tally if counts is not None)
 
-    def take(self, stage: int, block: int, found: Arrays) -> None:
+    def load(self, stage: int, block: int, found: Arrays) -> None:
         if len(found) != 1 + self.count.reduced.directed:
             raise ValueError(f"{len(found)} arrays")
         for mine in found:
-            _check(mine, (len(self.arcs(block)), self.count.k - 1))
+            _check_shape(mine, (len(self.arcs(block)), self.count.k - 1))
 
         def write(tally: Tally) -> None:
             for counts, mine in zip(tally, found, strict=False):

@@ -10,7 +10,7 @@ from detours import __version__
 from detours.counting.engines.base import Tally
 from detours.counting.on_disk.job import FORM, Job, reverse_in
 from detours.counting.on_disk.parts import Parts
-from detours.counting.on_disk.whole_graph import Blocks, prepare
+from detours.counting.on_disk.whole_graph import Blocks, make_blocks
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import FileFormatError, InputError
 from detours.graph import Graph
@@ -44,7 +44,7 @@ class BlockRunner:
                 for block in range(self.job.stages[self._loaded]):
                     found = self.job.load(self._loaded, block)
                     try:
-                        self._blocks.take(self._loaded, block, found)
+                        self._blocks.load(self._loaded, block, found)
                     except (ValueError, IndexError):
                         raise self.job.damaged(self._loaded, block) from None
                 self._loaded += 1
@@ -61,7 +61,7 @@ class BlockRunner:
         graph, about = self.graph, dict(self.job.manifest)
         if about["way"] == "whole":
             cyclic = self._cyclic or Cyclic(graph.indptr, graph.indices, graph.directed)
-            return prepare(cyclic, about["k"], about)
+            return make_blocks(cyclic, about["k"], about)
         back = Rows.open(reverse_in(self.job.folder, about["graph"])) if graph.directed else None
         return Parts(rows_of(graph), back, about["k"], about)
 
