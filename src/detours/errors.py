@@ -1,4 +1,4 @@
-"""Named exceptions; every message says what was given, what is allowed and what to do."""
+"""Exceptions of this library; every message says what was given, what is allowed and what to do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class DetoursError(Exception):
-    """Base of everything this library raises on purpose (but for the built-in ``OverflowError``)."""
+    """Base of all exceptions of this library (except the built-in ``OverflowError``)."""
 
 
 class InputError(DetoursError, ValueError):
@@ -56,17 +56,17 @@ class EngineError(DetoursError):
 
 
 class DroppedEdgesWarning(UserWarning):
-    """Loops, repeated edges or one-way arcs were tidied away while a graph was read."""
+    """Loops were dropped, repeated edges merged or one-way arcs completed while a graph was read."""
 
 
 def shown(value: object) -> str:
-    """`repr` of what was given, on one line and short enough for a sentence."""
+    """Return the `repr` of a value on one line, cut to fit into a sentence."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside this package that called it, so that Python's once-per-place rule fits."""
+    """Warn at the line outside this package that called it: Python shows a warning once per line."""
     level = 1
     frame = sys._getframe(0)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "detours":

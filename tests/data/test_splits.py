@@ -167,7 +167,7 @@ FOLD = {"test": [0, 4], "model_selection": [{"train": [1, 2], "validation": [3]}
             [{"test": [0, 1, 2, 3, 4], "model_selection": [{"train": [], "validation": []}]}],
             "in fold 0, a part is empty",
         ),
-        ([FOLD | {"test": [0, 4.5]}], "each a list of whole numbers"),
+        ([FOLD | {"test": [0, 4.5]}], "each a list of integers"),
         ([{"test": [0]}], 'a list of folds with "test" and "model_selection"'),
         ({}, "should be a list of folds"),
         ("[{", "it holds no JSON"),

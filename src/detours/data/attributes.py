@@ -1,4 +1,4 @@
-"""Node attributes that are read when first looked at: whoever only counts does not wait for them."""
+"""Node attributes that are read on first use: counting does not wait for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from detours.arrays import Float32
 
 
 class Attributes(Sequence[Float32]):
-    """A list of float32 [nodes, columns], one array per graph; `read` is called once, when the first is asked for.
+    """A list of float32 [nodes, columns], one array per graph; `read` is called once, on first use.
 
     >>> import numpy as np
     >>> x = Attributes(lambda: [np.zeros((3, 2), np.float32)])
@@ -25,8 +25,8 @@ class Attributes(Sequence[Float32]):
     def _arrays(self) -> list[Float32]:
         return list(self._read())
 
-    def chosen(self, kept: Sequence[int]) -> Attributes:
-        """Those of the graphs with these indices, read no sooner than these."""
+    def subset(self, kept: Sequence[int]) -> Attributes:
+        """Return the attributes of the graphs with these indices; nothing is read yet."""
         return Attributes(lambda: [self._arrays[i] for i in kept])
 
     def __getitem__(self, at: Any) -> Any:

@@ -1,6 +1,6 @@
-"""The data sets of the paper by name: `load("MUTAG")` gives graphs, classes, labels and attributes.
+"""The data sets of the paper by name: `load("MUTAG")` returns its graphs, classes, labels and attributes.
 
-Raw files are read from a folder laid out as PyG does it (`TUDataset/MUTAG/raw/…`); where there is none, PyG
+Raw files are read from a folder with the layout of PyG (`TUDataset/MUTAG/raw/…`); where there is none, PyG
 fetches them once into a cache. Tasks made in code have names as well.
 """
 
@@ -27,7 +27,7 @@ TU_SETS = ("MUTAG", "PTC_FM", "ENZYMES", "NCI1", "IMDB-BINARY", "DD")
 GRAPH_SETS = PAIR_SETS + TU_SETS
 NODE_SETS = ("Chameleon", "Squirrel", "Actor", "Cornell", "Wisconsin", "Texas")
 TASKS = ("rings", "fused-rings", "ring-lattice")
-"""Tasks made in code, by name."""
+"""Tasks made in code, which need no file."""
 
 _RAW = {
     **{name: f"{name}/raw" for name in PAIR_SETS},
@@ -42,7 +42,7 @@ _RAW = {
 
 
 def load(name: str, root: str | os.PathLike[str] | None = None) -> GraphSet:
-    """One of the paper's data sets, or a task made in code.
+    """Return one of the paper's data sets, or a task made in code.
 
     Args:
         name: MUTAG, PTC_FM, ENZYMES, NCI1, IMDB-BINARY, DD, EXP, CEXP, or for one graph whose nodes have classes
@@ -61,7 +61,7 @@ def load(name: str, root: str | os.PathLike[str] | None = None) -> GraphSet:
 
 
 def full_name(name: str) -> str:
-    """The name of a data set as it is written here; one that is not known is refused with the nearest there is."""
+    """Return the name of a data set in its usual case, or raise `InputError` with the nearest name."""
     known = {each.lower(): each for each in (*_RAW, *TASKS)}
     if isinstance(name, str) and name.lower() in known:
         return known[name.lower()]
@@ -73,34 +73,34 @@ def full_name(name: str) -> str:
 
 
 def data_root(root: str | os.PathLike[str] | None = None) -> Path | None:
-    """The folder of raw data: the one given, else that of DETOURS_DATA; None where nobody named one."""
+    """Return the folder of raw data: the one given, else that of DETOURS_DATA, else None."""
     given = root if root is not None else os.environ.get(ROOT_VARIABLE) or None
     return None if given is None else Path(given)
 
 
 def raw_folder(name: str, root: str | os.PathLike[str] | None = None) -> Path:
-    """Where the raw files of a data set are: below `root` or DETOURS_DATA, else in the cache, fetched if need be."""
+    """Return the folder of raw files: below `root` or DETOURS_DATA, else in the cache, fetched if they are missing."""
     from detours.data.readers import fetch
 
     given = data_root(root)
     if given is None:
-        return fetch.fetched(name, _RAW[name])
+        return fetch.fetch(name, _RAW[name])
     folder = given / _RAW[name]
     if not folder.is_dir():
         raise InputError(
-            f"{name} is not in {given}: its raw files should lie in {folder}; "
+            f"{name} is not in {given}: its raw files should be in {folder}; "
             f"put them there, give another folder, or {fetch.how_to_get(name, _RAW[name])}."
         )
     return folder
 
 
 def found_folder(name: str, root: str | os.PathLike[str] | None = None) -> Path | None:
-    """Where the raw files of a data set are on this machine; None if they are not, and nothing is fetched."""
+    """Return the folder of the raw files of a data set, None if they are not on this machine; nothing is fetched."""
     from detours.data.readers import fetch
 
     given = data_root(root)
     if given is None:
-        return fetch.kept(_RAW[name])
+        return fetch.cached(_RAW[name])
     return folder if (folder := given / _RAW[name]).is_dir() else None
 
 

@@ -1,4 +1,4 @@
-"""`Encoder`: nodes as rows of numbers for a network, the same columns for every graph that comes later."""
+"""`Encoder`: features of nodes for a network, with the same columns for all data of one kind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from detours.errors import InputError, shown
 
 @dataclass(frozen=True)
 class Encoder:
-    """The columns: attributes as they are, then one column for each label; degrees where there is neither.
+    """Columns of features: the attributes, then one for each label; one for each degree if there is neither.
 
     A degree has a column of its own up to the largest seen; larger ones, met later, share the last.
 
@@ -27,15 +27,15 @@ class Encoder:
     """
 
     attributes: int = 0
-    """How many columns of attributes there are."""
+    """The number of columns of attributes."""
     labels: tuple[int, ...] | None = None
-    """The labels that have a column, sorted; None where nodes have no labels."""
+    """The labels that have a column, sorted; None if nodes have no labels."""
     largest_degree: int | None = None
-    """The degree of the last column, where degrees are what a node shows."""
+    """The degree of the last column, if degrees are the features."""
 
     @classmethod
     def of(cls, data: GraphSet) -> Encoder:
-        """The encoder for data like these: all labels and degrees it will know are in them."""
+        """Return the encoder of data, which must hold all labels and degrees that it is to know."""
         if not data.graphs:
             raise InputError(f"{data.name} holds no graph to learn the columns from; give at least one.")
         attributes = 0 if data.x is None else int(data.x[0].shape[1])
@@ -47,12 +47,12 @@ class Encoder:
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         degrees = 0 if self.largest_degree is None else self.largest_degree + 1
         return self.attributes + len(self.labels or ()) + degrees
 
     def encode(self, data: GraphSet) -> list[Float32]:
-        """float32 [nodes, width] for each graph."""
+        """Return float32 [nodes, width] for each graph."""
         sizes = np.array([graph.num_nodes for graph in data.graphs], np.int64)
         encoded = np.zeros((int(sizes.sum()), self.width), np.float32)
         if self.attributes:
@@ -80,7 +80,7 @@ class Encoder:
             row = int(np.argmin(np.isfinite(x).all(axis=1)))
             raise InputError(
                 f"The attributes of {data.name} must be finite, but node {_place(data, row)} has "
-                f"{shown(x[row].tolist())}; mend or drop it."
+                f"{shown(x[row].tolist())}; correct or remove it."
             )
         return x
 
@@ -93,19 +93,19 @@ class Encoder:
         if not np.isin(labels, known).all():
             row = int(np.argmin(np.isin(labels, known)))
             raise InputError(
-                f"Node {_place(data, row)} of {data.name} has the label {labels[row]}, which was not there when the "
-                f"encoder was made (it knows {shown(known.tolist())}); make one of data with all labels."
+                f"Node {_place(data, row)} of {data.name} has the label {labels[row]}, which was not in the data "
+                f"that the encoder was made of (it knows {shown(known.tolist())}); make one of data with all labels."
             )
         return np.searchsorted(known, labels)
 
     def to_json(self) -> dict[str, Any]:
-        """What `from_json` makes an equal encoder of."""
+        """Return plain values from which `from_json` makes an equal encoder."""
         labels = None if self.labels is None else list(self.labels)
         return {"attributes": self.attributes, "labels": labels, "largest_degree": self.largest_degree}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Encoder:
-        """The encoder that `to_json` was called on."""
+        """Return the encoder of which `to_json` returned these values."""
         try:
             attributes, labels, degree = plain["attributes"], plain["labels"], plain["largest_degree"]
             return cls(
@@ -115,7 +115,7 @@ class Encoder:
             )
         except (KeyError, TypeError, ValueError):
             raise InputError(
-                f"An encoder is written as attributes, labels and largest_degree, but here stands {shown(plain)}."
+                f"An encoder is written as attributes, labels and largest_degree, but {shown(plain)} was given."
             ) from None
 
 
@@ -124,7 +124,7 @@ def _mark(columns: Float32, places: Int64) -> None:
 
 
 def _place(data: GraphSet, row: int) -> str:
-    """The node behind a row of all nodes together."""
+    """Return the node, and its graph, of a row of all nodes."""
     ends = np.cumsum([graph.num_nodes for graph in data.graphs])
     graph = int(np.searchsorted(ends, row, side="right"))
     node = row - (int(ends[graph - 1]) if graph else 0)

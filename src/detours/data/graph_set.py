@@ -1,4 +1,4 @@
-"""`GraphSet`: graphs with what is known about their nodes and what is to be learned."""
+"""`GraphSet`: graphs with their classes, labels and attributes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from detours.graph import Graph
 
 @dataclass(frozen=True)
 class GraphSet:
-    """Graphs with what is to be learned about them."""
+    """Graphs with their classes, and the labels and attributes of their nodes and edges."""
 
     name: str
     graphs: list[Graph]
@@ -28,15 +28,15 @@ class GraphSet:
     labels: list[Int64] | None = None
     """The label of every node, graph by graph; None if the data set has none."""
     pairs: list[tuple[int, int]] | None = None
-    """The pairs to be told apart, where the data set says which."""
+    """The pairs of graphs to be told apart; None if the data set has none."""
     level: Literal["graph", "node"] = "graph"
     edge_labels: list[Int64] | None = None
     """The label of every edge, graph by graph, in the order of its `edge_index`; None if the data set has none."""
     x: Sequence[Float32] | None = None
-    """The attributes of the nodes, float32 [nodes, columns] graph by graph; None if the data set has none. Those of a
-    file are read when first looked at."""
+    """The attributes of the nodes, float32 [nodes, columns] graph by graph; None if the data set has none. Files
+    are read on first use."""
     root: Path | None = None
-    """The folder of data sets it was read from, where `splits` looks for the folds that belong to it."""
+    """The folder of data sets it was read from, where `splits` looks for its folds."""
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -49,16 +49,16 @@ class GraphSet:
 
     @cached_property
     def classes(self) -> Int64:
-        """int64 [c]: the classes there are, sorted; any integers."""
+        """int64 [c]: the distinct classes, sorted; any integers."""
         return np.unique(self.y)
 
     @property
     def targets(self) -> Int64:
-        """int64: the class of every graph (or node) as its place 0 .. c-1 among `classes`."""
+        """int64: the class of every graph (or node) as its index 0 .. c-1 in `classes`."""
         return np.searchsorted(self.classes, self.y)
 
     def targets_among(self, classes: Sequence[int] | Int64) -> Int64:
-        """int64: the same as places among the sorted classes that a model knows, which must be all there are here.
+        """Return int64: the class of every graph (or node) as its index among the sorted classes of a model.
 
         >>> GraphSet("two", [], np.array([7, -1])).targets_among([-1, 3, 7])
         array([2, 0])
@@ -74,21 +74,21 @@ class GraphSet:
         return np.searchsorted(known, self.y)
 
     def subset(self, kept: Sequence[int]) -> GraphSet:
-        """The graphs with these indices, in this order; pairs are not kept."""
+        """Return the graphs with these indices, in this order; pairs are not kept."""
         if self.level == "node":
             raise InputError(f"{self.name} is one graph whose nodes have classes; it has no subset of graphs.")
         labels, edge_labels = (
             None if each is None else [each[i] for i in kept] for each in (self.labels, self.edge_labels)
         )
-        x = self.x.chosen(kept) if isinstance(self.x, Attributes) else self.x and [self.x[i] for i in kept]
+        x = self.x.subset(kept) if isinstance(self.x, Attributes) else self.x and [self.x[i] for i in kept]
         graphs = [self.graphs[i] for i in kept]
         return GraphSet(self.name, graphs, self.y[list(kept)], labels, edge_labels=edge_labels, x=x, root=self.root)
 
     @cached_property
     def digest(self) -> str:
-        """What the data are, in 16 hexadecimal digits: equal for equal graphs, classes and labels.
+        """A digest of the content in 16 hexadecimal digits: equal for equal graphs, classes and labels.
 
-        Attributes of nodes have no part in it, as counts and kernels do not depend on them; see `full_digest`.
+        Attributes of nodes are left out, since counts and kernels do not depend on them; see `full_digest`.
         """
         content = sha256()
         for graph in self.graphs:
@@ -102,7 +102,7 @@ class GraphSet:
 
     @cached_property
     def full_digest(self) -> str:
-        """As `digest`, of the attributes of the nodes as well; the same text where there are none."""
+        """As `digest`, with the attributes of the nodes; equal to it if there are none."""
         if self.x is None:
             return self.digest
         content = sha256(self.digest.encode())

@@ -1,4 +1,4 @@
-"""Pairs of graphs that are hard to tell apart: never isomorphic, and made in code, so that no file is needed.
+"""Pairs of graphs that are hard to tell apart: never isomorphic, and made in code without any file.
 
 >>> {name: len(pairs) for name, pairs in hard_pairs().items()}
 {'cycles': 8, 'csl': 45, 'regular': 20, 'strongly-regular': 8, 'cfi': 7}
@@ -66,7 +66,7 @@ _DRAWS = 1000  # attempts to find a pair before giving up
 
 
 def hard_pairs() -> dict[str, list[Pair]]:
-    """Small hard pairs by category; 1-WL tells none of them apart.
+    """Return small hard pairs by category; 1-WL tells none of them apart.
 
     "cycles": two cycles against one; "csl": all pairs of the ten CSL classes; "regular": random regular graphs;
     "strongly-regular": pairs of equal parameters; "cfi": plain and twisted, over the graphs of `cfi_bases`.
@@ -82,7 +82,7 @@ def hard_pairs() -> dict[str, list[Pair]]:
 
 
 def cfi_bases() -> dict[str, Graph]:
-    """The base graphs of the "cfi" pairs, by name, in the order of `hard_pairs`."""
+    """Return the base graphs of the "cfi" pairs, by name, in the order of `hard_pairs`."""
     bipartite = from_edges(6, ((i, j) for i in range(3) for j in range(3, 6)))
     return {
         "K3": complete(3),
@@ -96,7 +96,7 @@ def cfi_bases() -> dict[str, Graph]:
 
 
 def random_regular_pair(n: int, d: int, seed: int = 0) -> Pair:
-    """Two random connected d-regular graphs of n nodes, certainly not isomorphic, as 2-FWL tells them apart.
+    """Return two random connected d-regular graphs of n nodes that 2-FWL tells apart, so not isomorphic.
 
     Each is made from a circulant graph by many exchanges of the ends of two random edges.
     """
@@ -110,7 +110,7 @@ def random_regular_pair(n: int, d: int, seed: int = 0) -> Pair:
 
 
 def lift_pair(base: Any, layers: int = 2, seed: int = 0) -> Pair:
-    """Two random connected lifts of a graph: `layers` copies of it, each edge leading to a copy at random.
+    """Return two random connected lifts of a graph: `layers` copies of it, each edge leading to a random copy.
 
     Both cover the base, every node of it `layers` times, so that 1-WL never tells them apart; but they are not
     isomorphic, as 2-FWL tells them apart. A tree has no connected lifts, a cycle only one.
@@ -125,7 +125,7 @@ def lift_pair(base: Any, layers: int = 2, seed: int = 0) -> Pair:
 
 
 def pair_benchmark(pairs: int = 400, max_nodes: int = 200, seed: int = 0) -> dict[str, list[Pair]]:
-    """Many hard pairs of at most max_nodes nodes, together `pairs`, in the categories such benchmarks have.
+    """Return `pairs` hard pairs of at most max_nodes nodes, in the categories of such benchmarks.
 
     "basic": lifts of 10 to 14 nodes; "regular": random regular graphs; "strongly-regular": as many as there are, up to
     a tenth of all; "extension": larger lifts; "cfi": over random bases. 1-WL tells none of them apart.
@@ -154,7 +154,7 @@ def pair_benchmark(pairs: int = 400, max_nodes: int = 200, seed: int = 0) -> dic
 
 
 def write_pairs(folder: str | os.PathLike[str], pairs: Mapping[str, Iterable[Pair]]) -> None:
-    """Write each category into the folder as a graph6 file: lines 2i and 2i + 1, from 0, are pair i.
+    """Write each category to a graph6 file in the folder; its lines 2i and 2i + 1, from 0, are pair i.
 
     A category without pairs gets no file.
     """
@@ -172,21 +172,23 @@ def write_pairs(folder: str | os.PathLike[str], pairs: Mapping[str, Iterable[Pai
                 file.write(encode(graph.num_nodes, np.stack((i[i < j], j[i < j]))) + b"\n")
 
 
-# ------------------------------------------------------------------------------------------------------ how found
+# ------------------------------------------------------------------------------------------------------ the search
 
 
 def _first_pair(draw: Callable[[], Graph], what: str) -> Pair:
-    """The first connected graph drawn, and the first one after it that is surely not isomorphic to it."""
+    """Return the first connected graph drawn, and the first one after it that 2-FWL tells from it."""
     drawn = filter(is_connected, (draw() for _ in range(_DRAWS)))
     first = next(drawn, None)
     second = None if first is None else next((other for other in drawn if _tells(first, other)), None)
     if first is None or second is None:
-        raise InputError(f"No two connected, surely different {what} were found in {_DRAWS:,} draws; take larger ones.")
+        raise InputError(
+            f"No two connected {what} that 2-FWL tells apart were found in {_DRAWS:,} draws; take larger ones."
+        )
     return first, second
 
 
 def _tells(first: Graph, second: Graph) -> bool:
-    """Whether 2-FWL tells two graphs apart."""
+    """Return whether 2-FWL tells two graphs apart."""
     from detours.wl.tuples.refinement import tuple_certificates
 
     one, other = tuple_certificates([first, second], 2, folklore=True)
@@ -203,7 +205,7 @@ def _random_regular(n: int, d: int, random: np.random.Generator) -> Graph:
         if a != e and c != b and at != other and not present & {frozenset(edge) for edge in new}:
             present -= {frozenset(edges[at]), frozenset(edges[other])}
             present |= {frozenset(edge) for edge in new}
-            # Turned round as well, or heads would always stay heads.
+            # Reversed as well, or sources would always stay sources.
             edges[at], edges[other] = new[0], new[1][::-1]
     return from_edges(n, edges)
 
@@ -219,13 +221,13 @@ def _random_lift(base: Graph, layers: int, random: np.random.Generator) -> Graph
 
 
 def _random_base(n: int, seed: int) -> Graph:
-    """A random connected graph with a few more edges than a tree."""
+    """Return a random connected graph with a few more edges than a tree."""
     random = np.random.default_rng([seed, n])
     return _random_connected(n, n // 2 + 1 + int(random.integers(n // 2)), random)
 
 
 def _random_connected(n: int, extra: int, random: np.random.Generator) -> Graph:
-    """A random tree with so many random edges more."""
+    """Return a random tree with this number of random edges added."""
     tree = {(int(random.integers(i)), i) for i in range(1, n)}
     others = [pair for pair in combinations(range(n), 2) if pair not in tree]
     chosen = random.choice(len(others), size=min(extra, len(others)), replace=False)
@@ -233,7 +235,7 @@ def _random_connected(n: int, extra: int, random: np.random.Generator) -> Graph:
 
 
 def _random_cfi_bases(number: int, max_nodes: int, random: np.random.Generator) -> Iterator[Graph]:
-    """Different random graphs with at least two independent cycles, whose CFI graphs are small enough."""
+    """Yield random graphs, no two isomorphic, with two or more independent cycles and small CFI graphs."""
     from detours.wl.tuples.refinement import tuple_certificates
 
     seen: set[str] = set()
@@ -248,7 +250,7 @@ def _random_cfi_bases(number: int, max_nodes: int, random: np.random.Generator) 
 
 
 def _strongly_regular_pairs(max_nodes: int) -> Iterator[Pair]:
-    """Pairs of strongly regular graphs of equal parameters, from the smallest to the largest."""
+    """Yield pairs of strongly regular graphs of equal parameters, from the smallest to the largest."""
     yield rook(4), shrikhande()
     if max_nodes >= 28:
         yield from combinations([triangular(8), *chang()], 2)

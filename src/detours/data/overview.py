@@ -1,4 +1,4 @@
-"""What there is to say about a data set before it is used: its profile, and whether all its files can be relied on."""
+"""The profile of a data set, and a check of all its files."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ALL = (*GRAPH_SETS, *NODE_SETS, *TASKS)
 
 
 def is_there(name: str, root: str | os.PathLike[str] | None = None) -> bool:
-    """Whether a data set can be read without fetching anything."""
+    """Return whether a data set can be read without a download."""
     return name in TASKS or found_folder(name, root) is not None
 
 
 def counted(data: GraphSet) -> dict[str, Any]:
-    """How many of everything there are."""
+    """Return the numbers of graphs, nodes, edges and so on."""
     return {
         "level": data.level,
         "graphs": len(data),
@@ -33,7 +33,7 @@ def counted(data: GraphSet) -> dict[str, Any]:
 
 
 def profile(data: GraphSet, root: str | os.PathLike[str] | None = None) -> dict[str, Any]:
-    """Counts, features, labels, classes, degrees and splits, as plain values."""
+    """Return counts, features, labels, classes, degrees and splits, as plain values."""
     degrees = np.concatenate([graph.degree for graph in data.graphs])
     found = splits(data, root)
     classes, times = np.unique(data.y, return_counts=True)
@@ -62,10 +62,10 @@ def profile(data: GraphSet, root: str | os.PathLike[str] | None = None) -> dict[
 
 
 def checked(name: str, root: str | os.PathLike[str] | None = None) -> str:
-    """Read all of a data set, its features and its splits; what there is in a few words, or the error it raises."""
+    """Read all of a data set, with its features and splits, and return a short summary; raise what is wrong."""
     data = load(name, root)
     if len(data.classes) < 2:
-        raise InputError(f"{name} has {len(data.classes)} class; there is nothing to learn below 2.")
+        raise InputError(f"{name} has {len(data.classes)} class; at least 2 are needed to learn.")
     columns = len(Encoder.of(data).encode(data)[0][0])
     found = splits(data, root)
     things = f"{len(data.y):,} {'nodes' if data.level == 'node' else 'graphs'}"

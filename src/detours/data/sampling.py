@@ -1,4 +1,4 @@
-"""`NeighborSampler`: batches of nodes with a sample of what flows into them, for graphs too large to take whole."""
+"""`NeighborSampler`: batches of nodes with a sample of their neighbourhoods, for large graphs."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Sampled(NamedTuple):
     """A part of a graph, in PyG's conventions: messages flow from row 0 of `edge_index` to row 1."""
 
     n_id: Int64
-    """The nodes by their numbers in the whole graph; the seeds come first, then hop by hop in the order found."""
+    """The nodes by their index in the whole graph: the seeds first, then hop by hop in the order found."""
     edge_index: Int64
-    """int64 [2, arcs] of places in `n_id`: source and target."""
+    """int64 [2, arcs], source and target as indices in `n_id`."""
     e_id: Int64
     """The same arcs in the whole graph: columns of the `edge_index` given, or of `graph.to_edge_index()`."""
     batch_size: int
-    """How many seeds there are."""
+    """The number of seeds."""
 
 
 class NeighborSampler:
@@ -76,16 +76,16 @@ class NeighborSampler:
         return f"NeighborSampler({graph}, sizes={self.sizes}, batch_size={self.batch_size})"
 
     def __len__(self) -> int:
-        """Batches of an epoch over all nodes."""
+        """The number of batches of an epoch over all nodes."""
         return -(-self.num_nodes // self.batch_size)
 
     def __iter__(self) -> Iterator[Sampled]:
-        """The batches of the next epoch over all nodes: 0 the first time, then 1, and so on."""
+        """Yield the batches of the next epoch over all nodes: epoch 0 the first time, then 1, and so on."""
         self._next_epoch += 1
         return self.epoch(self._next_epoch - 1)
 
     def epoch(self, number: int, seeds: Any = None, *, shuffle: bool = True) -> Iterator[Sampled]:
-        """The batches of an epoch: all nodes, or the seeds given, in an order drawn anew for every epoch.
+        """Yield the batches of an epoch: all nodes, or the seeds given, shuffled anew for every epoch.
 
         shuffle=False keeps the order given; the neighbours are drawn all the same.
         """
@@ -96,7 +96,7 @@ class NeighborSampler:
         return self._batches(nodes, number)
 
     def sample(self, seeds: Any, *, epoch: int = 0, batch: int = 0) -> Sampled:
-        """One batch with exactly these seeds."""
+        """Return one batch with exactly these seeds."""
         return self._sampled(self._checked(seeds), epoch, batch, _Room(self))
 
     def _batches(self, nodes: Int64, epoch: int) -> Iterator[Sampled]:
@@ -134,19 +134,19 @@ class NeighborSampler:
             nodes = np.flatnonzero(nodes)
         if nodes.ndim != 1 or (nodes.size and nodes.dtype.kind not in "iu"):
             raise InputError(
-                f"seeds must be a row of node numbers or a mask of all nodes, but they are {shown(seeds)}."
+                f"seeds must be a list of node indices or a mask of all nodes, but they are {shown(seeds)}."
             )
         nodes = nodes.astype(np.int64)
         outside = (nodes < 0) | (nodes >= self.num_nodes)
         if outside.any():
             raise InputError(f"seeds must lie in 0 .. {self.num_nodes - 1:,}, but {nodes[outside][0]} is among them.")
         if len(np.unique(nodes)) != len(nodes):
-            raise InputError("Every seed may be given once only, but some are repeated; give each once.")
+            raise InputError("Seeds must be distinct, but some are repeated; give each once.")
         return nodes
 
 
 class _Room:
-    """What the kernel writes to while it works, clean between two batches: one for each iterator."""
+    """Working arrays of the compiled loop, reset after every batch; each iterator has its own."""
 
     def __init__(self, sampler: NeighborSampler) -> None:
         self.place = np.full(sampler.num_nodes, -1, np.int32)

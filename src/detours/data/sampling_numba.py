@@ -54,7 +54,7 @@ def sample_hop(
                 slot[arcs] = first + p
                 arcs += 1
         else:
-            # Floyd's method: a draw among the places up to `last`, and if that one is taken already, `last` itself.
+            # Floyd's method: draw a position up to `last`; if that one is taken already, take `last` itself.
             state = mixed(key ^ mixed(np.uint64(node) + _GOLDEN))
             for last in range(degree - size, degree):
                 state += _GOLDEN

@@ -1,4 +1,4 @@
-"""Files of splits: Errica et al. (2020) in JSON, the masks of Geom-GCN in .npz, and the folds shipped with us.
+"""Files of splits: Errica et al. (2020) in JSON, masks of Geom-GCN in .npz, and the folds shipped with this library.
 
 Errica's files are a list of folds {"test": […], "model_selection": [{"train": […], "validation": […]}]}. Ours hold the
 same list as "folds", beside the classes of the data they were made for and the seed.
@@ -45,7 +45,7 @@ def splits(data: GraphSet, root: str | os.PathLike[str] | None = None) -> Splits
 
 
 def read_published(data: GraphSet, root: str | os.PathLike[str] | None = None) -> Splits | None:
-    """The published folds of a data set, if there are any and their files are here."""
+    """Return the published folds of a data set, None if there are none or their files are missing."""
     where = data_root(root) if root is not None or data.root is None else data.root
     if data.name in _ERRICA and where is not None:
         file = where / "splits" / "errica2019" / _ERRICA[data.name] / f"{data.name}_splits.json"
@@ -57,7 +57,7 @@ def read_published(data: GraphSet, root: str | os.PathLike[str] | None = None) -
 
 
 def read_shipped(data: GraphSet) -> Splits | None:
-    """The folds that come with this library, if there are any for exactly these graphs."""
+    """Return the folds shipped with this library, None if there are none for exactly these graphs."""
     if data.name not in SHIPPED:
         return None
     file = Path(str(files("detours.data") / "folds" / f"{data.name}.json"))
@@ -68,7 +68,7 @@ def read_shipped(data: GraphSet) -> Splits | None:
 
 
 def shipped_text(data: GraphSet) -> str:
-    """What the shipped file of a data set holds: our own folds, made anew."""
+    """Return the content of the shipped file of a data set: our own folds, generated again."""
     folds = [
         {"test": test.tolist(), "model_selection": [{"train": train.tolist(), "validation": val.tolist()}]}
         for train, val, test in stratified_splits(data)
@@ -79,7 +79,7 @@ def shipped_text(data: GraphSet) -> str:
 
 
 def checked(parts: Sequence[Int64], number: int, file: Path, fold: int) -> Split:
-    """A split of things 0 .. number-1 into three parts, each thing in one of them, or a sentence that says why not."""
+    """Return a split of 0 .. number-1 into three parts, or raise `FileFormatError` unless each index is in one part."""
     every = np.concatenate(parts)
     outside = every[(every < 0) | (every >= number)]
     if outside.size:
@@ -100,7 +100,7 @@ def _json(file: Path) -> Any:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise FileFormatError(f"it holds no JSON ({error}); it is cut off or of another kind.", file) from None
+        raise FileFormatError(f"this is no JSON ({error}); the file is cut off or of another kind.", file) from None
 
 
 def _errica_folds(plain: Any, file: Path, number: int) -> list[Split]:
@@ -114,13 +114,13 @@ def _errica_folds(plain: Any, file: Path, number: int) -> list[Split]:
         parts = []
     if not parts or not all(part.ndim == 1 and part.dtype.kind == "i" for three in parts for part in three):
         raise FileFormatError(
-            'it should be a list of folds with "test" and "model_selection", each a list of whole numbers.', file
+            'it should be a list of folds with "test" and "model_selection", each a list of integers.', file
         )
     return [checked(three, number, file, fold) for fold, three in enumerate(parts)]
 
 
 def _mask_files(folder: Path) -> list[Path]:
-    """The masks of folds 0, 1, 2, …; whatever the data set is called there."""
+    """Return the mask files of the folds 0, 1, 2, …, whatever name the data set has in them."""
     found = {file.stem.rpartition("_")[2]: file for file in folder.glob("*_split_0.6_0.2_*.npz")}
     listed = [found[str(fold)] for fold in takewhile(lambda fold: str(fold) in found, count())]
     if found and len(listed) != FOLDS:

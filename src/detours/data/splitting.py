@@ -1,4 +1,4 @@
-"""Splits: which graphs (or nodes) are trained on, chosen by and tested on, fold by fold.
+"""Splits: the graphs (or nodes) for training, validation and test, fold by fold.
 
 Published folds where there are any, else our own: stratified, and the same on every machine and with every release
 of NumPy.
@@ -20,7 +20,7 @@ from detours.errors import InputError
 SEED = 142857
 FOLDS = 10
 HELD_OUT = 10
-"""One in so many of what is not tested is held out for validation."""
+"""One in this number of the graphs not tested is held out for validation."""
 
 
 class Split(NamedTuple):
@@ -53,9 +53,10 @@ class Splits:
 
 
 def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> Splits:
-    """Folds that keep the classes in proportion, and one tenth of every training part held out for validation.
+    """Return folds that keep the classes in proportion, with one tenth of every training part held out for validation.
 
-    Graphs that `data.pairs` joins, directly or through others, stay in one part: none is tested that was all but seen.
+    Graphs that `data.pairs` joins, directly or through others, stay in one part: no partner of a test graph is trained
+    on.
 
     >>> from detours.data import rings
     >>> fold = stratified_splits(rings(60), folds=3)[0]
@@ -72,13 +73,13 @@ def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> S
             "ask for fewer folds or take more data."
         )
     strata = _strata(units, data.targets, number)
-    # The raw words of this generator stay the same with every release of NumPy; its permutations need not.
+    # NumPy keeps the raw output of this generator stable between releases, but not its permutations.
     words = np.random.PCG64([seed, folds])
-    test_of = _dealt(strata, folds, words)
+    test_of = _deal(strata, folds, words)
     found = []
     for fold in range(folds):
         rest = np.flatnonzero(test_of != fold)
-        held = rest[_dealt(strata[rest], HELD_OUT, words) == 0]
+        held = rest[_deal(strata[rest], HELD_OUT, words) == 0]
         part = np.zeros(number, np.int64)
         part[held], part[test_of == fold] = 1, 2
         found.append(Split(*(np.flatnonzero(part[units] == which) for which in range(3))))
@@ -86,7 +87,7 @@ def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> S
 
 
 def _units(data: GraphSet) -> Int64:
-    """int64: for every graph or node the number of the group it must stay with."""
+    """Return int64: for every graph or node the number of the group it must stay with."""
     things = len(data.y)
     if data.pairs is None:
         return np.arange(things)
@@ -103,15 +104,15 @@ def _units(data: GraphSet) -> Int64:
 
 
 def _strata(units: Int64, targets: Int64, number: int) -> Int64:
-    """int64 [number]: units with the same classes have the same stratum."""
+    """Return int64 [number]: units with the same classes have the same stratum."""
     held = np.zeros((number, int(targets.max(initial=0)) + 1), np.int64)
     np.add.at(held, (units, targets), 1)
     return np.unique(held, axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def _dealt(strata: Int64, hands: int, words: np.random.PCG64) -> Int64:
-    """Shuffle within each stratum and deal one stratum after another: no two hands differ by more than one of each."""
+def _deal(strata: Int64, parts: int, words: np.random.PCG64) -> Int64:
+    """Return a part for each unit: shuffled within strata, so that parts differ by at most one unit of each stratum."""
     order = np.lexsort((words.random_raw(len(strata)), strata))
-    hand = np.empty(len(strata), np.int64)
-    hand[order] = np.arange(len(strata)) % hands
-    return hand
+    part = np.empty(len(strata), np.int64)
+    part[order] = np.arange(len(strata)) % parts
+    return part

@@ -1,4 +1,4 @@
-"""Rows of a saved graph, read when they are asked for and not mapped: what was read and dropped takes no memory."""
+"""Rows of a saved graph, read from the file and not memory-mapped: rows that are dropped free their memory."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from detours.errors import FileFormatError
 CHUNK = 1 << 16
 """Numbers read at a time."""
 GAP = 1 << 12
-"""Numbers that are rather read and dropped than skipped: opening a file again takes longer."""
+"""Numbers that are read and dropped rather than skipped, since another read takes longer."""
 
 
 class ArrayFile:
-    """A .npy array of one dimension of which parts are read."""
+    """A one-dimensional .npy array of which parts are read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -38,7 +38,7 @@ class ArrayFile:
             raise FileFormatError(f"the array cannot be read ({error}); save the graph again.", path) from None
 
     def read(self, begin: int, end: int) -> NDArray[Any]:
-        """Entries begin .. end - 1."""
+        """Return the entries begin .. end - 1."""
         offset = self.offset + begin * self.dtype.itemsize
         try:
             found: NDArray[Any] = np.fromfile(self.path, self.dtype, end - begin, offset=offset)
@@ -49,7 +49,7 @@ class ArrayFile:
         return found
 
 
-class ArrayHeld:
+class ArrayInMemory:
     """An array in memory, read like one in a file."""
 
     def __init__(self, array: NDArray[Any]) -> None:
@@ -59,7 +59,7 @@ class ArrayHeld:
         return self.array[begin:end]
 
 
-class Read(NamedTuple):
+class RowsRead(NamedTuple):
     """Some rows of a graph: row p is ``targets[start[p]:start[p + 1]]``."""
 
     start: Int64
@@ -69,18 +69,20 @@ class Read(NamedTuple):
 class Rows:
     """The rows of a graph, on disk or not."""
 
-    def __init__(self, indptr: ArrayFile | ArrayHeld, indices: ArrayFile | ArrayHeld, folder: Path | None) -> None:
+    def __init__(
+        self, indptr: ArrayFile | ArrayInMemory, indices: ArrayFile | ArrayInMemory, folder: Path | None
+    ) -> None:
         self._indptr, self._indices, self.folder = indptr, indices, folder
 
     @classmethod
     def open(cls, folder: Path) -> Rows:
-        """The rows of a graph in a folder of arrays."""
+        """Return the rows of a graph in a folder of arrays."""
         return cls(ArrayFile(folder / "indptr.npy"), ArrayFile(folder / "indices.npy"), folder)
 
     @classmethod
     def held(cls, indptr: Int64, indices: Int32) -> Rows:
-        """The rows of a graph in memory."""
-        return cls(ArrayHeld(indptr), ArrayHeld(indices), None)
+        """Return the rows of a graph in memory."""
+        return cls(ArrayInMemory(indptr), ArrayInMemory(indices), None)
 
     @property
     def num_nodes(self) -> int:
@@ -91,14 +93,14 @@ class Rows:
         return self._indices.size
 
     def pointers(self, first: int, last: int) -> Int64:
-        """Where the rows first .. last - 1 begin, and where the last of them ends."""
+        """Return the positions at which the rows first .. last - 1 begin, and at which the last of them ends."""
         found: Int64 = self._indptr.read(first, last + 1)
         return found
 
     def bounds(self, nodes: Int64) -> tuple[Int64, Int64]:
-        """Where the rows of these nodes, in ascending order, begin and end in the file."""
+        """Return the positions at which the rows of these nodes, in ascending order, begin and end."""
         begin, end = np.empty_like(nodes), np.empty_like(nodes)
-        for first, last in _together(nodes, nodes + 1):
+        for first, last in _ranges_read_together(nodes, nodes + 1):
             pointers = self.pointers(int(nodes[first]), int(nodes[last - 1]) + 1)
             at = nodes[first:last] - nodes[first]
             begin[first:last], end[first:last] = pointers[at], pointers[at + 1]
@@ -106,24 +108,24 @@ class Rows:
             raise self.damaged()
         return begin, end
 
-    def read(self, begin: Int64, end: Int64) -> Read:
-        """The rows that lie there, in ascending order."""
+    def read(self, begin: Int64, end: Int64) -> RowsRead:
+        """Return the rows at these positions, in ascending order."""
         start = np.concatenate([[0], np.cumsum(end - begin)])
         targets = np.empty(start[-1], np.int32)
-        for first, last in _together(begin, end):
+        for first, last in _ranges_read_together(begin, end):
             held = self.targets(int(begin[first]), int(end[last - 1]))
             sizes = end[first:last] - begin[first:last]
             shift = np.repeat(begin[first:last] - begin[first] - (start[first:last] - start[first]), sizes)
             targets[start[first] : start[last]] = held[np.arange(len(shift)) + shift]
-        return Read(start, targets)
+        return RowsRead(start, targets)
 
     def targets(self, begin: int, end: int) -> Int32:
-        """Entries begin .. end - 1 of all rows, one after the other."""
+        """Return the entries begin .. end - 1 of all rows, one after the other."""
         found: Int32 = self._indices.read(begin, end)
         return found
 
     def ranges(self, arcs: int = CHUNK) -> Iterator[tuple[int, int]]:
-        """Consecutive ranges with at most so many nodes each, and as many arcs, unless a single node has more."""
+        """Yield consecutive ranges of nodes, with at most `arcs` nodes and arcs each unless a single node has more."""
         first, filled = 0, 0
         for begin in range(0, self.num_nodes, CHUNK):
             pointers = self.pointers(begin, end := min(begin + CHUNK, self.num_nodes))
@@ -136,7 +138,7 @@ class Rows:
             yield first, self.num_nodes
 
     def arcs(self) -> Iterator[tuple[Int32, Int32]]:
-        """All arcs, some at a time: sources and targets."""
+        """Yield all arcs, a chunk at a time: sources and targets."""
         for first, last in self.ranges():
             pointers = self.pointers(first, last)
             source = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(pointers))
@@ -147,7 +149,7 @@ class Rows:
 
 
 def digest(rows: Rows, directed: bool) -> str:
-    """A fingerprint of the arcs of a graph; rows that are not ascending numbers of other nodes are refused."""
+    """Return a digest of the arcs of a graph; raise `FileFormatError` unless rows are ascending and without loops."""
     total = sha256(f"{rows.num_nodes} {rows.num_arcs} {directed}\n".encode())
     filled = 0
     for first, last in rows.ranges():
@@ -157,7 +159,7 @@ def digest(rows: Rows, directed: bool) -> str:
         total.update(np.diff(pointers).tobytes())
         filled = int(pointers[-1])
         for begin in range(int(pointers[0]), filled, CHUNK):
-            end = min(begin + CHUNK + 1, filled)  # one more, to compare neighbours across the cut
+            end = min(begin + CHUNK + 1, filled)  # one more, to compare the last with the next
             targets = rows.targets(begin, end)
             source = first + np.searchsorted(pointers, np.arange(begin, end), side="right") - 1
             rising = (targets[1:] > targets[:-1]) | (source[1:] != source[:-1])
@@ -172,7 +174,7 @@ def digest(rows: Rows, directed: bool) -> str:
 
 @contextmanager
 def new_array(path: Path, dtype: type, shape: tuple[int, ...]) -> Iterator[IO[bytes]]:
-    """A file to which the rows of a .npy array are written one after the other; it appears when all are there."""
+    """Open a .npy file to write the rows of an array one after the other; it appears when all are written."""
     with atomic_file(path) as file:
         about = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(file, about)
@@ -180,7 +182,7 @@ def new_array(path: Path, dtype: type, shape: tuple[int, ...]) -> Iterator[IO[by
 
 
 def save_reverse(rows: Rows, folder: Path, most: int) -> Rows:
-    """Write the rows of the reversed arcs to a folder, those of about so many nodes, or arcs, at a time."""
+    """Write the rows of the reversed arcs to a folder, those of about `most` nodes or arcs at a time."""
     folder.mkdir(parents=True, exist_ok=True)
     n, filled = rows.num_nodes, 0
     with new_array(folder / "indptr.npy", np.int64, (n + 1,)) as file:
@@ -193,7 +195,7 @@ def save_reverse(rows: Rows, folder: Path, most: int) -> Rows:
             pointers = filled + np.cumsum(degree)
             filled = int(pointers[-1])
             file.write(pointers.tobytes())
-    empty = ArrayHeld(np.empty(0, np.int32))
+    empty = ArrayInMemory(np.empty(0, np.int32))
     with new_array(folder / "indices.npy", np.int32, (rows.num_arcs,)) as file:
         for first, last in Rows(ArrayFile(folder / "indptr.npy"), empty, folder).ranges(most):
             kept = [np.empty((2, 0), np.int32)]
@@ -205,8 +207,8 @@ def save_reverse(rows: Rows, folder: Path, most: int) -> Rows:
     return Rows.open(folder)
 
 
-def _together(begin: Int64, end: Int64) -> Iterator[tuple[int, int]]:
-    """Ranges of pieces begin[p] .. end[p] of a file, in ascending order, that are best read in one go."""
+def _ranges_read_together(begin: Int64, end: Int64) -> Iterator[tuple[int, int]]:
+    """Yield ranges of the pieces begin[p] .. end[p] of a file, in ascending order, that are best read together."""
     if not len(begin):
         return
     far = np.flatnonzero((begin[1:] - end[:-1] > GAP) | (begin[1:] // CHUNK != begin[:-1] // CHUNK)) + 1

@@ -1,4 +1,4 @@
-"""Finding nodes by the names that the caller knows them by."""
+"""Search for nodes by the caller's names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from detours.graph.edges import Names
 
 
 def find(name: Hashable, num_nodes: int, names: Mapping[Hashable, int] | Names | None) -> int | None:
-    """The index of a name, or of the integer that it spells; None if there is no such node."""
+    """Return the index of a name, or of the integer that it spells; None if there is no such node."""
     index = _find(name, num_nodes, names)
     if index is None and isinstance(name, str) and _spells_integer(name):
         index = _find(int(name), num_nodes, names)
@@ -39,7 +39,7 @@ def _spells_integer(text: str) -> bool:
 
 
 def sample(names: Names | None, num_nodes: int) -> str:
-    """The first few names, for a message."""
+    """Return the first few names, for a message."""
     if names is None:
         return f"0 to {num_nodes - 1}" if num_nodes else "none"
     first = names[:3].tolist() if isinstance(names, np.ndarray) else names[:3]

@@ -1,4 +1,4 @@
-"""Figures; they need matplotlib (`pip install "detours[viz]"`), which is imported only when one is drawn."""
+"""Figures; they need matplotlib and NetworkX (`pip install "detours[viz]"`), imported only when one is drawn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DPI = 200
 
 
 def saved(figure: Any, stem: Path) -> list[Path]:
-    """Write a figure as `<stem>.png` and `<stem>.svg`, each whole or not at all; equal figures give equal bytes."""
+    """Write a figure as `<stem>.png` and `<stem>.svg`, completely or not at all; equal figures give equal bytes."""
     import matplotlib
 
     files = []
@@ -29,7 +29,7 @@ def saved(figure: Any, stem: Path) -> list[Path]:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty figure of that size in inches, drawn without a screen."""
+    """Return an empty figure of this size in inches, which needs no screen."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

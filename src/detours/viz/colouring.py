@@ -1,7 +1,7 @@
-"""Two graphs coloured round by round, one row of drawings per graph and start; rings mark the colours that tell.
+"""Two graphs coloured round by round, one row of drawings per graph and start; rings mark telling colours.
 
 A colour of the refinement is a colour on paper, the same in both graphs. A black ring marks a node whose colour the
-other graph has more or less often: no ring in a round means that it leaves the two graphs alike.
+other graph has more or less often: a round without rings does not tell the two graphs apart.
 """
 
 from __future__ import annotations
@@ -10,19 +10,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from detours.arrays import Bool, Float64, Int64
 from detours.graph import Graph
 from detours.viz import new_figure
 from detours.viz.layout import flatness, stress_layout
 
-Ints = NDArray[np.int64]
 MOST_ROUNDS = 5  # drawn; the last column is always the stable colouring
 SIDE = 2.0  # the width of a drawing, in inches
 
 
-def pair_figure(first: Graph, second: Graph, colours: Mapping[str, tuple[Ints, Ints]], title: str = "") -> Any:
-    """Draw a pair; `colours` holds by the name of the start the colours of both graphs, each [rounds + 1, nodes]."""
+def pair_figure(first: Graph, second: Graph, colours: Mapping[str, tuple[Int64, Int64]], title: str = "") -> Any:
+    """Draw a pair; `colours` maps each start to the colours of both graphs, each [rounds + 1, nodes]."""
     shown = {start: _rounds(len(both[0])) for start, both in colours.items()}
     columns = max(map(len, shown.values()))
     points = stress_layout(first), stress_layout(second)
@@ -47,8 +46,8 @@ def pair_figure(first: Graph, second: Graph, colours: Mapping[str, tuple[Ints, I
     return figure
 
 
-def telling_colours(first: Ints, second: Ints) -> Ints:
-    """The colours that two graphs have differently often.
+def telling_colours(first: Int64, second: Int64) -> Int64:
+    """Return the colours that occur more often in one of two graphs.
 
     >>> telling_colours(np.array([0, 1, 1]), np.array([0, 0, 1])).tolist()
     [0, 1]
@@ -61,13 +60,13 @@ def _rounds(number: int) -> list[int]:
     return list(range(number)) if number <= MOST_ROUNDS else [*range(MOST_ROUNDS - 1), number - 1]
 
 
-def _caption(colours: Ints, telling: Ints) -> str:
+def _caption(colours: Int64, telling: Int64) -> str:
     number, ringed = len(np.unique(colours)), int(np.isin(colours, telling).sum())
     return f"{number} colour{'s' * (number != 1)}" + (f", {ringed} ringed" if ringed else "")
 
 
-def _palette(first: Ints, second: Ints) -> tuple[Any, Any]:
-    """A colour on paper for every colour of the refinement, in the order of its number, dark to light."""
+def _palette(first: Int64, second: Int64) -> tuple[Any, Any]:
+    """Return a colour on paper for every colour of the refinement, from dark to light."""
     from matplotlib import colormaps
 
     present, place = np.unique(np.concatenate([first, second]), return_inverse=True)
@@ -75,7 +74,7 @@ def _palette(first: Ints, second: Ints) -> tuple[Any, Any]:
     return scale[: len(first)], scale[len(first) :]
 
 
-def _draw(axes: Any, graph: Graph, points: NDArray[np.float64], fill: Any, ringed: NDArray[np.bool_]) -> None:
+def _draw(axes: Any, graph: Graph, points: Float64, fill: Any, ringed: Bool) -> None:
     from matplotlib.collections import LineCollection
 
     ends = graph.to_edge_index()

@@ -1,4 +1,4 @@
-"""What a linear model on kernel features sees in a graph: a drawing per feature, with the nodes that carry it."""
+"""The features of a graph that a linear kernel model weighs most: a drawing per feature, with its nodes."""
 
 from __future__ import annotations
 

@@ -1,85 +1,65 @@
-"""Where to draw the nodes of a small graph: distances on paper as near as can be to those in the graph."""
+"""Positions for the nodes of a drawing, with distances on paper close to those in the graph."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
 
+from detours.arrays import Float64
 from detours.graph import Graph
+from detours.graph.convert import library
 
-Points = NDArray[np.float64]
-_STEPS = 300
 _GAP = 1.5  # between two components, in edges
 
 
-def stress_layout(graph: Graph) -> Points:
-    """float64 [n, 2]: each component by stress majorisation (Gansner et al., 2004), largest first, in rows.
+def stress_layout(graph: Graph) -> Float64:
+    """Return float64 [n, 2]: each component by the method of Kamada and Kawai (1989), largest first, in rows.
 
-    The same graph gives the same drawing on every run.
+    Edges have a mean length of 1. The same graph gives the same drawing on every run.
     """
-    from scipy.sparse.csgraph import connected_components, shortest_path
-
-    adjacency = graph.to_scipy().astype(np.float64)
-    _, component = connected_components(adjacency, directed=False)
-    sizes = np.bincount(component)
-    parts = [np.flatnonzero(component == c) for c in np.lexsort((np.arange(len(sizes)), -sizes))]
-    drawn = [_upright(_majorised(shortest_path(adjacency[part][:, part], unweighted=True))) for part in parts]
+    nx = library("networkx", "networkx")
+    drawn = nx.Graph()
+    drawn.add_nodes_from(range(graph.num_nodes))
+    drawn.add_edges_from(graph.to_edge_index().T.tolist())
+    components = sorted(map(sorted, nx.connected_components(drawn)), key=lambda nodes: (-len(nodes), nodes))
+    layouts = [_layout(nx, drawn, nodes) for nodes in components]
     points = np.zeros((graph.num_nodes, 2))
-    for part, place in zip(parts, _packed(drawn), strict=True):
-        points[part] = place
+    for nodes, positions in zip(components, _in_rows(layouts), strict=True):
+        points[nodes] = positions
     return points
 
 
-def _majorised(distance: Points) -> Points:
-    """Weighted majorisation with weights d^-2, from the two main axes of the distances."""
-    size = len(distance)
-    if size == 1:
+def _layout(nx: Any, graph: Any, nodes: list[int]) -> Float64:
+    """Return the positions of a component, its longer extent lying flat, its lower left corner at the origin."""
+    if len(nodes) == 1:
         return np.zeros((1, 2))
-    with np.errstate(divide="ignore"):
-        weight = np.where(distance > 0, distance**-2.0, 0.0)
-    laplacian = np.diag(weight.sum(axis=1)) - weight
-    inverse = np.linalg.pinv(laplacian)
-    points = _main_axes(distance)
-    for _ in range(_STEPS):
-        apart = np.linalg.norm(points[:, None] - points[None], axis=2)
-        ratio = np.divide(weight * distance, apart, out=np.zeros_like(apart), where=apart > 1e-9)
-        points = inverse @ ((np.diag(ratio.sum(axis=1)) - ratio) @ points)
-    return points
+    component = nx.Graph()  # not a subgraph view, whose order of nodes may differ
+    component.add_nodes_from(nodes)
+    component.add_edges_from(graph.edges(nodes))
+    position = nx.kamada_kawai_layout(component)
+    lengths = [np.linalg.norm(position[i] - position[j]) for i, j in component.edges]
+    points = np.stack([position[node] for node in nodes]) / np.mean(lengths)
+    points -= points.mean(axis=0)
+    points = points @ np.linalg.svd(points, full_matrices=False)[2].T
+    corner: Float64 = points - points.min(axis=0)
+    return corner
 
 
-def _main_axes(distance: Points) -> Points:
-    centred = distance**2 - (distance**2).mean(axis=0)
-    centred -= centred.mean(axis=1, keepdims=True)
-    values, vectors = np.linalg.eigh(-centred / 2)
-    points: Points = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0))
-    # Nodes with equal distances to all others would stay on one spot for ever: a fixed, tiny nudge parts them.
-    return points + 1e-3 * np.random.default_rng(0).standard_normal(points.shape)
-
-
-def _upright(points: Points) -> Points:
-    """Turned so that the longer extent lies flat, the lower left corner at the origin."""
-    centred = points - points.mean(axis=0)
-    axes = np.linalg.svd(centred, full_matrices=False)[2]
-    if axes.shape == (2, 2):
-        centred = centred @ axes.T
-    moved: Points = centred - centred.min(axis=0)
-    return moved
-
-
-def _packed(parts: list[Points]) -> list[Points]:
-    """Parts in rows from top to bottom, no row wider than makes the whole about square, or than the widest part."""
+def _in_rows(parts: list[Float64]) -> list[Float64]:
+    """Return the parts in rows from top to bottom, the whole about square unless one part is wider."""
     extents = [part.max(axis=0) + _GAP for part in parts]
-    wide = max(float(np.sqrt(sum(width * height for width, height in extents))), *(e[0] for e in extents), 0.0)
-    placed, x, y, tall = [], 0.0, 0.0, 0.0
+    widest = max(float(np.sqrt(sum(width * height for width, height in extents))), *(e[0] for e in extents), 0.0)
+    placed, x, y, tallest = [], 0.0, 0.0, 0.0
     for part, (width, height) in zip(parts, extents, strict=True):
-        if x and x + width > wide:
-            x, y, tall = 0.0, y - tall, 0.0
+        if x and x + width > widest:
+            x, y, tallest = 0.0, y - tallest, 0.0
         placed.append(part + np.array([x, y - height]))
-        x, tall = x + width, max(tall, height)
+        x, tallest = x + width, max(tallest, height)
     return placed
 
 
-def flatness(points: NDArray[np.float64]) -> float:
-    """How tall a drawing is for its width, within what looks well."""
+def flatness(points: Float64) -> float:
+    """Return the ratio of height to width of a drawing, within bounds that look well."""
     width, height = np.ptp(points, axis=0) + 0.5 if len(points) else (1.0, 1.0)
     return float(np.clip(height / width, 0.4, 1.2))

@@ -9,7 +9,7 @@ from detours.viz import new_figure, saved
 
 
 def draw_learning(curves: Mapping[str, Sequence[float]], stem: Path) -> list[Path]:
-    """Draw accuracies, shares of 1, by network; the files that were written."""
+    """Draw the accuracies (shares of 1) of each network and return the files written."""
     figure = new_figure(6, 3.2)
     axes = figure.subplots()
     for name, accuracies in curves.items():

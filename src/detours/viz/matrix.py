@@ -1,4 +1,4 @@
-"""The ratio matrix: what share of each data set each test tells apart, tests in the order of their cost."""
+"""The ratio matrix: the share of each data set that each test tells apart, tests sorted by cost."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from detours.arrays import Float64
 from detours.viz import new_figure
 
-Matrix = NDArray[np.float64]
 LEAST_WIDTH = 5.5  # inches, which the title needs
 
 
 def percent(value: float) -> str:
-    """A share as a percentage that says 100 only if nothing is missing, and 0 only if there is nothing.
+    """Return a share as a percentage that is 100 only for 1, and 0 only for 0.
 
     >>> [percent(share) for share in (1.0, 0.9999, 0.5, 0.0004, 0.0, float("nan"))]
     ['100', '99.9', '50', '0.1', '0', '–']
@@ -28,8 +27,8 @@ def percent(value: float) -> str:
     return text.removesuffix(".0")
 
 
-def ratio_matrix(tests: Sequence[str], data: Sequence[str], values: Matrix, *, title: str = "") -> Any:
-    """Draw the shares `values` [tests, data sets]: dark is told apart, every cell says its percentage.
+def ratio_matrix(tests: Sequence[str], data: Sequence[str], values: Float64, *, title: str = "") -> Any:
+    """Draw the shares `values` [tests, data sets]: dark is told apart, every cell shows its percentage.
 
     NaN stands for a test that was not run. Tests come cheapest first.
     """
@@ -54,13 +53,13 @@ def ratio_matrix(tests: Sequence[str], data: Sequence[str], values: Matrix, *, t
     axes.tick_params(which="minor", length=0, top=False)
     axes.spines[:].set_visible(False)
     _family_lines(axes, tests)
-    axes.set_ylabel("dearer   ←   cost   →   cheaper", size=8, color="#555555")
+    axes.set_ylabel("more expensive   ←   cost   →   cheaper", size=8, color="#555555")
     figure.suptitle(title, size=9, x=0.01, ha="left")
     return figure
 
 
 def _family_lines(axes: Any, tests: Sequence[str]) -> None:
-    """A line between tests of different kinds: 1-WL, k-DeN, tests on tuples."""
+    """Draw a line between tests of different kinds: 1-WL, k-DeN, tests on tuples."""
     kinds = ["DeN" if "DeN" in test else test[:4] if test.startswith("1-WL") else "tuples" for test in tests]
     for row in range(1, len(kinds)):
         if kinds[row] != kinds[row - 1]:

@@ -61,8 +61,8 @@ def test_a_folder_holds_a_category_per_file(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("x.g6", f"{WORDS[0]}\n{WORDS[1]}\nE?\n".encode(), "x.g6, line 3: a graph6 line of 6 nodes has 3 characters"),
-        ("x.g6", f"{WORDS[0]}\n".encode(), "x.g6: pairs need an even number of graphs, but here are 1"),
-        ("x.g6", b"A_ A_ A_\n", "x.g6, line 1: a line holds one graph or a pair, but here are 3"),
+        ("x.g6", f"{WORDS[0]}\n".encode(), "x.g6: pairs need an even number of graphs, but the file has 1"),
+        ("x.g6", b"A_ A_ A_\n", "x.g6, line 1: a line holds one graph or a pair, but this one has 3"),
         ("x.g6", b"A_\n\x01\x02\n", "x.g6, line 2: this line is neither graph6 nor sparse6"),
         ("x.g6", b"", "x.g6: the file is empty"),
         ("x.npy", b"A_\nA_\n", "x.npy: it is no .npy file or cut off"),
@@ -79,7 +79,7 @@ def test_wrong_files(tmp_path: Path, name: str, content: bytes, message: str) ->
     [
         (np.array(["A_", "A_?"]), "line 2"),
         (np.array([["A_", "A_"], ["A_", ""]]), "line 2: a graph is missing"),
-        (np.array([["A_", "A_", "A_"]]), "flat or n × 2"),
+        (np.array([["A_", "A_", "A_"]]), "one-dimensional or n × 2"),
         (np.arange(4), "should hold graph6 texts"),
         (np.array(["A_", None], object), "Python objects"),
     ],

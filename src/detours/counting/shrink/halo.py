@@ -13,7 +13,7 @@ import numpy as np
 
 from detours.arrays import Int32, Int64, read_only
 from detours.compiled import compiled
-from detours.graph.disk_rows import Read, Rows
+from detours.graph.disk_rows import Rows, RowsRead
 
 PIECE = 1 << 12
 """Nodes of the border whose rows are read at a time: most of what they hold is not wanted."""
@@ -85,14 +85,14 @@ def cut_halo(rows: Rows, back: Rows | None, first: int, last: int, k: int, most_
     return _induce(parts, levels, first, last, back is None, rows)
 
 
-def _only(wanted: Int64, part: Read) -> Read:
+def _only(wanted: Int64, part: RowsRead) -> RowsRead:
     """Of some rows, the arcs that end at a node that is wanted."""
     start = np.zeros_like(part.start)
     kept = _keep(wanted, part.start, part.targets, start)
-    return Read(start, part.targets[:kept].copy())
+    return RowsRead(start, part.targets[:kept].copy())
 
 
-def _induce(parts: list[Read], levels: list[Int64], first: int, last: int, symmetric: bool, rows: Rows) -> Halo:
+def _induce(parts: list[RowsRead], levels: list[Int64], first: int, last: int, symmetric: bool, rows: Rows) -> Halo:
     node, distance = np.concatenate(levels), np.repeat(np.arange(len(levels)), list(map(len, levels)))
     order = np.argsort(node, kind="stable")
     before = np.cumsum([0, *(len(part.targets) for part in parts)])

@@ -23,13 +23,13 @@ Table = Sequence[Sequence[int]]
 
 
 def from_edges(num_nodes: int, edges: Iterable[tuple[int, int]]) -> Graph:
-    """An undirected graph from its edges, each given once."""
+    """Return the undirected graph of these edges, each given once."""
     once = np.array(list(edges), dtype=np.int64).reshape(-1, 2).T
     return Graph.from_edge_index(np.concatenate((once, once[::-1]), axis=1), num_nodes)
 
 
 def from_matrix(adjacency: Adjacency) -> Graph:
-    """An undirected graph from a symmetric matrix; its diagonal is ignored."""
+    """Return the undirected graph of a symmetric matrix; its diagonal is ignored."""
     return Graph.from_edge_index(np.stack(np.nonzero(adjacency & ~np.eye(len(adjacency), dtype=bool))), len(adjacency))
 
 

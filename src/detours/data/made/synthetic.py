@@ -1,4 +1,4 @@
-"""Tasks made in code, to try everything without a file: their classes differ in cycles and nothing else.
+"""Tasks made in code, without any file: their classes differ in cycles and nothing else.
 
 All are made of coverings: several copies ("sheets") of one small graph, in which some edges lead from one sheet to
 another. However they lead, 1-WL gives all copies of a node one colour, and so does any message passing.
@@ -91,7 +91,7 @@ def ring_lattice(nodes: int = 2000, *, sizes: tuple[int, ...] = LATTICE_SIZES, s
     (GraphSet(ring-lattice: 1 graph, 112 nodes, 2 classes), 'node', np.float64(0.5))
     """
     if nodes < 1:
-        raise InputError(f"ring_lattice makes a graph of about so many nodes, but nodes={nodes}; give 1 or more.")
+        raise InputError(f"nodes, the approximate size of the graph, must be at least 1, but it is {nodes}.")
     if not sizes or min(sizes) < 3 or 2 * min(sizes) <= max(sizes):
         raise InputError(
             f"A ring has at least 3 nodes, and one twice as long must not count as short, but sizes={sizes!r}; "
@@ -121,21 +121,19 @@ def ring_lattice(nodes: int = 2000, *, sizes: tuple[int, ...] = LATTICE_SIZES, s
 
 def _check(task: str, graphs: int, sizes: tuple[int, ...]) -> None:
     if graphs < 2 or graphs % 2:
-        raise InputError(
-            f"{task} makes graphs in pairs, one of each class, but {graphs} were asked for; give an even number."
-        )
+        raise InputError(f"{task} makes graphs in pairs, one of each class, but graphs={graphs}; give an even number.")
     if not sizes or min(sizes) < 3:
         raise InputError(f"A ring has at least 3 nodes, but sizes={sizes!r}; give larger ones.")
 
 
 def _paired(name: str, graphs: list[Graph]) -> GraphSet:
-    """Graphs of class 0 and 1 in turn, each two of which are a pair."""
+    """Return the set of graphs of class 0 and 1 in turn; each two of them are a pair."""
     pairs = [(at, at + 1) for at in range(0, len(graphs), 2)]
     return GraphSet(name, graphs, np.arange(len(graphs)) % 2, pairs=pairs)
 
 
 def _trees(size: int, rng: np.random.Generator) -> list[int]:
-    """Random trees on a ring: the parent of each further node, the first of which has number `size`."""
+    """Return random trees on a ring: the parent of each further node, the first of which is node `size`."""
     return [int(rng.integers(size + added)) for added in range(int(rng.integers(2, 2 * size + 1)))]
 
 
@@ -176,7 +174,7 @@ def _lifted(copy: int, edges: Iterable[Edge], turns: Iterable[Sequence[int]]) ->
 
 
 def _spans(turns: Iterable[Sequence[int]]) -> bool:
-    """Whether the edges lead from every sheet to every other, so that the covering is one piece."""
+    """Return whether the edges lead from every sheet to every other: the covering is then connected."""
     reached = {0}
     for _ in range(SHEETS):
         reached |= {to for turn in turns for sheet, to in enumerate(turn) if sheet in reached}

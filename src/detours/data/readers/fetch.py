@@ -1,4 +1,4 @@
-"""Data sets over the network: PyG knows where they lie and fetches the raw files; the reading stays ours."""
+"""Data sets over the network: PyG downloads the raw files, our readers read them."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ FETCHED = ("TUDataset", "WikipediaNetwork", "WebKB", "Actor")
 
 
 def cache_folder() -> Path:
-    """Where fetched data sets are kept."""
+    """Return the folder of the cache of data sets."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "detours"
 
 
-def kept(raw: str) -> Path | None:
-    """The raw folder of a data set in the cache, if it was fetched before."""
+def cached(raw: str) -> Path | None:
+    """Return the raw folder of a data set in the cache, None if it was not fetched before."""
     folder = cache_folder() / raw
     return folder if _mark(folder).exists() else None
 
 
 def how_to_get(name: str, raw: str) -> str:
-    """What to do about raw files that are not there, as the end of a sentence."""
+    """Return what to do about missing raw files, as the end of a sentence."""
     if _family(raw) in FETCHED:
         return "leave both root and DETOURS_DATA out to have PyG fetch them"
     return f"take the GRAPHSAT.txt of {name} that its authors publish with their GNN-RNI code"
 
 
-def fetched(name: str, raw: str) -> Path:
-    """The raw folder of a data set in the cache, fetched by PyG's own class unless it is there."""
-    if (found := kept(raw)) is not None:
+def fetch(name: str, raw: str) -> Path:
+    """Return the raw folder of a data set in the cache, downloaded by PyG unless it is there."""
+    if (found := cached(raw)) is not None:
         return found
     family = _family(raw)
     if family not in FETCHED:
@@ -60,7 +60,7 @@ def _family(raw: str) -> str:
 
 
 def _mark(folder: Path) -> Path:
-    """The file that is written last: what an interrupted fetch left behind is fetched again."""
+    """Return the file that is written last: without it, a download was interrupted and is repeated."""
     return folder / ".fetched"
 
 

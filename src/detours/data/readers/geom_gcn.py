@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from detours.arrays import Float32, Int64
-from detours.data.readers.numbers import LARGEST, existing, integers
+from detours.data.readers.numbers import LARGEST, check_file, read_integers
 from detours.errors import FileFormatError
 from detours.graph import Graph
 from detours.graph.edges import EdgeList
@@ -25,13 +25,13 @@ _ZERO, _COMMA = b"0,"
 
 
 def read_geom_gcn(folder: Path) -> tuple[Graph, Int64]:
-    """The directed graph of the arcs as stored (loops dropped, repeats merged), and the class of every node."""
+    """Return the directed graph of the arcs as stored (loops dropped, repeats merged), and the class of every node."""
     rows = list(_rows(folder / _NODES))
     y = np.empty(len(rows), np.int64)
     for row in rows:
         y[row.node] = row.label
     file = folder / "out1_graph_edges.txt"
-    arcs = np.ascontiguousarray(integers(file, 2, separator="\t", header=True).T)
+    arcs = np.ascontiguousarray(read_integers(file, 2, separator="\t", header=True).T)
     outside = ((arcs < 0) | (arcs >= len(y))).any(axis=0)
     if outside.any():
         at = int(np.argmax(outside))
@@ -42,9 +42,9 @@ def read_geom_gcn(folder: Path) -> tuple[Graph, Int64]:
 
 
 def read_features(folder: Path) -> list[Float32]:
-    """The features of the nodes, float32 [nodes, columns], as a list with one entry for the one graph."""
+    """Return the features of the nodes, float32 [nodes, columns], as a list with one entry for the one graph."""
     file = folder / _NODES
-    with open(existing(file), "rb") as lines:
+    with open(check_file(file), "rb") as lines:
         listed = b"feature_amount" in lines.readline()
     rows = list(_rows(file))
     return [_listed_columns(rows, file) if listed else _columns(rows, file)]
@@ -58,8 +58,8 @@ class _Row(NamedTuple):
 
 
 def _rows(file: Path) -> Iterator[_Row]:
-    """The lines of the file of nodes, with each of the nodes 0 .. n-1 once."""
-    lines = existing(file).read_bytes().splitlines()[1:]
+    """Return the lines of the file of nodes, with each of the nodes 0 .. n-1 once."""
+    lines = check_file(file).read_bytes().splitlines()[1:]
     seen: set[int] = set()
     for number, line in enumerate(lines, 2):
         words = line.split(b"\t")
@@ -68,9 +68,11 @@ def _rows(file: Path) -> Iterator[_Row]:
         except ValueError:
             node = -1
         if len(words) != 3 or node < 0 or node in seen:
-            raise FileFormatError("here should stand the id of another node, its features and its class.", file, number)
+            raise FileFormatError(
+                "the line should hold the id of another node, its features and its class.", file, number
+            )
         if abs(label) > LARGEST:
-            raise FileFormatError(f"a class must fit into 64 bits, but here it is {label}.", file, number)
+            raise FileFormatError(f"a class must fit into 64 bits, but it is {label}.", file, number)
         seen.add(node)
         yield _Row(number, node, words[1], label)
     if not seen or max(seen) >= len(lines):
@@ -82,7 +84,7 @@ def _columns(rows: list[_Row], file: Path) -> Float32:
     x = np.empty((len(rows), width), np.float32)
     for row in rows:
         letters = np.frombuffer(row.features, np.uint8)
-        # Digits with commas between them, as nearly all lines are, need no parsing.
+        # Single digits with commas between them, as in nearly all lines, need no parsing.
         plain = len(letters) == 2 * width - 1 and (letters[1::2] == _COMMA).all()
         digits = letters[::2] - np.uint8(_ZERO) if plain else None
         x[row.node] = digits if digits is not None and (digits <= 9).all() else _parsed(row, width, file)
@@ -96,11 +98,11 @@ def _parsed(row: _Row, width: int, file: Path) -> Float32:
     try:
         values = np.array(words).astype(np.float32)
     except ValueError:
-        raise FileFormatError("features should be numbers with commas between them.", file, row.line) from None
+        raise FileFormatError("features should be numbers separated by commas.", file, row.line) from None
     finite = np.isfinite(values)
     if not finite.all():
         at = int(np.argmin(finite))
-        raise FileFormatError(f"features must be finite, but number {at + 1} here is {values[at]:g}.", file, row.line)
+        raise FileFormatError(f"features must be finite, but number {at + 1} is {values[at]:g}.", file, row.line)
     return values
 
 
@@ -114,7 +116,7 @@ def _listed_columns(rows: list[_Row], file: Path) -> Float32:
             held = [-1]
         if held and not 0 <= min(held) <= max(held) < _MOST_COLUMNS:
             raise FileFormatError(
-                f"here should stand the columns that hold a 1, each in 0 .. {_MOST_COLUMNS - 1:,}.", file, row.line
+                f"the line should hold the columns with a 1, each in 0 .. {_MOST_COLUMNS - 1:,}.", file, row.line
             )
         nodes += [row.node] * len(held)
         columns += held

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from detours.arrays import Int64
-from detours.data.readers.numbers import LARGEST, existing
+from detours.data.readers.numbers import LARGEST, check_file
 from detours.errors import FileFormatError
 from detours.graph import Graph
 from detours.graph.edges import EdgeList
@@ -20,7 +20,7 @@ from detours.graph.graph import build_graph
 
 
 def read_graphsat(file: Path) -> tuple[list[Graph], Int64, list[Int64]]:
-    """Graphs, classes and the tags of the nodes of every graph."""
+    """Return the graphs, their classes and the tags of their nodes."""
     lines = _Lines(file)
     (number,) = lines.take(1, "the number of graphs")
     graphs, classes, tags = [], [], []
@@ -40,19 +40,19 @@ class _Lines:
     def __init__(self, file: Path) -> None:
         self.file = file
         self.number = 0
-        self._rest: Iterator[bytes] = iter(existing(file).read_bytes().splitlines())
+        self._rest: Iterator[bytes] = iter(check_file(file).read_bytes().splitlines())
 
     def take(self, least: int, what: str) -> list[int]:
         self.number += 1
         line = next(self._rest, None)
         if line is None:
-            raise self.wrong(f"the file ends where {what} should stand; it is cut off.")
+            raise self.wrong(f"the file is cut off: {what} should follow.")
         try:
             numbers = [int(word) for word in line.split()]
         except ValueError:
             numbers = []
         if len(numbers) < least or min(numbers) < 0 or max(numbers) > LARGEST:
-            raise self.wrong(f"here should stand {what}, as whole numbers of 0 or more.")
+            raise self.wrong(f"the line should hold {what}, as integers of at least 0.")
         return numbers
 
     def end(self, why: str) -> None:

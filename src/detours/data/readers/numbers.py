@@ -1,4 +1,4 @@
-"""Tables of numbers in text files, read by NumPy, with the file and line of whatever is wrong."""
+"""Tables of numbers in text files, read by NumPy; errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from detours.errors import FileFormatError
 LARGEST = 2**63 - 1
 
 
-def existing(path: Path) -> Path:
-    """The path itself, or one sentence that says what to do about a missing file."""
+def check_file(path: Path) -> Path:
+    """Return the path of a file, or raise `FileFormatError` if there is none."""
     if not path.is_file():
         raise FileFormatError("there is no such file; give the folder that holds the raw data sets.", path)
     return path
 
 
-def integers(path: Path, columns: int, *, separator: str | None = ",", header: bool = False) -> Int64:
-    """The rows of a file as int64 [rows, columns]; blank lines do not count.
+def read_integers(path: Path, columns: int, *, separator: str | None = ",", header: bool = False) -> Int64:
+    """Return the rows of a file as int64 [rows, columns]; blank lines are skipped.
 
     Args:
         path: The file.
-        columns: How many numbers every line must hold.
-        separator: What stands between two numbers; None for any blanks.
-        header: Whether the first line holds names instead of numbers.
+        columns: The number of integers on every line.
+        separator: The separator of two numbers; None for any blanks.
+        header: Whether the first line holds names.
     """
-    asked = "one whole number" if columns == 1 else f"{columns} whole numbers"
+    asked = "one integer" if columns == 1 else f"{columns} integers"
     table = _table(path, np.int64, asked, separator, header)
     if table.shape[1] != columns:
         line = line_of_row(0, path, header)
@@ -41,8 +41,8 @@ def integers(path: Path, columns: int, *, separator: str | None = ",", header: b
     return table
 
 
-def decimals(path: Path) -> Float32:
-    """The rows of a file of numbers with commas between them as float32 [rows, columns], every one finite."""
+def read_decimals(path: Path) -> Float32:
+    """Return the rows of a file of numbers separated by commas as float32 [rows, columns], all finite."""
     table = _table(path, np.float64, "as many numbers as the first", ",", header=False)
     with np.errstate(over="ignore"):
         values = table.astype(np.float32)
@@ -51,7 +51,7 @@ def decimals(path: Path) -> Float32:
         row = int(np.argmax(wrong))
         column = int(np.argmin(np.isfinite(values[row])))
         raise FileFormatError(
-            f"attributes must be finite, but number {column + 1} here is {table[row, column]:g}.",
+            f"attributes must be finite, but number {column + 1} is {table[row, column]:g}.",
             path,
             line_of_row(row, path, header=False),
         )
@@ -59,7 +59,7 @@ def decimals(path: Path) -> Float32:
 
 
 def line_of_row(row: int, path: Path, header: bool) -> int | None:
-    """The line on which the row stands, blank lines not being rows."""
+    """Return the line of a row, where blank lines are no rows."""
     with open(path, encoding="latin-1") as lines:
         filled = (number for number, line in enumerate(lines, 1) if line.strip() and number > header)
         return next(islice(filled, row, None), None)
@@ -70,10 +70,10 @@ def _table(path: Path, kind: type, asked: str, separator: str | None, header: bo
         warnings.filterwarnings("ignore", "loadtxt: input contained no data")
         try:
             table: NDArray[Any] = np.loadtxt(
-                existing(path), dtype=kind, delimiter=separator, skiprows=int(header), ndmin=2, comments=None
+                check_file(path), dtype=kind, delimiter=separator, skiprows=int(header), ndmin=2, comments=None
             )
         except UnicodeDecodeError:
-            raise FileFormatError("this is not text; it should hold numbers.", path) from None
+            raise FileFormatError("this is not text; the file should hold numbers.", path) from None
         except ValueError as error:
             raise _refusal(str(error), path, asked, header) from None
     if not table.size:
@@ -82,11 +82,11 @@ def _table(path: Path, kind: type, asked: str, separator: str | None, header: bo
 
 
 def _refusal(said: str, path: Path, asked: str, header: bool) -> FileFormatError:
-    # NumPy counts rows from 0 where it met no number, and from 1 where a row is longer or shorter than the first.
+    # NumPy counts rows from 0 if it found no number, and from 1 if a row is longer or shorter than the first.
     wrong = re.search(r"convert string (.+) to \w+ at row (\d+)", said)
     if wrong:
         word, line = wrong[1].strip("' "), line_of_row(int(wrong[2]), path, header)
-        return FileFormatError(f"a line should hold {asked}, but {word!r} is none.", path, line)
+        return FileFormatError(f"a line should hold {asked}, but {word!r} is not a number.", path, line)
     ragged = re.search(r"from \d+ to (\d+) at row (\d+)", said)
     if ragged:
         line = line_of_row(int(ragged[2]) - 1, path, header)

@@ -1,7 +1,7 @@
 """Benchmarks of graph pairs in graph6: a folder with a file per category.
 
 A category is a `.g6` or `.s6` file (also with .gz), its graphs one to a line or two to a line, or an `.npy` array of
-texts or bytes, flat or n × 2. Graphs 2i and 2i + 1 of the flat order are pair i.
+strings or bytes, one-dimensional or n × 2. Graphs 2i and 2i + 1 are pair i.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ENDINGS = (".g6", ".s6", ".g6.gz", ".s6.gz", ".npy")
 
 
 def read_pair_folder(folder: str | os.PathLike[str]) -> list[GraphSet]:
-    """The categories of a folder, in the order of their names; every graph has a class of its own."""
+    """Return the categories of a folder, sorted by name; every graph has its own class."""
     root = Path(folder)
     if not root.is_dir():
         raise InputError(f"{folder} is no folder; give the one that holds the .g6 or .npy files of the categories.")
@@ -37,11 +37,11 @@ def read_pair_folder(folder: str | os.PathLike[str]) -> list[GraphSet]:
 
 
 def read_pairs(file: Path) -> GraphSet:
-    """One category: the name of the file without its ending, its graphs and their pairs."""
+    """Return one category: the name of the file without its ending, its graphs and their pairs."""
     words = _array_words(file) if file.suffix.lower() == ".npy" else _line_words(file)
     graphs = [_graph(word, file, number) for number, word in words]
     if not graphs or len(graphs) % 2:
-        raise FileFormatError(f"pairs need an even number of graphs, but here are {len(graphs)}.", file)
+        raise FileFormatError(f"pairs need an even number of graphs, but the file has {len(graphs)}.", file)
     pairs = [(first, first + 1) for first in range(0, len(graphs), 2)]
     name = file.name[: -len(next(ending for ending in ENDINGS if file.name.lower().endswith(ending)))]
     return GraphSet(name, graphs, np.arange(len(graphs)), pairs=pairs)
@@ -52,7 +52,9 @@ def _line_words(file: Path) -> list[tuple[int, bytes]]:
     for number, line in enumerate(read_text(file).split(b"\n"), 1):
         words = line.split()
         if len(words) > 2:
-            raise FileFormatError(f"a line holds one graph or a pair, but here are {len(words)} words.", file, number)
+            raise FileFormatError(
+                f"a line holds one graph or a pair, but this one has {len(words)} words.", file, number
+            )
         found += [(number, word) for word in words]
     return found
 
@@ -64,12 +66,16 @@ def _array_words(file: Path) -> list[tuple[int, bytes]]:
         except (ValueError, EOFError) as error:
             pickled = "Object arrays" in str(error)
             what = (
-                "it holds Python objects; save it as an array of texts" if pickled else "it is no .npy file or cut off"
+                "it holds Python objects; save it as an array of strings"
+                if pickled
+                else "it is no .npy file or cut off"
             )
             raise FileFormatError(f"{what}.", file) from None
     if array.dtype.kind not in "SU" or array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] != 2):
         kind = f"{array.dtype} {list(array.shape)}"
-        raise FileFormatError(f"the array should hold graph6 texts, flat or n × 2, but it is {kind}.", file)
+        raise FileFormatError(
+            f"the array should hold graph6 strings, one-dimensional or n × 2, but it is {kind}.", file
+        )
     # Element i of a flat array is "line" i + 1, a pair of an n × 2 array shares a line, as in a text file.
     row = array.shape[1] if array.ndim == 2 else 1
     words = (word if isinstance(word, bytes) else word.encode() for word in array.ravel().tolist())

@@ -17,7 +17,7 @@ import numpy as np
 
 from detours.arrays import Float32, Int64
 from detours.data.attributes import Attributes
-from detours.data.readers.numbers import decimals, integers
+from detours.data.readers.numbers import read_decimals, read_integers
 from detours.errors import FileFormatError
 from detours.graph import Graph
 from detours.graph.arcs import values_on_arcs
@@ -36,8 +36,8 @@ class TUData(NamedTuple):
 
 
 def read_tu(folder: Path, name: str) -> TUData:
-    """The data set in a folder."""
-    y = integers(folder / f"{name}_graph_labels.txt", 1)[:, 0]
+    """Return the data set in a folder."""
+    y = read_integers(folder / f"{name}_graph_labels.txt", 1)[:, 0]
     offsets = _node_offsets(folder / f"{name}_graph_indicator.txt", len(y))
     union = _union(folder / f"{name}_A.txt", offsets)
     labels = _labels(folder / f"{name}_node_labels.txt", int(offsets[-1]), "nodes")
@@ -52,7 +52,7 @@ def read_tu(folder: Path, name: str) -> TUData:
 
 
 def _attributes(file: Path, offsets: Int64) -> list[Float32]:
-    values = decimals(file)
+    values = read_decimals(file)
     if len(values) != offsets[-1]:
         raise FileFormatError(
             f"there are {len(values):,} rows for {offsets[-1]:,} nodes; the file is cut off or of another set.", file
@@ -63,7 +63,7 @@ def _attributes(file: Path, offsets: Int64) -> list[Float32]:
 def _labels(file: Path, number: int, things: str) -> Int64 | None:
     if not file.is_file():
         return None
-    values = integers(file, 1)[:, 0]
+    values = read_integers(file, 1)[:, 0]
     if len(values) != number:
         raise FileFormatError(
             f"there are {len(values):,} labels for {number:,} {things}; the file is cut off or of another set.", file
@@ -80,18 +80,20 @@ def _edge_labels(file: Path, union: Graph, offsets: Int64) -> list[Int64] | None
     if len(contradicted):
         at = int(contradicted[0])
         raise FileFormatError(
-            f"the edge {_edge(edges, at)} has the label {values[at]} here and another elsewhere.", file, at + 1
+            f"the edge {_edge(edges, at)} has the label {values[at]} on this line and another on a different one.",
+            file,
+            at + 1,
         )
     return np.split(of_arcs, union.indptr[offsets[1:-1]])
 
 
 def _node_offsets(file: Path, number: int) -> Int64:
-    graph_of_node = integers(file, 1)[:, 0]
+    graph_of_node = read_integers(file, 1)[:, 0]
     steps = np.diff(graph_of_node, prepend=1)
     if (wrong := np.flatnonzero((steps < 0) | (graph_of_node > number) | (graph_of_node < 1))).size:
         raise FileFormatError(
             f"the graphs of the nodes should ascend from 1 to {number:,}, as many as there are classes, "
-            f"but here stands {graph_of_node[wrong[0]]}.",
+            f"but it is {graph_of_node[wrong[0]]}.",
             file,
             int(wrong[0]) + 1,
         )
@@ -101,8 +103,8 @@ def _node_offsets(file: Path, number: int) -> Int64:
 
 
 def _union(file: Path, offsets: Int64) -> Graph:
-    """All graphs at once, sorted and tidied as one."""
-    arcs = np.ascontiguousarray(integers(file, 2).T) - 1
+    """Return all graphs as one, sorted, without loops and repeats."""
+    arcs = np.ascontiguousarray(read_integers(file, 2).T) - 1
     outside = ((arcs < 0) | (arcs >= offsets[-1])).any(axis=0)
     if outside.any():
         at = int(np.argmax(outside))

@@ -1,0 +1,135 @@
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from detours.data import load
+from detours.errors import FileFormatError, InputError
+from tests import real_data
+from tests.data.conftest import with_edge_labels, write
+from tests.oracles.features import tu_attributes
+
+
+def test_tu_graphs_are_undirected_and_cleaned_without_a_warning(
+    tiny_tu: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    data = load("mutag", tiny_tu)
+    assert data.name == "MUTAG" and len(data) == 3 and data.pairs is None and data.level == "graph"
+    assert [(g.num_nodes, g.num_edges, g.directed) for g in data.graphs] == [
+        (3, 2, False),
+        (1, 0, False),
+        (3, 3, False),
+    ]
+    assert data.graphs[0].indices.tolist() == [1, 0, 2, 1]
+    assert data.y.tolist() == [-1, 1, 1]
+    assert data.labels is not None and [labels.tolist() for labels in data.labels] == [[0, 1, 0], [5], [2, 2, 2]]
+    assert not recwarn.list
+
+
+def test_labels_of_edges_follow_the_edges(tiny_tu: Path) -> None:
+    assert load("MUTAG", tiny_tu).edge_labels is None
+    data = load("MUTAG", with_edge_labels(tiny_tu, "4 4 4 7 7 0 1 2"))  # 1–2 2–1 1–2 2–3 3–2, 5–6 6–7 7–5
+    assert data.edge_labels is not None
+    assert [labels.tolist() for labels in data.edge_labels] == [[4, 4, 7, 7], [], [0, 2, 0, 1, 2, 1]]
+    part = data.subset([2, 0])
+    assert part.edge_labels is not None and part.edge_labels[1].tolist() == [4, 4, 7, 7]
+    assert data.graphs[2].edge_index.T.tolist()[1] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ("4 4 4 7 7 0 1", r"edge_labels.txt: there are 7 labels for 8 edges"),
+        (
+            "4 4 4 7 6 0 1 2",
+            r"edge_labels.txt, line 4: the edge 2, 3 has the label 7 on this line and another on a different one",
+        ),
+        (
+            "4 4 5 7 7 0 1 2",
+            r"edge_labels.txt, line 1: the edge 1, 2 has the label 4 on this line and another on a different one",
+        ),
+    ],
+)
+def test_wrong_labels_of_edges(tiny_tu: Path, labels: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load("MUTAG", with_edge_labels(tiny_tu, labels))
+
+
+def with_attributes(root: Path, rows: str) -> Path:
+    write(root / "TUDataset" / "MUTAG" / "raw", MUTAG_node_attributes=rows.replace(";", "\n"))
+    return root
+
+
+def test_attributes_of_a_tu_set(tiny_tu: Path) -> None:
+    assert load("MUTAG", tiny_tu).x is None
+    plain = load("MUTAG", tiny_tu)
+    data = load("MUTAG", with_attributes(tiny_tu, " 1, 2;-3,4.5;5,6;7,8;9,1e3;1,1; 0,0"))
+    assert data.x is not None and [x.tolist() for x in data.x] == [
+        [[1, 2], [-3, 4.5], [5, 6]],
+        [[7, 8]],
+        [[9, 1000], [1, 1], [0, 0]],
+    ]
+    assert data.x[0].dtype == np.float32
+    assert data.digest == plain.digest and data.full_digest != plain.full_digest == plain.digest
+    part = data.subset([2, 1])
+    assert part.x is not None and part.x[1].tolist() == [[7, 8]] and len(part.x) == 2
+    again = pickle.loads(pickle.dumps(data))
+    assert type(again.x) is list and again.full_digest == data.full_digest
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            "1,2;3,nan;5,6;7,8;9,0;1,1;0,0",
+            r"attributes.txt, line 2: attributes must be finite, but number 2 here is nan",
+        ),
+        ("1,2;3,4;;-inf,6;7,8;9,0;1,1;0,0", r"attributes.txt, line 4: .* number 1 here is -inf"),
+        ("1,2;3,4;5,6;7,8;9,1e60;1,1;0,0", r"attributes.txt, line 5: .* number 2 here is 1e\+60"),
+        ("1,2;3,4;5,6", r"attributes.txt: there are 3 rows for 7 nodes"),
+        ("1,2;3;5,6", r"attributes.txt, line 2: a line should hold as many numbers as the first, but it holds 1"),
+        ("1,2;3,x", r"attributes.txt, line 2: .* 'x' is not a number"),
+    ],
+)
+def test_wrong_attributes(tiny_tu: Path, rows: str, message: str) -> None:
+    data = load("MUTAG", with_attributes(tiny_tu, rows))
+    assert data.x is not None
+    with pytest.raises(FileFormatError, match=message):
+        list(data.x)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("MUTAG_A", "1, 2\n\n2, x\n", r"_A.txt, line 3: a line should hold 2 integers, but 'x' is not a number"),
+        ("MUTAG_A", "1, 2\n2\n", r"_A.txt, line 2: a line should hold 2 integers, but it holds 1"),
+        ("MUTAG_A", "1, 2, 3\n", r"_A.txt, line 1: a line should hold 2 integers, but it holds 3"),
+        ("MUTAG_A", "1, 2\n2, 8\n", r"_A.txt, line 2: nodes are numbered 1 .. 7, but this edge is 2, 8"),
+        ("MUTAG_A", "1, 2\n0, 1\n", r"_A.txt, line 2: nodes are numbered 1 .. 7, but this edge is 0, 1"),
+        ("MUTAG_A", "1, 2\n3, 4\n", r"_A.txt, line 2: the ends of the edge 3, 4 lie in two graphs"),
+        ("MUTAG_A", "", r"_A.txt: the file holds no numbers"),
+        ("MUTAG_A", "\x00\xff", r"_A.txt"),
+        ("MUTAG_graph_indicator", "1\n2\n1\n", r"indicator.txt, line 3: the graphs of the nodes should ascend"),
+        ("MUTAG_graph_indicator", "1\n1\n4\n", r"indicator.txt, line 3: .* from 1 to 3.*it is 4"),
+        ("MUTAG_node_labels", "1\n2\n", r"node_labels.txt: there are 2 labels for 7 nodes"),
+    ],
+)
+def test_damaged_tu_files(tiny_tu: Path, file: str, text: str, message: str) -> None:
+    (tiny_tu / "TUDataset" / "MUTAG" / "raw" / f"{file}.txt").write_text(text, encoding="latin-1")
+    with pytest.raises(InputError, match=message):
+        load("MUTAG", tiny_tu)
+
+
+def test_a_missing_file(tiny_tu: Path) -> None:
+    (tiny_tu / "TUDataset" / "MUTAG" / "raw" / "MUTAG_A.txt").unlink()
+    with pytest.raises(InputError, match=r"MUTAG_A.txt: there is no such file"):
+        load("MUTAG", tiny_tu)
+
+
+def test_attributes_of_enzymes_equal_a_plain_reading() -> None:
+    real_data.molecule_graphs("ENZYMES")  # skips where there are no data
+    data = load("ENZYMES", real_data.data_folder())
+    expected = tu_attributes(real_data.data_folder() / "TUDataset" / "ENZYMES" / "raw", "ENZYMES")
+    assert data.x is not None and len(data.x) == 600
+    assert all(np.array_equal(x, np.float32(rows)) for x, rows in zip(data.x, expected, strict=True))

@@ -1,0 +1,47 @@
+from pathlib import Path
+
+import pytest
+
+from detours.data import GraphSet, load
+from detours.errors import InputError
+from tests import real_data
+from tests.data.conftest import with_edge_labels
+
+
+def test_a_subset_keeps_what_belongs_together(tiny_tu: Path) -> None:
+    data = load("MUTAG", tiny_tu)
+    part = data.subset([2, 0])
+    assert part.graphs == [data.graphs[2], data.graphs[0]] and part.y.tolist() == [1, -1]
+    assert part.labels is not None and part.labels[0].tolist() == [2, 2, 2]
+
+
+def test_the_digest_depends_on_the_content_only(tiny_tu: Path) -> None:
+    data = load("MUTAG", tiny_tu)
+    assert data.digest == load("MUTAG", tiny_tu).digest
+    assert data.labels is not None
+    changed = [
+        GraphSet("MUTAG", data.graphs[::-1], data.y, data.labels),
+        GraphSet("MUTAG", data.graphs, -data.y, data.labels),
+        GraphSet("MUTAG", data.graphs, data.y, None),
+        load("MUTAG", with_edge_labels(tiny_tu, "4 4 4 7 7 0 1 2")),
+        load("MUTAG", with_edge_labels(tiny_tu, "4 4 4 7 7 0 1 1")),
+    ]
+    assert len({data.digest, *(other.digest for other in changed)}) == 6
+    assert GraphSet("other name", data.graphs, data.y, data.labels).digest == data.digest
+
+
+def test_classes_are_any_integers_and_targets_count_from_0(tiny_tu: Path, tiny_texas: Path) -> None:
+    data = load("MUTAG", tiny_tu)
+    assert data.classes.tolist() == [-1, 1] and data.targets.tolist() == [0, 1, 1]
+    assert load("Texas", tiny_texas).targets.tolist() == [1, 0, 2]
+    assert data.targets_among([-1, 0, 1]).tolist() == [0, 2, 2]
+    with pytest.raises(InputError, match=r"MUTAG has the class -1, but the classes to choose from are \[0, 1\]"):
+        data.targets_among([0, 1])
+
+
+# As these were before attributes were read: finished runs are kept by the digest.
+@pytest.mark.parametrize(("name", "digest"), [("ENZYMES", "0f8f46e280c7f871"), ("Actor", "a4754c5b2608f56a")])
+def test_attributes_leave_the_digest_alone(name: str, digest: str) -> None:
+    if not real_data.data_folder().exists():
+        pytest.skip("real data not found (set DETOURS_DATA to the folder that holds the data sets)")
+    assert load(name, real_data.data_folder()).digest == digest
