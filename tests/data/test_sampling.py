@@ -160,8 +160,8 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
         ([0, 2], r"seeds must lie in 0 \.\. 1, but 2 is among them"),
         ([-1], "but -1 is among them"),
         ([1, 1], "some are repeated"),
-        ([0.5], "must be a row of node numbers"),
-        ([[0]], "must be a row of node numbers"),
+        ([0.5], "must be a list of node indices"),
+        ([[0]], "must be a list of node indices"),
     ],
 )
 def test_bad_seeds(seeds: Any, message: str) -> None:

@@ -170,7 +170,7 @@ FOLD = {"test": [0, 4], "model_selection": [{"train": [1, 2], "validation": [3]}
         ([FOLD | {"test": [0, 4.5]}], "each a list of integers"),
         ([{"test": [0]}], 'a list of folds with "test" and "model_selection"'),
         ({}, "should be a list of folds"),
-        ("[{", "it holds no JSON"),
+        ("[{", "this is no JSON"),
     ],
 )
 def test_damaged_folds(tmp_path: Path, plain: Any, message: str) -> None:

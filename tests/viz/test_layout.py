@@ -1,9 +1,12 @@
 """Where nodes are drawn: distances on paper follow those in the graph, and nothing overlaps."""
 
+import sys
+
 import networkx as nx
 import numpy as np
 import pytest
 
+from detours.errors import InputError
 from detours.graph import Graph
 from detours.viz.layout import stress_layout
 
@@ -39,3 +42,10 @@ def test_components_lie_apart() -> None:
 
 def test_nothing_to_draw() -> None:
     assert stress_layout(Graph.from_edge_index(np.empty((2, 0), int), num_nodes=0)).shape == (0, 2)
+
+
+def test_without_networkx_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = Graph.from_edge_index([[0, 1], [1, 0]])
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    with pytest.raises(InputError, match="This needs networkx, which is not installed; run: pip install networkx"):
+        stress_layout(graph)

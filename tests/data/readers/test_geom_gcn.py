@@ -39,8 +39,8 @@ def test_features_given_by_their_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("h\n0\t0,1\t2\n1\t0,nan\t2\n", "label.txt, line 3: features must be finite, but number 2 here is nan"),
-        ("h\n0\t0,1\t2\n1\tinf,1\t2\n", "label.txt, line 3: features must be finite, but number 1 here is inf"),
+        ("h\n0\t0,1\t2\n1\t0,nan\t2\n", "label.txt, line 3: features must be finite, but number 2 is nan"),
+        ("h\n0\t0,1\t2\n1\tinf,1\t2\n", "label.txt, line 3: features must be finite, but number 1 is inf"),
         ("h\n0\t0,1\t2\n1\t0\t2\n", "label.txt, line 3: the nodes before have 2 features, but this one has 1"),
         ("h\n0\t0,1\t2\n1\t0;1\t2\n", "label.txt, line 3: the nodes before have 2 features, but this one has 1"),
         ("h\n0\t0,x\t2\n1\t0,1\t2\n", "label.txt, line 2: features should be numbers"),

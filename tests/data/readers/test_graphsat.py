@@ -17,7 +17,7 @@ def test_pairs_of_exp(tiny_exp: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("2\n3 1\n0 1 1\n", "line 4: the file ends where the tag, degree and neighbours"),
+        ("2\n3 1\n0 1 1\n", "line 4: the file is cut off: the tag, degree and neighbours"),
         ("1\n2 1\n0 1 1\n1 2 0\n", "line 4: the node should have 2 neighbours, but 1 are listed"),
         ("1\n2 1\n0 1 2\n1 1 0\n", "line 3: node 2 is not in the graph, whose nodes are 0 .. 1"),
         ("1\n2 q\n", "line 2: the line should hold the number of nodes"),

@@ -80,7 +80,7 @@ def test_wrong_files(tmp_path: Path, name: str, content: bytes, message: str) ->
         (np.array(["A_", "A_?"]), "line 2"),
         (np.array([["A_", "A_"], ["A_", ""]]), "line 2: a graph is missing"),
         (np.array([["A_", "A_", "A_"]]), "one-dimensional or n × 2"),
-        (np.arange(4), "should hold graph6 texts"),
+        (np.arange(4), "should hold graph6 strings"),
         (np.array(["A_", None], object), "Python objects"),
     ],
 )

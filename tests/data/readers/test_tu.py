@@ -83,10 +83,10 @@ def test_attributes_of_a_tu_set(tiny_tu: Path) -> None:
     [
         (
             "1,2;3,nan;5,6;7,8;9,0;1,1;0,0",
-            r"attributes.txt, line 2: attributes must be finite, but number 2 here is nan",
+            r"attributes.txt, line 2: attributes must be finite, but number 2 is nan",
         ),
-        ("1,2;3,4;;-inf,6;7,8;9,0;1,1;0,0", r"attributes.txt, line 4: .* number 1 here is -inf"),
-        ("1,2;3,4;5,6;7,8;9,1e60;1,1;0,0", r"attributes.txt, line 5: .* number 2 here is 1e\+60"),
+        ("1,2;3,4;;-inf,6;7,8;9,0;1,1;0,0", r"attributes.txt, line 4: .* number 1 is -inf"),
+        ("1,2;3,4;5,6;7,8;9,1e60;1,1;0,0", r"attributes.txt, line 5: .* number 2 is 1e\+60"),
         ("1,2;3,4;5,6", r"attributes.txt: there are 3 rows for 7 nodes"),
         ("1,2;3;5,6", r"attributes.txt, line 2: a line should hold as many numbers as the first, but it holds 1"),
         ("1,2;3,x", r"attributes.txt, line 2: .* 'x' is not a number"),

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from detours.checks import check_integer
 from detours.data.graph_set import GraphSet
 from detours.errors import InputError
 from detours.graph import Graph
@@ -90,8 +91,7 @@ def ring_lattice(nodes: int = 2000, *, sizes: tuple[int, ...] = LATTICE_SIZES, s
     >>> task, task.level, task.y.mean()
     (GraphSet(ring-lattice: 1 graph, 112 nodes, 2 classes), 'node', np.float64(0.5))
     """
-    if nodes < 1:
-        raise InputError(f"nodes, the approximate size of the graph, must be at least 1, but it is {nodes}.")
+    check_integer("nodes, the approximate size of the graph,", nodes, minimum=1)
     if not sizes or min(sizes) < 3 or 2 * min(sizes) <= max(sizes):
         raise InputError(
             f"A ring has at least 3 nodes, and one twice as long must not count as short, but sizes={sizes!r}; "
