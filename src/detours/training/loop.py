@@ -12,11 +12,10 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from lightning.fabric import Fabric
-from numpy.typing import NDArray
 
+from detours.arrays import Int64
 from detours.data import Encoder, GraphSet, Split
 from detours.errors import DetoursError
 from detours.training.batches.inputs import Inputs, Scaling, as_trained, prepared
@@ -28,7 +27,6 @@ from detours.training.replicas.fit import Fit
 from detours.training.replicas.progress import Row
 from detours.training.saved import SavedModel
 
-Ints = NDArray[np.int64]
 Value = dict[str, Any]
 READ = 1.0
 """Seconds after which the numbers of a GPU are read; waiting for them more often would slow it down."""
@@ -215,7 +213,7 @@ def _shape(run: Run) -> dict[str, Any]:
     return {**key, "dropout": with_dropout, "steps": steps_of(run.recipe, len(run.split.train))}
 
 
-def scaling_of(inputs: Inputs, train: Ints, recipe: Recipe) -> Scaling:
+def scaling_of(inputs: Inputs, train: Int64, recipe: Recipe) -> Scaling:
     """Return how a recipe scales the features, learned on the training part."""
     if not recipe.standardise:
         return Scaling.none(inputs.x.shape[1])

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from detours import __version__
+from detours.arrays import Int64
 from detours.atomic import replacing
 from detours.data import Encoder, GraphSet
 from detours.errors import FileFormatError, InputError
@@ -23,8 +24,6 @@ from detours.training.batches.choose import batches_of
 from detours.training.batches.inputs import Scaling, as_trained, prepared
 from detours.training.build import arguments, load_weights, network_of
 from detours.training.recipe import Recipe
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class SavedModel:
 
     recipe: Recipe
     encoder: Encoder
-    classes: Ints
+    classes: Int64
     scaling: Scaling
     weights: Mapping[str, Tensor]
 

@@ -4,8 +4,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from detours.arrays import Int64
 from detours.cli.shared.console import escape, plain_table, show, side_by_side
 from detours.cli.shared.graphs import number
 from detours.counting.sums import sum_columns
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from detours.counting.result import Detours
 
-Ints = npt.NDArray[np.int64]
 Summary = dict[str, Any]
 
 
@@ -46,7 +45,7 @@ def summarise(result: "Detours", top: int = 10) -> Summary:
     }
 
 
-def _edges_once(result: "Detours") -> tuple[Ints, Ints, Ints]:
+def _edges_once(result: "Detours") -> tuple[Int64, Int64, Int64]:
     """Return the ends and counts of every edge of the graph, each edge once."""
     ends, counts = result.graph.to_edge_index(), result.arc_by_length
     if not result.directed:
@@ -55,7 +54,7 @@ def _edges_once(result: "Detours") -> tuple[Ints, Ints, Ints]:
     return ends[0], ends[1], counts
 
 
-def _length_row(result: "Detours", length: int, counts: Ints) -> Summary:
+def _length_row(result: "Detours", length: int, counts: Int64) -> Summary:
     return {
         "length": length,
         "detours": sum_columns(counts[:, None])[0],
@@ -65,7 +64,7 @@ def _length_row(result: "Detours", length: int, counts: Ints) -> Summary:
     }
 
 
-def largest(values: Ints, top: int) -> Ints:
+def largest(values: Int64, top: int) -> Int64:
     """Return the positions of the `top` largest values above zero, largest first, equal ones in their own order.
 
     >>> largest(np.array([1, 5, 0, 5, 2]), 3).tolist()
@@ -78,7 +77,7 @@ def largest(values: Ints, top: int) -> Ints:
     else:
         chosen = np.arange(len(values))
     chosen = chosen[values[chosen] > 0]
-    order: Ints = chosen[np.argsort(-values[chosen], kind="stable")][:top]
+    order: Int64 = chosen[np.argsort(-values[chosen], kind="stable")][:top]
     return order
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from detours.arrays import Int32, Int64, read_only
+from detours.arrays import Float64, Int32, Int64, read_only
 from detours.compiled import compiled
 from detours.counting.shrink.cyclic_part import Reduced
 
-Floats = NDArray[np.float64]
 
-
-def walks_from(indptr: Int64, indices: Int32, length: int, directed: bool) -> Floats:
+def walks_from(indptr: Int64, indices: Int32, length: int, directed: bool) -> Float64:
     """An upper bound on the simple paths of each length 1 .. ``length`` that start at each node: [length, nodes].
 
     A step never goes back to where the last one came from; as nobody knows where that was, it is taken to be the
@@ -31,7 +28,7 @@ def walks_from(indptr: Int64, indices: Int32, length: int, directed: bool) -> Fl
     return walks * (1 + 1e-9)
 
 
-def _walks(indptr: Int64, indices: Int32, directed: bool, length: int) -> Iterator[Floats]:
+def _walks(indptr: Int64, indices: Int32, directed: bool, length: int) -> Iterator[Float64]:
     """The walks from each node, of length 1, 2, …, in an array that is used again."""
     arcs = read_only(indptr, np.int64), read_only(indices, np.int32)
     onward, walks, left = np.ones(len(indptr) - 1), np.empty(len(indptr) - 1), np.empty(len(indptr) - 1)
@@ -72,7 +69,7 @@ def largest_count(reduced: Reduced, k: int) -> float:
     return float(largest) * (1 + 1e-9)
 
 
-def check_fits(walks: Floats, k: int) -> None:
+def check_fits(walks: Float64, k: int) -> None:
     """Raise `OverflowError` if a count of paths of length up to k could pass 2^63.
 
     A path to a given end is settled one step before it: its number is at most the walks with k - 1 steps.
@@ -83,7 +80,7 @@ def check_fits(walks: Floats, k: int) -> None:
 
 
 @compiled
-def _step(indptr: Int64, indices: Int32, onward: Floats, walks: Floats, left: Floats) -> None:
+def _step(indptr: Int64, indices: Int32, onward: Float64, walks: Float64, left: Float64) -> None:
     """``walks`` are those of one step, and then as ``onward`` tells; ``left`` what is left of them to whoever came from
     the neighbour with the fewest."""
     for v in range(len(indptr) - 1):
@@ -98,7 +95,7 @@ def _step(indptr: Int64, indices: Int32, onward: Floats, walks: Floats, left: Fl
 
 
 @compiled
-def _most_at_both_ends(indptr: Int64, indices: Int32, walks: Floats) -> float:
+def _most_at_both_ends(indptr: Int64, indices: Int32, walks: Float64) -> float:
     """The most walks that both ends of an arc have."""
     most = 0.0
     for v in range(len(indptr) - 1):

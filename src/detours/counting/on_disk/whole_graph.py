@@ -13,11 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.arrays import Int64
+from detours.arrays import Float64, Int64
 from detours.counting.derive.vector_program import program
 from detours.counting.engines.base import Tally
 from detours.counting.engines.dense.engine import DenseCount
-from detours.counting.engines.overflow import Floats
 from detours.counting.engines.rows.cost import work_of_blocks
 from detours.counting.engines.rows.engine import prepare_rows
 from detours.counting.engines.rows.evaluate import RowCount, RunningPass, Scratch
@@ -143,7 +142,7 @@ class RowBlocks:
         self.count.finish(tally, n_jobs)
 
 
-def _cuts(work: Floats, number: int, lanes: int, total: int) -> Int64:
+def _cuts(work: Float64, number: int, lanes: int, total: int) -> Int64:
     """Return where blocks of roots begin and end: at multiples of the lanes, so that no lane is idle.
 
     ``work`` has the share of each group of ``lanes`` roots in the work.

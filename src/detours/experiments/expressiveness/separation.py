@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from detours.arrays import Int64
 
 
-def pairs_told_apart(fingerprints: Ints, pairs: Sequence[tuple[int, int]]) -> int:
+def pairs_told_apart(fingerprints: Int64, pairs: Sequence[tuple[int, int]]) -> int:
     """How many of the given pairs have different fingerprints.
 
     >>> pairs_told_apart(np.array([0, 0, 1, 2]), [(0, 1), (2, 3)])
@@ -20,7 +19,7 @@ def pairs_told_apart(fingerprints: Ints, pairs: Sequence[tuple[int, int]]) -> in
     return int(np.count_nonzero(fingerprints[first] != fingerprints[second]))
 
 
-def graphs_told_apart(fingerprints: Ints, y: Ints) -> int:
+def graphs_told_apart(fingerprints: Int64, y: Int64) -> int:
     """How many graphs share their fingerprint with no graph of another class.
 
     >>> graphs_told_apart(np.array([0, 0, 0, 1, 1]), np.array([0, 1, 1, 1, 1]))
@@ -31,7 +30,7 @@ def graphs_told_apart(fingerprints: Ints, y: Ints) -> int:
     return int(counts[of_one_class].sum())
 
 
-def cross_pairs_confused(fingerprints: Ints, y: Ints) -> int:
+def cross_pairs_confused(fingerprints: Int64, y: Int64) -> int:
     """How many pairs of graphs of different classes share their fingerprint.
 
     >>> cross_pairs_confused(np.array([0, 0, 0, 1, 1]), np.array([0, 1, 1, 1, 1]))
@@ -41,7 +40,7 @@ def cross_pairs_confused(fingerprints: Ints, y: Ints) -> int:
     return int((counts.sum(axis=1) ** 2 - (counts**2).sum(axis=1)).sum() // 2)
 
 
-def _by_fingerprint_and_class(fingerprints: Ints, y: Ints) -> Ints:
+def _by_fingerprint_and_class(fingerprints: Int64, y: Int64) -> Int64:
     rows, row = np.unique(fingerprints, return_inverse=True)
     columns, column = np.unique(y, return_inverse=True)
     counts = np.zeros((len(rows), len(columns)), np.int64)

@@ -12,16 +12,15 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from detours.arrays import Int64
 from detours.nn.tokens import Tokens
 from detours.nn.tokens.buckets import bucketed
 from detours.nn.tokens.layout import laid_out
 from detours.training.batches.packed import Batch, Packed
 from detours.training.batches.streams import GraphBatches, epoch_order, epoch_signs
 
-Ints = NDArray[np.int64]
 WASTE = 1.5
 """More tokens with padding than so many times those without are not worth it."""
 
@@ -77,7 +76,7 @@ class FixedBatches:
     def evaluation(self) -> list[Batch]:
         return self.plain.evaluation()
 
-    def _nodes(self, groups: list[Ints]) -> Ints:
+    def _nodes(self, groups: list[Int64]) -> Int64:
         """[steps, nodes] the nodes of each batch by the size of their token sets."""
         packed, width = self.packed, len(self.sizes)
         order = np.concatenate(groups)
@@ -120,7 +119,7 @@ class FixedBatches:
 class _Shape:
     """What is the same for all batches with ``sizes[m]`` nodes of m tokens."""
 
-    def __init__(self, sizes: Ints, device: torch.device, tokens: bool) -> None:
+    def __init__(self, sizes: Int64, device: torch.device, tokens: bool) -> None:
         size_of_set = np.repeat(np.arange(len(sizes)), sizes)
         first = np.cumsum(size_of_set) - size_of_set
         set_of_token = np.repeat(np.arange(len(size_of_set)), size_of_set)
@@ -145,7 +144,7 @@ class _Shape:
         return Tokens(self.query, key, self.arc, self.arcs, self.places, self.first, self.layout)
 
 
-def largest_sizes(packed: Packed, steps: int, epochs: int) -> Ints:
+def largest_sizes(packed: Packed, steps: int, epochs: int) -> Int64:
     """[m] how many nodes with m tokens a batch of any epoch has at most."""
     of_graph = packed.sizes_of_graphs
     largest = np.zeros(of_graph.shape[1], np.int64)

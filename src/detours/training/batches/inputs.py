@@ -9,43 +9,40 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import detours
+from detours.arrays import Float32, Int64
 from detours.data import GraphSet
 from detours.errors import DroppedEdgesWarning, InputError
 from detours.graph import Graph
 from detours.training.batches.spectral import eigenvectors
 from detours.training.recipe import Recipe
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float32]
-
 
 @dataclass(frozen=True)
 class Inputs:
     """All graphs of a data set, one after the other; arcs by target, which names the node that receives."""
 
-    x: Floats
+    x: Float32
     """[nodes, width]"""
-    edge_index: Ints
+    edge_index: Int64
     """[2, arcs] sources and targets, nodes numbered from 0 in each graph."""
-    den: Floats
+    den: Float32
     """[arcs, channels] what the network sees of detour numbers; no channel for a plain network."""
-    pe: Floats
+    pe: Float32
     """[nodes, eigenvectors]"""
-    y: Ints
+    y: Int64
     """The class of every graph, or of every node, numbered from 0."""
-    nodes: Ints
+    nodes: Int64
     """[graphs + 1] where the nodes of each graph begin."""
-    arcs: Ints
+    arcs: Int64
     """[graphs + 1] where the arcs of each graph begin."""
 
     @property
     def num_graphs(self) -> int:
         return len(self.nodes) - 1
 
-    def nodes_of(self, graphs: Ints) -> Ints:
+    def nodes_of(self, graphs: Int64) -> Int64:
         """The numbers of all nodes of some graphs."""
         ranges = [np.arange(self.nodes[at], self.nodes[at + 1]) for at in graphs]
         return np.concatenate([np.empty(0, np.int64), *ranges])
@@ -55,11 +52,11 @@ class Inputs:
 class Scaling:
     """Shift and scale of every feature, learned on the training part; 0/1 columns stay what they are."""
 
-    shift: Floats
-    scale: Floats
+    shift: Float32
+    scale: Float32
 
     @classmethod
-    def of(cls, x: Floats) -> Scaling:
+    def of(cls, x: Float32) -> Scaling:
         """The mean and deviation of each column that holds anything but 0 and 1."""
         counted = ((x != 0) & (x != 1)).any(axis=0)
         deviation = x.std(axis=0, dtype=np.float64)
@@ -84,7 +81,7 @@ class Scaling:
         return cls(np.array(plain["shift"], np.float32), np.array(plain["scale"], np.float32))
 
 
-def prepared(data: GraphSet, x: Sequence[Floats], y: Ints, recipe: Recipe) -> Inputs:
+def prepared(data: GraphSet, x: Sequence[Float32], y: Int64, recipe: Recipe) -> Inputs:
     """Count detours, find eigenvectors, and lay everything out flat.
 
     Args:
@@ -123,7 +120,7 @@ def as_trained(data: GraphSet, recipe: Recipe) -> GraphSet:
         return replace(data, graphs=[graph.to_undirected() for graph in data.graphs])
 
 
-def detour_inputs(graph: Graph, recipe: Recipe) -> Floats:
+def detour_inputs(graph: Graph, recipe: Recipe) -> Float32:
     """float32 [arcs, channels]: the numbers of every arc as the recipe wants them, in the order of the CSR."""
     if not recipe.den_channels or (recipe.model == "mdnn" and not recipe.use_den):
         return np.zeros((graph.num_arcs, recipe.den_channels), np.float32)
@@ -133,7 +130,7 @@ def detour_inputs(graph: Graph, recipe: Recipe) -> Floats:
     return (np.log1p(counts) if recipe.log else counts).astype(np.float32)
 
 
-def _check_features(name: str, x: Sequence[Floats]) -> None:
+def _check_features(name: str, x: Sequence[Float32]) -> None:
     flat = np.concatenate(x)
     wrong = ~np.isfinite(flat).all(axis=1)
     if wrong.any():

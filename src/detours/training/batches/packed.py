@@ -10,13 +10,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from detours.arrays import Int64
 from detours.nn.tokens import Tokens
 from detours.training.batches.inputs import Inputs
-
-Ints = NDArray[np.int64]
 
 
 class Batch:
@@ -100,11 +98,11 @@ class Packed:
     def __len__(self) -> int:
         return len(self.nodes) - 1
 
-    def batch(self, ids: Ints) -> Batch:
+    def batch(self, ids: Int64) -> Batch:
         """These graphs, in this order, as one batch."""
         return next(self.batches([ids]))
 
-    def batches(self, groups: Sequence[Ints], *, signs: Tensor | None = None) -> Iterator[Batch]:
+    def batches(self, groups: Sequence[Int64], *, signs: Tensor | None = None) -> Iterator[Batch]:
         """A batch of each group of graphs.
 
         Args:
@@ -120,14 +118,14 @@ class Packed:
             yield self._gathered(ids, table[:, start : start + len(ids)], signs)
             start += len(ids)
 
-    def _places(self, ids: Ints) -> Ints:
+    def _places(self, ids: Int64) -> Int64:
         """For each graph: its number, its first node in the batch, how far its nodes and arcs move, how many it has."""
         nodes, arcs = (ends[ids + 1] - ends[ids] for ends in (self.nodes, self.arcs))
         first_node, first_arc = (np.cumsum(sizes) - sizes for sizes in (nodes, arcs))
         moved_nodes, moved_arcs = self.nodes[ids] - first_node, self.arcs[ids] - first_arc
         return np.stack([ids, first_node, moved_nodes, moved_arcs, nodes, arcs])
 
-    def _gathered(self, ids: Ints, places: Tensor, signs: Tensor | None) -> Batch:
+    def _gathered(self, ids: Int64, places: Tensor, signs: Tensor | None) -> Batch:
         graph, first_node, moved_nodes, moved_arcs, nodes, arcs = places
         num_nodes, num_arcs = (int((ends[ids + 1] - ends[ids]).sum()) for ends in (self.nodes, self.arcs))
         number = torch.arange(len(ids), device=self.device)
@@ -151,14 +149,14 @@ class Packed:
             tokens=self._tokens(ids, edge_index, num_nodes),
         )
 
-    def _tokens(self, ids: Ints, edge_index: Tensor, num_nodes: int) -> Tokens | None:
+    def _tokens(self, ids: Int64, edge_index: Tensor, num_nodes: int) -> Tokens | None:
         if self.set_sizes is None:
             return None
         tokens: Tokens = Tokens.of(edge_index, num_nodes, sizes=self.set_sizes[ids].sum(axis=0).tolist())
         return tokens
 
 
-def _sizes_of_graphs(inputs: Inputs, sizes: Ints) -> Ints:
+def _sizes_of_graphs(inputs: Inputs, sizes: Int64) -> Int64:
     """int64 [graphs, largest + 1]: how many nodes of each graph have m tokens."""
     width = int(sizes.max(initial=0)) + 1
     graph_of_node = np.repeat(np.arange(inputs.num_graphs), np.diff(inputs.nodes))

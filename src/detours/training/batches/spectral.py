@@ -19,12 +19,11 @@ import scipy.sparse
 import scipy.sparse.linalg
 from numpy.typing import NDArray
 
+from detours.arrays import Float64
 from detours.atomic import replacing
 from detours.data.readers.fetch import cache_folder
 from detours.errors import InputError
 from detours.graph import Graph
-
-Floats = NDArray[np.float64]
 
 VERSION = 1
 """Part of every name in the cache: to be raised when the vectors change."""
@@ -66,7 +65,7 @@ def laplacian(graph: Graph) -> scipy.sparse.csr_array:
     return scipy.sparse.eye_array(graph.num_nodes) - scale @ adjacency @ scale
 
 
-def smallest(matrix: scipy.sparse.csr_array, count: int) -> tuple[Floats, Floats]:
+def smallest(matrix: scipy.sparse.csr_array, count: int) -> tuple[Float64, Float64]:
     """The smallest eigenvalues of a normalised Laplacian, ascending, and an eigenvector of each as a column."""
     nodes = matrix.shape[0]
     count = min(count, nodes)
@@ -85,11 +84,11 @@ def smallest(matrix: scipy.sparse.csr_array, count: int) -> tuple[Floats, Floats
     return values[order], _signed(vectors[:, order])
 
 
-def _signed(vectors: Floats) -> Floats:
+def _signed(vectors: Float64) -> Float64:
     # The first of the largest entries, with room for rounding: else two machines may choose different ones.
     size = np.abs(vectors)
     lead = np.argmax(size >= size.max(axis=0) * (1 - _SAME), axis=0)
-    signed: Floats = vectors * np.where(vectors[lead, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+    signed: Float64 = vectors * np.where(vectors[lead, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
     return signed
 
 

@@ -12,17 +12,15 @@ from typing import Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from detours.arrays import Int64
 from detours.data import NeighborSampler
 from detours.errors import InputError
 from detours.nn.tokens import Tokens
 from detours.training.batches.inputs import Inputs
 from detours.training.batches.packed import Batch, Packed
 from detours.training.recipe import Recipe
-
-Ints = NDArray[np.int64]
 
 ORDER, SIGNS = 0, 1
 """What random numbers are drawn for, as part of the seed."""
@@ -129,7 +127,7 @@ class SampledNodes:
     def evaluation(self) -> list[Batch]:
         return self.whole.evaluation()
 
-    def _tokens(self, on_host: Ints, edge_index: Tensor, num_nodes: int) -> Tokens | None:
+    def _tokens(self, on_host: Int64, edge_index: Tensor, num_nodes: int) -> Tokens | None:
         if self.packed.set_sizes is None:
             return None
         sizes = np.bincount(1 + np.bincount(on_host[1], minlength=num_nodes))
@@ -144,7 +142,7 @@ def _about_nodes(packed: Packed) -> Batch:
     return whole
 
 
-def epoch_order(epoch: int, number: int) -> Ints:
+def epoch_order(epoch: int, number: int) -> Int64:
     """Return the graphs in the random order of an epoch."""
     return _generator(epoch, ORDER).permutation(number)
 

@@ -10,9 +10,9 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from lightning.fabric import Fabric
-from numpy.typing import NDArray
 from torch import Tensor
 
+from detours.arrays import Int64
 from detours.data import Split
 from detours.training.batches.choose import batches_of
 from detours.training.batches.inputs import Inputs, Scaling
@@ -27,7 +27,6 @@ from detours.training.replicas.schedule import rate
 from detours.training.replicas.stack import Call, Stack
 from detours.training.tasks import count_right, losses
 
-Ints = NDArray[np.int64]
 NOISE, FACTORS = 2, 3
 """What random numbers are drawn for, as part of the seed; 0 and 1 are those of the batches."""
 
@@ -271,7 +270,7 @@ def _scaled(
     return inputs, (torch.from_numpy(shift).to(device, dtype), torch.from_numpy(scale).to(device, dtype))
 
 
-def _masks(parts: Sequence[Ints], number: int) -> Tensor:
+def _masks(parts: Sequence[Int64], number: int) -> Tensor:
     masks = np.zeros((len(parts), number), bool)
     for mask, ids in zip(masks, parts, strict=True):
         mask[ids] = True

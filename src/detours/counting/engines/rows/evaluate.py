@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.arrays import Int64
 from detours.counting.derive.closed_forms import MAX_LENGTH, EdgeTerm, Tie
 from detours.counting.derive.vector_program import (
     Pass,
@@ -32,7 +33,6 @@ from detours.counting.engines.rows import loops_numba as loops
 from detours.counting.engines.rows.graph import Layout, RowGraph
 from detours.counting.engines.threads import Progress, Stop, run_ranges
 
-Int64 = NDArray[np.int64]
 Integers = NDArray[np.signedinteger]
 
 _FORWARD, _BACKWARD = 1, 2
