@@ -13,6 +13,7 @@ import networkx as nx
 import pytest
 
 from detours.experiments import runs
+from detours.experiments.environment import Outcome
 from detours.experiments.expressiveness import hard
 from tests.cli.programs import Run
 
@@ -139,7 +140,7 @@ def test_an_interrupted_run_goes_on(run: Run, benchmark: Path, tmp_path: Path) -
 
 def test_cycles(run: Run, data: Path) -> None:
     code, _, err = run("cycles", "--data", str(data), "--out", "here")
-    assert code == 0 and "not there and left out: Chameleon, Squirrel" in err
+    assert code == 0 and "not found and left out: Chameleon, Squirrel" in err
     assert json.loads(Path("here/cycles.json").read_text())["tables"][1]["rows"][0] == {
         "data": "MUTAG",
         "cycle lengths": "3",
@@ -153,7 +154,7 @@ def test_only_some_data(run: Run, data: Path) -> None:
     tables = json.loads(run("cycles", "--data", str(data), "--only", "texas", "--json")[1])
     assert [table["title"] for table in tables] == ["Cycles of the node data"]
     code, _, err = run("cycles", "--data", str(data), "--only", "Mutagenicity")
-    assert code == 1 and "there is no data set 'mutagenicity'; take one of EXP" in err
+    assert code == 1 and "there is no data set 'mutagenicity'; choose from EXP" in err
     code, _, err = run("cycles", "--data", str(data), "--only", "NCI1")
     assert code == 1 and "NCI1 is not in" in err
 
@@ -178,7 +179,7 @@ def test_without_data_the_built_in_graphs_remain(run: Run, monkeypatch: pytest.M
     monkeypatch.setattr(hard, "ATLAS_NODES", 5)
     code, out, err = run("expressiveness")
     assert code == 0 and "Built-in hard pairs told apart" in out and "The atlas" in out
-    assert "only the built-in graphs" in err
+    assert "only the built-in graphs were used" in err
     assert run("all")[1] == out
 
 
@@ -193,8 +194,8 @@ def test_without_networkx_the_atlas_is_left_out(run: Run, monkeypatch: pytest.Mo
 def test_all_runs_every_experiment(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
 
-    def stub(name: str) -> Callable[..., runs.Outcome]:
-        return lambda setting, *options: ran.append(name) or runs.Outcome([], [Path(f"{name}.md")])
+    def stub(name: str) -> Callable[..., Outcome]:
+        return lambda environment, *options: ran.append(name) or Outcome([], [Path(f"{name}.md")])
 
     for name in ("expressiveness", "cycles", "kernels"):
         monkeypatch.setattr(runs, f"run_{name}", stub(name))
@@ -206,7 +207,7 @@ def test_all_runs_every_experiment(run: Run, data: Path, monkeypatch: pytest.Mon
 
 def test_a_single_graph_has_nothing_to_be_told_apart_from(run: Run, data: Path) -> None:
     code, _, err = run("expressiveness", "--data", str(data), "--only", "Texas")
-    assert code == 1 and "Texas holds one graph only; take some of EXP" in err
+    assert code == 1 and "Texas holds one graph only; choose from EXP" in err
 
 
 def test_a_file_where_the_folder_should_be(run: Run, benchmark: Path, tmp_path: Path) -> None:

@@ -15,13 +15,13 @@ from detours.cli.shared.help import new_app
 from detours.cli.shared.options import ALL_CORES, Jobs, Json, K, KeepOld, Progress, RawFolder
 
 if TYPE_CHECKING:
-    from detours.experiments.runs import Outcome, Setting
+    from detours.experiments.environment import Environment, Outcome
     from detours.experiments.tables import Table
 
 app = new_app(help="Run the experiments of the paper.")
 
 
-def _setting(
+def _environment(
     data: RawFolder = None,
     only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Use this data set only; repeatable.")] = None,
     out: Annotated[
@@ -30,31 +30,31 @@ def _setting(
     keep_old: KeepOld = False,
     jobs: Jobs = None,
     progress: Progress = None,
-) -> "Setting":
+) -> "Environment":
     """The options of every experiment."""
     from detours.cli.shared.progress import progress_bar
-    from detours.experiments.runs import Setting
+    from detours.experiments.environment import Environment
     from detours.store import Store
 
     store, watch = Store(out, keep_old=keep_old), functools.partial(progress_bar, show=progress)
-    return Setting(store, watch, data, only or [], check_jobs(jobs or ALL_CORES))
+    return Environment(store, watch, data, only or [], check_jobs(jobs or ALL_CORES))
 
 
 def experiment(*, without: Sequence[str] = ()) -> Callable[[Callable[..., "Iterable[Outcome]"]], Callable[..., None]]:
-    """Make a command of a function that takes a `Setting` and its own options, and gives outcomes.
+    """Make a command of a function that takes a `Environment` and its own options, and gives outcomes.
 
     The command has the options of every experiment, but for those named in `without`. It shows the tables of each
     outcome as soon as it is finished.
     """
-    common = [each for name, each in inspect.signature(_setting).parameters.items() if name not in without]
+    common = [each for name, each in inspect.signature(_environment).parameters.items() if name not in without]
     common.append(inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json))
 
     def command_of(work: Callable[..., "Iterable[Outcome]"]) -> Callable[..., None]:
         own = list(inspect.signature(work).parameters.values())[1:]
 
         def command(as_json: bool, **given: Any) -> None:
-            setting = _setting(**{each.name: given.pop(each.name) for each in common[:-1]})
-            _show_outcomes(work(setting, **given), setting, as_json)
+            environment = _environment(**{each.name: given.pop(each.name) for each in common[:-1]})
+            _show_outcomes(work(environment, **given), environment, as_json)
 
         functools.update_wrapper(command, work)
         parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own, *common)]
@@ -70,7 +70,7 @@ LargestK = Annotated[int, typer.Option("-k", metavar="K", min=2, help="Use k-DeN
 
 @app.command()
 @experiment()
-def expressiveness(setting: "Setting", k: LargestK = 6) -> "Iterable[Outcome]":
+def expressiveness(environment: "Environment", k: LargestK = 6) -> "Iterable[Outcome]":
     """Count the graphs that each test tells apart.
 
     There are three rules of comparison. Without data: hard pairs made in code and all connected graphs of up to seven
@@ -83,12 +83,12 @@ def expressiveness(setting: "Setting", k: LargestK = 6) -> "Iterable[Outcome]":
     """
     from detours.experiments.runs import run_expressiveness
 
-    yield run_expressiveness(setting, k)
+    yield run_expressiveness(environment, k)
 
 
 @app.command()
 @experiment()
-def cycles(setting: "Setting") -> "Iterable[Outcome]":
+def cycles(environment: "Environment") -> "Iterable[Outcome]":
     """Count the cycles of the data sets by their length.
 
     \b
@@ -98,13 +98,13 @@ def cycles(setting: "Setting") -> "Iterable[Outcome]":
     """
     from detours.experiments.runs import run_cycles
 
-    yield run_cycles(setting)
+    yield run_cycles(environment)
 
 
 @app.command()
 @experiment()
 def kernels(
-    setting: "Setting",
+    environment: "Environment",
     kernel: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Use this row only; repeatable.")] = None,
     repeats: Annotated[int, typer.Option(metavar="N", min=1, help="Cross-validations, each with its own seed.")] = 10,
     finished: Annotated[bool, typer.Option("--finished", help="Run nothing; show the finished repeats.")] = False,
@@ -122,13 +122,13 @@ def kernels(
     """
     from detours.experiments.runs import run_kernels
 
-    yield run_kernels(setting, names=kernel or (), repeats=repeats, only_finished=finished)
+    yield run_kernels(environment, names=kernel or (), repeats=repeats, only_finished=finished)
 
 
 @app.command()
 @experiment(without=("data", "only"))
 def pairs(
-    setting: "Setting",
+    environment: "Environment",
     folder: Annotated[
         str, typer.Argument(metavar="DIR", help="Folder with a .g6 or .npy file per category.", show_default=False)
     ],
@@ -145,12 +145,12 @@ def pairs(
     """
     from detours.experiments.runs import run_pairs
 
-    yield run_pairs(setting, folder, k)
+    yield run_pairs(environment, folder, k)
 
 
 @app.command("all")
 @experiment(without=("only",))
-def everything(setting: "Setting", k: LargestK = 6) -> "Iterable[Outcome]":
+def everything(environment: "Environment", k: LargestK = 6) -> "Iterable[Outcome]":
     """Run expressiveness, and with data also cycles and kernels.
 
     \b
@@ -161,16 +161,18 @@ def everything(setting: "Setting", k: LargestK = 6) -> "Iterable[Outcome]":
 
     from detours.experiments.runs import run_cycles, run_expressiveness, run_kernels
 
-    yield run_expressiveness(setting, k)
-    if setting.has_data():
-        yield run_cycles(setting)
+    yield run_expressiveness(environment, k)
+    if environment.has_data():
+        yield run_cycles(environment)
         if find_spec("sklearn") is not None:
-            yield run_kernels(setting)
+            yield run_kernels(environment)
         else:
-            setting.notes.append("kernels are left out: they need scikit-learn; run: pip install 'detours[kernels]'")
+            environment.notes.append(
+                "kernels are left out: they need scikit-learn; run: pip install 'detours[kernels]'"
+            )
 
 
-def _show_outcomes(outcomes: "Iterable[Outcome]", setting: "Setting", as_json: bool) -> None:
+def _show_outcomes(outcomes: "Iterable[Outcome]", environment: "Environment", as_json: bool) -> None:
     tables, files = [], []
     for outcome in outcomes:
         tables += outcome.tables
@@ -179,7 +181,7 @@ def _show_outcomes(outcomes: "Iterable[Outcome]", setting: "Setting", as_json: b
             _show_tables(outcome.tables)
     if as_json:
         print_json([table.plain() for table in tables])
-    for line in (*(f"note: {note}" for note in dict.fromkeys(setting.notes)), *files):
+    for line in (*(f"note: {note}" for note in dict.fromkeys(environment.notes)), *files):
         print(line, file=sys.stderr)
 
 

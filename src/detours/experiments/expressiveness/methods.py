@@ -34,7 +34,7 @@ class Fingerprints(NamedTuple):
 
 @dataclass(frozen=True)
 class Method:
-    """A test with its options; `dim` > 1 is a test on tuples of so many nodes."""
+    """A test with its options; `dim` > 1 is a test on tuples of `dim` nodes."""
 
     name: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -42,11 +42,11 @@ class Method:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What defines the test, for the key of a cell."""
+        """What defines the test, as part of the key of a cell."""
         return {"dim": self.dim, **self.options}
 
     def steps(self, graphs: Iterable[Graph]) -> float:
-        """How much work a round takes on tuples: n^(k+1) for k-FWL, and n^k for k-WL, which is run as (k-1)-FWL."""
+        """Return the work of a round on tuples: n^(k+1) for k-FWL, and n^k for k-WL, which is run as (k-1)-FWL."""
         if self.dim == 1:
             return 0.0
         power = self.dim + bool(self.options.get("folklore"))
@@ -77,7 +77,7 @@ class Method:
 
 
 def _class_sizes(colour: NDArray[np.int32], offsets: NDArray[np.int64]) -> list[bytes]:
-    """For each graph the sorted sizes of its colour classes, as bytes; all graphs at once."""
+    """Return the sorted sizes of the colour classes of each graph, as bytes."""
     number = len(offsets) - 1
     graph_of = np.repeat(np.arange(number), np.diff(offsets))
     most = int(colour.max(initial=0)) + 1
@@ -89,7 +89,7 @@ def _class_sizes(colour: NDArray[np.int32], offsets: NDArray[np.int64]) -> list[
 
 
 def numbered(keys: Iterable[Hashable]) -> NDArray[np.int64]:
-    """Equal keys as equal numbers, counted from 0 as they come.
+    """Return equal numbers for equal keys, counted from 0 in the order of their first occurrence.
 
     >>> numbered("abca").tolist()
     [0, 1, 2, 0]
@@ -108,10 +108,10 @@ def warm_up(methods: Iterable[Method]) -> None:
     rings = [
         Graph.from_edge_index(np.hstack([[ring, (ring + step) % 8], [(ring + step) % 8, ring]])) for step in (1, 3)
     ]
-    thick = [Graph.from_edge_index(np.argwhere(~np.eye(nodes, dtype=bool)).T) for nodes in (12, 40)]
+    complete = [Graph.from_edge_index(np.argwhere(~np.eye(nodes, dtype=bool)).T) for nodes in (12, 40)]
     for method in methods:
         method.fingerprints(rings)
-        for graph in thick if method.dim == 1 else ():
+        for graph in complete if method.dim == 1 else ():
             method.fingerprints([graph])
 
 

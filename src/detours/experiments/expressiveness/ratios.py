@@ -48,10 +48,10 @@ def tasks(
     n_jobs: int = 1,
     limit: float = TUPLE_STEPS,
 ) -> list[Task]:
-    """A cell per test of one data set: how many of its pairs, or graphs of different classes, the test tells apart.
+    """Return a task per test: how many pairs, or graphs of different classes, of a data set the test tells apart.
 
-    There should be no two isomorphic graphs among them. A test on tuples that takes more than `limit` steps a round is
-    left out, and its cell says so.
+    No two graphs should be isomorphic. A test on tuples that takes more than `limit` steps per round is left out, and
+    its cell says so.
     """
     return [
         Task(
@@ -92,12 +92,12 @@ def _separated(data: GraphSet, method: Method, n_jobs: int, limit: float) -> Val
 
 
 def ratio(cell: Cell, rule: str) -> float | None:
-    """The share told apart, or None for a test that was not run."""
+    """Return the share told apart, or None for a test that was not run."""
     return float(cell.value[rule]["ratio"]) if rule in cell.value else None
 
 
 def matrix(cells: Sequence[Cell], rule: str) -> tuple[list[str], list[str], NDArray[np.float64]]:
-    """The tests, the data sets, and the share told apart for each; NaN for a test that was not run."""
+    """Return the tests, the data sets, and the share told apart for each; NaN for a test that was not run."""
     tests = list(dict.fromkeys(cell.key["method"] for cell in cells if ratio(cell, rule) is not None))
     data = [name for name in GRAPH_SETS if any(cell.key["data"] == name for cell in cells)]
     values = np.full((len(tests), len(data)), np.nan)
@@ -146,25 +146,25 @@ def _matrix(cells: Sequence[Cell], title: str, form: str, number: Any, note: str
 
 
 def _claims(cells: Sequence[Cell]) -> Table:
-    """What the paper says in numbers about this experiment, and the worst that our rows of the same name gave."""
+    """The numbers that the paper states, beside the lowest ones of our rows of the same name."""
     claimed = paper_tables()["expressiveness"]
     weak = [wl1(rounds).name for rounds in range(1, ROUNDS + 1)]
     strong = [method.name for method in methods(MOST_K) if method.options.get("k", 0) >= 5]
-    sayings = [
+    claims = [
         *(
-            (name, saying, [name], [method.name])
+            (name, test, [name], [method.name])
             for name in ("EXP", "CEXP")
-            for saying, method in (("1-WL", wl1()), ("2-WL", WL2), ("3-WL", WL3), ("k-DeN (k>=4)", den(4)))
+            for test, method in (("1-WL", wl1()), ("2-WL", WL2), ("3-WL", WL3), ("k-DeN (k>=4)", den(4)))
         ),
         ("real data", "1-WL at worst", PAPERS_REAL_DATA, weak),
         ("real data", "k-DeN (k>=5)", PAPERS_REAL_DATA, strong),
     ]
     rows: list[list[Any]] = []
-    for data, saying, names, tests in sayings:
+    for data, test, names, tests in claims:
         meant = [cell for cell in cells if cell.key["data"] in names and cell.key["method"] in tests]
         ours = [[found for cell in meant if (found := ratio(cell, rule)) is not None] for rule in RULES]
         if meant:
-            rows.append([data, saying, claimed[data][saying], *(min(found, default=None) for found in ours)])
+            rows.append([data, test, claimed[data][test], *(min(found, default=None) for found in ours)])
     columns = [Column("data"), Column("test"), Column("paper", RATIO)]
     columns += [Column(f"ours, rule “{rule}”", RATIO) for rule in RULES]
     notes = [f"Real data: the worst of {', '.join(PAPERS_REAL_DATA)}; 1-WL after 1 to {ROUNDS} rounds."]
