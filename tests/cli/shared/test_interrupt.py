@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from detours.cli.demo.graphs import hub_graph
-from detours.cli.shared.command import PIPE_CLOSED, report_errors
+from detours.cli.shared.command import PIPE_CLOSED, report_errors, run_app
 from detours.cli.shared.interrupt import prompt_exit
 from tests.cli.programs import command, interrupt, start
 
@@ -29,11 +29,22 @@ def test_an_interrupt_that_a_library_makes_another_error_of(capsys: pytest.Captu
 
     with prompt_exit(lambda: None), pytest.raises(typer.Exit) as ended:
         command()
-    assert ended.value.exit_code == 130 and capsys.readouterr().err == "detours: interrupted\n"
+    assert ended.value.exit_code == 130
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with pytest.raises(typer.Exit) as failed:  # without one, it is an error like any other
         report_errors(lambda: 1 / 0)()
     assert failed.value.exit_code == 1 and "ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), typer.Abort(), typer.Exit(130)])
+def test_every_interrupt_is_said_once(capsys: pytest.CaptureFixture[str], error: BaseException) -> None:
+    app = typer.Typer()
+
+    @app.command()
+    def command() -> None:
+        raise error
+
+    assert run_app(app, []) == 130 and capsys.readouterr() == ("", "detours: interrupted\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")

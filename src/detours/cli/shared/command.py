@@ -21,16 +21,18 @@ P = ParamSpec("P")
 def run_app(app: typer.Typer, arguments: list[str]) -> int:
     """Run an app with these arguments in this process, and return its exit code."""
     try:
-        return app(arguments, prog_name="detours", standalone_mode=False) or 0
+        code: int = app(arguments, prog_name="detours", standalone_mode=False) or 0
     except UsageError as error:
         command = error.ctx.command_path if error.ctx else "detours"
         print(f"{command}: {error.format_message()} (see `{command} --help`)", file=sys.stderr)
         return USAGE
     except (KeyboardInterrupt, typer.Abort):
-        say("interrupted")
-        return INTERRUPTED
+        code = INTERRUPTED
     except SystemExit as end:  # SIGTERM
         return end.code if isinstance(end.code, int) else FAILED
+    if code == INTERRUPTED:  # said here, as Typer turns an interrupt of its own code into this exit code
+        say("interrupted")
+    return code
 
 
 def report_errors(command: Callable[P, None]) -> Callable[P, None]:
@@ -44,7 +46,6 @@ def report_errors(command: Callable[P, None]) -> Callable[P, None]:
         except (typer.Exit, UsageError):
             raise
         except KeyboardInterrupt:
-            say("interrupted")
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             _silence_stdout()
@@ -53,7 +54,6 @@ def report_errors(command: Callable[P, None]) -> Callable[P, None]:
             if os.environ.get("DETOURS_TRACEBACK"):
                 raise
             if arrived():
-                say("interrupted")
                 raise typer.Exit(INTERRUPTED) from None
             say(_sentence(error))
             raise typer.Exit(FAILED) from None
