@@ -7,7 +7,6 @@ from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import ParseError
 
 import numpy as np
 
@@ -33,6 +32,8 @@ def read_gml(path: Path) -> EdgeList:
 
 
 def _read(parse: Callable[[Any], Any], kind: str, path: Path) -> EdgeList:
+    from xml.etree.ElementTree import ParseError  # slow to import
+
     nx = library("networkx", "networkx")
     try:
         graph = parse(nx)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 import zlib
 from io import BytesIO
 from pathlib import Path
@@ -21,6 +20,8 @@ from detours.graph.files.source import opened
 
 def read(path: Path) -> EdgeList:
     """Return the edges of an .npz file."""
+    from zipfile import BadZipFile  # slow to import
+
     with opened(path) as file:
         content = file.read()
     try:
@@ -32,7 +33,7 @@ def read(path: Path) -> EdgeList:
         raise
     except InputError as error:
         raise FileFormatError(str(error), path) from None
-    except (ValueError, EOFError, OSError, KeyError, TypeError, zipfile.BadZipFile, zlib.error) as error:
+    except (ValueError, EOFError, OSError, KeyError, TypeError, BadZipFile, zlib.error) as error:
         raise FileFormatError(f"the .npz cannot be read; it is damaged or of another kind ({error}).", path) from None
 
 
