@@ -33,6 +33,9 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
     `X` is a list of graphs, each whatever `detours.count` takes; with labels of nodes or edges a list of
     `Labelled(graph, labels, edge_labels)`, of NetworkX graphs with the attribute "label", or a `detours.data` set.
 
+    Parameters are read by `fit`; changing them afterwards has no effect until the next `fit`. As for every sparse
+    transformer of scikit-learn, `set_output(transform="pandas")` needs a dense output, here output="gram".
+
     Attributes:
         colouring_: The colours found in `fit`.
         base_: What is counted in them.
@@ -52,18 +55,18 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         """What is counted in the colours of each round."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the colours and the features of some graphs; `y` is ignored."""
+        """Learn the colours and features of some graphs; `y` is ignored."""
         coloured = self._learn_colours(X)
         if self.output_ == "features":
             self._learn_features(coloured)
         else:
             self.base_.remember(coloured)
-            self.norms_ = self.base_.norms(coloured) if self.normalize else None
+            self.norms_ = self.base_.norms(coloured) if self.normalize_ else None
             self.n_graphs_ = len(coloured.batch)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """What `fit` and then `transform` of the same graphs give, in one go."""
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit to some graphs and return what `transform` gives for them; `y` is ignored."""
         coloured = self._learn_colours(X)
         if self.output_ == "features":
             return self._features(self._learn_features(coloured), len(coloured.batch))
@@ -74,7 +77,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
             pass
         mirror(gram)
         self.norms_ = gram.diagonal().copy()
-        return _cosine(gram, self.norms_, self.norms_) if self.normalize else gram
+        return _cosine(gram, self.norms_, self.norms_) if self.normalize_ else gram
 
     def transform(self, X: Any) -> Any:
         """Features [graphs, features of fit], sparse, or products [graphs, graphs of fit].
@@ -87,9 +90,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         if self.output_ == "features":
             return self._features(self.base_.features(coloured, found), len(coloured.batch))
         gram = self.base_.products(coloured, found)
-        if not self.normalize:
-            return gram
-        return _cosine(gram, self.base_.norms(coloured), self._fitted_norms())
+        return _cosine(gram, self.base_.norms(coloured), self.norms_) if self.normalize_ else gram
 
     def grams(self, X: Any) -> Iterator[NDArray[Any]]:
         """The Gram matrices of `X` for n_iter = 0, 1, … up to that of this kernel, each a copy; needs no `fit`.
@@ -137,8 +138,12 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
-        tags.input_tags.string = False
+        tags.no_validation = True  # graphs are checked by `batch_of`, not as an array
         return tags
+
+    def _more_tags(self) -> dict[str, Any]:
+        """The same for scikit-learn before 1.6."""
+        return {"X_types": ["graphs"], "no_validation": True}
 
     # ------------------------------------------------------------------ inside
 
@@ -151,7 +156,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
 
     def _learn_colours(self, X: Any) -> Coloured:
         coloured = self._coloured(X, self._checked())
-        self.output_ = self.output
+        self.output_, self.normalize_ = self.output, self.normalize
         self.colouring_ = Colouring(coloured)
         self.base_ = self._new_base()
         return coloured
@@ -163,15 +168,10 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
 
     def _features(self, made: Blocks, graphs: int) -> Any:
         matrix = side_by_side(made.blocks, graphs)
-        if self.normalize:
+        if self.normalize_:
             matrix = matrix.astype(np.float64)
             matrix.data /= np.repeat(np.sqrt(np.maximum(made.norms, 1)), np.diff(matrix.indptr))
         return matrix
-
-    def _fitted_norms(self) -> NDArray[np.int64]:
-        if self.norms_ is None:  # normalize was set after fit
-            raise InputError("normalize=True was set after fit; fit again.")
-        return np.asarray(self.norms_)
 
 
 def _cosine(gram: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
