@@ -61,7 +61,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
             self._learn_features(coloured)
         else:
             self.base_.remember(coloured)
-            self.norms_ = self.base_.norms(coloured) if self.normalize_ else None
+            self.norms_: Any = self.base_.norms(coloured) if self.normalize_ else None
             self.n_graphs_ = len(coloured.batch)
         return self
 

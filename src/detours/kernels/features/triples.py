@@ -20,7 +20,7 @@ from detours.kernels.colours.signatures import UNSEEN
 from detours.kernels.features.blocks import Block, Blocks, Carriers, squared_norms
 from detours.kernels.features.distances import PAIRS_AT_ONCE, Distances, distances_in
 from detours.kernels.features.products import ACROSS, ALONE, SQUARE
-from detours.kernels.features.triples_numba import add_products, find_triples, list_triples
+from detours.kernels.features.triples_numba import add_products, find_triples, list_triples, new_scratch
 
 ANY = 2**62
 """A memory limit that limits nothing."""
@@ -153,13 +153,6 @@ class TripleBase:
 _NO_GRAM = np.zeros((0, 0), np.int64)
 
 
-def _work(distances: Distances) -> tuple[Int64, Int32, Int64, Int32]:
-    """Scratch for the kernels: a tally of distances, those met, where rows begin, a queue."""
-    largest = int(np.diff(distances.offsets).max(initial=0))
-    tally, row_at = np.zeros(largest + 1, np.int64), np.empty(largest, np.int64)
-    return tally, np.empty(largest + 1, np.int32), row_at, np.empty(largest, np.int32)
-
-
 def _shares(classes: Classes, distances: Distances) -> Iterator[tuple[int, int]]:
     """Ranges of colours that meet about `PAIRS_AT_ONCE` pairs of nodes each."""
     pairs = np.diff(classes.begins) * np.diff(distances.offsets)[classes.graph]
@@ -197,21 +190,21 @@ def _sweep(
     """Add the products of one round to `gram`, and to `own` those of graphs with themselves that `gram` lacks."""
     if mode == ALONE:
         classes.shared[:] = False
-    work = _work(distances)
+    scratch = new_scratch(distances)
     for first, last in _shares(classes, distances):
-        add_products(first, last, tuple(classes), tuple(distances), work, ordered, mode, split, gram, settled, own)
+        add_products(first, last, classes, distances, scratch, ordered, mode, split, gram, settled, own)
 
 
 def _listed(distances: Distances, colour: Int32, most: int, graphs: int) -> tuple[Columns, Block]:
     """The triples of one round as columns, and how often each graph has them."""
     classes = classes_in(colour, distances.offsets)
     classes.shared[:] = True
-    work = _work(distances)
+    scratch = new_scratch(distances)
     nothing = np.empty(0, np.int64)
     parts: list[tuple[Int64, Int64, Int64, Int32, Int64]] = [(nothing,) * 3 + (np.empty(0, np.int32), nothing)]
     columns = entries = 0
     for first, last in _shares(classes, distances):
-        listed = list_triples(first, last, most - entries, tuple(classes), tuple(distances), work)
+        listed = list_triples(first, last, most - entries, classes, distances, scratch)
         of_colour, keys, column, graph, counts = listed
         parts.append((of_colour, keys, column + columns, graph, counts))
         columns += len(keys)

@@ -1,103 +1,133 @@
-"""Kernels that count triples (colour, colour, distance) over the pairs of nodes of each graph.
+"""Compiled loops that count triples (colour, colour, distance) over the pairs of nodes of each graph.
 
-The work goes colour by colour. For a first colour a, each graph that has it compares its class of that colour with
-its other classes: the distances between two classes are counted in a short table. Every (b, d) met becomes a column,
-found by an open table of hashed keys (compared whole, so never taken for one another). What no other graph can share
-only counts for the graph itself and needs no column. Nothing larger than the entries of one colour is held at a time.
+Colours are processed one by one. For a first colour a, each graph that has it compares its class of that colour with
+its other classes: the distances between two classes are counted in a short table. Every (b, d) that occurs becomes a
+column, found through a hash table with open addressing. Triples that no other graph can share only contribute to the
+product of the graph with itself and need no column. Only the entries of one first colour are held at a time.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Bool, Int32, Int64
 from detours.compiled import compiled
-from detours.kernels.features.distances import FAR, Distance, search
+from detours.kernels.colours.classes import Classes
+from detours.kernels.features.distances import FAR, Distances, search
 from detours.kernels.features.products import ACROSS, by_column, multiply
 from detours.wl.nodes.sort_numba import sort_row
 
-ROOM = 1 << 10
-"""Entries that arrays have room for at first; they grow."""
+INITIAL_SIZE = 1 << 10
+"""Entries that growing arrays have room for at first."""
+INITIAL_BITS = 10
+"""The hash table has 2 ** bits slots."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
-@compiled
-def _slot(key: Any, bits: Any) -> Any:
-    return np.int64((np.uint64(key) * _MIX) >> np.uint64(64 - bits))
+class Scratch(NamedTuple):
+    """Work space, allocated once; `tally` holds zeros between uses."""
+
+    tally: Int64
+    """How often each distance occurs between two classes."""
+    met: Int32
+    """The distances that occur."""
+    row_starts: Int64
+    """Where the distances from each member of a class begin in `Distances.square`."""
+    queue: Int32
+
+
+class Triples(NamedTuple):
+    """The columns and entries of the triples with one first colour; the arrays have room for more."""
+
+    num_columns: int
+    num_entries: int
+    slots: Int32
+    """Hash table: the column in each slot, or -1."""
+    keys: Int64
+    """``b << 16 | d`` of each column."""
+    column: Int32
+    """Of each entry, as are the next two."""
+    graph: Int32
+    counts: Int64
+
+
+def new_scratch(distances: Distances) -> Scratch:
+    """Work space for the largest graph."""
+    largest = int(np.diff(distances.offsets).max(initial=0))
+    tally, row_starts = np.zeros(largest + 1, np.int64), np.empty(largest, np.int64)
+    return Scratch(tally, np.empty(largest + 1, np.int32), row_starts, np.empty(largest, np.int32))
 
 
 @compiled
-def _longer(array: Any) -> Any:
+def _new_triples() -> Triples:
+    column, graph, count = (
+        np.empty(INITIAL_SIZE, np.int32),
+        np.empty(INITIAL_SIZE, np.int32),
+        np.empty(INITIAL_SIZE, np.int64),
+    )
+    slots, keys = np.empty(1 << INITIAL_BITS, np.int32), np.empty(INITIAL_SIZE, np.int64)
+    return Triples(0, 0, slots, keys, column, graph, count)
+
+
+@compiled
+def _grow(array: Any) -> Any:
     grown = np.empty(2 * len(array), array.dtype)
     grown[: len(array)] = array
     return grown
 
 
 @compiled
-def _rehashed(keys: Int64, columns: int, bits: int, table: Int32) -> Int32:
-    if len(table) < 1 << bits:
-        table = np.empty(1 << bits, np.int32)
-    table[: 1 << bits] = -1
-    for column in range(columns):
-        slot = _slot(keys[column], bits)
-        while table[slot] >= 0:
-            slot = (slot + 1) & ((1 << bits) - 1)
-        table[slot] = column
-    return table
+def _find_slot(slots: Int32, bits: Any, keys: Int64, key: Any) -> Any:
+    """The slot of a key: the one that holds its column, or the free one where it belongs."""
+    slot = np.int64((np.uint64(key) * _MIX) >> np.uint64(64 - bits))
+    while slots[slot] >= 0 and keys[slots[slot]] != key:
+        slot = (slot + 1) & ((1 << bits) - 1)
+    return slot
 
 
 @compiled
-def _room() -> tuple[Int32, Int64, Int32, Int32, Int64]:
-    """What `_collect` fills: a table of columns, their keys, and the column, the graph and the count of entries."""
-    numbers = np.empty(ROOM, np.int32), np.empty(ROOM, np.int32)
-    return np.empty(ROOM, np.int32), np.empty(ROOM, np.int64), *numbers, np.empty(ROOM, np.int64)
+def _rehash(slots: Int32, bits: int, keys: Int64, num_columns: int) -> Int32:
+    """A table with 2 ** bits slots for the same columns."""
+    if len(slots) < 1 << bits:
+        slots = np.empty(1 << bits, np.int32)
+    slots[: 1 << bits] = -1
+    for column in range(num_columns):
+        slots[_find_slot(slots, bits, keys, keys[column])] = column
+    return slots
 
 
 @compiled
-def _rows_of(
-    begin: int, end: int, members: Int32, g: int, distances: tuple[Any, ...], row_at: Int64, queue: Int32
-) -> None:
-    """Where in `square` the distances from each member of a class begin; they are searched for if not kept."""
-    indptr, indices, offsets, square, begins, kept = distances
-    first, size = offsets[g], offsets[g + 1] - offsets[g]
+def _find_rows(begin: int, end: int, classes: Classes, g: int, distances: Distances, scratch: Scratch) -> None:
+    """Find the distances from the members ``begin`` to ``end`` of a class; search for them if they are not kept."""
+    first, size = distances.offsets[g], distances.offsets[g + 1] - distances.offsets[g]
     for at in range(begin, end):
-        if kept:
-            row_at[at - begin] = begins[g] + (members[at] - first) * size
+        member = np.int64(classes.members[at])
+        if distances.kept:
+            scratch.row_starts[at - begin] = distances.begins[g] + (member - first) * size
         else:
-            row_at[at - begin] = (at - begin) * size
-            search(
-                np.int64(members[at]),
-                first,
-                indptr,
-                indices,
-                square[row_at[at - begin] : row_at[at - begin] + size],
-                queue,
-            )
+            start = (at - begin) * size
+            scratch.row_starts[at - begin] = start
+            row = distances.square[start : start + size]
+            search(member, first, distances.indptr, distances.indices, row, scratch.queue)
 
 
 @compiled
-def _count(
-    rows: int,
-    row_at: Int64,
-    square: Distance,
-    begin: int,
-    end: int,
-    members: Int32,
-    first: int,
-    tally: Int64,
-    met: Int32,
+def _count_distances(
+    rows: int, begin: int, end: int, first: int, classes: Classes, distances: Distances, scratch: Scratch
 ) -> int:
-    """Count the distances between a class, given by its rows, and another, ``members[begin:end]``.
+    """Count the distances between a class, given by its rows, and the members ``begin`` to ``end`` of another.
 
-    Returns how many distances were met; `met` holds them and `tally` how often each.
+    Returns the number of different distances: `scratch.met` holds them and `scratch.tally` how often each occurs.
     """
+    tally, met, row_starts = scratch.tally, scratch.met, scratch.row_starts
+    members, square = classes.members, distances.square
     number = 0
     for row in range(rows):
         for at in range(begin, end):
-            d = square[row_at[row] + members[at] - first]
+            d = square[row_starts[row] + members[at] - first]
             if d != FAR and d != 0:
                 if tally[d] == 0:
                     met[number] = d
@@ -110,87 +140,81 @@ def _count(
 def _collect(
     a: int,
     ordered: bool,
-    classes: tuple[Any, ...],
-    distances: tuple[Any, ...],
+    classes: Classes,
+    distances: Distances,
     settled: Bool,
     own: Int64,
-    work: tuple[Int64, Int32, Int64, Int32],
-    found: tuple[Int32, Int64, Int32, Int32, Int64],
-) -> tuple[int, int, tuple[Int32, Int64, Int32, Int32, Int64]]:
-    """Columns and entries of all triples that begin with colour a; if not `ordered`, none that end with a lower one.
+    scratch: Scratch,
+    triples: Triples,
+) -> Triples:
+    """The triples that begin with colour a; if not `ordered`, none that end with a lower colour.
 
-    Returns the number of columns, the number of entries, and `found`, larger if need be: a table, the keys
-    ``b << 16 | d`` of the columns, and the column, the graph and the count of each entry. Counts of colours that
-    are not shared are squared and added to `own` instead, or left out for graphs that are `settled`.
+    The arrays of `triples` are overwritten, and replaced where they are too short. Counts of colours that are not
+    shared are squared and added to `own` instead, or left out for graphs that are `settled`.
     """
-    ends, class_begins, members, class_colour, class_graph, order, starts, shared = classes
-    _, _, offsets, square, _, _ = distances
-    tally, met, row_at, queue = work
-    table, keys, entry_column, entry_graph, entry_count = found
-    bits = 10
-    mask = (1 << bits) - 1
+    shared, tally, met = classes.shared, scratch.tally, scratch.met
+    slots, keys = triples.slots, triples.keys
+    entry_column, entry_graph, entry_count = triples.column, triples.graph, triples.counts
+    bits = INITIAL_BITS
     if shared[a]:
-        table[: 1 << bits] = -1
+        slots[: 1 << bits] = -1
     columns, entries = 0, 0
-    for at in range(starts[a], starts[a + 1]):
-        one = order[at]
-        g = class_graph[one]
+    for at in range(classes.starts[a], classes.starts[a + 1]):
+        one = classes.order[at]
+        g = classes.graph[one]
         if not shared[a] and settled[g]:
             continue
-        rows = class_begins[one + 1] - class_begins[one]
-        _rows_of(class_begins[one], class_begins[one + 1], members, g, distances, row_at, queue)
-        for other in range(ends[g] if ordered else one, ends[g + 1]):
-            b = class_colour[other]
-            begin, end = class_begins[other], class_begins[other + 1]
+        rows = classes.begins[one + 1] - classes.begins[one]
+        _find_rows(classes.begins[one], classes.begins[one + 1], classes, g, distances, scratch)
+        first = distances.offsets[g]
+        for other in range(classes.ends[g] if ordered else one, classes.ends[g + 1]):
+            b = classes.colour[other]
+            begin, end = classes.begins[other], classes.begins[other + 1]
             factor = 1 if ordered or b == a else 2
             only_own = not (shared[a] and shared[b])
             if only_own and settled[g]:
                 continue
             if only_own and rows == 1 and end - begin == 1:
-                d = square[row_at[0] + members[begin] - offsets[g]]
+                d = distances.square[scratch.row_starts[0] + classes.members[begin] - first]
                 own[g] += factor * (d != FAR and d != 0)
                 continue
-            number = _count(rows, row_at, square, begin, end, members, offsets[g], tally, met)
+            number = _count_distances(rows, begin, end, first, classes, distances, scratch)
             if only_own:
                 for i in range(number):
                     own[g] += factor * tally[met[i]] * tally[met[i]]
                     tally[met[i]] = 0
                 continue
             while entries + number > len(entry_count):
-                entry_column, entry_graph = _longer(entry_column), _longer(entry_graph)
-                entry_count = _longer(entry_count)
+                entry_column, entry_graph, entry_count = _grow(entry_column), _grow(entry_graph), _grow(entry_count)
             for i in range(number):
                 key = np.int64(b) << 16 | met[i]
-                slot = _slot(key, bits)
-                while table[slot] >= 0 and keys[table[slot]] != key:
-                    slot = (slot + 1) & mask
-                column: Any = np.int64(table[slot])
+                slot = _find_slot(slots, bits, keys, key)
+                column: Any = np.int64(slots[slot])
                 if column < 0:
                     column = columns
                     if columns == len(keys):
-                        keys = _longer(keys)
+                        keys = _grow(keys)
                     keys[column] = key
-                    table[slot] = column
+                    slots[slot] = column
                     columns += 1
-                    if 2 * columns > mask:
+                    if 2 * columns >= 1 << bits:
                         bits += 2
-                        mask = (1 << bits) - 1
-                        table = _rehashed(keys, columns, bits, table)
+                        slots = _rehash(slots, bits, keys, columns)
                 entry_column[entries] = column
                 entry_graph[entries] = g
                 entry_count[entries] = tally[met[i]]
                 tally[met[i]] = 0
                 entries += 1
-    return columns, entries, (table, keys, entry_column, entry_graph, entry_count)
+    return Triples(columns, entries, slots, keys, entry_column, entry_graph, entry_count)
 
 
 @compiled
 def add_products(
     first: int,
     last: int,
-    classes: tuple[Any, ...],
-    distances: tuple[Any, ...],
-    work: tuple[Int64, Int32, Int64, Int32],
+    classes: Classes,
+    distances: Distances,
+    scratch: Scratch,
     ordered: bool,
     mode: int,
     split: int,
@@ -198,27 +222,27 @@ def add_products(
     settled: Bool,
     own: Int64,
 ) -> None:
-    """Add what the triples that begin with the colours from `first` to `last` - 1 contribute to the products of graphs.
+    """Add the triples that begin with the colours from `first` to `last` - 1 to the products of graphs.
 
-    `own` receives the products of graphs with themselves that come from colours no other graph has; for graphs that
-    are `settled` nobody asks.
-    Where distances are symmetric (not `ordered`), (a, b, d) is met as often as (b, a, d): only one is counted, twice.
+    `own` receives the products of graphs with themselves that come from colours no other graph has, except for graphs
+    that are `settled`. Where distances are symmetric (not `ordered`), (a, b, d) occurs as often as (b, a, d): only one
+    is counted, twice.
     """
-    class_graph, order, starts = classes[4], classes[5], classes[6]
-    found = _room()
+    class_graph, order, starts = classes.graph, classes.order, classes.starts
+    triples = _new_triples()
     for a in range(first, last):
         if starts[a] == starts[a + 1]:
             continue
         if mode == ACROSS and (class_graph[order[starts[a]]] >= split or class_graph[order[starts[a + 1] - 1]] < split):
             continue
-        columns, entries, found = _collect(a, ordered, classes, distances, settled, own, work, found)
-        _, keys, column, graph, count = found
+        triples = _collect(a, ordered, classes, distances, settled, own, scratch, triples)
+        columns = triples.num_columns
         if columns > 0:
             factor = np.empty(columns, np.int64)
             for at in range(columns):
-                factor[at] = 1 if ordered or keys[at] >> 16 == a else 2
-            column_starts, entry_order = by_column(columns, entries, column)
-            multiply(column_starts, entry_order, graph, count, factor, mode, split, gram)
+                factor[at] = 1 if ordered or triples.keys[at] >> 16 == a else 2
+            column_starts, entry_order = by_column(columns, triples.num_entries, triples.column)
+            multiply(column_starts, entry_order, triples.graph, triples.counts, factor, mode, split, gram)
 
 
 @compiled
@@ -226,40 +250,39 @@ def list_triples(
     first: int,
     last: int,
     most: int,
-    classes: tuple[Any, ...],
-    distances: tuple[Any, ...],
-    work: tuple[Int64, Int32, Int64, Int32],
+    classes: Classes,
+    distances: Distances,
+    scratch: Scratch,
 ) -> tuple[Int64, Int64, Int64, Int32, Int64]:
-    """All triples, in both orders, that begin with the colours from `first` to `last` - 1; all are marked as shared.
+    """All triples, in both orders, that begin with the colours from `first` to `last` - 1; all colours must be shared.
 
-    Returns how many columns each first colour has, the keys of the columns in ascending order within each colour, and
-    of each entry the column, counted from 0, the graph and the count. Stops after more than `most` entries.
+    Returns the number of columns of each first colour, the keys of the columns in ascending order within each colour,
+    and the column, graph and count of each entry. Stops after more than `most` entries.
     """
     of_colour = np.zeros(last - first, np.int64)
-    keys = np.empty(ROOM, np.int64)
-    entry_column, entry_count = np.empty(ROOM, np.int64), np.empty(ROOM, np.int64)
-    entry_graph = np.empty(ROOM, np.int32)
-    graphs = len(classes[0]) - 1
+    keys = np.empty(INITIAL_SIZE, np.int64)
+    entry_column, entry_count = np.empty(INITIAL_SIZE, np.int64), np.empty(INITIAL_SIZE, np.int64)
+    entry_graph = np.empty(INITIAL_SIZE, np.int32)
+    graphs = len(classes.ends) - 1
     settled, own = np.zeros(graphs, np.bool_), np.zeros(graphs, np.int64)
     ordered = last > first  # always; a constant would be compiled apart
-    found = _room()
+    triples = _new_triples()
     columns, entries = 0, 0
     for a in range(first, last):
-        new_columns, new_entries, found = _collect(a, ordered, classes, distances, settled, own, work, found)
-        _, new_keys, column, graph, count = found
+        triples = _collect(a, ordered, classes, distances, settled, own, scratch, triples)
+        new_columns, new_entries = triples.num_columns, triples.num_entries
         while columns + new_columns > len(keys):
-            keys = _longer(keys)
+            keys = _grow(keys)
         while entries + new_entries > len(entry_count):
-            entry_column, entry_graph = _longer(entry_column), _longer(entry_graph)
-            entry_count = _longer(entry_count)
+            entry_column, entry_graph, entry_count = _grow(entry_column), _grow(entry_graph), _grow(entry_count)
         ascending = keys[columns : columns + new_columns]
-        ascending[:] = new_keys[:new_columns]
+        ascending[:] = triples.keys[:new_columns]
         sort_row(ascending, new_columns)
-        rank = np.searchsorted(ascending, new_keys[:new_columns])
+        rank = np.searchsorted(ascending, triples.keys[:new_columns])
         for entry in range(new_entries):
-            entry_column[entries + entry] = columns + rank[column[entry]]
-        entry_graph[entries : entries + new_entries] = graph[:new_entries]
-        entry_count[entries : entries + new_entries] = count[:new_entries]
+            entry_column[entries + entry] = columns + rank[triples.column[entry]]
+        entry_graph[entries : entries + new_entries] = triples.graph[:new_entries]
+        entry_count[entries : entries + new_entries] = triples.counts[:new_entries]
         of_colour[a - first] = new_columns
         columns += new_columns
         entries += new_entries
