@@ -24,6 +24,7 @@ KERNELS = [ShortestPath(), WLSubtree(2), WLShortestPath(2), WLDetour(3, 2), WLDe
 EDGE = detours.Graph.from_any(nx.path_graph(2))
 each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=str)
 
+
 def rings() -> tuple[list[Any], list[int]]:
     """Rings of 6 and pairs of rings of 3 with a tail: only cycles tell the two classes apart."""
     graphs, y = [], []
