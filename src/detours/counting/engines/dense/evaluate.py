@@ -1,14 +1,7 @@
-"""Evaluation of closed forms on dense matrices: exact, with BLAS wherever that is proven safe.
-
-A step proven below 2^53 (`bounds.py`) is done in float64, where sums of integers are exact in any order; others in
-int64 modulo 2^64, a ring, in which the final counts come out right as long as they fit themselves. Matrices come as
-stacks [graphs, n, n], so that many small graphs share every step. In sparse graphs, what is zero off the arcs is
-worked out on the arcs alone.
-"""
+"""Evaluation of closed forms with NumPy: exact, with BLAS wherever that is proven safe."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -24,22 +17,18 @@ from detours.counting.derive.matrix_steps import (
     Gathered,
     Product,
     Step,
-    Term,
     Tied,
     Transposed,
     sources,
 )
-from detours.counting.engines.dense.bounds import Proof, words
+from detours.counting.engines.dense.bounds import words
+from detours.counting.engines.dense.evaluation import Evaluation, OnTied, Rows, Values, add_up, product_of
 from detours.counting.engines.dense.loops_numba import (
     multiply_list_by_rows,
     multiply_rows,
     multiply_rows_by_list,
     sum_cliques,
 )
-from detours.counting.engines.dense.sums import add_up, product_of
-
-Values = NDArray[Any]
-"""float64 or int64, as the bounds allow."""
 
 FILLED = 1 / 12
 """The share of pairs joined by an arc from which BLAS beats skipping the zeros, ..."""
@@ -86,12 +75,12 @@ def evaluate(contraction: Contraction, stack: Stack) -> Iterator[tuple[int, Int6
     >>> {length: int(counts[0, 0, 1]) for length, counts in evaluate(contraction(3, False), triangle)}
     {2: 1, 3: 0}
     """
-    return _Evaluation(contraction, stack).run(only_tied=False)
+    return _Evaluation(contraction, stack, only_tied=False).run()
 
 
 def evaluate_tied(contraction: Contraction, stack: Stack) -> Iterator[tuple[int, Int64]]:
     """Yield each length with its counts for the pairs ``stack.tied`` only, in that order."""
-    return _Evaluation(contraction, stack).run(only_tied=True)
+    return _Evaluation(contraction, stack, only_tied=True).run()
 
 
 class Size(NamedTuple):
@@ -147,37 +136,25 @@ def expected_bytes(contraction: Contraction, size: Size, only_tied: bool = True)
     return 8 * size.entries * ((contraction.most_whole if scattered else contraction.most_held) + 4)
 
 
-class _Evaluation:
-    """Steps under way: their results as whole matrices, as lists over the tied pairs, or both."""
+class _Evaluation(Evaluation):
+    """On arrays of NumPy's. In dense graphs whole matrices are kept of all steps: lists would save nothing."""
 
-    def __init__(self, contraction: Contraction, stack: Stack) -> None:
-        self.contraction, self.stack = contraction, stack
-        self.proof = Proof((stack.out_degree, stack.in_degree), self.measure)
+    words = (np.int64, np.float64)
+
+    def __init__(self, contraction: Contraction, stack: Stack, only_tied: bool) -> None:
+        super().__init__(contraction, (stack.out_degree, stack.in_degree))
+        self.stack, self.only_tied = stack, only_tied
         self.scattered = stack.density < SCATTERED
-        self.whole: dict[int, Values] = {}
-        self.listed: dict[int, Values] = {}
+        self.all_rows = Rows(0, stack.adjacency.shape[-1], slice(None))
 
-    def run(self, only_tied: bool) -> Iterator[tuple[int, Int64]]:
-        asked: dict[int, list[int]] = defaultdict(list)
-        for length, number in self.contraction.lengths.items():
-            asked[number].append(length)
-        for number, step in enumerate(self.contraction.steps):
-            word = np.float64 if self.proof.add(step) else np.int64
-            self.carry_out(number, step, word, only_tied)
-            for length in asked[number]:
-                get = self.on_tied if only_tied else self.everywhere
-                yield length, get(number, word).astype(np.int64)
-            for old in self.contraction.done_after[number]:
-                self.whole.pop(old, None)
-                self.listed.pop(old, None)
-
-    def carry_out(self, number: int, step: Step, word: type, only_tied: bool) -> None:
-        """In sparse graphs, a matrix that is zero off the arcs, or read nowhere else, is kept as a list."""
-        listed = self.contraction.on_arcs[number] or (only_tied and not self.contraction.whole[number])
-        if not self.scattered or not listed or isinstance(step, Tied | Gathered):
+    def carry_out(self, number: int, step: Step, word: type) -> None:
+        listed = self.contraction.on_arcs[number] or (self.only_tied and not self.contraction.whole[number])
+        if isinstance(step, Gathered):
+            self.vectors[number] = self.gather(step, word)
+        elif not self.scattered or not listed or isinstance(step, Tied):
             self.whole[number] = self.result(step, word)
         elif isinstance(step, Combination):
-            self.listed[number] = add_up(step.terms, _OnTied(self, word))
+            self.listed[number] = add_up(step.terms, OnTied(self, word))
         else:
             self.listed[number] = self.result(step, word).reshape(-1)[self.stack.tied]
 
@@ -198,17 +175,26 @@ class _Evaluation:
                 sum_cliques(iu, iv, uv, uj, vj, out)
                 return out
             case Combination(terms):
-                return self.combine(terms, word)
-            case Gathered(matrix, weights):
-                values = self.everywhere(matrix, word)
-                weight = product_of(weights, _Everywhere(self, word)) if weights else None
-                return values.sum(2) if weight is None else _matrix_vector(values, weight)
+                total, on_tied = self.combine(terms, self.all_rows, word, use_lists=self.scattered)
+                # a sum that begins with a transposed matrix may come out transposed itself
+                total = np.ascontiguousarray(total)
+                if on_tied is not None:
+                    total.reshape(-1)[self.stack.tied] += on_tied
+                return total
+            case _:
+                raise AssertionError(step)
+
+    def gather(self, step: Gathered, word: type) -> Values:
+        values = self.everywhere(step.matrix, word)
+        if not step.weights:
+            return values.sum(2)
+        return np.matmul(values, product_of(step.weights, OnTied(self, word))[:, :, None])[:, :, 0]
 
     def multiply(self, left: int, right: int, word: type) -> Values:
         """A product; of a sparse graph, with the factor that is zero off the arcs as a list."""
         on_arcs, sparse = self.contraction.on_arcs, self.stack.density < FILLED
         if word is np.float64 and not (sparse and (on_arcs[left] or on_arcs[right])):
-            return np.asarray(np.matmul(self.everywhere(left, word), self.everywhere(right, word)))
+            return np.matmul(self.everywhere(left, word), self.everywhere(right, word))
         out: Values = np.zeros(self.stack.adjacency.shape, word)
         if sparse and on_arcs[left]:
             factor = np.ascontiguousarray(self.everywhere(right, word))
@@ -221,82 +207,46 @@ class _Evaluation:
             multiply_rows(first, second, out)
         return out
 
-    def combine(self, terms: tuple[Term, ...], word: type) -> Values:
-        """A sum for all pairs; those of its terms that are zero off the arcs are still worked out there only."""
-        on_arcs = self.contraction.on_arcs
-        listed: dict[bool, list[Term]] = {False: [], True: []}
-        for term in terms:
-            listed[self.scattered and any(on_arcs[factor] for factor in term.factors)].append(term)
-        # a sum that begins with a transposed matrix may come out transposed itself
-        total = np.ascontiguousarray(add_up(listed[False], _Everywhere(self, word)))
-        if listed[True]:
-            total.reshape(-1)[self.stack.tied] += add_up(listed[True], _OnTied(self, word))
-        return total
-
     def measure(self, number: int) -> list[float]:
-        """The largest entry, sum of a row and sum of a column, signs left out."""
-        if number in self.whole and self.whole[number].ndim == 3:
+        if number in self.vectors:
+            return [float(np.abs(self.vectors[number]).max())] * 3
+        if number in self.whole:
             sizes = np.abs(self.whole[number])
             return [float(sizes.max()), *(float(sizes.sum(axis).max()) for axis in (2, 1))]
-        if number in self.whole:
-            return [float(np.abs(self.whole[number]).max())] * 3
         sizes = np.abs(self.listed[number])
         sums = (np.bincount(end, sizes) for end in self.stack.ends)
         return [float(sizes.max()), *(float(each.max()) for each in sums)]
 
-    def everywhere(self, number: int, word: type) -> Values:
+    def answer(self, number: int) -> Values:
+        found = self.on_tied(number, np.int64) if self.only_tied else self.everywhere(number, np.int64)
+        return np.array(found)  # not one that is kept
+
+    def in_rows(self, number: int, rows: Rows) -> Values:
         if number in self.whole:
-            return self.whole[number].astype(word, copy=False)
-        filled: Values = np.zeros(self.stack.adjacency.shape, word)
-        filled.reshape(-1)[self.stack.tied] = self.listed[number]
+            return self.whole[number]
+        values = self.listed[number]
+        filled: Values = np.zeros(self.stack.adjacency.shape, values.dtype)
+        filled.reshape(-1)[self.stack.tied] = values
         return filled
+
+    def everywhere(self, number: int, word: type) -> Values:
+        return self.in_rows(number, self.all_rows).astype(word, copy=False)
 
     def on_tied(self, number: int, word: type) -> Values:
         if number not in self.listed:
             self.listed[number] = self.whole[number].reshape(-1)[self.stack.tied]
         return self.listed[number].astype(word, copy=False)
 
+    def cast(self, values: Values, word: type) -> Values:
+        return values.astype(word, copy=False)
 
-class _Everywhere:
-    """Terms are worked out for all pairs."""
+    def ends(self) -> tuple[Int64, Int64]:
+        return self.stack.ends
 
-    def __init__(self, evaluation: _Evaluation, word: type) -> None:
-        self.evaluation, self.word = evaluation, word
-
-    def matrix(self, number: int) -> Values:
-        return self.evaluation.everywhere(number, self.word)
-
-    vector = matrix
-
-    def outer(self, pairs: list[tuple[Any, Any]]) -> Any:
-        """The sum of x(i) · y(j) over some pairs of vectors; a number stands for a constant vector."""
+    def outer(self, pairs: list[tuple[Any, Any]], rows: Rows, word: type) -> Values:
+        """Several pairs as one matrix product of low rank: fewer passes over the matrix."""
         if len(pairs) == 1:
-            ((x, y),) = pairs
-            return (x if isinstance(x, int) else x[:, :, None]) * (y if isinstance(y, int) else y[:, None, :])
-        shape = self.evaluation.stack.adjacency.shape[:2]
-        full = [[np.full(shape, v, self.word) if isinstance(v, int) else v for v in pair] for pair in pairs]
+            return super().outer(pairs, rows, word)
+        shape = self.stack.adjacency.shape[:2]
+        full = [[np.full(shape, v, word) if isinstance(v, int) else v for v in pair] for pair in pairs]
         return np.stack([x for x, _ in full], axis=2) @ np.stack([y for _, y in full], axis=1)
-
-
-class _OnTied:
-    """Terms are worked out for the tied pairs only."""
-
-    def __init__(self, evaluation: _Evaluation, word: type) -> None:
-        self.evaluation, self.word = evaluation, word
-
-    def matrix(self, number: int) -> Values:
-        return self.evaluation.on_tied(number, self.word)
-
-    def vector(self, number: int) -> Values:
-        return self.evaluation.everywhere(number, self.word)
-
-    def outer(self, pairs: list[tuple[Any, Any]]) -> Any:
-        at_i, at_j = self.evaluation.stack.ends
-        return sum(
-            (x if isinstance(x, int) else x.reshape(-1)[at_i]) * (y if isinstance(y, int) else y.reshape(-1)[at_j])
-            for x, y in pairs
-        )
-
-
-def _matrix_vector(matrix: Values, vector: Values) -> Values:
-    return np.asarray(np.matmul(matrix, vector[:, :, None])[:, :, 0])

@@ -1,9 +1,7 @@
-"""Evaluation of closed forms on torch tensors, on a CPU or a GPU: the same steps, the same exact numbers.
+"""Evaluation of closed forms with torch, on a CPU or a GPU: the same steps, the same exact numbers.
 
-A matrix is kept whole only if some step needs it for all pairs; what is zero off the arcs, or read only there, is a
-list with one entry per tied pair. A step runs in float64 if a bound proves every sum in it below 2^53: first the bound
-from the largest degrees (`bounds.py`), and where that does not do, one from the entries its sources came to. Otherwise
-it runs in int64 modulo 2^64, with products cut into exact float64 ones (`tensor_products.py`).
+A matrix is kept whole only if some step needs it for all pairs. Products in int64 are cut into exact
+float64 ones (`exact_matmul.py`).
 
 Matrices may live on another device than the one that computes: then rows are fetched, worked out and put back some at a
 time. That is how graphs are counted whose matrices do not fit on a GPU.
@@ -11,10 +9,9 @@ time. That is how graphs are counted whose matrices do not fit on a GPU.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -26,27 +23,17 @@ from detours.counting.derive.matrix_steps import (
     Gathered,
     Product,
     Step,
-    Term,
     Tied,
     Transposed,
     sources,
 )
-from detours.counting.engines.dense.bounds import Proof
 from detours.counting.engines.dense.cliques import Sides, sum_cliques
+from detours.counting.engines.dense.evaluation import Evaluation, OnTied, Rows, add_up, product_of
 from detours.counting.engines.dense.exact_matmul import float_product, ring_product
 from detours.counting.engines.dense.stack import TensorStack
-from detours.counting.engines.dense.sums import add_up, product_of
 
 SPARSE = 0.004
 """The share of pairs joined by an arc up to which a sparse product beats a dense one on a GPU."""
-
-
-class Rows(NamedTuple):
-    """Some rows of all matrices, and the tied pairs that lie there."""
-
-    begin: int
-    end: int
-    pairs: Tensor | slice
 
 
 def evaluate_tensors(
@@ -65,30 +52,16 @@ def evaluate_tensors(
     return _Evaluation(contraction, stack, home or stack.device, height or stack.nodes).run()
 
 
-class _Evaluation:
-    """Steps under way: vectors and lists on the device, whole matrices at home."""
+class _Evaluation(Evaluation):
+    """On tensors of torch's: vectors and lists on the device, whole matrices at home."""
+
+    words = (torch.int64, torch.float64)
 
     def __init__(self, contraction: Contraction, stack: TensorStack, home: torch.device, height: int) -> None:
-        self.contraction, self.stack, self.home, self.height = contraction, stack, home, height
-        self.whole: dict[int, Tensor] = {}
-        self.listed: dict[int, Tensor] = {}
-        self.vectors: dict[int, Tensor] = {}
-        self.proof = Proof(stack.degrees, self.measure)
-
-    def run(self) -> Iterator[tuple[int, Tensor]]:
-        asked: dict[int, list[int]] = defaultdict(list)
-        for length, number in self.contraction.lengths.items():
-            asked[number].append(length)
-        for number, step in enumerate(self.contraction.steps):
-            self.carry_out(number, step, torch.float64 if self.proof.add(step) else torch.int64)
-            for length in asked[number]:
-                yield length, self.on_tied(number, torch.int64)
-            for old in self.contraction.done_after[number]:
-                for kept in (self.whole, self.listed, self.vectors):
-                    kept.pop(old, None)
+        super().__init__(contraction, stack.degrees)
+        self.stack, self.home, self.height = stack, home, height
 
     def measure(self, number: int) -> list[float]:
-        """The largest entry, sum of a row and sum of a column, signs left out."""
         if number in self.vectors:
             sizes = [self.vectors[number].abs().max()] * 3
         elif number in self.whole:
@@ -117,13 +90,13 @@ class _Evaluation:
                 else:
                     self.listed[number] = self.on_tied(source, word)[self.stack.reverse]
             case Combination(terms) if not self.contraction.whole[number]:
-                self.listed[number] = add_up(terms, _OnTied(self, word))
+                self.listed[number] = add_up(terms, OnTied(self, word))
             case Clique():
                 self.keep(number, [(self.all_rows, self.sum_cliques(step, word))])
             case Product():
                 self.keep(number, self.multiply(number, step, word))
             case Combination():
-                self.keep(number, ((rows, self.combine(step, rows, word)) for rows in self.row_blocks()))
+                self.keep(number, ((rows, self.sum_in_rows(step, rows, word)) for rows in self.row_blocks()))
 
     def keep(self, number: int, blocks: Any) -> None:
         """Put blocks of rows together: as a whole matrix at home if that is needed, else as a list of tied pairs."""
@@ -142,14 +115,12 @@ class _Evaluation:
                 graph, i, j = (at[rows.pairs] for at in self.stack.place)
                 self.listed[number][rows.pairs] = block[graph, i - rows.begin, j]
 
-    def combine(self, step: Combination, rows: Rows, word: torch.dtype) -> Tensor:
-        listed: dict[bool, list[Term]] = {False: [], True: []}
-        for term in step.terms:
-            listed[any(self.contraction.on_arcs[factor] for factor in term.factors)].append(term)
-        block: Tensor = add_up(listed[False], _InRows(self, word, rows)).contiguous()
-        if listed[True]:
+    def sum_in_rows(self, step: Combination, rows: Rows, word: torch.dtype) -> Tensor:
+        total, on_tied = self.combine(step.terms, rows, word)
+        block: Tensor = total.contiguous()
+        if on_tied is not None:
             graph, i, j = (at[rows.pairs] for at in self.stack.place)
-            block[graph, i - rows.begin, j] += add_up(listed[True], _OnTied(self, word))[rows.pairs]
+            block[graph, i - rows.begin, j] += on_tied[rows.pairs]
         return block
 
     def multiply(self, number: int, step: Product, word: torch.dtype) -> Iterator[tuple[Rows, Tensor]]:
@@ -188,7 +159,7 @@ class _Evaluation:
         return sum_cliques(Sides(iu, iv, uv, uj, vj), self.stack)
 
     def gather(self, number: int, weights: tuple[int, ...], word: torch.dtype) -> Tensor:
-        weight = product_of(weights, _OnTied(self, word)) if weights else None
+        weight = product_of(weights, OnTied(self, word)) if weights else None
         if not self.contraction.whole[number]:
             values, (at_i, at_j) = self.on_tied(number, word), self.stack.ends
             return self.stack.sums_at(at_i, values if weight is None else values * weight.reshape(-1)[at_j])
@@ -232,42 +203,8 @@ class _Evaluation:
             self.listed[number] = self.whole[number][tuple(place)].to(self.stack.device)
         return self.listed[number].to(word)
 
+    def cast(self, values: Tensor, word: torch.dtype) -> Tensor:
+        return values.to(word)
 
-class _InRows:
-    """Terms are worked out for all pairs in some rows."""
-
-    def __init__(self, evaluation: _Evaluation, word: torch.dtype, rows: Rows) -> None:
-        self.evaluation, self.word, self.rows = evaluation, word, rows
-
-    def matrix(self, number: int) -> Tensor:
-        return self.evaluation.in_rows(number, self.rows).to(self.word)
-
-    def vector(self, number: int) -> Tensor:
-        return self.evaluation.vectors[number].to(self.word)
-
-    def outer(self, pairs: list[tuple[Any, Any]]) -> Any:
-        rows = slice(self.rows.begin, self.rows.end)
-        return sum(
-            (x if isinstance(x, int) else x[:, rows, None]) * (y if isinstance(y, int) else y[:, None, :])
-            for x, y in pairs
-        )
-
-
-class _OnTied:
-    """Terms are worked out for the tied pairs only."""
-
-    def __init__(self, evaluation: _Evaluation, word: torch.dtype) -> None:
-        self.evaluation, self.word = evaluation, word
-
-    def matrix(self, number: int) -> Tensor:
-        return self.evaluation.on_tied(number, self.word)
-
-    def vector(self, number: int) -> Tensor:
-        return self.evaluation.vectors[number].to(self.word)
-
-    def outer(self, pairs: list[tuple[Any, Any]]) -> Any:
-        at_i, at_j = self.evaluation.stack.ends
-        return sum(
-            (x if isinstance(x, int) else x.reshape(-1)[at_i]) * (y if isinstance(y, int) else y.reshape(-1)[at_j])
-            for x, y in pairs
-        )
+    def ends(self) -> tuple[Tensor, Tensor]:
+        return self.stack.ends

@@ -24,7 +24,9 @@ class Costs(NamedTuple):
     """One number for every kind of work: how often it is done, or the nanoseconds that doing it once takes."""
 
     arcs_prepared: float = 0.0
-    """Arcs of the graph that are found to lie on cycles, sorted and reversed."""
+    """Arcs of the graph that are found to lie on cycles, sorted and reversed, ..."""
+    arcs_scattered: float = 0.0
+    """... and those among them whose ends are far apart in memory."""
     arcs_found: float = 0.0
     """Arcs followed to find the neighbourhood of a block of roots, ..."""
     nodes_found: float = 0.0
@@ -64,7 +66,8 @@ class Costs(NamedTuple):
 
 
 PRICES = Costs(
-    arcs_prepared=150.0,
+    arcs_prepared=130.0,
+    arcs_scattered=250.0,
     arcs_found=1.0,
     nodes_found=5.0,
     rows=6.5,
@@ -244,7 +247,13 @@ def _cache_shares(size: float) -> dict[str, float]:
 def work_on_arcs(arcs: int, graph: RowGraph, program: Program) -> Costs:
     """The work before and after the passes; ``arcs`` are those of the whole graph."""
     terms = sum(map(len, program.formulas.lengths.values()))
-    return Costs(arcs_prepared=float(arcs), edge_terms=float(len(graph.served) * terms))
+    some = slice(None, None, max(1, len(graph.indices) // 4096))
+    far = np.abs(graph.source[some] - graph.indices[some]) > CORE_CACHE / 32
+    return Costs(
+        arcs_prepared=float(arcs),
+        arcs_scattered=arcs * float(far.mean()),
+        edge_terms=float(len(graph.served) * terms),
+    )
 
 
 def bytes_of_arcs(graph: RowGraph, program: Program, word: type) -> int:

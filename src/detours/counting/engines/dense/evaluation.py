@@ -1,0 +1,182 @@
+"""Evaluation of closed forms on dense matrices: what is the same whether NumPy or torch holds the matrices.
+
+A step proven below 2^53 (`bounds.py`) is done in float64, where sums of integers are exact in any order; others in
+int64 modulo 2^64, a ring, in which the final counts come out right as long as they fit themselves. Matrices come as
+stacks [graphs, n, n], so that many small graphs share every step. A matrix that is zero off the arcs, or read nowhere
+else, can be kept as a list with one entry per tied pair.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import mul
+from typing import Any, NamedTuple
+
+from detours.counting.derive.matrix_steps import Contraction, Step, Term
+from detours.counting.engines.dense.bounds import Proof
+
+Values = Any
+"""An array of NumPy's or a tensor of torch's, of float64 or int64 as the bounds allow."""
+
+
+class Rows(NamedTuple):
+    """Some rows of all matrices, and the tied pairs that lie there."""
+
+    begin: int
+    end: int
+    pairs: Values
+
+
+class Evaluation(ABC):
+    """Steps under way. Their results are kept as whole matrices, as lists over the tied pairs, or as vectors."""
+
+    words: tuple[Any, Any]
+    """The types of integers and of floats."""
+
+    def __init__(self, contraction: Contraction, degrees: tuple[int, int]) -> None:
+        """Take the steps, and the largest out-degree and in-degree."""
+        self.contraction = contraction
+        self.whole: dict[int, Values] = {}
+        self.listed: dict[int, Values] = {}
+        self.vectors: dict[int, Values] = {}
+        self.proof = Proof(degrees, self.measure)
+
+    def run(self) -> Iterator[tuple[int, Values]]:
+        """Carry out all steps in order, and yield each length with its counts as soon as they are there."""
+        asked: dict[int, list[int]] = defaultdict(list)
+        for length, number in self.contraction.lengths.items():
+            asked[number].append(length)
+        for number, step in enumerate(self.contraction.steps):
+            self.carry_out(number, step, self.words[self.proof.add(step)])
+            for length in asked[number]:
+                yield length, self.answer(number)
+            for old in self.contraction.done_after[number]:
+                for kept in (self.whole, self.listed, self.vectors):
+                    kept.pop(old, None)
+
+    @abstractmethod
+    def carry_out(self, number: int, step: Step, word: Any) -> None:
+        """Work out a step and keep what it comes to."""
+
+    @abstractmethod
+    def measure(self, number: int) -> list[float]:
+        """The largest entry, sum of a row and sum of a column of what a step came to, all in absolute value."""
+
+    @abstractmethod
+    def in_rows(self, number: int, rows: Rows) -> Values:
+        """Some rows of what a step came to, for all pairs."""
+
+    @abstractmethod
+    def on_tied(self, number: int, word: Any) -> Values:
+        """What a step came to on the tied pairs."""
+
+    @abstractmethod
+    def cast(self, values: Values, word: Any) -> Values:
+        """The same numbers in another type."""
+
+    @abstractmethod
+    def ends(self) -> tuple[Values, Values]:
+        """Where i and j of each tied pair stand in a flat vector [graphs, n]."""
+
+    def answer(self, number: int) -> Values:
+        """The counts of a step that counts the paths of some length."""
+        return self.on_tied(number, self.words[0])
+
+    def outer(self, pairs: list[tuple[Any, Any]], rows: Rows, word: Any) -> Values:
+        """The sum of x(i) · y(j) over some pairs of vectors, i in some rows; a number stands for a constant vector."""
+        some = slice(rows.begin, rows.end)
+        return sum(
+            (x if isinstance(x, int) else x[:, some, None]) * (y if isinstance(y, int) else y[:, None, :])
+            for x, y in pairs
+        )
+
+    def combine(self, terms: Iterable[Term], rows: Rows, word: Any, use_lists: bool = True) -> tuple[Values, Values]:
+        """Add up the terms: in some rows those that need all pairs; and on the tied pairs, or None, the others."""
+        split: dict[bool, list[Term]] = {False: [], True: []}
+        for term in terms:
+            split[use_lists and any(self.contraction.on_arcs[factor] for factor in term.factors)].append(term)
+        everywhere = add_up(split[False], InRows(self, word, rows))
+        return everywhere, add_up(split[True], OnTied(self, word)) if split[True] else None
+
+
+class Frame(ABC):
+    """The pairs (i, j) for which terms are worked out, and in which type of numbers."""
+
+    def __init__(self, evaluation: Evaluation, word: Any) -> None:
+        self.evaluation, self.word = evaluation, word
+
+    @abstractmethod
+    def matrix(self, number: int) -> Values:
+        """What a step came to on these pairs."""
+
+    @abstractmethod
+    def outer(self, pairs: list[tuple[Any, Any]]) -> Values:
+        """The sum of x(i) · y(j) over some pairs of vectors; a number stands for a constant vector."""
+
+    def vector(self, number: int) -> Values:
+        """What a step came to on the nodes."""
+        return self.evaluation.cast(self.evaluation.vectors[number], self.word)
+
+
+class InRows(Frame):
+    """All pairs in some rows."""
+
+    def __init__(self, evaluation: Evaluation, word: Any, rows: Rows) -> None:
+        super().__init__(evaluation, word)
+        self.rows = rows
+
+    def matrix(self, number: int) -> Values:
+        return self.evaluation.cast(self.evaluation.in_rows(number, self.rows), self.word)
+
+    def outer(self, pairs: list[tuple[Any, Any]]) -> Values:
+        return self.evaluation.outer(pairs, self.rows, self.word)
+
+
+class OnTied(Frame):
+    """The tied pairs."""
+
+    def matrix(self, number: int) -> Values:
+        return self.evaluation.on_tied(number, self.word)
+
+    def outer(self, pairs: list[tuple[Any, Any]]) -> Values:
+        at_i, at_j = self.evaluation.ends()
+        return sum(
+            (x if isinstance(x, int) else x.reshape(-1)[at_i]) * (y if isinstance(y, int) else y.reshape(-1)[at_j])
+            for x, y in pairs
+        )
+
+
+def add_up(terms: Iterable[Term], frame: Frame) -> Values:
+    """Add up the terms: those with the same matrices first, as one weight of low rank in front of them."""
+    by_factors: dict[tuple[int, ...], list[Term]] = defaultdict(list)
+    for term in terms:
+        by_factors[term.factors].append(term)
+    total: Values = None
+    for factors, alike in by_factors.items():
+        matrix = reduce(mul, map(frame.matrix, factors))
+        weight = _weight(alike, frame)
+        if total is None:
+            total = weight * matrix
+        elif isinstance(weight, int) and weight == 1:
+            total += matrix
+        elif isinstance(weight, int) and weight == -1:
+            total -= matrix
+        else:
+            total += weight * matrix
+    return total
+
+
+def product_of(numbers: tuple[int, ...], frame: Frame) -> Values:
+    """The product of some vectors."""
+    return reduce(mul, map(frame.vector, numbers))
+
+
+def _weight(terms: list[Term], frame: Frame) -> Values:
+    """Σ coefficient · x(i) · y(j); a number where there are no vectors."""
+    by_left: dict[tuple[int, ...], Any] = defaultdict(int)
+    for term in terms:
+        by_left[term.at_i] += term.coefficient * (product_of(term.at_j, frame) if term.at_j else 1)
+    return frame.outer([(product_of(at_i, frame) if at_i else 1, right) for at_i, right in by_left.items()])
