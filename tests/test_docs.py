@@ -4,15 +4,17 @@ import doctest
 import re
 import shlex
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import typer
 
 from detours import cli
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -93,8 +95,27 @@ def test_readme_starts_with_the_two_commands() -> None:
     assert [line.split("#")[0].strip() for line in first.splitlines()] == ["make demo", "make test"]
 
 
-def test_the_api_page_names_everything_public() -> None:
+@pytest.mark.parametrize("room", ["", ".data", ".data.hard", ".errors", ".kernels", ".nn", ".transforms", ".wl"])
+def test_the_api_page_names_everything_public(room: str) -> None:
+    names = import_module(f"detours{room}").__all__
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert [name for name in names if not re.search(rf"\b{name}\b", text)] == []
+
+
+@pytest.mark.parametrize("name", ["Graph", "Detours"])
+def test_the_api_page_names_every_member(name: str) -> None:
     import detours
 
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    assert [name for name in detours.__all__ if not re.search(rf"\b{name}\b", text)] == []
+    members = [member for member in dir(getattr(detours, name)) if not member.startswith("_")]
+    assert [member for member in members if not re.search(rf"\b{member}\b", text)] == []
+
+
+def test_the_guide_names_every_command() -> None:
+    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    commands = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    assert [name for name in commands if f"detours {name}" not in text] == []
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
