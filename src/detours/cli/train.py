@@ -151,11 +151,8 @@ def train(
     check_installed()
     if tensorboard and find_spec("tensorboard") is None:
         raise InputError("--tensorboard needs TensorBoard, which is not installed; run: pip install tensorboard")
-    given = {} if file is None else read_recipe(file)
-    given |= dict(_usage(parse_setting, text) for text in changes or ())
-    options = {"model": model, "backbone": backbone, "preset": preset}
-    options |= {"hidden": hidden, "epochs": epochs, "lr": lr, "seed": seed, "data": data}
-    given |= {name: value for name, value in options.items() if value is not None}
+    options = {"data": data, "model": model, "backbone": backbone, "preset": preset}
+    given = _merge(file, changes or [], {**options, "hidden": hidden, "epochs": epochs, "lr": lr, "seed": seed})
     data, one_k = (given.pop(name, None) for name in ("data", "k"))
     ks = k or [one_k]
 
@@ -204,8 +201,15 @@ def train(
         print(f"Wrote {store.path(runs[0].recipe.key()).parent}{models}", file=sys.stderr)
 
 
+def _merge(file: Path | None, changes: list[str], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a recipe file, changed by those of --set, then by options that were given."""
+    given = {} if file is None else read_recipe(file)
+    given |= dict(_usage(parse_setting, text) for text in changes)
+    return given | {name: value for name, value in options.items() if value is not None}
+
+
 def _make_folder(folder: Path) -> None:
-    """Make it now: after hours of training is no time to learn that it cannot be."""
+    """Make a folder before the training, so that hours of it are not lost."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -213,7 +217,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _summary(cells: "list[Cell]") -> dict[str, Any]:
-    """Mean and standard deviation over the folds, with what they are made of."""
+    """Return mean and standard deviation over the folds, and the results of each."""
     import numpy as np
 
     test = np.array([cell.value["test_accuracy"] for cell in cells])

@@ -32,7 +32,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
     def written(self) -> list[list[str]]:
-        """The rows as text.
+        """Return the rows as text.
 
         >>> Table("", [Column("set"), Column("ratio", RATIO)], [["EXP", 1.0], ["DD", None]]).written()
         [['EXP', '1.000'], ['DD', '–']]
@@ -40,7 +40,7 @@ class Table:
         return [[_written(value, column) for value, column in zip(row, self.columns, strict=True)] for row in self.rows]
 
     def markdown(self) -> str:
-        """A heading, the table with aligned columns, and the notes below it."""
+        """Return a heading, the table with aligned columns, and the notes below it."""
         rows = [[column.name for column in self.columns], *self.written()]
         rows = [[cell.replace("|", "\\|") for cell in row] for row in rows]
         widths = [max(3, *(len(row[at]) for row in rows)) for at in range(len(self.columns))]
@@ -52,7 +52,7 @@ class Table:
         return "\n".join([f"## {self.title}", "", *lines, *(f"\n{note}" for note in self.notes), ""])
 
     def plain(self) -> dict[str, Any]:
-        """What JSON holds of it: a mapping per row, numbers as numbers."""
+        """Return the table for JSON: a mapping per row, numbers as numbers."""
         names = [column.name for column in self.columns]
         rows = [dict(zip(names, row, strict=True)) for row in self.rows]
         return {"title": self.title, "rows": rows, "notes": self.notes}
@@ -72,7 +72,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> 
 def write_tables(
     folder: Path, name: str, tables: Sequence[Table], about: Mapping[str, Any] | None = None
 ) -> list[Path]:
-    """Write `<name>.md` and `<name>.json` into the folder; each file whole or not at all."""
+    """Write `<name>.md` and `<name>.json` into the folder, and return them."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -35,7 +35,7 @@ NONE = "none"
 
 
 def node_tasks(data: GraphSet, k: int = NODE_K, n_jobs: int = 1) -> list[Task]:
-    """Two cells, directed and undirected, of a data set that is one graph."""
+    """Return two tasks, directed and undirected, of a data set that is one graph."""
     return [
         Task(
             {
@@ -64,7 +64,7 @@ def undirected(graph: Graph) -> Graph:
 
 
 def graph_tasks(ours: GraphSet, papers: GraphSet, k: int = GRAPH_K, n_jobs: int = 1) -> list[Task]:
-    """Two cells of a data set of many graphs: as we choose them, and as the paper did."""
+    """Return two tasks of a data set of many graphs: as we choose the graphs, and as the paper did."""
     return [
         Task(
             {
@@ -92,7 +92,7 @@ def _profile(graphs: Sequence[Graph], k: int, skip: bool, n_jobs: int) -> Value:
 
 
 def cycle_lengths(graphs: Sequence[Graph], k: int, n_jobs: int = 1) -> list[tuple[int, ...]]:
-    """The lengths, 3 .. k + 1, of which each graph has a cycle.
+    """Return the lengths from 3 to k + 1 of the cycles that each graph contains.
 
     >>> triangle = Graph.from_edge_index([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]])
     >>> cycle_lengths([triangle], k=4)
@@ -107,7 +107,7 @@ def cycle_lengths(graphs: Sequence[Graph], k: int, n_jobs: int = 1) -> list[tupl
 
 
 def tables(cells: Iterable[Cell]) -> list[Table]:
-    """The paper's cycle table from finished cells, its numbers beside ours."""
+    """Return the paper's cycle table from finished cells, its numbers beside ours."""
     cells = list(cells)
     made = [_node_table(cells), _graph_table(cells)]
     return [table for table in made if table.rows]

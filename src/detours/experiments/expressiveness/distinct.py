@@ -1,7 +1,7 @@
-"""Data sets without isomorphic copies, settled exactly; node labels do not matter.
+"""Data sets without isomorphic copies, decided exactly; node labels do not matter.
 
 Two choices. "distinct": of every isomorphism class the first graph. "paper": what reproduces the counts of the paper's
-table to the graph: nodes without edges are not looked at, and an isomorphism class whose graphs disagree on the class
+table to the graph: nodes without edges are ignored, and an isomorphism class whose graphs disagree on the class
 to be learned is left out altogether.
 """
 
@@ -22,7 +22,7 @@ STRONG_K = 4  # of the sound test that makes candidates few
 
 
 def distinct(data: GraphSet, store: Store, n_jobs: int = 1) -> tuple[GraphSet, GraphSet]:
-    """A data set without isomorphic copies, as we take it and as the paper did; pairs stay as they are."""
+    """Return a data set without isomorphic copies, as we choose the graphs and as the paper did; pairs stay."""
     if data.pairs is not None:
         return data, data
     (cell,) = store.run([task(data, n_jobs)])
@@ -30,7 +30,7 @@ def distinct(data: GraphSet, store: Store, n_jobs: int = 1) -> tuple[GraphSet, G
 
 
 def task(data: GraphSet, n_jobs: int = 1) -> Task:
-    """The cell that holds which graphs of a data set stay."""
+    """Return the task that finds which graphs of a data set stay."""
     code = code_digest("experiments.expressiveness.distinct", "wl")
     key = {"experiment": EXPERIMENT, "data": data.name, "digest": data.digest, "code": code}
     return Task(key, partial(_kept, data, n_jobs))
@@ -50,7 +50,7 @@ def _classes(graphs: list[Graph], n_jobs: int) -> list[list[int]]:
 
 
 def without_isolated(graph: Graph) -> Graph:
-    """The graph of the nodes that have an edge, numbered anew in their order.
+    """Return the graph without its isolated nodes, the others numbered in their order.
 
     >>> without_isolated(Graph.from_edge_index([[0, 2], [2, 0]], num_nodes=4)).indices.tolist()
     [1, 0]

@@ -1,7 +1,4 @@
-"""The limits of every test on graphs made in code, without any data: hard pairs, CSL graphs, and the atlas.
-
-The atlas holds every connected graph of up to seven nodes, so its pairs are all there is to tell apart at that size.
-"""
+"""Tests on graphs made in code: hard pairs, CSL graphs, and the atlas of all connected graphs of up to seven nodes."""
 
 from __future__ import annotations
 
@@ -46,12 +43,12 @@ def atlas_methods(largest_k: int = 6) -> list[Method]:
 
 
 def each_by_itself(name: str, graphs: Sequence[Graph]) -> GraphSet:
-    """Graphs of which every one is to be told apart from every other: each is a class of its own."""
+    """Return a data set whose graphs are all to be told apart: each is a class of its own."""
     return GraphSet(name, list(graphs), np.arange(len(graphs)))
 
 
 def hard_sets() -> list[GraphSet]:
-    """A set of pairs per category; CFI pairs and the smallest strongly regular one, each by itself; CSL has its own."""
+    """Return a data set per category of hard pairs; each CFI pair and the smallest strongly regular pair is its own."""
     from detours.data.hard import cfi_bases, cfi_pair, hard_pairs, rook, shrikhande
 
     named = {name: listed for name, listed in hard_pairs().items() if name not in ("csl", "cfi")}
@@ -66,7 +63,7 @@ def _paired(name: str, listed: Sequence[tuple[Graph, Graph]]) -> GraphSet:
 
 
 def tasks(*, largest_k: int = HARD_K, atlas: bool = True, n_jobs: int = 1, limit: float = TUPLE_STEPS) -> list[Task]:
-    """A cell per test and category of hard pairs, per test on the ten CSL graphs, and per test on the atlas.
+    """Return a task per test and category of hard pairs, and per test on the ten CSL graphs and on the atlas.
 
     The atlas needs NetworkX, which holds it.
     """
@@ -84,7 +81,7 @@ def tasks(*, largest_k: int = HARD_K, atlas: bool = True, n_jobs: int = 1, limit
 
 
 def tables(cells: Sequence[Cell]) -> list[Table]:
-    """Hard pairs told apart by category; CSL graphs told apart from the nine others; the atlas."""
+    """Return the tables of hard pairs by category, of the CSL graphs, and of the atlas."""
     of_pairs = [cell for cell in cells if cell.key["data"] not in (CSL, ATLAS)]
     made = []
     if of_pairs:

@@ -23,7 +23,7 @@ def methods(k: int) -> list[Method]:
 
 
 def tasks(categories: Sequence[GraphSet], k: int, *, n_jobs: int = 1, limit: float = TUPLE_STEPS) -> list[Task]:
-    """A cell per category and test."""
+    """Return a task per category and test."""
     return [
         task
         for data in categories
@@ -32,7 +32,7 @@ def tasks(categories: Sequence[GraphSet], k: int, *, n_jobs: int = 1, limit: flo
 
 
 def tables(cells: Sequence[Cell]) -> list[Table]:
-    """Pairs told apart by category and test, and the seconds it took."""
+    """Return the tables of pairs told apart, and of seconds, by category and test."""
     told = matrix(cells, "Pairs told apart", COUNT, told_apart)
     told.notes.append("In the heading: how many pairs there are. “–”: beyond the limit of work for a test on tuples.")
     seconds = matrix(cells, "Seconds", SECONDS, lambda cell: None if "skipped" in cell.value else cell.seconds)
@@ -40,12 +40,12 @@ def tables(cells: Sequence[Cell]) -> list[Table]:
 
 
 def told_apart(cell: Cell) -> int | None:
-    """How many pairs a cell tells apart; None if the test was not run."""
+    """Return how many pairs were told apart, or None if the test was not run."""
     return None if "skipped" in cell.value else int(cell.value["sound"]["told_apart"])
 
 
 def matrix(cells: Sequence[Cell], title: str, form: str, number: Callable[[Cell], Any]) -> Table:
-    """A row per test, a column per category."""
+    """Return a table with a row per test and a column per category."""
     found = {(cell.key["method"], cell.key["data"]): cell for cell in cells}
     sizes = {cell.key["data"]: cell.value["sound"]["of"] for cell in cells if "sound" in cell.value}
     columns = [Column("test"), *(Column(f"{name} ({of})", form) for name, of in sizes.items())]

@@ -10,7 +10,7 @@ from detours.arrays import Int64
 
 
 def pairs_told_apart(fingerprints: Int64, pairs: Sequence[tuple[int, int]]) -> int:
-    """How many of the given pairs have different fingerprints.
+    """Count the given pairs with different fingerprints.
 
     >>> pairs_told_apart(np.array([0, 0, 1, 2]), [(0, 1), (2, 3)])
     1
@@ -20,7 +20,7 @@ def pairs_told_apart(fingerprints: Int64, pairs: Sequence[tuple[int, int]]) -> i
 
 
 def graphs_told_apart(fingerprints: Int64, y: Int64) -> int:
-    """How many graphs share their fingerprint with no graph of another class.
+    """Count the graphs that share their fingerprint with no graph of another class.
 
     >>> graphs_told_apart(np.array([0, 0, 0, 1, 1]), np.array([0, 1, 1, 1, 1]))
     2
@@ -31,7 +31,7 @@ def graphs_told_apart(fingerprints: Int64, y: Int64) -> int:
 
 
 def cross_pairs_confused(fingerprints: Int64, y: Int64) -> int:
-    """How many pairs of graphs of different classes share their fingerprint.
+    """Count the pairs of graphs of different classes that share their fingerprint.
 
     >>> cross_pairs_confused(np.array([0, 0, 0, 1, 1]), np.array([0, 1, 1, 1, 1]))
     2
