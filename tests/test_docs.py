@@ -90,6 +90,13 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), f"{page.name} points to {target}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_are_named_exist(page: Path) -> None:
+    files = [file.as_posix() for folder in ("src", "tests", "benchmarks") for file in (ROOT / folder).rglob("*.py")]
+    for named in re.findall(r"`([a-z][a-z_/]*\.py)[`:]", page.read_text(encoding="utf-8")):
+        assert any(file.endswith(f"/{named}") for file in files), f"{page.name} names {named}"
+
+
 def test_readme_starts_with_the_two_commands() -> None:
     first = next(snippets(ROOT / "README.md")).code
     assert [line.split("#")[0].strip() for line in first.splitlines()] == ["make demo", "make test"]

@@ -39,8 +39,7 @@ def test_import_loads_nothing_heavy() -> None:
         "typer",
         "joblib",
     }
-    assert not heavy & modules_after("import detours")
-    assert not heavy & modules_after("import detours; detours.Graph.from_edge_index([[0, 1], [1, 0]])")
+    assert not heavy & modules_after("import detours; detours.errors; detours.Graph.from_edge_index([[0, 1], [1, 0]])")
 
 
 def test_counting_never_loads_torch() -> None:
@@ -54,12 +53,6 @@ def test_every_public_name_is_there() -> None:
     assert set(detours.__all__) <= set(dir(detours))
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = detours.nonsense
-
-
-@pytest.mark.parametrize("name", ["errors", "count", "Graph"])
-def test_public_names_load_on_their_own(name: str) -> None:
-    """In a fresh process, before anything else has loaded them."""
-    subprocess.run([sys.executable, "-c", f"import detours; detours.{name}"], check=True, timeout=120)
 
 
 def test_python_m_is_the_command() -> None:
