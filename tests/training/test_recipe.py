@@ -20,7 +20,11 @@ def test_presets_are_those_of_the_protocol() -> None:
     for each in (graph, node):
         assert (each.lr, each.warmup, each.epochs, each.patience, each.k) == (1e-5, 0.005, 500, 250, 2)
         assert (each.dropout, each.ties, each.preset) == (0.0, "first", "paper")
-        assert not each.log and not each.norm and not each.standardise and each.den_channels == 1
+        assert not each.log and not each.standardise and each.den_channels == 1
+        assert (each.encoder, each.decoder, each.norm, each.token_norm) == ("conv", "conv", "none", "batch")
+        assert (each.jump, each.pool, each.pool_of, each.head) == ("last", "max", "logits", "linear")
+        assert (each.skip, each.input_dropout, each.pe, each.directions) == (False, 0.0, 8, "in")
+        assert not (each.den_bias or each.cycle_features or each.edge_den or each.node_den)
     assert node.directed and not graph.directed
     ours = made("node")
     assert ours.k == 4 and ours.den_channels == 3 and not ours.directed and ours.log and ours.dropout == 0.5
@@ -51,7 +55,11 @@ def test_weights_of_gcn_are_no_logarithms_unless_asked_for() -> None:
         ({"lr": "fast"}, "lr must be a number above 0, but it is 'fast'"),
         ({"dropout": 1.0}, "dropout must be a number of at least 0 and below 1, but it is 1.0"),
         ({"pe": -1}, "pe must be an integer of at least 0"),
-        ({"norm": 1}, "norm must be true or false, but it is 1"),
+        ({"log": 1}, "log must be true or false, but it is 1"),
+        ({"norm": True}, "norm must be one of 'batch', 'layer', 'none', but it is True"),
+        ({"directions": "both"}, "directions=both needs directed=true"),
+        ({"encoder": "hops"}, "encoder hops applies to node data"),
+        ({"pool": "mean+max", "pool_of": "logits"}, r"pool=mean\+max needs pool_of=states"),
         ({"neighbours": (5, 5)}, "neighbours applies to node data"),
         ({"directed": True}, "directed applies to node data"),
         ({"neighbours": [5, 0]}, "neighbours must be 1 or more per hop, or -1"),
@@ -76,7 +84,7 @@ def test_none_keeps_the_preset() -> None:
     [
         ("lr=1", ("lr", 1.0)),
         (" k = 3", ("k", 3)),
-        ("norm=False", ("norm", False)),
+        ("log=False", ("log", False)),
         ("neighbours=", ("neighbours", ())),
         ("neighbours=[4, -1]", ("neighbours", (4, -1))),
         ("ties=first", ("ties", "first")),

@@ -3,41 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from detours.errors import InputError
-from detours.nn import MDNN, PlainNetwork, WeightedNetwork
+from detours.nn import MDNN, NetworkOptions, PlainNetwork, WeightedNetwork
 from detours.training.batches.packed import Batch
-from detours.training.recipe import Recipe
+from detours.training.recipe import Recipe, settings
+
+SHARED = tuple(field.name for field in fields(NetworkOptions) if field.name in settings() or field.name == "level")
+"""Options of networks that a recipe has under the same name."""
+OF_MDNN = ("transformer_layers", "heads", "use_den", "den_bias", "token_norm")
 
 
 def network_of(recipe: Recipe, in_channels: int, classes: int) -> nn.Module:
-    """The network of a recipe, its parameters drawn from the recipe's seed and fold."""
-    common: dict[str, Any] = {
-        "num_layers": recipe.layers,
-        "level": recipe.level,
-        "norm": recipe.norm,
-        "dropout": recipe.dropout,
-    }
-    sizes = (in_channels, recipe.hidden, classes, recipe.backbone)
+    """Return the network of a recipe, its parameters drawn from the recipe's seed and fold.
+
+    Args:
+        recipe: The recipe.
+        in_channels: Columns of x, with all that `prepared` has put beside the features.
+        classes: How many classes there are.
+    """
+    common: dict[str, Any] = {name: getattr(recipe, name) for name in SHARED}
+    common |= {"num_layers": recipe.layers, "edge_channels": recipe.edge_den * recipe.arc_channels}
+    sizes = (in_channels // recipe.blocks, recipe.hidden, classes, recipe.backbone)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1_000_003 * recipe.seed + recipe.fold)
         if recipe.model == "plain":
             return PlainNetwork(*sizes, **common)
         if recipe.model == "weighted":
             return WeightedNetwork(*sizes, **common)
-        return MDNN(
-            *sizes,
-            **common,
-            transformer_layers=recipe.transformer_layers,
-            heads=recipe.heads,
-            den_channels=recipe.den_channels,
-            pe_channels=recipe.pe,
-            use_den=recipe.use_den,
-        )
+        own = {name: getattr(recipe, name) for name in OF_MDNN}
+        return MDNN(*sizes, **common, **own, den_channels=recipe.den_channels, pe_channels=recipe.pe)
 
 
 def arguments(
@@ -51,9 +51,9 @@ def arguments(
         x: Features in place of those of the batch.
         counted: [nodes] those that count in batch norms; None for all.
     """
-    den, pe = batch.den, batch.pe
+    den, pe, edge_attr = batch.den, batch.pe, batch.den  # networks that see no features of arcs ignore them
     if den is not None and model == "weighted":
-        den = den.squeeze(1)
+        den, edge_attr = den[:, 0], den[:, 1:]
     positional = (
         batch.x if x is None else x,
         batch.edge_index,
@@ -61,7 +61,8 @@ def arguments(
         pe if model == "mdnn" and pe is not None and pe.size(1) else None,
         batch.batch,
     )
-    return positional, {"num_graphs": batch.num_graphs, "tokens": batch.tokens, "counted": counted}
+    named = {"num_graphs": batch.num_graphs, "tokens": batch.tokens, "counted": counted, "edge_attr": edge_attr}
+    return positional, named
 
 
 def load_weights(network: nn.Module, weights: Mapping[str, Tensor], where: str) -> None:

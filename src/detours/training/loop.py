@@ -203,14 +203,14 @@ def same_shape(one: Run, other: Run) -> bool:
     return _shape(one) == _shape(other)
 
 
-FREE = ("fold", "seed", "lr", "weight_decay", "warmup", "dropout", "epochs", "patience", "ties")
+FREE = ("fold", "seed", "lr", "weight_decay", "warmup", "dropout", "input_dropout", "epochs", "patience", "ties")
 """Settings in which replicas may differ."""
 
 
 def _shape(run: Run) -> dict[str, Any]:
     key = {name: value for name, value in run.recipe.key().items() if name not in FREE}
-    with_dropout = run.recipe.dropout > 0
-    return {**key, "dropout": with_dropout, "steps": steps_of(run.recipe, len(run.split.train))}
+    dropped = {name: getattr(run.recipe, name) > 0 for name in ("dropout", "input_dropout")}
+    return {**key, **dropped, "steps": steps_of(run.recipe, len(run.split.train))}
 
 
 def scaling_of(inputs: Inputs, train: Int64, recipe: Recipe) -> Scaling:

@@ -28,6 +28,14 @@ Backbone = Literal["gcn", "gat", "gin"]
 Preset = Literal["ours", "paper"]
 Precision = Literal["32-true", "bf16-mixed", "64-true"]
 Ties = Literal["loss", "first"]
+Encoder = Literal["conv", "linear", "mlp", "hops"]
+Decoder = Literal["conv", "none"]
+Norm = Literal["batch", "layer", "none"]
+Jump = Literal["last", "cat", "max", "mean"]
+Pool = Literal["max", "mean", "add", "mean+max", "mean+add", "max+add", "mean+max+add"]
+PoolOf = Literal["logits", "states"]
+Head = Literal["linear", "mlp"]
+Directions = Literal["in", "out", "both"]
 
 
 class ByLevel(NamedTuple):
@@ -90,14 +98,33 @@ class Recipe:
     directed: bool = setting(
         "Node data: whether arcs are used as stored, or in both directions.", False, ByLevel(False, True)
     )
+    directions: Directions = setting("With directed=true: along which arcs messages go.", "in")
     standardise: bool = setting("Whether node attributes other than 0/1 columns are standardised.", True, False)
     hidden: int = setting("Channels of every layer.", 64, 768, minimum=1)
-    layers: int = setting("Layers between encoder and decoder.", 4, minimum=1)
+    layers: int = setting("Layers between encoder and decoder.", ByLevel(4, 1), 4, minimum=0)
+    encoder: Encoder = setting(
+        "From features to the first state; hops is a map per distance.", ByLevel("conv", "linear"), "conv"
+    )
+    hops: int = setting("Encoder hops: the longest walk, in arcs.", 2, minimum=1)
+    decoder: Decoder = setting("From the last state to the readout.", ByLevel("conv", "none"), "conv")
+    norm: Norm = setting("Norm before every activation between layers.", ByLevel("batch", "none"), "none")
+    jump: Jump = setting("Which states the decoder sees: the last, or all of them.", "last")
+    skip: bool = setting("Whether the readout also sees the raw features.", ByLevel(False, True), False)
+    pool: Pool = setting("Graph data: the pools over the nodes.", "max")
+    pool_of: PoolOf = setting("Graph data: what is pooled.", "logits")
+    head: Head = setting("From the readout to the logits.", "linear")
     transformer_layers: int = setting("Transformer layers in each layer of MDNN.", 1, ByLevel(12, 2), minimum=1)
     heads: int = setting("Attention heads.", ByLevel(1, 4), minimum=1)
-    pe: int = setting("Laplacian eigenvectors per node.", 8, minimum=0)
-    norm: bool = setting("Whether batch norm follows every layer.", True, False)
+    token_norm: Norm = setting("Norm inside the transformers of MDNN.", ByLevel("batch", "none"), "batch")
+    den_bias: bool = setting("Whether detour numbers also bias the attention of MDNN.", False)
+    pe: int = setting("Laplacian eigenvectors per node.", ByLevel(8, 0), 8, minimum=0)
+    cycle_features: bool = setting(
+        "Whether arcs also carry the length of their shortest detour, and whether they are bridges.", False
+    )
+    edge_den: bool = setting("Whether convolutions see the features of arcs that MDNN's tokens have.", False)
+    node_den: bool = setting("Whether log(1 + detour numbers) of nodes are among their features.", False)
     dropout: float = setting("Dropout after every layer.", ByLevel(0.0, 0.5), 0.0, minimum=0, below=1)
+    input_dropout: float = setting("Dropout of the features.", ByLevel(0.0, 0.5), 0.0, minimum=0, below=1)
     lr: float = setting("Learning rate of AdamW.", 1e-3, 1e-5, above=0)
     weight_decay: float = setting("Weight decay of AdamW.", 0.01, minimum=0)
     warmup: float = setting("Share of the epochs over which the learning rate rises.", 0.02, 0.005, minimum=0, below=1)
@@ -124,6 +151,12 @@ class Recipe:
             raise InputError(f"{self.heads} heads do not divide the {self.hidden} hidden channels; change either.")
         if not self.use_den and self.model != "mdnn":
             raise InputError(f"use_den=false needs model mdnn, but the model is {self.model}; use model plain instead.")
+        if self.directions != "in" and not self.directed:
+            raise InputError(f"directions={self.directions} needs directed=true: edges have no direction.")
+        if self.encoder == "hops" and self.level == "graph":
+            raise InputError(f"encoder hops applies to node data, but {self.data} has classes of graphs.")
+        if "+" in self.pool and self.pool_of == "logits":
+            raise InputError(f"pool={self.pool} needs pool_of=states.")
         if 0 in self.neighbours:
             raise InputError(f"neighbours must be 1 or more per hop, or -1 for all, but they are {self.neighbours}.")
         if self.level == "graph" and (self.neighbours or self.directed):
@@ -139,11 +172,21 @@ class Recipe:
         return {"experiment": "networks", "method": f"{self.model} {self.backbone}", **plain, "code": code}
 
     @property
+    def arc_channels(self) -> int:
+        """The number of features of every arc: counts of detours, then those of `cycle_features`."""
+        return (self.k - 1 if self.by_length else 1) + self.cycle_features * (self.k + 1)
+
+    @property
     def den_channels(self) -> int:
-        """The number of values on every arc."""
-        if self.model == "plain":
-            return 0
-        return self.k - 1 if self.model == "mdnn" and self.by_length else 1
+        """The number of values on every arc: a weight for model weighted, features for MDNN and for `edge_den`."""
+        features = self.arc_channels if self.model == "mdnn" or self.edge_den else 0
+        return features + (self.model == "weighted")
+
+    @property
+    def blocks(self) -> int:
+        """How many times as wide as the features the encoder hops makes the input."""
+        ways = (1 + (self.model == "weighted")) * (1 + (self.directions == "both"))
+        return 1 + self.hops * ways if self.encoder == "hops" else 1
 
     def differences(self, other: Mapping[str, Any]) -> str:
         """Describe where the key of another recipe differs; empty if nowhere."""
@@ -222,7 +265,7 @@ def _types() -> dict[str, Any]:
 def checked(name: str, value: Any) -> Any:
     """Return the value of a setting in its own type, given as such or as text, or raise `InputError`.
 
-    >>> checked("lr", "1e-4"), checked("norm", "false"), checked("hidden", 64)
+    >>> checked("lr", "1e-4"), checked("log", "false"), checked("hidden", 64)
     (0.0001, False, 64)
     """
     if name not in settings():

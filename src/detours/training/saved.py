@@ -83,7 +83,7 @@ class SavedModel:
         data = as_trained(data, self.recipe)
         inputs = prepared(data, self.encoder.encode(data), np.zeros(number, np.int64), self.recipe)
         dtype = torch.float64 if self.recipe.precision == "64-true" else torch.float32
-        network = network_of(self.recipe, self.encoder.width, len(self.classes)).to(dtype)
+        network = network_of(self.recipe, inputs.x.shape[1], len(self.classes)).to(dtype)
         load_weights(network, self.weights, "the model")
         network = network.to(device).eval()
         batches = batches_of(self.scaling.apply(inputs), self.recipe, torch.device(device))

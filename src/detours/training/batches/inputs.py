@@ -9,9 +9,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 import detours
 from detours.arrays import Float32, Int64
+from detours.counting.result import Detours
+from detours.counting.shrink.biconnected import grow
 from detours.data import GraphSet
 from detours.errors import DroppedEdgesWarning, InputError
 from detours.graph import Graph
@@ -94,13 +98,15 @@ def prepared(data: GraphSet, x: Sequence[Float32], y: Int64, recipe: Recipe) -> 
     graphs = as_trained(data, recipe).graphs
     union, nodes = Graph.disjoint_union(graphs)
     source, target = union.to_edge_index()
-    den = detour_inputs(union, recipe)
+    counts = _counts(union, recipe)
+    den = detour_inputs(union, recipe, counts)
+    features = node_inputs(np.concatenate(x), union, recipe, den, counts)
     order = np.lexsort((source, target)) if union.directed else slice(None)
     if not union.directed:  # sorted by source: turned round it is sorted by target, and each arc has its twin's number
         source, target = target, source
     first = np.repeat(nodes[:-1], np.diff(nodes))[target]
     return Inputs(
-        x=np.concatenate(x).astype(np.float32, copy=False),
+        x=features.astype(np.float32, copy=False),
         edge_index=np.stack([source - first, target - first])[:, order],
         den=den[order],
         pe=eigenvectors(graphs, recipe.pe) if recipe.model == "mdnn" else np.zeros((nodes[-1], 0), np.float32),
@@ -120,14 +126,85 @@ def as_trained(data: GraphSet, recipe: Recipe) -> GraphSet:
         return replace(data, graphs=[graph.to_undirected() for graph in data.graphs])
 
 
-def detour_inputs(graph: Graph, recipe: Recipe) -> Float32:
-    """float32 [arcs, channels]: the numbers of every arc as the recipe wants them, in the order of the CSR."""
-    if not recipe.den_channels or (recipe.model == "mdnn" and not recipe.use_den):
+def _counts(graph: Graph, recipe: Recipe) -> Detours | None:
+    """Count detours where the recipe needs them: they can take long."""
+    sees = recipe.model == "weighted" or recipe.edge_den or recipe.node_den
+    sees |= recipe.model == "mdnn" and recipe.use_den
+    return detours.count(graph, recipe.k, directed=graph.directed) if sees else None
+
+
+def detour_inputs(graph: Graph, recipe: Recipe, counts: Detours | None) -> Float32:
+    """Return float32 [arcs, channels]: the values of every arc as the recipe wants them, in the order of the CSR.
+
+    The weight of model weighted comes first, then the features: the number of detours of each length or of all, and
+    with `cycle_features` one column for each length that the shortest detour may have, one for an arc without a detour
+    that is on some longer cycle, and one for a bridge.
+    """
+    if counts is None or not recipe.den_channels:
         return np.zeros((graph.num_arcs, recipe.den_channels), np.float32)
-    counts = detours.count(graph, recipe.k, directed=graph.directed).arc_by_length.astype(np.float64)
-    if recipe.den_channels == 1:
-        counts = counts.sum(axis=1, keepdims=True)
-    return (np.log1p(counts) if recipe.log else counts).astype(np.float32)
+    numbers = counts.arc_by_length.astype(np.float64)
+    scale = np.log1p if recipe.log else np.asarray
+    total = numbers.sum(axis=1, keepdims=True)
+    columns = [scale(total)] if recipe.model == "weighted" else []
+    if recipe.model == "mdnn" or recipe.edge_den:
+        columns.append(scale(numbers if recipe.by_length else total))
+        if recipe.cycle_features:
+            columns.append(cycle_features(graph, counts, recipe.k))
+    return np.concatenate(columns, axis=1).astype(np.float32)
+
+
+def cycle_features(graph: Graph, counts: Detours, k: int) -> Float32:
+    """Return float32 [arcs, k + 1], a 1 in each row: in column L - 2 if the shortest detour of the arc has L ≤ k edges,
+    in column k - 1 if it is longer, in column k if there is none."""
+    found = counts.arc_by_length > 0
+    column = np.where(found.any(axis=1), found.argmax(axis=1), k - 1)
+    column[_bridges(graph)] = k
+    return np.eye(k + 1, dtype=np.float32)[column]
+
+
+def _bridges(graph: Graph) -> NDArray[np.bool_]:
+    """Return [arcs] whether an arc is on no cycle of the undirected graph."""
+    source, target = graph.to_edge_index()
+    matrix = graph.to_scipy()
+    matrix = (matrix.maximum(matrix.T) if graph.directed else matrix).tocsr()
+    forest = grow(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32))
+    later = np.where(forest.entry[source] > forest.entry[target], source, target)
+    bridges: NDArray[np.bool_] = forest.block[later] < 0
+    return bridges
+
+
+def node_inputs(x: Float32, graph: Graph, recipe: Recipe, den: Float32, counts: Detours | None) -> Float32:
+    """Return the features of the nodes with all that the recipe puts beside them: Φ by length, then powers of the
+    adjacency matrix times all of these (see `detours.nn.hop_features`)."""
+    source, target = graph.to_edge_index()
+    if recipe.node_den and counts is not None:
+        phi = np.zeros((len(x), recipe.k - 1))
+        np.add.at(phi, source, counts.arc_by_length)
+        x = np.concatenate([x, np.log1p(phi)], axis=1)
+    if recipe.encoder != "hops":
+        return x
+    if not graph.directed:
+        source, target = target, source
+    ones = np.ones(len(source))
+    weights = [ones, den[:, 0].astype(np.float64)] if recipe.model == "weighted" else [ones]
+    blocks = [x]
+    ends = (target, source) if recipe.directions == "out" else (source, target)
+    for begin, end in (ends, ends[::-1]) if recipe.directions == "both" else (ends,):
+        for weight in weights:
+            blocks += _powers(x, begin, end, weight, recipe.hops)
+    return np.concatenate(blocks, axis=1)
+
+
+def _powers(x: Float32, source: Int64, target: Int64, weight: NDArray[np.float64], hops: int) -> list[Float32]:
+    degree = np.bincount(target, weight, minlength=len(x))
+    scale = np.where(degree > 0, np.maximum(degree, 1e-300) ** -0.5, 0.0)
+    values = scale[target] * weight * scale[source]
+    matrix = csr_array((values, (target, source)), shape=(len(x), len(x)))
+    found, state = [], x.astype(np.float64)
+    for _ in range(hops):
+        state = matrix @ state
+        found.append(state.astype(np.float32))
+    return found
 
 
 def _check_features(name: str, x: Sequence[Float32]) -> None:

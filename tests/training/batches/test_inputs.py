@@ -1,0 +1,101 @@
+"""What networks are given: features of arcs and nodes against definitions, and every option through a training run."""
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+
+import detours
+from detours.graph import Graph
+from detours.nn import hop_features
+from detours.training.batches.inputs import cycle_features
+from detours.training.batches.packed import Packed
+from detours.training.build import arguments, network_of
+from tests.training.cases import inputs_of, one_graph, small, task
+
+MODELS = ("plain", "weighted", "mdnn")
+
+
+def lollipop() -> Graph:
+    """A triangle, a path to a pentagon, and a tail."""
+    edges = [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7), (7, 3), (6, 8)]
+    ends = np.array(edges).T
+    return Graph.from_edge_index(np.hstack([ends, ends[::-1]]), num_nodes=9)
+
+
+def test_cycle_features_by_their_definition() -> None:
+    graph, k = lollipop(), 3
+    found = cycle_features(graph, detours.count(graph, k), k)
+    network = nx.Graph(np.stack(graph.to_edge_index()).T.tolist())
+    bridges = {frozenset(edge) for edge in nx.bridges(network)}
+    for row, i, j in zip(found, *graph.to_edge_index(), strict=True):
+        without = network.copy()
+        without.remove_edge(i, j)
+        expected = k if frozenset((i, j)) in bridges else min(nx.shortest_path_length(without, i, j) - 2, k - 1)
+        assert row.tolist() == np.eye(k + 1)[expected].tolist()
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_arcs_carry_a_weight_and_then_features(directed: bool) -> None:
+    data = one_graph(20, directed)
+    settings = {"k": 3, "directed": directed, "edge_den": True, "cycle_features": True, "log": True}
+    weighted, mdnn = (inputs_of(data, small(data, model=model, **settings)) for model in ("weighted", "mdnn"))
+    assert weighted.den.shape[1] == 7 and mdnn.den.shape[1] == 6
+    assert np.array_equal(weighted.den[:, 1:], mdnn.den)
+    assert np.allclose(np.expm1(weighted.den[:, 0]), np.expm1(mdnn.den[:, :2]).sum(1), rtol=1e-4)
+    assert (mdnn.den[:, 2:].sum(1) == 1).all()
+    plain = inputs_of(data, small(data, model="plain", **settings))
+    assert np.array_equal(plain.den, mdnn.den)
+    assert inputs_of(data, small(data, model="plain", directed=directed)).den.shape[1] == 0
+
+
+def test_nodes_carry_their_detours() -> None:
+    data = task(4)
+    with_den, without = (inputs_of(data, small(data, k=3, node_den=flag, model="plain")) for flag in (True, False))
+    assert np.array_equal(with_den.x[:, :-2], without.x)
+    phi = np.concatenate([detours.count(graph, 3).node for graph in data.graphs])
+    assert np.allclose(np.expm1(with_den.x[:, -2:]).sum(1), phi, rtol=1e-4)
+
+
+@pytest.mark.parametrize("model", ["plain", "weighted"])
+@pytest.mark.parametrize("directions", ["in", "out", "both"])
+def test_powers_are_those_of_the_network(model: str, directions: str) -> None:
+    data = one_graph(20)
+    made = small(data, model=model, encoder="hops", hops=2, directed=True, directions=directions)
+    inputs = inputs_of(data, made)
+    edge_index, x = torch.from_numpy(inputs.edge_index), torch.from_numpy(inputs.x)
+    edge_index = edge_index.flip(0) if directions == "out" else edge_index
+    weight = torch.from_numpy(inputs.den[:, 0]) if model == "weighted" else None
+    width = inputs.x.shape[1] // made.blocks
+    expected = hop_features(x[:, :width], edge_index, 2, weight=weight, both=directions == "both")
+    assert torch.allclose(x, expected, atol=1e-5)
+
+
+GRAPH: dict[str, dict[str, Any]] = {
+    "pools": {"pool": "mean+max+add", "pool_of": "states", "head": "mlp"},
+    "arcs": {"edge_den": True, "cycle_features": True, "node_den": True, "den_bias": True},
+    "plain parts": {"encoder": "mlp", "decoder": "none", "norm": "layer", "token_norm": "layer", "jump": "cat"},
+}
+NODE: dict[str, dict[str, Any]] = {
+    "ours": {},
+    "both": {"directed": True, "directions": "both", "edge_den": True},
+    "hops": {"encoder": "hops", "directed": True, "directions": "both", "skip": True},
+    "no layers": {"layers": 0},
+}
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("option", [*GRAPH, *NODE])
+def test_networks_take_what_is_made_for_them(model: str, option: str) -> None:
+    data = task(6) if option in GRAPH else one_graph(20)
+    made = small(data, model=model, backbone="gcn", **(GRAPH | NODE)[option])
+    inputs = inputs_of(data, made)
+    net = network_of(made, inputs.x.shape[1], 3)
+    batch = Packed(inputs, tokens=model == "mdnn").batch(np.arange(inputs.num_graphs))
+    positional, named = arguments(batch, model)
+    logits = net(*positional, **named)
+    assert logits.shape == (6 if option in GRAPH else 20, 3)
+    logits.square().sum().backward()
+    assert [name for name, parameter in net.named_parameters() if parameter.grad is None] == []
