@@ -1,11 +1,14 @@
 """Recipes: the presets, what they refuse, and the forms they are read from."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from detours.data import GRAPH_SETS, NODE_SETS
 from detours.errors import InputError
+from detours.training import recipe as recipes
 from detours.training.recipe import Recipe, parse_setting, read_recipe, recipe, settings
 
 
@@ -27,7 +30,7 @@ def test_presets_are_those_of_the_protocol() -> None:
         assert not (each.den_bias or each.cycle_features or each.edge_den or each.node_den)
     assert node.directed and not graph.directed
     ours = made("node")
-    assert ours.k == 4 and ours.den_channels == 3 and not ours.directed and ours.log and ours.dropout == 0.5
+    assert ours.k == 4 and ours.den_channels == 3 and not ours.directed and ours.log and ours.input_dropout == 0.5
     assert (made().batch_size, made().dropout, made().lr, made().ties) == (32, 0.0, 1e-3, "loss")
 
 
@@ -73,6 +76,29 @@ def test_weights_of_gcn_are_no_logarithms_unless_asked_for() -> None:
 def test_what_a_recipe_refuses(changed: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         made(**changed)
+
+
+def test_data_sets_have_recipes_of_their_own() -> None:
+    files = sorted(Path(recipes.__file__).with_name("recipes").glob("*.toml"))
+    assert files
+    for file in files:
+        assert file.stem in (*GRAPH_SETS, *NODE_SETS)
+        level: Any = "node" if file.stem in NODE_SETS else "graph"
+        for model in ("plain", "weighted", "mdnn"):
+            shipped = recipes.shipped_recipe(file.stem, model)
+            own = recipe(file.stem, "b", "c", level, model=model)
+            assert shipped and all(getattr(own, name) == value for name, value in shipped.items())
+            assert recipe(file.stem, "b", "c", level, model=model, lr=0.5).lr == 0.5
+            paper = recipe(file.stem, "b", "c", level, model=model, preset="paper")
+            assert paper == replace(made(level, model=model, preset="paper"), data=file.stem)
+
+
+def test_tables_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes" / "some.toml").write_text("lr = 0.5\nlayers = 2\n[plain]\nlayers = 3\n")
+    monkeypatch.setattr(recipes, "files", lambda package: tmp_path)
+    assert recipes.shipped_recipe("some", "plain") == {"lr": 0.5, "layers": 3}
+    assert recipes.shipped_recipe("some", "mdnn") == {"lr": 0.5, "layers": 2}
 
 
 def test_none_keeps_the_preset() -> None:

@@ -36,8 +36,8 @@ def network_of(recipe: Recipe, in_channels: int, classes: int) -> nn.Module:
             return PlainNetwork(*sizes, **common)
         if recipe.model == "weighted":
             return WeightedNetwork(*sizes, **common)
-        own = {name: getattr(recipe, name) for name in OF_MDNN}
-        return MDNN(*sizes, **common, **own, den_channels=recipe.den_channels, pe_channels=recipe.pe)
+        common |= {name: getattr(recipe, name) for name in OF_MDNN}
+        return MDNN(*sizes, **common, den_channels=recipe.den_channels, pe_channels=recipe.pe)
 
 
 def arguments(

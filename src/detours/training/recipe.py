@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -78,7 +79,8 @@ class Recipe:
 
     The whole recipe is part of the key of a finished run, so a run with any other value is another run. Values of
     "paper" are those of the paper (its appendix); where the paper gives none they are our choice, such as the batch
-    size of graph data. Those of "ours" were chosen by judgement, not by a search: small enough for a CPU.
+    size of graph data. Those of "ours" are small enough for a CPU; those of node data were chosen on the validation parts
+    of Texas, Cornell and Wisconsin, the others by judgement. `recipes/` has values for single data sets.
     """
 
     # Which run it is: found from the data, not set.
@@ -123,10 +125,10 @@ class Recipe:
     )
     edge_den: bool = setting("Whether convolutions see the features of arcs that MDNN's tokens have.", False)
     node_den: bool = setting("Whether log(1 + detour numbers) of nodes are among their features.", False)
-    dropout: float = setting("Dropout after every layer.", ByLevel(0.0, 0.5), 0.0, minimum=0, below=1)
+    dropout: float = setting("Dropout after every layer.", 0.0, minimum=0, below=1)
     input_dropout: float = setting("Dropout of the features.", ByLevel(0.0, 0.5), 0.0, minimum=0, below=1)
-    lr: float = setting("Learning rate of AdamW.", 1e-3, 1e-5, above=0)
-    weight_decay: float = setting("Weight decay of AdamW.", 0.01, minimum=0)
+    lr: float = setting("Learning rate of AdamW.", ByLevel(1e-3, 1e-2), 1e-5, above=0)
+    weight_decay: float = setting("Weight decay of AdamW.", ByLevel(0.01, 0.1), 0.01, minimum=0)
     warmup: float = setting("Share of the epochs over which the learning rate rises.", 0.02, 0.005, minimum=0, below=1)
     epochs: int = setting("The most epochs.", 300, 500, minimum=1)
     patience: int = setting("Epochs without a better validation result before training stops.", 100, 250, minimum=1)
@@ -213,14 +215,28 @@ class Recipe:
 def recipe(
     data: str, digest: str, splits: str, level: Level, *, fold: int = 0, preset: str = "ours", **changed: Any
 ) -> Recipe:
-    """Return the recipe of a preset with some settings changed; None keeps the value of the preset."""
+    """Return the recipe of a preset with some settings changed; None keeps the value of the preset.
+
+    Preset "ours" takes the values of `recipes/<data>.toml` in this package where there is such a file.
+    """
     changed = {name: checked(name, value) for name, value in changed.items() if value is not None}
     preset = checked("preset", preset)
     values = {name: each.default(preset, level) for name, each in settings().items()} | {"preset": preset}
+    if preset == "ours":
+        values |= shipped_recipe(data, changed.get("model", values["model"]))
     values |= changed
     if "log" not in changed and preset == "ours" and values["model"] == "weighted":
         values["log"] = values["backbone"] != "gcn"  # the normalisation of GCN absorbs the scale of its weights
     return Recipe(data=data, digest=digest, splits=splits, level=level, fold=fold, **values)
+
+
+@cache
+def shipped_recipe(data: str, model: str) -> dict[str, Any]:
+    """Return the settings that the package has for a data set: those of all models, then those of the model's table."""
+    file = files("detours.training").joinpath("recipes", f"{data}.toml")
+    found = tomllib.loads(file.read_text("utf-8")) if data and file.is_file() else {}
+    tables = {name: found.pop(name, {}) for name in get_args(Model)}
+    return {name: checked(name, value) for name, value in (found | tables[model]).items()}
 
 
 def read_recipe(path: Path) -> dict[str, Any]:
