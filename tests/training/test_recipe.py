@@ -79,7 +79,7 @@ def test_what_a_recipe_refuses(changed: dict[str, Any], sentence: str) -> None:
 
 
 def test_data_sets_have_recipes_of_their_own() -> None:
-    files = sorted(Path(recipes.__file__).with_name("recipes").glob("*.toml"))
+    files = sorted(recipes.RECIPES.glob("*.toml"))
     assert files
     for file in files:
         assert file.stem in (*GRAPH_SETS, *NODE_SETS)
@@ -94,9 +94,8 @@ def test_data_sets_have_recipes_of_their_own() -> None:
 
 
 def test_tables_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "recipes").mkdir()
-    (tmp_path / "recipes" / "some.toml").write_text("lr = 0.5\nlayers = 2\n[plain]\nlayers = 3\n")
-    monkeypatch.setattr(recipes, "files", lambda package: tmp_path)
+    (tmp_path / "some.toml").write_text("lr = 0.5\nlayers = 2\n[plain]\nlayers = 3\n")
+    monkeypatch.setattr(recipes, "RECIPES", tmp_path)
     assert recipes.shipped_recipe("some", "plain") == {"lr": 0.5, "layers": 3}
     assert recipes.shipped_recipe("some", "mdnn") == {"lr": 0.5, "layers": 2}
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
@@ -37,6 +36,9 @@ Pool = Literal["max", "mean", "add", "mean+max", "mean+add", "max+add", "mean+ma
 PoolOf = Literal["logits", "states"]
 Head = Literal["linear", "mlp"]
 Directions = Literal["in", "out", "both"]
+
+RECIPES = Path(__file__).with_name("recipes")
+"""Recipe files of single data sets, for preset "ours"."""
 
 
 class ByLevel(NamedTuple):
@@ -79,8 +81,8 @@ class Recipe:
 
     The whole recipe is part of the key of a finished run, so a run with any other value is another run. Values of
     "paper" are those of the paper (its appendix); where the paper gives none they are our choice, such as the batch
-    size of graph data. Those of "ours" are small enough for a CPU; those of node data were chosen on the validation parts
-    of Texas, Cornell and Wisconsin, the others by judgement. `recipes/` has values for single data sets.
+    size of graph data. Those of "ours" are small enough for a CPU; those of node data were chosen on the validation
+    parts of Texas, Cornell and Wisconsin, the others by judgement. `recipes/` has values for single data sets.
     """
 
     # Which run it is: found from the data, not set.
@@ -233,7 +235,9 @@ def recipe(
 @cache
 def shipped_recipe(data: str, model: str) -> dict[str, Any]:
     """Return the settings that the package has for a data set: those of all models, then those of the model's table."""
-    file = files("detours.training").joinpath("recipes", f"{data}.toml")
+    import tomllib
+
+    file = RECIPES / f"{data}.toml"
     found = tomllib.loads(file.read_text("utf-8")) if data and file.is_file() else {}
     tables = {name: found.pop(name, {}) for name in get_args(Model)}
     return {name: checked(name, value) for name, value in (found | tables[model]).items()}
