@@ -19,7 +19,7 @@ were counted before.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise, permutations, product
@@ -94,7 +94,7 @@ def formulas(k: int, directed: bool) -> Formulas:
         lengths=lengths,
         pendants=tuple(builder.pendant_terms),
         ear_sums=tuple(_rooted_polynomial(ears) for ears in builder.ear_sums),
-        symmetric=tuple(_mirrored(ears) == ears for ears in builder.ear_sums),
+        symmetric=tuple(mirrored(ears) == ears for ears in builder.ear_sums),
         pendant_number=builder.pendant_number,
         ear_terms=builder.ear_terms,
     )
@@ -125,7 +125,7 @@ class _Builder:
                 for weight, numbers in self.ear_product(ears):
                     terms[tie, at_i, at_j, numbers] += coefficient * weight
         # the longest sums first would hide the short ones inside them
-        for (tie, at_i, at_j), combined in sorted(single.items(), key=lambda item: _size(item[1])):
+        for (tie, at_i, at_j), combined in sorted(single.items(), key=lambda item: sum_size(item[1])):
             for number, weight in self.in_ear_sums(combined).items():
                 terms[tie, at_i, at_j, (number,)] += weight
         return tuple(EdgeTerm(weight, *key) for key, weight in terms.items() if weight)
@@ -163,15 +163,7 @@ class _Builder:
 
     def in_ear_sums(self, ears: Counter[Pattern]) -> dict[int, int]:
         """Write a combination of ears in known ear sums; what is left over becomes a new one."""
-        rest = {pattern: c for pattern, c in ears.items() if c}
-        result: dict[int, int] = {}
-        # by falling pivot: subtracting a sum brings in only patterns below its pivot
-        for number in sorted(range(len(self.ear_sums)), key=lambda n: _pattern_key(self.pivots[n]), reverse=True):
-            known, pivot = self.ear_sums[number], self.pivots[number]
-            factor = rest.get(pivot, 0) * known[pivot]
-            if factor:
-                result[number] = factor
-                rest = _add(rest, known, -factor)
+        result, rest = eliminate(ears, zip(self.pivots, self.ear_sums, range(len(self.pivots)), strict=True))
         if rest:
             divisor = gcd(*rest.values())
             result[self.new_ear_sum({pattern: c // divisor for pattern, c in rest.items()})] = divisor
@@ -183,7 +175,7 @@ class _Builder:
             raise ArithmeticError("no ear with coefficient 1 to eliminate by")
         self.finish_parts(_rooted_polynomial(ears))
         self.ear_sums.append(ears)
-        self.pivots.append(max(units, key=_pattern_key))
+        self.pivots.append(max(units, key=pattern_order))
         return len(self.ear_sums) - 1
 
     def finish_parts(self, polynomial: dict[Monomial, int]) -> None:
@@ -358,29 +350,46 @@ def _cut_ears(pattern: Pattern) -> tuple[Pattern, dict[frozenset[int], list[Patt
     return induced(pattern, nodes(pattern) - gone), bridging
 
 
-def _mirrored(ears: dict[Pattern, int]) -> dict[Pattern, int]:
+@cache
+def mirror(pattern: Pattern) -> Pattern:
+    """The pattern with its roots exchanged."""
     flip = {0: 1, 1: 0}
-    return {
-        canonical(frozenset((flip.get(a, a), flip.get(b, b)) for a, b in pattern), (0, 1)): coefficient
-        for pattern, coefficient in ears.items()
-    }
+    return canonical(frozenset((flip.get(a, a), flip.get(b, b)) for a, b in pattern), (0, 1))
 
 
-# ---- small change ----
+def mirrored(polynomial: dict[Pattern, int]) -> dict[Pattern, int]:
+    return {mirror(pattern): coefficient for pattern, coefficient in polynomial.items()}
 
 
-def _pattern_key(pattern: Pattern) -> tuple[int, list[tuple[int, int]]]:
+# ---- sums of ears ----
+
+
+def eliminate(
+    ears: Mapping[Pattern, int], known: Iterable[tuple[Pattern, dict[Pattern, int], int]]
+) -> tuple[dict[int, int], dict[Pattern, int]]:
+    """Write a sum of ears in known ones, each given with its pivot, a pattern of coefficient ±1, and its number.
+
+    Returns the coefficients of the known sums, and what is left over.
+    """
+    rest = {pattern: c for pattern, c in ears.items() if c}
+    result: Counter[int] = Counter()
+    # by falling pivot: subtracting a sum brings in only patterns below its pivot
+    for pivot, polynomial, number in sorted(known, key=lambda entry: pattern_order(entry[0]), reverse=True):
+        factor = rest.get(pivot, 0) * polynomial[pivot]
+        if factor:
+            result[number] += factor
+            both = {p: rest.get(p, 0) - factor * polynomial.get(p, 0) for p in {**rest, **polynomial}}
+            rest = {pattern: c for pattern, c in both.items() if c}
+    return result, rest
+
+
+def pattern_order(pattern: Pattern) -> tuple[int, list[tuple[int, int]]]:
     return len(pattern), sorted(pattern)
 
 
 def _ordered(patterns: list[Pattern]) -> tuple[Pattern, ...]:
-    return tuple(sorted(patterns, key=_pattern_key))
+    return tuple(sorted(patterns, key=pattern_order))
 
 
-def _size(ears: Counter[Pattern]) -> tuple[int, int]:
+def sum_size(ears: Counter[Pattern]) -> tuple[int, int]:
     return max(map(len, ears)), len(ears)
-
-
-def _add(left: dict[Pattern, int], right: dict[Pattern, int], factor: int) -> dict[Pattern, int]:
-    result = {p: left.get(p, 0) + factor * right.get(p, 0) for p in {**left, **right}}
-    return {pattern: c for pattern, c in result.items() if c}

@@ -24,11 +24,16 @@ from detours.counting.derive.closed_forms import (
     Pattern,
     canonical,
     components,
+    eliminate,
     induced,
+    mirror,
+    mirrored,
     neighbours,
     nodes,
+    pattern_order,
     quotients,
     split,
+    sum_size,
     tie,
 )
 from detours.counting.derive.matrix_steps import (
@@ -88,7 +93,7 @@ class _Builder:
     def matrix(self, polynomial: Polynomial) -> int:
         key = frozenset(polynomial.items())
         if key not in self.matrices:
-            turned = self.matrices.get(frozenset(_mirrored(polynomial).items()))
+            turned = self.matrices.get(frozenset(mirrored(polynomial).items()))
             made = self.combination(polynomial) if turned is None else self.add(Transposed(turned))
             self.matrices[key] = made
         return self.matrices[key]
@@ -107,7 +112,7 @@ class _Builder:
             else:
                 terms[at_i, at_j, tuple(factors)] += coefficient
         # short sums first: longer ones are then written in them
-        for (at_i, at_j, known), ears_sum in sorted(shared.items(), key=lambda item: _size(item[1])):
+        for (at_i, at_j, known), ears_sum in sorted(shared.items(), key=lambda item: sum_size(item[1])):
             for number, weight in self.in_ear_sums(ears_sum).items():
                 terms[at_i, at_j, tuple(sorted((*known, number)))] += weight
         return self.sum([Term(weight, *key) for key, weight in terms.items() if weight])
@@ -120,33 +125,27 @@ class _Builder:
 
     def in_ear_sums(self, ears: Mapping[Pattern, int]) -> dict[int, int]:
         """Write a sum of ears in known ones; what is left over becomes a new one."""
-        rest = {pattern: c for pattern, c in ears.items() if c}
-        result: Counter[int] = Counter()
-        for pivot, known, number in sorted(self.ear_sums, key=lambda entry: _order(entry[0]), reverse=True):
-            factor = rest.get(pivot, 0) * known[pivot]
-            if factor:
-                result[number] += factor
-                both = {p: rest.get(p, 0) - factor * known.get(p, 0) for p in {**rest, **known}}
-                rest = {pattern: c for pattern, c in both.items() if c}
+        result, rest = eliminate(ears, self.ear_sums)
         if rest:
             factor, rest = _primitive(rest)
-            result[self.ear(rest)] += factor
+            number = self.ear(rest)
+            result[number] = result.get(number, 0) + factor
             self.remember(rest)
         return result
 
     def remember(self, ears: Polynomial) -> None:
         units = [pattern for pattern, c in ears.items() if abs(c) == 1]
         if units:
-            pivot = max(units, key=_order)
+            pivot = max(units, key=pattern_order)
             self.ear_sums.append((pivot, ears, self.ear(ears)))
-            turned, turned_pivot = _mirrored(ears), _mirror(pivot)
+            turned, turned_pivot = mirrored(ears), mirror(pivot)
             if turned_pivot != pivot:
                 self.ear_sums.append((turned_pivot, turned, self.ear(turned)))
 
     def ear(self, ears: Polynomial) -> int:
         key = frozenset(ears.items())
         if key not in self.ears:
-            turned = self.ears.get(frozenset(_mirrored(ears).items()))
+            turned = self.ears.get(frozenset(mirrored(ears).items()))
             self.ears[key] = self.products(ears) if turned is None else self.add(Transposed(turned))
         return self.ears[key]
 
@@ -173,7 +172,7 @@ class _Builder:
         """A product, unless its mirror image has been taken before: (X Y)ᵀ = Yᵀ Xᵀ."""
         key = frozenset(left.items()), frozenset(right.items())
         if key not in self.series:
-            turned = frozenset(_mirrored(right).items()), frozenset(_mirrored(left).items())
+            turned = frozenset(mirrored(right).items()), frozenset(mirrored(left).items())
             if turned in self.series:
                 self.series[key] = self.add(Transposed(self.series[turned]))
             else:
@@ -231,7 +230,9 @@ def _clique_sides(ear: Pattern) -> tuple[Pattern, ...]:
     if not found:
         raise NotImplementedError("a pattern that is more than one 4-clique")
     # the sides of u should be arcs: few nodes are then near it
-    return min(found, key=lambda sides: ([not tie(sides[s], 0, 1) for s in (0, 3)], [_order(side) for side in sides]))
+    return min(
+        found, key=lambda sides: ([not tie(sides[s], 0, 1) for s in (0, 3)], [pattern_order(side) for side in sides])
+    )
 
 
 def _ends(pattern: Pattern, part: frozenset[int], corners: set[int]) -> frozenset[int]:
@@ -247,28 +248,9 @@ def _side(pattern: Pattern, ends: dict[frozenset[int], frozenset[int]], a: int, 
 # ---- small change ----
 
 
-@cache
-def _mirror(pattern: Pattern) -> Pattern:
-    """The pattern with its roots exchanged."""
-    flip = {0: 1, 1: 0}
-    return canonical(frozenset((flip.get(a, a), flip.get(b, b)) for a, b in pattern), (0, 1))
-
-
-def _mirrored(polynomial: Polynomial) -> Polynomial:
-    return {_mirror(pattern): coefficient for pattern, coefficient in polynomial.items()}
-
-
 def _primitive(polynomial: Polynomial) -> tuple[int, Polynomial]:
     """A polynomial as a factor times one whose coefficients share no divisor and whose greatest pattern has a plus."""
     factor = gcd(*polynomial.values())
-    if polynomial[max(polynomial, key=_order)] < 0:
+    if polynomial[max(polynomial, key=pattern_order)] < 0:
         factor = -factor
     return factor, {pattern: c // factor for pattern, c in polynomial.items()}
-
-
-def _order(pattern: Pattern) -> tuple[int, list[tuple[int, int]]]:
-    return len(pattern), sorted(pattern)
-
-
-def _size(ears: Counter[Pattern]) -> tuple[int, int]:
-    return max(map(len, ears)), len(ears)

@@ -1,4 +1,4 @@
-"""How many paths there can be at most: walks that never turn round at once, counted from every node."""
+"""Upper bounds on the number of paths: non-backtracking walks, counted from every node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def walks_from(indptr: Int64, indices: Int32, length: int, directed: bool) -> Fl
 
     A step never goes back to where the last one came from; as nobody knows where that was, it is taken to be the
     neighbour with the fewest continuations. In a directed graph the way back may not exist, so nothing is taken off.
-    Sums of so many non-negative floats are good to a few parts in 10^13, for which the result allows.
+    The rounding error of these sums is a few parts in 10^13, for which the result allows.
 
     >>> square = np.array([0, 2, 4, 6, 8]), np.array([1, 3, 0, 2, 1, 3, 0, 2], np.int32)
     >>> np.round(walks_from(*square, 3, directed=False)[:, 0]).tolist()

@@ -1,7 +1,7 @@
 """Which steps of a closed form are exact in float64: bounds from the largest degrees, or from what steps came to.
 
 The bound of a step follows from those of its sources. Let r, c, e be the largest sum of a row, sum of a column and
-entry of a matrix, signs left out:
+entry of a matrix, in absolute value:
 
 * a product X Y has e <= min(r_X e_Y, e_X c_Y), r <= r_X r_Y and c <= c_X c_Y;
 * a term of a combination is at most the product of its entries, and its rows those of one factor times the entries of
@@ -39,7 +39,7 @@ EXACT = 2**53
 
 
 class Bound(NamedTuple):
-    """No entry, sum of a row or sum of a column is larger than this, signs left out; all are at least 1.
+    """No entry, sum of a row or sum of a column is larger than this in absolute value; all are at least 1.
 
     As absolute values are added up, the bounds hold for every partial sum and product on the way, in any order.
     """

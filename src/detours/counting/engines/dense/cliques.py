@@ -1,4 +1,4 @@
-"""Sums over 4-cliques on torch tensors: many small matrix products at once, one for each node u."""
+"""Sums over 4-cliques on torch tensors: batches of small matrix products, one for each node u."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from detours.counting.engines.dense.bounds import Bound
 
 DIGITS = 53
-"""Integers of so many bits are exact in float64."""
+"""Bits of the integers that are exact in float64."""
 WORD = 64
 
 IN_FLOAT32 = 2**24
@@ -64,7 +64,7 @@ def short_cut(left: Bound, right: Bound, product: Bound) -> Cut | None:
 
 
 def _short_bits(total: int) -> int:
-    """Bits of a part, sign included: no larger than float16 allows, nor, so many times, than float32 does."""
+    """Bits of a part, sign included: no larger than float16 allows, and small enough for their sums in float32."""
     return min(IN_FLOAT16, (IN_FLOAT32 - 1) // total).bit_length()
 
 
@@ -118,7 +118,7 @@ def _float16_widens() -> bool:
 
 
 class Cut(NamedTuple):
-    """How two matrices are cut: so many parts of so many bits each. One part is the matrix itself."""
+    """How two matrices are cut: the number of parts and their bits. One part is the matrix itself."""
 
     left_parts: int
     left_bits: int
@@ -135,7 +135,7 @@ class Cut(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """How large a matrix is: bits of its largest entry, and of the largest sum of a row or column, signs left out."""
+    """How large a matrix is, in absolute value: bits of its largest entry, and of the largest sum of a row or column."""
 
     entry: int
     row: int
@@ -163,7 +163,7 @@ def ring_product(left: Tensor, right: Tensor, digits: int = DIGITS) -> Tensor:
 
 
 def best_cut(left: Extent, right: Extent, inner: int, digits: int = DIGITS) -> Cut:
-    """The cut with the fewest products, each of whose sums stays within so many bits.
+    """The cut with the fewest products, each of whose sums stays within the given bits.
 
     A factor that is left whole is measured by its sums: a sum of products is then at most the largest sum of a row of
     the left factor times the largest entry of a right part, and the same from the other side.
@@ -182,7 +182,7 @@ def best_cut(left: Extent, right: Extent, inner: int, digits: int = DIGITS) -> C
 
 
 def _count(entry_bits: int, part_bits: int) -> int:
-    """Parts of a number of so many bits and a sign."""
+    """Parts of a number with the given bits and a sign."""
     return -(-(entry_bits + 1) // part_bits)
 
 

@@ -173,7 +173,7 @@ class Worker:
             self._space.state[:] = self._todo[0][1] - 1, self._todo[0][2], 0, -1, 0
 
     def advance(self, steps: int = STEPS) -> bool:
-        """Search for about so many steps, without the GIL; True if there is more to do."""
+        """Search for about ``steps`` steps, without the GIL; return True if there is more to do."""
         if not self._todo:
             return False
         question = self._todo[0][0]
