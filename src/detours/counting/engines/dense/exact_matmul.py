@@ -135,7 +135,7 @@ class Cut(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """How large a matrix is, in absolute value: bits of its largest entry, and of the largest sum of a row or column."""
+    """Bits of the largest entry of a matrix, and of the largest sum of a row or column, in absolute value."""
 
     entry: int
     row: int
