@@ -190,6 +190,15 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
         )
 
 
+class _Map(NamedTuple):
+    """A linear map to all heads."""
+
+    weight: Tensor
+    """[heads, channels / heads, channels]"""
+    bias: Tensor
+    """[channels]"""
+
+
 class TokenLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
     """One layer of the transformer: attention, add, norm, feed-forward, add, norm."""
 
@@ -237,27 +246,25 @@ class TokenLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
         computed per token: K moves to the query, V to the result, and both cost N rows instead of T.
         """
         own = gather(state, tokens.first)
-        attended = attend_self(self._asked(own), state, tokens, attention, bias)
-        _, _, values = self._by_head(self.qkv.weight)
-        value_bias = self.qkv.bias.chunk(3)[2]
-        valued = torch.einsum("nhc,hdc->nhd", attended, values).flatten(1)
-        return self._after(own, valued + value_bias.to(valued.dtype), counted)
+        queries, keys, values = self._maps()
+        attended = attend_self(self._asked(own, queries, keys), state, tokens, attention, bias)
+        valued = torch.einsum("nhc,hdc->nhd", attended, values.weight).flatten(1)
+        return self._after(own, valued + values.bias.to(valued.dtype), counted)
 
     def weights(self, state: Tensor, tokens: Tokens, bias: Tensor | None = None) -> Tensor:
         """Return [T, heads], the weights that `for_self_tokens` uses."""
-        return self_weights(self._asked(gather(state, tokens.first)), state, tokens, bias)
+        queries, keys, _ = self._maps()
+        return self_weights(self._asked(gather(state, tokens.first), queries, keys), state, tokens, bias)
 
-    def _asked(self, own: Tensor) -> Tensor:
+    def _asked(self, own: Tensor, queries: _Map, keys: _Map) -> Tensor:
         """[N, heads, channels] the scaled queries of self tokens, with the map of the keys in them."""
-        queries, keys, _ = self._by_head(self.qkv.weight)
-        bias = self.qkv.bias.chunk(3)[0]
-        query = F.linear(own, queries.flatten(0, 1), bias).unflatten(1, (self.heads, -1))
-        return torch.einsum("nhd,hdc->nhc", query / sqrt(query.size(-1)), keys)
+        query = F.linear(own, queries.weight.flatten(0, 1), queries.bias).unflatten(1, (self.heads, -1))
+        return torch.einsum("nhd,hdc->nhc", query / sqrt(query.size(-1)), keys.weight)
 
-    def _by_head(self, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Query, key and value maps, [heads, channels / heads, channels] each."""
-        queries, keys, values = weight.unflatten(0, (3, self.heads, -1)).unbind(0)
-        return queries, keys, values
+    def _maps(self) -> list[_Map]:
+        """The maps to queries, keys and values."""
+        weights = self.qkv.weight.unflatten(0, (3, self.heads, -1)).unbind(0)
+        return [_Map(*both) for both in zip(weights, self.qkv.bias.chunk(3), strict=True)]
 
     def _after(self, state: Tensor, attended: Tensor, counted: Tensor | None) -> Tensor:
         first, second = self.norms

@@ -88,9 +88,8 @@ class Dropout(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         if self.rate is None or self.factor is None or not self.training:
             return x
         bits = torch.randint(-(2**31), 2**31, x.shape, dtype=torch.int32, device=x.device)
-        # the largest rates below 1 are rounded to what single precision can tell from 1
-        threshold = (self.rate.double() * 2**32 - 2**31).to(torch.int32)
-        return x * (bits * self.factor >= threshold) / (1 - self.rate.to(x.dtype))
+        kept = bits * self.factor >= self.rate * 2**32 - 2**31
+        return x * (kept / (1 - self.rate)).to(x.dtype)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.distributed.nn.functional import all_reduce
 
 from detours.checks import check_choice
 
@@ -42,25 +43,62 @@ class TokenNorm(nn.BatchNorm1d):  # type: ignore[misc]  # PyTorch's types are no
         return normed
 
     def _by_sums(self, x: Tensor, counted: Tensor | None, together: bool) -> Tensor:
-        # Mean first, then the squares around it: one sum of squares would cancel in single precision.
         rows = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
-        share = rows.new_ones(rows.size(0), 1) if counted is None else counted.to(rows.dtype).unsqueeze(1)
-        sums = torch.cat([(share * rows).sum(0), share.sum(0)])
-        sums = all_reduce(sums) if together else sums
-        number = sums[-1:].detach()
-        enough = number > 1
-        mean = torch.where(enough, sums[:-1] / number.clamp(min=1), self.running_mean)
-        squares = (share * (rows - mean).square()).sum(0)
-        squares = all_reduce(squares) if together else squares
-        variance = torch.where(enough, squares / number.clamp(min=1), self.running_var)
-        self._remember(mean.detach(), variance.detach() * (number / (number - 1).clamp(min=1)), enough)
-        return ((rows - mean) * torch.rsqrt(variance + self.eps) * self.weight + self.bias).to(x.dtype)
+        with torch.no_grad():  # `_Normalised` knows the slopes of mean and variance
+            share = rows.new_ones(rows.size(0), 1) if counted is None else counted.to(rows.dtype).unsqueeze(1)
+            sums = _summed(torch.cat([(share * rows).sum(0), share.sum(0)]), together)
+            number = sums[-1:]
+            enough = number > 1
+            share = share * (enough / number.clamp(min=1))
+            mean = torch.where(enough, sums[:-1] / number.clamp(min=1), self.running_mean)
+            # Squares around the mean: one sum of squares would cancel in single precision.
+            squares = _summed((share * (rows - mean).square()).sum(0), together)
+            variance = torch.where(enough, squares, self.running_var)
+            momentum = self.momentum * enough.to(mean.dtype)
+            self.num_batches_tracked.add_(enough.squeeze(0))
+            self.running_mean.lerp_(mean.to(self.running_mean.dtype), momentum.to(self.running_mean.dtype))
+            unbiased = variance * (number / (number - 1).clamp(min=1))
+            self.running_var.lerp_(unbiased.to(self.running_var.dtype), momentum.to(self.running_var.dtype))
+        scale = torch.rsqrt(variance + self.eps)
+        result: Tensor = _Normalised.apply(rows, share, mean, scale, self.weight, self.bias, together)
+        return result.to(x.dtype)
 
-    def _remember(self, mean: Tensor, variance: Tensor, enough: Tensor) -> None:
-        self.num_batches_tracked.add_(enough.squeeze(0).to(self.num_batches_tracked.dtype))
-        for running, found in ((self.running_mean, mean), (self.running_var, variance)):
-            share = self.momentum * enough.to(running.dtype)
-            running.copy_(running + share * (found.to(running.dtype) - running))
+
+class _Normalised(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    """Rows minus their mean, times scale and weight, plus bias; `share` is the weight of each row in mean and variance.
+
+    Written out, the backward pass takes a third of the steps that differentiating the forward pass takes.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(
+        x: Tensor, share: Tensor, mean: Tensor, scale: Tensor, weight: Tensor, bias: Tensor, together: bool
+    ) -> Tensor:
+        return torch.addcmul(bias, x - mean, scale * weight)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        x, share, mean, scale, weight, _, ctx.together = inputs
+        ctx.save_for_backward(x, share, mean, scale, weight)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
+        x, share, mean, scale, weight = ctx.saved_tensors
+        normal = (x - mean) * scale
+        of_bias, of_weight = slope.sum(0), (slope * normal).sum(0)
+        sums = _summed(torch.cat([of_bias, of_weight]), ctx.together)
+        first, second = sums.chunk(2)
+        of_x = (slope - share * torch.addcmul(first, normal, second)) * (scale * weight)
+        return of_x, None, None, None, of_weight, of_bias, None
+
+
+def _summed(values: Tensor, together: bool) -> Tensor:
+    """Return the sum over all processes, in place."""
+    if together:
+        dist.all_reduce(values)
+    return values
 
 
 def normed(norm: nn.Module, x: Tensor, counted: Tensor | None) -> Tensor:

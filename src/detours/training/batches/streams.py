@@ -66,8 +66,7 @@ class GraphBatches:
         self.packed, self.batch_size, self.steps, self.rank, self.world = packed, batch_size, steps, rank, world
 
     def training(self, epoch: int) -> Iterator[Batch]:
-        order = epoch_order(epoch, len(self.packed))
-        shares = [group[self.rank :: self.world] for group in np.array_split(order, self.steps)]
+        shares = [group[self.rank :: self.world] for group in epoch_groups(self.packed, epoch, self.steps)]
         return self.packed.batches(shares, signs=epoch_signs(self.packed, epoch))
 
     def evaluation(self) -> list[Batch]:
@@ -142,9 +141,19 @@ def _about_nodes(packed: Packed) -> Batch:
     return whole
 
 
-def epoch_order(epoch: int, number: int) -> Int64:
-    """Return the graphs in the random order of an epoch."""
-    return _generator(epoch, ORDER).permutation(number)
+def epoch_groups(packed: Packed, epoch: int, steps: int) -> list[Int64]:
+    """Return the graphs of each step of an epoch, at random.
+
+    The graphs are sorted by the number of their tokens, and of each `steps` of them in this order every step gets one:
+    batches of one size, in graphs and nearly so in tokens.
+    """
+    generator, number = _generator(epoch, ORDER), len(packed)
+    tokens = np.diff(packed.nodes) + np.diff(packed.arcs)
+    order = np.lexsort((generator.random(number), tokens))
+    # the step of each graph: in every run of `steps` graphs a random order of the steps
+    step = generator.permuted(np.tile(np.arange(steps), (-(-number // steps), 1)), axis=1).reshape(-1)[:number]
+    mixed = generator.permutation(number)
+    return [order[mixed[step[mixed] == each]] for each in range(steps)]
 
 
 def epoch_signs(packed: Packed, epoch: int) -> Tensor:

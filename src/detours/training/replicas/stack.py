@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from copy import deepcopy
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch.func import functional_call, vmap
 from torch.nn.utils import parameters_to_vector
 
 from detours.errors import InputError
+from detours.training.replicas.products import BatchedProducts
 
 Call = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
 """The arguments of the network, from what a replica is given."""
@@ -65,7 +67,8 @@ class Stack:
 
         def answer(parameters: dict[str, Tensor], buffers: dict[str, Tensor], *given: Tensor | None) -> Tensor:
             positional, named = call(*given)
-            answered: Tensor = functional_call(self.network, (parameters, buffers), positional, named)
+            with BatchedProducts() if len(flat) > 1 else nullcontext():
+                answered: Tensor = functional_call(self.network, (parameters, buffers), positional, named)
             return answered
 
         if len(flat) == 1:  # as it is: other kernels, all processes and torch.compile can be used
