@@ -54,11 +54,10 @@ class TokenNorm(nn.BatchNorm1d):  # type: ignore[misc]  # PyTorch's types are no
             # Squares around the mean: one sum of squares would cancel in single precision.
             squares = _summed((share * (rows - mean).square()).sum(0), together)
             variance = torch.where(enough, squares, self.running_var)
-            momentum = self.momentum * enough.to(mean.dtype)
             self.num_batches_tracked.add_(enough.squeeze(0))
-            self.running_mean.lerp_(mean.to(self.running_mean.dtype), momentum.to(self.running_mean.dtype))
             unbiased = variance * (number / (number - 1).clamp(min=1))
-            self.running_var.lerp_(unbiased.to(self.running_var.dtype), momentum.to(self.running_var.dtype))
+            for running, found in ((self.running_mean, mean), (self.running_var, unbiased)):
+                running.add_((found - running) * (self.momentum * enough))
         scale = torch.rsqrt(variance + self.eps)
         result: Tensor = _Normalised.apply(rows, share, mean, scale, self.weight, self.bias, together)
         return result.to(x.dtype)
