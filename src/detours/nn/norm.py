@@ -57,7 +57,7 @@ class TokenNorm(nn.BatchNorm1d):  # type: ignore[misc]  # PyTorch's types are no
             self.num_batches_tracked.add_(enough.squeeze(0))
             unbiased = variance * (number / (number - 1).clamp(min=1))
             for running, found in ((self.running_mean, mean), (self.running_var, unbiased)):
-                running.add_((found - running) * (self.momentum * enough))
+                running.add_((found - running) * (self.momentum * enough.to(found.dtype)))
         scale = torch.rsqrt(variance + self.eps)
         result: Tensor = _Normalised.apply(rows, share, mean, scale, self.weight, self.bias, together)
         return result.to(x.dtype)
