@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from detours.checks import check_choice, check_integer, parse_bytes
 from detours.errors import InputError, shown
-from detours.kernels.batch import batch_of
-from detours.kernels.colours.colouring import Coloured, Colouring, Recipe
+from detours.kernels.batch import read_batch
+from detours.kernels.colours.colouring import ColouredBatch, Colouring, ColouringOptions
 from detours.kernels.features.blocks import Base, Blocks, Carriers, side_by_side
 from detours.kernels.features.histograms import HistogramBase
 from detours.kernels.features.products import mirror
@@ -47,7 +47,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
     normalize: bool
 
     @abstractmethod
-    def _recipe(self) -> Recipe:
+    def _colouring_options(self) -> ColouringOptions:
         """How nodes are coloured; parameters are checked here."""
 
     @abstractmethod
@@ -85,7 +85,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         Colours that `fit` did not see match nothing there; they count in the norm of a graph only.
         """
         check_is_fitted(self, "colouring_")
-        coloured = self._coloured(X, self.colouring_.recipe)
+        coloured = self._coloured(X, self.colouring_.options)
         found = self.colouring_.find(coloured)
         if self.output_ == "features":
             return self._features(self.base_.features(coloured, found), len(coloured.batch))
@@ -120,7 +120,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         """The name of one feature."""
         round, within = self.feature_round(column)
         name = self.base_.name(self.colouring_, round, within)
-        return f"round {round}: {name}" if self.colouring_.recipe.rounds else name
+        return f"round {round}: {name}" if self.colouring_.options.rounds else name
 
     def feature_round(self, column: int) -> tuple[int, int]:
         """The round of a feature, and its place among the features of that round."""
@@ -132,13 +132,13 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
     def carriers(self, graph: Any, column: int) -> Carriers:
         """The nodes of one graph, given like an item of `X`, that carry a feature, and the pairs of them."""
         round, within = self.feature_round(column)
-        coloured = self._coloured([graph], self.colouring_.recipe)
+        coloured = self._coloured([graph], self.colouring_.options)
         return self.base_.carriers(coloured, self.colouring_.find(coloured), round, within)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
-        tags.no_validation = True  # graphs are checked by `batch_of`, not as an array
+        tags.no_validation = True  # graphs are checked by `read_batch`, not as an array
         return tags
 
     def _more_tags(self) -> dict[str, Any]:
@@ -147,21 +147,21 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
 
     # ------------------------------------------------------------------ inside
 
-    def _checked(self) -> Recipe:
+    def _checked(self) -> ColouringOptions:
         check_choice("output", self.output, OUTPUTS)
-        return self._recipe()
+        return self._colouring_options()
 
-    def _coloured(self, X: Any, recipe: Recipe) -> Coloured:
-        return Coloured(batch_of(X, recipe.with_labels, recipe.edge_labels), recipe)
+    def _coloured(self, X: Any, options: ColouringOptions) -> ColouredBatch:
+        return ColouredBatch(read_batch(X, options.with_labels, options.edge_labels), options)
 
-    def _learn_colours(self, X: Any) -> Coloured:
+    def _learn_colours(self, X: Any) -> ColouredBatch:
         coloured = self._coloured(X, self._checked())
         self.output_, self.normalize_ = self.output, self.normalize
         self.colouring_ = Colouring(coloured)
         self.base_ = self._new_base()
         return coloured
 
-    def _learn_features(self, coloured: Coloured) -> Blocks:
+    def _learn_features(self, coloured: ColouredBatch) -> Blocks:
         learned = self.base_.learn(coloured)
         self.block_starts_ = np.concatenate([[0], np.cumsum([block.width for block in learned.blocks])])
         return learned

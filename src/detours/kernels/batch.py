@@ -69,7 +69,7 @@ class Batch:
         return len(self.graphs)
 
 
-def batch_of(X: Any, with_labels: bool, with_edge_labels: bool = False) -> Batch:
+def read_batch(X: Any, with_labels: bool, with_edge_labels: bool = False) -> Batch:
     """Read the graphs of `X`, and their labels if they are wanted.
 
     `X` is a list of whatever `detours.count` takes, of `Labelled` (or plain tuples of a graph object and labels), or a
@@ -94,7 +94,7 @@ def batch_of(X: Any, with_labels: bool, with_edge_labels: bool = False) -> Batch
     )
 
 
-def joined(first: Batch, second: Batch) -> Batch:
+def join_batches(first: Batch, second: Batch) -> Batch:
     """The graphs of two batches in one, without labels."""
     union, offsets = Graph.disjoint_union([*first.graphs, *second.graphs])
     return Batch([*first.graphs, *second.graphs], union, offsets, None)

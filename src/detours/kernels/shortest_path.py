@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from detours.checks import check_choice
 from detours.kernels.base import LABELS, GraphKernel, base_named
-from detours.kernels.colours.colouring import Recipe
+from detours.kernels.colours.colouring import ColouringOptions
 from detours.kernels.features.blocks import Base
 
 
@@ -40,9 +40,9 @@ class ShortestPath(GraphKernel):
         self.normalize = normalize
         self.memory_limit = memory_limit
 
-    def _recipe(self) -> Recipe:
+    def _colouring_options(self) -> ColouringOptions:
         check_choice("labels", self.labels, LABELS)
-        return Recipe(self.labels, 0)
+        return ColouringOptions(self.labels, 0)
 
     def _new_base(self) -> Base:
         return base_named("shortest-path", self.memory_limit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from detours.checks import check_choice, check_k
 from detours.kernels.base import LABELS, GraphKernel, base_named, check_edge_labels, check_rounds
-from detours.kernels.colours.colouring import Recipe
+from detours.kernels.colours.colouring import ColouringOptions
 from detours.kernels.features.blocks import Base
 
 INITS = ("den", "den-by-length", "phi")
@@ -61,11 +61,11 @@ class WLDetour(GraphKernel):
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
 
-    def _recipe(self) -> Recipe:
+    def _colouring_options(self) -> ColouringOptions:
         check_choice("labels", self.labels, LABELS)
         check_choice("init", self.init, INITS)
         rounds, edge_labels = check_rounds(self.n_iter), check_edge_labels(self.edge_labels)
-        return Recipe(self.labels, rounds, self.init, check_k(self.k), self.n_jobs, edge_labels)
+        return ColouringOptions(self.labels, rounds, self.init, check_k(self.k), self.n_jobs, edge_labels)
 
     def _new_base(self) -> Base:
         return base_named(self.base, self.memory_limit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from detours.checks import check_choice
 from detours.kernels.base import LABELS, GraphKernel, base_named, check_edge_labels, check_rounds
-from detours.kernels.colours.colouring import Recipe
+from detours.kernels.colours.colouring import ColouringOptions
 from detours.kernels.features.blocks import Base
 
 
@@ -41,9 +41,9 @@ class WLSubtree(GraphKernel):
         self.output = output
         self.normalize = normalize
 
-    def _recipe(self) -> Recipe:
+    def _colouring_options(self) -> ColouringOptions:
         check_choice("labels", self.labels, LABELS)
-        return Recipe(self.labels, check_rounds(self.n_iter), edge_labels=check_edge_labels(self.edge_labels))
+        return ColouringOptions(self.labels, check_rounds(self.n_iter), edge_labels=check_edge_labels(self.edge_labels))
 
     def _new_base(self) -> Base:
         return base_named("subtree", None)

@@ -29,7 +29,7 @@ from detours.wl.nodes.rounds import refinements
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
+class ColouringOptions:
     """How nodes are coloured."""
 
     labels: str
@@ -52,16 +52,16 @@ class Recipe:
         return self.labels in ("degree", "both")
 
 
-class Coloured:
+class ColouredBatch:
     """A batch with its colours of every round, numbered from 0 in each round."""
 
-    def __init__(self, batch: Batch, recipe: Recipe) -> None:
+    def __init__(self, batch: Batch, options: ColouringOptions) -> None:
         self.batch = batch
-        self.recipe = recipe
-        self._values = _arc_values(batch, recipe)
+        self.options = options
+        self._values = _arc_values(batch, options)
         edge_labels = batch.edge_labels
         self.around = neighbours(batch.union, None if edge_labels is None else edge_labels.of_arcs[:, None])
-        self.history = list(islice(self._rounds(), recipe.rounds + 1))
+        self.history = list(islice(self._rounds(), options.rounds + 1))
 
     def _rounds(self) -> Iterator[Int32]:
         start = self._start()
@@ -71,7 +71,7 @@ class Coloured:
     @property
     def num_rounds(self) -> int:
         """Rounds counted as features, round 0 among them."""
-        return self.recipe.rounds + 1
+        return self.options.rounds + 1
 
     def colour(self, round: int) -> Int32:
         """int32 [nodes]; rounds after the stable one are like it."""
@@ -104,10 +104,10 @@ class Coloured:
     def columns(self) -> Int64:
         """int64 [nodes, …]: the plain numbers that round 0 sees."""
         columns = np.empty((self.batch.union.num_nodes, 0), np.int64)
-        if self.recipe.with_degree:
+        if self.options.with_degree:
             degree = by_degree(self.batch.union)
             columns = np.asarray(degree.values)[degree.colour]
-        if self.recipe.detours == "phi" and self._values is not None:
+        if self.options.detours == "phi" and self._values is not None:
             columns = np.column_stack([columns, self._values])
         return columns
 
@@ -118,7 +118,7 @@ class Coloured:
 
     @cached_property
     def label_ranks(self) -> Int64 | None:
-        if self.batch.labels is None or not self.recipe.with_labels:
+        if self.batch.labels is None or not self.options.with_labels:
             return None
         rank = {label: at for at, label in enumerate(self.label_values)}
         return np.array([rank[label] for label in self.batch.labels], dtype=np.int64)
@@ -126,7 +126,7 @@ class Coloured:
     @cached_property
     def first(self) -> Neighbourhood | None:
         """Arcs coloured by their detours, where round 0 sees these."""
-        if self.recipe.detours in (None, "phi") or self._values is None:
+        if self.options.detours in (None, "phi") or self._values is None:
             return None
         return neighbours(self.batch.union, self._values)
 
@@ -169,8 +169,8 @@ class Coloured:
 class Colouring:
     """The colours of fitted graphs, found again in others."""
 
-    def __init__(self, fitted: Coloured) -> None:
-        self.recipe = fitted.recipe
+    def __init__(self, fitted: ColouredBatch) -> None:
+        self.options = fitted.options
         self.directed = fitted.batch.directed
         self.label_values = fitted.label_values
         self.edge_label_values = fitted.edge_label_values
@@ -181,7 +181,7 @@ class Colouring:
         for round in range(1, min(len(fitted.history) + 1, fitted.num_rounds)):
             self.tables.append(SignatureTable(fitted.rows(round, _plain(fitted.colour(round - 1)), arcs)))
 
-    def find(self, new: Coloured) -> list[Int32]:
+    def find(self, new: ColouredBatch) -> list[Int32]:
         """For each round and each colour of the new graphs there: its number in `fit`, or `UNSEEN`."""
         if new.batch.directed != self.directed:
             was, now = ("directed", "undirected") if self.directed else ("undirected", "directed")
@@ -199,30 +199,30 @@ class Colouring:
             return f"colour {colour}"
         row = self.tables[0].row(colour).tolist()
         words = []
-        if self.recipe.with_degree:
+        if self.options.with_degree:
             words.append(f"degree {row[0]}" if not self.directed else f"degree {row[0]} out {row[1]} in")
-        if self.recipe.detours == "phi":
+        if self.options.detours == "phi":
             words.append(f"phi {row[self.num_columns - 1]}")
         rest = row[self.num_columns :]
-        if self.recipe.with_labels:
+        if self.options.with_labels:
             words.append(f"label {self.label_values[rest[0]]}")
             rest = rest[1:]
-        if self.recipe.detours in ("den", "den-by-length"):
-            words.append(f"{self.recipe.detours} {{{', '.join(map(str, rest))}}}")
+        if self.options.detours in ("den", "den-by-length"):
+            words.append(f"{self.options.detours} {{{', '.join(map(str, rest))}}}")
         return ", ".join(words) or "node"
 
 
-def _arc_values(batch: Batch, recipe: Recipe) -> Int64 | None:
+def _arc_values(batch: Batch, options: ColouringOptions) -> Int64 | None:
     """The detours of every arc, or of every node for "phi"."""
-    if recipe.detours is None or recipe.k is None:
+    if options.detours is None or options.k is None:
         return None
-    counts = count(batch.union, recipe.k, n_jobs=recipe.n_jobs)
-    if recipe.detours == "phi":
+    counts = count(batch.union, options.k, n_jobs=options.n_jobs)
+    if options.detours == "phi":
         return counts.node[:, None]
-    if recipe.detours == "den-by-length":
+    if options.detours == "den-by-length":
         return counts.arc_by_length
     message = (
-        f'the detours of an edge up to k = {recipe.k} pass 2^63 when added up; use init="den-by-length" or a smaller k'
+        f'the detours of an edge up to k = {options.k} pass 2^63 when added up; use init="den-by-length" or a smaller k'
     )
     return sum_rows(counts.arc_by_length, message)[:, None]
 

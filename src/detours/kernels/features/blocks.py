@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64
-from detours.kernels.colours.colouring import Coloured, Colouring
+from detours.kernels.colours.colouring import ColouredBatch, Colouring
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +54,28 @@ class Carriers(NamedTuple):
 class Base(Protocol):
     """A base kernel: what is counted in the colours of each round."""
 
-    def learn(self, coloured: Coloured) -> Blocks:
+    def learn(self, coloured: ColouredBatch) -> Blocks:
         """Give every feature of the graphs a column; return their blocks."""
 
-    def features(self, coloured: Coloured, found: list[Int32]) -> Blocks:
+    def features(self, coloured: ColouredBatch, found: list[Int32]) -> Blocks:
         """The blocks of other graphs in the columns learned; `found` as `Colouring.find` gives it."""
 
-    def remember(self, coloured: Coloured) -> None:
+    def remember(self, coloured: ColouredBatch) -> None:
         """Keep the graphs for `add_rounds` and `products`."""
 
     def add_rounds(self, gram: Int64) -> Iterator[None]:
         """At each step add the products of remembered graphs in one more round to the lower triangle of `gram`."""
 
-    def norms(self, coloured: Coloured) -> Int64:
+    def norms(self, coloured: ColouredBatch) -> Int64:
         """The product of each graph with itself, all rounds together."""
 
-    def products(self, coloured: Coloured, found: list[Int32]) -> Int64:
+    def products(self, coloured: ColouredBatch, found: list[Int32]) -> Int64:
         """int64 [graphs, remembered graphs]: all rounds together."""
 
     def name(self, colouring: Colouring, round: int, column: int) -> str:
         """What a feature is called, without its round."""
 
-    def carriers(self, coloured: Coloured, found: list[Int32], round: int, column: int) -> Carriers:
+    def carriers(self, coloured: ColouredBatch, found: list[Int32], round: int, column: int) -> Carriers:
         """Where one graph has a feature."""
 
 

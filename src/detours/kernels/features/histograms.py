@@ -9,7 +9,7 @@ import numpy as np
 
 from detours.arrays import Int32, Int64, read_only
 from detours.compiled import compiled
-from detours.kernels.colours.colouring import Coloured, Colouring
+from detours.kernels.colours.colouring import ColouredBatch, Colouring
 from detours.kernels.features.blocks import Block, Blocks, Carriers, squared_norms
 from detours.kernels.features.products import by_column, multiply_rows
 from detours.wl.nodes.sort_numba import sort_row
@@ -22,15 +22,15 @@ class HistogramBase:
     widths: list[int] = field(default_factory=list)
     fitted: list[Block] = field(default_factory=list)
 
-    def learn(self, coloured: Coloured) -> Blocks:
+    def learn(self, coloured: ColouredBatch) -> Blocks:
         self.widths = [coloured.num_colours(round) for round in range(coloured.num_rounds)]
         return _blocks(coloured)
 
-    def features(self, coloured: Coloured, found: list[Int32]) -> Blocks:
+    def features(self, coloured: ColouredBatch, found: list[Int32]) -> Blocks:
         own, norms = _blocks(coloured)
         return Blocks(_renumbered(own, found, self.widths), norms)
 
-    def remember(self, coloured: Coloured) -> None:
+    def remember(self, coloured: ColouredBatch) -> None:
         self.fitted = self.learn(coloured).blocks
 
     def add_rounds(self, gram: Int64) -> Iterator[None]:
@@ -38,10 +38,10 @@ class HistogramBase:
             _multiply(block, block, True, gram)
             yield
 
-    def norms(self, coloured: Coloured) -> Int64:
+    def norms(self, coloured: ColouredBatch) -> Int64:
         return _blocks(coloured).norms
 
-    def products(self, coloured: Coloured, found: list[Int32]) -> Int64:
+    def products(self, coloured: ColouredBatch, found: list[Int32]) -> Int64:
         gram = np.zeros((len(coloured.batch), len(self.fitted[0].starts) - 1), np.int64)
         known = _renumbered(_blocks(coloured).blocks, found, self.widths)
         for new, fitted in zip(known, self.fitted, strict=True):
@@ -51,11 +51,11 @@ class HistogramBase:
     def name(self, colouring: Colouring, round: int, column: int) -> str:
         return colouring.name(round, column)
 
-    def carriers(self, coloured: Coloured, found: list[Int32], round: int, column: int) -> Carriers:
+    def carriers(self, coloured: ColouredBatch, found: list[Int32], round: int, column: int) -> Carriers:
         return Carriers(np.flatnonzero(found[round][coloured.colour(round)] == column), None)
 
 
-def _blocks(coloured: Coloured) -> Blocks:
+def _blocks(coloured: ColouredBatch) -> Blocks:
     offsets = read_only(coloured.batch.offsets, np.int64)
     blocks = []
     for round in range(coloured.num_rounds):

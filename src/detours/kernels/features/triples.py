@@ -13,9 +13,9 @@ import numpy as np
 
 from detours.arrays import Bool, Int32, Int64
 from detours.errors import InputError
-from detours.kernels.batch import Batch, joined
+from detours.kernels.batch import Batch, join_batches
 from detours.kernels.colours.classes import Classes, classes_in
-from detours.kernels.colours.colouring import Coloured, Colouring
+from detours.kernels.colours.colouring import ColouredBatch, Colouring
 from detours.kernels.colours.signatures import UNSEEN
 from detours.kernels.features.blocks import Block, Blocks, Carriers, squared_norms
 from detours.kernels.features.distances import PAIRS_AT_ONCE, Distances, distances_in
@@ -59,7 +59,7 @@ class TripleBase:
     columns: list[Columns] = field(default_factory=list)
     fitted: Fitted | None = None
 
-    def learn(self, coloured: Coloured) -> Blocks:
+    def learn(self, coloured: ColouredBatch) -> Blocks:
         blocks = []
         self.columns = []
         for columns, block in self._blocks(coloured):
@@ -67,7 +67,7 @@ class TripleBase:
             blocks.append(block)
         return Blocks(blocks, squared_norms(blocks, len(coloured.batch)))
 
-    def features(self, coloured: Coloured, found: list[Int32]) -> Blocks:
+    def features(self, coloured: ColouredBatch, found: list[Int32]) -> Blocks:
         kept = []
         norms = np.zeros(len(coloured.batch), np.int64)
         for known, ids, (own, block) in zip(self.columns, found, self._blocks(coloured), strict=True):
@@ -79,7 +79,7 @@ class TripleBase:
             kept.append(block.renumbered(place, len(known.keys)))
         return Blocks(kept, norms)
 
-    def remember(self, coloured: Coloured) -> None:
+    def remember(self, coloured: ColouredBatch) -> None:
         self.fitted = Fitted(coloured.batch, [coloured.colour(round) for round in range(coloured.num_rounds)])
 
     def add_rounds(self, gram: Int64) -> Iterator[None]:
@@ -97,7 +97,7 @@ class TripleBase:
             own = diagonal - before
             yield
 
-    def norms(self, coloured: Coloured) -> Int64:
+    def norms(self, coloured: ColouredBatch) -> Int64:
         batch = coloured.batch
         distances = self._distances(batch, coloured.num_rounds)
         total = np.zeros(len(batch), np.int64)
@@ -109,9 +109,9 @@ class TripleBase:
             total = total + own
         return total
 
-    def products(self, coloured: Coloured, found: list[Int32]) -> Int64:
+    def products(self, coloured: ColouredBatch, found: list[Int32]) -> Int64:
         assert self.fitted is not None
-        both = joined(self.fitted.batch, coloured.batch)
+        both = join_batches(self.fitted.batch, coloured.batch)
         distances = self._distances(both, coloured.num_rounds)
         split = len(self.fitted.batch)
         gram = np.zeros((len(coloured.batch), split), np.int64)
@@ -126,7 +126,7 @@ class TripleBase:
         first, second, distance = self.columns[round].triple(column)
         return f"{colouring.name(round, first)} –{distance}– {colouring.name(round, second)}"
 
-    def carriers(self, coloured: Coloured, found: list[Int32], round: int, column: int) -> Carriers:
+    def carriers(self, coloured: ColouredBatch, found: list[Int32], round: int, column: int) -> Carriers:
         first, second, distance = self.columns[round].triple(column)
         colour = found[round][coloured.colour(round)]
         square = distances_in(coloured.batch, ANY).square.reshape(len(colour), -1)
@@ -141,7 +141,7 @@ class TripleBase:
             )
         return distances_in(batch, self.memory_limit)
 
-    def _blocks(self, coloured: Coloured) -> Iterator[tuple[Columns, Block]]:
+    def _blocks(self, coloured: ColouredBatch) -> Iterator[tuple[Columns, Block]]:
         distances = self._distances(coloured.batch, coloured.num_rounds)
         room = self.memory_limit // BYTES_PER_ENTRY
         for round in range(coloured.num_rounds):
