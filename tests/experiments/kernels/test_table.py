@@ -202,7 +202,7 @@ def test_command(run: Callable[..., Any], rings: Path) -> None:
     assert written["tables"][1]["rows"][0]["accuracy"] > 85
     assert run(*arguments, "--finished")[:2] == (code, out)
     code, out, err = run("--data", str(rings), "--out", "empty", "--finished")
-    assert code == 1 and "there is no finished repeat in empty" in err
+    assert code == 1 and "empty has no finished repeat" in err
 
 
 def test_command_needs_data(run: Callable[..., Any], tmp_path: Path) -> None:
