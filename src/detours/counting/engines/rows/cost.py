@@ -72,14 +72,14 @@ PRICES = Costs(
     nodes_found=5.0,
     rows=6.5,
     bytes_near=0.055,
-    bytes_far=0.15,
+    bytes_far=0.13,
     bytes_away=0.32,
     multiplications=0.6,
     rows_filled=7.5,
     bytes_filled=0.05,
     readings=20.0,
     neighbours=3.0,
-    neighbours_away=6.5,
+    neighbours_away=5.0,
     edge_terms=6.0,
 )
 PASS_SECONDS = 250e-6
