@@ -86,7 +86,7 @@ def test_info_of_a_task_made_in_code(run: Run) -> None:
     ("arguments", "sentence"),
     [
         (["info", "mutga"], "There is no data set 'mutga' (did you mean MUTAG?); give one of EXP"),
-        (["info", "NCI1", "--data", "."], "NCI1 is not in .: its raw files should lie in TUDataset/NCI1/raw"),
+        (["info", "NCI1", "--data", "."], "NCI1 is not in .: its raw files should be in TUDataset/NCI1/raw"),
         (["list", "--data", "nowhere"], "--data nowhere: there is no such folder"),
         (["check", "--data", "nowhere"], "--data nowhere: there is no such folder"),
         (["check", "squirel"], "(did you mean Squirrel?)"),
@@ -110,9 +110,9 @@ def test_check(run: Run, raw: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "says"),
     [
-        ("node_attributes", "1, 2\n" * 39 + "1, nan\n", "line 40: attributes must be finite, but number 2 here is nan"),
+        ("node_attributes", "1, 2\n" * 39 + "1, nan\n", "line 40: attributes must be finite, but number 2 is nan"),
         ("node_labels", "1\n", "there are 1 labels for 40 nodes"),
-        ("graph_labels", "1\n" * 20, "MUTAG has 1 class; there is nothing to learn below 2"),
+        ("graph_labels", "1\n" * 20, "MUTAG has 1 class; at least 2 are needed to learn"),
     ],
 )
 def test_check_finds_what_is_wrong(run: Run, raw: Path, file: str, text: str, says: str) -> None:
