@@ -26,7 +26,7 @@ def engines(device: str | None = None) -> list[Engine]:
     from detours.counting.engines.rows.engine import RowEngine
     from detours.counting.engines.search.engine import SearchEngine
 
-    found: list[Engine] = [SearchEngine(), RowEngine(), DenseEngine()]
+    found: list[Engine] = [RowEngine(), DenseEngine(), SearchEngine()]
     if device is not None:
         from detours.counting.engines.dense.gpu import TensorEngine
 
