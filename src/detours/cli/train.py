@@ -89,6 +89,12 @@ def train(
         ),
     ] = None,
     folds: Annotated[str, typer.Option(metavar="LIST", help="Folds to train, such as 0-9 or 0,3.")] = "0-9",
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST", help="Seeds to train every fold with, such as 0-2.  [default: that of the recipe]"
+        ),
+    ] = None,
     hidden: Annotated[Any, _setting("hidden", "N")] = None,
     epochs: Annotated[Any, _setting("epochs", "N")] = None,
     lr: Annotated[Any, _setting("lr", "X")] = None,
@@ -178,6 +184,7 @@ def train(
         store,
         numbers=numbers,
         ks=ks,
+        seeds=(None,) if seeds is None else parse_numbers(seeds),
         save=save,
         every=checkpoint_every,
         tensorboard=tensorboard,
@@ -192,7 +199,10 @@ def train(
     show = progress if first and not (quiet and progress is None) else False
     with fold_table(runs, show=show):
         cells = run_all(store, runs, place)
-    chosen = [best_of([cell for cell in cells if cell.key["fold"] == fold]) for fold in numbers]
+    same = [(cell.key["fold"], cell.key["seed"]) for cell in cells]
+    chosen = [
+        best_of([cell for cell, each in zip(cells, same, strict=True) if each == one]) for one in dict.fromkeys(same)
+    ]
     if first and as_json:
         print_json(_summary(chosen))
     elif first and not quiet:

@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from lightning.fabric import Fabric
 
 from detours.checks import check_integer
-from detours.data import GraphSet, Splits
+from detours.data import GraphSet, Split, Splits
 from detours.errors import DetoursError, InputError
 from detours.store import Cell, Store
 from detours.training.checkpoint import Checkpoint
@@ -161,12 +163,13 @@ def runs_of(
     *,
     numbers: Sequence[int],
     ks: Sequence[int | None] = (None,),
+    seeds: Sequence[int | None] = (None,),
     save: Path | None = None,
     every: float = 5.0,
     tensorboard: bool = False,
     **changed: Any,
 ) -> list[Run]:
-    """A run for each fold and each k, one fold after the other.
+    """Return a run for each fold, seed and k, one fold after the other.
 
     Args:
         data: The data set.
@@ -174,6 +177,7 @@ def runs_of(
         store: Where finished runs are.
         numbers: Which folds.
         ks: Which k; None for that of the preset.
+        seeds: Which seeds; None for that of the preset, or of `changed`.
         save: The folder for trained models; None to keep none.
         every: Seconds between two checkpoints.
         tensorboard: Whether TensorBoard's files are written beside the logs.
@@ -182,12 +186,16 @@ def runs_of(
     source = f"{folds.source}; {_digest(folds)}"
     if changed.get("model") == "plain":
         ks = (None,)  # it sees no detours, so they would all be the same run
+    if len(data.classes) < 2:
+        raise InputError(f"{data.name} has {len(data.classes)} class, but a network needs two or more to tell apart.")
     runs = []
     for fold in numbers:
         if not 0 <= fold < len(folds):
             raise InputError(f"{data.name} has the folds 0 .. {len(folds) - 1}, but fold {fold} was asked for.")
-        for k in ks:
-            made = recipe(data.name, data.full_digest, source, data.level, fold=fold, k=k, **changed)
+        check_split(data, fold, folds[fold])
+        for seed, k in product(seeds, ks):
+            settings = changed if seed is None else {**changed, "seed": seed}
+            made = recipe(data.name, data.full_digest, source, data.level, fold=fold, k=k, **settings)
             path = store.path(made.key()).absolute()
             runs.append(
                 Run(
@@ -201,6 +209,20 @@ def runs_of(
                 )
             )
     return runs
+
+
+def check_split(data: GraphSet, fold: int, split: Split) -> None:
+    """Raise `InputError` if a fold names what is not there, names it twice, or has nothing to train or validate on."""
+    everything = np.concatenate(split)
+    number = len(data.targets)
+    if everything.size and not 0 <= everything.min() <= everything.max() < number:
+        low, high = everything.min(), everything.max()
+        raise InputError(f"fold {fold} of {data.name} names {low} .. {high}, but there are 0 .. {number - 1}.")
+    if len(np.unique(everything)) < len(everything):
+        twice = np.flatnonzero(np.bincount(everything) > 1)[0]
+        raise InputError(f"fold {fold} of {data.name} has {data.level} {twice} twice; its parts must not overlap.")
+    if not len(split.train) or not len(split.val):
+        raise InputError(f"fold {fold} of {data.name} has an empty training or validation part; both are needed.")
 
 
 def _digest(folds: Splits) -> str:

@@ -1,0 +1,89 @@
+"""`fit`: train networks on a data set of any origin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import numpy as np
+
+from detours.data import GraphSet, Split, Splits, splits
+from detours.errors import InputError, shown
+from detours.graph import Graph
+from detours.store import Cell, Store
+from detours.training.folds import Workplace, run_all, runs_of
+
+
+def fit(
+    dataset: Any,
+    *,
+    folds: Sequence[int] | Splits | Sequence[Split] | None = None,
+    seeds: Sequence[int] = (0,),
+    out: str | Path | None = None,
+    save: str | Path | None = None,
+    device: str = "auto",
+    jobs: int = 1,
+    replicas: int | None = None,
+    name: str = "data",
+    **settings: Any,
+) -> list[Cell]:
+    """Train a network on folds of a data set, all folds and seeds together, and return a cell for each.
+
+    A cell has the settings in `key`, the results in `value` ("val_accuracy", "test_accuracy", "best_epoch", …), and
+    the time in `seconds`.
+
+    Args:
+        dataset: A `GraphSet`, or PyG data: a `Data` whose nodes have classes `y`, or a data set or list of `Data` with
+            one class `y` each. Features are `x`; edges are taken in both directions.
+        folds: The numbers of the folds, or the folds themselves. Default: all folds of `detours.data.splits`.
+        seeds: The seeds to train each fold with.
+        out: The folder of finished runs, from which an interrupted call goes on. Default: none is kept.
+        save: The folder to save the best models in.
+        device: "auto", "cpu", "cuda" or "cuda:0".
+        jobs: Processes among which the runs are divided.
+        replicas: How many runs are trained as one network at most. Default: all.
+        name: A name for PyG data.
+        settings: Settings of the recipe, such as ``model="mdnn"``, ``hidden=32`` (`detours train --show-recipe`).
+
+    >>> from detours.data import rings
+    >>> cells = fit(rings(40, sizes=(3, 4)), folds=[0, 1], epochs=2, hidden=8, layers=1, device="cpu")
+    >>> [(cell.key["fold"], cell.value["epochs"]) for cell in cells]
+    [(0, 2), (1, 2)]
+    """
+    data = dataset if isinstance(dataset, GraphSet) else graph_set_of(dataset, name)
+    numbers, parts = _folds(data, folds)
+    place = Workplace(device, jobs=jobs, replicas=replicas)
+    with TemporaryDirectory() as folder:
+        store = Store(folder if out is None else out)
+        kept = None if save is None else Path(save)
+        return run_all(store, runs_of(data, parts, store, numbers=numbers, seeds=seeds, save=kept, **settings), place)
+
+
+def graph_set_of(dataset: Any, name: str = "data") -> GraphSet:
+    """Return PyG data as a `GraphSet`."""
+    single = hasattr(dataset, "edge_index") and hasattr(dataset, "num_nodes")
+    listed = [dataset] if single else list(dataset)
+    if not listed or any(getattr(each, "edge_index", None) is None or each.y is None for each in listed):
+        raise InputError(f"fit takes a GraphSet, or PyG data with edge_index and y, but {shown(dataset)} was given.")
+    targets = [np.asarray(each.y).reshape(-1) for each in listed]
+    level: Literal["graph", "node"] = "node" if single and len(targets[0]) != 1 else "graph"
+    if any(len(each) != (listed[0].num_nodes if level == "node" else 1) for each in targets):
+        raise InputError("y must hold one class for every graph, or one for every node of a single graph.")
+    y = np.concatenate(targets)
+    if y.dtype.kind not in "iub":
+        raise InputError(f"y must hold classes, integers, but its type is {y.dtype}.")
+    x = None if listed[0].x is None else [np.asarray(each.x, np.float32) for each in listed]
+    return GraphSet(name, [Graph.from_pyg(each) for each in listed], y.astype(np.int64), level=level, x=x)
+
+
+def _folds(data: GraphSet, folds: Any) -> tuple[Sequence[int], Splits]:
+    """Return the numbers of the folds to train, and all folds they are numbers of."""
+    if folds is None or isinstance(folds, Splits):
+        parts = splits(data) if folds is None else folds
+        return range(len(parts)), parts
+    listed = list(folds)
+    if all(isinstance(each, Split) for each in listed):
+        return range(len(listed)), Splits("given", listed)
+    return listed, splits(data)

@@ -1,0 +1,86 @@
+"""`training.fit`: data sets of any origin, folds and seeds together."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("lightning")
+
+from torch_geometric.data import Data  # noqa: E402
+
+from detours.data import GraphSet, Split  # noqa: E402
+from detours.errors import InputError  # noqa: E402
+from detours.training import fit  # noqa: E402
+from detours.training.door import graph_set_of  # noqa: E402
+from tests.training.cases import one_graph, task  # noqa: E402
+
+QUICK: dict[str, Any] = {"epochs": 2, "hidden": 4, "layers": 1, "heads": 1, "pe": 2, "device": "cpu"}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def pyg(data: GraphSet) -> list[Data]:
+    x = data.x or [np.ones((graph.num_nodes, 1), np.float32) for graph in data.graphs]
+    y = data.y.reshape(1, -1) if data.level == "node" else data.y.reshape(-1, 1)
+    return [
+        Data(x=torch.from_numpy(features), y=torch.from_numpy(classes), edge_index=graph.to_pyg().edge_index)
+        for graph, features, classes in zip(data.graphs, x, y, strict=True)
+    ]
+
+
+def test_folds_and_seeds_are_trained_together(tmp_path: Path) -> None:
+    cells = fit(task(20), folds=[0, 3], seeds=[0, 1], out=tmp_path / "out", save=tmp_path / "models", **QUICK)
+    assert [(cell.key["fold"], cell.key["seed"]) for cell in cells] == [(0, 0), (0, 1), (3, 0), (3, 1)]
+    assert {cell.value["replicas"] for cell in cells} == {4} and len(list((tmp_path / "models").iterdir())) == 4
+    assert fit(task(20), folds=[0, 3], seeds=[0, 1], out=tmp_path / "out", **QUICK) == cells
+
+
+def test_pyg_data_are_taken() -> None:
+    graphs, nodes = task(20), one_graph(directed=False)
+    made = graph_set_of(pyg(graphs))
+    assert made.level == "graph" and (made.y == graphs.y).all() and len(made) == 20
+    (single,) = pyg(nodes)
+    made = graph_set_of(single)
+    assert made.level == "node" and made.graphs[0].num_arcs == nodes.graphs[0].num_arcs
+    order = np.arange(60)
+    (cell,) = fit(single, folds=[Split(order[:40], order[40:50], order[50:])], **QUICK)
+    assert cell.value["epochs"] == 2
+
+
+@pytest.mark.parametrize(
+    ("folds", "sentence"),
+    [
+        ([Split(np.arange(9), np.arange(8, 12), np.arange(12, 20))], "fold 0 of rings has graph 8 twice"),
+        ([Split(np.arange(9), np.arange(9, 12), np.arange(12, 21))], r"names 0 \.\. 20, but there are 0 \.\. 19"),
+        ([Split(np.arange(9), np.arange(0), np.arange(12, 20))], "empty training or validation part"),
+        ([11], "rings has the folds 0"),
+    ],
+)
+def test_folds_that_cannot_be(folds: Any, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        fit(task(20), folds=folds, **QUICK)
+
+
+def test_data_that_cannot_be() -> None:
+    with pytest.raises(InputError, match="fit takes a GraphSet, or PyG data"):
+        graph_set_of([])
+    (first, *others) = pyg(task(8))
+    with pytest.raises(InputError, match="one class for every graph"):
+        graph_set_of([Data(x=first.x, edge_index=first.edge_index, y=torch.zeros(3, dtype=torch.long)), *others])
+    with pytest.raises(InputError, match="y must hold classes, integers"):
+        graph_set_of([Data(x=each.x, edge_index=each.edge_index, y=torch.ones(1)) for each in others])
+    for each in others:
+        each.y = torch.zeros(1, dtype=torch.long)
+    with pytest.raises(InputError, match="has 1 class, but a network needs two"):
+        fit(others, folds=[0], **QUICK)
+    wide = pyg(task(20))
+    wide[4].x = torch.ones(wide[4].num_nodes, 3)
+    order = np.arange(20)
+    with pytest.raises(InputError, match="graph 4 has 3 features, but graph 0 has 1"):
+        fit(wide, folds=[Split(order[:10], order[10:15], order[15:])], **QUICK)
