@@ -12,7 +12,7 @@ pytest.importorskip("lightning")
 from torch_geometric.data import Data  # noqa: E402
 
 from detours.data import GraphSet, Split  # noqa: E402
-from detours.errors import InputError  # noqa: E402
+from detours.errors import DetoursError, InputError  # noqa: E402
 from detours.training import fit  # noqa: E402
 from detours.training.door import graph_set_of  # noqa: E402
 from tests.training.cases import one_graph, task  # noqa: E402
@@ -78,9 +78,9 @@ def test_data_that_cannot_be() -> None:
     for each in others:
         each.y = torch.zeros(1, dtype=torch.long)
     with pytest.raises(InputError, match="has 1 class, but a network needs two"):
-        fit(others, folds=[0], **QUICK)
+        fit(others, folds=[Split(np.arange(3), np.arange(3, 5), np.arange(5, 7))], **QUICK)
     wide = pyg(task(20))
     wide[4].x = torch.ones(wide[4].num_nodes, 3)
     order = np.arange(20)
-    with pytest.raises(InputError, match="graph 4 has 3 features, but graph 0 has 1"):
+    with pytest.raises(DetoursError, match="1 attributes are expected of every node, but data has 1 and 3"):
         fit(wide, folds=[Split(order[:10], order[10:15], order[15:])], **QUICK)

@@ -58,7 +58,9 @@ def fit(
     with TemporaryDirectory() as folder:
         store = Store(folder if out is None else out)
         kept = None if save is None else Path(save)
-        return run_all(store, runs_of(data, parts, store, numbers=numbers, seeds=seeds, save=kept, **settings), place)
+        ks = (settings.pop("k", None),)
+        runs = runs_of(data, parts, store, numbers=numbers, ks=ks, seeds=seeds, save=kept, **settings)
+        return run_all(store, runs, place)
 
 
 def graph_set_of(dataset: Any, name: str = "data") -> GraphSet:

@@ -208,10 +208,6 @@ def _powers(x: Float32, source: Int64, target: Int64, weight: NDArray[np.float64
 
 
 def _check_features(name: str, x: Sequence[Float32]) -> None:
-    widths = [each.shape[1] for each in x]
-    if len(set(widths)) > 1:
-        other = next(at for at, width in enumerate(widths) if width != widths[0])
-        raise InputError(f"{name}: graph {other} has {widths[other]} features, but graph 0 has {widths[0]}.")
     flat = np.concatenate(x)
     wrong = ~np.isfinite(flat).all(axis=1)
     if wrong.any():
