@@ -75,3 +75,17 @@ def test_an_engine_without_blocks_is_refused_in_one_sentence() -> None:
     plan = SimpleNamespace(chosen=object(), engine="zero", seconds=1.0, task=SimpleNamespace(n_jobs=1))
     with pytest.raises(EngineError, match=r"^engine='zero' cannot count in blocks; use another one, or leave out="):
         whole.describe(plan)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("engine", "kind"), [("rows", "RowBlocks"), ("search", "SearchBlocks"), ("dense", "DenseBlocks")]
+)
+@pytest.mark.usefixtures("many_blocks")
+def test_a_block_that_is_run_again_is_not_counted_twice(engine: str, kind: str, tmp_path: Path) -> None:
+    """A cluster that lost the answer of a worker may give it the same block once more."""
+    blocks = getattr(whole, kind)
+    run = blocks.run
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "run", lambda self, stage, block: (run(self, stage, block), run(self, stage, block))[1])
+        found = detours.count(sparse(), 4, engine=engine, out=tmp_path / "out")
+    assert_same(found, detours.count(sparse(), 4))

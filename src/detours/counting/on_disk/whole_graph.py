@@ -127,9 +127,11 @@ class RowBlocks:
                 self.running, self.idle = {stage: self.count.start(stage)}, []
             running, idle = self.running[stage], self.idle
             scratch = idle.pop() if idle else running.scratch()
+        place = self.place(stage, block)
+        self.count.ear_values[place] = 0  # a cluster may have a worker run a block again, and sums are added to
         running.run(scratch, *self.roots(stage, block), np.zeros(1, np.int64))
         idle.append(scratch)
-        return (self.count.ear_values[self.place(stage, block)],)
+        return (self.count.ear_values[place],)
 
     def load(self, stage: int, block: int, found: Arrays) -> None:
         (values,) = found
