@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import _thread
-import os
 import threading
 import time
 from math import factorial
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -20,6 +18,7 @@ from detours.counting.engines.search.engine import SearchCount, Worker, sample_s
 from detours.counting.engines.threads import Progress
 from detours.counting.shrink.chains import contract
 from detours.counting.shrink.cyclic_part import Cyclic
+from tests.real_data import data_folder
 
 
 def csr(graph: nx.Graph) -> tuple[np.ndarray, np.ndarray]:
@@ -299,8 +298,7 @@ def test_estimate_of_a_hopeless_search_is_quick_and_says_so() -> None:
 
 
 def test_nci1() -> None:
-    data = Path(os.environ.get("DETOURS_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
-    file = data / "TUDataset" / "NCI1" / "raw" / "NCI1_A.txt"
+    file = data_folder() / "TUDataset" / "NCI1" / "raw" / "NCI1_A.txt"
     if not file.exists():
         pytest.skip(f"{file} is not there; set DETOURS_DATA to the folder with the data sets")
     edges = np.loadtxt(file, delimiter=",", dtype=np.int64).T - 1
