@@ -25,7 +25,7 @@ SMALL_LAYOUT = Layout(by_degree=False, lanes=16)
 SMALL_SECONDS = 150e-9
 """... and this is expected for an arc and a product."""
 LEAST_SECONDS = 50e-9
-"""Seconds per arc that a count takes at the least."""
+"""Seconds per arc and length that a count takes at the least."""
 CACHED = 1000
 """Nodes near a block of roots whose vectors certainly stay in the cache."""
 
@@ -54,7 +54,7 @@ class RowEngine(Engine):
 
     def least_seconds(self, task: Task) -> float:
         passes = len(program(min(task.k, MAX_LENGTH), task.directed).passes)
-        return passes * PASS_SECONDS + LEAST_SECONDS * task.cyclic.num_arcs / task.n_jobs
+        return passes * PASS_SECONDS + LEAST_SECONDS * (task.k - 1) * task.cyclic.num_arcs / task.n_jobs
 
     def estimate(self, task: Task) -> Estimate:
         """Compare several layouts, and return the estimate of the fastest one that fits into the memory."""
