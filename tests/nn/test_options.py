@@ -31,6 +31,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "states, three pools": {"pool": "mean+max+add", "pool_of": "states", "head": "mlp"},
     "directions out": {"directions": "out"},
     "directions both": {"directions": "both"},
+    "gate": {"gate": True},
     "hops both ways": {"encoder": "hops", "directions": "both"},
     "arcs with features": {"edge_channels": 2},
     "arcs with features, gcn": {"edge_channels": 2, "backbone": "gcn"},
@@ -180,6 +181,30 @@ def test_hops_against_dense_powers(weighted: bool) -> None:
         encoded += share * row / row.square().sum(1, keepdim=True).sqrt() * 8**0.5
     inputs = GraphInputs(given.edge_index, den=weight)
     assert close(net.encoder(given.x, inputs), encoded)
+
+
+def test_hops_of_mdnn_are_weighted_by_the_sum_of_detour_numbers() -> None:
+    given = graph(2)
+    net = network("mdnn", "hops both ways", hop_den=True, den_bias=False)
+    found = hop_features(given.x, given.edge_index, 2, weight=given.den.sum(1), both=True)
+    assert found.size(1) == len(net.encoder.maps) * 3 > 15
+    assert close(apply(net, given._replace(x=found)), apply(net, given))
+    with pytest.raises(InputError, match="hop_den=True needs detour numbers"):
+        network("plain", "hops both ways", hop_den=True)
+
+
+@every_kind
+def test_a_gated_network_starts_without_its_layers(kind: str) -> None:
+    given = graph(4)
+    net = network(kind, "gate", norm="none", decoder="none", level="node")
+    without = network(kind, "gate", num_layers=0, norm="none", decoder="none", level="node")
+    without.load_state_dict({name: each for name, each in net.state_dict().items() if name in without.state_dict()})
+    assert close(apply(net, given), apply(without, given))
+    with torch.no_grad():
+        net.gates[0].fill_(0.5)
+    assert not close(apply(net, given), apply(without, given))
+    net.reset_parameters()
+    assert net.gates[0] == 0
 
 
 @pytest.mark.parametrize("backbone", ["gin", "gcn"])

@@ -62,6 +62,7 @@ def test_weights_of_gcn_are_no_logarithms_unless_asked_for() -> None:
         ({"norm": True}, "norm must be one of 'batch', 'layer', 'none', but it is True"),
         ({"directions": "both"}, "directions=both needs directed=true"),
         ({"encoder": "hops"}, "encoder hops applies to node data"),
+        ({"hop_den": True}, "hop_den=true needs model mdnn with encoder hops, not mdnn with conv"),
         ({"pool": "mean+max", "pool_of": "logits"}, r"pool=mean\+max needs pool_of=states"),
         ({"neighbours": (5, 5)}, "neighbours applies to node data"),
         ({"directed": True}, "directed applies to node data"),

@@ -48,7 +48,7 @@ class HopEncoder(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
         in_channels: Width of X.
         out_channels: Width of the output.
         hops: H.
-        weighted: Powers of A weighted by k-DeN are taken as well.
+        weighted: Powers of A weighted by k-DeN are taken as well; of several numbers per arc, by their sum.
         both: Powers of the transposed A are taken as well.
 
     Shapes:
@@ -77,6 +77,8 @@ class HopEncoder(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
         if x.size(1) == len(self.maps) * self.in_channels:
             return x
         weight = graph.den if self.weighted else None
+        if weight is not None and weight.dim() == 2:
+            weight = weight.sum(1)
         return hop_features(x, graph.edge_index, self.hops, weight=weight, both=self.both)
 
     def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:

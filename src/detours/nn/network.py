@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from detours.errors import InputError
@@ -51,6 +52,7 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         self.layers = nn.ModuleList(
             directed(layer or convolve, width, hidden_channels, options.directions) for _ in layers
         )
+        self.gates = nn.ParameterList([nn.Parameter(torch.zeros(())) for _ in layers] if options.gate else [])
         self.norms = nn.ModuleList(norm_of(options.norm, width) for _ in range(options.num_layers + 1))
         seen = width * (options.num_layers + 1 if options.jump == "cat" else 1)
         self.decoder = None
@@ -64,7 +66,8 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         if options.encoder == "conv":
             return directed(convolve, self.in_channels, self.hidden_channels, options.directions)
         if options.encoder == "hops":
-            weighted, both = isinstance(self, WeightedNetwork), options.directions == "both"
+            weighted = options.hop_den or isinstance(self, WeightedNetwork)
+            both = options.directions == "both"
             return HopEncoder(self.in_channels, width, options.hops, weighted=weighted, both=both)
         return NodeEncoder(self.in_channels, width, mlp=options.encoder == "mlp", dropout=options.dropout)
 
@@ -73,6 +76,8 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         for module in (self.encoder, *self.layers, *self.norms, self.decoder, self.readout):
             if hasattr(module, "reset_parameters"):
                 module.reset_parameters()
+        for gate in self.gates:
+            nn.init.zeros_(gate)
 
     def forward(
         self,
@@ -110,8 +115,9 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         first, *norms = self.norms
         start = normed(first, self.encoder(x, graph), counted).relu()
         states = [start]
-        for layer, norm in zip(self.layers, norms, strict=True):
-            state = normed(norm, layer(states[-1], graph) + start, counted).relu()
+        gates = self.gates or [1] * len(norms)
+        for layer, gate, norm in zip(self.layers, gates, norms, strict=True):
+            state = normed(norm, gate * layer(states[-1], graph) + start, counted).relu()
             states.append(self.dropout(state))
         state = jumped(states, self.options.jump)
         if self.decoder is not None:
@@ -176,6 +182,8 @@ class PlainNetwork(Network):
         self, in_channels: int, hidden_channels: int, out_channels: int, backbone: Backbone = "gin", **options: Any
     ) -> None:
         chosen = NetworkOptions.of(options)
+        if chosen.hop_den:
+            raise InputError("hop_den=True needs detour numbers, which PlainNetwork does not see.")
 
         def convolve(width: int, half: int) -> nn.Module:
             return ConvLayer(convolution(backbone, width, half, edge_channels=chosen.edge_channels))

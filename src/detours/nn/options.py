@@ -33,6 +33,9 @@ class NetworkOptions:
     the adjacency matrix with a linear map each (see `HopEncoder`)."""
     hops: int = 2
     """Encoder "hops": the longest walk, in arcs."""
+    hop_den: bool = False
+    """Encoder "hops" of `MDNN`: whether powers of the adjacency matrix weighted by detour numbers stand beside those of
+    the plain one, as they always do in `WeightedNetwork`."""
     decoder: Decoder = "conv"
     """From the last state to what the classes are read from: "conv" (the paper), or "none"."""
     norm: Norm = "batch"
@@ -41,6 +44,9 @@ class NetworkOptions:
     jump: Jump = "last"
     """Which states the decoder sees: the "last" (the paper), or all, the encoder's too, side by side ("cat") or by
     their "max" or "mean" (jumping knowledge, https://arxiv.org/abs/1806.03536)."""
+    gate: bool = False
+    """Whether what a layer adds is scaled by a learned number that starts at 0 (ReZero, https://arxiv.org/abs/2003.04887):
+    the network begins as its encoder and readout alone."""
     skip: bool = False
     """Whether a linear map of the raw features stands beside what the classes are read from: a node is told apart from
     its neighbours, as in H2GCN (https://arxiv.org/abs/2006.11468)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 from collections.abc import Sequence
@@ -102,6 +103,7 @@ def _made(store: Store, stack: list[Run], device: str, devices: int = 1) -> None
     # As part of the function: Lightning takes arguments apart, and a run is not to be changed.
     work = partial(_trained, store=store, stack=stack)
     error = work(fabric) if devices == 1 else fabric.launch(work)
+    gc.collect()  # replicas and their CUDA graphs refer to each other, and hold memory that the next stack needs
     if error is not None:
         raise DetoursError(error)
 

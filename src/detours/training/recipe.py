@@ -110,9 +110,11 @@ class Recipe:
         "From features to the first state; hops is a map per distance.", ByLevel("conv", "linear"), "conv"
     )
     hops: int = setting("Encoder hops: the longest walk, in arcs.", 2, minimum=1)
+    hop_den: bool = setting("Encoder hops of MDNN: whether detour numbers weight a second set of walks.", False)
     decoder: Decoder = setting("From the last state to the readout.", ByLevel("conv", "none"), "conv")
     norm: Norm = setting("Norm before every activation between layers.", ByLevel("batch", "none"), "none")
     jump: Jump = setting("Which states the decoder sees: the last, or all of them.", "last")
+    gate: bool = setting("Whether what a layer adds is scaled by a learned number that starts at 0.", False)
     skip: bool = setting("Whether the readout also sees the raw features.", ByLevel(False, True), False)
     pool: Pool = setting("Graph data: the pools over the nodes.", "max")
     pool_of: PoolOf = setting("Graph data: what is pooled.", "logits")
@@ -159,6 +161,8 @@ class Recipe:
             raise InputError(f"directions={self.directions} needs directed=true: edges have no direction.")
         if self.encoder == "hops" and self.level == "graph":
             raise InputError(f"encoder hops applies to node data, but {self.data} has classes of graphs.")
+        if self.hop_den and (self.model != "mdnn" or self.encoder != "hops"):
+            raise InputError(f"hop_den=true needs model mdnn with encoder hops, not {self.model} with {self.encoder}.")
         if "+" in self.pool and self.pool_of == "logits":
             raise InputError(f"pool={self.pool} needs pool_of=states.")
         if 0 in self.neighbours:
@@ -189,7 +193,7 @@ class Recipe:
     @property
     def blocks(self) -> int:
         """How many times as wide as the features the encoder hops makes the input."""
-        ways = (1 + (self.model == "weighted")) * (1 + (self.directions == "both"))
+        ways = (1 + (self.model == "weighted" or self.hop_den)) * (1 + (self.directions == "both"))
         return 1 + self.hops * ways if self.encoder == "hops" else 1
 
     def differences(self, other: Mapping[str, Any]) -> str:

@@ -59,15 +59,17 @@ def test_nodes_carry_their_detours() -> None:
     assert np.allclose(np.expm1(with_den.x[:, -2:]).sum(1), phi, rtol=1e-4)
 
 
-@pytest.mark.parametrize("model", ["plain", "weighted"])
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("directions", ["in", "out", "both"])
 def test_powers_are_those_of_the_network(model: str, directions: str) -> None:
     data = one_graph(20)
-    made = small(data, model=model, encoder="hops", hops=2, directed=True, directions=directions)
+    hops = {"encoder": "hops", "hops": 2, "hop_den": model == "mdnn"}
+    made = small(data, model=model, directed=True, directions=directions, **hops)
     inputs = inputs_of(data, made)
     edge_index, x = torch.from_numpy(inputs.edge_index), torch.from_numpy(inputs.x)
     edge_index = edge_index.flip(0) if directions == "out" else edge_index
-    weight = torch.from_numpy(inputs.den[:, 0]) if model == "weighted" else None
+    den = torch.from_numpy(inputs.den)
+    weight = {"plain": None, "weighted": den[:, :1].sum(1), "mdnn": den.sum(1)}[model]
     width = inputs.x.shape[1] // made.blocks
     expected = hop_features(x[:, :width], edge_index, 2, weight=weight, both=directions == "both")
     assert torch.allclose(x, expected, atol=1e-5)
@@ -75,7 +77,7 @@ def test_powers_are_those_of_the_network(model: str, directions: str) -> None:
 
 GRAPH: dict[str, dict[str, Any]] = {
     "pools": {"pool": "mean+max+add", "pool_of": "states", "head": "mlp"},
-    "arcs": {"edge_den": True, "cycle_features": True, "node_den": True, "den_bias": True},
+    "arcs": {"edge_den": True, "cycle_features": True, "node_den": True, "den_bias": True, "gate": True},
     "plain parts": {"encoder": "mlp", "decoder": "none", "norm": "layer", "token_norm": "layer", "jump": "cat"},
 }
 NODE: dict[str, dict[str, Any]] = {

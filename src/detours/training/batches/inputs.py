@@ -186,7 +186,9 @@ def node_inputs(x: Float32, graph: Graph, recipe: Recipe, den: Float32, counts: 
     if not graph.directed:
         source, target = target, source
     ones = np.ones(len(source))
-    weights = [ones, den[:, 0].astype(np.float64)] if recipe.model == "weighted" else [ones]
+    weights = [ones]
+    if recipe.model == "weighted" or recipe.hop_den:
+        weights.append((den[:, 0] if recipe.model == "weighted" else den.sum(axis=1)).astype(np.float64))
     blocks = [x]
     ends = (target, source) if recipe.directions == "out" else (source, target)
     for begin, end in (ends, ends[::-1]) if recipe.directions == "both" else (ends,):
