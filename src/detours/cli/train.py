@@ -158,7 +158,7 @@ def train(
     if tensorboard and find_spec("tensorboard") is None:
         raise InputError("--tensorboard needs TensorBoard, which is not installed; run: pip install tensorboard")
     options = {"data": data, "model": model, "backbone": backbone, "preset": preset}
-    given = _merge(file, changes or [], {**options, "hidden": hidden, "epochs": epochs, "lr": lr, "seed": seed})
+    given = merge_settings(file, changes or [], {**options, "hidden": hidden, "epochs": epochs, "lr": lr, "seed": seed})
     data, one_k = (given.pop(name, None) for name in ("data", "k"))
     ks = k or [one_k]
 
@@ -169,8 +169,7 @@ def train(
     from detours.training.folds import Workplace, best_of, run_all, runs_of
 
     place = Workplace(chosen_device(device), devices, jobs, replicas)
-    if "precision" not in given and place.device.startswith("cuda") and given.get("preset", "ours") == "ours":
-        given["precision"] = "bf16-mixed"
+    given |= default_precision(given, place.device)
     if show_recipe:
         level = "graph" if data is None else load(data, root).level
         print(recipe(data or "", "", "", level, k=ks[0], **given).to_toml(), end="")
@@ -194,7 +193,7 @@ def train(
     if old and not quiet:
         print(f"note: {old_results(old, len(runs), keep_old)}", file=sys.stderr)
     if save is not None:
-        _make_folder(save)
+        make_folder(save)
     first = devices == 1 or int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
     show = progress if first and not (quiet and progress is None) else False
     with fold_table(runs, show=show):
@@ -211,14 +210,20 @@ def train(
         print(f"Wrote {store.path(runs[0].recipe.key()).parent}{models}", file=sys.stderr)
 
 
-def _merge(file: Path | None, changes: list[str], options: dict[str, Any]) -> dict[str, Any]:
+def merge_settings(file: Path | None, changes: list[str], options: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of a recipe file, changed by those of --set, then by options that were given."""
     given = {} if file is None else read_recipe(file)
     given |= dict(_usage(parse_setting, text) for text in changes)
     return given | {name: value for name, value in options.items() if value is not None}
 
 
-def _make_folder(folder: Path) -> None:
+def default_precision(given: dict[str, Any], device: str) -> dict[str, str]:
+    """Return the precision of a GPU with preset "ours", unless another was given."""
+    cuda = "precision" not in given and device.startswith("cuda") and given.get("preset", "ours") == "ours"
+    return {"precision": "bf16-mixed"} if cuda else {}
+
+
+def make_folder(folder: Path) -> None:
     """Make a folder before the training, so that hours of it are not lost."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

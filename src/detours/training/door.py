@@ -53,7 +53,7 @@ def fit(
     [(0, 2), (1, 2)]
     """
     data = dataset if isinstance(dataset, GraphSet) else graph_set_of(dataset, name)
-    numbers, parts = _folds(data, folds)
+    numbers, parts = folds_of(data, folds)
     place = Workplace(device, jobs=jobs, replicas=replicas)
     with TemporaryDirectory() as folder:
         store = Store(folder if out is None else out)
@@ -80,7 +80,7 @@ def graph_set_of(dataset: Any, name: str = "data") -> GraphSet:
     return GraphSet(name, [Graph.from_pyg(each) for each in listed], y.astype(np.int64), level=level, x=x)
 
 
-def _folds(data: GraphSet, folds: Any) -> tuple[Sequence[int], Splits]:
+def folds_of(data: GraphSet, folds: Any) -> tuple[Sequence[int], Splits]:
     """Return the numbers of the folds to train, and all folds they are numbers of."""
     if folds is None or isinstance(folds, Splits):
         parts = splits(data) if folds is None else folds

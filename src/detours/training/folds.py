@@ -105,11 +105,11 @@ def _made(store: Store, stack: list[Run], device: str, devices: int = 1) -> None
     error = work(fabric) if devices == 1 else fabric.launch(work)
     gc.collect()  # replicas and their CUDA graphs refer to each other, and hold memory that the next stack needs
     if error is not None:
-        raise DetoursError(error)
+        raise error
 
 
-def _trained(fabric: Fabric, store: Store, stack: list[Run]) -> str | None:
-    """What each of several processes does; the sentence it fails with, as torch would make a traceback of an error."""
+def _trained(fabric: Fabric, store: Store, stack: list[Run]) -> DetoursError | None:
+    """What each of several processes does; it returns an error, since torch would make a traceback of a raised one."""
 
     def finish(run: Run, value: dict[str, Any], seconds: float) -> None:
         if fabric.is_global_zero:
@@ -123,7 +123,7 @@ def _trained(fabric: Fabric, store: Store, stack: list[Run]) -> str | None:
                 train(fabric, stack, _checkpoint(stack).path, finish, finished=known)
         fabric.barrier()
     except DetoursError as error:
-        return str(error)
+        return error
     return None
 
 
@@ -169,6 +169,7 @@ def runs_of(
     save: Path | None = None,
     every: float = 5.0,
     tensorboard: bool = False,
+    logged: bool = True,
     **changed: Any,
 ) -> list[Run]:
     """Return a run for each fold, seed and k, one fold after the other.
@@ -183,6 +184,7 @@ def runs_of(
         save: The folder for trained models; None to keep none.
         every: Seconds between two checkpoints.
         tensorboard: Whether TensorBoard's files are written beside the logs.
+        logged: Whether there are logs.
         changed: Whatever else `recipe` takes.
     """
     source = f"{folds.source}; {_digest(folds)}"
@@ -208,6 +210,7 @@ def runs_of(
                     model=None if save is None else save.absolute() / f"{path.stem}-fold{fold}.pt",
                     every=every,
                     tensorboard=path.parent / "tensorboard" / path.stem if tensorboard else None,
+                    logged=logged,
                 )
             )
     return runs

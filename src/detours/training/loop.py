@@ -46,6 +46,7 @@ class Run:
     every: float = 5.0
     """Seconds between two checkpoints."""
     tensorboard: Path | None = None
+    logged: bool = True
 
 
 class Diverged(DetoursError):
@@ -120,7 +121,7 @@ class Training:
             self.fit.load(saved["fit"])
         active = self.fit.progress.active.tolist()
         self.alive = {at for at, goes_on in zip(self.members, active, strict=True) if goes_on}
-        self.logs = {at: self._log(self.runs[at]) for at in self.alive} if self.first else {}
+        self.logs = {at: self._log(self.runs[at]) for at in self.alive if self.first and self.runs[at].logged}
         self.replicas = len(members) if saved is None else int(saved["replicas"])
 
     def _log(self, run: Run) -> Log:
@@ -159,7 +160,7 @@ class Training:
         for place, at in enumerate(self.members):
             if at not in self.alive:
                 continue
-            if self.first:
+            if at in self.logs:
                 self.logs[at].add(rows[at])
             if on_epoch is not None:
                 for epoch in rows[at]:
@@ -174,7 +175,7 @@ class Training:
     def _end(self, at: int, place: int, last: Epoch) -> None:
         """Finish a run, or note why it cannot be."""
         run = self.runs[at]
-        if self.first:
+        if at in self.logs:
             self.logs[at].close()
         if not isfinite(last.train_loss):
             self.diverged.append(
@@ -186,6 +187,8 @@ class Training:
             scaling = self.scalings[at]
             SavedModel(run.recipe, self.encoder, self.data.classes, scaling, self.fit.weights(place)).save(run.model)
         best = self.fit.progress.best_of(place)._asdict()
+        if not len(run.split.test):
+            best = {name: value for name, value in best.items() if not name.startswith("test_")}
         value = {
             "best_epoch": best.pop("epoch"),
             **best,
@@ -203,7 +206,10 @@ def same_shape(one: Run, other: Run) -> bool:
     return _shape(one) == _shape(other)
 
 
-FREE = ("fold", "seed", "lr", "weight_decay", "warmup", "dropout", "input_dropout", "epochs", "patience", "ties")
+FREE = (
+    *("fold", "seed", "lr", "weight_decay", "warmup", "schedule", "dropout", "input_dropout"),
+    *("epochs", "patience", "ties"),
+)
 """Settings in which replicas may differ."""
 
 

@@ -19,7 +19,7 @@ from detours.errors import FileFormatError, InputError, shown
 
 CODE = ("training", "nn", "data.encoder", "data.sampling", "data.sampling_numba")
 """The code that determines the numbers of a run; the content of data and splits is in its key."""
-OTHER_CODE = ("training.recipe", "training.folds", "training.logs", "training.pool")
+OTHER_CODE = ("training.recipe", "training.folds", "training.logs", "training.pool", "training.search")
 """The recipe is in the key itself; the others move runs and results around."""
 
 Level = Literal["graph", "node"]
@@ -28,6 +28,7 @@ Backbone = Literal["gcn", "gat", "gin"]
 Preset = Literal["ours", "paper"]
 Precision = Literal["32-true", "bf16-mixed", "64-true"]
 Ties = Literal["loss", "first"]
+Schedule = Literal["constant", "linear", "cosine"]
 Encoder = Literal["conv", "linear", "mlp", "hops"]
 Decoder = Literal["conv", "none"]
 Norm = Literal["batch", "layer", "none"]
@@ -91,6 +92,8 @@ class Recipe:
     splits: str
     fold: int
     level: Level
+    experiment: str = "networks"
+    """The folder of the store that the finished run is kept in."""
 
     preset: Preset = setting("The preset all other values start from.", "ours", "paper")
     model: Model = setting("The network: plain, weighted by detour numbers, or with detour tokens.", "mdnn")
@@ -134,6 +137,7 @@ class Recipe:
     lr: float = setting("Learning rate of AdamW.", ByLevel(1e-3, 1e-2), 1e-5, above=0)
     weight_decay: float = setting("Weight decay of AdamW.", ByLevel(0.01, 0.1), 0.01, minimum=0)
     warmup: float = setting("Share of the epochs over which the learning rate rises.", 0.02, 0.005, minimum=0, below=1)
+    schedule: Schedule = setting("How the learning rate falls to 0 at the last epoch, after it has risen.", "constant")
     epochs: int = setting("The most epochs.", 300, 500, minimum=1)
     patience: int = setting("Epochs without a better validation result before training stops.", 100, 250, minimum=1)
     # Validation parts are small (17 graphs of MUTAG), so many epochs tie in accuracy: in ours the loss decides.
@@ -177,7 +181,7 @@ class Recipe:
 
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
         code = code_digest(*CODE, without=OTHER_CODE)
-        return {"experiment": "networks", "method": f"{self.model} {self.backbone}", **plain, "code": code}
+        return {"method": f"{self.model} {self.backbone}", **plain, "code": code}
 
     @property
     def arc_channels(self) -> int:
@@ -219,7 +223,15 @@ class Recipe:
 
 
 def recipe(
-    data: str, digest: str, splits: str, level: Level, *, fold: int = 0, preset: str = "ours", **changed: Any
+    data: str,
+    digest: str,
+    splits: str,
+    level: Level,
+    *,
+    fold: int = 0,
+    experiment: str = "networks",
+    preset: str = "ours",
+    **changed: Any,
 ) -> Recipe:
     """Return the recipe of a preset with some settings changed; None keeps the value of the preset.
 
@@ -233,7 +245,7 @@ def recipe(
     values |= changed
     if "log" not in changed and preset == "ours" and values["model"] == "weighted":
         values["log"] = values["backbone"] != "gcn"  # the normalisation of GCN absorbs the scale of its weights
-    return Recipe(data=data, digest=digest, splits=splits, level=level, fold=fold, **values)
+    return Recipe(data=data, digest=digest, splits=splits, level=level, fold=fold, experiment=experiment, **values)
 
 
 @cache
@@ -284,6 +296,11 @@ def settings() -> dict[str, Setting]:
 @cache
 def _types() -> dict[str, Any]:
     return get_type_hints(Recipe)
+
+
+def setting_type(name: str) -> Any:
+    """Return the type of a setting."""
+    return _types()[name]
 
 
 def checked(name: str, value: Any) -> Any:

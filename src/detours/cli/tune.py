@@ -1,0 +1,244 @@
+"""`detours tune`: search for good settings of networks on the validation parts of data sets."""
+
+import sys
+import time
+from contextlib import contextmanager
+from functools import partial
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from detours.cli.shared.command import report_errors
+from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
+from detours.cli.shared.options import Json, KeepOld, Progress, Quiet, RawFolder, TorchDevice
+from detours.cli.shared.progress import progress_bar
+from detours.cli.train import check_installed, default_precision, make_folder, merge_settings, parse_numbers
+from detours.errors import DetoursError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from detours.training.search.search import Scored, Search, Stage
+    from detours.training.search.tune import Tuned
+
+SHOWN = 5
+"""Rows of the table of trials."""
+
+
+@report_errors
+def tune(
+    data: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAMES", help="Data sets of `detours data list`, separated by commas; repeatable."),
+    ] = None,
+    models: Annotated[
+        str,
+        typer.Option("--models", "--model", metavar="LIST", help="Networks to search for, such as plain,mdnn."),
+    ] = "mdnn",
+    space: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="TOML file of what to draw from.  [default: see --show-space]"),
+    ] = None,
+    show_space: Annotated[
+        bool, typer.Option("--show-space", help="Print the default space of the data as a file for --space.")
+    ] = False,
+    trials: Annotated[int, typer.Option(min=1, metavar="N", help="Settings to try for each network.")] = 54,
+    draws: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Settings in a row that share a structure and are trained together.")
+    ] = 6,
+    budget: Annotated[
+        float | None,
+        typer.Option(
+            min=0, metavar="MINUTES", help="Time after which no training is begun, shared equally by the data sets."
+        ),
+    ] = None,
+    halving: Annotated[
+        bool,
+        typer.Option(
+            "--halving/--no-halving", help="First train on a third of folds and epochs, then the best third on all."
+        ),
+    ] = True,
+    folds: Annotated[str, typer.Option(metavar="LIST", help="Folds whose validation parts decide.")] = "0-9",
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the draws.")] = 0,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting that is the same in all trials; repeatable."),
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--recipe", metavar="FILE", help="Read settings for all trials from a TOML file.")
+    ] = None,
+    root: RawFolder = None,
+    out: Annotated[str, typer.Option(metavar="DIR", help="Folder of finished trials.")] = "results",
+    keep_old: KeepOld = False,
+    write: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Write the chosen recipe to this file; of several, to <data>-<model>.toml in this folder.",
+        ),
+    ] = None,
+    replicas: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Networks to train as one; fewer take less memory.  [default: 100 for node data, else 40]",
+            show_default=False,
+        ),
+    ] = None,
+    device: TorchDevice = "auto",
+    as_json: Json = False,
+    quiet: Quiet = False,
+    progress: Progress = None,
+) -> None:
+    """Search for good settings of networks on validation parts.
+
+    Draws settings from a space, trains those of one structure together, and chooses the best mean validation
+    result over the folds; test parts are taken away first. Every network gets the same number of trials, of the
+    same structures. Finished trials are in the folder of --out: a search that is interrupted, or whose budget is
+    spent, goes on when the command is repeated.
+
+    \b
+    Examples:
+      detours tune --data MUTAG --models plain,mdnn --budget 10 --write recipes
+      detours tune --data Texas,Cornell --trials 18 --set epochs=100 --device cuda
+      detours tune --data Texas --show-space > space.toml
+      detours tune --data Texas --space space.toml --write texas.toml
+      detours train --recipe texas.toml
+    """
+    check_installed()
+    names = [name.strip() for given in data or [] for name in given.split(",") if name.strip()]
+    if not names:
+        raise typer.BadParameter("give a data set with --data")
+    given = merge_settings(file, changes or [], {})
+    if wrong := {"data", "model"} & given.keys():
+        raise typer.BadParameter(f"{min(wrong)} is given by an option of its own, not by --set or --recipe")
+
+    from detours.data import load, splits
+    from detours.store import Store
+    from detours.training.devices import chosen_device
+    from detours.training.search.search import Search
+    from detours.training.search.space import SPACES
+    from detours.training.search.trials import Draws
+    from detours.training.search.tune import chosen, space_of
+
+    if show_space:
+        print((SPACES / f"{load(names[0], root).level}.toml").read_text("utf-8"), end="")
+        return
+    device = chosen_device(device)
+    given |= default_precision(given, device)
+    listed = [model.strip() for model in models.split(",")]
+    single = len(names) == len(listed) == 1
+    if write is not None and not single:
+        make_folder(write)
+    store, found, failed = Store(out, keep_old=keep_old), [], []
+    start, seconds = time.monotonic(), inf if budget is None else 60 * budget
+    for turn, name in enumerate(names, 1):
+        loaded = load(name, root)
+        search = Search(
+            Draws(loaded, space_of(space, loaded.level), given, seed, draws),
+            splits(loaded, root),
+            parse_numbers(folds),
+            listed,
+            store,
+            device=device,
+            replicas=replicas,
+            halving=halving,
+        )
+        with _reporting(search, trials, show=False if quiet and progress is None else progress):
+            search.go_on(trials, seconds * turn / len(names) - (time.monotonic() - start))
+        for model in listed:
+            try:
+                tuned = chosen(search, model)
+            except DetoursError as error:
+                failed.append(str(error))
+                continue
+            found.append({"data": name, "model": model, **_summary(search, tuned)})
+            if write is not None:
+                path = write if single else write / f"{name}-{model}.toml"
+                path.write_text(search.recipe(tuned.best.trial).to_toml(), "utf-8")
+            if not quiet and not as_json:
+                _show(search, tuned, model)
+    if as_json:
+        print_json(found)
+    if found and write is not None and not quiet:
+        print(f"Wrote {write}", file=sys.stderr)
+    if failed:
+        raise DetoursError(" ".join(failed))
+
+
+@contextmanager
+def _reporting(search: "Search", trials: int, *, show: bool | None) -> "Iterator[None]":
+    """Show the progress of a search while the block runs: a bar on a terminal, lines in a log if asked for."""
+    if not sys.stderr.isatty():
+        search.report = partial(_line, search) if show else search.report
+        yield
+        return
+    with progress_bar(f"{search.data.name}, {len(search.models)} × {trials} trials", show=show) as bar:
+
+        def report(stage: "Stage") -> None:
+            if bar is not None:
+                bar(len({(model, number) for model, number, _ in search.results}), trials * len(search.models))
+
+        search.report = report
+        yield
+
+
+def _line(search: "Search", stage: "Stage") -> None:
+    """Print a line about a stack, unless all of it was finished before."""
+    if not stage.replicas:
+        return
+    best = "" if stage.best is None else f"; best so far {_percent(stage.best)} (trial {stage.best.trial.number})"
+    part = "all folds" if stage.full else "first folds"
+    numbers = ", ".join(map(str, stage.trials)) or "–"
+    print(
+        f"{search.data.name}, {stage.model}: trials {numbers} on {part}, {stage.replicas} replicas in "
+        f"{stage.seconds:.0f} s{best}",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _percent(scored: "Scored") -> str:
+    return f"{100 * scored.score:.1f} ± {100 * scored.error:.1f} %"
+
+
+def _summary(search: "Search", tuned: "Tuned") -> dict[str, Any]:
+    """Return the choice and the trials it was among, as data for JSON."""
+
+    def plain(scored: "Scored") -> dict[str, Any]:
+        kept = {name: value for name, value in scored._asdict().items() if name not in ("trial", "full")}
+        return {"trial": scored.trial.number, "settings": dict(scored.trial.settings), **kept}
+
+    return {
+        "chosen": plain(tuned.best),
+        "complete": search.ended,
+        "tried": len({number for model, number, _ in search.results if model == tuned.best.trial.model}),
+        "trials": [plain(each) for each in tuned.trials],
+    }
+
+
+def _show(search: "Search", tuned: "Tuned", model: str) -> None:
+    """Print the best trials, and the one that was chosen."""
+    columns = ("trial", "validation %", "s.e.", "loss", "folds", "epochs")
+    table = plain_table(f"{search.data.name}, {model}", right=columns)
+    table.add_column("settings")
+    for each in tuned.trials[:SHOWN]:
+        settings = " ".join(f"{name}={_text(value)}" for name, value in each.trial.settings.items() if name != "model")
+        numbers = (f"{100 * each.score:.1f}", f"{100 * each.error:.1f}", f"{each.loss:.4f}", each.folds, each.epochs)
+        table.add_row(str(each.trial.number), *map(str, numbers), escape(settings or "those of the preset"))
+    console, summary = standard_output(), _summary(search, tuned)
+    show(console, table)
+    more = "" if summary["complete"] else "; the budget is spent, so repeat the command to go on"
+    short = "" if tuned.best.full else f", after {tuned.best.epochs} epochs"
+    console.print(
+        f"\n[bold]Trial {tuned.best.trial.number}[/] of {summary['tried']}: {_percent(tuned.best)} on the validation "
+        f"parts of {tuned.best.folds} folds{short}{more}\n",
+        soft_wrap=True,
+    )
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,268 @@
+"""The search: rounds of trials, first a few folds and epochs of each, then all folds and epochs of the best.
+
+Every round draws `ETA` structures for each model. All their trials are trained on a third of the folds for a third of
+the epochs; whatever is then among the best third of all trials so far goes on to all folds and epochs (successive
+halving, `Jamieson and Talwalkar, 2016 <https://arxiv.org/abs/1502.07943>`_, with promotion as soon as it is earned,
+`Li et al., 2020 <https://arxiv.org/abs/1810.05934>`_). Test parts are taken away before anything else is done.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Sequence
+from math import ceil, inf, sqrt
+from statistics import fmean, stdev
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from detours.checks import check_choice, check_integer
+from detours.data import GraphSet, Split, Splits
+from detours.errors import DetoursError, InputError
+from detours.store import Cell, Store
+from detours.training.folds import Workplace, finished, run_all, runs_of, stacks_of
+from detours.training.loop import Diverged, Run
+from detours.training.recipe import Recipe, recipe
+from detours.training.search.space import MODELS
+from detours.training.search.trials import Draws, Trial
+
+ETA = 3
+"""One of this many trials is promoted; it gets this many times the folds and the epochs."""
+CHECKPOINT_EVERY = 60.0
+"""Seconds between two checkpoints: an interrupt loses the stack under way, or this much of it."""
+
+
+class Scored(NamedTuple):
+    """A finished trial: its validation metric and loss, averaged over folds."""
+
+    trial: Trial
+    full: bool
+    """Whether it was trained on all folds for all epochs."""
+    score: float
+    """Larger is better; -inf if a fold has diverged."""
+    error: float
+    """The standard error of the score over the folds."""
+    loss: float
+    folds: int
+    epochs: int
+    seconds: float
+
+    @property
+    def rank(self) -> tuple[float, float, int]:
+        """What trials are sorted by, the best first."""
+        return (-self.score, self.loss, self.trial.number)
+
+
+class Stage(NamedTuple):
+    """A stack that was trained, or read from the store."""
+
+    model: str
+    full: bool
+    trials: list[int]
+    replicas: int
+    seconds: float
+    best: Scored | None
+    """The best trial of the model on this stage so far."""
+
+
+class OutOfTime(Exception):
+    """The budget is spent."""
+
+
+class Search:
+    """A search for the settings of some models on one data set.
+
+    Args:
+        draws: The trials.
+        folds: The splits of the data set.
+        numbers: Which folds to use.
+        models: Which models; they get the same number of trials.
+        store: Where finished runs are.
+        device: Where to train.
+        replicas: How many networks are trained as one at most.
+        halving: Whether all trials are first trained shortly.
+        report: Called after every stack.
+    """
+
+    def __init__(
+        self,
+        draws: Draws,
+        folds: Splits,
+        numbers: Sequence[int],
+        models: Sequence[str],
+        store: Store,
+        *,
+        device: str = "auto",
+        replicas: int | None = None,
+        halving: bool = True,
+        report: Callable[[Stage], None] | None = None,
+    ) -> None:
+        for model in models:
+            check_choice("model", model, MODELS)
+        if not models or not len(numbers):
+            raise InputError("a search needs at least one model and one fold.")
+        self.draws, self.models, self.store, self.halving = draws, list(models), store, halving
+        self.data: GraphSet = draws.data
+        self.folds, self.numbers = without_test(folds), list(numbers)
+        self.place = Workplace(device, replicas=replicas or default_replicas(self.data.level))
+        self.report = report or (lambda stage: None)
+        self.results: dict[tuple[str, int, bool], Scored] = {}
+        self.whole_rounds: set[int] = set()
+        """Trials of rounds that all models have finished."""
+        self.ended = False
+        """Whether all trials are finished."""
+        for model in models:
+            self._runs(draws.trial(model, 0), True)  # folds that cannot be are refused now, not after hours
+
+    def go_on(self, trials: int, seconds: float = inf) -> None:
+        """Make the trials up to a number, round by round; no stack is begun after so many seconds."""
+        check_integer("trials", trials, minimum=1)
+        deadline, length = time.monotonic() + seconds, ETA * self.draws.draws
+        try:
+            for start in range(0, trials, length):
+                numbers = range(start, min(start + length, trials))
+                self._round(numbers, deadline)
+                self.whole_rounds.update(numbers)
+            self.ended = True
+        except OutOfTime:
+            pass
+
+    def _round(self, numbers: range, deadline: float) -> None:
+        if not self.halving:
+            for model in self.models:
+                self._make([self.draws.trial(model, number) for number in numbers], True, deadline)
+            return
+        structure = self.draws.draws
+        for start in range(numbers.start, numbers.stop, structure):
+            for model in self.models:
+                part = range(start, min(start + structure, numbers.stop))
+                self._make([self.draws.trial(model, number) for number in part], False, deadline)
+        for model in self.models:
+            self._make(self._promoted(model), True, deadline)
+
+    def _promoted(self, model: str) -> list[Trial]:
+        """Return the trials among the best third of the first stage, by their number."""
+        first = self.of(model, full=False)
+        best = first[: ceil(len(first) / ETA)]
+        return [each.trial for each in sorted(best, key=lambda each: each.trial.number) if each.score > -inf]
+
+    def of(self, model: str, *, full: bool) -> list[Scored]:
+        """Return the finished trials of a model, the best first."""
+        found = [each for (name, _, whole), each in self.results.items() if (name, whole) == (model, full)]
+        return sorted(found, key=lambda each: each.rank)
+
+    def candidates(self, model: str) -> list[Scored]:
+        """Return the trials that the choice is among, the best first.
+
+        These are the fully trained ones, if each model has some. Where several models are searched, rounds that one of
+        them has not finished are left out, so that all have had the same number of trials.
+        """
+        full = all(self.of(each, full=True) for each in self.models)
+        found = self.of(model, full=full)
+        if len(self.models) == 1:
+            return found
+        common = self.whole_rounds
+        if not common:
+            common = set.intersection(*({s.trial.number for s in self.of(m, full=False)} for m in self.models))
+        return [each for each in found if each.trial.number in common] or found
+
+    # ------------------------------------------------------------ trials
+
+    def recipe(self, trial: Trial) -> Recipe:
+        """Return the recipe of a trial, as it is chosen."""
+        return recipe(self.data.name, "", "", self.data.level, **trial.settings)
+
+    def _runs(self, trial: Trial, full: bool) -> list[Run]:
+        settings = dict(trial.settings)
+        numbers = self.numbers
+        if not full:
+            settings["epochs"] = ceil(self.recipe(trial).epochs / ETA)
+            numbers = numbers[: max(1, len(numbers) // ETA)]
+        return runs_of(
+            self.data,
+            self.folds,
+            self.store,
+            numbers=numbers,
+            ks=(settings.pop("k", None),),
+            every=CHECKPOINT_EVERY,
+            logged=False,
+            experiment="tune",
+            **settings,
+        )
+
+    def _make(self, trials: Sequence[Trial], full: bool, deadline: float) -> None:
+        """Train the trials that are not finished; those of one shape together."""
+        waiting = [
+            (trial, self._runs(trial, full))
+            for trial in trials
+            if (trial.model, trial.number, full) not in self.results
+        ]
+        for stack in stacks_of([run for _, runs in waiting for run in runs], self.place):
+            start = time.monotonic()
+            missing = [run for run in stack if finished(self.store, run) is None]
+            if missing:
+                if start >= deadline:
+                    raise OutOfTime
+                self._train(stack)
+            done = [found for trial, runs in waiting if (found := self._scored(trial, full, runs)) is not None]
+            waiting = [each for each in waiting if (each[0].model, each[0].number, full) not in self.results]
+            model = stack[0].recipe.model
+            best = next(iter(self.of(model, full=full)), None)
+            numbers = [each.trial.number for each in done]
+            self.report(Stage(model, full, numbers, len(missing), time.monotonic() - start, best))
+
+    def _train(self, stack: list[Run]) -> None:
+        """Train a stack; one that does not fit into the memory of the device is divided."""
+        try:
+            run_all(self.store, stack, self.place)
+            return
+        except Diverged:
+            for run in stack:
+                if finished(self.store, run) is None:
+                    self.store.keep(run.recipe.key(), {"diverged": True}, 0.0)
+            return
+        except torch.cuda.OutOfMemoryError:
+            if len(stack) == 1:
+                raise DetoursError(
+                    f"a trial of {stack[0].recipe.data} does not fit into the memory of the GPU."
+                ) from None
+        # After the error is gone, with all that it holds.
+        gc.collect()
+        torch.cuda.empty_cache()
+        half = ceil(len(stack) / 2)
+        for part in (stack[:half], stack[half:]):
+            self._train(part)
+
+    def _scored(self, trial: Trial, full: bool, runs: Sequence[Run]) -> Scored | None:
+        """Score a trial and remember it, if all its runs are finished."""
+        found = [finished(self.store, run) for run in runs]
+        cells = [cell for cell in found if cell is not None]
+        if len(cells) < len(runs):
+            return None
+        scored = score(trial, full, cells, runs[0].recipe.epochs)
+        self.results[trial.model, trial.number, full] = scored
+        return scored
+
+
+def score(trial: Trial, full: bool, cells: Sequence[Cell], epochs: int) -> Scored:
+    """Return the score of a trial from its finished runs."""
+    seconds = sum(cell.seconds for cell in cells)
+    if any("diverged" in cell.value for cell in cells):
+        return Scored(trial, full, -inf, 0.0, inf, len(cells), epochs, seconds)
+    scores = [float(cell.value["val_accuracy"]) for cell in cells]
+    error = stdev(scores) / sqrt(len(scores)) if len(scores) > 1 else 0.0
+    loss = fmean(float(cell.value["val_loss"]) for cell in cells)
+    return Scored(trial, full, fmean(scores), error, loss, len(cells), epochs, seconds)
+
+
+def without_test(folds: Splits) -> Splits:
+    """Return folds whose test parts are empty, so that no test result can be computed."""
+    nothing = np.zeros(0, np.int64)
+    return Splits(f"{folds.source}, without test parts", [Split(fold.train, fold.val, nothing) for fold in folds])
+
+
+def default_replicas(level: str) -> int:
+    """Return how many networks are trained as one where nothing else is said."""
+    return 100 if level == "node" else 40

@@ -1,0 +1,169 @@
+"""The space of a search: for each setting of a recipe its choices or a range, and points that are known to be good.
+
+A space is a TOML file::
+
+    [space]                                  # the same draws for every model
+    hidden = [32, 64]
+    lr = {low = 1e-3, high = 1e-2, log = true}
+
+    [space.mdnn]                             # for one model, besides or in place of those above
+    k = [4, 5, 6]
+
+    [[known]]                                # tried first; an empty one is the preset as it is
+    hidden = 64
+    [known.mdnn]
+    k = 6
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from detours.checks import check_number
+from detours.errors import FileFormatError, InputError, shown
+from detours.training.recipe import Model, checked, setting_type
+
+SPACES = Path(__file__).with_name("spaces")
+"""The default space of each level."""
+MODELS: tuple[str, ...] = get_args(Model)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """One of some values, each as likely."""
+
+    values: tuple[Any, ...]
+
+    def draw(self, generator: np.random.Generator) -> Any:
+        """Return one of them."""
+        return self.values[generator.integers(len(self.values))]
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.values
+
+
+@dataclass(frozen=True)
+class Range:
+    """Any number from `low` to `high`, uniformly or uniformly in the logarithm."""
+
+    low: float
+    high: float
+    log: bool = False
+    whole: bool = False
+
+    def draw(self, generator: np.random.Generator) -> float | int:
+        """Return a number of the range, with four digits."""
+        low, high = (self.low, self.high + 1) if self.whole else (self.low, self.high)
+        found = np.exp(generator.uniform(np.log(low), np.log(high))) if self.log else generator.uniform(low, high)
+        return min(int(found), int(self.high)) if self.whole else float(f"{found:.4g}")
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, int | float) and self.low <= value <= self.high
+
+
+Domain = Choices | Range
+Domains = Mapping[str, Domain]
+
+
+@dataclass(frozen=True)
+class Space:
+    """What settings are drawn from."""
+
+    shared: Domains
+    """Of all models."""
+    own: Mapping[str, Domains]
+    """Of single models."""
+    known: tuple[Mapping[str, Any], ...] = ()
+    """Settings to try first; a value under the name of a model is a mapping for it alone."""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Space:
+        """Return the space that a TOML file, read as dictionaries, describes."""
+        if unknown := sorted(given.keys() - {"space", "known"}):
+            raise InputError(f"a space has the tables space and known, but {shown(unknown[0])} was given.")
+        table, known = given.get("space", {}), given.get("known", [])
+        if not isinstance(table, Mapping) or not isinstance(known, list):
+            raise InputError("a space is a table [space] and any number of tables [[known]].")
+        if not table and not known:
+            raise InputError("the space is empty; give choices such as lr = [1e-3, 1e-2] in [space].")
+        domains = {name: _domain(name, value) for name, value in table.items() if name not in MODELS}
+        own = {model: {name: _domain(name, value) for name, value in _of(model, table).items()} for model in MODELS}
+        return cls(domains, own, tuple(map(_known, known)))
+
+    @classmethod
+    def read(cls, path: Path) -> Space:
+        """Read a space from a file."""
+        import tomllib
+
+        try:
+            return cls.of(tomllib.loads(path.read_text("utf-8")))
+        except FileNotFoundError:
+            raise FileFormatError("there is no such space file.", path) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise FileFormatError(f"a space is a TOML file, but it cannot be read as one: {error}.", path) from None
+        except InputError as error:
+            raise FileFormatError(str(error), path) from None
+
+    @classmethod
+    def default(cls, level: str) -> Space:
+        """Return the space that is used where none is given."""
+        return cls.read(SPACES / f"{level}.toml")
+
+    def fixed(self, settings: Mapping[str, Any]) -> Space:
+        """Return the space without these settings, which are the same in all trials."""
+
+        def others(table: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: value for name, value in table.items() if name not in settings}
+
+        known = tuple(
+            {name: others(value) if name in MODELS else value for name, value in others(each).items()}
+            for each in self.known
+        )
+        return Space(others(self.shared), {model: others(own) for model, own in self.own.items()}, known)
+
+
+def _of(model: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = table.get(model, {})
+    if not isinstance(found, Mapping):
+        raise InputError(f"{model} must be a table of settings for that model, but it is {shown(found)}.")
+    return found
+
+
+def _known(given: Any) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise InputError(f"a known point must be a table of settings, but it is {shown(given)}.")
+    values = {name: _checked(name, value) for name, value in given.items() if name not in MODELS}
+    own = {
+        model: {name: _checked(name, value) for name, value in _of(model, given).items()}
+        for model in MODELS
+        if model in given
+    }
+    return values | own
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name == "model":
+        raise InputError("a space has no setting model, as each model is searched on its own; leave it out.")
+    return checked(name, value)
+
+
+def _domain(name: str, given: Any) -> Domain:
+    """Return the domain that a space gives for a setting, or raise `InputError`."""
+    if isinstance(given, list):
+        if not given:
+            raise InputError(f"{name} has no choices; give at least one.")
+        return Choices(tuple(_checked(name, each) for each in given))
+    if not isinstance(given, Mapping) or not {"low", "high"} <= given.keys() <= {"low", "high", "log"}:
+        raise InputError(f"{name} must be a list of choices or {{low = …, high = …}}, but it is {shown(given)}.")
+    low, high, log = _checked(name, given["low"]), _checked(name, given["high"]), given.get("log", False)
+    if setting_type(name) not in (int, float):
+        raise InputError(f"{name} is no number, so it has no range; give a list of choices.")
+    check_number(f"high of {name}", high, above=low)
+    if not isinstance(log, bool) or (log and low <= 0):
+        raise InputError(f"{name}: log must be true or false, and low above 0 with log = true, but low is {low}.")
+    return Range(low, high, log, setting_type(name) is int)

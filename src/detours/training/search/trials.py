@@ -1,0 +1,125 @@
+"""Trials: settings drawn from a space, some for each structure, so that these can be trained as replicas together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from detours.data import GraphSet
+from detours.errors import InputError
+from detours.training.loop import FREE
+from detours.training.recipe import recipe
+from detours.training.search.space import MODELS, Domains, Space
+
+ATTEMPTS = 200
+"""Draws of a structure before the space is said to have none that is possible."""
+
+Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Settings to try for a model; trials of one number share what the models share."""
+
+    model: str
+    number: int
+    settings: Mapping[str, Any]
+
+
+class Draws:
+    """The trials of a search, each a function of the seed and its number.
+
+    Every `draws` trials in a row are one structure: they differ only in settings that replicas of one network may
+    differ in. The structures start with the known points of the space.
+
+    Args:
+        data: The data set.
+        space: What to draw from.
+        fixed: Settings of all trials.
+        seed: The seed of the draws.
+        draws: Trials for each structure.
+    """
+
+    def __init__(self, data: GraphSet, space: Space, fixed: Mapping[str, Any], seed: int, draws: int) -> None:
+        self.data, self.fixed, self.seed, self.draws = data, dict(fixed), seed, draws
+        self.space = space.fixed(fixed)
+        self._structures: dict[int, dict[str, Settings]] = {}
+
+    @cached_property
+    def _directed(self) -> bool:
+        return any(graph.directed for graph in self.data.graphs)
+
+    def trial(self, model: str, number: int) -> Trial:
+        """Return the trial of a model with a number."""
+        structure, draw = divmod(number, self.draws)
+        if structure not in self._structures:
+            known = structure < len(self.space.known)
+            self._structures[structure] = self._known(structure) if known else self._drawn(structure)
+        settings = self._structures[structure][model]
+        return Trial(model, number, self._varied(model, settings, number) if draw else settings)
+
+    def _known(self, structure: int) -> dict[str, Settings]:
+        found = {}
+        for model in MODELS:
+            known = self.space.known[structure]
+            shared = {name: value for name, value in known.items() if name not in MODELS}
+            found[model] = self._complete(model, shared | known.get(model, {}))
+        return found
+
+    def _drawn(self, structure: int) -> dict[str, Settings]:
+        """Draw a structure that is possible for every model, whichever of them are searched."""
+        for attempt in range(ATTEMPTS):
+            shared = _draw(self.space.shared, self._generator(structure, attempt))
+            try:
+                return {model: self._of_model(model, shared, structure, attempt) for model in MODELS}
+            except InputError as error:
+                impossible = error
+        raise InputError(f"{ATTEMPTS} draws from the space gave no network that is possible: {impossible}")
+
+    def _of_model(self, model: str, shared: Settings, structure: int, attempt: int) -> Settings:
+        own = self.space.own[model]
+        drawn = _draw(own, self._generator(structure, attempt, 1 + MODELS.index(model)))
+        kept = {name for name in own if name in shared and shared[name] in own[name]}
+        return self._complete(model, shared | {name: value for name, value in drawn.items() if name not in kept})
+
+    def _varied(self, model: str, settings: Settings, number: int) -> Settings:
+        """Draw the settings anew in which replicas may differ; a dropout of 0 stays 0, as it is another network."""
+        plain = self._recipe(settings)
+        zero = {name: getattr(plain, name) == 0 for name in ("dropout", "input_dropout")}
+        domains: Domains = {**self.space.shared, **self.space.own[model]}
+        free = {name: domains[name] for name in domains if name in FREE and not zero.get(name)}
+        for attempt in range(ATTEMPTS):
+            drawn = _draw(free, self._generator(number, attempt, 1 + len(MODELS)))
+            if all(drawn[name] > 0 for name in zero if name in drawn):
+                return self._complete(model, settings | drawn)
+        return settings
+
+    def _complete(self, model: str, drawn: Settings) -> Settings:
+        """Return the settings with the fixed ones and without those that mean nothing, or raise `InputError`."""
+        settings = {**drawn, **self.fixed, "model": model}
+        without = set()
+        if settings.get("encoder", "hops") != "hops":
+            without |= {"hops", "hop_den"}
+        if not self._directed:
+            without |= {"directed", "directions"}
+        elif not settings.get("directed", True):
+            without.add("directions")
+        if settings.get("pool_of") == "logits" and "+" in settings.get("pool", ""):
+            without.add("pool")
+        settings = {name: value for name, value in settings.items() if name in self.fixed or name not in without}
+        self._recipe(settings)
+        return settings
+
+    def _recipe(self, settings: Settings) -> Any:
+        return recipe(self.data.name, "", "", self.data.level, **settings)
+
+    def _generator(self, *numbers: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, *numbers])
+
+
+def _draw(domains: Domains, generator: np.random.Generator) -> Settings:
+    return {name: domain.draw(generator) for name, domain in domains.items()}

@@ -1,0 +1,112 @@
+"""`tune`: search for good settings on the validation parts of a data set of any origin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from detours.data import GraphSet, Split, Splits
+from detours.errors import DetoursError
+from detours.store import Store
+from detours.training.door import folds_of, graph_set_of
+from detours.training.search.search import Scored, Search
+from detours.training.search.space import Space
+from detours.training.search.trials import Draws
+
+DRAWS = 6
+"""Trials for each structure, where nothing else is said."""
+TRIALS = 54
+"""Trials of a search: three rounds."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a search has found."""
+
+    settings: dict[str, Any]
+    """The settings that were chosen, as `fit` takes them."""
+    best: Scored
+    """The trial they come from."""
+    trials: list[Scored]
+    """The trials that the choice was among, the best first."""
+
+
+def tune(
+    dataset: Any,
+    *,
+    model: str = "mdnn",
+    space: Space | Mapping[str, Any] | str | Path | None = None,
+    trials: int = TRIALS,
+    budget: float | None = None,
+    folds: Sequence[int] | Splits | Sequence[Split] | None = None,
+    seed: int = 0,
+    draws: int = DRAWS,
+    halving: bool = True,
+    out: str | Path | None = None,
+    device: str = "auto",
+    replicas: int | None = None,
+    name: str = "data",
+    **settings: Any,
+) -> Tuned:
+    """Search for the settings with the best mean validation result; test parts are not looked at.
+
+    Args:
+        dataset: As `fit` takes it.
+        model: "plain", "weighted" or "mdnn".
+        space: A `Space`, the same as dictionaries, or its TOML file. Default: that of the level of the data.
+        trials: How many settings are tried.
+        budget: Minutes after which no training is begun. Default: no limit.
+        folds: As `fit` takes them; their test parts are left out.
+        seed: The seed of the draws.
+        draws: Trials for each structure, which are trained together.
+        halving: Whether all trials are first trained on a third of the folds and epochs, and only the best on all.
+        out: The folder of finished trials, from which an interrupted search goes on. Default: none is kept.
+        device: "auto", "cpu", "cuda" or "cuda:0".
+        replicas: How many networks are trained as one at most.
+        name: A name for PyG data.
+        settings: Settings of all trials, such as ``epochs=100``.
+
+    >>> from detours.data import rings
+    >>> space = {"space": {"hidden": [4, 8], "lr": {"low": 1e-3, "high": 1e-2, "log": True}}}
+    >>> tuned = tune(rings(40), space=space, trials=2, draws=1, folds=[0, 1], epochs=2, layers=1, device="cpu")
+    >>> sorted(tuned.settings), len(tuned.trials)
+    (['epochs', 'hidden', 'layers', 'lr', 'model'], 1)
+    """
+    data = dataset if isinstance(dataset, GraphSet) else graph_set_of(dataset, name)
+    numbers, parts = folds_of(data, folds)
+    with TemporaryDirectory() as folder:
+        store = Store(folder if out is None else out)
+        search = Search(
+            Draws(data, space_of(space, data.level), settings, seed, draws),
+            parts,
+            numbers,
+            [model],
+            store,
+            device=device,
+            replicas=replicas,
+            halving=halving,
+        )
+        search.go_on(trials, inf if budget is None else 60 * budget)
+    return chosen(search, model)
+
+
+def chosen(search: Search, model: str) -> Tuned:
+    """Return what a search has chosen for a model."""
+    trials = search.candidates(model)
+    if not trials or trials[0].score == -inf:
+        what = "every trial has diverged" if trials else "no trial was finished within the budget; give it more time"
+        raise DetoursError(f"{search.data.name}, {model}: {what}.")
+    return Tuned(dict(trials[0].trial.settings), trials[0], trials)
+
+
+def space_of(given: Space | Mapping[str, Any] | str | Path | None, level: str) -> Space:
+    """Return the space that is meant."""
+    if given is None:
+        return Space.default(level)
+    if isinstance(given, Space):
+        return given
+    return Space.of(given) if isinstance(given, Mapping) else Space.read(Path(given))

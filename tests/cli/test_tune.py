@@ -1,0 +1,64 @@
+"""`detours tune`: tables, files, and one sentence for whatever is wrong."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.cli.programs import Run
+
+pytest.importorskip("torch")
+pytest.importorskip("lightning")
+
+SPACE = """
+[space]
+hidden = [4, 8]
+lr = {low = 1e-3, high = 1e-2, log = true}
+[space.mdnn]
+k = [3, 4]
+"""
+QUICK = "--data rings --space space.toml --trials 2 --draws 1 --folds 0-1 --device cpu".split()
+QUICK += "--set epochs=2 --set layers=1 --set pe=0 --set batch_size=256".split()
+
+
+def test_two_models(run: Run) -> None:
+    Path("space.toml").write_text(SPACE)
+    code, out, err = run("tune", *QUICK, "--models", "plain,mdnn", "--write", "recipes", "--progress")
+    assert code == 0, err
+    assert out.count("on the validation parts of 2 folds") == 2 and "rings, plain" in out and "test" not in out
+    assert "rings, mdnn: trials 0 on first folds, 1 replicas in" in err and "Wrote recipes" in err
+    found = json.loads(run("tune", *QUICK, "--models", "plain,mdnn", "--json", "--budget", "0")[1])
+    assert [(each["data"], each["model"], each["tried"]) for each in found] == [
+        ("rings", "plain", 2),
+        ("rings", "mdnn", 2),
+    ]
+    for each in found:
+        written = tomllib.loads(Path(f"recipes/rings-{each['model']}.toml").read_text())
+        assert {name: written[name] for name in each["chosen"]["settings"]} == each["chosen"]["settings"]
+        assert each["complete"] and written["data"] == "rings"
+    trained = run("train", "--recipe", "recipes/rings-mdnn.toml", "--folds", "0", "--device", "cpu", "--json")
+    assert json.loads(trained[1])["model"] == "mdnn"
+
+
+def test_the_default_space_is_shown(run: Run) -> None:
+    for name, setting in (("rings", "pool_of"), ("ring-lattice", "encoder")):
+        code, out, _ = run("tune", "--data", name, "--show-space")
+        assert code == 0 and setting in tomllib.loads(out)["space"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        ([], 2, "give a data set with --data"),
+        (["--data", "rings", "--models", "plain,mdn"], 1, "model must be one of 'plain', 'weighted', 'mdnn'"),
+        (["--data", "rings", "--set", "model=mdnn"], 2, "model is given by an option of its own"),
+        (["--data", "rings", "--space", "none.toml"], 1, "none.toml: there is no such space file"),
+        (["--data", "rings", "--folds", "9-12"], 1, "rings has the folds 0 .. 9, but fold 10 was asked for"),
+        (["--data", "rings", "--budget", "0"], 1, "rings, mdnn: no trial was finished within the budget"),
+        (["--data", "rings", "--trials", "0"], 2, "--trials"),
+    ],
+)
+def test_one_sentence_for_what_is_wrong(run: Run, arguments: list[str], code: int, sentence: str) -> None:
+    found, out, err = run("tune", *arguments)
+    assert found == code and out == "" and sentence in err and len(err.splitlines()) == 1

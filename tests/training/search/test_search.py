@@ -1,0 +1,192 @@
+"""The search: what it chooses, that it goes on, and that it never sees a test part."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("lightning")
+
+import torch
+
+from detours.data import Split, Splits, stratified_splits
+from detours.errors import DetoursError
+from detours.store import Store
+from detours.training import fit, tune
+from detours.training.loop import Diverged
+from detours.training.search import search as module
+from detours.training.search.search import Search, Stage
+from detours.training.search.space import Space
+from detours.training.search.trials import Draws
+from tests.training.cases import one_graph, task
+
+SPACE = {
+    "space": {"hidden": [4, 8], "lr": {"low": 1e-3, "high": 1e-1, "log": True}, "mdnn": {"k": [3, 4]}},
+    "known": [{"hidden": 4, "lr": 0.01}],
+}
+FIXED: dict[str, Any] = {"epochs": 6, "layers": 1, "pe": 0, "heads": 1, "precision": "64-true"}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def search_of(
+    folder: Path, *, draws: int = 2, folds: int = 4, models: Any = ("plain", "mdnn"), **options: Any
+) -> Search:
+    data = one_graph()
+    parts = stratified_splits(data, folds=folds)
+    return Search(
+        Draws(data, Space.of(SPACE), FIXED, 0, draws),
+        parts,
+        range(folds),
+        models,
+        Store(folder),
+        device="cpu",
+        **options,
+    )
+
+
+def table(search: Search) -> list[Any]:
+    keys = ("score", "error", "loss", "folds", "epochs")
+    return [(key, [getattr(each, name) for name in keys]) for key, each in sorted(search.results.items())]
+
+
+def test_rounds_halving_and_equal_numbers_of_trials(tmp_path: Path) -> None:
+    stages: list[Stage] = []
+    search = search_of(tmp_path, report=stages.append)
+    search.go_on(8)
+    assert search.ended
+    for model in ("plain", "mdnn"):
+        first, full = search.of(model, full=False), search.of(model, full=True)
+        assert sorted(each.trial.number for each in first) == list(range(8))
+        assert {(each.folds, each.epochs) for each in first} == {(1, 2)}
+        assert {(each.folds, each.epochs) for each in full} == {(4, 6)}
+        # two of six in the first round, three of eight in the end
+        best = {each.trial.number for each in first[:3]}
+        assert best <= {each.trial.number for each in full} and len(full) <= 5
+        assert search.candidates(model) == full == sorted(full, key=lambda each: each.rank)
+    # the trials of a structure are one stack
+    assert [stage.trials for stage in stages[:4]] == [[0, 1], [0, 1], [2, 3], [2, 3]]
+    assert [stage.model for stage in stages[:4]] == ["plain", "mdnn", "plain", "mdnn"]
+    cells = list(Store(tmp_path))
+    assert {cell.key["experiment"] for cell in cells} == {"tune"}
+    assert not any(name.startswith("test") for cell in cells for name in cell.value)
+    assert not list(tmp_path.rglob("*.csv")) and not list(tmp_path.rglob("*.ckpt"))
+
+
+def test_without_halving_all_are_trained_in_full(tmp_path: Path) -> None:
+    search = search_of(tmp_path, models=["plain"], halving=False)
+    search.go_on(3)
+    assert [each.trial.number for each in search.of("plain", full=True)] and not search.of("plain", full=False)
+    assert {each.folds for each in search.candidates("plain")} == {4} and len(search.candidates("plain")) == 3
+
+
+def test_a_search_is_its_seed_and_goes_on_after_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = search_of(tmp_path / "whole")
+    whole.go_on(6)
+    trained = module.run_all
+    for allowed in (1, 2, 99):
+        left = iter(range(allowed))
+
+        def interrupted(*arguments: Any, left: Any = left) -> Any:
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            return trained(*arguments)
+
+        monkeypatch.setattr(module, "run_all", interrupted)
+        broken = search_of(tmp_path / "broken")
+        if allowed == 99:
+            broken.go_on(6)
+        else:
+            with pytest.raises(KeyboardInterrupt):
+                broken.go_on(6)
+    assert table(broken) == table(whole)
+    monkeypatch.setattr(module, "run_all", lambda *_: pytest.fail("trained again"))
+    again = search_of(tmp_path / "whole")
+    again.go_on(6)
+    assert table(again) == table(whole)
+
+
+def test_test_parts_are_never_seen() -> None:
+    data = one_graph()
+    parts = stratified_splits(data, folds=4)
+    poisoned = data.y.copy()
+    poisoned[parts[0].test] = (poisoned[parts[0].test] + 1) % 3
+    assert set(poisoned) == set(data.y)
+    found = []
+    for y in (data.y, poisoned):
+        given = replace(data, y=y)
+        tuned = tune(given, space=SPACE, trials=4, draws=2, folds=Splits("own", [parts[0]]), device="cpu", **FIXED)
+        found.append([(each.trial, each.score, each.error, each.loss) for each in tuned.trials])
+    assert found[0] == found[1]
+
+
+def test_graph_data_and_the_chosen_settings_train() -> None:
+    tuned = tune(task(20), model="plain", space=SPACE, trials=2, draws=1, folds=[0], device="cpu", **FIXED)
+    assert tuned.best is tuned.trials[0] and tuned.settings == tuned.best.trial.settings
+    (cell,) = fit(task(20), folds=[0], device="cpu", **tuned.settings)
+    assert cell.key["hidden"] == tuned.settings["hidden"] and "test_accuracy" in cell.value
+
+
+def test_no_stack_is_begun_when_the_budget_is_spent(tmp_path: Path) -> None:
+    search = search_of(tmp_path)
+    search.go_on(6, seconds=0)
+    assert not search.results and not search.ended
+    with pytest.raises(DetoursError, match="one, mdnn: no trial was finished within the budget"):
+        module_chosen(search, "mdnn")
+
+
+def module_chosen(search: Search, model: str) -> Any:
+    from detours.training.search.tune import chosen
+
+    return chosen(search, model)
+
+
+def test_models_are_compared_on_rounds_that_all_have_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = search_of(tmp_path, draws=1)
+    begun: list[str] = []
+    trained = module.run_all
+
+    def counted(store: Any, stack: Any, place: Any) -> Any:
+        begun.append(stack[0].recipe.model)
+        if len(begun) > 10:  # the first round has six stacks of trials and then two or more of promoted ones
+            raise module.OutOfTime
+        return trained(store, stack, place)
+
+    monkeypatch.setattr(module, "run_all", counted)
+    search.go_on(9)
+    assert search.whole_rounds == {0, 1, 2} and not search.ended
+    for model in ("plain", "mdnn"):
+        assert {each.trial.number for each in search.candidates(model)} <= {0, 1, 2}
+        assert search.candidates(model)[0].full
+
+
+def test_trials_that_diverge_or_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+
+    def train(store: Any, stack: Any, place: Any) -> None:
+        sizes.append(len(stack))
+        if len(stack) > 2:
+            raise torch.cuda.OutOfMemoryError
+        for run in stack[:-1]:
+            store.keep(run.recipe.key(), {"val_accuracy": 0.5, "val_loss": 1.0}, 1.0)
+        raise Diverged("no number")
+
+    monkeypatch.setattr(module, "run_all", train)
+    search = search_of(tmp_path, models=["plain"], halving=False, draws=1)
+    search.go_on(1)
+    assert sizes == [4, 2, 2]
+    assert [each.score for each in search.candidates("plain")] == [-np.inf]
+    with pytest.raises(DetoursError, match="every trial has diverged"):
+        module_chosen(search, "plain")
+
+
+def test_folds_without_test_parts_can_be_trained() -> None:
+    order = np.arange(20)
+    (cell,) = fit(task(20), folds=[Split(order[:12], order[12:], order[:0])], device="cpu", **FIXED, hidden=4)
+    assert "val_accuracy" in cell.value and "test_accuracy" not in cell.value

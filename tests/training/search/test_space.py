@@ -1,0 +1,113 @@
+"""Spaces: what they are drawn from, and one sentence for whatever is wrong."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("lightning")
+
+from detours.data import GraphSet
+from detours.errors import FileFormatError, InputError
+from detours.training.loop import FREE
+from detours.training.recipe import recipe
+from detours.training.search.space import MODELS, Choices, Range, Space
+from detours.training.search.trials import Draws
+from tests.training.cases import one_graph, task
+
+
+def draws(data: GraphSet, space: Space | None = None, seed: int = 0, number: int = 4, **fixed: Any) -> Draws:
+    return Draws(data, space or Space.default(data.level), fixed, seed, number)
+
+
+@pytest.mark.parametrize("data", [task(8), one_graph(directed=True), one_graph(directed=False)], ids=str)
+def test_default_spaces_give_possible_networks_of_one_structure(data: GraphSet) -> None:
+    some, again = draws(data), draws(data)
+    for number in range(40):
+        of_model = {model: some.trial(model, number).settings for model in MODELS}
+        assert of_model == {model: again.trial(model, number).settings for model in MODELS}
+        for model, settings in of_model.items():
+            first = recipe("", "", "", data.level, **some.trial(model, number - number % 4).settings)
+            found = recipe("", "", "", data.level, **settings)
+            changed = {name for name in first.differences(found.key()) and vars(first) if differ(first, found, name)}
+            assert changed <= set(FREE) and (found.dropout == 0) == (first.dropout == 0)
+            assert data.graphs[0].directed or not found.directed
+        shared = ["backbone", "encoder", "hidden", "lr", "weight_decay", "dropout", "schedule"]
+        values = {tuple(settings.get(name) for name in shared) for settings in of_model.values()}
+        assert len(values) == 1
+        assert of_model["mdnn"].get("layers") != 0
+    assert {some.trial("plain", number).settings.get("backbone") for number in range(12, 40)} > {"gcn", "gin"}
+    assert some.trial("mdnn", 30) != draws(data, seed=1).trial("mdnn", 30)
+
+
+def differ(one: Any, other: Any, name: str) -> bool:
+    return bool(getattr(one, name) != getattr(other, name))
+
+
+def test_known_points_come_first() -> None:
+    space = Space.of({"space": {"lr": [1e-3]}, "known": [{}, {"hidden": 8, "lr": 0.1, "mdnn": {"k": 6}}]})
+    some = draws(task(8), space, number=2, epochs=3)
+    assert some.trial("mdnn", 0).settings == {"model": "mdnn", "epochs": 3}
+    assert some.trial("mdnn", 1).settings == {"model": "mdnn", "epochs": 3, "lr": 1e-3}
+    assert some.trial("mdnn", 2).settings == {"model": "mdnn", "epochs": 3, "lr": 0.1, "hidden": 8, "k": 6}
+    assert some.trial("mdnn", 3).settings == {"model": "mdnn", "epochs": 3, "lr": 1e-3, "hidden": 8, "k": 6}
+    assert some.trial("plain", 2).settings == {"model": "plain", "epochs": 3, "lr": 0.1, "hidden": 8}
+
+
+def test_fixed_settings_win() -> None:
+    space = Space.of({"space": {"lr": [1e-3], "mdnn": {"k": [5]}}, "known": [{"lr": 0.1, "mdnn": {"k": 6}}]})
+    some = draws(task(8), space, number=1, lr=0.2, k=3)
+    assert [some.trial("mdnn", number).settings for number in (0, 1)] == [{"model": "mdnn", "lr": 0.2, "k": 3}] * 2
+
+
+def test_ranges() -> None:
+    generator = np.random.default_rng(0)
+    drawn = [Range(1e-3, 1e-1, log=True).draw(generator) for _ in range(400)]
+    assert min(drawn) >= 1e-3 and max(drawn) <= 1e-1 and 0.4 < np.mean(np.array(drawn) < 1e-2) < 0.6
+    assert {Range(2, 4, whole=True).draw(generator) for _ in range(100)} == {2, 3, 4}
+    assert {Range(1, 4, log=True, whole=True).draw(generator) for _ in range(100)} == {1, 2, 3, 4}
+    assert {Choices(("a", "b")).draw(generator) for _ in range(20)} == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"space": {"layer": [1]}}, r"no setting 'layer' \(did you mean layers\?\)"),
+        ({"space": {"layers": [-1]}}, "layers must be an integer of at least 0, but it is -1"),
+        ({"space": {"layers": []}}, "layers has no choices"),
+        ({"space": {"layers": 3}}, "layers must be a list of choices or"),
+        ({"space": {"lr": {"low": 1e-3}}}, "lr must be a list of choices or"),
+        ({"space": {"lr": {"low": 1e-2, "high": 1e-3}}}, "high of lr must be a number above 0.01, but it is 0.001"),
+        ({"space": {"dropout": {"low": 0.0, "high": 0.5, "log": True}}}, "low above 0 with log = true, but low is 0.0"),
+        ({"space": {"norm": {"low": "batch", "high": "none"}}}, "norm is no number, so it has no range"),
+        ({"space": {"mdnn": 4}}, "mdnn must be a table of settings for that model"),
+        ({"space": {"model": ["mdnn"]}}, "a space has no setting model"),
+        ({"spaces": {}}, "a space has the tables space and known, but 'spaces' was given"),
+        ({"space": {}}, "the space is empty"),
+        ({"known": [{"lr": "fast"}]}, "lr must be a number above 0"),
+        ({"known": [3]}, "a known point must be a table of settings"),
+        ({"known": {}}, r"a space is a table \[space\] and any number of tables \[\[known\]\]"),
+    ],
+)
+def test_one_sentence_for_a_space_that_is_wrong(given: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Space.of(given)
+
+
+def test_files_that_are_wrong(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="no such space file"):
+        Space.read(tmp_path / "none.toml")
+    (tmp_path / "a.toml").write_text("[space]\nlr = [1,")
+    with pytest.raises(FileFormatError, match="cannot be read as one"):
+        Space.read(tmp_path / "a.toml")
+    (tmp_path / "a.toml").write_text("[space]\nlr = [-1]")
+    with pytest.raises(FileFormatError, match=r"a\.toml.*lr must be a number above 0"):
+        Space.read(tmp_path / "a.toml")
+
+
+def test_a_space_without_a_possible_network() -> None:
+    some = draws(one_graph(), Space.of({"space": {"hidden": [6], "heads": [4]}}))
+    with pytest.raises(InputError, match="gave no network that is possible: 4 heads do not divide"):
+        some.trial("mdnn", 0)
