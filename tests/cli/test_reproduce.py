@@ -195,14 +195,59 @@ def test_all_runs_every_experiment(run: Run, data: Path, monkeypatch: pytest.Mon
     ran: list[str] = []
 
     def stub(name: str) -> Callable[..., Outcome]:
-        return lambda environment, *options: ran.append(name) or Outcome([], [Path(f"{name}.md")])
+        return lambda environment, *options, **named: ran.append(name) or Outcome([], [Path(f"{name}.md")])
 
-    for name in ("expressiveness", "cycles", "kernels"):
+    for name in ("expressiveness", "cycles", "kernels", "networks"):
         monkeypatch.setattr(runs, f"run_{name}", stub(name))
     code, _, err = run("all", "--data", str(data))
-    assert code == 0 and ran == ["expressiveness", "cycles", "kernels"]
-    assert err == "Wrote expressiveness.md\nWrote cycles.md\nWrote kernels.md\n"
-    assert run("all").code == 0 and ran[3:] == ["expressiveness"]  # the others need data
+    assert code == 0 and ran == ["expressiveness", "cycles", "kernels", "networks"]
+    assert err == "Wrote expressiveness.md\nWrote cycles.md\nWrote kernels.md\nWrote networks.md\n"
+    assert run("all").code == 0 and ran[4:] == ["expressiveness"]  # the others need data
+
+
+# ---------------------------------------------------------------- networks
+
+
+@pytest.fixture
+def texas(tmp_path: Path) -> Path:
+    """Texas as a directed ring of twelve nodes, whose class is their only feature."""
+    raw = tmp_path / "data" / "WebKB" / "texas" / "raw"
+    raw.mkdir(parents=True)
+    (raw / "out1_graph_edges.txt").write_text("a\tb\n" + "".join(f"{i}\t{(i + 1) % 24}\n" for i in range(24)))
+    nodes = "".join(f"{i}\t{i % 2},{1 - i % 2}\t{i % 2}\n" for i in range(24))
+    (raw / "out1_node_feature_label.txt").write_text(f"h\n{nodes}")
+    return tmp_path / "data"
+
+
+TINY = "--set epochs=2 --set hidden=8 --seeds 0 --folds 0-1 --device cpu --preset ours".split()
+
+
+def test_networks_are_trained_shown_and_not_trained_again(
+    run: Run, texas: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["nodes", "--only", "texas", "--row", "plain GCN", "--row", "mdnn gcn", "--data", str(texas), *TINY]
+    code, out, err = run(*asked)
+    assert code == 0 and "Texas, ours, plain GCN: 2 of 2 runs" in err and "Texas, ours, MDNN GCN: 2 of 2 runs" in err
+    line = next(line for line in out.splitlines() if line.startswith("MDNN GCN, ours"))
+    assert line.endswith("(2/10)") and "60.27 ± 7.46" in out
+    assert len(list(Path("results/tables").glob("Texas-ours-*.json"))) == 2
+    monkeypatch.setattr("detours.training.folds.train", lambda *a, **k: pytest.fail("trained again"))
+    assert run(*asked).out == out
+    code, shown, err = run("nodes", "--finished")
+    assert code == 0 and shown == out and err == "Wrote results/nodes.md, results/nodes.json\n"
+    code, _, err = run("graphs", "--finished")
+    assert code == 1 and "results has no finished entry of graphs; leave out --finished." in err
+
+
+def test_wrong_options_of_networks(run: Run, texas: Path) -> None:
+    code, _, err = run("nodes", "--preset", "theirs")
+    assert code == 2 and "there is no preset 'theirs'; give ours, paper or paper-small" in err
+    code, _, err = run("nodes", "--data", str(texas), "--row", "GIN", "--only", "Texas")
+    assert code == 1 and "there is no row 'GIN'; choose from plain GCN" in err
+    code, _, err = run("nodes", "--data", str(texas), "--only", "MUTAG")
+    assert code == 1 and "MUTAG is not in this table; choose from Texas, Cornell" in err
+    code, _, err = run("graphs", "--data", str(texas))
+    assert code == 1 and "none of MUTAG, PTC_FM" in err
 
 
 def test_a_single_graph_has_nothing_to_be_told_apart_from(run: Run, data: Path) -> None:

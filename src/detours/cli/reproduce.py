@@ -12,7 +12,8 @@ from detours.checks import check_jobs
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
 from detours.cli.shared.help import new_app
-from detours.cli.shared.options import ALL_CORES, Jobs, Json, K, KeepOld, Progress, RawFolder
+from detours.cli.shared.options import ALL_CORES, Jobs, Json, K, KeepOld, Progress, RawFolder, TorchDevice
+from detours.cli.train import parse_numbers
 
 if TYPE_CHECKING:
     from detours.experiments.environment import Environment, Outcome
@@ -37,7 +38,11 @@ def _environment(
     from detours.store import Store
 
     store, watch = Store(out, keep_old=keep_old), functools.partial(progress_bar, show=progress)
-    return Environment(store, watch, data, only or [], check_jobs(jobs or ALL_CORES))
+    return Environment(store, watch, data, only or [], check_jobs(jobs or ALL_CORES), _say)
+
+
+def _say(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)
 
 
 def experiment(*, without: Sequence[str] = ()) -> Callable[[Callable[..., "Iterable[Outcome]"]], Callable[..., None]]:
@@ -148,28 +153,161 @@ def pairs(
     yield run_pairs(environment, folder, k)
 
 
-@app.command("all")
-@experiment(without=("only",))
-def everything(environment: "Environment", k: LargestK = 6) -> "Iterable[Outcome]":
-    """Run expressiveness, and with data also cycles and kernels.
+def _preset(text: str) -> str:
+    if text not in ("ours", "paper", "paper-small"):
+        raise typer.BadParameter(f"there is no preset {text!r}; give ours, paper or paper-small")
+    return text
+
+
+def _network_settings(
+    preset: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            parser=_preset,
+            help="ours, paper, or paper-small (128 channels, two transformer layers); repeatable.  "
+            "[default: ours, and paper on the paper's data, paper-small on large ones]",
+            show_default=False,
+        ),
+    ] = None,
+    row: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help='Train this row only, such as "MDNN GIN"; repeatable.')
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Seeds, such as 0-2.  [default: 0-2 for ours, 0 for paper]")
+    ] = None,
+    folds: Annotated[str | None, typer.Option(metavar="LIST", help="Folds, such as 0-4.  [default: all]")] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(metavar="M", min=0, help="Stop training after this time; the same command goes on from there."),
+    ] = None,
+    finished: Annotated[bool, typer.Option("--finished", help="Train nothing; show what is finished.")] = False,
+    device: TorchDevice = "auto",
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="32-true, bf16-mixed or 64-true.  [default: 32-true; bf16-mixed for ours on a GPU]",
+        ),
+    ] = None,
+    replicas: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Runs to train as one network, at most.  [default: all]")
+    ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting everywhere.", hidden=True)
+    ] = None,
+) -> dict[str, Any]:
+    """The options of every table of networks, as arguments of `run_networks`."""
+    from detours.experiments.networks.queue import Wanted
+    from detours.training.recipe import checked, parse_setting
+
+    wanted = Wanted(
+        seeds=None if seeds is None else parse_numbers(seeds),
+        folds=None if folds is None else parse_numbers(folds),
+        device=device,
+        precision=None if precision is None else checked("precision", precision),
+        replicas=replicas,
+        changes=dict(parse_setting(text) for text in changes or []),
+    )
+    limit = {} if minutes is None else {"minutes": minutes}
+    return {"wanted": wanted, "presets": preset or (), "rows": row or (), "only_finished": finished, **limit}
+
+
+def _network_command(name: str, names: Sequence[str], summary: str, examples: str) -> None:
+    """Register the command of one table of networks."""
+
+    def work(environment: "Environment", **options: Any) -> "Iterable[Outcome]":
+        from detours.experiments.runs import run_networks
+
+        yield run_networks(environment, names, **_network_settings(**options))
+
+    own = inspect.signature(_network_settings).parameters.values()
+    first = next(iter(inspect.signature(work).parameters.values()))
+    work.__signature__ = inspect.Signature([first, *own])  # type: ignore[attr-defined]
+    work.__name__ = name
+    work.__doc__ = f"""{summary}
+
+    Nine rows: plain, weighted and MDNN with GCN, GAT and GIN. All folds and seeds of an entry are trained together;
+    cheap entries come first. A finished entry is one small file for each seed in the folder of --out. An interrupted
+    run continues when the command is repeated.
 
     \b
     Examples:
-      detours reproduce all --data raw
+{examples}
+    """
+    app.command(name)(experiment(without=("jobs", "progress"))(work))
+
+
+_network_command(
+    "nodes",
+    ["nodes"],
+    "Train the networks of the paper's table of node classification.",
+    """      detours reproduce nodes --data raw --device cuda --minutes 30
+      detours reproduce nodes --data raw --preset ours --only Texas --row "MDNN GIN" --seeds 0""",
+)
+_network_command(
+    "graphs",
+    ["graphs"],
+    "Train the networks of the paper's tables of graph classification.",
+    """      detours reproduce graphs --data raw --only MUTAG --preset paper --device cuda
+      detours reproduce graphs --finished""",
+)
+_network_command(
+    "ablation",
+    ["ablation"],
+    "Train MDNN GAT with and without the embedding of detour numbers.",
+    """      detours reproduce ablation --data raw --device cuda""",
+)
+_network_command(
+    "zinc",
+    ["zinc"],
+    "Train networks on ZINC, a regression that is not in the paper.",
+    """      detours reproduce zinc --data raw --device cuda --minutes 30""",
+)
+_network_command(
+    "heterophilous",
+    ["heterophilous"],
+    "Train networks on heterophilous graphs that are not in the paper.",
+    """      detours reproduce heterophilous --data raw --only Minesweeper --device cuda""",
+)
+
+
+@app.command("all")
+@experiment(without=("only",))
+def everything(
+    environment: "Environment",
+    k: LargestK = 6,
+    minutes: Annotated[
+        float | None, typer.Option(metavar="M", min=0, help="Stop training networks after this time.")
+    ] = None,
+    device: TorchDevice = "auto",
+) -> "Iterable[Outcome]":
+    """Run expressiveness, and with data also cycles, kernels and networks.
+
+    Networks take days on a CPU; give --minutes, or use the commands of the single tables.
+
+    \b
+    Examples:
+      detours reproduce all --data raw --device cuda --minutes 60
     """
     from importlib.util import find_spec
 
-    from detours.experiments.runs import run_cycles, run_expressiveness, run_kernels
+    from detours.experiments.runs import run_cycles, run_expressiveness, run_kernels, run_networks
 
     yield run_expressiveness(environment, k)
-    if environment.has_data():
-        yield run_cycles(environment)
-        if find_spec("sklearn") is not None:
-            yield run_kernels(environment)
-        else:
-            environment.notes.append(
-                "kernels are left out: they need scikit-learn; run: pip install 'detours[kernels]'"
-            )
+    if not environment.has_data():
+        return
+    yield run_cycles(environment)
+    if find_spec("sklearn") is not None:
+        yield run_kernels(environment)
+    else:
+        environment.notes.append("kernels are left out: they need scikit-learn; run: pip install 'detours[kernels]'")
+    if find_spec("torch") is not None:
+        from detours.experiments.networks.entries import DATA
+
+        yield run_networks(environment, list(DATA), **_network_settings(minutes=minutes, device=device))
+    else:
+        environment.notes.append("networks are left out: they need torch; run: pip install 'detours[torch]'")
 
 
 def _show_outcomes(outcomes: "Iterable[Outcome]", environment: "Environment", as_json: bool) -> None:

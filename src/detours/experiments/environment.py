@@ -42,6 +42,8 @@ class Environment:
     only: Sequence[str] = ()
     """Names of the data sets to use; all that are found if empty."""
     n_jobs: int = 1
+    say: Callable[[str], None] = lambda sentence: None
+    """Called with a sentence on what has just been finished, where that takes long."""
     notes: list[str] = field(default_factory=list)
     """Remarks for the reader: data sets that are missing, figures that were not drawn."""
 
@@ -54,8 +56,9 @@ class Environment:
         if self.root is not None and not Path(self.root).is_dir():
             raise InputError(f"--data {self.root}: there is no such folder; give that of the raw data sets.")
         asked = {name.lower() for name in self.only}
-        if unknown := asked - {name.lower() for name in (*GRAPH_SETS, *NODE_SETS)}:
-            known = ", ".join((*GRAPH_SETS, *NODE_SETS))
+        every = dict.fromkeys((*GRAPH_SETS, *NODE_SETS, *among))
+        if unknown := asked - {name.lower() for name in every}:
+            known = ", ".join(every)
             raise InputError(f"there is no data set {sorted(unknown)[0]!r}; choose from {known}.")
         found, missing = [], []
         for name in [name for name in among if not asked or name.lower() in asked]:

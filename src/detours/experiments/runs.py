@@ -6,9 +6,12 @@ tables and figures into the folder of the store.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from importlib.util import find_spec
+from math import inf
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from detours.data import GRAPH_SETS, NODE_SETS
 from detours.errors import InputError
@@ -17,6 +20,9 @@ from detours.experiments.environment import Environment, Outcome
 from detours.experiments.expressiveness import colouring, hard, pairs
 from detours.experiments.expressiveness import ratios as expressiveness
 from detours.store import Cell
+
+if TYPE_CHECKING:
+    from detours.experiments.networks.queue import Wanted
 
 NO_DATA = "give --data DIR or set DETOURS_DATA"
 
@@ -119,6 +125,73 @@ def run_kernels(
     if not made:
         raise InputError(f"{environment.store.folder} has no finished repeat; run the command without --finished.")
     return Outcome(made, environment.write("kernels", made))
+
+
+def run_networks(
+    environment: Environment,
+    names: Sequence[str],
+    wanted: Wanted | None = None,
+    *,
+    presets: Sequence[str] = (),
+    rows: Sequence[str] = (),
+    minutes: float = inf,
+    only_finished: bool = False,
+) -> Outcome:
+    """The tables of networks: graph and node classification, the ablation, ZINC and the heterophilous graphs.
+
+    Args:
+        environment: The store and the data.
+        names: The tables, in the order in which they are filled.
+        wanted: The seeds and folds of every entry, and where it is trained.
+        presets: "ours", "paper" and "paper-small"; by default ours, and the one of the paper's that the data allow.
+        rows: Such as "MDNN GIN"; all nine if empty.
+        minutes: After which training stops; what is under way goes on the next time.
+        only_finished: Whether to make the tables from finished entries only, and train nothing.
+    """
+    from detours.experiments.networks.records import read_records, results
+    from detours.experiments.networks.tables import tables
+
+    if not only_finished:
+        _train_networks(environment, names, wanted, presets, rows, minutes)
+    found = results(read_records(environment.store))
+    asked = {name.lower() for name in environment.only}
+    made = tables(names, {entry: found[entry] for entry in found if not asked or entry.data.lower() in asked})
+    if not made and only_finished:
+        raise InputError(
+            f"{environment.store.folder} has no finished entry of {', '.join(names)}; leave out --finished."
+        )
+    return Outcome(made, environment.write(names[0] if len(names) == 1 else "networks", made))
+
+
+def _train_networks(
+    environment: Environment,
+    names: Sequence[str],
+    wanted: Wanted | None,
+    presets: Sequence[str],
+    rows: Sequence[str],
+    minutes: float,
+) -> None:
+    if missing := [name for name in ("torch", "torch_geometric", "lightning") if find_spec(name) is None]:
+        raise InputError(f"networks need {' and '.join(missing)}; run: pip install 'detours[torch]'")
+    from detours.experiments.networks import entries
+    from detours.experiments.networks.queue import Queue, Wanted
+
+    end = time.monotonic() + 60 * minutes
+    queue = Queue(environment.store, wanted or Wanted(), environment.load, environment.say)
+    waiting = []
+    for name in names:
+        if data := environment.names(entries.DATA[name]):
+            chosen = entries.entries(name, presets=presets, only=data, rows=rows)
+            waiting += queue.run(chosen, max(0.0, end - time.monotonic()) / 60)
+        elif len(names) == 1:
+            asked, known = ", ".join(environment.only), ", ".join(entries.DATA[name])
+            raise InputError(
+                f"{asked} is not in this table; choose from {known}."
+                if asked
+                else f"none of {known} is found; {NO_DATA}."
+            )
+    if waiting:
+        environment.notes.append(f"{len(waiting)} entries are not finished; run the command again to go on")
 
 
 def run_pairs(environment: Environment, folder: str, k: int) -> Outcome:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from hashlib import sha256
 from itertools import product
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,8 @@ class Workplace:
     """How many processes train side by side."""
     replicas: int | None = None
     """How many runs are trained as one network at most; None for all of one shape."""
+    deadline: float = inf
+    """When training stops with `OutOfTime`, by `time.monotonic`; for one process only."""
 
     def __post_init__(self) -> None:
         for name, given in (("devices", self.devices), ("jobs", self.jobs), ("replicas", self.replicas or 1)):
@@ -68,7 +71,7 @@ def run_all(store: Store, runs: Sequence[Run], place: Workplace | None = None) -
         side_by_side(_made_beside, tasks, place.jobs)
     else:
         for stack in stacks:
-            _made(store, stack, place.device, place.devices)
+            _made(store, stack, place.device, place.devices, place.deadline)
     for stack in stacks_of(runs, place):  # a kill may have come between the results and this
         _checkpoint(stack).discard()
     cells = [finished(store, run) for run in runs]
@@ -97,18 +100,18 @@ def _made_beside(jobs: int, store: Store, stack: list[Run], device: str) -> None
     _made(store, stack, device)
 
 
-def _made(store: Store, stack: list[Run], device: str, devices: int = 1) -> None:
+def _made(store: Store, stack: list[Run], device: str, devices: int = 1, deadline: float = inf) -> None:
     """Train the runs of a stack that are not finished, and keep the results."""
     fabric = fabric_of(device, stack[0].recipe.precision, devices)
     # As part of the function: Lightning takes arguments apart, and a run is not to be changed.
-    work = partial(_trained, store=store, stack=stack)
+    work = partial(_trained, store=store, stack=stack, deadline=deadline)
     error = work(fabric) if devices == 1 else fabric.launch(work)
     gc.collect()  # replicas and their CUDA graphs refer to each other, and hold memory that the next stack needs
     if error is not None:
         raise error
 
 
-def _trained(fabric: Fabric, store: Store, stack: list[Run]) -> DetoursError | None:
+def _trained(fabric: Fabric, store: Store, stack: list[Run], deadline: float) -> DetoursError | None:
     """What each of several processes does; it returns an error, since torch would make a traceback of a raised one."""
 
     def finish(run: Run, value: dict[str, Any], seconds: float) -> None:
@@ -120,7 +123,7 @@ def _trained(fabric: Fabric, store: Store, stack: list[Run]) -> DetoursError | N
         for _ in range(2 if fabric.world_size == 1 else 1):
             known = [finished(store, run) is not None for run in stack]
             if not all(known):
-                train(fabric, stack, _checkpoint(stack).path, finish, finished=known)
+                train(fabric, stack, _checkpoint(stack).path, finish, finished=known, deadline=deadline)
         fabric.barrier()
     except DetoursError as error:
         return error

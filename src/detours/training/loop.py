@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,10 @@ class Diverged(DetoursError):
     """A loss that is no number any more."""
 
 
+class OutOfTime(DetoursError):
+    """The time for training is over; a checkpoint holds what was reached."""
+
+
 def train(
     fabric: Fabric,
     runs: Sequence[Run],
@@ -61,6 +65,7 @@ def train(
     *,
     finished: Sequence[bool] | None = None,
     on_epoch: Callable[[Run, Epoch], None] | None = None,
+    deadline: float = inf,
 ) -> None:
     """Train runs of one shape as replicas until the patience of each is over.
 
@@ -73,13 +78,15 @@ def train(
         finish: Called with each run, its results, and the seconds since the start, as soon as it is over.
         finished: Which of the runs are finished already; they are trained on only where a checkpoint has them.
         on_epoch: Called after every epoch of every run.
+        deadline: When to stop, by `time.monotonic`.
 
     Raises:
         Diverged: The loss of some runs is no number any more; the others were finished before.
+        OutOfTime: The deadline has passed; the next call goes on from the checkpoint.
     """
     training = Training(fabric, runs, Checkpoint(checkpoint, [run.recipe for run in runs], runs[0].every), finish)
     training.begin(finished or [False] * len(runs))
-    training.go_on(on_epoch)
+    training.go_on(on_epoch, deadline)
     if training.diverged:
         raise Diverged(" ".join(training.diverged))
 
@@ -127,8 +134,8 @@ class Training:
     def _log(self, run: Run) -> Log:
         return Log(run.path.with_suffix(".csv"), self.fit.done, run.tensorboard)
 
-    def go_on(self, on_epoch: Callable[[Run, Epoch], None] | None = None) -> None:
-        """Train until no replica goes on."""
+    def go_on(self, on_epoch: Callable[[Run, Epoch], None] | None = None, deadline: float = inf) -> None:
+        """Train until no replica goes on, or the deadline has passed."""
         last = time.monotonic()
         most = max(run.recipe.epochs for run in self.runs)
         while self.alive:
@@ -138,8 +145,11 @@ class Training:
                 continue
             self._take(self.fit.read(), on_epoch)
             last = time.monotonic()
-            if self.first and self.alive and self.checkpoint.due():
+            over = last >= deadline
+            if self.first and self.alive and (over or self.checkpoint.due()):
                 self.checkpoint.save(self._state())
+            if over and self.alive:
+                raise OutOfTime(f"the time is over after {self.fit.done} epochs; run it again to go on from there.")
         if self.first:
             self.checkpoint.discard()
 

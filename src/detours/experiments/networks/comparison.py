@@ -1,0 +1,80 @@
+"""Whether one row is better than another: Wilcoxon's signed-rank test over folds, and a sign test over all entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from detours.experiments.networks.entries import Entry
+from detours.experiments.networks.records import Result
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """An entry against its own baseline, on the folds that both have finished."""
+
+    entry: Entry
+    baseline: Entry
+    folds: int
+    difference: float
+    """The mean over folds, in points; positive if the entry is better."""
+    p: float | None
+    """Of Wilcoxon's two-sided signed-rank test; None if no fold differs."""
+
+
+def baseline_of(entry: Entry) -> Entry | None:
+    """Return what an entry is compared with: the plain network of its backbone; for plain networks None."""
+    if entry.model == "plain" or not entry.use_den:
+        return None
+    return replace(entry, model="plain")
+
+
+def compare(better: Result, than: Result) -> Comparison | None:
+    """Compare two results over the folds that both have; None if there are none.
+
+    Where an entry has several seeds, a fold counts with the mean over its seeds.
+    """
+    from scipy.stats import wilcoxon
+
+    one, other = better.by_fold(), than.by_fold()
+    shared = [fold for fold in one if fold in other]
+    if not shared:
+        return None
+    difference = np.array([one[fold] - other[fold] for fold in shared]) * (-1 if better.lower_is_better else 1)
+    p = float(wilcoxon(difference).pvalue) if difference.any() else None
+    return Comparison(better.entry, than.entry, len(shared), float(difference.mean()), p)
+
+
+def against_baselines(results: Mapping[Entry, Result]) -> list[Comparison]:
+    """Compare every weighted network and every MDNN with the plain network of its backbone."""
+    pairs = ((results[entry], results.get(base)) for entry in results if (base := baseline_of(entry)) is not None)
+    return [found for own, base in pairs if base is not None and (found := compare(own, base)) is not None]
+
+
+def ablations(results: Mapping[Entry, Result]) -> list[Comparison]:
+    """Compare MDNN with φD and without it."""
+    pairs = ((results.get(replace(entry, use_den=True)), results[entry]) for entry in results if not entry.use_den)
+    return [found for own, base in pairs if own is not None and (found := compare(own, base)) is not None]
+
+
+@dataclass(frozen=True)
+class Signs:
+    """How often entries are better than their baselines."""
+
+    better: int
+    equal: int
+    worse: int
+    p: float | None
+    """Of the two-sided sign test, without ties; None if all are equal."""
+
+
+def sign_test(comparisons: Iterable[Comparison]) -> Signs:
+    """Return the sign test over the mean differences of several comparisons."""
+    from scipy.stats import binomtest
+
+    signs = [int(np.sign(each.difference)) for each in comparisons]
+    better, worse = signs.count(1), signs.count(-1)
+    p = float(binomtest(better, better + worse).pvalue) if better + worse else None
+    return Signs(better, signs.count(0), worse, p)

@@ -1,0 +1,162 @@
+"""The entries of the paper's tables of networks: nine rows on every data set, under each preset, and the ablation.
+
+Nothing here needs the data or torch, so that finished entries can be shown on any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Any
+
+from detours.errors import InputError
+from detours.training.recipe import Level, Recipe, recipe
+
+MODELS = {"plain": "plain", "weighted": "weighted", "mdnn": "MDNN"}
+BACKBONES = ("gcn", "gat", "gin")
+PRESETS = ("ours", "paper", "paper-small")
+SMALL = {"hidden": 128, "transformer_layers": 2}
+"""What "paper-small" changes in "paper", whose full size costs hours on large data."""
+
+# From cheap to expensive.
+NODE_DATA = ("Texas", "Cornell", "Wisconsin", "Chameleon", "Actor", "Squirrel")
+GRAPH_DATA = ("MUTAG", "PTC_FM", "ENZYMES", "IMDB-BINARY", "NCI1", "DD")
+HETEROPHILOUS_DATA = (
+    *("Chameleon-filtered", "Squirrel-filtered", "Minesweeper", "Tolokers", "Amazon-ratings"),
+    *("Roman-empire", "Questions"),
+)
+ABLATION_DATA = ("Texas", "Cornell", "MUTAG", "Chameleon")
+LATER = {"NCI1": 1, "DD": 2}
+"""Data whose turn comes after all others of their table."""
+LARGE = ("IMDB-BINARY", "NCI1", "DD", "ZINC")
+"""Data for which "paper-small" stands in for "paper", unless the latter is asked for by name."""
+
+DATA = {
+    "nodes": NODE_DATA,
+    "ablation": ABLATION_DATA,
+    "graphs": GRAPH_DATA,
+    "zinc": ("ZINC",),
+    "heterophilous": HETEROPHILOUS_DATA,
+}
+"""The data sets of every table; the tables in the order in which they are filled."""
+ROC_AUC = ("Minesweeper", "Tolokers", "Questions")
+FOLDS = {"ZINC": 1}
+"""The number of folds, where it is not ten."""
+
+SIZES = {
+    "MUTAG": (3371, 3721), "PTC_FM": (4925, 5055), "ENZYMES": (19580, 37282), "NCI1": (122747, 132753),
+    "IMDB-BINARY": (19773, 96531), "DD": (334925, 843046), "ZINC": (277864, 298538),
+    "Chameleon": (2277, 31371), "Squirrel": (5201, 198353), "Actor": (7600, 26659), "Cornell": (183, 277),
+    "Wisconsin": (251, 450), "Texas": (183, 279), "Chameleon-filtered": (890, 8854),
+    "Squirrel-filtered": (2223, 46998), "Minesweeper": (10000, 39402), "Tolokers": (11758, 519000),
+    "Amazon-ratings": (24492, 93050), "Roman-empire": (22662, 32927), "Questions": (48921, 153540),
+}  # fmt: skip
+"""Nodes and edges of all graphs, to tell cheap entries from expensive ones before anything is loaded."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number of a table: a network on a data set, under a preset."""
+
+    data: str
+    preset: str
+    model: str
+    backbone: str
+    use_den: bool = True
+    """False for the ablation: MDNN without the embedding of detour numbers."""
+
+    @property
+    def row(self) -> str:
+        """The name of the row.
+
+        >>> Entry("MUTAG", "ours", "mdnn", "gin").row
+        'MDNN GIN'
+        """
+        return f"{MODELS[self.model]} {self.backbone.upper()}{'' if self.use_den else ' without φD'}"
+
+    @property
+    def folds(self) -> int:
+        """The number of folds of the data set."""
+        return FOLDS.get(self.data, 10)
+
+    @property
+    def level(self) -> Level:
+        """Whether graphs or nodes are classified."""
+        return "graph" if self.data in (*GRAPH_DATA, "ZINC") else "node"
+
+    def changes(self) -> dict[str, Any]:
+        """The arguments of `recipe` that make this entry."""
+        changed: dict[str, Any] = {"preset": self.preset.removesuffix("-small")}
+        changed |= {"model": self.model, "backbone": self.backbone}
+        changed |= SMALL if self.preset == "paper-small" else {}
+        changed |= {} if self.use_den else {"use_den": False}
+        changed |= {"task": "regression"} if self.data == "ZINC" else {}
+        changed |= {"metric": "roc_auc"} if self.data in ROC_AUC else {}
+        return changed
+
+    def recipe(self, **changed: Any) -> Recipe:
+        """The recipe of this entry with some settings changed; digests of data and splits are left empty."""
+        return recipe(self.data, "", "", self.level, **{**self.changes(), **changed})
+
+    @property
+    def default_seeds(self) -> Sequence[int]:
+        """Three seeds for our recipes, one for the paper's, as the paper has it."""
+        return range(3) if self.preset == "ours" else range(1)
+
+
+def rows_named(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return model and backbone of the rows with these names, such as "MDNN GIN"; all nine if there are none."""
+    every = {f"{model} {backbone}": (model, backbone) for model, backbone in product(MODELS, BACKBONES)}
+    for name in names:
+        if name.lower() not in every:
+            known = ", ".join(f"{MODELS[model]} {backbone.upper()}" for model, backbone in every.values())
+            raise InputError(f"there is no row {name!r}; choose from {known}.")
+    return [every[name.lower()] for name in names] or list(every.values())
+
+
+def entries(
+    table: str, *, presets: Sequence[str] = (), only: Sequence[str] = (), rows: Sequence[str] = ()
+) -> list[Entry]:
+    """Return the entries of a table, the cheapest first.
+
+    Args:
+        table: One of `DATA`.
+        presets: Which presets. Default: "ours"; and on the paper's data "paper", in the form "paper-small" where
+            the full size would cost hours.
+        only: Names of data sets; all of the table if empty.
+        rows: Names of rows, such as "MDNN GIN"; all if empty. The ablation has MDNN GAT with and without φD.
+    """
+    found = []
+    for data in DATA[table]:
+        if only and data not in only:
+            continue
+        for preset in presets or _default_presets(table, data):
+            if table == "ablation":
+                found += [Entry(data, preset, "mdnn", "gat", use_den) for use_den in (True, False)]
+            else:
+                found += [Entry(data, preset, *row) for row in rows_named(rows)]
+    return sorted(found, key=lambda entry: (LATER.get(entry.data, 0), cost(entry)))
+
+
+def _default_presets(table: str, data: str) -> tuple[str, ...]:
+    if table in ("zinc", "heterophilous"):
+        return ("ours",)
+    return ("ours", "paper-small" if data in LARGE else "paper")
+
+
+@cache
+def cost(entry: Entry) -> float:
+    """Return about how many multiplications an epoch takes for one replica: convolutions, and transformers of MDNN."""
+    made = entry.recipe()
+    nodes, edges = SIZES[entry.data]
+    branches = (made.layers + 2) * (2 * nodes * made.hidden**2 + 4 * edges * made.hidden)
+    tokens = (nodes + 2 * edges) * made.layers * made.transformer_layers * 8 * made.hidden**2
+    return float(branches + (tokens if entry.model == "mdnn" else 0))
+
+
+def weights(made: Recipe) -> int:
+    """Return about how many weights a network has, features aside."""
+    transformers = made.layers * made.transformer_layers * 8 if made.model == "mdnn" else 0
+    return (2 * (made.layers + 2) + transformers) * made.hidden**2

@@ -1,0 +1,217 @@
+"""The queue that fills the tables of networks: cheap entries first, within a budget of time, resumable.
+
+All folds and seeds of an entry are trained together. Every finished fold is kept in a working store below the store of
+records, `<store>/work`, from which an interrupted entry goes on; when all its folds are finished, their files there are
+replaced by its records.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf, log, sqrt
+from typing import TYPE_CHECKING, Any
+
+from detours.data import GraphSet
+from detours.errors import DetoursError
+from detours.experiments.networks.entries import Entry, cost, weights
+from detours.experiments.networks.records import Failures, pack, plain_settings, read_records
+from detours.store import Cell, Store
+
+if TYPE_CHECKING:
+    from detours.training.loop import Run
+
+WORK = "work"
+STACK_BYTES = 8 * 2**30
+"""Weights and moments of a stack of replicas, at most: checkpoints have this size. Networks so large use a GPU well."""
+BYTES_PER_WEIGHT = 12
+CHECKPOINT_EVERY = 60.0
+"""Seconds; there is one more when the time is over."""
+NEAREST = 3
+"""Finished entries of a similar cost from which the time of another is expected."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked of every entry."""
+
+    seeds: Sequence[int] | None = None
+    """None for the default of the preset."""
+    folds: Sequence[int] | None = None
+    """None for all."""
+    device: str = "auto"
+    precision: str | None = None
+    """None for bf16-mixed with preset "ours" on a GPU, 32-true elsewhere."""
+    replicas: int | None = None
+    """Runs trained as one network, at most."""
+    changes: dict[str, Any] = field(default_factory=dict)
+    """Settings to change in every recipe, for trials and tests."""
+
+    def runs(self, entry: Entry) -> set[tuple[int, int]]:
+        """Fold and seed of every run."""
+        folds = range(entry.folds) if self.folds is None else [fold for fold in self.folds if fold < entry.folds]
+        return {(fold, seed) for fold in folds for seed in self._seeds(entry)}
+
+    def _seeds(self, entry: Entry) -> Sequence[int]:
+        return entry.default_seeds if self.seeds is None else self.seeds
+
+    def settings(self, entry: Entry, device: str = "cpu") -> dict[str, Any]:
+        """The arguments of `recipe`."""
+        on_gpu = entry.preset == "ours" and device.startswith("cuda")
+        precision = self.precision or ("bf16-mixed" if on_gpu else None)
+        settings = {**entry.changes(), **({} if precision is None else {"precision": precision}), **self.changes}
+        if entry.model == "plain":
+            settings.pop("k", None)  # it sees no detours, so that all k are the same run
+        return settings
+
+
+class Queue:
+    """Entries to train, and what is finished of them.
+
+    Args:
+        store: The store of records.
+        wanted: Which runs of every entry, and where.
+        load: Returns a data set.
+        report: Called with a sentence on every entry that ends.
+    """
+
+    def __init__(
+        self, store: Store, wanted: Wanted, load: Callable[[str], GraphSet], report: Callable[[str], None]
+    ) -> None:
+        from detours.training.devices import chosen_device
+
+        self.store, self.wanted, self.load, self.report = store, wanted, load, report
+        self.device = chosen_device(wanted.device)
+        self.work = Store(store.folder / WORK, keep_old=store.keep_old)
+        self.records = read_records(store)
+        self._data: GraphSet | None = None
+
+    def missing(self, entry: Entry) -> set[tuple[int, int]]:
+        """Return fold and seed of the runs that no record has."""
+        key = entry.recipe(**self.wanted.settings(entry)).key()
+        settings = plain_settings(key) | ({"precision": self.wanted.precision} if self.wanted.precision else {})
+        code = None if self.store.keep_old else key["code"]
+        own = [record for record in self.records if record.entry == entry and record.made_by(settings, code)]
+        return self.wanted.runs(entry) - {run for record in own for run in record.settled()}
+
+    def run(self, entries: Iterable[Entry], minutes: float = inf) -> list[Entry]:
+        """Train entries until the time is over, and return those that are not finished.
+
+        An entry that is not expected to end in the time left is passed over. One that would not end in the whole time
+        either is worked on piece by piece.
+        """
+        deadline = time.monotonic() + 60 * minutes
+        waiting = [entry for entry in entries if self.missing(entry)]
+        while waiting and (left := deadline - time.monotonic()) > 0:
+            entry = self._next(waiting, left, 60 * minutes)
+            if entry is None or not self._train(entry, deadline):
+                break
+            waiting.remove(entry)
+        return [entry for entry in entries if self.missing(entry)]
+
+    def _next(self, waiting: Sequence[Entry], left: float, budget: float) -> Entry | None:
+        expected = {entry: self.expected(entry) for entry in waiting}
+        fitting = (entry for entry in waiting if expected[entry] <= left)
+        too_long = (entry for entry in waiting if expected[entry] > budget and left > budget / 2)
+        return next(fitting, None) or next(too_long, None)
+
+    def expected(self, entry: Entry) -> float:
+        """Return the seconds that an entry is expected to take, from finished ones of a similar cost; 0 if unknown."""
+        on_cpu, own, known = self.device == "cpu", cost(entry), []
+        for record in self.records:
+            run = next(iter(record.runs.values()), None)
+            if run is not None and record.entry.level == entry.level and (run["device"] == "cpu") == on_cpu:
+                ratio = own / cost(record.entry)
+                # The root, because the time of small networks hardly depends on their size.
+                known.append((abs(log(ratio)), record.cell.seconds / len(record.runs) * sqrt(ratio)))
+        nearest = [seconds for _, seconds in sorted(known)[:NEAREST]]
+        return max(nearest, default=0.0) * len(self.missing(entry))
+
+    def _train(self, entry: Entry, deadline: float) -> bool:
+        """Train what is missing of an entry; whether there is time for more."""
+        from detours.training.loop import OutOfTime
+
+        start = time.monotonic()
+        runs = self._runs(entry)
+        goes_on, sentence, failed = True, "", []
+        try:
+            failed = self._train_stacks(runs, deadline)
+            sentence = f"; the loss of {len(failed)} diverged" if failed else ""
+        except OutOfTime:
+            goes_on, sentence = False, "; interrupted, it goes on from its checkpoint next time"
+        except (DetoursError, RuntimeError) as error:  # the others must not wait for somebody to look at this one
+            sentence = f"; failed: {error}"
+        finished = [cell for run in runs if (cell := self._cell(run)) is not None]
+        if finished or failed:
+            self._pack(entry, runs, finished, [(run.recipe.key(), "the loss diverged") for run in failed])
+        took = time.monotonic() - start
+        name = f"{entry.data}, {entry.preset}, {entry.row}"
+        self.report(f"{name}: {len(finished)} of {len(runs)} runs in {took:.0f} s{sentence}")
+        return goes_on
+
+    def _cell(self, run: Run) -> Cell | None:
+        return self.work.find(run.recipe.key())
+
+    def _runs(self, entry: Entry) -> list[Run]:
+        """Return the runs to train: those that no record has, and those of the stack that was interrupted."""
+        from detours.data import splits
+        from detours.training.folds import runs_of
+
+        if self._data is None or self._data.name != entry.data:
+            self._data = self.load(entry.data)
+        settings = self.wanted.settings(entry, self.device)
+        asked, missing = sorted(self.wanted.runs(entry)), self.missing(entry)
+        folds, seeds = (sorted({run[at] for run in asked}) for at in (0, 1))
+        settings |= {"ks": (settings.pop("k", None),), "seeds": seeds, "every": CHECKPOINT_EVERY}
+        runs = runs_of(self._data, splits(self._data), self.work, numbers=folds, **settings)
+        return [run for run in runs if (run.recipe.fold, run.recipe.seed) in missing or self._cell(run) is not None]
+
+    def _train_stacks(self, runs: Sequence[Run], deadline: float) -> list[Run]:
+        """Train runs together, in smaller stacks where the device cannot hold all, and return those that diverge."""
+        from detours.training.folds import Workplace, run_all, stacks_of
+        from detours.training.loop import Diverged
+
+        fit_on_disk = STACK_BYTES // (BYTES_PER_WEIGHT * weights(runs[0].recipe))
+        together = max(1, min(len(runs), fit_on_disk, self.wanted.replicas or len(runs)))
+        waiting, diverged = list(runs), []
+        while waiting:
+            place = Workplace(self.device, replicas=together, deadline=deadline)
+            stack = stacks_of(waiting, place)[0]
+            try:
+                if not _fits(partial(run_all, self.work, stack, place)):
+                    if len(stack) == 1:
+                        raise DetoursError("one run does not fit into the memory of the device.")
+                    together = -(-len(stack) // 2)
+                    continue
+            except Diverged:
+                diverged += [run for run in stack if self._cell(run) is None]
+            done = {run.path for run in stack}
+            waiting = [run for run in waiting if run.path not in done]
+        return diverged
+
+    def _pack(self, entry: Entry, runs: Sequence[Run], finished: Sequence[Cell], failed: Failures) -> None:
+        pack(self.store, entry, finished, self.work, failed)
+        self.records = read_records(self.store)
+        if len(finished) + len(failed) == len(runs):
+            for run in runs:
+                for ending in (".json", ".csv"):
+                    run.path.with_suffix(ending).unlink(missing_ok=True)
+
+
+def _fits(work: Callable[[], object]) -> bool:
+    """Run something on the device, and return whether its memory was enough; the memory is free again afterwards."""
+    import gc
+
+    import torch
+
+    try:
+        work()
+        return True
+    except torch.cuda.OutOfMemoryError:
+        return False
+    finally:
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()

@@ -1,0 +1,277 @@
+"""Finished entries: one small file for each entry and seed, which holds the results of all folds.
+
+While an entry is trained, every fold is a file of its own in a working store, with its log and checkpoints beside it.
+`pack` puts the folds of a seed and their mean learning curve into a record, a cell of experiment "tables" in the store;
+it can be repeated at any time, so that nothing is lost when a process is killed between two folds. Records of several
+machines are merged by copying their files together. Reading records needs neither the data nor torch.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.experiments.networks.entries import Entry
+from detours.store import Cell, Key, Store
+
+EXPERIMENT = "tables"
+POINTS = 100
+"""Points of a learning curve, at most."""
+COMMON = ("device", "processes", "replicas", "parameters", "commit", "metric")
+"""Results that the folds of a seed usually share; they are kept once where they do."""
+LOWER_IS_BETTER = ("mae",)
+Failures = Sequence[tuple[Key, str]]
+"""The keys of runs that will not be finished, and why."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """The finished folds of an entry with one seed."""
+
+    cell: Cell
+
+    @property
+    def entry(self) -> Entry:
+        """The entry of a table that this is a part of."""
+        key = self.cell.key
+        return Entry(key["data"], key["preset"], key["model"], key["backbone"], key["use_den"])
+
+    @property
+    def seed(self) -> int:
+        """The seed of all folds."""
+        return int(self.cell.key["seed"])
+
+    @cached_property
+    def runs(self) -> dict[int, dict[str, Any]]:
+        """The results of every finished fold."""
+        common = self.cell.value["common"]
+        return {run["fold"]: {**common, **run} for run in self.cell.value["runs"]}
+
+    @property
+    def failed(self) -> dict[int, str]:
+        """Why folds could not be finished."""
+        return {int(fold): why for fold, why in self.cell.value["failed"].items()}
+
+    @property
+    def finished(self) -> str:
+        """When it was written, in the order of time."""
+        return str(self.cell.value["finished"])
+
+    def settled(self) -> set[tuple[int, int]]:
+        """Return fold and seed of what need not be trained any more."""
+        return {(fold, self.seed) for fold in (*self.runs, *self.failed)}
+
+    def made_by(self, settings: Mapping[str, Any], code: str | None) -> bool:
+        """Whether these settings, and this code unless it is None, made the record.
+
+        Settings that did not exist then are taken for equal.
+        """
+        key = self.cell.key
+        same = all(key[name] == value for name, value in settings.items() if name in key)
+        return same and code in (None, key["code"])
+
+
+def plain_settings(key: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a recipe's key two machines must agree on: not the data's digests, the fold and the seed."""
+    others = ("experiment", "method", "digest", "splits", "fold", "seed", "preset", "code", "precision")
+    return {name: value for name, value in key.items() if name not in others}
+
+
+def read_records(store: Store) -> list[Record]:
+    """Return all records of a store, in the order in which they were written."""
+    cells = (cell for cell in store if cell.key.get("experiment") == EXPERIMENT)
+    return sorted((Record(cell) for cell in cells), key=lambda record: (record.finished, record.seed))
+
+
+def pack(store: Store, entry: Entry, cells: Iterable[Cell], work: Store, failed: Failures = ()) -> None:
+    """Write the records of an entry from its finished folds, added to what the store has of them.
+
+    Args:
+        store: The store of records.
+        entry: The entry.
+        cells: The finished folds.
+        work: The store that they, and their logs, are in.
+        failed: The keys of runs that will not be finished, and why.
+    """
+    parts: dict[str, tuple[dict[str, Any], list[Cell], dict[int, str]]] = {}
+
+    def part_of(key: Key) -> tuple[dict[str, Any], list[Cell], dict[int, str]]:
+        own = _record_key(entry, key)
+        return parts.setdefault(repr(own), (own, [], {}))
+
+    for cell in cells:
+        part_of(cell.key)[1].append(cell)
+    for key, why in failed:
+        part_of(key)[2][key["fold"]] = why
+    for key, own, why_not in parts.values():
+        _keep(store, key, own, work, why_not)
+
+
+def _record_key(entry: Entry, key: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in key.items() if name != "fold"}
+    method = f"{entry.preset} {entry.model} {entry.backbone}{'' if entry.use_den else ' without den'}"
+    return {**kept, "experiment": EXPERIMENT, "method": method, "preset": entry.preset}
+
+
+def _keep(store: Store, key: dict[str, Any], cells: Sequence[Cell], work: Store, failed: Mapping[int, str]) -> None:
+    before = Store(store.folder).find(key)
+    runs = {} if before is None else dict(Record(before).runs)
+    runs |= {cell.key["fold"]: _run(cell) for cell in cells}
+    curve = mean_curve([work.path(cell.key).with_suffix(".csv") for cell in cells], key["epochs"])
+    if before is not None and before.value["curve"]["runs"] > curve["runs"]:
+        curve = before.value["curve"]
+    listed = [runs[fold] for fold in sorted(runs)]
+    common = {name: listed[0][name] for name in COMMON if listed and _shared(listed, name)}
+    # The folds of a stack are trained together, so a fold costs its share of the time of the longest.
+    seconds = len(listed) * max((run["seconds"] / run["replicas"] for run in listed), default=0.0)
+    value = {
+        "common": common,
+        "runs": [{name: run[name] for name in run if name not in common} for run in listed],
+        "failed": {str(fold): why for fold, why in failed.items() if fold not in runs},
+        "curve": curve,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    store.keep(key, value, seconds)
+
+
+def _run(cell: Cell) -> dict[str, Any]:
+    found = {"fold": cell.key["fold"], **cell.value, "seconds": round(cell.seconds, 1)}
+    return {name: round(value, 6) if isinstance(value, float) else value for name, value in found.items()}
+
+
+def _shared(runs: Sequence[Mapping[str, Any]], name: str) -> bool:
+    return name in runs[0] and all(run.get(name) == runs[0][name] for run in runs)
+
+
+def mean_curve(logs: Sequence[Path], epochs: int) -> dict[str, Any]:
+    """Return the mean learning curve of several runs, at `POINTS` epochs or fewer, as texts of numbers.
+
+    A run that has ended counts with its last epoch. Logs that are missing are left out; "runs" is the number of others.
+    """
+    read = [rows for log in logs if (rows := _read_log(log))]
+    step = -(-epochs // POINTS)
+    longest = max((len(rows) for rows in read), default=0)
+    at = range(step, longest + 1, step)
+    curve: dict[str, Any] = {"runs": len(read), "epoch": " ".join(map(str, at))}
+    for name in [name for name in (read[0][0] if read else ()) if name not in ("epoch", "seconds")]:
+        if not name.startswith("test"):
+            means = (np.mean([float(rows[min(epoch, len(rows)) - 1][name]) for rows in read]) for epoch in at)
+            curve[name] = " ".join(f"{mean:.4g}" for mean in means)
+    return curve
+
+
+def _read_log(path: Path) -> list[dict[str, str]]:
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return [row for row in csv.DictReader(file) if None not in row.values()]
+    except OSError:
+        return []
+
+
+@dataclass(frozen=True)
+class Result:
+    """All there is of an entry: its records, one for each seed."""
+
+    entry: Entry
+    records: Sequence[Record]
+
+    @property
+    def metric(self) -> str:
+        """What was measured: "accuracy", "roc_auc" or "mae"."""
+        return next((str(run["metric"]) for run in self._runs() if "metric" in run), "accuracy")
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether a lower value is better."""
+        return self.metric in LOWER_IS_BETTER
+
+    def _runs(self) -> Iterator[dict[str, Any]]:
+        for record in self.records:
+            yield from record.runs.values()
+
+    def by_fold(self) -> dict[int, float]:
+        """Return the test result of each fold, the mean over its seeds; accuracies and ROC-AUC in per cent."""
+        scale = 1 if self.lower_is_better else 100
+        values: dict[int, list[float]] = {}
+        for record in self.records:
+            for fold, run in record.runs.items():
+                values.setdefault(fold, []).append(scale * run[f"test_{self.metric}"])
+        return {fold: float(np.mean(values[fold])) for fold in sorted(values)}
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The results whose mean and spread are reported: of the folds; of the seeds where there is only one fold."""
+        if self.entry.folds > 1:
+            return np.array(list(self.by_fold().values()))
+        scale = 1 if self.lower_is_better else 100
+        return np.array([scale * run[f"test_{self.metric}"] for run in self._runs()])
+
+    @property
+    def mean(self) -> float | None:
+        """The mean over folds, of the mean over seeds; None if no run could be finished."""
+        return float(self.values.mean()) if len(self.values) else None
+
+    @property
+    def std(self) -> float | None:
+        """The standard deviation over folds, as the paper reports it; None for one."""
+        return float(self.values.std(ddof=1)) if len(self.values) > 1 else None
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds, in order."""
+        return sorted(record.seed for record in self.records)
+
+    @property
+    def seconds(self) -> float:
+        """The time of all runs."""
+        return sum(record.cell.seconds for record in self.records)
+
+    @property
+    def devices(self) -> list[str]:
+        """Where they were trained."""
+        return sorted({str(run.get("device")) for run in self._runs()})
+
+    @property
+    def missing(self) -> int:
+        """How many runs are missing, of all folds with the seeds that there are."""
+        return self.entry.folds * len(self.records) - sum(len(record.runs) for record in self.records)
+
+    @property
+    def failures(self) -> list[str]:
+        """Why runs could not be finished."""
+        return [why for record in self.records for why in record.failed.values()]
+
+
+def results(records: Iterable[Record]) -> dict[Entry, Result]:
+    """Return the results by entry, of the latest settings that have finished all folds with some seed.
+
+    Where no settings have, those with most folds count. Code is not a setting: which code made a seed is in its record.
+    """
+    by_entry: dict[Entry, list[Record]] = {}
+    for record in records:
+        by_entry.setdefault(record.entry, []).append(record)
+    return {entry: Result(entry, _chosen(entry, found)) for entry, found in by_entry.items()}
+
+
+def _chosen(entry: Entry, records: Sequence[Record]) -> list[Record]:
+    groups: dict[str, dict[int, Record]] = {}
+    for record in records:
+        settings = {**plain_settings(record.cell.key), "precision": record.cell.key["precision"]}
+        seeds = groups.setdefault(repr(sorted(settings.items())), {})
+        others = (record, seeds.get(record.seed, record))
+        seeds[record.seed] = max(others, key=lambda one: (len(one.runs), one.finished))
+
+    def rank(seeds: Mapping[int, Record]) -> tuple[int, str]:
+        most = max(len(record.runs) for record in seeds.values())
+        return min(most, entry.folds), max(record.finished for record in seeds.values())
+
+    best = max(groups.values(), key=rank)
+    return [best[seed] for seed in sorted(best)]

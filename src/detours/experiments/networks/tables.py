@@ -1,0 +1,160 @@
+"""The tables of networks beside the paper's, made from finished records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any
+
+from detours.experiments.networks.comparison import Comparison, ablations, against_baselines
+from detours.experiments.networks.entries import BACKBONES, DATA, MODELS, PRESETS, Entry
+from detours.experiments.networks.records import Result
+from detours.experiments.paper import paper_tables
+from detours.experiments.tables import COUNT, Column, Table
+
+TITLES = {
+    "graphs": "Graph classification",
+    "nodes": "Node classification",
+    "ablation": "MDNN GAT with and without φD",
+    "zinc": "ZINC, mean absolute error",
+    "heterophilous": "Heterophilous graphs",
+}
+IN_PAPER = {
+    "graphs": ("MUTAG", "NCI1", "ENZYMES", "DD", "PTC_FM", "IMDB-BINARY"),
+    "nodes": ("Chameleon", "Squirrel", "Actor", "Cornell", "Wisconsin", "Texas"),
+    "ablation": ("MUTAG", "Chameleon", "Cornell", "Texas"),
+}
+"""The data sets in the order of the paper's tables."""
+_GROUPS = {"plain": "mpnn", "weighted": "den-weighted", "mdnn": "mdnn"}
+MEANING = (
+    "Per cent on the test parts (ZINC: mean absolute error), mean ± standard deviation over folds; a fold with several "
+    "seeds counts with their mean. “ours” and “paper” are presets of this library, both trained here; the lines "
+    "“published” are the paper's numbers. paper-small: preset paper with 128 channels and two transformer layers."
+)
+
+
+def published(entry: Entry) -> dict[str, float] | None:
+    """Return mean and std that the paper reports for an entry; None if it does not."""
+    paper = paper_tables()
+    if not entry.use_den:
+        found = paper["ablation_gat"]["without_detour_embedding"].get(entry.data)
+    else:
+        table = paper["graph_classification" if entry.level == "graph" else "node_classification"]
+        found = table[_GROUPS[entry.model]][entry.backbone.upper()].get(entry.data)
+    return found  # type: ignore[no-any-return]
+
+
+def best_published(data: str) -> float | None:
+    """Return the best mean that the paper reports for a data set, kernels included."""
+    paper = paper_tables()
+    groups = (group for table in ("graph_classification", "node_classification") for group in paper[table].values())
+    found = [row[data]["mean"] for group in groups for row in group.values() if row.get(data) is not None]
+    return max(found, default=None)
+
+
+def with_spread(mean: float, spread: float | None) -> str:
+    """Write a mean with its standard deviation.
+
+    >>> with_spread(54.5, 2.06)
+    '54.50 ± 2.06'
+    """
+    return f"{mean:.2f}" if spread is None else f"{mean:.2f} ± {spread:.2f}"
+
+
+def written(result: Result | None) -> str | None:
+    """Write a result; an incomplete one says how many of its folds are finished."""
+    if result is None:
+        return None
+    if result.mean is None:
+        return "diverged"
+    text = f"{result.mean:.4f}" if result.lower_is_better else with_spread(result.mean, result.std)
+    if result.lower_is_better and result.std is not None:
+        text += f" ± {result.std:.4f}"
+    done = len(result.by_fold())
+    return text if done == result.entry.folds else f"{text} ({done}/{result.entry.folds})"
+
+
+def accuracy_table(table: str, results: Mapping[Entry, Result]) -> Table:
+    """Return a table in the form of the paper's: our presets and the published numbers, row by row."""
+    data = IN_PAPER.get(table, DATA[table])
+    rows = [(model, backbone, True) for model, backbone in product(MODELS, BACKBONES)]
+    if table == "ablation":
+        rows = [("mdnn", "gat", False), ("mdnn", "gat", True)]
+    lines: list[list[Any]] = []
+    for model, backbone, use_den in rows:
+        name = Entry("", "ours", model, backbone, use_den).row
+        for preset in PRESETS:
+            found = [results.get(Entry(each, preset, model, backbone, use_den)) for each in data]
+            if any(result is not None for result in found):
+                lines.append([f"{name}, {preset}", *map(written, found)])
+        if table in IN_PAPER:
+            theirs = [published(Entry(each, "paper", model, backbone, use_den)) for each in data]
+            lines.append([f"{name}, published", *(each and with_spread(each["mean"], each["std"]) for each in theirs)])
+    return Table(TITLES[table], [Column("network"), *(Column(each, ".2f") for each in data)], lines, [MEANING])
+
+
+def detail_table(table: str, results: Mapping[Entry, Result]) -> Table:
+    """Return everything about each entry of a table: distance to the paper, p against its baseline, cost."""
+    columns = [
+        Column("data"), Column("preset"), Column("network"), Column("test", ".2f"), Column("± folds", ".2f"),
+        Column("published", ".2f"), Column("distance", "+.2f"), Column("runs", COUNT), Column("missing", COUNT),
+        Column("seeds"), Column("k", "d"), Column("against plain", "+.2f"), Column("p", ".2g"), Column("epochs", ".0f"),
+        Column("weights", COUNT), Column("minutes", ".1f"), Column("device"), Column("code"),
+    ]  # fmt: skip
+    against = {each.entry: each for each in against_baselines(results)}
+    return Table(
+        f"{TITLES[table]}, entry by entry",
+        columns,
+        [_line(results[entry], against.get(entry)) for entry in _in_order(table, results)],
+        [
+            "Against plain: the mean difference over folds to the plain network of the same backbone and preset, "
+            "positive if better, with the p of Wilcoxon's two-sided signed-rank test. Minutes: of all runs."
+        ],
+    )
+
+
+def _in_order(table: str, results: Mapping[Entry, Result]) -> list[Entry]:
+    data = IN_PAPER.get(table, DATA[table])
+    own = [entry for entry in results if entry.data in data and entry.use_den == (table != "ablation")]
+    if table == "ablation":
+        own = [entry for entry in results if entry.data in data and (entry.model, entry.backbone) == ("mdnn", "gat")]
+    return sorted(own, key=lambda e: (data.index(e.data), e.preset, list(MODELS).index(e.model), e.backbone, e.use_den))
+
+
+def _line(result: Result, against: Comparison | None) -> list[Any]:
+    entry, paper = result.entry, published(result.entry)
+    runs = [run for record in result.records for run in record.runs.values()]
+    keys = [record.cell.key for record in result.records]
+    mean, theirs = result.mean, None if paper is None else paper["mean"]
+    return [
+        entry.data, entry.preset, entry.row, mean, result.std, theirs,
+        None if mean is None or theirs is None else mean - theirs, len(runs), result.missing,
+        ", ".join(map(str, result.seeds)), keys[0]["k"] if entry.model != "plain" else None,
+        against and against.difference, against and against.p,
+        sum(run["epochs"] for run in runs) / len(runs) if runs else None,
+        runs[0]["parameters"] if runs else None, result.seconds / 60, ", ".join(result.devices),
+        ", ".join(dict.fromkeys(key["code"] for key in keys)),
+    ]  # fmt: skip
+
+
+def ablation_table(results: Mapping[Entry, Result]) -> Table:
+    """Return the paired comparison of MDNN GAT with φD and without it."""
+    lines: list[list[Any]] = []
+    for each in ablations(results):
+        own, base = results[each.entry], results[each.baseline]
+        paper = [published(entry) for entry in (each.entry, each.baseline)]
+        theirs = None if None in paper else paper[0]["mean"] - paper[1]["mean"]  # type: ignore[index]
+        lines.append([each.entry.data, each.entry.preset, written(own), written(base), each.difference, each.p, theirs])
+    columns = [Column("data"), Column("preset"), Column("with φD", "s"), Column("without", "s")]
+    columns += [Column("difference", "+.2f"), Column("p", ".2g"), Column("published difference", "+.2f")]
+    return Table("Ablation, paired over folds", columns, sorted(lines, key=lambda line: (line[0], line[1])))
+
+
+def tables(names: Iterable[str], results: Mapping[Entry, Result]) -> list[Table]:
+    """Return the tables of these names, as far as there are results."""
+    made = []
+    for name in names:
+        if own := {entry: results[entry] for entry in _in_order(name, results)}:
+            paired = [ablation_table(own)] if name == "ablation" else []
+            made += [accuracy_table(name, own), *paired, detail_table(name, own)]
+    return made

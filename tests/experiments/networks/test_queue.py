@@ -1,0 +1,190 @@
+"""The queue of entries: records of finished ones, budgets of time, and what happens to interrupted ones."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from detours.data import GraphSet, rings
+from detours.experiments.networks import queue as module
+from detours.experiments.networks.entries import Entry
+from detours.experiments.networks.queue import Queue, Wanted
+from detours.experiments.networks.records import read_records, results
+from detours.store import Store
+from detours.training import folds as training
+from detours.training.loop import Diverged
+
+TINY = {"epochs": 3, "hidden": 8, "layers": 1, "transformer_layers": 1, "pe": 0, "heads": 1, "k": 2}
+PLAIN, MDNN = (Entry("ENZYMES", "ours", model, "gin") for model in ("plain", "mdnn"))
+
+
+@pytest.fixture
+def data(monkeypatch: pytest.MonkeyPatch) -> GraphSet:
+    monkeypatch.delenv("DETOURS_DATA", raising=False)
+    return replace(rings(40, sizes=(3, 4)), name="ENZYMES")
+
+
+def new_queue(folder: Path, data: GraphSet, *, said: list[str] | None = None, **wanted: object) -> Queue:
+    asked = Wanted(**{"seeds": [0, 1], "folds": [0, 1], "device": "cpu", "changes": TINY, **wanted})  # type: ignore[arg-type]
+    return Queue(Store(folder), asked, lambda name: data, (said if said is not None else []).append)
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(file.suffix for file in folder.rglob("*") if file.is_file())
+
+
+def test_a_finished_entry_is_one_record_for_each_seed(tmp_path: Path, data: GraphSet) -> None:
+    said: list[str] = []
+    assert new_queue(tmp_path, data, said=said).run([PLAIN]) == []
+    assert len(said) == 1 and said[0].startswith("ENZYMES, ours, plain GIN: 4 of 4 runs in ")
+    assert files(tmp_path) == [".json", ".json"]  # nothing is left in the working store
+    records = read_records(Store(tmp_path))
+    assert [record.seed for record in records] == [0, 1] and all(record.entry == PLAIN for record in records)
+    cell = records[0].cell
+    assert cell.key["preset"] == "ours" and cell.key["hidden"] == 8 and cell.key["code"]
+    assert list(records[0].runs) == [0, 1]
+    for run in records[0].runs.values():
+        assert run["device"] == "cpu" and run["epochs"] == 3 and run["replicas"] == 4 and 0 <= run["test_accuracy"] <= 1
+    assert cell.value["curve"]["epoch"] == "1 2 3" and len(cell.value["curve"]["val_accuracy"].split()) == 3
+
+
+def test_what_is_finished_is_not_trained_again(tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    new_queue(tmp_path, data, seeds=[0]).run([PLAIN])
+    trained: list[tuple[int, int]] = []
+    run_all = training.run_all
+
+    def counted(store: Store, runs: list[training.Run], place: training.Workplace) -> object:
+        trained.extend((run.recipe.fold, run.recipe.seed) for run in runs)
+        return run_all(store, runs, place)
+
+    monkeypatch.setattr(training, "run_all", counted)
+    new_queue(tmp_path, data, seeds=[0]).run([PLAIN])
+    assert trained == []
+    new_queue(tmp_path, data, seeds=[0, 1], folds=[0, 1, 2]).run([PLAIN])
+    assert trained == [(0, 1), (1, 1), (2, 0), (2, 1)]
+    assert [sorted(record.runs) for record in read_records(Store(tmp_path))] == [[0, 1, 2], [0, 1, 2]]
+    new_queue(tmp_path, data, changes={**TINY, "epochs": 4}).run([PLAIN])
+    assert len(read_records(Store(tmp_path))) == 4  # other settings are other records
+
+
+def test_an_interrupted_entry_goes_on_and_gives_the_same(tmp_path: Path, data: GraphSet) -> None:
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    new_queue(whole, data).run([PLAIN])
+    said: list[str] = []
+    for _ in range(20):
+        queue = new_queue(parts, data, said=said)
+        train = queue._train_stacks
+        queue._train_stacks = lambda runs, deadline, train=train: train(runs, 0.0)  # type: ignore[method-assign]
+        if not queue.run([PLAIN]):
+            break
+        assert [file.suffix for file in (parts / "work" / "networks").glob("*.ckpt")] == [".ckpt"]
+    assert "interrupted, it goes on from its checkpoint" in said[0] and 2 <= len(said) < 20
+    scores = [
+        [run["test_loss"] for record in read_records(Store(each)) for run in record.runs.values()]
+        for each in (whole, parts)
+    ]
+    assert scores[0] == pytest.approx(scores[1], rel=1e-4)
+    assert files(parts) == [".json", ".json"]
+
+
+def test_folds_of_a_killed_process_are_packed_the_next_time(
+    tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "pack", killed)
+        with pytest.raises(KeyboardInterrupt):
+            new_queue(tmp_path, data).run([PLAIN])
+    assert read_records(Store(tmp_path)) == []
+    monkeypatch.setattr("detours.training.folds.train", lambda *a, **k: pytest.fail("trained again"))
+    assert new_queue(tmp_path, data).run([PLAIN]) == []
+    assert len(read_records(Store(tmp_path))) == 2
+
+
+def test_records_of_two_machines_are_merged_by_copying(tmp_path: Path, data: GraphSet) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    new_queue(one, data, seeds=[0]).run([PLAIN])
+    new_queue(two, data, seeds=[1]).run([PLAIN])
+    shutil.copytree(two, one, dirs_exist_ok=True)
+    assert new_queue(one, data).run([PLAIN]) == []
+    result = results(read_records(Store(one)))[PLAIN]
+    assert result.seeds == [0, 1] and sorted(result.by_fold()) == [0, 1] and result.missing == 16
+    first, second = (record.runs[0]["test_accuracy"] for record in result.records)
+    assert result.by_fold()[0] == pytest.approx(50 * (first + second))
+
+
+def test_runs_that_diverge_are_recorded_and_not_repeated(
+    tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_all = training.run_all
+
+    def diverging(store: Store, runs: list[training.Run], place: training.Workplace) -> object:
+        run_all(store, [run for run in runs if run.recipe.fold == 0], place)
+        raise Diverged("fold 1: the loss is nan")
+
+    monkeypatch.setattr(training, "run_all", diverging)
+    said: list[str] = []
+    assert new_queue(tmp_path, data, said=said).run([PLAIN]) == []
+    assert said[0].endswith("; the loss of 2 diverged")
+    result = results(read_records(Store(tmp_path)))[PLAIN]
+    assert sorted(result.by_fold()) == [0] and result.failures == ["the loss diverged"] * 2
+
+
+def test_a_failure_does_not_stop_the_queue(tmp_path: Path, data: GraphSet) -> None:
+    said: list[str] = []
+    bad = replace(PLAIN, backbone="gcn")
+    queue = new_queue(tmp_path, data, said=said)
+    train = queue._train_stacks
+
+    def failing(runs: list[training.Run], deadline: float) -> list[training.Run]:
+        if runs[0].recipe.backbone == "gcn":
+            raise RuntimeError("no such kernel")
+        return train(runs, deadline)
+
+    queue._train_stacks = failing  # type: ignore[method-assign]
+    assert queue.run([bad, PLAIN]) == [bad]
+    assert said[0].endswith("failed: no such kernel") and "4 of 4" in said[1]
+
+
+def test_expected_times_decide_what_is_started(tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = new_queue(tmp_path, data)
+    assert queue.expected(MDNN) == 0
+    queue.run([PLAIN])
+    assert queue.expected(MDNN) > 0 and queue.expected(PLAIN) == 0  # it is finished
+    times = {PLAIN: 50.0, MDNN: 500.0}
+    monkeypatch.setattr(queue, "expected", times.__getitem__)
+    assert queue._next([MDNN, PLAIN], 100, 600) == PLAIN
+    assert queue._next([MDNN], 100, 600) is None  # it will fit the next time
+    assert queue._next([MDNN], 300, 400) == MDNN  # it never will
+    assert queue._next([MDNN], 100, 400) is None
+
+
+def test_too_many_runs_for_the_memory_are_divided(
+    tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    sizes: list[int] = []
+    run_all = training.run_all
+
+    def small(store: Store, runs: list[training.Run], place: training.Workplace) -> object:
+        sizes.append(len(runs))
+        if len(runs) > 2:
+            raise torch.cuda.OutOfMemoryError("out of memory")
+        return run_all(store, runs, place)
+
+    monkeypatch.setattr(training, "run_all", small)
+    assert new_queue(tmp_path, data).run([PLAIN]) == []
+    assert sizes == [4, 2, 2]
+
+
+def test_damaged_records_count_as_missing(tmp_path: Path, data: GraphSet) -> None:
+    new_queue(tmp_path, data, seeds=[0]).run([PLAIN])
+    file = next((tmp_path / "tables").iterdir())
+    assert json.loads(file.read_text())
+    file.write_text(file.read_text()[:100])
+    assert new_queue(tmp_path, data, seeds=[0]).missing(PLAIN) == {(0, 0), (1, 0)}
