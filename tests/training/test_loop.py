@@ -153,7 +153,7 @@ def test_two_processes_have_the_loss_curve_of_one(forked: Path) -> None:
     for mine, theirs in zip(read_log(one), read_log(two), strict=True):
         assert theirs.train_loss == pytest.approx(mine.train_loss, abs=1e-6)
         assert theirs.val_loss == pytest.approx(mine.val_loss, abs=1e-6)
-        assert theirs.val_accuracy == mine.val_accuracy
+        assert theirs.val_score == mine.val_score
     (cell,) = (forked / "shared" / "two").rglob("*.json")
     assert json.loads(cell.read_text())["value"]["processes"] == 2
 
@@ -259,7 +259,10 @@ def test_runs_of_folds(tmp_path: Path) -> None:
 
 def test_validation_chooses_among_k() -> None:
     values = [(2, 0.8, 0.5), (3, 0.9, 0.6), (4, 0.9, 0.5), (5, 0.9, 0.5)]
-    cells = [Cell({"k": k}, {"val_accuracy": accuracy, "val_loss": loss}, 0.0) for k, accuracy, loss in values]
+    cells = [
+        Cell({"k": k}, {"metric": "accuracy", "val_accuracy": accuracy, "val_loss": loss}, 0.0)
+        for k, accuracy, loss in values
+    ]
     assert best_of(cells[::-1]).key["k"] == 4
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from detours.data import GRAPH_SETS, NODE_SETS
+from detours.data import GRAPH_SETS, HETEROPHILOUS_SETS, MORE_SETS, NODE_SETS
 from detours.errors import InputError
 from detours.training import recipe as recipes
 from detours.training.recipe import Recipe, parse_setting, read_recipe, recipe, settings
@@ -71,7 +71,10 @@ def test_weights_of_gcn_are_no_logarithms_unless_asked_for() -> None:
         ({"neighbours": (5, -2)}, "each of neighbours must be an integer of at least -1"),
         ({"use_den": False, "model": "plain"}, "use_den=false needs model mdnn"),
         ({"width": 3}, "a recipe has no setting 'width'"),
-        ({"drop_out": 3}, r"a recipe has no setting 'drop_out' \(did you mean dropout\?\); it has preset, model"),
+        (
+            {"drop_out": 3},
+            r"a recipe has no setting 'drop_out' \(did you mean dropout\?\); it has preset, model",
+        ),
     ],
 )
 def test_what_a_recipe_refuses(changed: dict[str, Any], sentence: str) -> None:
@@ -83,8 +86,8 @@ def test_data_sets_have_recipes_of_their_own() -> None:
     files = sorted(recipes.RECIPES.glob("*.toml"))
     assert files
     for file in files:
-        assert file.stem in (*GRAPH_SETS, *NODE_SETS)
-        level: Any = "node" if file.stem in NODE_SETS else "graph"
+        assert file.stem in (*GRAPH_SETS, *NODE_SETS, *MORE_SETS)
+        level: Any = "node" if file.stem in (*NODE_SETS, *HETEROPHILOUS_SETS) else "graph"
         for model in ("plain", "weighted", "mdnn"):
             shipped = recipes.shipped_recipe(file.stem, model)
             own = recipe(file.stem, "b", "c", level, model=model)

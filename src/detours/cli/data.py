@@ -28,7 +28,7 @@ def list_sets(data: RawFolder = None, as_json: Json = False) -> None:
       detours data list
       detours data list --data raw --json
     """
-    from detours.data import NODE_SETS, TASKS, load, splits
+    from detours.data import HETEROPHILOUS_SETS, NODE_SETS, TASKS, load, splits
     from detours.data.overview import ALL, counted, is_there
     from detours.errors import InputError
 
@@ -36,7 +36,7 @@ def list_sets(data: RawFolder = None, as_json: Json = False) -> None:
     rows: list[dict[str, Any]] = []
     for name in ALL:
         row: dict[str, Any] = {"data": name, "made_in_code": name in TASKS, "state": "not found"}
-        row["level"] = "node" if name in NODE_SETS else "graph"
+        row["level"] = "node" if name in (*NODE_SETS, *HETEROPHILOUS_SETS) else "graph"
         row |= dict.fromkeys(("graphs", "nodes", "edges", "classes", "splits"))
         if is_there(name, data):
             try:
@@ -101,7 +101,7 @@ def check(names: Names = None, data: RawFolder = None, as_json: Json = False) ->
         print_json(rows)
     else:
         for row in rows:
-            print(f"{row['data']:<14}{row['state']}{': ' if row['says'] else ''}{row['says']}")
+            print(f"{row['data']:<20}{row['state']}{': ' if row['says'] else ''}{row['says']}")
     if any(row["state"] == "wrong" for row in rows):
         raise typer.Exit(FAILED)
 
@@ -131,6 +131,7 @@ def _print_rows(rows: list[dict[str, Any]]) -> None:
 def _print_facts(facts: dict[str, Any]) -> None:
     found = facts["splits"]
     parts = ", ".join(f"{_range(found[part])} {part}" for part in ("train", "val", "test"))
+    classes = ", ".join(f"{name}: {number:,}" for name, number in facts["class_sizes"].items())
     lines = {
         "level": facts["level"],
         "graphs": f"{facts['graphs']:,}" + ("" if facts["pairs"] is None else f" in {facts['pairs']:,} pairs"),
@@ -141,8 +142,8 @@ def _print_facts(facts: dict[str, Any]) -> None:
         "labels of nodes": facts["labels"] or "none",
         "labels of edges": facts["edge_labels"] or "none",
         "input columns": f"{facts['input_columns']:,}",
-        "classes": ", ".join(f"{name}: {number:,}" for name, number in facts["class_sizes"].items()),
-        "splits": f"{found['folds']} folds ({found['source']}): {parts}",
+        "classes" if classes else "targets": classes or facts["targets"],
+        "splits": f"{found['folds']} fold{'s' * (found['folds'] != 1)} ({found['source']}): {parts}",
         "digest": facts["digest"],
     }
     table = plain_table(left=(facts["data"], ""))

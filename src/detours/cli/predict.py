@@ -1,4 +1,4 @@
-"""`detours predict`: classes of new graphs by a saved model."""
+"""`detours predict`: classes of new graphs, or numbers, by a saved model."""
 
 import sys
 from pathlib import Path
@@ -36,8 +36,9 @@ def predict(
 ) -> None:
     """Predict the classes of graphs, or of the nodes of a graph.
 
-    Prints the predicted class and the probability of every class. A model that was trained with node labels or
-    attributes needs a data set that has them; one that was trained with degrees takes any file of a graph.
+    Prints the predicted class and the probability of every class; the predicted numbers if the model was trained on
+    numbers, and the probability of every label if it was trained on several. A model that was trained with node
+    labels or attributes needs a data set that has them; one that was trained with degrees takes any file of a graph.
 
     \b
     Examples:
@@ -91,13 +92,17 @@ def _read(files: list[str], saved: "SavedModel", directed: bool, quiet: bool) ->
 
 
 def _rows(saved: "SavedModel", names: list[Any], data: "GraphSet", device: str) -> list[dict[str, Any]]:
-    probabilities = saved.probabilities(data, device)
-    classes = saved.classes.tolist()
+    classes, task = saved.classes.tolist(), saved.recipe.task
     rows = []
-    for at, row in enumerate(probabilities.tolist()):
+    for at, row in enumerate(saved.predict(data, device).tolist()):
         head = {"graph": names[at]} if data.level == "graph" else {"graph": data.name, "node": data.graphs[0].name(at)}
+        if task == "regression":
+            columns = ["value"] if len(row) == 1 else [f"value {column}" for column in classes]
+            rows.append({**head, **dict(zip(columns, row, strict=True))})
+            continue
         chances = {f"p({label})": chance for label, chance in zip(classes, row, strict=True)}
-        rows.append({**head, "class": classes[max(range(len(row)), key=row.__getitem__)], **chances})
+        best = {"class": classes[max(range(len(row)), key=row.__getitem__)]} if task == "classification" else {}
+        rows.append({**head, **best, **chances})
     return rows
 
 

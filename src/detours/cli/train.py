@@ -14,7 +14,7 @@ from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
 from detours.cli.shared.options import Json, KeepOld, Progress, Quiet, RawFolder, TorchDevice, parse_k
 from detours.errors import InputError
-from detours.training.recipe import checked, parse_setting, read_recipe, recipe, settings
+from detours.training.recipe import checked, parse_setting, read_recipe, recipe, settings, shipped_recipe
 
 if TYPE_CHECKING:
     from detours.store import Cell
@@ -88,7 +88,9 @@ def train(
             show_default=False,
         ),
     ] = None,
-    folds: Annotated[str, typer.Option(metavar="LIST", help="Folds to train, such as 0-9 or 0,3.")] = "0-9",
+    folds: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Folds to train, such as 0-9 or 0,3.  [default: all]")
+    ] = None,
     seeds: Annotated[
         str | None,
         typer.Option(
@@ -140,7 +142,7 @@ def train(
 ) -> None:
     """Train a network on the folds of a data set.
 
-    Prints the test accuracy of every fold at its best validation epoch, and their mean. A finished fold is one JSON
+    Prints the test score of every fold at its best validation epoch, and their mean. A finished fold is one JSON
     file in the folder of --out, with a CSV log beside it. An interrupted run continues when the command is repeated.
 
     Settings come from the preset, then the file of --recipe, then --set, then the other options; the last one
@@ -169,19 +171,23 @@ def train(
     from detours.training.folds import Workplace, best_of, run_all, runs_of
 
     place = Workplace(chosen_device(device), devices, jobs, replicas)
-    given |= default_precision(given, place.device)
+    given |= default_precision(given, place.device, data)
     if show_recipe:
-        level = "graph" if data is None else load(data, root).level
-        print(recipe(data or "", "", "", level, k=ks[0], **given).to_toml(), end="")
+        if data is None:
+            print(recipe("", "", "", "graph", k=ks[0], **given).to_toml(), end="")
+            return
+        found = load(data, root)
+        print(recipe(data, "", "", found.level, k=ks[0], **{"task": found.task, **given}).to_toml(), end="")
         return
     if data is None:
         raise typer.BadParameter("give a data set with --data or in the file of --recipe")
-    numbers, store, loaded = parse_numbers(folds), Store(out, keep_old=keep_old), load(data, root)
+    store, loaded = Store(out, keep_old=keep_old), load(data, root)
+    parts = splits(loaded, root)
     runs = runs_of(
         loaded,
-        splits(loaded, root),
+        parts,
         store,
-        numbers=numbers,
+        numbers=range(len(parts)) if folds is None else parse_numbers(folds),
         ks=ks,
         seeds=(None,) if seeds is None else parse_numbers(seeds),
         save=save,
@@ -217,10 +223,11 @@ def merge_settings(file: Path | None, changes: list[str], options: dict[str, Any
     return given | {name: value for name, value in options.items() if value is not None}
 
 
-def default_precision(given: dict[str, Any], device: str) -> dict[str, str]:
-    """Return the precision of a GPU with preset "ours", unless another was given."""
-    cuda = "precision" not in given and device.startswith("cuda") and given.get("preset", "ours") == "ours"
-    return {"precision": "bf16-mixed"} if cuda else {}
+def default_precision(given: dict[str, Any], device: str, data: str | None) -> dict[str, str]:
+    """Return the precision of a GPU with preset "ours", unless another was given or is that of the data set."""
+    own = shipped_recipe(data or "", given.get("model", "mdnn"))
+    ours = given.get("preset", "ours") == "ours" and "precision" not in given | own
+    return {"precision": "bf16-mixed"} if ours and device.startswith("cuda") else {}
 
 
 def make_folder(folder: Path) -> None:
@@ -235,9 +242,11 @@ def _summary(cells: "list[Cell]") -> dict[str, Any]:
     """Return mean and standard deviation over the folds, and the results of each."""
     import numpy as np
 
-    test = np.array([cell.value["test_accuracy"] for cell in cells])
+    from detours.training.tasks import score_of
+
+    test = np.array([score_of(cell.value, "test") for cell in cells])
     key = cells[0].key
-    kept = {name: key[name] for name in ("data", "model", "backbone", "preset", "splits", "seed")}
+    kept = {name: key[name] for name in ("data", "model", "backbone", "preset", "splits", "seed", "metric")}
     folds = [{"fold": cell.key["fold"], "k": cell.key["k"], **cell.value, "seconds": cell.seconds} for cell in cells]
     return {
         **kept,
@@ -248,19 +257,24 @@ def _summary(cells: "list[Cell]") -> dict[str, Any]:
 
 
 def _show(cells: "list[Cell]", several: bool) -> None:
-    table = plain_table(right=("fold", "k", "validation %", "test %", "best epoch", "epochs", "seconds"))
+    from detours.cli.train_table import score_text, score_unit
+    from detours.training.tasks import score_of
+
+    metric = cells[0].key["metric"]
+    headings = (f"validation {score_unit(metric)}", f"test {score_unit(metric)}")
+    table = plain_table(right=("fold", "k", *headings, "best epoch", "epochs", "seconds"))
     for cell in cells:
         value = cell.value
-        accuracies = (f"{100 * value[part]:.1f}" for part in ("val_accuracy", "test_accuracy"))
-        counted = (cell.key["fold"], cell.key["k"], *accuracies, value["best_epoch"], value["epochs"])
+        scores = (score_text(metric, score_of(value, part)) for part in ("val", "test"))
+        counted = (cell.key["fold"], cell.key["k"], *scores, value["best_epoch"], value["epochs"])
         table.add_row(*map(str, counted), f"{cell.seconds:.1f}")
     console, summary = standard_output(), _summary(cells)
     show(console, table)
     number = f"{len(cells)} fold{'s' * (len(cells) != 1)}"
     k = "k by validation" if several else f"k = {cells[0].key['k']}"
-    spread = "" if summary["std"] is None else f" ± {100 * summary['std']:.1f}"
+    spread = "" if summary["std"] is None else f" ± {score_text(metric, summary['std'])}"
     console.print(
-        f"\n[bold]{100 * summary['mean']:.1f}{spread} %[/] on the test parts of {number}: "
+        f"\n[bold]{score_text(metric, summary['mean'])}{spread} {score_unit(metric)}[/] on the test parts of {number}: "
         f"{escape(summary['data'])}, {summary['model']} {summary['backbone']}, {k}, preset {summary['preset']}, "
         f"splits {escape(summary['splits'].split(';')[0])}",
         soft_wrap=True,

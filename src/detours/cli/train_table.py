@@ -16,7 +16,19 @@ if TYPE_CHECKING:
 
 LOOK = 0.5
 """Seconds between two looks at the logs."""
-_HEADINGS = ("fold", "k", "epoch", "of", "train loss", "val %", "best val %", "test % there", "seconds")
+_UNITS = {"accuracy": "%", "roc_auc": "% ROC-AUC", "ap": "% AP", "mae": "MAE"}
+
+
+def score_unit(metric: str) -> str:
+    """Return what follows a score of `score_text`."""
+    return _UNITS[metric]
+
+
+def score_text(metric: str, score: float | None) -> str:
+    """Return a score as it is shown: shares of 1 in per cent."""
+    if score is None:
+        return "–"
+    return f"{score:.4f}" if metric == "mae" else f"{100 * score:.1f}"
 
 
 @contextmanager
@@ -54,7 +66,7 @@ def _lines(runs: "Sequence[Run]", over: threading.Event) -> None:
         for run in runs:
             if run.path not in told and run.path.exists():
                 told.add(run.path)
-                print(f"{_name(run)}: {_words(_epochs(run))}", file=sys.stderr, flush=True)
+                print(f"{_name(run)}: {_words(run.recipe.metric, _epochs(run))}", file=sys.stderr, flush=True)
 
 
 def _name(run: "Run") -> str:
@@ -69,25 +81,23 @@ def _epochs(run: "Run") -> "list[Epoch]":
 
 def _best(rows: "Sequence[Epoch]") -> "Epoch":
     """Return the best epoch: the last one with a test result. A log that was cut may have none."""
-    return next((row for row in reversed(rows) if row.test_accuracy is not None), rows[-1])
+    return next((row for row in reversed(rows) if row.test_score is not None), rows[-1])
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f}"
-
-
-def _words(rows: "Sequence[Epoch]") -> str:
+def _words(metric: str, rows: "Sequence[Epoch]") -> str:
     if not rows:
         return "finished"
     best = _best(rows)
     return (
-        f"test {_percent(best.test_accuracy)} % at epoch {best.epoch} of {rows[-1].epoch} "
-        f"(validation {100 * best.val_accuracy:.1f} %), {rows[-1].seconds:.0f} s"
+        f"test {score_text(metric, best.test_score)} {score_unit(metric)} at epoch {best.epoch} of {rows[-1].epoch} "
+        f"(validation {score_text(metric, best.val_score)}), {rows[-1].seconds:.0f} s"
     )
 
 
 def _table(runs: "Sequence[Run]") -> "Table":
-    table = plain_table(right=_HEADINGS)
+    metric = runs[0].recipe.metric
+    scores = (f"{part} {score_unit(metric)}" for part in ("val", "best val", "its test"))
+    table = plain_table(right=("fold", "k", "epoch", "of", "train loss", *scores, "seconds"))
     for run in runs:
         rows, number = _epochs(run), (str(run.recipe.fold), str(run.recipe.k))
         if not rows:
@@ -99,9 +109,7 @@ def _table(runs: "Sequence[Run]") -> "Table":
             str(last.epoch),
             str(run.recipe.epochs),
             f"{last.train_loss:.4f}",
-            f"{100 * last.val_accuracy:.1f}",
-            f"{100 * best.val_accuracy:.1f}",
-            _percent(best.test_accuracy),
+            *(score_text(metric, score) for score in (last.val_score, best.val_score, best.test_score)),
             f"{last.seconds:.0f}",
             style="green" if run.path.exists() else None,
         )

@@ -128,7 +128,7 @@ def tune(
         print((SPACES / f"{load(names[0], root).level}.toml").read_text("utf-8"), end="")
         return
     device = chosen_device(device)
-    given |= default_precision(given, device)
+    given |= default_precision(given, device, names[0] if len(names) == 1 else None)
     listed = [model.strip() for model in models.split(",")]
     single = len(names) == len(listed) == 1
     if write is not None and not single:

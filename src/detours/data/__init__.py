@@ -1,9 +1,9 @@
-"""Data sets of the paper, tasks made in code, splits, and batches of nodes.
+"""Data sets of the paper and some more, tasks made in code, splits, and batches of nodes.
 
 Graphs made to be hard to tell apart are in `detours.data.hard`.
 """
 
-from detours.data.catalogue import GRAPH_SETS, NODE_SETS, TASKS, load
+from detours.data.catalogue import GRAPH_SETS, HETEROPHILOUS_SETS, MORE_SETS, NODE_SETS, TASKS, load
 from detours.data.encoder import Encoder
 from detours.data.graph_set import GraphSet
 from detours.data.made.synthetic import fused_rings, ring_lattice, rings
@@ -13,6 +13,8 @@ from detours.data.splitting import Split, Splits, stratified_splits
 
 __all__ = [
     "GRAPH_SETS",
+    "HETEROPHILOUS_SETS",
+    "MORE_SETS",
     "NODE_SETS",
     "TASKS",
     "Encoder",

@@ -1,4 +1,4 @@
-"""The data sets of the paper by name: `load("MUTAG")` returns its graphs, classes, labels and attributes.
+"""The data sets of the paper and some more by name: `load("MUTAG")` gives graphs, classes, labels and attributes.
 
 Raw files are read from a folder with the layout of PyG (`TUDataset/MUTAG/raw/…`); where there is none, PyG
 fetches them once into a cache. Tasks made in code have names as well.
@@ -13,12 +13,13 @@ from pathlib import Path
 
 from detours.data.attributes import Attributes
 from detours.data.graph_set import GraphSet
+from detours.data.readers.arrays import read_heterophilous, read_zinc
 from detours.data.readers.geom_gcn import read_features, read_geom_gcn
 from detours.data.readers.graphsat import read_graphsat
 from detours.data.readers.tu import read_tu
 from detours.errors import InputError, shown
 
-__all__ = ["GRAPH_SETS", "NODE_SETS", "PAIR_SETS", "TASKS", "TU_SETS", "load"]
+__all__ = ["GRAPH_SETS", "HETEROPHILOUS_SETS", "MORE_SETS", "NODE_SETS", "PAIR_SETS", "TASKS", "TU_SETS", "load"]
 
 ROOT_VARIABLE = "DETOURS_DATA"
 
@@ -26,6 +27,17 @@ PAIR_SETS = ("EXP", "CEXP")
 TU_SETS = ("MUTAG", "PTC_FM", "ENZYMES", "NCI1", "IMDB-BINARY", "DD")
 GRAPH_SETS = PAIR_SETS + TU_SETS
 NODE_SETS = ("Chameleon", "Squirrel", "Actor", "Cornell", "Wisconsin", "Texas")
+HETEROPHILOUS_SETS = (
+    "Roman-empire",
+    "Amazon-ratings",
+    "Minesweeper",
+    "Tolokers",
+    "Questions",
+    "Chameleon-filtered",
+    "Squirrel-filtered",
+)
+MORE_SETS = ("ZINC", *HETEROPHILOUS_SETS)
+"""Data sets that are not in the paper."""
 TASKS = ("rings", "fused-rings", "ring-lattice")
 """Tasks made in code, which need no file."""
 
@@ -38,20 +50,24 @@ _RAW = {
     "Cornell": "WebKB/cornell/raw",
     "Wisconsin": "WebKB/wisconsin/raw",
     "Texas": "WebKB/texas/raw",
+    "ZINC": "ZINC12k/zinc12k.npz",
+    **{name: f"heterophilous/{name.lower().replace('-', '_')}.npz" for name in HETEROPHILOUS_SETS},
 }
 
 
 def load(name: str, root: str | os.PathLike[str] | None = None) -> GraphSet:
-    """Return one of the paper's data sets, or a task made in code.
+    """Return one of the known data sets, or a task made in code.
 
     Args:
         name: MUTAG, PTC_FM, ENZYMES, NCI1, IMDB-BINARY, DD, EXP, CEXP, or for one graph whose nodes have classes
-            Chameleon, Squirrel, Actor, Cornell, Wisconsin, Texas; or rings, fused-rings, ring-lattice, which need no
-            file. Upper and lower case do not matter.
+            Chameleon, Squirrel, Actor, Cornell, Wisconsin, Texas; beyond the paper ZINC, whose graphs have a number to
+            predict, and the node data Roman-empire, Amazon-ratings, Minesweeper, Tolokers, Questions,
+            Chameleon-filtered and Squirrel-filtered; or rings, fused-rings, ring-lattice, which need no file. Upper and
+            lower case do not matter.
         root: The folder that holds the raw data. Default: the environment variable DETOURS_DATA; without either, PyG
             fetches the files into a cache the first time.
 
-    The graphs of graph data are undirected; node data are one directed graph, its arcs as stored.
+    The graphs of graph data are undirected; the paper's node data are one directed graph, its arcs as stored.
     """
     name = full_name(name)
     if name in TASKS:
@@ -79,14 +95,14 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path | None:
 
 
 def raw_folder(name: str, root: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of raw files: below `root` or DETOURS_DATA, else in the cache, fetched if they are missing."""
+    """Return the folder (or file) of raw data: below `root` or DETOURS_DATA, else in the cache, fetched if need be."""
     from detours.data.readers import fetch
 
     given = data_root(root)
     if given is None:
         return fetch.fetch(name, _RAW[name])
     folder = given / _RAW[name]
-    if not folder.is_dir():
+    if not folder.exists():
         raise InputError(
             f"{name} is not in {given}: its raw files should be in {folder}; "
             f"put them there, give another folder, or {fetch.how_to_get(name, _RAW[name])}."
@@ -95,16 +111,22 @@ def raw_folder(name: str, root: str | os.PathLike[str] | None = None) -> Path:
 
 
 def found_folder(name: str, root: str | os.PathLike[str] | None = None) -> Path | None:
-    """Return the folder of the raw files of a data set, None if they are not on this machine; nothing is fetched."""
+    """Return the folder (or file) of raw data, None if it is not on this machine; nothing is fetched."""
     from detours.data.readers import fetch
 
     given = data_root(root)
     if given is None:
         return fetch.cached(_RAW[name])
-    return folder if (folder := given / _RAW[name]).is_dir() else None
+    return folder if (folder := given / _RAW[name]).exists() else None
 
 
 def _read(name: str, folder: Path, root: Path) -> GraphSet:
+    if name == "ZINC":
+        molecules = read_zinc(folder)
+        return GraphSet(name, *molecules[:3], edge_labels=molecules.edge_labels, root=root)
+    if name in HETEROPHILOUS_SETS:
+        graph, y, x = read_heterophilous(folder)
+        return GraphSet(name, [graph], y, level="node", x=[x], root=root)
     if name in NODE_SETS:
         graph, y = read_geom_gcn(folder)
         return GraphSet(name, [graph], y, level="node", x=Attributes(partial(read_features, folder)), root=root)

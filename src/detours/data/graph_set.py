@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from detours.arrays import Float32, Int64
 from detours.data.attributes import Attributes
@@ -23,8 +24,9 @@ class GraphSet:
 
     name: str
     graphs: list[Graph]
-    y: Int64
-    """The class of every graph; of every node where `level` is "node"."""
+    y: NDArray[Any]
+    """The target of every graph, of every node where `level` is "node": int64 [rows] for classes, float64 [rows] or
+    [rows, columns] for numbers, [rows, columns] of 0, 1 and NaN (unknown) for several labels each."""
     labels: list[Int64] | None = None
     """The label of every node, graph by graph; None if the data set has none."""
     pairs: list[tuple[int, int]] | None = None
@@ -45,12 +47,28 @@ class GraphSet:
         nodes = sum(graph.num_nodes for graph in self.graphs)
         pairs = "" if self.pairs is None else f", {len(self.pairs):,} pairs"
         number = f"{len(self):,} graph{'s' * (len(self) != 1)}"
-        return f"GraphSet({self.name}: {number}, {nodes:,} nodes, {len(self.classes)} classes{pairs})"
+        return f"GraphSet({self.name}: {number}, {nodes:,} nodes, {self.about_targets}{pairs})"
+
+    @property
+    def about_targets(self) -> str:
+        """How many classes there are, or labels or numbers for each graph or node."""
+        if self.task == "classification":
+            return f"{len(self.classes)} classes"
+        number = self.y.size // max(1, len(self.y))
+        return f"{number} {'label' if self.task == 'multilabel' else 'number'}{'s' * (number != 1)} each"
+
+    @property
+    def task(self) -> Literal["classification", "regression", "multilabel"]:
+        """What can be learned: "multilabel" of a table of 0, 1 and NaN, "regression" of other numbers that are not
+        integers, "classification" of integers."""
+        if self.y.ndim == 2 and (np.isnan(self.y) | (self.y == 0) | (self.y == 1)).all():
+            return "multilabel"
+        return "classification" if self.y.dtype.kind in "iub" and self.y.ndim == 1 else "regression"
 
     @cached_property
     def classes(self) -> Int64:
-        """int64 [c]: the distinct classes, sorted; any integers."""
-        return np.unique(self.y)
+        """int64 [c]: the distinct classes, sorted; any integers. None for targets that are no classes."""
+        return np.unique(self.y).astype(np.int64) if self.task == "classification" else np.empty(0, np.int64)
 
     @property
     def targets(self) -> Int64:
@@ -94,7 +112,9 @@ class GraphSet:
         for graph in self.graphs:
             content.update(f"{graph.num_nodes} {graph.num_arcs} {graph.directed};".encode())
             content.update(graph.indptr.astype("<i8").tobytes() + graph.indices.astype("<i4").tobytes())
-        for values in (self.y, *(self.labels or ())):
+        if self.task != "classification":
+            content.update(f"{self.y.shape};".encode() + self.y.astype("<f8").tobytes())
+        for values in ([self.y] if self.task == "classification" else []) + (self.labels or []):
             content.update(f"{len(values)};".encode() + values.astype("<i8").tobytes())
         for values in self.edge_labels or ():
             content.update(f"{len(values)} of edges;".encode() + values.astype("<i8").tobytes())

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from detours.data.catalogue import GRAPH_SETS, NODE_SETS, TASKS, found_folder, load
+from detours.data.catalogue import GRAPH_SETS, MORE_SETS, NODE_SETS, TASKS, found_folder, load
 from detours.data.encoder import Encoder
 from detours.data.graph_set import GraphSet
 from detours.data.split_files import splits
 from detours.errors import InputError
 
-ALL = (*GRAPH_SETS, *NODE_SETS, *TASKS)
+ALL = (*GRAPH_SETS, *NODE_SETS, *MORE_SETS, *TASKS)
 
 
 def is_there(name: str, root: str | os.PathLike[str] | None = None) -> bool:
@@ -28,6 +28,7 @@ def counted(data: GraphSet) -> dict[str, Any]:
         "graphs": len(data),
         "nodes": sum(graph.num_nodes for graph in data.graphs),
         "edges": sum(graph.num_edges for graph in data.graphs),
+        "task": data.task,
         "classes": len(data.classes),
     }
 
@@ -36,7 +37,8 @@ def profile(data: GraphSet, root: str | os.PathLike[str] | None = None) -> dict[
     """Return counts, features, labels, classes, degrees and splits, as plain values."""
     degrees = np.concatenate([graph.degree for graph in data.graphs])
     found = splits(data, root)
-    classes, times = np.unique(data.y, return_counts=True)
+    known = data.y if data.task == "classification" else data.classes
+    classes, times = np.unique(known, return_counts=True)
     sizes = np.array([[len(part) for part in fold] for fold in found])
     return {
         "data": data.name,
@@ -47,6 +49,7 @@ def profile(data: GraphSet, root: str | os.PathLike[str] | None = None) -> dict[
         "labels": 0 if data.labels is None else len(np.unique(np.concatenate(data.labels))),
         "edge_labels": 0 if data.edge_labels is None else len(np.unique(np.concatenate(data.edge_labels))),
         "input_columns": Encoder.of(data).width,
+        "targets": data.about_targets,
         "class_sizes": dict(zip(map(str, classes.tolist()), times.tolist(), strict=True)),
         "degrees": [int(degrees.min()), int(degrees.max())] if degrees.size else [0, 0],
         "splits": {
@@ -64,9 +67,10 @@ def profile(data: GraphSet, root: str | os.PathLike[str] | None = None) -> dict[
 def checked(name: str, root: str | os.PathLike[str] | None = None) -> str:
     """Read all of a data set, with its features and splits, and return a short summary; raise what is wrong."""
     data = load(name, root)
-    if len(data.classes) < 2:
+    if data.task == "classification" and len(data.classes) < 2:
         raise InputError(f"{name} has {len(data.classes)} class; at least 2 are needed to learn.")
     columns = len(Encoder.of(data).encode(data)[0][0])
     found = splits(data, root)
     things = f"{len(data.y):,} {'nodes' if data.level == 'node' else 'graphs'}"
-    return f"{things}, {len(data.classes)} classes, {columns} input columns, {len(found)} folds ({found.source})"
+    folds = f"{len(found)} fold{'s' * (len(found) != 1)} ({found.source})"
+    return f"{things}, {data.about_targets}, {columns} input columns, {folds}"

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Sequence
 from importlib.resources import files
-from itertools import count, takewhile
+from itertools import count, pairwise, takewhile
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -18,8 +18,9 @@ from zipfile import BadZipFile
 import numpy as np
 
 from detours.arrays import Int64
-from detours.data.catalogue import NODE_SETS, data_root, found_folder
+from detours.data.catalogue import HETEROPHILOUS_SETS, NODE_SETS, data_root, found_folder
 from detours.data.graph_set import GraphSet
+from detours.data.readers.arrays import ZINC_PARTS, read_masks
 from detours.data.splitting import FOLDS, SEED, Split, Splits, stratified_splits
 from detours.errors import FileFormatError
 
@@ -34,11 +35,12 @@ _MASKS = ("train_mask", "val_mask", "test_mask")
 
 
 def splits(data: GraphSet, root: str | os.PathLike[str] | None = None) -> Splits:
-    """Return the ten folds of a data set.
+    """Return the folds of a data set, ten unless said otherwise.
 
     Those of Errica et al. (2020) for NCI1, ENZYMES, DD and IMDB-BINARY (by degree) and the masks of Geom-GCN for node
     data, where their files are below `root` (default: the folder the data were read from, else DETOURS_DATA); the ones
-    shipped with this library for MUTAG and PTC_FM; else `stratified_splits(data)`. `source` says which.
+    shipped with this library for MUTAG and PTC_FM; the published masks of the heterophilous graphs; the one published
+    split of ZINC; else `stratified_splits(data)`. `source` says which.
     """
     found = read_published(data, root) or read_shipped(data)
     return found or stratified_splits(data)
@@ -53,6 +55,12 @@ def read_published(data: GraphSet, root: str | os.PathLike[str] | None = None) -
     if data.name in NODE_SETS and (folder := found_folder(data.name, where)) is not None:
         masks = _mask_files(folder)
         return Splits("geom-gcn", [_masked(file, len(data.y)) for file in masks]) if masks else None
+    if data.name in HETEROPHILOUS_SETS and (raw := found_folder(data.name, where)) is not None:
+        parts = read_masks(raw)
+        return Splits("platonov2023", [checked(three, len(data.y), raw, at) for at, three in enumerate(parts)])
+    if data.name == "ZINC" and len(data.y) == sum(ZINC_PARTS):
+        ends = np.cumsum([0, *ZINC_PARTS])
+        return Splits("published", [Split(*(np.arange(*pair) for pair in pairwise(ends)))])
     return None
 
 

@@ -36,7 +36,7 @@ class Splits:
     """The folds of a data set, and where they come from."""
 
     source: str
-    """ "errica2019", "geom-gcn", "shipped" or "generated, seed …"."""
+    """ "errica2019", "geom-gcn", "platonov2023", "published", "shipped" or "generated, seed …"."""
     folds: list[Split]
 
     def __len__(self) -> int:
@@ -53,7 +53,7 @@ class Splits:
 
 
 def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> Splits:
-    """Return folds that keep the classes in proportion, with one tenth of every training part held out for validation.
+    """Return folds with one tenth of every training part held out for validation; classes are kept in proportion.
 
     Graphs that `data.pairs` joins, directly or through others, stay in one part: no partner of a test graph is trained
     on.
@@ -72,7 +72,7 @@ def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> S
             f"{folds} folds need at least {max(folds, 4)} {things}, but {data.name} has {number}; "
             "ask for fewer folds or take more data."
         )
-    strata = _strata(units, data.targets, number)
+    strata = _strata(units, data.targets, number) if data.task == "classification" else np.zeros(number, np.int64)
     # NumPy keeps the raw output of this generator stable between releases, but not its permutations.
     words = np.random.PCG64([seed, folds])
     test_of = _deal(strata, folds, words)

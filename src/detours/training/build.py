@@ -19,17 +19,17 @@ SHARED = tuple(field.name for field in fields(NetworkOptions) if field.name in s
 OF_MDNN = ("transformer_layers", "heads", "use_den", "den_bias", "token_norm")
 
 
-def network_of(recipe: Recipe, in_channels: int, classes: int) -> nn.Module:
+def network_of(recipe: Recipe, in_channels: int, outputs: int) -> nn.Module:
     """Return the network of a recipe, its parameters drawn from the recipe's seed and fold.
 
     Args:
         recipe: The recipe.
         in_channels: Columns of x, with all that `prepared` has put beside the features.
-        classes: How many classes there are.
+        outputs: How many numbers it answers.
     """
     common: dict[str, Any] = {name: getattr(recipe, name) for name in SHARED}
     common |= {"num_layers": recipe.layers, "edge_channels": recipe.edge_den * recipe.arc_channels}
-    sizes = (in_channels // recipe.blocks, recipe.hidden, classes, recipe.backbone)
+    sizes = (in_channels // recipe.blocks, recipe.hidden, outputs, recipe.backbone)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1_000_003 * recipe.seed + recipe.fold)
         if recipe.model == "plain":

@@ -27,6 +27,7 @@ from detours.training.devices import chosen_device, fabric_of
 from detours.training.loop import Run, same_shape, train
 from detours.training.pool import side_by_side
 from detours.training.recipe import recipe
+from detours.training.tasks import check_scores, rank_of, targets_of
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ def _commit() -> str | None:
 
 def best_of(cells: Sequence[Cell]) -> Cell:
     """Among runs on one fold that differ in k, the one the validation part prefers; the smaller k if it cannot tell."""
-    return min(cells, key=lambda cell: (-cell.value["val_accuracy"], cell.value["val_loss"], cell.key["k"]))
+    return min(cells, key=lambda cell: (*rank_of(cell.value), cell.key["k"]))
 
 
 def runs_of(
@@ -191,10 +192,11 @@ def runs_of(
         changed: Whatever else `recipe` takes.
     """
     source = f"{folds.source}; {_digest(folds)}"
-    if changed.get("model") == "plain":
-        ks = (None,)  # it sees no detours, so they would all be the same run
-    if len(data.classes) < 2:
-        raise InputError(f"{data.name} has {len(data.classes)} class, but a network needs two or more to tell apart.")
+    if changed.get("task") is None:
+        changed["task"] = data.task
+    targets = targets_of(data, changed["task"])
+    if not recipe(data.name, "", "", data.level, **changed).sees_detours:
+        ks = (None,)  # they would all be the same run
     runs = []
     for fold in numbers:
         if not 0 <= fold < len(folds):
@@ -203,6 +205,7 @@ def runs_of(
         for seed, k in product(seeds, ks):
             settings = changed if seed is None else {**changed, "seed": seed}
             made = recipe(data.name, data.full_digest, source, data.level, fold=fold, k=k, **settings)
+            check_scores(data, targets, fold, folds[fold], made)
             path = store.path(made.key()).absolute()
             runs.append(
                 Run(
@@ -222,7 +225,7 @@ def runs_of(
 def check_split(data: GraphSet, fold: int, split: Split) -> None:
     """Raise `InputError` if a fold names what is not there, names it twice, or has nothing to train or validate on."""
     everything = np.concatenate(split)
-    number = len(data.targets)
+    number = len(data.y)
     if everything.size and not 0 <= everything.min() <= everything.max() < number:
         low, high = everything.min(), everything.max()
         raise InputError(f"fold {fold} of {data.name} names {low} .. {high}, but there are 0 .. {number - 1}.")

@@ -14,14 +14,14 @@ from detours.errors import InputError
 
 
 class Epoch(NamedTuple):
-    """One epoch; accuracies are shares of 1, and the test part is looked at where the validation part was best."""
+    """One epoch; scores are in the metric of the recipe, and the test part is looked at where validation was best."""
 
     epoch: int
     train_loss: float
-    train_accuracy: float
+    train_score: float
     val_loss: float
-    val_accuracy: float
-    test_accuracy: float | None
+    val_score: float
+    test_score: float | None
     seconds: float
 
 

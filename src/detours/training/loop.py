@@ -12,6 +12,7 @@ from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from lightning.fabric import Fabric
 
@@ -26,6 +27,7 @@ from detours.training.recipe import Recipe
 from detours.training.replicas.fit import Fit
 from detours.training.replicas.progress import Row
 from detours.training.saved import SavedModel
+from detours.training.tasks import outputs_of, target_scaling, targets_of
 
 Value = dict[str, Any]
 READ = 1.0
@@ -112,7 +114,8 @@ class Training:
             self.start -= saved["seconds"]
         self.data = as_trained(self.runs[0].data, self.runs[0].recipe)
         self.encoder = Encoder.of(self.data)
-        inputs = prepared(self.data, self.encoder.encode(self.data), self.data.targets, self.runs[0].recipe)
+        self.targets = targets_of(self.data, self.runs[0].recipe.task)
+        inputs = prepared(self.data, self.encoder.encode(self.data), self.targets, self.runs[0].recipe)
         members = [self.runs[at] for at in self.members]
         self.scalings = {at: scaling_of(inputs, self.runs[at].split.train, self.runs[at].recipe) for at in self.members}
         self.fit = Fit(
@@ -120,7 +123,7 @@ class Training:
             [run.recipe for run in members],
             inputs,
             [run.split for run in members],
-            len(self.data.classes),
+            outputs_of(self.targets),
             scalings=list(self.scalings.values()),
             keep_weights=any(run.model is not None for run in members),
         )
@@ -194,14 +197,15 @@ class Training:
             )
             return
         if self.first and run.model is not None:
-            scaling = self.scalings[at]
-            SavedModel(run.recipe, self.encoder, self.data.classes, scaling, self.fit.weights(place)).save(run.model)
+            self._saved(at, place).save(run.model)
         best = self.fit.progress.best_of(place)._asdict()
         if not len(run.split.test):
             best = {name: value for name, value in best.items() if not name.startswith("test_")}
+        metric = run.recipe.metric
         value = {
             "best_epoch": best.pop("epoch"),
-            **best,
+            "metric": metric,
+            **{name.replace("score", metric): number for name, number in best.items()},
             "epochs": last.epoch,
             "parameters": self.fit.stack.flat.size(1),
             "device": _device_name(self.fabric.device),
@@ -209,6 +213,13 @@ class Training:
             "replicas": self.replicas,
         }
         self.finish(run, value, time.perf_counter() - self.start)
+
+    def _saved(self, at: int, place: int) -> SavedModel:
+        run, targets = self.runs[at], None
+        if run.recipe.task == "regression":
+            targets = target_scaling(self.targets, run.split.train)
+        classes = self.data.classes if run.recipe.task == "classification" else np.arange(outputs_of(self.targets))
+        return SavedModel(run.recipe, self.encoder, classes, self.scalings[at], self.fit.weights(place), targets)
 
 
 def same_shape(one: Run, other: Run) -> bool:
@@ -237,8 +248,8 @@ def scaling_of(inputs: Inputs, train: Int64, recipe: Recipe) -> Scaling:
 
 
 def _epoch(number: int, row: Row, seconds: float) -> Epoch:
-    test = row.test_accuracy if row.better else None
-    return Epoch(number, row.train_loss, row.train_accuracy, row.val_loss, row.val_accuracy, test, seconds)
+    test = row.test_score if row.better else None
+    return Epoch(number, row.train_loss, row.train_score, row.val_loss, row.val_score, test, seconds)
 
 
 def _device_name(device: torch.device) -> str:

@@ -19,7 +19,7 @@ from detours.errors import FileFormatError, InputError, shown
 
 CODE = ("training", "nn", "data.encoder", "data.sampling", "data.sampling_numba")
 """The code that determines the numbers of a run; the content of data and splits is in its key."""
-OTHER_CODE = ("training.recipe", "training.folds", "training.logs", "training.pool", "training.search")
+OTHER_CODE = tuple(f"training.{name}" for name in ("recipe", "folds", "logs", "pool", "door", "search"))
 """The recipe is in the key itself; the others move runs and results around."""
 
 Level = Literal["graph", "node"]
@@ -37,6 +37,16 @@ Pool = Literal["max", "mean", "add", "mean+max", "mean+add", "max+add", "mean+ma
 PoolOf = Literal["logits", "states"]
 Head = Literal["linear", "mlp"]
 Directions = Literal["in", "out", "both"]
+Task = Literal["classification", "regression", "multilabel"]
+Metric = Literal["accuracy", "roc_auc", "ap", "mae"]
+ClassWeights = Literal["none", "balanced"]
+RegressionLoss = Literal["l1", "mse"]
+
+METRICS = {"classification": ("accuracy", "roc_auc", "ap"), "regression": ("mae",), "multilabel": ("roc_auc", "ap")}
+"""The metrics of each task, its main one first."""
+LOWER_IS_BETTER = ("mae",)
+RANKED = ("roc_auc", "ap")
+"""Metrics of a whole part, not the mean of a score of each answer."""
 
 RECIPES = Path(__file__).with_name("recipes")
 """Recipe files of single data sets, for preset "ours"."""
@@ -98,6 +108,12 @@ class Recipe:
     preset: Preset = setting("The preset all other values start from.", "ours", "paper")
     model: Model = setting("The network: plain, weighted by detour numbers, or with detour tokens.", "mdnn")
     backbone: Backbone = setting("The convolution.", "gin")
+    task: Task = setting("What is learned; found from the targets of the data unless it is given.", "classification")
+    metric: Metric = setting(
+        "What validation chooses the best epoch by, and what is reported; the default is that of the task.", "accuracy"
+    )
+    class_weights: ClassWeights = setting("Whether the loss gives all classes the same weight.", "none")
+    regression_loss: RegressionLoss = setting("Regression: absolute or squared error of standardised targets.", "l1")
     k: int = setting("The longest detour counted, in edges.", 4, 2, minimum=2)
     log: bool = setting("Whether detour numbers enter as log(1 + number).", True, False)
     by_length: bool = setting("Whether MDNN sees one number per length of detour, or their sum.", True, False)
@@ -141,7 +157,7 @@ class Recipe:
     epochs: int = setting("The most epochs.", 300, 500, minimum=1)
     patience: int = setting("Epochs without a better validation result before training stops.", 100, 250, minimum=1)
     # Validation parts are small (17 graphs of MUTAG), so many epochs tie in accuracy: in ours the loss decides.
-    ties: Ties = setting("Best of the epochs with equal validation accuracy.", "loss", "first")
+    ties: Ties = setting("Best of the epochs with equal validation score.", "loss", "first")
     batch_size: int = setting(
         "Graphs per step, or nodes where neighbours are sampled.", ByLevel(32, 256), ByLevel(16, 256), minimum=1
     )
@@ -169,6 +185,11 @@ class Recipe:
             raise InputError(f"hop_den=true needs model mdnn with encoder hops, not {self.model} with {self.encoder}.")
         if "+" in self.pool and self.pool_of == "logits":
             raise InputError(f"pool={self.pool} needs pool_of=states.")
+        if self.metric not in METRICS[self.task]:
+            allowed = " or ".join(METRICS[self.task])
+            raise InputError(f"task={self.task} is measured by {allowed}, but metric={self.metric} was given.")
+        if self.class_weights != "none" and self.task == "regression":
+            raise InputError(f"class_weights={self.class_weights} needs classes, but the task is regression.")
         if 0 in self.neighbours:
             raise InputError(f"neighbours must be 1 or more per hop, or -1 for all, but they are {self.neighbours}.")
         if self.level == "graph" and (self.neighbours or self.directed):
@@ -193,6 +214,11 @@ class Recipe:
         """The number of values on every arc: a weight for model weighted, features for MDNN and for `edge_den`."""
         features = self.arc_channels if self.model == "mdnn" or self.edge_den else 0
         return features + (self.model == "weighted")
+
+    @property
+    def sees_detours(self) -> bool:
+        """Whether detour numbers can enter the network (`use_den` aside)."""
+        return self.model != "plain" or self.edge_den or self.node_den
 
     @property
     def blocks(self) -> int:
@@ -240,9 +266,8 @@ def recipe(
     changed = {name: checked(name, value) for name, value in changed.items() if value is not None}
     preset = checked("preset", preset)
     values = {name: each.default(preset, level) for name, each in settings().items()} | {"preset": preset}
-    if preset == "ours":
-        values |= shipped_recipe(data, changed.get("model", values["model"]))
-    values |= changed
+    shipped = shipped_recipe(data, changed.get("model", values["model"])) if preset == "ours" else {}
+    values |= {"metric": METRICS[changed.get("task", values["task"])][0]} | shipped | changed
     if "log" not in changed and preset == "ours" and values["model"] == "weighted":
         values["log"] = values["backbone"] != "gcn"  # the normalisation of GCN absorbs the scale of its weights
     return Recipe(data=data, digest=digest, splits=splits, level=level, fold=fold, experiment=experiment, **values)

@@ -36,8 +36,11 @@ class SavedModel:
     recipe: Recipe
     encoder: Encoder
     classes: Int64
+    """The classes in the order of the outputs; the numbers of the columns for other tasks."""
     scaling: Scaling
     weights: Mapping[str, Tensor]
+    targets: Scaling | None = None
+    """Shift and scale of the targets of regression."""
 
     def save(self, path: Path) -> None:
         """Write the file, whole or not at all."""
@@ -47,6 +50,7 @@ class SavedModel:
             "encoder": self.encoder.to_json(),
             "classes": self.classes.tolist(),
             "scaling": self.scaling.to_json(),
+            "targets": None if self.targets is None else self.targets.to_json(),
         }
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as file:
@@ -64,6 +68,7 @@ class SavedModel:
                 np.array(about["classes"], np.int64),
                 Scaling.from_json(about["scaling"]),
                 found["weights"],
+                None if about["targets"] is None else Scaling.from_json(about["targets"]),
             )
         except FileNotFoundError:
             raise FileFormatError("there is no such file; `detours train --save DIR` writes models.", path) from None
@@ -73,11 +78,17 @@ class SavedModel:
             raise FileFormatError("this is no model of `detours train --save`, or it is damaged.", path) from None
 
     def probabilities(self, data: GraphSet, device: torch.device | str = "cpu") -> NDArray[np.float64]:
-        """float64 [graphs or nodes, classes]: how likely the network finds each class, `data.y` not being looked at."""
+        """float64 [graphs or nodes, classes]: how likely the network finds each class, or each label of several."""
+        if self.recipe.task == "regression":
+            raise InputError("the model predicts numbers, which have no probabilities; use predict.")
+        return self.predict(data, device)
+
+    def predict(self, data: GraphSet, device: torch.device | str = "cpu") -> NDArray[np.float64]:
+        """float64 [graphs or nodes, outputs]: probabilities of classes or labels, or numbers; `data.y` is not used."""
         if data.level != self.recipe.level:
             raise InputError(
-                f"the model tells classes of {self.recipe.level}s, but {data.name} has classes of {data.level}s; "
-                f"give data of its own kind."
+                f"the model was trained on targets of {self.recipe.level}s, but {data.name} has targets of "
+                f"{data.level}s; give data of its own kind."
             )
         number = len(data) if data.level == "graph" else data.graphs[0].num_nodes
         data = as_trained(data, self.recipe)
@@ -87,10 +98,15 @@ class SavedModel:
         load_weights(network, self.weights, "the model")
         network = network.to(device).eval()
         batches = batches_of(self.scaling.apply(inputs), self.recipe, torch.device(device))
-        logits = []
+        answers = []
         with torch.no_grad():
             for batch in batches.evaluation():
                 positional, named = arguments(batch, self.recipe.model)
-                logits.append(network(*positional, **named))
-        found: NDArray[np.float64] = torch.cat(logits).double().softmax(1).cpu().numpy()
+                answers.append(network(*positional, **named))
+        outputs = torch.cat(answers).double().cpu()
+        found: NDArray[np.float64]
+        if self.targets is not None:
+            found = outputs.numpy() * self.targets.scale + self.targets.shift
+        else:
+            found = (outputs.softmax(1) if self.recipe.task == "classification" else outputs.sigmoid()).numpy()
         return found

@@ -1,18 +1,103 @@
-"""What is learned: the loss of every answer, and whether it is right."""
+"""What is learned: the targets of a data set for each task, and how finished runs compare."""
 
 from __future__ import annotations
 
-import torch.nn.functional as F
-from torch import Tensor
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.data import GraphSet, Split
+from detours.errors import InputError
+from detours.training.batches.inputs import Scaling
+from detours.training.recipe import LOWER_IS_BETTER, RANKED, Recipe
+
+Targets = NDArray[Any]
 
 
-def losses(logits: Tensor, y: Tensor) -> Tensor:
-    """Return the cross entropy of every answer, [R, rows], for logits [R, rows, classes] and classes y [rows]."""
-    number, rows, classes = logits.shape
-    every = F.cross_entropy(logits.reshape(-1, classes), y.repeat(number), reduction="none")
-    return every.view(number, rows)
+def targets_of(data: GraphSet, task: str) -> Targets:
+    """Return the targets for a task, or raise `InputError` about what makes them unfit.
+
+    Classes are int64 [rows], numbered from 0 in the order of `data.classes`; the others are float64 [rows, columns], in
+    which an unknown label of "multilabel" is NaN.
+    """
+    if task == "classification":
+        if data.task != task:
+            what = "a table of labels" if data.task == "multilabel" else "numbers that are no integers"
+            raise InputError(f"the targets of {data.name} are {what}; take task={data.task}.")
+        if len(data.classes) < 2:
+            count = len(data.classes)
+            raise InputError(f"{data.name} has {count} class, but a network needs two or more to tell apart.")
+        return data.targets
+    y = np.asarray(data.y, np.float64).reshape(len(data.y), -1)
+    if task == "regression":
+        if not np.isfinite(y).all():
+            at = int(np.argmin(np.isfinite(y).all(axis=1)))
+            raise InputError(
+                f"the target of {data.level} {at} of {data.name} is {y[at][~np.isfinite(y[at])][0]}; "
+                "targets must be finite numbers, so mend or leave out this one."
+            )
+        return y
+    if not (np.isnan(y) | (y == 0) | (y == 1)).all():
+        raise InputError(f"the labels of {data.name} must be 0, 1 or NaN where unknown for task=multilabel.")
+    return y
 
 
-def count_right(logits: Tensor, y: Tensor) -> Tensor:
-    """Return whether the most likely class is the right one, [R, rows]."""
-    return logits.detach().argmax(2) == y
+def check_scores(data: GraphSet, targets: Targets, fold: int, split: Split, recipe: Recipe) -> None:
+    """Raise `InputError` if the metric of a recipe is not defined on a part of a fold."""
+    if recipe.metric not in RANKED:
+        return
+    if targets.ndim == 1 and len(data.classes) != 2:
+        raise InputError(
+            f"metric={recipe.metric} needs two classes or task=multilabel, but {data.name} has {len(data.classes)} "
+            "classes."
+        )
+    for name, part in zip(("validation", "test"), split[1:], strict=True):
+        chosen = targets[part].reshape(len(part), -1)
+        if len(part) and not ((chosen == 0).any(axis=0) & (chosen == 1).any(axis=0)).any():
+            raise InputError(
+                f"the {name} part of fold {fold} of {data.name} has one class only, so that {recipe.metric} is not "
+                "defined; take other folds or another metric."
+            )
+
+
+def outputs_of(targets: Targets) -> int:
+    """Return how many numbers a network answers: one for each class, or one for each column of targets."""
+    return int(targets.max(initial=0)) + 1 if targets.ndim == 1 else targets.shape[1]
+
+
+def target_scaling(targets: Targets, train: NDArray[np.int64]) -> Scaling:
+    """Return the mean and deviation of the targets of a training part, by which regression standardises them."""
+    known = targets[train]
+    deviation = known.std(axis=0)
+    return Scaling(known.mean(axis=0).astype(np.float32), np.where(deviation > 0, deviation, 1).astype(np.float32))
+
+
+def score_of(value: Mapping[str, Any], part: str) -> float:
+    """Return the score of a part ("val" or "test") of a finished run, in the metric of its recipe."""
+    return float(value[f"{part}_{value['metric']}"])
+
+
+def merit_of(value: Mapping[str, Any]) -> float:
+    """Return the validation score of a finished run, negative where lower is better: the best run has the highest."""
+    score = score_of(value, "val")
+    return -score if value["metric"] in LOWER_IS_BETTER else score
+
+
+def rank_of(value: Mapping[str, Any]) -> tuple[float, float]:
+    """Return what finished runs are sorted by, the best first: the validation score, then the validation loss."""
+    return -merit_of(value), float(value["val_loss"])
+
+
+def balanced(targets: Targets, train: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return weights that give all classes of a training part the same share: [classes], or [2, columns] for labels."""
+    known = targets[train]
+    if known.ndim == 1:
+        counts = np.bincount(known, minlength=outputs_of(targets))[:, None]
+    else:
+        counts = np.stack([(known == value).sum(axis=0) for value in (0, 1)])
+    weights: NDArray[np.float64] = counts.sum(axis=0) / (
+        np.maximum((counts > 0).sum(axis=0), 1) * np.maximum(counts, 1)
+    )
+    return weights[:, 0] if known.ndim == 1 else weights

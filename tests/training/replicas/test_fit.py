@@ -105,7 +105,7 @@ def test_loss_and_accuracy_are_those_of_the_network() -> None:
     positional, named = arguments(whole, made.model)
     with torch.no_grad():
         logits = network.eval()(*positional, **named)
-    for part, loss, accuracy in (("val", row.val_loss, row.val_accuracy), ("test", row.test_loss, row.test_accuracy)):
+    for part, loss, accuracy in (("val", row.val_loss, row.val_score), ("test", row.test_loss, row.test_score)):
         ids = torch.from_numpy(getattr(split, part))
         assert loss == pytest.approx(float(F.cross_entropy(logits[ids], whole.y[ids])), rel=1e-9)
         assert accuracy == pytest.approx(float((logits[ids].argmax(1) == whole.y[ids]).double().mean()))

@@ -22,7 +22,7 @@ def test_ties_go_to_the_lower_loss_or_to_the_first_and_patience_counts_from_ther
     progress = followed([3, 3, 9, 9], [50, 50, 50, 4], [True, False, True, True])
     bests = [progress.best_of(at) for at in range(4)]
     assert [best.epoch for best in bests] == [3, 2, 7, 3]
-    assert (bests[0].val_loss, bests[0].val_accuracy, bests[0].test_loss, bests[0].test_accuracy) == (
+    assert (bests[0].val_loss, bests[0].val_score, bests[0].test_loss, bests[0].test_score) == (
         0.8,
         0.75,
         pytest.approx(0.3),

@@ -174,7 +174,7 @@ def test_trials_that_diverge_or_do_not_fit(tmp_path: Path, monkeypatch: pytest.M
         if len(stack) > 2:
             raise torch.cuda.OutOfMemoryError
         for run in stack[:-1]:
-            store.keep(run.recipe.key(), {"val_accuracy": 0.5, "val_loss": 1.0}, 1.0)
+            store.keep(run.recipe.key(), {"metric": "accuracy", "val_accuracy": 0.5, "val_loss": 1.0}, 1.0)
         raise Diverged("no number")
 
     monkeypatch.setattr(module, "run_all", train)

@@ -70,16 +70,16 @@ def train(model: str, progress: bool | None) -> Curve:
     folds = stratified_splits(data)
     made = recipe(data.name, data.digest, folds.source, "graph", model=model, k=K, epochs=EPOCHS)
     inputs = prepared(data, Encoder.of(data).encode(data), data.targets, made)
-    fit = Fit(fabric_of("cpu", made.precision), [made], inputs, [folds[0]], classes=2)
+    fit = Fit(fabric_of("cpu", made.precision), [made], inputs, [folds[0]], outputs=2)
     start, validation = time.perf_counter(), []
     with progress_bar(f"Training {MODELS[model]}", show=progress) as report:
         for epoch in range(1, EPOCHS + 1):
             fit.epoch()
             ((row,),) = fit.read()
-            validation.append(row.val_accuracy)
+            validation.append(row.val_score)
             if report is not None:
                 report(epoch, EPOCHS)
-    return Curve(validation, fit.progress.best_of(0).test_accuracy, time.perf_counter() - start)
+    return Curve(validation, fit.progress.best_of(0).test_score, time.perf_counter() - start)
 
 
 def _bar(accuracy: float) -> str:

@@ -43,7 +43,7 @@ def read_tu(folder: Path, name: str) -> TUData:
     labels = _labels(folder / f"{name}_node_labels.txt", int(offsets[-1]), "nodes")
     attributes = folder / f"{name}_node_attributes.txt"
     return TUData(
-        _cut(union, offsets),
+        cut_union(union, offsets),
         y,
         None if labels is None else np.split(labels, offsets[1:-1]),
         _edge_labels(folder / f"{name}_edge_labels.txt", union, offsets),
@@ -118,7 +118,8 @@ def _union(file: Path, offsets: Int64) -> Graph:
     return build_graph(EdgeList(arcs, int(offsets[-1])))
 
 
-def _cut(union: Graph, offsets: Int64) -> list[Graph]:
+def cut_union(union: Graph, offsets: Int64) -> list[Graph]:
+    """Return the graphs of a union, given the offsets at which the nodes of each begin."""
     return [
         wrap_arrays(
             union.indptr[start : end + 1] - union.indptr[start],

@@ -1,4 +1,4 @@
-"""What a network is given of a data set, as flat arrays: features, arcs, detour numbers, positions, classes."""
+"""What a network is given of a data set, as flat arrays: features, arcs, detour numbers, positions, targets."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Inputs:
     """[arcs, channels] what the network sees of detour numbers; no channel for a plain network."""
     pe: Float32
     """[nodes, eigenvectors]"""
-    y: Int64
-    """The class of every graph, or of every node, numbered from 0."""
+    y: NDArray[Any]
+    """The target of every graph, or of every node: int64 [rows], classes from 0, or float64 [rows, columns]."""
     nodes: Int64
     """[graphs + 1] where the nodes of each graph begin."""
     arcs: Int64
@@ -85,13 +85,13 @@ class Scaling:
         return cls(np.array(plain["shift"], np.float32), np.array(plain["scale"], np.float32))
 
 
-def prepared(data: GraphSet, x: Sequence[Float32], y: Int64, recipe: Recipe) -> Inputs:
+def prepared(data: GraphSet, x: Sequence[Float32], y: NDArray[Any], recipe: Recipe) -> Inputs:
     """Count detours, find eigenvectors, and lay everything out flat.
 
     Args:
         data: The graphs.
         x: The features of the nodes of each graph, as the encoder of the data makes them.
-        y: The classes, numbered from 0.
+        y: The targets of graphs or nodes.
         recipe: Which detour numbers, on which arcs, and how many eigenvectors.
     """
     _check_features(data.name, x)

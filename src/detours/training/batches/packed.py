@@ -43,7 +43,7 @@ class Batch:
         self.den = den
         self.pe = pe
         self.y = y
-        """The classes of the graphs or nodes that are asked about."""
+        """The targets of the graphs or nodes that are asked about."""
         self.ids = ids
         """Which graphs or nodes of the data set these are."""
         self.batch = batch
@@ -80,9 +80,8 @@ class Packed:
             torch.from_numpy(np.ascontiguousarray(values)).to(self.device, dtype)
             for values in (inputs.x, inputs.den, inputs.pe)
         )
-        self.edge_index, self.y = (
-            torch.from_numpy(each.copy()).to(self.device) for each in (inputs.edge_index, inputs.y)
-        )
+        self.edge_index, y = (torch.from_numpy(each.copy()).to(self.device) for each in (inputs.edge_index, inputs.y))
+        self.y = y.to(dtype) if y.is_floating_point() else y
         self.nodes, self.arcs = inputs.nodes, inputs.arcs
         first = np.repeat(inputs.nodes[:-1], np.diff(inputs.arcs))
         self.source = torch.from_numpy(inputs.edge_index[0] + first).to(self.device)

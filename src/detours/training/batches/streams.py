@@ -41,6 +41,8 @@ class Batches(Protocol):
     """How many an epoch has."""
     fixed: bool
     """Whether `training` gives one object again and again, whose tensors keep their place and shape in memory."""
+    packed: Packed
+    """What they are made of."""
 
     def training(self, epoch: int) -> Iterator[Assembled]:
         """Ask about all graphs or nodes of the data set once, in random order."""

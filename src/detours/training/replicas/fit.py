@@ -19,13 +19,13 @@ from detours.training.batches.inputs import Inputs, Scaling
 from detours.training.batches.packed import Batch
 from detours.training.batches.streams import Assembled, Batches, steps_of
 from detours.training.build import arguments, network_of
-from detours.training.recipe import Recipe
+from detours.training.recipe import LOWER_IS_BETTER, Recipe
 from detours.training.replicas.adamw import AdamW
 from detours.training.replicas.capture import Captured
+from detours.training.replicas.objective import Objective
 from detours.training.replicas.progress import ROWS, Progress, Row, Scores
 from detours.training.replicas.schedule import rate
 from detours.training.replicas.stack import Call, Stack
-from detours.training.tasks import count_right, losses
 
 NOISE, FACTORS = 2, 3
 """What random numbers are drawn for, as part of the seed; 0 and 1 are those of the batches."""
@@ -45,7 +45,7 @@ class Fit:
         recipes: A recipe of each replica; they may differ in what `same_shape` leaves open.
         inputs: The graphs.
         splits: The parts of each replica.
-        classes: How many classes there are.
+        outputs: How many numbers a network answers: as many as there are classes, labels, or numbers to predict.
         scalings: How each replica scales its features; None for not at all.
         keep_weights: Whether the weights of the best epoch are kept.
     """
@@ -56,7 +56,7 @@ class Fit:
         recipes: Sequence[Recipe],
         inputs: Inputs,
         splits: Sequence[Split],
-        classes: int,
+        outputs: int,
         *,
         scalings: Sequence[Scaling] = (),
         keep_weights: bool = False,
@@ -64,12 +64,16 @@ class Fit:
         self.fabric, self.recipes, self.device = fabric, list(recipes), fabric.device
         self.dtype = torch.float64 if recipes[0].precision == "64-true" else torch.float32
         inputs, self.scales = _scaled(inputs, scalings, self.device, self.dtype)
-        networks = [network_of(each, inputs.x.shape[1], classes) for each in recipes]
+        networks = [network_of(each, inputs.x.shape[1], outputs) for each in recipes]
         self.stack = Stack(networks, self.device, self.dtype)
         self.optimizer = AdamW(self.stack.flat, self._of_each("weight_decay", self.dtype).unsqueeze(1))
         self.progress = Progress(
-            self._of_each("patience", torch.long), self._of_each("epochs", torch.long), self._of_each("by_loss")
+            self._of_each("patience", torch.long),
+            self._of_each("epochs", torch.long),
+            self._of_each("by_loss"),
+            lower=recipes[0].metric in LOWER_IS_BETTER,
         )
+        self.objective = Objective(recipes, inputs.y, splits, self.device, self.dtype)
         steps = steps_of(recipes[0], len(splits[0].train))
         most = max(each.epochs for each in recipes)
         self.batches: Batches = batches_of(
@@ -138,7 +142,7 @@ class Fit:
         """Drop all replicas but these."""
         kept = torch.tensor(replicas, device=self.device)
         self.recipes = [self.recipes[at] for at in replicas]
-        for part in (self.stack, self.optimizer, self.progress):
+        for part in (self.stack, self.optimizer, self.progress, self.objective):
             part.keep(kept)
         self.train, self.val, self.test = self.train[kept], self.val[kept], self.test[kept]
         if self.scales is not None:
@@ -200,36 +204,50 @@ class Fit:
         mask = self.train[:, batch.ids]
         flat = self.stack.flat.detach().requires_grad_()
         self.stack.network.train()
-        logits = self._answers(flat, batch, mask if batch.batch is not None else None)
-        found = torch.where(mask, losses(logits, batch.y), 0)
+        outputs = self._answers(flat, batch, mask if batch.batch is not None else None)
+        found = torch.where(mask, self.objective.losses(outputs, batch.y), 0)
         number = self._summed(mask.sum(1)).clamp(min=1)
         (gradient,) = torch.autograd.grad((found.sum(1) / number).sum(), flat)
         self.optimizer.step(self.stack.flat, self._summed(gradient), self.rates)
-        right = count_right(logits, batch.y) * mask
-        self.sums += torch.stack([found.detach().double().sum(1), right.double().sum(1)])
+        scores = torch.where(mask, self.objective.scores(outputs, batch.y), 0)
+        self.sums += torch.stack([found.detach().double().sum(1), scores.double().sum(1)])
 
     def _evaluated(self) -> None:
         self.stack.network.eval()
         with torch.no_grad():
-            logits = torch.cat([self._answers(self.stack.flat, batch) for batch in self.evaluation], dim=1)
+            outputs = torch.cat([self._answers(self.stack.flat, batch) for batch in self.evaluation], dim=1)
         y, ids = (torch.cat([getattr(batch, name) for batch in self.evaluation]) for name in ("y", "ids"))
-        found, right = losses(logits, y).double(), count_right(logits, y).double()
+        found, scores = self.objective.losses(outputs, y).double(), self.objective.scores(outputs, y).double()
         parts = [self.sums]
         for mask in (self.val, self.test):
             asked = mask[:, ids]
             # a part that is not asked about may hold anything, even what is no number
-            parts += [torch.where(asked, each, 0).sum(1).unsqueeze(0) for each in (found, right)]
+            parts += [torch.where(asked, each, 0).sum(1).unsqueeze(0) for each in (found, scores)]
         sums = self._summed(torch.cat(parts))
         numbers = torch.stack([part.sum(1).clamp(min=1) for part in (self.train, self.val, self.test)])
-        better = self.progress.update(Scores(*(sums / numbers.repeat_interleave(2, 0))))
+        reached = Scores(*(sums / numbers.repeat_interleave(2, 0)))
+        if self.objective.ranked:
+            reached = self._ranked(reached, outputs, y, ids)
+        better = self.progress.update(reached)
         if self.best_weights is not None:
             flat, buffers = self.best_weights
             _replace(flat, self.stack.flat, better)
             for name, kept in buffers.items():
                 _replace(kept, self.stack.buffers[name], better)
 
+    def _ranked(self, reached: Scores, outputs: Tensor, y: Tensor, ids: Tensor) -> Scores:
+        """Return the numbers of an epoch with scores that are those of a ranking of each part."""
+        if self.fabric.world_size > 1:  # every process has some of the answers
+            rows = self.train.size(1)
+            every = outputs.new_zeros(len(outputs), rows, outputs.size(2))
+            outputs = self._summed(every.index_copy_(1, ids, outputs))
+            y = torch.cat([self.batches.packed.y, self.batches.packed.y[:1]])
+            ids = torch.arange(rows, device=self.device)
+        parts = zip(("train_score", "val_score", "test_score"), (self.train, self.val, self.test), strict=True)
+        return reached._replace(**{name: self.objective.part_scores(outputs, y, part[:, ids]) for name, part in parts})
+
     def _answers(self, flat: Tensor, batch: Batch, counted: Tensor | None = None) -> Tensor:
-        """Return logits, [R, rows, classes]; `counted` [R, graphs] are those whose nodes count in batch norms."""
+        """Return the answers, [R, rows, outputs]; `counted` [R, graphs] are those whose nodes count in batch norms."""
         shift, scale = (None, None) if self.scales is None else self.scales
         mixed = self.fabric.device.type if self.recipes[0].precision == "bf16-mixed" else None
         nodes = None

@@ -15,20 +15,20 @@ class Scores(NamedTuple):
     """The numbers of an epoch, [R] each."""
 
     train_loss: Tensor
-    train_accuracy: Tensor
+    train_score: Tensor
     val_loss: Tensor
-    val_accuracy: Tensor
+    val_score: Tensor
     test_loss: Tensor
-    test_accuracy: Tensor
+    test_score: Tensor
 
 
 class Best(NamedTuple):
     """The epoch with the best validation result, and what the test part gave there."""
 
     epoch: int
-    val_accuracy: float
+    val_score: float
     val_loss: float
-    test_accuracy: float
+    test_score: float
     test_loss: float
 
 
@@ -36,11 +36,11 @@ class Row(NamedTuple):
     """An epoch of one replica as it is read from the device."""
 
     train_loss: float
-    train_accuracy: float
+    train_score: float
     val_loss: float
-    val_accuracy: float
+    val_score: float
     test_loss: float
-    test_accuracy: float
+    test_score: float
     better: bool
     """Whether it is the best so far."""
     active: bool
@@ -55,15 +55,16 @@ class Progress:
     Args:
         patience: [R] epochs without a better validation result after which a replica is over.
         epochs: [R] the most epochs.
-        by_loss: [R] whether the lower validation loss decides between epochs of equal accuracy, or the first is best.
+        by_loss: [R] whether the lower validation loss decides between epochs of equal score, or the first is best.
+        lower: Whether a lower score is better.
     """
 
-    def __init__(self, patience: Tensor, epochs: Tensor, by_loss: Tensor) -> None:
-        self.patience, self.epochs, self.by_loss = patience, epochs, by_loss
+    def __init__(self, patience: Tensor, epochs: Tensor, by_loss: Tensor, *, lower: bool = False) -> None:
+        self.patience, self.epochs, self.by_loss, self.lower = patience, epochs, by_loss, lower
         number, device = len(patience), patience.device
         self.done = torch.zeros((), dtype=torch.long, device=device)
         self.best = torch.zeros((len(Best._fields), number), dtype=torch.float64, device=device)
-        self.best[1] = -torch.inf
+        self.best[1] = torch.inf if lower else -torch.inf
         self.active = torch.ones(number, dtype=torch.bool, device=device)
         self.rows = torch.zeros((ROWS, len(Row._fields), number), dtype=torch.float64, device=device)
         self.filled = torch.zeros(1, dtype=torch.long, device=device)
@@ -71,11 +72,12 @@ class Progress:
     def update(self, scores: Scores) -> Tensor:
         """Count one more epoch; [R], whether it is the best of a replica so far."""
         self.done += 1
-        best_accuracy, best_loss = self.best[1], self.best[2]
-        ties = (scores.val_accuracy == best_accuracy) & self.by_loss & (scores.val_loss < best_loss)
-        better = self.active & ((scores.val_accuracy > best_accuracy) | ties)
+        best_score, best_loss = self.best[1], self.best[2]
+        ahead = scores.val_score < best_score if self.lower else scores.val_score > best_score
+        ties = (scores.val_score == best_score) & self.by_loss & (scores.val_loss < best_loss)
+        better = self.active & (ahead | ties)
         epoch = self.done.expand(len(better)).double()
-        found = [epoch, scores.val_accuracy, scores.val_loss, scores.test_accuracy, scores.test_loss]
+        found = [epoch, scores.val_score, scores.val_loss, scores.test_score, scores.test_loss]
         row = torch.stack([*scores, better.double(), self.active.double()])
         self.rows.index_copy_(0, self.filled, row.unsqueeze(0))
         self.filled += 1

@@ -27,6 +27,7 @@ from detours.training.loop import Diverged, Run
 from detours.training.recipe import Recipe, recipe
 from detours.training.search.space import MODELS
 from detours.training.search.trials import Draws, Trial
+from detours.training.tasks import merit_of
 
 ETA = 3
 """One of this many trials is promoted; it gets this many times the folds and the epochs."""
@@ -251,7 +252,7 @@ def score(trial: Trial, full: bool, cells: Sequence[Cell], epochs: int) -> Score
     seconds = sum(cell.seconds for cell in cells)
     if any("diverged" in cell.value for cell in cells):
         return Scored(trial, full, -inf, 0.0, inf, len(cells), epochs, seconds)
-    scores = [float(cell.value["val_accuracy"]) for cell in cells]
+    scores = [merit_of(cell.value) for cell in cells]
     error = stdev(scores) / sqrt(len(scores)) if len(scores) > 1 else 0.0
     loss = fmean(float(cell.value["val_loss"]) for cell in cells)
     return Scored(trial, full, fmean(scores), error, loss, len(cells), epochs, seconds)
