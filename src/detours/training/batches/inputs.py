@@ -128,7 +128,7 @@ def as_trained(data: GraphSet, recipe: Recipe) -> GraphSet:
 
 def _counts(graph: Graph, recipe: Recipe) -> Detours | None:
     """Count detours where the recipe needs them: they can take long."""
-    sees = recipe.model == "weighted" or recipe.edge_den or recipe.node_den
+    sees = recipe.model == "weighted" or recipe.edge_den or recipe.node_den or recipe.hop_den
     sees |= recipe.model == "mdnn" and recipe.use_den
     return detours.count(graph, recipe.k, directed=graph.directed) if sees else None
 
@@ -187,8 +187,10 @@ def node_inputs(x: Float32, graph: Graph, recipe: Recipe, den: Float32, counts: 
         source, target = target, source
     ones = np.ones(len(source))
     weights = [ones]
-    if recipe.model == "weighted" or recipe.hop_den:
-        weights.append((den[:, 0] if recipe.model == "weighted" else den.sum(axis=1)).astype(np.float64))
+    if recipe.model == "weighted":
+        weights.append(den[:, 0].astype(np.float64))
+    elif recipe.hop_den and counts is not None:  # raw, as the normalisation absorbs their scale
+        weights.append(counts.arc_by_length.sum(axis=1).astype(np.float64))
     blocks = [x]
     ends = (target, source) if recipe.directions == "out" else (source, target)
     for begin, end in (ends, ends[::-1]) if recipe.directions == "both" else (ends,):
