@@ -9,6 +9,7 @@ _HOME = {
     "count": "detours.counting.count",
     "count_many": "detours.counting.count",
     "count_pairs": "detours.counting.pairs",
+    "cycles": "detours.counting.count",
     "explain": "detours.counting.count",
     "paths": "detours.counting.count",
 }
@@ -22,6 +23,7 @@ __all__ = [
     "count",
     "count_many",
     "count_pairs",
+    "cycles",
     "data",
     "errors",
     "explain",
@@ -34,7 +36,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from detours import data, errors, kernels, nn, transforms, wl
-    from detours.counting.count import count, count_many, explain, paths
+    from detours.counting.count import count, count_many, cycles, explain, paths
     from detours.counting.pairs import count_pairs
     from detours.counting.result import Detours
     from detours.graph import Graph

@@ -50,6 +50,18 @@ def test_equals_brute_force_in_order(question: tuple[nx.Graph, int, int, int]) -
     assert list(paths(*csr(graph), i, j, k)) == brute_force(graph, i, j, k)
 
 
+@settings(deadline=None, max_examples=200)
+@given(questions())
+def test_chordless_by_definition(question: tuple[nx.Graph, int, int, int]) -> None:
+    """No edge between two nodes of a path but its own, and the one between its ends."""
+    graph, i, j, k = question
+    graph = graph.to_undirected()
+    between = graph.has_edge(i, j)
+    expected = [path for path in brute_force(graph, i, j, k) if graph.subgraph(path).size() == len(path) - 1 + between]
+    assert list(paths(*csr(graph), i, j, k, chordless=True)) == expected
+    assert list(detours.paths(graph, i, j, k, chordless=True)) == expected
+
+
 def test_any_batch_size_and_step_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = nx.convert_node_labels_to_integers(nx.grid_2d_graph(5, 5))
     whole = list(paths(*csr(graph), 0, 12, 12))
@@ -59,6 +71,8 @@ def test_any_batch_size_and_step_limit(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "STEPS", steps)
         monkeypatch.setattr(module, "BATCH", batch)
         assert list(paths(*csr(graph), 0, 12, 12)) == whole
+        chordless = [path for path in whole if graph.subgraph(path).size() == len(path) - 1]
+        assert list(paths(*csr(graph), 0, 12, 12, chordless=True)) == chordless
 
 
 def test_the_edge_itself_is_no_detour() -> None:

@@ -26,6 +26,7 @@ from tests.strategies import SmallGraph, small_graphs
 EVERY = [
     AddDetourNumber(4, node_attr="phi"),
     AddDetourNumber(3, attr_name="edge_den", by_length=False, squeeze=True, log=False),
+    AddDetourNumber(4, "den", features=("bridge", "by_length", "shortest"), node_attr="phi"),
     AddDetourTokens(3),
     AddDetourTokens(4, by_length=False, log=False),
     AddDetourWeights(4),
@@ -251,8 +252,8 @@ def test_names_that_batches_would_spoil_are_refused(name: Any) -> None:
 
 def test_repr_shows_every_argument() -> None:
     assert repr(AddDetourNumber(4, "edge_attr", node_attr=None)) == (
-        "AddDetourNumber(k=4, attr_name='edge_attr', by_length=True, node_attr=None, log=True, cat=True, "
-        "squeeze=False, directed=False)"
+        "AddDetourNumber(k=4, attr_name='edge_attr', by_length=True, node_attr=None, log=True, features=None, "
+        "cat=True, squeeze=False, directed=False)"
     )
     assert repr(AddDetourTokens(3)) == "AddDetourTokens(k=3, by_length=True, log=True, directed=False)"
     assert repr(AddDetourWeights(3, replace=True)) == (
@@ -277,6 +278,22 @@ def test_existing_features_are_kept() -> None:
     replaced = AddDetourNumber(3, attr_name="edge_attr", by_length=False, node_attr="x", log=False, cat=False)(data)
     assert replaced.edge_attr.tolist() == [[1]] * 8 and replaced.x.tolist() == [[2]] * 4
     assert data.edge_attr.shape == (8,) and data.x.shape == (4, 2)
+
+
+def test_features_in_the_order_asked_for() -> None:
+    arcs = torch.tensor([[0, 1, 1, 2, 2, 0, 2, 3], [1, 0, 2, 1, 0, 2, 3, 2]])  # a triangle and a tail
+    data = Data(edge_index=arcs, num_nodes=4)
+    made = AddDetourNumber(3, features=("bridge", "by_length", "shortest", "den"), log=False)(data)
+    assert made.den.tolist() == [[0, 1, 0, 3, 1]] * 6 + [[1, 0, 0, 0, 0]] * 2 and made.den.dtype == torch.int64
+    logs = AddDetourNumber(3, features=["shortest", "den"])(data).den
+    torch.testing.assert_close(logs, torch.tensor([[3.0, np.log(2)]] * 6 + [[0.0, 0.0]] * 2, dtype=torch.float32))
+    assert AddDetourNumber(3, features="bridge", squeeze=True, log=False)(data).den.tolist() == [0] * 6 + [1] * 2
+    assert AddDetourNumber(3, features=("shortest", "bridge"), attr_name=None)(data).edge_attr.shape == (8, 2)
+    for wrong in ((), ("girth",), "girth", (3,)):
+        with pytest.raises(InputError, match="features"):
+            AddDetourNumber(3, features=wrong)
+    with pytest.raises(InputError, match="squeeze"):
+        AddDetourNumber(3, features=("shortest", "bridge"), squeeze=True)
 
 
 def test_without_features_they_are_written() -> None:

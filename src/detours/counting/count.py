@@ -1,4 +1,4 @@
-"""The public functions: `count`, `count_many`, `paths` and `explain`."""
+"""The public functions: `count`, `count_many`, `explain`, `paths` and `cycles`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from detours.checks import check_k
+from detours.counting.budget import within_budget
 from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress
 from detours.counting.plan import Plan, make_plan
@@ -24,6 +25,7 @@ def count(
     *,
     directed: bool | None = None,
     strict: bool = False,
+    chordless: bool = False,
     engine: str = "auto",
     n_jobs: int = 1,
     device: Any = None,
@@ -40,6 +42,7 @@ def count(
         k: The longest detour counted, in edges; an integer >= 2.
         directed: Count directed paths i -> j for every arc i -> j. Default: as a `detours.Graph` says, else not.
         strict: Refuse loops, repeated edges and one-way arcs instead of dropping, merging and mirroring them.
+        chordless: Count only detours that form a chordless (induced) cycle with their edge, by a search for any k.
         engine: "rows" (closed forms, k <= 6), "dense" (closed forms on dense matrices, k <= 8), "search" (any k) or
             "auto".
         n_jobs: Threads; -1 for all cores. The answer does not depend on it.
@@ -59,10 +62,12 @@ def count(
     k = check_k(k)
     given = Graph.from_any(graph, directed=directed, strict=strict)
     if out is None and cluster is None:
-        return _run(given, _plan(given, k, engine, n_jobs, memory_limit, device), progress)
+        return _run(given, _plan(given, k, engine, n_jobs, memory_limit, device, chordless), chordless, progress)
     from detours.counting.on_disk.count_in_blocks import count_in_blocks
 
     _check_length(k)
+    if chordless:
+        raise InputError("chordless=True counts in this process; leave it out with out= or cluster=")
     if device is not None:
         raise InputError(f"device={device!r} counts in this process; leave it out with out= or cluster=")
     return count_in_blocks(
@@ -83,6 +88,7 @@ def count_many(
     *,
     directed: bool | None = None,
     strict: bool = False,
+    chordless: bool = False,
     engine: str = "auto",
     n_jobs: int = 1,
     device: Any = None,
@@ -99,8 +105,8 @@ def count_many(
         raise InputError(f"count_many takes a list of graphs, but it was given one: {shown(graphs)}; use count for one")
     given = as_graphs(graphs, directed=directed, strict=strict)
     union, _ = Graph.disjoint_union(given)
-    plan = _plan(union, k, engine, n_jobs, memory_limit, device)
-    return DetoursList(given, _run(union, plan, progress))
+    plan = _plan(union, k, engine, n_jobs, memory_limit, device, chordless)
+    return DetoursList(given, _run(union, plan, chordless, progress))
 
 
 def explain(
@@ -109,6 +115,7 @@ def explain(
     *,
     directed: bool | None = None,
     strict: bool = False,
+    chordless: bool = False,
     engine: str = "auto",
     n_jobs: int = 1,
     device: Any = None,
@@ -117,7 +124,7 @@ def explain(
     """Say how `count` would do it, and what time and memory to expect of every engine; print the result to read it."""
     k = check_k(k)
     given = Graph.from_any(graph, directed=directed, strict=strict)
-    return _plan(given, k, engine, n_jobs, memory_limit, device, compare_all=True)
+    return _plan(given, k, engine, n_jobs, memory_limit, device, chordless, compare_all=True)
 
 
 def paths(
@@ -128,12 +135,14 @@ def paths(
     *,
     directed: bool | None = None,
     strict: bool = False,
+    chordless: bool = False,
     max_paths: int | None = None,
     time_limit: float | None = None,
 ) -> Iterator[tuple[Any, ...]]:
     """The detours from i to j of length 2 .. k themselves, lazily: shorter ones first, then in the order of the nodes.
 
-    i and j need not be neighbours. Nodes are named as in the graph that was given.
+    i and j need not be neighbours. Nodes are named as in the graph that was given. With ``chordless``, the only edges
+    between nodes of a path are its own and, if there is one, the edge ij; directed graphs are refused then.
 
     >>> list(paths([(0, 1, 2, 3), (1, 2, 3, 0)], 0, 1, k=3))
     [(0, 3, 2, 1)]
@@ -143,9 +152,61 @@ def paths(
     start, end = given.node(i), given.node(j)
     if start == end:
         raise InputError(f"a detour needs two different ends, but both are {i!r}")
+    if chordless:
+        check_undirected(given)
     from detours.counting.paths import paths as index_paths
 
-    found = index_paths(given.indptr, given.indices, start, end, k, max_paths=max_paths, time_limit=time_limit)
+    found = index_paths(
+        given.indptr, given.indices, start, end, k, chordless=chordless, max_paths=max_paths, time_limit=time_limit
+    )
+    return found if given.names is None else _named(found, given.name_list())
+
+
+def cycles(
+    graph: Any,
+    k: int,
+    *,
+    chordless: bool = False,
+    nodes: Iterable[Any] | None = None,
+    edges: Iterable[tuple[Any, Any]] | None = None,
+    directed: bool | None = None,
+    strict: bool = False,
+    limit: int | None = None,
+    time_limit: float | None = None,
+) -> Iterator[tuple[Any, ...]]:
+    """The simple cycles of 3 to k + 1 edges themselves, lazily and each once.
+
+    Args:
+        graph: Whatever `count` takes.
+        k: The longest detour, in edges, as everywhere: a cycle is an edge and a detour of it, so it has at most k + 1.
+        chordless: Yield only chordless (induced) cycles: those without an edge between two of their nodes that are not
+            neighbours on the cycle. Directed graphs are refused then.
+        nodes: Yield only cycles through all of these nodes.
+        edges: Yield only cycles through all of these edges, each a pair of nodes.
+        directed: Yield directed cycles. Default: as a `detours.Graph` says, else not.
+        strict: Refuse loops, repeated edges and one-way arcs instead of dropping, merging and mirroring them.
+        limit: The most cycles; `BudgetExceeded` is raised where there are more.
+        time_limit: The most seconds, likewise.
+
+    A cycle is a tuple of its nodes, from the one that comes first in the graph, and in the direction of the neighbour
+    that comes first (directed: of its arcs). Cycles come in the order of their first node, unless nodes or edges are
+    given.
+
+    >>> list(cycles([(0, 1, 2, 3, 0), (1, 2, 3, 0, 2)], k=3))
+    [(0, 1, 2), (0, 1, 2, 3), (0, 2, 3)]
+    >>> list(cycles([(0, 1, 2, 3, 0), (1, 2, 3, 0, 2)], k=3, chordless=True, nodes=[1]))
+    [(0, 1, 2)]
+    """
+    k = check_k(k)
+    _check_length(k)
+    given = Graph.from_any(graph, directed=directed, strict=strict)
+    if chordless:
+        check_undirected(given)
+    from detours.counting.cycles.listing import cycle_batches, edge_of
+
+    of_nodes, of_edges = [given.node(name) for name in nodes or ()], [edge_of(given, edge) for edge in edges or ()]
+    batches = cycle_batches(given, k, chordless=chordless, nodes=of_nodes, edges=of_edges)
+    found = within_budget(batches, "cycles", "limit", limit, time_limit)
     return found if given.names is None else _named(found, given.name_list())
 
 
@@ -165,14 +226,36 @@ def _plan(
     n_jobs: int,
     memory_limit: int | str | None,
     device: Any,
+    chordless: bool = False,
     compare_all: bool = False,
 ) -> Plan:
     _check_length(k)
     if graph.path is not None:
         check_csr(graph)
     cyclic = Cyclic(graph.indptr, graph.indices, graph.directed)
+    if chordless:
+        return _plan_chordless(graph, cyclic, k, engine, n_jobs, memory_limit, device)
     options = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit, "device": device}
     return make_plan(cyclic, k, **options, compare_all=compare_all)
+
+
+def _plan_chordless(
+    graph: Graph, cyclic: Cyclic, k: int, engine: str, n_jobs: int, memory_limit: int | str | None, device: Any
+) -> Plan:
+    from detours.counting.cycles.chordless import plan_chordless
+
+    check_undirected(graph)
+    if device is not None:
+        raise InputError(f"chordless cycles are counted on the CPU; leave device={device!r} out")
+    return plan_chordless(cyclic, k, engine=engine, n_jobs=n_jobs, memory_limit=memory_limit)
+
+
+def check_undirected(graph: Graph) -> None:
+    """Raise `InputError` for a directed graph, which has no chordless cycles here."""
+    if graph.directed:
+        raise InputError(
+            "chordless cycles are those of undirected graphs, but this graph is directed; use to_undirected()"
+        )
 
 
 def _check_length(k: int) -> None:
@@ -180,10 +263,10 @@ def _check_length(k: int) -> None:
         raise InputError(f"k = {k} is more edges than any path can have here; give at most {2**31 - 1}")
 
 
-def _run(graph: Graph, plan: Plan, progress: Progress | None) -> Detours:
+def _run(graph: Graph, plan: Plan, chordless: bool, progress: Progress | None) -> Detours:
     tally = Tally.new(graph.num_arcs, plan.task.k, graph.directed)
     plan.run(tally, progress)
     for counts in tally:
         if counts is not None:
             counts.flags.writeable = False
-    return Detours(graph, plan.task.k, *tally)
+    return Detours(graph, plan.task.k, *tally, chordless=chordless)

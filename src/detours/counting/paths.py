@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -10,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64, read_only
-from detours.checks import check_integer, check_k, check_number
+from detours.checks import check_k
+from detours.counting.budget import within_budget
 from detours.counting.paths_numba import FAR, breadth_first, list_paths
 from detours.counting.shrink.csr import transposed
 from detours.counting.shrink.cyclic_part import reduce
-from detours.errors import BudgetExceeded, InputError
+from detours.errors import InputError
 
 STEPS = 2**22
 """Steps of the search between two checks of the clock and of Ctrl-C: a few hundredths of a second."""
@@ -39,10 +39,14 @@ def paths(
     j: int,
     k: int,
     *,
+    chordless: bool = False,
     max_paths: int | None = None,
     time_limit: float | None = None,
 ) -> Iterator[tuple[int, ...]]:
     """Yield the simple paths from i to j with 2 to k edges, by length, then by their nodes in order.
+
+    With ``chordless``, those of them with no edge between two of their nodes but their own edges and, if it exists, ij;
+    the graph is undirected then.
 
     Raises `BudgetExceeded` when there are more than ``max_paths``, or ``time_limit`` seconds after the first was asked
     for; the paths found until then have been yielded, and are in its ``found``.
@@ -57,34 +61,13 @@ def paths(
             raise InputError(f"there is no node {end}; the nodes are 0 to {n - 1}")
     if i == j:
         raise InputError(f"a detour needs two different ends, but both are {i}")
-    if max_paths is not None:
-        check_integer("max_paths", max_paths, minimum=1, otherwise="None for no limit")
-    if time_limit is not None:
-        check_number("time_limit", time_limit, above=0, otherwise="None for no limit")
-    found = path_batches(indptr, indices, i, j, check_k(k))
-    if max_paths is None and time_limit is None:
-        return (path for batch in found for path in map(tuple, batch.tolist()))
-    return _within_budget(found, max_paths, time_limit)
+    batches = path_batches(indptr, indices, i, j, check_k(k), chordless=chordless)
+    return within_budget((map(tuple, batch.tolist()) for batch in batches), "paths", "max_paths", max_paths, time_limit)
 
 
-def _within_budget(
-    batches: Iterator[Int64], max_paths: int | None, time_limit: float | None
-) -> Iterator[tuple[int, ...]]:
-    found: list[tuple[int, ...]] = []
-    started = time.perf_counter()
-    for batch in batches:
-        for path in map(tuple, batch.tolist()):
-            if len(found) == max_paths:
-                message = f"there are more than max_paths = {max_paths} paths; allow more, or lower k"
-                raise BudgetExceeded(message, found, "max_paths")
-            found.append(path)
-            yield path
-        if time_limit is not None and time.perf_counter() - started >= time_limit:
-            message = f"time_limit = {time_limit:g} s is over after {len(found)} paths; allow more, or lower k"
-            raise BudgetExceeded(message, found, "time_limit")
-
-
-def path_batches(indptr: NDArray[Any], indices: NDArray[Any], i: int, j: int, k: int) -> Iterator[Int64]:
+def path_batches(
+    indptr: NDArray[Any], indices: NDArray[Any], i: int, j: int, k: int, *, chordless: bool = False
+) -> Iterator[Int64]:
     """Yield the same paths as arrays [paths, nodes], each of one length.
 
     Some are empty: something is yielded every few hundredths of a second, so that the search can be stopped.
@@ -92,6 +75,7 @@ def path_batches(indptr: NDArray[Any], indices: NDArray[Any], i: int, j: int, k:
     k = min(k, len(indptr) - 2)
     region = _region(read_only(indptr, np.int64), read_only(indices, np.int32), i, j, k)
     left = _distances(*_reversed(region), region.end, k, region.start)
+    blocked = np.zeros(len(region.node) if chordless else 0, np.int32)
     size = 64
     for length in range(max(2, left[region.start]), min(k, len(region.node) - 1) + 1):
         path, aside = np.zeros(length + 1, np.int32), np.full(length, left[region.start], np.int32)
@@ -100,7 +84,7 @@ def path_batches(indptr: NDArray[Any], indices: NDArray[Any], i: int, j: int, k:
         while state[0] >= 0:
             size = max(1, min(size, BATCH // length))
             out = np.empty((size, length + 1), np.int32)
-            found = list_paths(region.indptr, region.indices, left, path, at, aside, state, out, STEPS)
+            found = list_paths(region.indptr, region.indices, left, blocked, path, at, aside, state, out, STEPS)
             yield region.node[out[:found]]
             size *= 2
 

@@ -35,6 +35,7 @@ def list_paths(
     indptr: Int64,
     indices: Int32,
     left: Int32,
+    blocked: Int32,
     path: Int32,
     at: Int64,
     aside: Int32,
@@ -44,11 +45,13 @@ def list_paths(
 ) -> int:
     """Continue the depth-first search for paths of one length until ``out`` is full or the steps are used up.
 
-    ``left`` is the distance to the end, and FAR for nodes on the path, whose distance is kept in ``aside``.
+    ``left`` is the distance to the end, and FAR for nodes on the path, whose distance is kept in ``aside``. For
+    chordless paths, ``blocked`` is the number of nodes of the path, but for its last one and the end, that each node
+    is adjacent to; for all paths it is empty.
     ``state[0]`` is the level of the search, -1 when it is finished. Returns the number of paths found.
     """
     last = len(path) - 1
-    end = path[last]
+    end, chordless = path[last], len(blocked) > 0
     level, found = state[0], 0
     left[path[0]] = FAR
     while level >= 0 and found < len(out) and steps > 0:
@@ -61,6 +64,8 @@ def list_paths(
             q += 1
             if left[w] > budget or w == end:
                 continue
+            if chordless and (blocked[w] > 0 or (budget > 1 and left[w] == 1)):
+                continue
             if budget > 1:
                 deeper = True
                 continue
@@ -71,6 +76,8 @@ def list_paths(
             found += 1
         at[level] = q
         if deeper:
+            if chordless:
+                _block(indptr, indices, blocked, v, 1)
             level += 1
             path[level], at[level] = w, indptr[w]
             aside[level] = left[w]
@@ -78,5 +85,13 @@ def list_paths(
         elif q == stop:
             left[v] = aside[level]
             level -= 1
+            if chordless and level >= 0:
+                _block(indptr, indices, blocked, path[level], -1)
     state[0] = level
     return found
+
+
+@compiled
+def _block(indptr: Int64, indices: Int32, blocked: Int32, v: int, change: int) -> None:
+    for p in range(indptr[v], indptr[v + 1]):
+        blocked[indices[p]] += change

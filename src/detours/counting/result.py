@@ -6,12 +6,12 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.arrays import Int64
+from detours.arrays import Bool, Int64
 from detours.atomic import replacing
 from detours.counting import export
 from detours.counting.sums import sum_columns, sum_groups, sum_rows
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import networkx
     import pandas
     import torch
+
+
+Values = TypeVar("Values", bound=NDArray[Any])
 
 
 class Run(NamedTuple):
@@ -54,6 +57,7 @@ class Detours:
         arc_by_length: Int64,
         arc_cycles: Int64 | None = None,
         *,
+        chordless: bool = False,
         run: Run | None = None,
     ) -> None:
         self.graph = graph
@@ -61,6 +65,8 @@ class Detours:
         self.arc_by_length = arc_by_length
         """int64 [arcs, k - 1] in the order of the graph's own CSR; column L - 2 counts detours of length L."""
         self._arc_cycles = arc_cycles
+        self.chordless = chordless
+        """Whether only chordless cycles, and the detours that form them, were counted."""
         self.run = run
         """The numbers of blocks, resumed and redone; None unless counted into a folder or on a cluster."""
 
@@ -76,13 +82,7 @@ class Detours:
     @cached_property
     def by_length(self) -> Int64:
         """int64 [edges, k - 1]: detours of length L in column L - 2, edges in the caller's own order (0 for a loop)."""
-        if self.graph.edges_in_csr_order:
-            return self.arc_by_length
-        arc = self.graph.edge_arc
-        kept = arc >= 0
-        values = np.zeros((len(arc), self.k - 1), np.int64)
-        values[kept] = self.arc_by_length[arc[kept]]
-        return _frozen(values)
+        return self._on_edges(self.arc_by_length)
 
     @cached_property
     def edge(self) -> Int64:
@@ -103,6 +103,59 @@ class Detours:
         seen_from = 1 if self.directed else 2
         totals = sum_columns(self.arc_cycles)
         return {length: total // (length * seen_from) for length, total in enumerate(totals, start=3)}
+
+    @cached_property
+    def shortest(self) -> Int64:
+        """int64 [edges]: the length of the shortest cycle through each edge, 0 where none has up to k + 1 edges.
+
+        Edges are in the caller's own order. Cycles of a directed graph are directed and have at least three arcs.
+
+        >>> import detours
+        >>> detours.count([[0, 1, 2, 3, 0, 3], [1, 2, 3, 0, 2, 4]], k=3).shortest.tolist()
+        [3, 3, 3, 3, 3, 0]
+        """
+        return self._on_edges(self._arc_shortest)
+
+    @cached_property
+    def node_shortest(self) -> Int64:
+        """int64 [nodes]: the length of the shortest cycle through each node, 0 where none has up to k + 1 edges."""
+        none = self.k + 2
+        lengths = np.where(self._arc_shortest > 0, self._arc_shortest, none)
+        shortest, filled = np.full(self.graph.num_nodes, none), np.flatnonzero(self.graph.degree)
+        if len(filled):
+            shortest[filled] = np.minimum.reduceat(lengths, self.graph.indptr[filled])
+        return _frozen(np.where(shortest < none, shortest, 0))
+
+    @cached_property
+    def _arc_shortest(self) -> Int64:
+        some = self.arc_cycles > 0
+        return _frozen(np.where(some.any(axis=1), some.argmax(axis=1) + 3, 0))
+
+    @property
+    def girth(self) -> int:
+        """The length of the shortest cycle of the graph, 0 if none has up to k + 1 edges."""
+        return next((length for length, number in self.cycles.items() if number), 0)
+
+    @cached_property
+    def bridges(self) -> Bool:
+        """bool [edges]: whether each edge lies on no cycle, of any length, in the caller's own order.
+
+        Of a directed graph: on no directed cycle, where two opposite arcs are a cycle too. A loop is no bridge.
+        """
+        from detours.counting.shrink.bridges import arcs_on_cycles
+
+        on_cycle = arcs_on_cycles(self.graph.indptr, self.graph.indices, self.directed)
+        return self._on_edges(_frozen(~on_cycle))
+
+    def _on_edges(self, arc_values: Values) -> Values:
+        """The values of the caller's edges, in the caller's order: 0 for a loop."""
+        if self.graph.edges_in_csr_order:
+            return arc_values
+        arc = self.graph.edge_arc
+        kept = arc >= 0
+        values: Any = np.zeros((len(arc), *arc_values.shape[1:]), arc_values.dtype)
+        values[kept] = arc_values[arc[kept]]
+        return cast(Values, _frozen(values))
 
     def to_networkx(self) -> networkx.Graph:
         """Return the graph with `den` and `den_by_length` on every edge, `phi` on every node."""
@@ -158,7 +211,7 @@ class Detours:
 
     def __repr__(self) -> str:
         cycles = ", ".join(f"{total:,} of length {length}" for length, total in self.cycles.items())
-        kind = "directed cycles" if self.directed else "cycles"
+        kind = "directed cycles" if self.directed else "chordless cycles" if self.chordless else "cycles"
         return f"Detours(k={self.k}, {self.graph.num_nodes:,} nodes, {self.graph.num_edges:,} edges; {kind}: {cycles})"
 
 
@@ -183,7 +236,8 @@ class DetoursList(Sequence[Detours]):
         index = range(len(self.graphs))[index]
         arcs = slice(self._arcs[index], self._arcs[index + 1])
         through = None if self.whole._arc_cycles is None else self.whole._arc_cycles[arcs]
-        return Detours(self.graphs[index], self.whole.k, self.whole.arc_by_length[arcs], through)
+        counts = self.whole.arc_by_length[arcs], through
+        return Detours(self.graphs[index], self.whole.k, *counts, chordless=self.whole.chordless)
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -210,6 +264,6 @@ class DetoursList(Sequence[Detours]):
         return f"DetoursList({len(self):,} graphs; {self.whole!r})"
 
 
-def _frozen(counts: Int64) -> Int64:
-    counts.flags.writeable = False
-    return counts
+def _frozen(values: Values) -> Values:
+    values.flags.writeable = False
+    return values

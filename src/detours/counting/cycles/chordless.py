@@ -1,0 +1,143 @@
+"""Counts of chordless cycles, for any k: a search that gives up a path at the first chord.
+
+A cycle is chordless, or induced, if its edges are all the edges between its nodes. There is no closed form, but there
+are far fewer of them than cycles in dense graphs: a complete graph has none but its triangles.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from detours.arrays import Int64, read_only
+from detours.checks import check_choice, check_jobs, parse_bytes, readable_bytes
+from detours.counting.cycles.search_numba import Graph, Rules, advance, begin, new_space
+from detours.counting.engines.base import Engine, Estimate, Tally, Task, write_rows
+from detours.counting.engines.threads import Progress, Stop, run_ranges
+from detours.counting.plan import Candidate, Plan
+from detours.counting.shrink.csr import transposed
+from detours.counting.shrink.cyclic_part import Cyclic, Reduced
+from detours.errors import EngineError
+
+STEPS = 2**22
+"""Steps of the search between two looks at what else goes on: a few hundredths of a second."""
+SECONDS_PER_STEP = 8e-9
+SECONDS_PER_ARC = 100e-9
+"""Time before and after the search: to find the arcs on cycles, and to give them their counts."""
+START_SECONDS = 150e-6
+SAMPLE_ROOTS, SAMPLE_STEPS = 64, 2**20
+NO_LIST = np.empty((0, 0), np.int32)
+
+
+def plan_chordless(
+    cyclic: Cyclic, k: int, *, engine: str = "auto", n_jobs: int = 1, memory_limit: int | str | None = None
+) -> Plan:
+    """Return the plan of a count of chordless cycles, which is always a search."""
+    check_choice("engine (for chordless cycles)", engine, ("auto", ChordlessEngine.name))
+    jobs, limit = min(check_jobs(n_jobs), max(1, cyclic.num_nodes // 64)), parse_bytes(memory_limit)
+    task = Task(cyclic, k, jobs, limit)
+    if cyclic.num_arcs == 0:
+        return Plan(task, None)
+    estimate = ChordlessEngine().estimate(task)
+    if limit is not None and estimate.bytes > limit:
+        raise EngineError(
+            f"counting chordless cycles up to k = {k} needs about {readable_bytes(estimate.bytes)}, more than "
+            f"memory_limit = {readable_bytes(limit)}; raise the limit, or use fewer threads or a smaller k"
+        )
+    chosen = Candidate(ChordlessEngine(), estimate, fits=True)
+    return Plan(task, chosen, (chosen,))
+
+
+class ChordlessEngine(Engine):
+    """Counts for any k by listing chordless cycles."""
+
+    name = "search"
+
+    def estimate(self, task: Task) -> Estimate:
+        count = ChordlessCount(task.cyclic, task.k)
+        steps, complete = count.sample_steps()
+        how = f"search that stops at chords, {'about' if complete else 'more than'} {steps:.2g} steps"
+        seconds = START_SECONDS + SECONDS_PER_ARC * task.cyclic.num_arcs
+        seconds += SECONDS_PER_STEP * steps / task.n_jobs if complete else inf
+        size = task.n_jobs * count.bytes_per_worker + task.result_bytes + task.reduction_bytes
+        return Estimate(seconds, size, how, count)
+
+    def run(self, task: Task, estimate: Estimate, tally: Tally, progress: Progress | None = None) -> None:
+        estimate.prepared.run(tally, task.n_jobs, progress)
+
+
+class ChordlessCount:
+    """One count: the graph, and the workers that count in it."""
+
+    def __init__(self, cyclic: Cyclic, k: int) -> None:
+        self.reduced = cyclic.reduced
+        longest = max(3, min(k + 1, cyclic.largest_block))
+        self.rules = Rules(longest, directed=False, chordless=True, any_start=False)
+        self.num_nodes, self.num_edges = self.reduced.num_nodes, self.reduced.num_arcs // 2
+        rows = read_only(self.reduced.indptr, np.int64), read_only(self.reduced.indices, np.int32)
+        self.graph = Graph(*rows, *rows, read_only(_edge_of_arc(self.reduced), np.int32))
+        self.workers: list[Worker] = []
+
+    @property
+    def bytes_per_worker(self) -> int:
+        return 8 * self.num_edges * (self.rules.longest - 2) + 16 * self.num_nodes
+
+    def worker(self) -> Worker:
+        """Return a new worker; its counts are part of the result."""
+        self.workers.append(Worker(self))
+        return self.workers[-1]
+
+    def run(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
+        report = None if progress is None else lambda done: progress(done, self.num_nodes)
+        run_ranges(self.num_nodes, 1, Worker.run, self.worker, n_jobs, report)
+        counts = self.workers[0].counts
+        for other in self.workers[1:]:
+            counts += other.counts
+        self.workers = []
+        write_rows(counts, self.graph.row, read_only(self.reduced.arc, np.int64), tally.by_length)
+
+    def sample_steps(self) -> tuple[float, bool]:
+        """Return the expected steps from those of some roots, and whether the sample came to an end."""
+        worker, left, done = Worker(self), SAMPLE_STEPS, 0
+        roots = np.random.default_rng(0).permutation(self.num_nodes)[:SAMPLE_ROOTS]
+        for root in roots.tolist():
+            worker.assign(root, root + 1)
+            left = worker.advance(left)
+            if left <= 0:
+                break
+            done += 1
+        return (SAMPLE_STEPS - left) * self.num_nodes / (done + (left <= 0)), left > 0
+
+
+class Worker:
+    """Counts of its own, and one range of roots under way; for one thread at a time."""
+
+    def __init__(self, count: ChordlessCount) -> None:
+        self.count = count
+        self.counts = np.zeros((count.num_edges, count.rules.longest - 2), np.int64)
+        self.space = new_space(count.num_nodes, count.rules.longest, counting=True)
+
+    def assign(self, first: int, last: int) -> None:
+        """Take on the roots first .. last - 1."""
+        begin(self.space, first, last)
+
+    def advance(self, steps: int = STEPS) -> int:
+        """Search for about so many steps, without the GIL; return the steps left, none if there is more to do."""
+        count = self.count
+        return advance(count.graph, self.space, count.rules, steps, self.counts, NO_LIST)[0]
+
+    def run(self, first: int, last: int, stop: Stop) -> None:
+        """Search from the roots first .. last - 1, or until ``stop[0]`` is set."""
+        self.assign(first, last)
+        while self.advance() <= 0 and not stop[0]:
+            pass
+
+
+def _edge_of_arc(reduced: Reduced) -> Int64:
+    """Return the number of the edge of each arc of a symmetric graph."""
+    own = np.arange(reduced.num_arcs)
+    _, _, reverse = transposed(reduced.indptr, reduced.indices, own)
+    forward = own < reverse
+    edge = np.cumsum(forward) - 1
+    return np.where(forward, edge, edge[reverse])
