@@ -1,8 +1,5 @@
 """Chordless cycles: counts against NetworkX, the definition, and the cycles that are listed."""
 
-import _thread
-import threading
-import time
 from collections import Counter
 
 import networkx as nx
@@ -14,6 +11,7 @@ from hypothesis import strategies as st
 import detours
 from detours.counting.cycles import chordless
 from detours.errors import EngineError, InputError
+from tests.interrupts import interrupted
 from tests.oracles.cycles import chordless_cycles, edges_of
 from tests.real_data import molecule_graphs
 from tests.strategies import SmallGraph, small_graphs
@@ -108,11 +106,8 @@ def test_interrupt(n_jobs: int) -> None:
     """Ctrl-C ends a search that would take years."""
     graph = nx.random_regular_graph(3, 2000, seed=0)
     detours.count(nx.cycle_graph(5), 4, chordless=True)
-    interrupted: list[float] = []
-    threading.Timer(0.2, lambda: (interrupted.append(time.process_time()), _thread.interrupt_main())).start()
-    with pytest.raises(KeyboardInterrupt):
+    with interrupted():
         detours.count(graph, 100, chordless=True, n_jobs=n_jobs)
-    assert time.process_time() - interrupted[0] < 30
 
 
 def test_refused() -> None:

@@ -1,9 +1,6 @@
 """Listing cycles: each once, in canonical form, lazily, through given nodes and edges, within a budget."""
 
-import _thread
 import itertools
-import threading
-import time
 
 import networkx as nx
 import pytest
@@ -13,6 +10,7 @@ from hypothesis import strategies as st
 import detours
 from detours.counting.cycles import listing
 from detours.errors import BudgetExceeded, InputError
+from tests.interrupts import interrupted
 from tests.oracles.cycles import Cycle, chordless_cycles, edges_of, is_chordless, simple_cycles
 from tests.strategies import SmallGraph, small_graphs
 
@@ -91,12 +89,9 @@ def test_interrupt() -> None:
     """Ctrl-C ends a search that finds nothing for years: chordless cycles through a node of a large random graph."""
     found = detours.cycles(nx.random_regular_graph(4, 400, seed=0), 300, chordless=True, nodes=[0, 399, 200, 100, 300])
     list(detours.cycles(nx.cycle_graph(3), 2, chordless=True))
-    interrupted: list[float] = []
-    threading.Timer(0.2, lambda: (interrupted.append(time.process_time()), _thread.interrupt_main())).start()
-    with pytest.raises(KeyboardInterrupt):
+    with interrupted():
         for _ in found:
             pass
-    assert time.process_time() - interrupted[0] < 30
 
 
 def test_bad_arguments() -> None:
