@@ -52,7 +52,7 @@ def measure() -> Iterator[tuple[Costs, float]]:
                 ready = time.process_time() - started
                 work = sample_work(prepared.graph, steps, word, layout, precision=0.03, effort=0.2).work
                 work += work_on_arcs(len(graph.indices), prepared.graph, steps)
-                expected = work.seconds(PRICES)
+                expected = work.seconds()
                 if expected > LONGEST:
                     continue
                 taken = []

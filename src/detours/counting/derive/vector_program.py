@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from math import gcd
 
 from detours.counting.derive.closed_forms import Formulas, Link, Monomial, Tie, formulas
@@ -79,6 +79,39 @@ class Pass:
     @property
     def products(self) -> int:
         return sum(isinstance(v.operation, Product) for v in self.vectors)
+
+    @cached_property
+    def reach(self) -> int:
+        """How far from the roots any vector is both non-zero and needed."""
+        return max(min(v.support, v.demand) for v in self.vectors)
+
+    @cached_property
+    def slot(self) -> list[int]:
+        """Where each vector is held: vectors share memory once the earlier one has been used for the last time."""
+        last_use = list(range(len(self.vectors)))
+        for number, vector in enumerate(self.vectors):
+            for used in _sources(vector.operation):
+                last_use[used] = number
+        for reading in (r for shares in self.readings.values() for r in shares):
+            last_use[reading.vector] = len(self.vectors)
+        slot: list[int] = []
+        free_at: list[int] = []
+        for number in range(len(self.vectors)):
+            free = next((s for s, end in enumerate(free_at) if end < number), len(free_at))
+            free_at[free : free + 1] = [last_use[number]]
+            slot.append(free)
+        return slot
+
+    @property
+    def slots(self) -> int:
+        """How many vectors are held at a time."""
+        return 1 + max(self.slot)
+
+    def weightings(self, directed: bool) -> set[Weighting]:
+        """The links that need weights of their own."""
+        used = {v.operation.weighting for v in self.vectors if isinstance(v.operation, Product)}
+        used |= {r.weighting for shares in self.readings.values() for r in shares if r.weighting is not None}
+        return {weighting for weighting in used if directed or not weighting.plain}
 
 
 @dataclass(frozen=True)
@@ -283,42 +316,6 @@ def _depth(monomial: Monomial) -> int:
 def _pendants_in(one_pass: Pass) -> tuple[int, ...]:
     combines = [v.operation for v in one_pass.vectors if isinstance(v.operation, Combine)]
     return tuple(sorted({p for c in combines for _, pendants, _ in c.terms for p in pendants}))
-
-
-def reach_of(one_pass: Pass) -> int:
-    """How far from the roots any vector is both non-zero and needed."""
-    return max(min(v.support, v.demand) for v in one_pass.vectors)
-
-
-def weightings_of(one_pass: Pass, directed: bool) -> set[Weighting]:
-    """The links that need weights of their own."""
-    used = {v.operation.weighting for v in one_pass.vectors if isinstance(v.operation, Product)}
-    used |= {r.weighting for shares in one_pass.readings.values() for r in shares if r.weighting is not None}
-    return {weighting for weighting in used if directed or not weighting.plain}
-
-
-def slots_of(one_pass: Pass) -> int:
-    """How many vectors are held at a time."""
-    return assign_slots(one_pass)[1]
-
-
-def assign_slots(one_pass: Pass) -> tuple[list[int], int]:
-    """Vectors share memory once the earlier one has been used for the last time."""
-    last_use = list(range(len(one_pass.vectors)))
-    for number, vector in enumerate(one_pass.vectors):
-        for used in _sources(vector.operation):
-            last_use[used] = number
-    for reading in (r for shares in one_pass.readings.values() for r in shares):
-        last_use[reading.vector] = len(one_pass.vectors)
-    slots: list[int] = []
-    free_at: list[int] = []
-    for number in range(len(one_pass.vectors)):
-        slot = next((s for s, end in enumerate(free_at) if end < number), len(free_at))
-        if slot == len(free_at):
-            free_at.append(0)
-        free_at[slot] = last_use[number]
-        slots.append(slot)
-    return slots, len(free_at)
 
 
 def _sources(operation: Touch | Product | Combine) -> Sequence[int]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from detours.arrays import Int64
 from detours.checks import readable_bytes
-from detours.counting.derive.vector_program import program, slots_of
+from detours.counting.derive.vector_program import program
 from detours.counting.engines.base import Tally
 from detours.counting.engines.dense.engine import DenseCount, dense_bytes
 from detours.counting.engines.overflow import narrowest_word
@@ -71,7 +71,7 @@ def _narrowed(rows: Prepared, k: int, budget: int) -> Layout:
     """Return a layout of fewer lanes where the vectors do not fit: around a hub, every root reaches the whole halo."""
     graph, word, layout = rows
     steps = program(k, graph.directed)
-    per_lane = max(map(slots_of, steps.passes)) * graph.num_nodes * np.dtype(word).itemsize
+    per_lane = max(each.slots for each in steps.passes) * graph.num_nodes * np.dtype(word).itemsize
     lanes, held = layout.lanes, bytes_of_arcs(graph, steps, word) + 13 * graph.num_nodes
     while lanes > 1 and per_lane * lanes > budget // 4:
         if held + sample_work(graph, steps, word, layout._replace(lanes=lanes)).buffer <= budget:

@@ -11,58 +11,41 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.arrays import Int64
-from detours.counting.derive.vector_program import Combine, Pass, Product, Program, reach_of, slots_of, weightings_of
+from detours.arrays import Float64, Int64
+from detours.counting.derive.vector_program import Combine, Pass, Product, Program
 from detours.counting.engines.rows import loops_numba as loops
 from detours.counting.engines.rows.evaluate import Scratch
 from detours.counting.engines.rows.graph import Layout, RowGraph
 
-Floats = NDArray[np.float64]
+Amount = Any
+"""A number, or an array with one number for each block of roots."""
 
 
 class Costs(NamedTuple):
-    """One number for every kind of work: how often it is done, or the nanoseconds that doing it once takes."""
+    """How often each kind of work is done, or the nanoseconds that it takes once."""
 
-    arcs_prepared: float = 0.0
-    """Arcs of the graph that are found to lie on cycles, sorted and reversed, ..."""
-    arcs_scattered: float = 0.0
-    """... and those among them whose ends are far apart in memory."""
-    arcs_found: float = 0.0
-    """Arcs followed to find the neighbourhood of a block of roots, ..."""
-    nodes_found: float = 0.0
-    """... and nodes found there."""
-    rows: float = 0.0
-    """Rows added in sparse products, ..."""
-    bytes_near: float = 0.0
-    """... and their bytes, if the vector stays in the cache of the core, ..."""
-    bytes_far: float = 0.0
-    """... in the cache that cores share, ..."""
-    bytes_away: float = 0.0
-    """... or in main memory."""
-    multiplications: float = 0.0
-    """Products of 64-bit integers, which processors do not take several at a time."""
-    rows_filled: float = 0.0
-    """Rows of vectors that are set or combined, ..."""
-    bytes_filled: float = 0.0
-    """... and their bytes."""
-    readings: float = 0.0
-    """Values read at the ends of edges."""
-    neighbours: float = 0.0
-    """Neighbours of these ends that a reading adds up, ..."""
-    neighbours_away: float = 0.0
-    """... and those among them that lie in main memory."""
-    edge_terms: float = 0.0
-    """Terms of the closed forms, evaluated on every edge."""
+    arcs_prepared: Amount = 0.0  # arcs of the whole graph: found to lie on cycles, sorted and reversed
+    arcs_scattered: Amount = 0.0  # those of them whose ends are far apart in memory
+    arcs_found: Amount = 0.0  # arcs followed to find the neighbourhood of a block
+    nodes_found: Amount = 0.0  # nodes found there
+    rows: Amount = 0.0  # rows added in sparse products
+    bytes_near: Amount = 0.0  # bytes of these rows in the cache of the core,
+    bytes_far: Amount = 0.0  # in the cache that cores share,
+    bytes_away: Amount = 0.0  # and in main memory
+    multiplications: Amount = 0.0  # products of 64-bit integers, of which processors do not take several at a time
+    rows_filled: Amount = 0.0  # rows of vectors that are set or combined
+    bytes_filled: Amount = 0.0  # bytes of these
+    readings: Amount = 0.0  # values read at the ends of edges
+    neighbours: Amount = 0.0  # neighbours of these ends that a reading adds up
+    neighbours_away: Amount = 0.0  # those of them that lie in main memory
+    edge_terms: Amount = 0.0  # terms of the closed forms, evaluated on every edge
 
     def __add__(self, other: Costs) -> Costs:  # type: ignore[override]
-        return Costs(*map(float.__add__, self, other))
+        return Costs(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
-    def times(self, factor: float) -> Costs:
-        return Costs(*(factor * amount for amount in self))
-
-    def seconds(self, prices: Costs) -> float:
-        """The time of this work at these prices."""
-        return 1e-9 * sum(amount * price for amount, price in zip(self, prices, strict=True))
+    def seconds(self, prices: Costs | None = None) -> Amount:
+        """Return the time of this work, at the prices in force unless others are given."""
+        return 1e-9 * sum(amount * price for amount, price in zip(self, prices or PRICES, strict=True))
 
 
 PRICES = Costs(
@@ -83,33 +66,34 @@ PRICES = Costs(
     edge_terms=6.0,
 )
 PASS_SECONDS = 250e-6
-"""What a pass takes on the smallest graph."""
+"""Time of a pass on the smallest graph."""
 CORE_CACHE, SHARED_CACHE = 1e6, 16e6
 """Bytes of vectors that stay near the core, and in the cache that cores share."""
 LINE = 64
 """Bytes that are read at the least."""
 
 SAMPLES = 5
-"""Blocks of roots that are looked at, to begin with; then three times as many, ..."""
+"""Blocks of roots in the first sample; the next is three times as large, until"""
 PRECISION = 0.1
-"""... until the standard error is below this share of the mean, ..."""
+"""the standard error is below this share of the mean, or"""
 EFFORT = 0.02
-"""... or looking has taken this share of the time that is expected."""
+"""it would take more than this share of the time expected of the count."""
+LOOK_SECONDS = 30e-6
+"""Time to look at a block, however small."""
 
 
 class Sample(NamedTuple):
-    """What a look at some blocks of roots gave."""
+    """What is expected of all blocks of roots."""
 
     work: Costs
-    """Of all blocks and passes, expected."""
     rows: float
-    """Nodes near a block of roots, on average."""
+    """Nodes near a block, on average."""
     buffer: int
     """Bytes of the vectors of the largest block."""
 
 
 class Sizes(NamedTuple):
-    """How much of the graph a block of roots sees, by distance; see `loops_numba.run_roots`."""
+    """How much of the graph some blocks of roots see: arrays [distance, block]; see `loops_numba.run_roots`."""
 
     near: Int64
     near_arcs: Int64
@@ -117,17 +101,10 @@ class Sizes(NamedTuple):
     ends_arcs: Int64
 
 
-def walks_of_blocks(graph: RowGraph, roots: Int64, lanes: int) -> Floats:
-    """The walks of length two from the roots of each block."""
-    degree = np.diff(graph.indptr)
-    walks = np.add.reduceat(degree[graph.indices], graph.indptr[:-1])[roots]
-    return np.add.reduceat(walks, np.arange(0, len(walks), lanes)).astype(np.float64)
-
-
-def work_of_blocks(graph: RowGraph, roots: Int64, lanes: int) -> Floats:
-    """The share of each block in the work, roughly: half of it is the same for all, half goes with the walks."""
-    walks = walks_of_blocks(graph, roots, lanes)
-    share: Floats = (walks / walks.sum() + 1 / len(walks)) / 2
+def work_of_blocks(graph: RowGraph, roots: Int64, lanes: int) -> Float64:
+    """Return the share of each block in the work, roughly: half the same for all, half by walks of length two."""
+    walks = np.add.reduceat(graph.walks[roots], np.arange(0, len(roots), lanes))
+    share: Float64 = (walks / walks.sum() + 1 / len(walks)) / 2
     return share
 
 
@@ -141,111 +118,118 @@ def sample_work(
     """
     roots = graph.roots(layout)
     chance = work_of_blocks(graph, roots, layout.lanes)
-    reach = max(map(reach_of, program.passes))
-    until, row_bytes, samples = np.cumsum(chance), layout.lanes * np.dtype(word).itemsize, SAMPLES
+    survey = _Survey(graph, word, roots, layout.lanes, max(each.reach for each in program.passes))
+    row_bytes, samples = layout.lanes * np.dtype(word).itemsize, SAMPLES
     while True:
-        if samples >= len(chance):
-            drawn, share = np.arange(len(chance)), np.full(len(chance), 1 / len(chance))
-        else:
-            drawn = np.searchsorted(until, (np.arange(samples) + 0.5) / samples * until[-1])
-            share = chance[drawn]
-        seen = _survey(graph, word, roots, layout.lanes, reach, drawn * layout.lanes)
-        work = [_block_work(program, sizes, row_bytes, word is np.int64) for sizes in seen]
-        each = np.array([block.seconds(PRICES) for block in work]) / share
-        looked_at = sum(float(sizes.near_arcs[reach - 1] + sizes.ends_arcs[reach - 1]) for sizes in seen)
-        looking = Costs(arcs_found=2 * looked_at).seconds(PRICES)
-        error = each.std() / np.sqrt(len(each)) if samples < len(chance) else 0.0
-        if error <= precision * each.mean() or looking > effort * each.mean():
+        drawn, share = _draw(chance, samples)
+        sizes = survey.look_at(drawn)
+        work = [_pass_work(each, sizes, row_bytes, word is np.int64) for each in program.passes]
+        total = sum(work[1:], work[0])
+        seconds = total.seconds() / share
+        arcs = (sizes.near_arcs + sizes.ends_arcs)[survey.reach - 1].sum()
+        looking = LOOK_SECONDS * len(drawn) + Costs(arcs_found=2 * arcs).seconds()
+        error = 0.0 if len(drawn) == len(chance) else seconds.std() / np.sqrt(samples)
+        if error <= precision * seconds.mean() or 2 * looking > effort * seconds.mean():
             break
-        samples *= 3
-    total = sum((block.times(1 / part / len(work)) for block, part in zip(work, share, strict=True)), Costs())
-    rows = float(np.mean([sizes.near[reach] for sizes in seen]))
-    total += _reading_work(graph, program, rows * row_bytes)
-    return Sample(total, rows, max(_buffer(program, sizes, row_bytes) for sizes in seen))
+        samples *= 3  # the smaller sample is part of the larger one
+    rows = float(sizes.near[survey.reach].mean())
+    buffer = max(int(each.slots * sizes.near[each.reach].max()) * row_bytes for each in program.passes)
+    expected = Costs(*(float(np.mean(amount / share)) for amount in total))
+    return Sample(expected + _reading_work(graph, program, rows * row_bytes), rows, buffer)
 
 
-def _survey(graph: RowGraph, word: type, roots: Int64, lanes: int, reach: int, begins: Int64) -> list[Sizes]:
-    """What the blocks of roots that begin there see: a run of a program without operations."""
-    nothing: NDArray[Any] = np.zeros((0, len(graph.indices)), word)
-    code = tuple(np.zeros(shape, np.int64) for shape in ((0, 6), (1,), (0, 6), (0, 4)))
-    pendants: NDArray[Any] = np.zeros((0, graph.num_nodes), word)
-    stop = np.zeros(1, np.int64)
-    scratch = Scratch.for_nodes(graph.num_nodes, word, 0, lanes, graph.num_nodes)
-    arrays, found = (graph.indptr, graph.indices, graph.rank, graph.flags), []
-    for begin in begins.tolist():
-        end = min(begin + lanes, len(roots))
-        loops.run_roots(
-            arrays, roots, begin, end, lanes, reach, code, (nothing, nothing, pendants), nothing, scratch.arrays,
-            scratch.buffer, stop,
-        )  # fmt: skip
-        found.append(Sizes(*scratch.sizes[:, : reach + 2].copy()))
-    return found
+def _draw(chance: Float64, samples: int) -> tuple[Int64, Float64]:
+    """Return a sample of blocks, each from the middle of an equal share of the work, and the chance of each."""
+    if samples >= len(chance):
+        return np.arange(len(chance)), np.full(len(chance), 1 / len(chance))
+    until = np.cumsum(chance)
+    drawn = np.searchsorted(until, (np.arange(samples) + 0.5) / samples * until[-1])
+    return drawn, chance[drawn]
 
 
-def _buffer(program: Program, sizes: Sizes, row_bytes: int) -> int:
-    return max(slots_of(one) * int(sizes.near[reach_of(one)]) * row_bytes for one in program.passes)
+class _Survey:
+    """Looks at blocks of roots by running a program without operations; each block once."""
 
+    def __init__(self, graph: RowGraph, word: type, roots: Int64, lanes: int, reach: int) -> None:
+        self.arrays = (graph.indptr, graph.indices, graph.rank, graph.flags)
+        self.roots, self.lanes, self.reach = roots, lanes, reach
+        self.code = tuple(np.zeros(shape, np.int64) for shape in ((0, 6), (1,), (0, 6), (0, 4)))
+        self.nothing: NDArray[Any] = np.zeros((0, len(graph.indices)), word)
+        self.pendants: NDArray[Any] = np.zeros((0, graph.num_nodes), word)
+        self.scratch = Scratch.for_nodes(graph.num_nodes, word, 0, lanes, graph.num_nodes)
+        self.seen: dict[int, Int64] = {}
 
-def _block_work(program: Program, sizes: Sizes, row_bytes: int, long_words: bool) -> Costs:
-    return sum((_pass_work(one, sizes, row_bytes, long_words) for one in program.passes), Costs())
+    def look_at(self, blocks: Int64) -> Sizes:
+        for block in blocks.tolist():
+            if block not in self.seen:
+                begin = block * self.lanes
+                loops.run_roots(
+                    self.arrays, self.roots, begin, min(begin + self.lanes, len(self.roots)), self.lanes, self.reach,
+                    self.code, (self.nothing, self.nothing, self.pendants), self.nothing, self.scratch.arrays,
+                    self.scratch.buffer, np.zeros(1, np.int64),
+                )  # fmt: skip
+                self.seen[block] = self.scratch.sizes.copy()
+        return Sizes(*np.stack([self.seen[block] for block in blocks.tolist()], axis=-1))
 
 
 def _pass_work(one_pass: Pass, sizes: Sizes, row_bytes: int, long_words: bool) -> Costs:
-    """The work of one block of roots in one pass, as `loops_numba.run_roots` does it."""
+    """Return the work of blocks of roots in one pass, as `loops_numba.run_roots` does it."""
     near, near_arcs, ends, ends_arcs = sizes
-    reach = reach_of(one_pass)
-    all_rows = float(near[reach])
-    rows = filled = multiplied = 0.0
-    in_bytes = {"bytes_near": 0.0, "bytes_far": 0.0, "bytes_away": 0.0}
+    reach = one_pass.reach
+    all_rows: Amount = near[reach].astype(np.float64)
+    rows, filled, multiplied = (np.zeros_like(all_rows) for _ in range(3))
+    in_bytes = [np.zeros_like(all_rows) for _ in range(3)]
     for vector in one_pass.vectors:
         demand = min(vector.demand, reach)
         pushed = vector.demand > vector.support
         if isinstance(vector.operation, Combine):
-            held = float(near[vector.support] if pushed else ends[demand])
+            held = near[vector.support] if pushed else ends[demand]
             filled += held * len(vector.operation.terms)
             multiplied += held * sum(len(factors) for _, _, factors in vector.operation.terms)
         elif isinstance(vector.operation, Product):
-            pull = float(ends_arcs[demand])
-            push = 1.5 * float(near_arcs[vector.support - 1]) if vector.support <= reach else np.inf
-            taken = push if pushed else min(push, pull)
-            touched = near[min(vector.support, reach)] if taken == push else ends[min(demand + 1, reach)]
+            pull = ends_arcs[demand]
+            push = 1.5 * near_arcs[vector.support - 1] if vector.support <= reach else np.full_like(all_rows, np.inf)
+            taken = push if pushed else np.minimum(push, pull)
+            touched = np.where(taken == push, near[min(vector.support, reach)], ends[min(demand + 1, reach)])
             rows += taken
-            for level, share in _cache_shares(float(touched) * row_bytes).items():
-                in_bytes[level] += taken * share * max(row_bytes, LINE)
-            multiplied += 0.0 if vector.operation.weighting.plain else taken
+            for level, share in zip(in_bytes, _cache_shares(touched * row_bytes), strict=True):
+                level += taken * share * max(row_bytes, LINE)
+            if not vector.operation.weighting.plain:
+                multiplied += taken
         if pushed or not isinstance(vector.operation, Combine):
             filled += all_rows
     return Costs(
-        arcs_found=float(near_arcs[reach - 1] + ends_arcs[reach - 1]),
-        nodes_found=all_rows + float(ends[reach]),
+        arcs_found=near_arcs[reach - 1] + ends_arcs[reach - 1],
+        nodes_found=all_rows + ends[reach],
         rows=rows,
+        bytes_near=in_bytes[0],
+        bytes_far=in_bytes[1],
+        bytes_away=in_bytes[2],
         multiplications=multiplied * row_bytes / 8 if long_words else 0.0,
         rows_filled=filled,
         bytes_filled=filled * row_bytes,
-        **in_bytes,
     )
 
 
 def _reading_work(graph: RowGraph, program: Program, vector_bytes: float) -> Costs:
-    """The work of reading ear sums at the ends of all served arcs; no sample is needed for that."""
+    """Return the work of reading ear sums at the ends of all served arcs; no sample is needed for that."""
     readings = [reading for one in program.passes for share in one.readings.values() for reading in share]
-    summed = sum(reading.weighting is not None for reading in readings)
-    neighbours = summed * float(np.diff(graph.indptr)[graph.indices[graph.served]].sum())
+    neighbours = sum(reading.weighting is not None for reading in readings) * graph.neighbours_of_ends
     return Costs(
         readings=float(len(graph.served) * len(readings)),
         neighbours=neighbours,
-        neighbours_away=neighbours * (1 - _cache_shares(vector_bytes)["bytes_near"]),
+        neighbours_away=neighbours * (1 - _cache_shares(vector_bytes)[0]),
     )
 
 
-def _cache_shares(size: float) -> dict[str, float]:
-    """Where the bytes of a vector of this size are found."""
-    near, cached = min(1.0, CORE_CACHE / size), min(1.0, SHARED_CACHE / size)
-    return {"bytes_near": near, "bytes_far": cached - near, "bytes_away": 1 - cached}
+def _cache_shares(size: Amount) -> tuple[Amount, Amount, Amount]:
+    """Return which shares of a vector of this many bytes are near the core, in the shared cache, and in memory."""
+    near, cached = np.minimum(1.0, CORE_CACHE / size), np.minimum(1.0, SHARED_CACHE / size)
+    return near, cached - near, 1 - cached
 
 
 def work_on_arcs(arcs: int, graph: RowGraph, program: Program) -> Costs:
-    """The work before and after the passes; ``arcs`` are those of the whole graph."""
+    """Return the work before and after the passes; ``arcs`` are those of the whole graph."""
     terms = sum(map(len, program.formulas.lengths.values()))
     some = slice(None, None, max(1, len(graph.indices) // 4096))
     far = np.abs(graph.source[some] - graph.indices[some]) > CORE_CACHE / 32
@@ -257,9 +241,9 @@ def work_on_arcs(arcs: int, graph: RowGraph, program: Program) -> Costs:
 
 
 def bytes_of_arcs(graph: RowGraph, program: Program, word: type) -> int:
-    """Memory for the row graph, ear sums, link weights, and what is evaluated on all arcs together."""
+    """Return the memory for the row graph, ear sums, link weights, and what is evaluated on all arcs together."""
     derived, size = program.formulas, np.dtype(word).itemsize
-    links = max(len(weightings_of(one_pass, derived.directed)) for one_pass in program.passes)
+    links = max(len(one_pass.weightings(derived.directed)) for one_pass in program.passes)
     held, values = 32, size * (len(derived.ear_sums) + (3 if derived.k > 4 else 1))
     per_arc = held + values + links * size * (1 + derived.directed)
     return per_arc * len(graph.indices) + 40 * graph.num_nodes

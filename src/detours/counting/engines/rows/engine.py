@@ -12,7 +12,7 @@ from detours.counting.derive.closed_forms import MAX_LENGTH
 from detours.counting.derive.vector_program import program
 from detours.counting.engines.base import Engine, Estimate, Tally, Task
 from detours.counting.engines.overflow import narrowest_word
-from detours.counting.engines.rows.cost import PASS_SECONDS, PRICES, Sample, bytes_of_arcs, sample_work, work_on_arcs
+from detours.counting.engines.rows.cost import PASS_SECONDS, Sample, bytes_of_arcs, sample_work, work_on_arcs
 from detours.counting.engines.rows.evaluate import RowCount
 from detours.counting.engines.rows.graph import Layout, RowGraph
 from detours.counting.engines.threads import Progress
@@ -61,7 +61,7 @@ class RowEngine(Engine):
         reduced, steps = task.cyclic.reduced, program(task.k, task.directed)
         word = narrowest_word(reduced, task.k)
         graph = RowGraph.build(reduced, one_end=steps.symmetric)
-        fixed = len(steps.passes) * PASS_SECONDS + work_on_arcs(len(task.cyclic.indices), graph, steps).seconds(PRICES)
+        fixed = len(steps.passes) * PASS_SECONDS + work_on_arcs(len(task.cyclic.indices), graph, steps).seconds()
         size = bytes_of_arcs(graph, steps, word)
         found: list[tuple[float, int, Layout]] = []
         if reduced.num_arcs < SMALL:
@@ -70,7 +70,7 @@ class RowEngine(Engine):
         else:
             for layout, sample in _samples(graph, task, word):
                 scratch = task.n_jobs * (sample.buffer + 13 * graph.num_nodes)
-                found.append((sample.work.seconds(PRICES) / task.n_jobs, scratch, layout))
+                found.append((sample.work.seconds() / task.n_jobs, scratch, layout))
         room = np.inf if task.memory is None else task.memory - size
         fitting = [each for each in found if max(each[1], task.result_bytes) <= room]
         seconds, scratch, layout = min(fitting) if fitting else min(found, key=lambda each: each[1])

@@ -18,16 +18,7 @@ from numpy.typing import NDArray
 
 from detours.arrays import Int64
 from detours.counting.derive.closed_forms import MAX_LENGTH, EdgeTerm, Tie
-from detours.counting.derive.vector_program import (
-    Pass,
-    Product,
-    Program,
-    Touch,
-    Weighting,
-    assign_slots,
-    program,
-    reach_of,
-)
+from detours.counting.derive.vector_program import Pass, Product, Program, Touch, Weighting, program
 from detours.counting.engines.base import Tally, write_rows
 from detours.counting.engines.rows import loops_numba as loops
 from detours.counting.engines.rows.graph import Layout, RowGraph
@@ -210,10 +201,10 @@ class RunningPass:
 
     def __init__(self, count: RowCount, one_pass: Pass) -> None:
         self.count = count
-        self.reach = reach_of(one_pass)
+        self.reach = one_pass.reach
         self.weightings: dict[Weighting, int] = {}
         self.products: dict[tuple[int, ...], int] = {}
-        slots, self.slots = assign_slots(one_pass)
+        slots, self.slots = one_pass.slot, one_pass.slots
         operations, terms, start = [], [], [0]
         for number, vector in enumerate(one_pass.vectors):
             operation, target = vector.operation, slots[number]

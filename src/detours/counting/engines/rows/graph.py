@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -75,6 +76,17 @@ class RowGraph:
         serves[source[served]] = True
         reverse = loops.reverse_arcs(indptr, indices)
         return cls(indptr, indices, reverse, flags, existing, reduced.arc, rank, source, served, serves)
+
+    @cached_property
+    def walks(self) -> Int64:
+        """The number of walks of length two from each node."""
+        walks: Int64 = np.add.reduceat(np.diff(self.indptr)[self.indices], self.indptr[:-1])
+        return walks
+
+    @cached_property
+    def neighbours_of_ends(self) -> float:
+        """The number of neighbours of the far ends of all served arcs."""
+        return float(np.diff(self.indptr)[self.indices[self.served]].sum())
 
     def roots(self, layout: Layout) -> Int64:
         """All nodes that serve arcs, in the order of the layout."""

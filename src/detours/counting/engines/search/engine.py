@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from detours.arrays import read_only
+from detours.arrays import Int64, read_only
 from detours.counting.engines.base import Engine, Estimate, Tally, Task
 from detours.counting.engines.search import loops_numba as loops
 from detours.counting.engines.search.loops_numba import CYCLES, DIRECTED_CYCLES, DIRECTED_DETOURS, Graph, Space
@@ -146,7 +146,7 @@ class Worker:
         self.search = search
         self.counts = {q: np.zeros((search.num_rows, longest - 2), np.int64) for q in search.graphs}
         self.steps = 0
-        self._todo: list[tuple[int, int, int]] = []
+        self._todo: list[tuple[int, Int64, Int64]] = []
         self._space = Space(
             local=np.full(nodes, -1, np.int32),
             within=np.zeros(longest + 1, np.int32),
@@ -155,30 +155,36 @@ class Worker:
             queue=np.empty(nodes + 1, np.int32),
             stack=np.empty(longest + 1, loops.LEVEL),
             tally=np.zeros((longest + 1, longest + 1), np.int64),
-            state=np.zeros(5, np.int64),
+            state=np.zeros(1, loops.STATE),
         )
 
     def assign(self, first: int, last: int) -> None:
-        """Take on the roots first .. last - 1; those before must be done. Each question has its own run
-        of roots."""
+        """Take on the roots first .. last - 1, when those before are done. Each question has its own run of roots."""
         size = self.search.num_nodes
         for number, question in enumerate(self.search.graphs):
             begin, end = max(first - number * size, 0), min(last - number * size, size)
             if begin < end:
-                self._todo.append((question, begin, end))
-        self._begin()
+                self.ask(question, np.arange(begin, end))
+
+    def ask(self, question: int, roots: Int64) -> Int64:
+        """Take on the nodes ``roots`` for a question; return an array that holds the steps from each, once done."""
+        taken = np.zeros(len(roots), np.int64)
+        if len(roots):
+            self._todo.append((question, roots, taken))
+            if len(self._todo) == 1:
+                self._begin()
+        return taken
 
     def _begin(self) -> None:
-        if self._todo:
-            self._space.state[:] = self._todo[0][1] - 1, self._todo[0][2], 0, -1, 0
+        self._space.state[0] = (-1, 0, -1, 0)
 
     def advance(self, steps: int = STEPS) -> bool:
         """Search for about ``steps`` steps, without the GIL; return True if there is more to do."""
         if not self._todo:
             return False
-        question = self._todo[0][0]
+        question, roots, taken = self._todo[0]
         graph, longest = self.search.graphs[question], self.search.longest
-        left = loops.advance(graph, self._space, question, longest, steps, self.counts[question])
+        left = loops.advance(graph, self._space, question, longest, roots, steps, self.counts[question], taken)
         self.steps += steps - left
         if left > 0:
             self._todo.pop(0)
@@ -212,39 +218,29 @@ def _directed_graphs(reduced: Reduced) -> dict[int, Graph]:
 
 
 def _sample_size(task: Task) -> tuple[int, int]:
-    """Roots and steps of a sample: a small share of what a count of such a graph takes in any way."""
+    """Return the roots and steps of a sample: a small share of what a count of such a graph takes in any way."""
     nodes, arcs = task.cyclic.num_nodes, task.cyclic.num_arcs
-    per_arc = (
-        1 / 4 if task.k <= 6 else 16 if task.k <= 8 else 2**21
-    )  # beyond 8 there are no closed forms to compare with
+    per_arc = 1 / 4 if task.k <= 6 else 16 if task.k <= 8 else 2**21  # beyond 8 no closed forms are left to compare
     return min(max(nodes // 16, 16), 256), int(min(max(per_arc * arcs, 2**14), 2**21))
 
 
-def sample_steps(search: SearchCount, sample: int, limit: int, seed: int = 0) -> Steps:
+def sample_steps(search: SearchCount, sample: int, limit: int) -> Steps:
     """Estimate the steps of a search from some roots; the same on every machine.
 
-    Roots are drawn by their degree, one from each of ``sample`` equal shares, so that hubs are not missed. ``limit``
-    bounds the steps spent on the sample.
+    Roots are drawn by their degree, one from the middle of each of ``sample`` equal shares, so that hubs are not
+    missed. ``limit`` bounds the steps spent on the sample, for each question.
     """
     total, complete, nodes = 0.0, True, search.num_nodes
-    for number, graph in enumerate(search.graphs.values()):
-        degree = np.diff(graph.first_ptr).astype(np.float64)
-        chance = (degree / max(1.0, degree.sum()) + 1 / max(1, nodes)) / 2
+    for question, graph in search.graphs.items():
         roots, share = np.arange(nodes), np.full(nodes, 1 / max(1, nodes))
         if sample < nodes:
-            at = (np.arange(sample) + np.random.default_rng(seed).random(sample)) / sample
+            degree = np.diff(graph.first_ptr)
+            chance = (degree / max(1, degree.sum()) + 1 / nodes) / 2
             until = np.cumsum(chance)
-            roots = np.minimum(np.searchsorted(until, at * until[-1]), nodes - 1)
+            roots = np.searchsorted(until, (np.arange(sample) + 0.5) / sample * until[-1])
             share = chance[roots]
-        worker, tried, busy, found = Worker(search), 0, False, 0.0
-        for root in np.random.default_rng(seed).permutation(len(roots)):
-            before = worker.steps
-            worker.assign(number * nodes + int(roots[root]), number * nodes + int(roots[root]) + 1)
-            busy = worker.advance(max(1, limit - worker.steps))
-            found += (worker.steps - before) / share[root]
-            tried += 1
-            if busy:
-                break
-        complete = complete and not busy
-        total += found / max(1, tried)
+        worker = Worker(search)
+        taken = worker.ask(question, roots)
+        complete = not worker.advance(limit) and complete
+        total += float((taken / share).sum()) / max(1, np.count_nonzero(taken))
     return Steps(total, complete)

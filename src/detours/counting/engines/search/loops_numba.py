@@ -61,6 +61,14 @@ LEVEL = np.dtype(
     [("node", np.int32), ("left", np.int32), ("row", np.int32), ("depth", np.int32), ("at", np.int64)],
     align=True,
 )
+STATE = np.dtype(
+    [
+        ("root", np.int64),  # position among the roots to be searched, -1 before the first
+        ("first", np.int64),  # first arc of the closed walks looked for now
+        ("level", np.int64),  # of the stack, -1 between two first arcs
+        ("size", np.int64),  # nodes of the ball
+    ]
+)
 
 
 class Space(NamedTuple):
@@ -79,7 +87,8 @@ class Space(NamedTuple):
     stack: Records
     tally: Int64
     """Closed walks found below each level of the stack, by length."""
-    state: Int64
+    state: Records
+    """One record: where the search is."""
 
 
 @compiled
@@ -206,23 +215,54 @@ def _allow(space: Space, source: int, length: int, longest: int) -> None:
 
 
 @compiled
-def advance(graph: Graph, space: Space, mode: int, longest: int, steps: int, counts: Int64) -> int:
+def _close(
+    graph: Graph,
+    node: Any,
+    root: int,
+    first: int,
+    mode: int,
+    longest: int,
+    depth: int,
+    row: int,
+    tally: Int64,
+    counts: Int64,
+) -> None:
+    """Count the closed walks whose last node this is, ``depth`` edges from the root, ``row`` that of the last step."""
+    p, last = node.closer, graph.close_ptr[root + 1]
+    while p < last and graph.close[p] == node.name:
+        length = depth + graph.length[p]
+        if length <= longest and length >= 3 and (mode != CYCLES or p > first):
+            tally[length] += 1
+            counts[graph.row[p], length - 3] += 1
+            if mode != DIRECTED_DETOURS:
+                counts[row, length - 3] += 1
+        p += 1
+
+
+@compiled
+def advance(
+    graph: Graph, space: Space, mode: int, longest: int, roots: Int64, steps: int, counts: Int64, taken: Int64
+) -> int:
     """Search from the roots on until they are done or the steps are used up.
 
-    Returns the steps left: zero or less if there is more to do, in which case the next call goes on from
-    there.
+    ``taken[r]`` grows by the steps from root r. Returns the steps left: zero or less if there is more to do, in which
+    case the next call goes on from there.
     """
-    nodes, arcs, stack, tally, state = space.nodes, space.arcs, space.stack, space.tally, space.state
-    root, end, first, level, size = state[0], state[1], state[2], state[3], state[4]
+    nodes, arcs, stack, tally, state = space.nodes, space.arcs, space.stack, space.tally, space.state[0]
+    number, first, level, size = state.root, state.first, state.level, state.size
+    root, before = roots[max(number, 0)], steps
     while steps > 0:
         if level < 0:
             if size == 0 or first == graph.first_ptr[root]:
                 for i in range(size):
                     space.local[nodes[i].name] = -1
                 size = 0
-                root += 1
-                if root >= end:
+                taken[max(number, 0)] += before - steps
+                before = steps
+                number += 1
+                if number >= len(roots):
                     break
+                root = roots[number]
                 first = graph.first_ptr[root + 1]
                 if mode == CYCLES and _bundle(graph, root, longest, tally[0], counts):
                     steps -= 8
@@ -261,17 +301,8 @@ def advance(graph: Graph, space: Space, mode: int, longest: int, steps: int, cou
             if further + node.left > longest:
                 q += 1
                 continue
-            p = node.closer
-            if p >= 0:
-                last = graph.close_ptr[root + 1]
-                while p < last and graph.close[p] == node.name:
-                    length = further + graph.length[p]
-                    if length <= longest and length >= 3 and (mode != CYCLES or p > first):
-                        tally[level, length] += 1
-                        counts[graph.row[p], length - 3] += 1
-                        if mode != DIRECTED_DETOURS:
-                            counts[arcs[q].row, length - 3] += 1
-                    p += 1
+            if node.closer >= 0:
+                _close(graph, node, root, first, mode, longest, further, arcs[q].row, tally[level], counts)
             if further + 2 <= longest:
                 here.at = q + 1
                 level += 1
@@ -299,7 +330,9 @@ def advance(graph: Graph, space: Space, mode: int, longest: int, steps: int, cou
                 if mode != DIRECTED_DETOURS:
                     counts[here.row, length - 3] += found
         level -= 1
-    state[0], state[1], state[2], state[3], state[4] = root, end, first, level, size
+    if number < len(roots):
+        taken[max(number, 0)] += before - steps
+    state.root, state.first, state.level, state.size = number, first, level, size
     return steps
 
 
