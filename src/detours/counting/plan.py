@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
-from functools import cache
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
 from math import inf
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from detours.checks import check_choice, check_device, check_jobs, parse_bytes, readable_bytes
@@ -15,13 +17,13 @@ from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError, InputError
 
 ENOUGH = 1e-3
-"""Seconds of an estimate that is taken at once: to look for a better one would take as long."""
+"""Seconds of an estimate that is good enough: to ask another engine would take as long."""
 SHARE_OF_MEMORY = 0.5
 """Without a limit of the user's, engines that need more than this share of the machine's memory are a last resort."""
 
 
 def engines(device: str | None = None) -> list[Engine]:
-    """All engines there are, imported when they are needed. A new one is registered here, and nowhere else."""
+    """Return all engines, imported when they are needed. A new one is registered here, and nowhere else."""
     from detours.counting.engines.dense.engine import DenseEngine
     from detours.counting.engines.rows.engine import RowEngine
     from detours.counting.engines.search.engine import SearchEngine
@@ -48,10 +50,6 @@ class Candidate:
     def seconds(self) -> float:
         return inf if self.estimate is None else self.estimate.seconds
 
-    def without_preparations(self) -> Candidate:
-        """The same without what the engine made ready, which may be large."""
-        return self if self.estimate is None else replace(self, estimate=replace(self.estimate, prepared=None))
-
     def __str__(self) -> str:
         if self.estimate is None:
             return f"{self.engine.name:8} not possible: {self.error}"
@@ -65,50 +63,32 @@ class Plan:
     """How a count will be done, and what to expect of it; print it to read it."""
 
     task: Task
-    chosen: Candidate | None
-    """None where no edge lies on a cycle, so that there is nothing to count."""
-    candidates: tuple[Candidate, ...] = ()
-    """All engines that were asked about; in the plan of `explain`, all there are."""
-
-    @property
-    def engine(self) -> str:
-        return "none" if self.chosen is None else self.chosen.engine.name
+    engine: str
+    """The name of an engine, or "none" where no edge lies on a cycle."""
+    estimate: Estimate
+    run: Callable[[Tally, Progress | None], None]
+    """Counts into a tally."""
+    others: tuple[str, ...] = ()
+    """What the other engines expect, a line for each."""
 
     @property
     def seconds(self) -> float:
         """Expected time; infinite when all that is known is a lower bound, which `reason` tells."""
-        return 0.0 if self.chosen is None else self._estimate.seconds
+        return self.estimate.seconds
 
     @property
     def bytes(self) -> int:
         """Expected memory at the peak, results included."""
-        return self.task.result_bytes if self.chosen is None else self._estimate.bytes
+        return self.estimate.bytes
 
     @property
     def reason(self) -> str:
-        return "no edge lies on a cycle" if self.chosen is None else self._estimate.how
+        return self.estimate.how
 
     @property
     def sure(self) -> bool:
         """False when the sample was cut short, so that the time is unknown."""
         return self.seconds < inf
-
-    @property
-    def prepared(self) -> Any:
-        """What the engine made ready to start the count with; None if there is nothing to count."""
-        return None if self.chosen is None else self._estimate.prepared
-
-    @property
-    def _estimate(self) -> Estimate:
-        assert self.chosen is not None
-        assert self.chosen.estimate is not None
-        return self.chosen.estimate
-
-    def run(self, tally: Tally, progress: Progress | None = None) -> None:
-        if self.chosen is not None:
-            self.chosen.engine.run(self.task, self._estimate, tally, progress)
-        elif progress is not None:
-            progress(1.0, 1.0)
 
     def __repr__(self) -> str:
         cyclic = self.task.cyclic
@@ -122,8 +102,7 @@ class Plan:
             f"  time        {time}",
             f"  memory      about {readable_bytes(self.bytes)}",
         ]
-        others = [each for each in self.candidates if each is not self.chosen]
-        lines += [f"  {'instead of' if each is others[0] else '':11} {each}" for each in others]
+        lines += [f"  {'' if number else 'instead of':11} {other}" for number, other in enumerate(self.others)]
         return "\n".join(lines)
 
 
@@ -139,21 +118,13 @@ def make_plan(
 ) -> Plan:
     """Choose the engine that is expected to be fastest among those that can do it within the memory.
 
-    With ``compare_all`` the plan also has the estimates of engines that were not needed to choose.
+    With ``compare_all`` the plan also tells the estimates of all other engines.
     """
     device = check_device(device)
     asked = _asked(engine, k, device)
     jobs, limit = min(check_jobs(n_jobs), max(1, cyclic.num_nodes // 64)), parse_bytes(memory_limit)
     task = Task(cyclic, k, jobs, limit, device)
-    if cyclic.num_arcs == 0:
-        plan = Plan(task, None)
-    else:
-        candidates = _compare(asked, task)
-        chosen = _best(candidates)
-        if compare_all:
-            compared = [each.engine for each in candidates]
-            candidates += [_candidate(each, task) for each in asked if each not in compared]
-        plan = Plan(task, chosen, tuple(each if each is chosen else each.without_preparations() for each in candidates))
+    plan = _choose(asked, task, compare_all) if cyclic.num_arcs else _nothing_to_count(task)
     if limit is not None and plan.bytes > limit:
         raise EngineError(
             f"counting up to k = {k} needs about {readable_bytes(plan.bytes)}, more than memory_limit = "
@@ -163,13 +134,12 @@ def make_plan(
 
 
 def _asked(name: str, k: int, device: str | None) -> list[Engine]:
-    """The engines that go by the name, or all of them."""
+    """Return the engines that go by the name, or all of them."""
     known = engines(device)
     check_choice("engine", name, tuple(dict.fromkeys(("auto", *(each.name for each in known)))))
-    found = [each for each in known if name in ("auto", each.name)]
     if name == "auto":
-        return [each for each in found if not (device == "cpu" and each is known[-1])]  # torch on the CPU: if asked for
-    chosen = found[-1]
+        return known[:-1] if device == "cpu" else known  # torch on the CPU only if asked for
+    chosen = [each for each in known if each.name == name][-1]
     if chosen.longest is not None and k > chosen.longest:
         raise EngineError(
             f"engine={name!r} has closed forms up to k = {chosen.longest}, not for k = {k}; "
@@ -180,15 +150,20 @@ def _asked(name: str, k: int, device: str | None) -> list[Engine]:
     return [chosen]
 
 
-def _compare(asked: list[Engine], task: Task) -> list[Candidate]:
+def _choose(asked: list[Engine], task: Task, compare_all: bool) -> Plan:
     """Ask one engine after the other, those that may be fastest first, until no other can be faster."""
-    found: list[Candidate] = []
-    for engine in sorted(asked, key=lambda each: each.least_seconds(task)):
-        best = min((each.seconds for each in found if each.fits), default=inf)
-        if best <= max(ENOUGH, engine.least_seconds(task)):
-            break
-        found.append(_candidate(engine, task))
-    return found
+    compared: list[Candidate] = []
+    others: list[Candidate] = []
+    for least, engine in sorted(((each.least_seconds(task), each) for each in asked), key=itemgetter(0)):
+        if min((each.seconds for each in compared if each.fits), default=inf) > max(ENOUGH, least):
+            compared.append(_candidate(engine, task))
+        elif compare_all:
+            others.append(_candidate(engine, task))
+    chosen = _best(compared)
+    assert chosen.estimate is not None
+    lines = (str(each) for each in (*compared, *others) if each is not chosen) if compare_all else ()
+    run = partial(chosen.engine.run, task, chosen.estimate)
+    return Plan(task, chosen.engine.name, chosen.estimate, run, tuple(lines))
 
 
 def _candidate(engine: Engine, task: Task) -> Candidate:
@@ -203,18 +178,25 @@ def _candidate(engine: Engine, task: Task) -> Candidate:
 
 
 def _best(candidates: list[Candidate]) -> Candidate:
-    """The fastest of those that fit; if none does, the one that needs the least memory."""
-    fitting = [each for each in candidates if each.fits]
-    known = [each for each in fitting if each.seconds < inf]
+    """Return the fastest of those that fit; if none does, the one that needs the least memory."""
+    fastest = min((each for each in candidates if each.fits), key=attrgetter("seconds"), default=None)
+    if fastest is not None and fastest.seconds < inf:
+        return fastest
     for each in candidates:
-        if isinstance(each.error, OverflowError) and not known:
+        if isinstance(each.error, OverflowError):
             raise each.error  # rather than a search without end
-    if fitting:
-        return min(fitting, key=lambda each: each.seconds)
     possible = [each for each in candidates if each.estimate is not None]
     if not possible:
         raise next(each.error for each in candidates if each.error is not None)
-    return min(possible, key=lambda each: each.estimate.bytes if each.estimate else inf)
+    return fastest or min(possible, key=attrgetter("estimate.bytes"))
+
+
+def _nothing_to_count(task: Task) -> Plan:
+    def run(tally: Tally, progress: Progress | None = None) -> None:
+        if progress is not None:
+            progress(1.0, 1.0)
+
+    return Plan(task, "none", Estimate(0.0, task.result_bytes, "no edge lies on a cycle"), run)
 
 
 @cache

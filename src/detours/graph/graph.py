@@ -265,7 +265,7 @@ def _join(graphs: Sequence[Graph]) -> tuple[Graph, Int64]:
 
     in_order = all(map(attrgetter("edges_in_csr_order"), graphs))
     directed = bool(graphs) and graphs[0].directed
-    dropped = union.add_dropped(graph.dropped for graph in graphs)
+    dropped = union.add_dropped(map(attrgetter("dropped"), graphs))
     return wrap_arrays(indptr, indices, directed, None, dropped, None if in_order else edge_index), offsets
 
 

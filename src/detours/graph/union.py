@@ -13,15 +13,15 @@ from detours.graph.edges import MAX_NODES, Dropped, EdgeList
 
 def join_edges(parts: Sequence[EdgeList]) -> tuple[EdgeList, Int64]:
     """Return one edge list of many with the same meaning, and the first node of each; names are not kept."""
-    offsets = _node_offsets((part.num_nodes for part in parts), len(parts))
+    offsets = _node_offsets(np.array([part.num_nodes for part in parts], np.int64))
     edges = shift_edges([part.edge_index for part in parts], offsets)
     return EdgeList(edges, int(offsets[-1]), meaning=parts[0].meaning if parts else "arcs"), offsets
 
 
 def join_arrays(indptrs: Sequence[Int64], rows: Sequence[Int32]) -> tuple[Int64, Int32, Int64]:
     """Return the CSR of many, indptr and indices, and the first node of each."""
-    node_offsets = _node_offsets((len(indptr) - 1 for indptr in indptrs), len(indptrs))
-    arc_offsets = _offsets(map(len, rows), len(rows))
+    node_offsets = _node_offsets(_lengths(indptrs) - 1)
+    arc_offsets = _offsets(_lengths(rows))
     ends = np.ones(node_offsets[-1] + len(indptrs), dtype=np.bool_)
     ends[node_offsets[:-1] + np.arange(len(indptrs))] = False  # each indptr begins with a zero
     indptr = np.zeros(node_offsets[-1] + 1, dtype=np.int64)
@@ -43,17 +43,19 @@ def add_dropped(parts: Iterable[Dropped]) -> Dropped:
     """Return the sums of what was dropped from each graph."""
     none = Dropped()
     some = [part for part in parts if part != none]
-    return Dropped(*(sum(column) for column in zip(*some, strict=True))) if some else none
+    return Dropped(*map(sum, zip(*some, strict=True)))
 
 
-def _offsets(lengths: Iterable[int], count: int) -> Int64:
-    offsets = np.zeros(count + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(lengths, np.int64, count), out=offsets[1:])
-    return offsets
+def _lengths(arrays: Sequence[Int64] | Sequence[Int32]) -> Int64:
+    return np.fromiter(map(len, arrays), np.int64, len(arrays))
 
 
-def _node_offsets(lengths: Iterable[int], count: int) -> Int64:
-    offsets = _offsets(lengths, count)
+def _offsets(sizes: Int64) -> Int64:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+
+
+def _node_offsets(sizes: Int64) -> Int64:
+    offsets = _offsets(sizes)
     if offsets[-1] > MAX_NODES:
         raise InputError(f"The graphs have {offsets[-1]} nodes together, and {MAX_NODES} are allowed; take fewer.")
     return offsets

@@ -104,8 +104,8 @@ def describe_parts(rows: Rows, reverse: Path, k: int, directed: bool, engine: st
         middle = len(cuts) // 2
         halo = next(fitting(rows, back, cuts[middle - 1], cuts[middle], k, most))
         plan = make_plan(Cyclic(halo.indptr, halo.indices, directed), k, engine=engine)
-        if plan.chosen is not None:
-            layout = list(plan.prepared.layout) if plan.engine == "rows" else None
+        if plan.engine != "none":
+            layout = list(plan.estimate.prepared.layout) if plan.engine == "rows" else None
             return {**about, "runs": plan.engine, "layout": layout}
     return {**about, "runs": chosen, "layout": None}
 

@@ -55,12 +55,12 @@ class Blocks(Protocol):
 
 def describe(plan: Plan) -> dict[str, Any]:
     """Return what another process needs to divide the count into the same blocks."""
-    if plan.chosen is None:
+    if plan.engine == "none":
         return {"runs": None, "stages": []}
     seconds = plan.seconds * plan.task.n_jobs  # a block is the work of one thread
     wanted = min(MOST, max(seconds / SECONDS, min(FEW, seconds / SHORTEST)))
     if plan.engine == "rows":
-        graph, word, layout = plan.prepared
+        graph, word, layout = plan.estimate.prepared
         roots = graph.roots(layout)
         shares = work_of_blocks(graph, roots, layout.lanes)
         work = [1 + one.products for one in program(plan.task.k, plan.task.directed).passes]
@@ -69,9 +69,9 @@ def describe(plan: Plan) -> dict[str, Any]:
         about = {"layout": list(layout), "word": np.dtype(word).name, "cuts": cuts}
         return {"runs": "rows", **about, "stages": stages}
     if plan.engine == "search":
-        return {"runs": "search", "stages": [_at_most(4 * wanted, plan.prepared.num_roots)]}
+        return {"runs": "search", "stages": [_at_most(4 * wanted, plan.estimate.prepared.num_roots)]}
     if plan.engine == "dense":
-        return {"runs": "dense", "stages": [len(DenseCount(plan.prepared, plan.task.k).bundles)]}
+        return {"runs": "dense", "stages": [len(DenseCount(plan.estimate.prepared, plan.task.k).bundles)]}
     raise EngineError(f"engine={plan.engine!r} cannot count in blocks; use another one, or leave out= and cluster= out")
 
 

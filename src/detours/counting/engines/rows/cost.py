@@ -76,7 +76,7 @@ SAMPLES = 5
 """Blocks of roots in the first sample; the next is three times as large, until"""
 PRECISION = 0.1
 """the standard error is below this share of the mean, or"""
-EFFORT = 0.02
+EFFORT = 0.01
 """it would take more than this share of the time expected of the count."""
 LOOK_SECONDS = 30e-6
 """Time to look at a block, however small."""

@@ -46,9 +46,9 @@ class SearchEngine(Engine):
 
         How they branch is the mean degree at the end of an arc; hubs count little, as chains between them are quick.
         """
-        degree = task.cyclic.forest.degree.astype(np.float64)
-        onward = max(1.0, float((degree * np.minimum(degree, 64)).sum() / max(1.0, degree.sum())) - 1)
-        steps: float = task.cyclic.num_arcs * onward ** min(task.k // 2, 30)
+        degree = task.cyclic.forest.degree
+        onward = max(1.0, np.multiply(degree, np.minimum(degree, 64), dtype=np.float64).sum() / degree.sum() - 1)
+        steps = task.cyclic.num_arcs * float(onward) ** min(task.k // 2, 30)
         return START_SECONDS + SECONDS_PER_ARC * task.cyclic.num_arcs + SECONDS_PER_STEP * steps / task.n_jobs
 
     def estimate(self, task: Task) -> Estimate:
@@ -242,5 +242,5 @@ def sample_steps(search: SearchCount, sample: int, limit: int) -> Steps:
         worker = Worker(search)
         taken = worker.ask(question, roots)
         complete = not worker.advance(limit) and complete
-        total += float((taken / share).sum()) / max(1, np.count_nonzero(taken))
+        total += float((taken / share).sum()) / max(1, int(np.count_nonzero(taken)))
     return Steps(total, complete)
