@@ -18,7 +18,7 @@ from detours.counting.derive.matrix_program import MAX_LENGTH, contraction
 from detours.counting.engines.dense.evaluate import Size, Stack, evaluate, expected_bytes, expected_seconds
 from detours.counting.engines.overflow import check_fits, walks_from
 from detours.counting.engines.threads import one_blas_thread
-from detours.counting.pairs_numba import label_components, walk_paths
+from detours.counting.pairs_numba import walk_paths
 from detours.errors import EngineError
 from detours.graph import Graph
 from detours.graph.edges import check_csr
@@ -85,8 +85,11 @@ def count_pairs(
 
 def _components(indptr: Int64, indices: Int32, k: int) -> list[Component]:
     """Return the connected components with at least three nodes; there is no path of two edges in the others."""
-    label = np.arange(len(indptr) - 1)
-    label_components(indptr, indices, label)
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    adjacency = csr_array((np.ones(len(indices), np.int8), indices, indptr), shape=(len(indptr) - 1,) * 2)
+    _, label = connected_components(adjacency, directed=False)
     order = np.argsort(label, kind="stable")
     degree = np.diff(indptr)
     groups = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)

@@ -1,4 +1,4 @@
-"""Connected parts, and the depth-first search that counts paths to all nodes at once."""
+"""The depth-first search that counts paths from some nodes to all others."""
 
 from __future__ import annotations
 
@@ -7,27 +7,6 @@ from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64
 from detours.compiled import compiled
-
-
-@compiled
-def label_components(indptr: Int64, indices: Int32, label: Int64) -> None:
-    """Give every node the smallest number in its connected part; ``label`` comes as 0, 1, 2, ..."""
-    n = len(label)
-    for u in range(n):
-        for p in range(indptr[u], indptr[u + 1]):
-            a, b = u, np.int64(indices[p])
-            while a != label[a]:
-                label[a] = label[label[a]]
-                a = label[a]
-            while b != label[b]:
-                label[b] = label[label[b]]
-                b = label[b]
-            if a < b:
-                label[b] = a
-            else:
-                label[a] = b
-    for v in range(n):
-        label[v] = label[label[v]]
 
 
 @compiled

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from detours.arrays import Int32, Int64
+from detours.arrays import Int64
 from detours.errors import FileFormatError, InputError
 from detours.graph import convert, union
 from detours.graph.csr_graph import CsrGraph
-from detours.graph.edges import Dropped, EdgeList, Names, check_edge_index, report, sort_arcs
+from detours.graph.edges import Dropped, EdgeList, check_edge_index, report, sort_arcs
 
 if TYPE_CHECKING:
     import igraph
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import torch_geometric.data
 
 __all__ = ["Dropped", "Graph", "as_graphs", "build_graph", "is_one_graph", "wrap_arrays"]
-
-_NOTHING = Dropped()
 
 
 class Graph(CsrGraph):
@@ -198,17 +196,8 @@ class Graph(CsrGraph):
 # ---------------------------------------------------------------- for the other rooms of this library
 
 
-def wrap_arrays(
-    indptr: Int64,
-    indices: Int32,
-    directed: bool = False,
-    names: Names | None = None,
-    dropped: Dropped = _NOTHING,
-    edge_index: Int64 | Callable[[], Int64] | None = None,
-    path: Path | None = None,
-) -> Graph:
-    """Return a graph of arrays that are a CSR as `Graph` promises it already; they are neither checked nor copied."""
-    return Graph._wrap(indptr, indices, directed, names, dropped, edge_index, path)
+wrap_arrays = Graph._wrap
+"""Return a graph of arrays that are a CSR as `Graph` promises it already; they are neither checked nor copied."""
 
 
 def build_graph(edges: EdgeList, directed: bool | None = None) -> Graph:

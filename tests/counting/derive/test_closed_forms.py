@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import detours
-from detours.counting.derive.closed_forms import EdgeTerm, Formulas, Pattern, formulas, nodes, quotients, rooted, split
+from detours.counting.derive.closed_forms import EdgeTerm, Formulas, formulas, rooted
+from detours.counting.derive.patterns import Pattern, nodes, quotients, split
 from detours.counting.derive.vector_program import program
 
 

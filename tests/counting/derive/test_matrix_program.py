@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from detours.counting.derive import closed_forms as formulas
+from detours.counting.derive import patterns
 from detours.counting.derive.matrix_program import MAX_LENGTH, contraction
 from detours.counting.derive.matrix_steps import Clique, Combination, Gathered, Product, sources
 from detours.counting.engines.dense import bounds as bounds_module
@@ -81,7 +81,7 @@ def test_what_is_not_kept_whole_is_read_on_arcs_only(directed: bool) -> None:
 
 def test_the_longest_forms_are_derived_within_a_minute() -> None:
     for directed in (False, True):
-        for derived in (contraction, formulas.canonical):
+        for derived in (contraction, patterns.canonical):
             derived.cache_clear()
         began = process_time()
         contraction(MAX_LENGTH, directed)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from detours.counting.derive.closed_forms import Tie
+from detours.counting.derive.patterns import Tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,16 +236,11 @@ def _renumbered(step: Step, new: dict[int, int]) -> Step:
         return tuple(new[number] for number in old)
 
     match step:
-        case Transposed(source):
-            return Transposed(new[source])
-        case Product(left, right):
-            return Product(new[left], new[right])
-        case Clique():
-            return Clique(*every(tuple(sources(step))))
+        case Transposed() | Product() | Clique():
+            return type(step)(*every(tuple(sources(step))))
         case Combination(terms):
-            return Combination(
-                tuple(Term(t.coefficient, every(t.at_i), every(t.at_j), every(t.factors)) for t in terms)
-            )
+            every_term = (Term(t.coefficient, every(t.at_i), every(t.at_j), every(t.factors)) for t in terms)
+            return Combination(tuple(every_term))
         case Gathered(matrix, weights):
             return Gathered(new[matrix], every(weights))
         case Tied():

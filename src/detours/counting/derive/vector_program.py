@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from math import gcd
 
-from detours.counting.derive.closed_forms import Formulas, Link, Monomial, Tie, formulas
+from detours.counting.derive.closed_forms import Formulas, Link, Monomial, formulas
+from detours.counting.derive.patterns import Tie, eliminate
 
 
 @dataclass(frozen=True)
@@ -204,14 +205,10 @@ class _PassBuilder:
         return known
 
     def in_products(self, weighting: Weighting, inner: Polynomial) -> tuple[list[tuple[int, int]], Polynomial]:
-        known, rest = [], dict(inner)
-        for scaled, pivot, product in sorted(self.made[weighting], key=lambda made: -_depth(made[1])):
-            factor, remainder = divmod(rest.get(pivot, 0), scaled[pivot])
-            if factor and not remainder:
-                known.append((factor, product))
-                rest = {m: rest.get(m, 0) - factor * scaled.get(m, 0) for m in {**rest, **scaled}}
-                rest = {m: c for m, c in rest.items() if c}
-        return known, rest
+        """Write a product in those made before; what is left over is still to be multiplied."""
+        known = ((pivot, scaled, product) for scaled, pivot, product in self.made[weighting])
+        found, rest = eliminate(inner, known, _depth)
+        return [(factor, product) for product, factor in found.items()], rest
 
     def shares(self, monomials: Polynomial) -> list[Share]:
         """Distribute: one product per link, and one link per source (monomials of one message, same cofactor)."""

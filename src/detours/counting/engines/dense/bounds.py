@@ -21,18 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from detours.counting.derive.matrix_steps import (
-    Clique,
-    Combination,
-    Contraction,
-    Gathered,
-    Product,
-    Step,
-    Term,
-    Tied,
-    Transposed,
-    sources,
-)
+from detours.counting.derive import matrix_steps as steps
+from detours.counting.derive.matrix_steps import Contraction, Step, Term, sources
 
 EXACT = 2**53
 """Below this, every integer is a float64."""
@@ -105,26 +95,26 @@ def bounds(contraction: Contraction, out_degree: int, in_degree: int) -> list[Bo
 def bound_of(step: Step, known: Sequence[Bound], out_degree: int, in_degree: int) -> Bound:
     """The bound of a step, given those of the earlier ones; the smaller they are, the smaller it is."""
     match step:
-        case Tied(tie):
+        case steps.Tied(tie):
             ways = {"f": (out_degree, in_degree), "b": (in_degree, out_degree)}
             return Bound(1, *ways.get(tie, (min(out_degree, in_degree),) * 2))
-        case Transposed(source):
+        case steps.Transposed(source):
             entry, row, column = known[source]
             return Bound(entry, column, row)
-        case Product(left, right):
+        case steps.Product(left, right):
             a, b = known[left], known[right]
             return Bound(min(a.row * b.entry, a.entry * b.column), a.row * b.row, a.column * b.column)
-        case Clique():
+        case steps.Clique():
             iu, iv, uv, uj, vj = (known[number] for number in sources(step))
             # i, or j, fixes the choices of u; u those of v; what is left is at most its entry, or its row or column
             entry = min(iu.row * uj.entry, iu.entry * uj.column) * uv.row * iv.entry * vj.entry
             row = iu.row * uv.row * iv.entry * min(uj.row * vj.entry, uj.entry * vj.row)
             column = uj.column * uv.row * vj.entry * min(iu.column * iv.entry, iu.entry * iv.column)
             return Bound(entry, row, column)
-        case Combination(terms):
+        case steps.Combination(terms):
             each = [_term_bound(term, known) for term in terms]
             return Bound(*(sum(bound[side] for bound in each) for side in range(3)))
-        case Gathered(matrix, weights):
+        case steps.Gathered(matrix, weights):
             entry = known[matrix].row * prod(known[w].entry for w in weights)
             return Bound(entry, entry, entry)
 

@@ -10,17 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Int64
-from detours.counting.derive.matrix_steps import (
-    Clique,
-    Combination,
-    Contraction,
-    Gathered,
-    Product,
-    Step,
-    Tied,
-    Transposed,
-    sources,
-)
+from detours.counting.derive import matrix_steps as steps
+from detours.counting.derive.matrix_steps import Contraction, Step, sources
 from detours.counting.engines.dense.bounds import words
 from detours.counting.engines.dense.evaluation import Evaluation, OnTied, Rows, Values, add_up, product_of
 from detours.counting.engines.dense.loops_numba import (
@@ -107,7 +98,7 @@ def expected_seconds(contraction: Contraction, size: Size) -> float:
     nanoseconds = 0.0
     chosen = words(contraction, size.degree, size.degree)
     for number, (step, word) in enumerate(zip(contraction.steps, chosen, strict=True)):
-        if isinstance(step, Combination):
+        if isinstance(step, steps.Combination):
             listed = 0
             if density < SCATTERED:
                 on_arcs = (any(contraction.on_arcs[factor] for factor in term.factors) for term in step.terms)
@@ -115,7 +106,7 @@ def expected_seconds(contraction: Contraction, size: Size) -> float:
             whole = len(step.terms) - listed
             each = 5.5 if density < SCATTERED else 2.5
             nanoseconds += 10_000 * len(step.terms) + 6 * listed * size.arcs + each * whole * size.entries
-        elif isinstance(step, Product):
+        elif isinstance(step, steps.Product):
             in_integers = word is np.int64
             left, right = (contraction.on_arcs[side] for side in (step.left, step.right))
             if (left or right) and density < FILLED:
@@ -124,7 +115,7 @@ def expected_seconds(contraction: Contraction, size: Size) -> float:
                 each = 0.5 if in_integers else 0.09
                 filled = size.arcs if left and in_integers else size.entries
                 nanoseconds += 1_000 * size.graphs + size.nodes * filled * each
-        elif isinstance(step, Clique):
+        elif isinstance(step, steps.Clique):
             # neighbours of a node are taken to be neighbours of each other more often than chance would have it
             nanoseconds += 2 * size.entries + size.cubes * max(density, 0.25) * 0.4
     return 1e-9 * nanoseconds
@@ -149,32 +140,32 @@ class _Evaluation(Evaluation):
 
     def carry_out(self, number: int, step: Step, word: type) -> None:
         listed = self.contraction.on_arcs[number] or (self.only_tied and not self.contraction.whole[number])
-        if isinstance(step, Gathered):
+        if isinstance(step, steps.Gathered):
             self.vectors[number] = self.gather(step, word)
-        elif not self.scattered or not listed or isinstance(step, Tied):
+        elif not self.scattered or not listed or isinstance(step, steps.Tied):
             self.whole[number] = self.result(step, word)
-        elif isinstance(step, Combination):
+        elif isinstance(step, steps.Combination):
             self.listed[number] = add_up(step.terms, OnTied(self, word))
         else:
             self.listed[number] = self.result(step, word).reshape(-1)[self.stack.tied]
 
     def result(self, step: Step, word: type) -> Values:
         match step:
-            case Tied(tie):
+            case steps.Tied(tie):
                 back = self.stack.adjacency.swapaxes(1, 2)
                 if tie == "r" and self.stack.directed:
                     return self.stack.adjacency * back
                 return np.ascontiguousarray(back) if tie == "b" else self.stack.adjacency
-            case Transposed(source):
+            case steps.Transposed(source):
                 return self.everywhere(source, word).swapaxes(1, 2)
-            case Product(left, right):
+            case steps.Product(left, right):
                 return self.multiply(left, right, word)
-            case Clique():
+            case steps.Clique():
                 iu, iv, uv, uj, vj = (np.ascontiguousarray(self.everywhere(side, word)) for side in sources(step))
                 out: Values = np.zeros(self.stack.adjacency.shape, word)
                 sum_cliques(iu, iv, uv, uj, vj, out)
                 return out
-            case Combination(terms):
+            case steps.Combination(terms):
                 total, on_tied = self.combine(terms, self.all_rows, word, use_lists=self.scattered)
                 # a sum that begins with a transposed matrix may come out transposed itself
                 total = np.ascontiguousarray(total)
@@ -184,7 +175,7 @@ class _Evaluation(Evaluation):
             case _:
                 raise AssertionError(step)
 
-    def gather(self, step: Gathered, word: type) -> Values:
+    def gather(self, step: steps.Gathered, word: type) -> Values:
         values = self.everywhere(step.matrix, word)
         if not step.weights:
             return values.sum(2)

@@ -16,17 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from detours.counting.derive.matrix_steps import (
-    Clique,
-    Combination,
-    Contraction,
-    Gathered,
-    Product,
-    Step,
-    Tied,
-    Transposed,
-    sources,
-)
+from detours.counting.derive import matrix_steps as steps
+from detours.counting.derive.matrix_steps import Contraction, Step, sources
 from detours.counting.engines.dense.cliques import Sides, sum_cliques
 from detours.counting.engines.dense.evaluation import Evaluation, OnTied, Rows, add_up, product_of
 from detours.counting.engines.dense.exact_matmul import float_product, ring_product
@@ -78,24 +69,24 @@ class _Evaluation(Evaluation):
 
     def carry_out(self, number: int, step: Step, word: torch.dtype) -> None:
         match step:
-            case Gathered(matrix, weights):
+            case steps.Gathered(matrix, weights):
                 self.vectors[number] = self.gather(matrix, weights, word)
-            case Tied(tie):
+            case steps.Tied(tie):
                 ahead = self.stack.arcs
                 back = ahead if tie == "f" else ahead[self.stack.reverse]
                 self.listed[number] = ahead * back if tie == "r" else back
-            case Transposed(source):
+            case steps.Transposed(source):
                 if source in self.whole:
                     self.whole[number] = self.whole[source].mT
                 else:
                     self.listed[number] = self.on_tied(source, word)[self.stack.reverse]
-            case Combination(terms) if not self.contraction.whole[number]:
+            case steps.Combination(terms) if not self.contraction.whole[number]:
                 self.listed[number] = add_up(terms, OnTied(self, word))
-            case Clique():
+            case steps.Clique():
                 self.keep(number, [(self.all_rows, self.sum_cliques(step, word))])
-            case Product():
+            case steps.Product():
                 self.keep(number, self.multiply(number, step, word))
-            case Combination():
+            case steps.Combination():
                 self.keep(number, ((rows, self.sum_in_rows(step, rows, word)) for rows in self.row_blocks()))
 
     def keep(self, number: int, blocks: Any) -> None:
@@ -115,7 +106,7 @@ class _Evaluation(Evaluation):
                 graph, i, j = (at[rows.pairs] for at in self.stack.place)
                 self.listed[number][rows.pairs] = block[graph, i - rows.begin, j]
 
-    def sum_in_rows(self, step: Combination, rows: Rows, word: torch.dtype) -> Tensor:
+    def sum_in_rows(self, step: steps.Combination, rows: Rows, word: torch.dtype) -> Tensor:
         total, on_tied = self.combine(step.terms, rows, word)
         block: Tensor = total.contiguous()
         if on_tied is not None:
@@ -123,7 +114,7 @@ class _Evaluation(Evaluation):
             block[graph, i - rows.begin, j] += on_tied[rows.pairs]
         return block
 
-    def multiply(self, number: int, step: Product, word: torch.dtype) -> Iterator[tuple[Rows, Tensor]]:
+    def multiply(self, number: int, step: steps.Product, word: torch.dtype) -> Iterator[tuple[Rows, Tensor]]:
         """A product, some rows at a time; the right factor is fetched once."""
         known, on_arcs = self.proof.known, self.contraction.on_arcs
         scattered = word == torch.float64 and self.stack.graphs == 1 and self.stack.density < SPARSE
@@ -150,7 +141,7 @@ class _Evaluation(Evaluation):
         with torch.sparse.check_sparse_tensor_invariants(enable=False):
             return torch.sparse_coo_tensor(places, values[rows.pairs], shape, is_coalesced=True)
 
-    def sum_cliques(self, step: Clique, word: torch.dtype) -> Tensor:
+    def sum_cliques(self, step: steps.Clique, word: torch.dtype) -> Tensor:
         iu, iv, uv, uj, vj = (
             self.on_tied(side, word) if self.contraction.on_arcs[side] else self.in_rows(side, self.all_rows).to(word)
             for side in sources(step)

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Int64
-from detours.counting.derive.closed_forms import MAX_LENGTH, EdgeTerm, Tie
+from detours.counting.derive.closed_forms import MAX_LENGTH, EdgeTerm
+from detours.counting.derive.patterns import Tie
 from detours.counting.derive.vector_program import Pass, Product, Program, Touch, Weighting, program
 from detours.counting.engines.base import Tally, write_rows
 from detours.counting.engines.rows import loops_numba as loops
