@@ -16,11 +16,10 @@ from scipy.optimize import nnls
 
 from benchmarks import cases
 from benchmarks.cases import Csr
-from detours.counting.derive.vector_program import program
 from detours.counting.engines.base import Tally
 from detours.counting.engines.overflow import narrowest_word
 from detours.counting.engines.rows.cost import PRICES, Costs, sample_work, work_on_arcs
-from detours.counting.engines.rows.engine import prepare_rows
+from detours.counting.engines.rows.evaluate import RowCount
 from detours.counting.engines.rows.graph import Layout
 from detours.counting.shrink.cyclic_part import reduce
 
@@ -46,19 +45,19 @@ def measure() -> Iterator[tuple[Costs, float]]:
         for k in (2, 3, 4, 5, 6):
             for layout in layouts:
                 started = time.process_time()
-                reduced, steps = reduce(graph.indptr, graph.indices), program(k, directed=False)
+                reduced = reduce(graph.indptr, graph.indices)
                 word = narrowest_word(reduced, k)
-                prepared = prepare_rows(reduced, k, word, layout)
+                count = RowCount.build(reduced, k, word, layout)
                 ready = time.process_time() - started
-                work = sample_work(prepared.graph, steps, word, layout, precision=0.03, effort=0.2).work
-                work += work_on_arcs(len(graph.indices), prepared.graph, steps)
+                work = sample_work(count, precision=0.03, effort=0.2).work
+                work += work_on_arcs(count, len(graph.indices))
                 expected = work.seconds()
                 if expected > LONGEST:
                     continue
                 taken = []
                 for _ in range(3 if expected < 0.3 else 1):
                     started = time.process_time()
-                    prepared.start(k).run(Tally.new(len(graph.indices), k, directed=False))
+                    count.with_layout(layout).run(Tally.new(len(graph.indices), k, directed=False))
                     taken.append(time.process_time() - started)
                 seconds = ready + min(taken)
                 print(f"{name:10} k={k} {layout} {seconds:.3f} s, expected {expected / seconds:.2f} x", flush=True)

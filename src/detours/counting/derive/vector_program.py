@@ -106,7 +106,7 @@ class Pass:
     @property
     def slots(self) -> int:
         """How many vectors are held at a time."""
-        return 1 + max(self.slot)
+        return 1 + max(self.slot, default=-1)
 
     def weightings(self, directed: bool) -> set[Weighting]:
         """The links that need weights of their own."""

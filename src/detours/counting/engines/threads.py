@@ -53,25 +53,25 @@ def run_ranges(
     work: Callable[[Worker, int, int, Stop], None],
     make_worker: Callable[[], Worker],
     n_jobs: int,
-    report: Callable[[float], None] | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Do work(worker, begin, end, stop) over ranges that cover 0..total, on n_jobs threads.
 
-    `report` is called from the calling thread with the number of items done.  On an error or Ctrl-C the other threads
-    are told to stop through stop[0] and waited for.
+    `progress` is called from the calling thread. On an error or Ctrl-C the other threads are told to stop through
+    stop[0] and waited for.
     """
     ranges, stop = Ranges(total, step), np.zeros(1, np.int64)
     n_jobs = min(n_jobs, -(-total // step))
     errors: list[BaseException] = []
 
-    def loop(after_each: Callable[[float], None] | None) -> None:
+    def loop(report: Progress | None) -> None:
         worker = make_worker()
         while not stop[0] and (share := ranges.take(n_jobs)) is not None:
             started = time.perf_counter()
             work(worker, *share, stop)
             ranges.finished(*share, time.perf_counter() - started)
-            if after_each is not None:
-                after_each(ranges.done)
+            if report is not None:
+                report(ranges.done, total)
 
     ended = threading.Semaphore(0)
 
@@ -85,7 +85,7 @@ def run_ranges(
             ended.release()
 
     if n_jobs <= 1:
-        loop(report)
+        loop(progress)
         return
     threads = [threading.Thread(target=guarded, daemon=True) for _ in range(n_jobs)]
     try:
@@ -94,8 +94,8 @@ def run_ranges(
         running = n_jobs
         while running:
             running -= ended.acquire(timeout=0.1)
-            if report is not None:
-                report(ranges.done)
+            if progress is not None:
+                progress(ranges.done, total)
     finally:
         stop[0] = 1
         for thread in threads:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -127,7 +126,7 @@ def _run_stages(runner: BlockRunner, n_jobs: int, client: Any, progress: Progres
         resumed += blocks - len(missing)
         before = done + blocks - len(missing)
 
-        def report(finished: float, before: int = before) -> None:
+        def report(finished: float, _: float = 0.0, before: int = before) -> None:
             if progress is not None:
                 progress(before + finished, total)
 
@@ -146,9 +145,7 @@ def _run_stages(runner: BlockRunner, n_jobs: int, client: Any, progress: Progres
     return Run(total, resumed, job.redone())
 
 
-def _run_in_threads(
-    runner: BlockRunner, stage: int, missing: list[int], n_jobs: int, report: Callable[[float], None]
-) -> None:
+def _run_in_threads(runner: BlockRunner, stage: int, missing: list[int], n_jobs: int, progress: Progress) -> None:
     def work(worker: None, begin: int, end: int, stop: Stop) -> None:
         for block in missing[begin:end]:
             if not stop[0]:
@@ -156,7 +153,7 @@ def _run_in_threads(
 
     if missing:
         runner.prepare(stage)
-        run_ranges(len(missing), 1, work, lambda: None, n_jobs, report)
+        run_ranges(len(missing), 1, work, lambda: None, n_jobs, progress)
 
 
 def _finish(runner: BlockRunner, n_jobs: int) -> None:

@@ -6,12 +6,10 @@ import numpy as np
 
 from detours.arrays import Int64
 from detours.checks import readable_bytes
-from detours.counting.derive.vector_program import program
 from detours.counting.engines.base import Tally
 from detours.counting.engines.dense.engine import DenseCount, dense_bytes
 from detours.counting.engines.overflow import narrowest_word
 from detours.counting.engines.rows.cost import bytes_of_arcs, sample_work
-from detours.counting.engines.rows.engine import Prepared, prepare_rows
 from detours.counting.engines.rows.evaluate import RowCount
 from detours.counting.engines.rows.graph import Layout
 from detours.counting.engines.search.engine import SearchCount
@@ -61,20 +59,16 @@ def _start(
     # steps from a root it never enters a root's count: those are left alone.
     reduced = cyclic.reduced
     near = halo.distance[reduced.node] <= max(1, (k - 1) // 2)
-    rows = prepare_rows(reduced, k, narrowest_word(reduced, k), layout or Layout(False, 16), near)
-    if budget is not None:
-        rows = rows._replace(layout=_narrowed(rows, k, budget))
-    return rows.start(k)
+    count = RowCount.build(reduced, k, narrowest_word(reduced, k), layout or Layout(False, 16), near)
+    return count if budget is None else _narrowed(count, budget)
 
 
-def _narrowed(rows: Prepared, k: int, budget: int) -> Layout:
-    """Return a layout of fewer lanes where the vectors do not fit: around a hub, every root reaches the whole halo."""
-    graph, word, layout = rows
-    steps = program(k, graph.directed)
-    per_lane = max(each.slots for each in steps.passes) * graph.num_nodes * np.dtype(word).itemsize
-    lanes, held = layout.lanes, bytes_of_arcs(graph, steps, word) + 13 * graph.num_nodes
-    while lanes > 1 and per_lane * lanes > budget // 4:
-        if held + sample_work(graph, steps, word, layout._replace(lanes=lanes)).buffer <= budget:
-            break
-        lanes //= 4
-    return layout._replace(lanes=max(1, lanes))
+def _narrowed(count: RowCount, budget: int) -> RowCount:
+    """Return the count with fewer lanes if its vectors do not fit: around a hub, every root reaches the whole halo."""
+    nodes, lanes = count.graph.num_nodes, count.layout.lanes
+    per_lane = max(each.slots for each in count.program.passes) * nodes * np.dtype(count.word).itemsize
+    held = bytes_of_arcs(count) + 13 * nodes
+    while lanes > 1 and per_lane * lanes > budget // 4 and held + sample_work(count).buffer > budget:
+        lanes = max(1, lanes // 4)
+        count = count.with_layout(count.layout._replace(lanes=lanes))
+    return count

@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Float64, Int64
-from detours.counting.derive.vector_program import program
 from detours.counting.engines.base import Tally
 from detours.counting.engines.dense.engine import DenseCount
 from detours.counting.engines.rows.cost import work_of_blocks
-from detours.counting.engines.rows.engine import prepare_rows
 from detours.counting.engines.rows.evaluate import RowCount, RunningPass, Scratch
 from detours.counting.engines.rows.graph import Layout
 from detours.counting.engines.search.engine import SearchCount, Worker
@@ -60,13 +58,13 @@ def describe(plan: Plan) -> dict[str, Any]:
     seconds = plan.seconds * plan.task.n_jobs  # a block is the work of one thread
     wanted = min(MOST, max(seconds / SECONDS, min(FEW, seconds / SHORTEST)))
     if plan.engine == "rows":
-        graph, word, layout = plan.estimate.prepared
-        roots = graph.roots(layout)
-        shares = work_of_blocks(graph, roots, layout.lanes)
-        work = [1 + one.products for one in program(plan.task.k, plan.task.directed).passes]
+        count: RowCount = plan.estimate.prepared
+        layout, roots = count.layout, count.roots
+        shares = work_of_blocks(count.graph, roots, layout.lanes)
+        work = [1 + one.products for one in count.program.passes]
         stages = [_at_most(wanted * part / sum(work), len(shares)) for part in work]
         cuts = [_cuts(shares, number, layout.lanes, len(roots)).tolist() for number in stages]
-        about = {"layout": list(layout), "word": np.dtype(word).name, "cuts": cuts}
+        about = {"layout": list(layout), "word": np.dtype(count.word).name, "cuts": cuts}
         return {"runs": "rows", **about, "stages": stages}
     if plan.engine == "search":
         return {"runs": "search", "stages": [_at_most(4 * wanted, plan.estimate.prepared.num_roots)]}
@@ -79,8 +77,8 @@ def make_blocks(cyclic: Cyclic, k: int, about: dict[str, Any]) -> Blocks:
     """Return the blocks that were described."""
     stages: list[int] = list(about["stages"])
     if about["runs"] == "rows":
-        rows = prepare_rows(cyclic.reduced, k, np.dtype(about["word"]).type, Layout(*about["layout"]))
-        return RowBlocks(rows.start(k), about["cuts"])
+        word, layout = np.dtype(about["word"]).type, Layout(*about["layout"])
+        return RowBlocks(RowCount.build(cyclic.reduced, k, word, layout), about["cuts"])
     if about["runs"] == "search":
         return SearchBlocks(SearchCount(cyclic, k), stages)
     return DenseBlocks(DenseCount(cyclic.reduced, k), stages)

@@ -5,7 +5,7 @@ import pytest
 
 from detours.counting.engines.base import Tally
 from detours.counting.engines.overflow import largest_count
-from detours.counting.engines.rows.engine import prepare_rows
+from detours.counting.engines.rows.evaluate import RowCount
 from detours.counting.engines.rows.graph import Layout
 from detours.counting.shrink.cyclic_part import Reduced, reduce
 from detours.graph import Graph
@@ -26,7 +26,7 @@ def random_graph(seed: int, n: int = 120, degree: float = 6.0, directed: bool = 
 def count(graph: Graph, reduced: Reduced, k: int, word: type, layout: Layout, n_jobs: int = 1) -> list[np.ndarray]:
     shape = (graph.num_arcs, k - 1)
     tally = Tally(np.zeros(shape, np.int64), np.zeros(shape, np.int64) if graph.directed else None)
-    prepare_rows(reduced, k, word, layout).start(k).run(tally, n_jobs)
+    RowCount.build(reduced, k, word, layout).run(tally, n_jobs)
     return [array for array in tally if array is not None]
 
 
@@ -69,10 +69,10 @@ def test_an_intermediate_overflow_is_harmless() -> None:
 
 def test_stopped_engine_leaves_scratch_clean() -> None:
     graph = random_graph(1)
-    prepared = prepare_rows(reduce(graph.indptr, graph.indices), 4, np.int32, Layout(False, 4))
+    prepared = RowCount.build(reduce(graph.indptr, graph.indices), 4, np.int32, Layout(False, 4))
     tally = Tally(np.zeros((graph.num_arcs, 3), np.int64), None)
     with pytest.raises(ZeroDivisionError):
-        prepared.start(4).run(tally, progress=lambda done, total: 1 / 0)  # type: ignore[arg-type,return-value]
+        prepared.with_layout(prepared.layout).run(tally, progress=lambda done, total: 1 / 0)  # type: ignore[arg-type,return-value]
     assert not tally.by_length.any()
-    prepared.start(4).run(tally)
+    prepared.with_layout(prepared.layout).run(tally)
     assert tally.by_length.any()

@@ -6,7 +6,7 @@ and share every step; a smaller one is filled up with nodes that have no arcs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,17 +83,12 @@ class DenseCount:
         self.source = np.repeat(np.arange(reduced.num_nodes), np.diff(reduced.indptr))
 
     def run(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
-        total = len(self.bundles)
-        report: Callable[[float], None] | None = None
-        if progress is not None:
-            report = lambda done: progress(done, total)  # noqa: E731
-
         def work(worker: None, first: int, last: int, stop: Stop) -> None:
             for bundle in self.bundles[first:last]:
                 self.count_bundle(bundle, tally, stop)
 
         with one_blas_thread():
-            run_ranges(total, 1, work, lambda: None, n_jobs, report)
+            run_ranges(len(self.bundles), 1, work, lambda: None, n_jobs, progress)
 
     def count_bundle(self, bundle: Bundle, tally: Tally, stop: Stop) -> None:
         """Count the detours of some blocks; given up between two lengths when ``stop[0]`` is set."""

@@ -9,13 +9,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from detours.arrays import Float64, Int64
 from detours.counting.derive.vector_program import Combine, Pass, Product, Program
-from detours.counting.engines.rows import loops_numba as loops
-from detours.counting.engines.rows.evaluate import Scratch
-from detours.counting.engines.rows.graph import Layout, RowGraph
+from detours.counting.engines.rows.evaluate import RowCount, RunningPass
+from detours.counting.engines.rows.graph import RowGraph
 
 Amount = Any
 """A number, or an array with one number for each block of roots."""
@@ -108,34 +106,33 @@ def work_of_blocks(graph: RowGraph, roots: Int64, lanes: int) -> Float64:
     return share
 
 
-def sample_work(
-    graph: RowGraph, program: Program, word: type, layout: Layout, precision: float = PRECISION, effort: float = EFFORT
-) -> Sample:
+def sample_work(count: RowCount, precision: float = PRECISION, effort: float = EFFORT) -> Sample:
     """Estimate the work of all blocks of roots from some of them.
 
     Blocks are drawn by their expected share in the work, at even distances: one that has more than a sample's share,
     such as that of a hub, is always among them. The estimate is the mean of work / chance (Hansen and Hurwitz, 1943).
     """
-    roots = graph.roots(layout)
-    chance = work_of_blocks(graph, roots, layout.lanes)
-    survey = _Survey(graph, word, roots, layout.lanes, max(each.reach for each in program.passes))
-    row_bytes, samples = layout.lanes * np.dtype(word).itemsize, SAMPLES
+    passes, lanes = count.program.passes, count.layout.lanes
+    chance = work_of_blocks(count.graph, count.roots, lanes)
+    row_bytes, samples, seen = lanes * np.dtype(count.word).itemsize, SAMPLES, dict[int, Int64]()
+    reach = max(each.reach for each in passes)
     while True:
         drawn, share = _draw(chance, samples)
-        sizes = survey.look_at(drawn)
-        work = [_pass_work(each, sizes, row_bytes, word is np.int64) for each in program.passes]
+        _look_at(count, reach, drawn.tolist(), seen)
+        sizes = Sizes(*np.stack([seen[block] for block in drawn.tolist()], axis=-1))
+        work = [_pass_work(each, sizes, row_bytes, count.word is np.int64) for each in passes]
         total = sum(work[1:], work[0])
         seconds = total.seconds() / share
-        arcs = (sizes.near_arcs + sizes.ends_arcs)[survey.reach - 1].sum()
+        arcs = (sizes.near_arcs + sizes.ends_arcs)[reach - 1].sum()
         looking = LOOK_SECONDS * len(drawn) + Costs(arcs_found=2 * arcs).seconds()
         error = 0.0 if len(drawn) == len(chance) else seconds.std() / np.sqrt(samples)
         if error <= precision * seconds.mean() or 2 * looking > effort * seconds.mean():
             break
         samples *= 3  # the smaller sample is part of the larger one
-    rows = float(sizes.near[survey.reach].mean())
-    buffer = max(int(each.slots * sizes.near[each.reach].max()) * row_bytes for each in program.passes)
+    rows = float(sizes.near[reach].mean())
+    buffer = max(int(each.slots * sizes.near[each.reach].max()) * row_bytes for each in passes)
     expected = Costs(*(float(np.mean(amount / share)) for amount in total))
-    return Sample(expected + _reading_work(graph, program, rows * row_bytes), rows, buffer)
+    return Sample(expected + _reading_work(count.graph, count.program, rows * row_bytes), rows, buffer)
 
 
 def _draw(chance: Float64, samples: int) -> tuple[Int64, Float64]:
@@ -147,29 +144,14 @@ def _draw(chance: Float64, samples: int) -> tuple[Int64, Float64]:
     return drawn, chance[drawn]
 
 
-class _Survey:
-    """Looks at blocks of roots by running a program without operations; each block once."""
-
-    def __init__(self, graph: RowGraph, word: type, roots: Int64, lanes: int, reach: int) -> None:
-        self.arrays = (graph.indptr, graph.indices, graph.rank, graph.flags)
-        self.roots, self.lanes, self.reach = roots, lanes, reach
-        self.code = tuple(np.zeros(shape, np.int64) for shape in ((0, 6), (1,), (0, 6), (0, 4)))
-        self.nothing: NDArray[Any] = np.zeros((0, len(graph.indices)), word)
-        self.pendants: NDArray[Any] = np.zeros((0, graph.num_nodes), word)
-        self.scratch = Scratch.for_nodes(graph.num_nodes, word, 0, lanes, graph.num_nodes)
-        self.seen: dict[int, Int64] = {}
-
-    def look_at(self, blocks: Int64) -> Sizes:
-        for block in blocks.tolist():
-            if block not in self.seen:
-                begin = block * self.lanes
-                loops.run_roots(
-                    self.arrays, self.roots, begin, min(begin + self.lanes, len(self.roots)), self.lanes, self.reach,
-                    self.code, (self.nothing, self.nothing, self.pendants), self.nothing, self.scratch.arrays,
-                    self.scratch.buffer, np.zeros(1, np.int64),
-                )  # fmt: skip
-                self.seen[block] = self.scratch.sizes.copy()
-        return Sizes(*np.stack([self.seen[block] for block in blocks.tolist()], axis=-1))
+def _look_at(count: RowCount, reach: int, blocks: list[int], seen: dict[int, Int64]) -> None:
+    """Find the sizes of blocks not seen before, by a pass without vectors."""
+    survey, lanes = RunningPass(count, Pass([], {}), reach), count.layout.lanes
+    scratch = survey.scratch(rows=count.graph.num_nodes)
+    for block in blocks:
+        if block not in seen:
+            survey.run(scratch, block * lanes, min((block + 1) * lanes, len(count.roots)), np.zeros(1, np.int64))
+            seen[block] = scratch.sizes.copy()
 
 
 def _pass_work(one_pass: Pass, sizes: Sizes, row_bytes: int, long_words: bool) -> Costs:
@@ -228,22 +210,18 @@ def _cache_shares(size: Amount) -> tuple[Amount, Amount, Amount]:
     return near, cached - near, 1 - cached
 
 
-def work_on_arcs(arcs: int, graph: RowGraph, program: Program) -> Costs:
+def work_on_arcs(count: RowCount, arcs: int) -> Costs:
     """Return the work before and after the passes; ``arcs`` are those of the whole graph."""
-    terms = sum(map(len, program.formulas.lengths.values()))
+    graph, terms = count.graph, sum(map(len, count.program.formulas.lengths.values()))
     some = slice(None, None, max(1, len(graph.indices) // 4096))
-    far = np.abs(graph.source[some] - graph.indices[some]) > CORE_CACHE / 32
-    return Costs(
-        arcs_prepared=float(arcs),
-        arcs_scattered=arcs * float(far.mean()),
-        edge_terms=float(len(graph.served) * terms),
-    )
+    scattered = arcs * float((np.abs(graph.source[some] - graph.indices[some]) > CORE_CACHE / 32).mean())
+    return Costs(arcs_prepared=float(arcs), arcs_scattered=scattered, edge_terms=float(len(graph.served) * terms))
 
 
-def bytes_of_arcs(graph: RowGraph, program: Program, word: type) -> int:
+def bytes_of_arcs(count: RowCount) -> int:
     """Return the memory for the row graph, ear sums, link weights, and what is evaluated on all arcs together."""
-    derived, size = program.formulas, np.dtype(word).itemsize
-    links = max(len(one_pass.weightings(derived.directed)) for one_pass in program.passes)
+    derived, size = count.program.formulas, np.dtype(count.word).itemsize
+    links = max(len(one_pass.weightings(derived.directed)) for one_pass in count.program.passes)
     held, values = 32, size * (len(derived.ear_sums) + (3 if derived.k > 4 else 1))
     per_arc = held + values + links * size * (1 + derived.directed)
-    return per_arc * len(graph.indices) + 40 * graph.num_nodes
+    return per_arc * len(count.graph.indices) + 40 * count.graph.num_nodes

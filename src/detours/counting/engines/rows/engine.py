@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from detours.counting.derive.closed_forms import MAX_LENGTH
 from detours.counting.derive.vector_program import program
@@ -14,10 +12,10 @@ from detours.counting.engines.base import Engine, Estimate, Tally, Task
 from detours.counting.engines.overflow import narrowest_word
 from detours.counting.engines.rows.cost import PASS_SECONDS, Sample, bytes_of_arcs, sample_work, work_on_arcs
 from detours.counting.engines.rows.evaluate import RowCount
-from detours.counting.engines.rows.graph import Layout, RowGraph
+from detours.counting.engines.rows.graph import Layout
 from detours.counting.engines.threads import Progress
-from detours.counting.shrink.cyclic_part import Reduced
 
+LAYOUTS = Layout(False, 64), Layout(True, 64), Layout(False, 16), Layout(False, 1)
 SMALL = 4096
 """Arcs up to which a look at blocks of roots would take longer than counting, ..."""
 SMALL_LAYOUT = Layout(by_degree=False, lanes=16)
@@ -28,24 +26,6 @@ LEAST_SECONDS = 50e-9
 """Seconds per arc and length that a count takes at the least."""
 CACHED = 1000
 """Nodes near a block of roots whose vectors certainly stay in the cache."""
-
-
-class Prepared(NamedTuple):
-    """What it takes to start a count."""
-
-    graph: RowGraph
-    word: type
-    layout: Layout
-
-    def start(self, k: int) -> RowCount:
-        return RowCount(self.graph, k, self.word, self.layout)
-
-
-def prepare_rows(
-    reduced: Reduced, k: int, word: type, layout: Layout, near: NDArray[np.bool_] | None = None
-) -> Prepared:
-    """Prepare a count with a given layout; with ``near``, of the arcs of these nodes alone."""
-    return Prepared(RowGraph.build(reduced, program(k, reduced.directed).symmetric, near), word, layout)
 
 
 class RowEngine(Engine):
@@ -60,16 +40,16 @@ class RowEngine(Engine):
         """Compare several layouts, and return the estimate of the fastest one that fits into the memory."""
         reduced, steps = task.cyclic.reduced, program(task.k, task.directed)
         word = narrowest_word(reduced, task.k)
-        graph = RowGraph.build(reduced, one_end=steps.symmetric)
-        fixed = len(steps.passes) * PASS_SECONDS + work_on_arcs(len(task.cyclic.indices), graph, steps).seconds()
-        size = bytes_of_arcs(graph, steps, word)
+        count = RowCount.build(reduced, task.k, word, SMALL_LAYOUT)
+        fixed = len(steps.passes) * PASS_SECONDS + work_on_arcs(count, len(task.cyclic.indices)).seconds()
+        size = bytes_of_arcs(count)
         found: list[tuple[float, int, Layout]] = []
         if reduced.num_arcs < SMALL:
             seconds = SMALL_SECONDS * reduced.num_arcs * (1 + steps.products)
             found.append((seconds, 500 * reduced.num_arcs, SMALL_LAYOUT))
         else:
-            for layout, sample in _samples(graph, task, word):
-                scratch = task.n_jobs * (sample.buffer + 13 * graph.num_nodes)
+            for layout, sample in _samples(count, every=task.memory is not None):
+                scratch = task.n_jobs * (sample.buffer + 13 * count.graph.num_nodes)
                 found.append((sample.work.seconds() / task.n_jobs, scratch, layout))
         room = np.inf if task.memory is None else task.memory - size
         fitting = [each for each in found if max(each[1], task.result_bytes) <= room]
@@ -77,22 +57,18 @@ class RowEngine(Engine):
         bits = 8 * np.dtype(word).itemsize
         how = f"closed forms, {steps.products} sparse products per block of roots, {bits}-bit, {layout}"
         size += max(scratch, task.result_bytes)  # results are written when the vectors are gone
-        return Estimate(fixed + seconds, max(size, task.reduction_bytes), how, Prepared(graph, word, layout))
+        return Estimate(fixed + seconds, max(size, task.reduction_bytes), how, count.with_layout(layout))
 
     def run(self, task: Task, estimate: Estimate, tally: Tally, progress: Progress | None = None) -> None:
-        estimate.prepared.start(task.k).run(tally, task.n_jobs, progress)
+        estimate.prepared.run(tally, task.n_jobs, progress)
 
 
-def _samples(graph: RowGraph, task: Task, word: type) -> Iterator[tuple[Layout, Sample]]:
-    """Look at the layouts that may be the best ones, wide blocks first; with little memory, at all."""
-    steps, wide = program(task.k, task.directed), Layout(by_degree=False, lanes=64)
-    sample = sample_work(graph, steps, word, wide)
+def _samples(count: RowCount, every: bool) -> Iterator[tuple[Layout, Sample]]:
+    """Look at the layouts that may be the fastest, or at every one, wide blocks first."""
+    wide, *others = LAYOUTS
+    sample = sample_work(count.with_layout(wide))
     yield wide, sample
-    cached, near_everything = sample.rows < CACHED, sample.rows > graph.num_nodes / 2
-    if not cached or task.memory is not None:
-        by_degree = Layout(by_degree=True, lanes=64)
-        yield by_degree, sample_work(graph, steps, word, by_degree)
-    if not (cached or near_everything) or task.memory is not None:
-        for lanes in (16, 1):
-            narrow = Layout(by_degree=False, lanes=lanes)
-            yield narrow, sample_work(graph, steps, word, narrow)
+    cached, near_everything = sample.rows < CACHED, sample.rows > count.graph.num_nodes / 2
+    for layout in others:
+        if every or not (cached or (near_everything and not layout.by_degree)):
+            yield layout, sample_work(count.with_layout(layout))

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.arrays import Int64
+from detours.arrays import Bool, Int64
 from detours.counting.derive.closed_forms import MAX_LENGTH, EdgeTerm
 from detours.counting.derive.patterns import Tie
 from detours.counting.derive.vector_program import Pass, Product, Program, Touch, Weighting, program
@@ -24,6 +24,7 @@ from detours.counting.engines.base import Tally, write_rows
 from detours.counting.engines.rows import loops_numba as loops
 from detours.counting.engines.rows.graph import Layout, RowGraph
 from detours.counting.engines.threads import Progress, Stop, run_ranges
+from detours.counting.shrink.cyclic_part import Reduced
 
 Integers = NDArray[np.signedinteger]
 
@@ -79,28 +80,38 @@ class RowCount:
         self.program: Program = program(k, graph.directed)
         self.roots = graph.roots(layout)
         self.arrays = (graph.indptr, graph.indices, graph.rank, graph.flags)
-        derived, arcs = self.program.formulas, len(graph.indices)
-        self.ear_values: Integers = np.zeros((len(derived.ear_sums), arcs), word)
-        self.pendant_values: Integers = np.zeros((len(derived.pendants), graph.num_nodes), word)
         self.pendants_done: set[int] = set()
         self.whole: set[int] = set()
+
+    @classmethod
+    def build(cls, reduced: Reduced, k: int, word: type, layout: Layout, near: Bool | None = None) -> RowCount:
+        """Prepare a count; with ``near``, of the arcs of these nodes alone."""
+        return cls(RowGraph.build(reduced, program(k, reduced.directed).symmetric, near), k, word, layout)
+
+    def with_layout(self, layout: Layout) -> RowCount:
+        return RowCount(self.graph, self.k, self.word, layout)
+
+    @cached_property
+    def ear_values(self) -> Integers:
+        return np.zeros((len(self.program.formulas.ear_sums), len(self.graph.indices)), self.word)
+
+    @cached_property
+    def pendant_values(self) -> Integers:
+        return np.zeros((len(self.program.formulas.pendants), self.graph.num_nodes), self.word)
 
     def run(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
         passes, total = len(self.program.passes), len(self.roots)
         for number in range(passes):
             running = self.start(number)
-            report = None
-            if progress is not None:
-                report = partial(_report, progress, number * total, passes * total)
+            report = None if progress is None else partial(_report, progress, number * total, passes * total)
             run_ranges(total, self.layout.lanes, running.run, running.scratch, n_jobs, report)
         self.finish(tally, n_jobs)
 
     def start(self, number: int) -> RunningPass:
         """Prepare pass `number`; all earlier passes must be finished."""
-        one_pass = self.program.passes[number]
         for pendant in self.program.pendants_before[number]:
             self.need_pendant(pendant)
-        return RunningPass(self, one_pass)
+        return RunningPass(self, self.program.passes[number])
 
     def finish(self, tally: Tally, n_jobs: int) -> None:
         """Write the counts, when all passes are finished."""
@@ -200,9 +211,10 @@ class _OnArcs:
 class RunningPass:
     """One pass in the form that the compiled loops take: tables of operations, and the arrays they refer to."""
 
-    def __init__(self, count: RowCount, one_pass: Pass) -> None:
+    def __init__(self, count: RowCount, one_pass: Pass, reach: int | None = None) -> None:
+        """Take a pass, and how far from the roots it looks, unless its vectors tell."""
         self.count = count
-        self.reach = one_pass.reach
+        self.reach = one_pass.reach if reach is None else reach
         self.weightings: dict[Weighting, int] = {}
         self.products: dict[tuple[int, ...], int] = {}
         slots, self.slots = one_pass.slot, one_pass.slots
@@ -211,10 +223,7 @@ class RunningPass:
             operation, target = vector.operation, slots[number]
             kind, source, weighting = loops.COMBINE, 0, loops.PLAIN
             if isinstance(operation, Touch):
-                kind, source = (
-                    loops.TOUCH,
-                    _MASK_AT_ROOT[operation.tie] if count.graph.directed else 0,
-                )
+                kind, source = loops.TOUCH, _MASK_AT_ROOT[operation.tie] if count.graph.directed else 0
             elif isinstance(operation, Product):
                 kind, source = loops.PRODUCT, slots[operation.source]
                 weighting = self.weighting(operation.weighting)
@@ -222,23 +231,20 @@ class RunningPass:
                 terms += [self.term(*term, slots) for term in operation.terms]
             operations.append((kind, target, source, weighting, vector.support, vector.demand))
             start.append(len(terms))
-        readings = [
-            (
-                ear,
-                r.coefficient,
-                slots[r.vector],
-                loops.READ_VECTOR if r.weighting is None else self.weighting(r.weighting),
-            )
-            for ear, shares in one_pass.readings.items()
-            for r in shares
-        ]
+        readings = []
+        for ear, shares in one_pass.readings.items():
+            for r in shares:
+                how = loops.READ_VECTOR if r.weighting is None else self.weighting(r.weighting)
+                readings.append((ear, r.coefficient, slots[r.vector], how))
         self.code = (
-            np.array(operations, np.int64),
+            np.array(operations, np.int64).reshape(-1, 6),
             np.array(start, np.int64),
             np.array(terms, np.int64).reshape(-1, 6),
-            np.array(readings, np.int64),
+            np.array(readings, np.int64).reshape(-1, 4),
         )
         self.arrays = self.link_arrays()
+        nothing: Integers = np.zeros((0, len(count.graph.indices)), count.word)
+        self.out = count.ear_values if readings else nothing
 
     def weighting(self, weighting: Weighting) -> int:
         if weighting.plain and not self.count.graph.directed:
@@ -275,11 +281,11 @@ class RunningPass:
         while begin < end and not stop[0]:
             begin, wanted = loops.run_roots(
                 count.arrays, count.roots, begin, end, count.layout.lanes, self.reach, self.code, self.arrays,
-                count.ear_values, scratch.arrays, scratch.buffer, stop,
+                self.out, scratch.arrays, scratch.buffer, stop,
             )  # fmt: skip
             if wanted:
                 scratch.grow(wanted)
 
 
-def _report(progress: Progress, before: float, total: float, done: float) -> None:
+def _report(progress: Progress, before: float, total: float, done: float, _: float) -> None:
     progress(before + done, total)

@@ -9,7 +9,6 @@ The work is a range of roots that can be dealt out to threads in any way: intege
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf
 from typing import NamedTuple
 
@@ -102,12 +101,8 @@ class SearchCount:
         return counts + (loops.NODE.itemsize + 8) * self.num_nodes + loops.ARC.itemsize * self.num_arcs
 
     def run(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
-        total = self.num_roots
-        report: Callable[[float], None] | None = None
-        if progress is not None:
-            report = lambda done: progress(done, total)  # noqa: E731
-        run_ranges(total, 1, Worker.run, self.worker, n_jobs, report)
-        if progress is not None and total == 0:
+        run_ranges(self.num_roots, 1, Worker.run, self.worker, n_jobs, progress)
+        if progress is not None and self.num_roots == 0:
             progress(1.0, 1.0)  # nothing but rings
         self.tell(tally)
 
