@@ -168,7 +168,7 @@ def test_direction_and_strictness_are_those_of_count() -> None:
 
 def test_memory_is_asked_for_first() -> None:
     many_nodes = detours.Graph.from_edge_index([[0, 1], [1, 0]], num_nodes=50_000)
-    with pytest.raises(EngineError, match=r"50,000 nodes up to k = 4 need about 57,220 MB"):
+    with pytest.raises(EngineError, match=r"50,000 nodes up to k = 4 need about 55.9 GB"):
         count_pairs(many_nodes, 4)
     graph = nx.complete_graph(50)
     results = 8 * 50 * 50 * 6

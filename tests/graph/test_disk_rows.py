@@ -11,7 +11,7 @@ from tests.counting.on_disk.cases import sparse, strip
 def test_the_same_fingerprint_in_memory_and_on_disk(tmp_path: Path) -> None:
     graph = sparse()
     graph.save(tmp_path / "graph")
-    here, there = Rows.held(graph.indptr, graph.indices), Rows.open(tmp_path / "graph")
+    here, there = Rows(graph.indptr, graph.indices), Rows.open(tmp_path / "graph")
     assert digest(here, False) == digest(there, False) != digest(there, True)
 
 
@@ -26,7 +26,7 @@ def test_reversed_arcs_equal_the_transposed_matrix(tmp_path: Path) -> None:
 
 def test_ranges_have_as_many_arcs_as_they_may() -> None:
     graph = strip(8, 3000)
-    rows = Rows.held(graph.indptr, graph.indices)
+    rows = Rows(graph.indptr, graph.indices)
     for most in (1, 100, CHUNK):
         ranges = list(rows.ranges(most))
         assert [first for first, _ in ranges] == [0, *(last for _, last in ranges[:-1])]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64, read_only
-from detours.checks import check_k, parse_bytes
+from detours.checks import check_k, parse_bytes, readable_bytes
 from detours.counting.derive.matrix_program import MAX_LENGTH, contraction
 from detours.counting.engines.dense.evaluate import Size, Stack, evaluate, expected_bytes, expected_seconds
 from detours.counting.engines.overflow import check_fits, walks_from
@@ -126,13 +126,10 @@ def _check_memory(graph: Graph, dense: list[Component], k: int, limit: int) -> N
     wanted = 8 * graph.num_nodes**2 * (k - 1) + max(held, default=0)
     if wanted > limit:
         raise EngineError(
-            f"the paths between all pairs of {graph.num_nodes:,} nodes up to k = {k} need about {_megabytes(wanted)} "
-            f"of memory, more than memory_limit = {_megabytes(limit)}; raise the limit, or give a smaller graph or k"
+            f"the paths between all pairs of {graph.num_nodes:,} nodes up to k = {k} need about "
+            f"{readable_bytes(wanted)}, more than memory_limit = {readable_bytes(limit)}; raise the limit, or give a "
+            "smaller graph or k"
         )
-
-
-def _megabytes(size: int) -> str:
-    return f"{max(1, round(size / 2**20)):,} MB"
 
 
 def _search(indptr: Int64, indices: Int32, components: list[Component], counts: Int64) -> None:

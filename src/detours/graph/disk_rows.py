@@ -37,26 +37,19 @@ class ArrayFile:
         except (OSError, ValueError, KeyError) as error:
             raise FileFormatError(f"the array cannot be read ({error}); save the graph again.", path) from None
 
-    def read(self, begin: int, end: int) -> NDArray[Any]:
-        """Return the entries begin .. end - 1."""
-        offset = self.offset + begin * self.dtype.itemsize
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, part: slice) -> NDArray[Any]:
+        """Read the entries part.start .. part.stop - 1."""
+        wanted, offset = part.stop - part.start, self.offset + part.start * self.dtype.itemsize
         try:
-            found: NDArray[Any] = np.fromfile(self.path, self.dtype, end - begin, offset=offset)
+            found: NDArray[Any] = np.fromfile(self.path, self.dtype, wanted, offset=offset)
         except OSError as error:
             raise FileFormatError(f"the array cannot be read ({error}).", self.path) from None
-        if len(found) != end - begin:
+        if len(found) != wanted:
             raise FileFormatError("the array is cut short; save the graph again.", self.path)
         return found
-
-
-class ArrayInMemory:
-    """An array in memory, read like one in a file."""
-
-    def __init__(self, array: NDArray[Any]) -> None:
-        self.array, self.size = array, len(array)
-
-    def read(self, begin: int, end: int) -> NDArray[Any]:
-        return self.array[begin:end]
 
 
 class RowsRead(NamedTuple):
@@ -69,9 +62,7 @@ class RowsRead(NamedTuple):
 class Rows:
     """The rows of a graph, on disk or not."""
 
-    def __init__(
-        self, indptr: ArrayFile | ArrayInMemory, indices: ArrayFile | ArrayInMemory, folder: Path | None
-    ) -> None:
+    def __init__(self, indptr: ArrayFile | Int64, indices: ArrayFile | Int32, folder: Path | None = None) -> None:
         self._indptr, self._indices, self.folder = indptr, indices, folder
 
     @classmethod
@@ -79,22 +70,17 @@ class Rows:
         """Return the rows of a graph in a folder of arrays."""
         return cls(ArrayFile(folder / "indptr.npy"), ArrayFile(folder / "indices.npy"), folder)
 
-    @classmethod
-    def held(cls, indptr: Int64, indices: Int32) -> Rows:
-        """Return the rows of a graph in memory."""
-        return cls(ArrayInMemory(indptr), ArrayInMemory(indices), None)
-
     @property
     def num_nodes(self) -> int:
-        return self._indptr.size - 1
+        return len(self._indptr) - 1
 
     @property
     def num_arcs(self) -> int:
-        return self._indices.size
+        return len(self._indices)
 
     def pointers(self, first: int, last: int) -> Int64:
         """Return the positions at which the rows first .. last - 1 begin, and at which the last of them ends."""
-        found: Int64 = self._indptr.read(first, last + 1)
+        found: Int64 = self._indptr[first : last + 1]
         return found
 
     def bounds(self, nodes: Int64) -> tuple[Int64, Int64]:
@@ -121,7 +107,7 @@ class Rows:
 
     def targets(self, begin: int, end: int) -> Int32:
         """Return the entries begin .. end - 1 of all rows, one after the other."""
-        found: Int32 = self._indices.read(begin, end)
+        found: Int32 = self._indices[begin:end]
         return found
 
     def ranges(self, arcs: int = CHUNK) -> Iterator[tuple[int, int]]:
@@ -195,7 +181,7 @@ def save_reverse(rows: Rows, folder: Path, most: int) -> Rows:
             pointers = filled + np.cumsum(degree)
             filled = int(pointers[-1])
             file.write(pointers.tobytes())
-    empty = ArrayInMemory(np.empty(0, np.int32))
+    empty = np.empty(0, np.int32)
     with new_array(folder / "indices.npy", np.int32, (rows.num_arcs,)) as file:
         for first, last in Rows(ArrayFile(folder / "indptr.npy"), empty, folder).ranges(most):
             kept = [np.empty((2, 0), np.int32)]

@@ -195,7 +195,7 @@ def test_a_graph_in_the_folder_that_is_counted_into_is_left_alone(tmp_path: Path
 
 def test_what_killed_runs_left_is_removed(tmp_path: Path) -> None:
     graph, out = sparse(directed=True), tmp_path / "out"
-    fingerprint = digest(Rows.held(graph.indptr, graph.indices), True)
+    fingerprint = digest(Rows(graph.indptr, graph.indices), True)
     reverse_in(out, fingerprint).mkdir(parents=True)
     (out / ".manifest.json.0a1b2c3d").write_text("{")
     limit = 300_000

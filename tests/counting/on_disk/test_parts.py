@@ -45,7 +45,7 @@ def test_no_halo_is_larger_than_allowed(tmp_path: Path) -> None:
 
 def test_nodes_without_arcs_are_cut_into_ranges_too(tmp_path: Path) -> None:
     nodes = 5 * CHUNK
-    rows = Rows.held(np.zeros(nodes + 1, np.int64), np.empty(0, np.int32))
+    rows = Rows(np.zeros(nodes + 1, np.int64), np.empty(0, np.int32))
     for most in (1000, CHUNK, 2 * CHUNK + 1):
         ranges = list(rows.ranges(most))
         assert [first for first, _ in ranges] == [0, *(last for _, last in ranges[:-1])] and ranges[-1][1] == nodes
@@ -68,7 +68,7 @@ def test_arcs_are_reversed_in_few_passes(tmp_path: Path, monkeypatch: pytest.Mon
         return arcs(rows)
 
     monkeypatch.setattr(Rows, "arcs", watched)
-    rows, most = Rows.held(graph.indptr, graph.indices), most_arcs(4, True, 1, 1 << 20)
+    rows, most = Rows(graph.indptr, graph.indices), most_arcs(4, True, 1, 1 << 20)
     describe_parts(rows, tmp_path / "reverse", 4, True, "search", most)
     assert len(passes) <= 4 < -(-graph.num_arcs // most)
 
@@ -114,7 +114,7 @@ def test_dense_matrices_that_are_too_large_for_a_part_are_not_made(
     monkeypatch: pytest.MonkeyPatch, directed: bool
 ) -> None:
     graph = ring(directed)
-    rows = Rows.held(graph.indptr, graph.indices)
+    rows = Rows(graph.indptr, graph.indices)
     halo = cut_halo(rows, rows if directed else None, 100, 110, 7, 10**6)
     expected = count_roots(halo, 7, directed, "dense", None, budget=1 << 30)
 

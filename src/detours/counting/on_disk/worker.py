@@ -68,7 +68,7 @@ class BlockRunner:
 
 def rows_of(graph: Graph) -> Rows:
     """Return the rows of a graph; one with a folder is read from there, which keeps no pages mapped."""
-    return Rows.held(graph.indptr, graph.indices) if graph.path is None else Rows.open(graph.path)
+    return Rows(graph.indptr, graph.indices) if graph.path is None else Rows.open(graph.path)
 
 
 _runners: dict[tuple[Any, ...], BlockRunner] = {}

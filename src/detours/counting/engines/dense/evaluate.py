@@ -13,7 +13,7 @@ from detours.arrays import Int64
 from detours.counting.derive import matrix_steps as steps
 from detours.counting.derive.matrix_steps import Contraction, Step, sources
 from detours.counting.engines.dense.bounds import words
-from detours.counting.engines.dense.evaluation import Evaluation, OnTied, Rows, Values, add_up, product_of
+from detours.counting.engines.dense.evaluation import Evaluation, Rows, Values
 from detours.counting.engines.dense.loops_numba import (
     multiply_list_by_rows,
     multiply_rows,
@@ -145,7 +145,7 @@ class _Evaluation(Evaluation):
         elif not self.scattered or not listed or isinstance(step, steps.Tied):
             self.whole[number] = self.result(step, word)
         elif isinstance(step, steps.Combination):
-            self.listed[number] = add_up(step.terms, OnTied(self, word))
+            self.listed[number] = self.add_up(step.terms, word)
         else:
             self.listed[number] = self.result(step, word).reshape(-1)[self.stack.tied]
 
@@ -179,7 +179,7 @@ class _Evaluation(Evaluation):
         values = self.everywhere(step.matrix, word)
         if not step.weights:
             return values.sum(2)
-        return np.matmul(values, product_of(step.weights, OnTied(self, word))[:, :, None])[:, :, 0]
+        return np.matmul(values, self.vector(step.weights, word)[:, :, None])[:, :, 0]
 
     def multiply(self, left: int, right: int, word: type) -> Values:
         """A product; of a sparse graph, with the factor that is zero off the arcs as a list."""
@@ -234,10 +234,10 @@ class _Evaluation(Evaluation):
     def ends(self) -> tuple[Int64, Int64]:
         return self.stack.ends
 
-    def outer(self, pairs: list[tuple[Any, Any]], rows: Rows, word: type) -> Values:
+    def outer(self, pairs: list[tuple[Any, Any]], word: type, rows: Rows | None) -> Values:
         """Several pairs as one matrix product of low rank: fewer passes over the matrix."""
-        if len(pairs) == 1:
-            return super().outer(pairs, rows, word)
+        if len(pairs) == 1 or rows is None:
+            return super().outer(pairs, word, rows)
         shape = self.stack.adjacency.shape[:2]
         full = [[np.full(shape, v, word) if isinstance(v, int) else v for v in pair] for pair in pairs]
         return np.stack([x for x, _ in full], axis=2) @ np.stack([y for _, y in full], axis=1)

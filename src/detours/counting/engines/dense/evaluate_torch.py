@@ -19,7 +19,7 @@ from torch import Tensor
 from detours.counting.derive import matrix_steps as steps
 from detours.counting.derive.matrix_steps import Contraction, Step, sources
 from detours.counting.engines.dense.cliques import Sides, sum_cliques
-from detours.counting.engines.dense.evaluation import Evaluation, OnTied, Rows, add_up, product_of
+from detours.counting.engines.dense.evaluation import Evaluation, Rows
 from detours.counting.engines.dense.exact_matmul import float_product, ring_product
 from detours.counting.engines.dense.stack import TensorStack
 
@@ -81,7 +81,7 @@ class _Evaluation(Evaluation):
                 else:
                     self.listed[number] = self.on_tied(source, word)[self.stack.reverse]
             case steps.Combination(terms) if not self.contraction.whole[number]:
-                self.listed[number] = add_up(terms, OnTied(self, word))
+                self.listed[number] = self.add_up(terms, word)
             case steps.Clique():
                 self.keep(number, [(self.all_rows, self.sum_cliques(step, word))])
             case steps.Product():
@@ -150,7 +150,7 @@ class _Evaluation(Evaluation):
         return sum_cliques(Sides(iu, iv, uv, uj, vj), self.stack)
 
     def gather(self, number: int, weights: tuple[int, ...], word: torch.dtype) -> Tensor:
-        weight = product_of(weights, OnTied(self, word)) if weights else None
+        weight = self.vector(weights, word) if weights else None
         if not self.contraction.whole[number]:
             values, (at_i, at_j) = self.on_tied(number, word), self.stack.ends
             return self.stack.sums_at(at_i, values if weight is None else values * weight.reshape(-1)[at_j])

@@ -85,98 +85,63 @@ class Evaluation(ABC):
         """The counts of a step that counts the paths of some length."""
         return self.on_tied(number, self.words[0])
 
-    def outer(self, pairs: list[tuple[Any, Any]], rows: Rows, word: Any) -> Values:
-        """The sum of x(i) · y(j) over some pairs of vectors, i in some rows; a number stands for a constant vector."""
-        some = slice(rows.begin, rows.end)
-        return sum(
-            (x if isinstance(x, int) else x[:, some, None]) * (y if isinstance(y, int) else y[:, None, :])
-            for x, y in pairs
-        )
+    def outer(self, pairs: list[tuple[Any, Any]], word: Any, rows: Rows | None) -> Values:
+        """The sum of x(i) · y(j) over some pairs of vectors; a number stands for a constant vector."""
+        if rows is None:
+            at_i, at_j = self.ends()
+            each = ((_entries(x, at_i), _entries(y, at_j)) for x, y in pairs)
+        else:
+            some = slice(rows.begin, rows.end)
+            each = (
+                (x if isinstance(x, int) else x[:, some, None], y if isinstance(y, int) else y[:, None, :])
+                for x, y in pairs
+            )
+        return sum(x * y for x, y in each)
 
     def combine(self, terms: Iterable[Term], rows: Rows, word: Any, use_lists: bool = True) -> tuple[Values, Values]:
         """Add up the terms: in some rows those that need all pairs; and on the tied pairs, or None, the others."""
         split: dict[bool, list[Term]] = {False: [], True: []}
         for term in terms:
             split[use_lists and any(self.contraction.on_arcs[factor] for factor in term.factors)].append(term)
-        everywhere = add_up(split[False], InRows(self, word, rows))
-        return everywhere, add_up(split[True], OnTied(self, word)) if split[True] else None
+        everywhere = self.add_up(split[False], word, rows)
+        return everywhere, self.add_up(split[True], word) if split[True] else None
+
+    def add_up(self, terms: Iterable[Term], word: Any, rows: Rows | None = None) -> Values:
+        """Add up the terms in some rows, or else on the tied pairs.
+
+        Those with the same matrices are added first, as one weight of low rank in front of them.
+        """
+        by_factors: dict[tuple[int, ...], list[Term]] = defaultdict(list)
+        for term in terms:
+            by_factors[term.factors].append(term)
+        total: Values = None
+        for factors, alike in by_factors.items():
+            matrix = reduce(mul, (self.matrix(factor, word, rows) for factor in factors))
+            weight = self.weight(alike, word, rows)
+            if total is None:
+                total = weight * matrix
+            elif isinstance(weight, int) and weight == 1:
+                total += matrix
+            elif isinstance(weight, int) and weight == -1:
+                total -= matrix
+            else:
+                total += weight * matrix
+        return total
+
+    def matrix(self, number: int, word: Any, rows: Rows | None) -> Values:
+        return self.on_tied(number, word) if rows is None else self.cast(self.in_rows(number, rows), word)
+
+    def weight(self, terms: list[Term], word: Any, rows: Rows | None) -> Values:
+        """Σ coefficient · x(i) · y(j); a number where there are no vectors."""
+        by_left: dict[tuple[int, ...], Any] = defaultdict(int)
+        for term in terms:
+            by_left[term.at_i] += term.coefficient * self.vector(term.at_j, word)
+        return self.outer([(self.vector(at_i, word), right) for at_i, right in by_left.items()], word, rows)
+
+    def vector(self, numbers: tuple[int, ...], word: Any) -> Values:
+        """The product of some vectors; 1 if there are none."""
+        return reduce(mul, (self.cast(self.vectors[number], word) for number in numbers)) if numbers else 1
 
 
-class Frame(ABC):
-    """The pairs (i, j) for which terms are worked out, and in which type of numbers."""
-
-    def __init__(self, evaluation: Evaluation, word: Any) -> None:
-        self.evaluation, self.word = evaluation, word
-
-    @abstractmethod
-    def matrix(self, number: int) -> Values:
-        """What a step came to on these pairs."""
-
-    @abstractmethod
-    def outer(self, pairs: list[tuple[Any, Any]]) -> Values:
-        """The sum of x(i) · y(j) over some pairs of vectors; a number stands for a constant vector."""
-
-    def vector(self, number: int) -> Values:
-        """What a step came to on the nodes."""
-        return self.evaluation.cast(self.evaluation.vectors[number], self.word)
-
-
-class InRows(Frame):
-    """All pairs in some rows."""
-
-    def __init__(self, evaluation: Evaluation, word: Any, rows: Rows) -> None:
-        super().__init__(evaluation, word)
-        self.rows = rows
-
-    def matrix(self, number: int) -> Values:
-        return self.evaluation.cast(self.evaluation.in_rows(number, self.rows), self.word)
-
-    def outer(self, pairs: list[tuple[Any, Any]]) -> Values:
-        return self.evaluation.outer(pairs, self.rows, self.word)
-
-
-class OnTied(Frame):
-    """The tied pairs."""
-
-    def matrix(self, number: int) -> Values:
-        return self.evaluation.on_tied(number, self.word)
-
-    def outer(self, pairs: list[tuple[Any, Any]]) -> Values:
-        at_i, at_j = self.evaluation.ends()
-        return sum(
-            (x if isinstance(x, int) else x.reshape(-1)[at_i]) * (y if isinstance(y, int) else y.reshape(-1)[at_j])
-            for x, y in pairs
-        )
-
-
-def add_up(terms: Iterable[Term], frame: Frame) -> Values:
-    """Add up the terms: those with the same matrices first, as one weight of low rank in front of them."""
-    by_factors: dict[tuple[int, ...], list[Term]] = defaultdict(list)
-    for term in terms:
-        by_factors[term.factors].append(term)
-    total: Values = None
-    for factors, alike in by_factors.items():
-        matrix = reduce(mul, map(frame.matrix, factors))
-        weight = _weight(alike, frame)
-        if total is None:
-            total = weight * matrix
-        elif isinstance(weight, int) and weight == 1:
-            total += matrix
-        elif isinstance(weight, int) and weight == -1:
-            total -= matrix
-        else:
-            total += weight * matrix
-    return total
-
-
-def product_of(numbers: tuple[int, ...], frame: Frame) -> Values:
-    """The product of some vectors."""
-    return reduce(mul, map(frame.vector, numbers))
-
-
-def _weight(terms: list[Term], frame: Frame) -> Values:
-    """Σ coefficient · x(i) · y(j); a number where there are no vectors."""
-    by_left: dict[tuple[int, ...], Any] = defaultdict(int)
-    for term in terms:
-        by_left[term.at_i] += term.coefficient * (product_of(term.at_j, frame) if term.at_j else 1)
-    return frame.outer([(product_of(at_i, frame) if at_i else 1, right) for at_i, right in by_left.items()])
+def _entries(vector: Values, at: Values) -> Values:
+    return vector if isinstance(vector, int) else vector.reshape(-1)[at]
