@@ -9,63 +9,46 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from detours.arrays import Int32, Int64
+from detours.arrays import Bool, Int32, Int64
 from detours.compiled import compiled
 
 
 class Forest(NamedTuple):
     """Blocks with at least three nodes.
 
-    A node's home is the block of the edge above it in a depth-first tree. A block is its home nodes and
-    one more, the joint, which is the parent of the first of them. An edge lies in the home of whichever
-    end was entered later; where that end has no home, the edge is on no cycle.
+    A node's home is the block of the edge above it in a depth-first tree. A block is its home nodes and one more, the
+    joint, which is the parent of the first of them. An edge lies in the home of whichever end was entered later; where
+    that end has no home, the edge is on no cycle.
     """
 
-    order: Int32
-    """The nodes of the 2-core as they were entered."""
-    entry: Int32
-    """When each node was entered; the largest number outside the 2-core."""
-    degree: Int32
-    """Edges on cycles at each node."""
-    block: Int32
-    """Home block of each node, or -1."""
-    joint: Int32
-    """Joint of each block."""
-    head: Int32
-    """First home node of each block."""
-    block_ptr: Int64
-    """Range of the new node numbers of each block."""
-    arcs: int
-    """Arcs on cycles."""
+    order: Int32  # the nodes of the 2-core as they were entered
+    entry: Int32  # when each node was entered; the largest number outside the 2-core
+    degree: Int32  # edges on cycles at each node
+    block: Int32  # home block of each node, or -1
+    joint: Int32  # joint of each block
+    head: Int32  # first home node of each block
+    block_ptr: Int64  # range of the new node numbers of each block
+    arcs: int  # arcs on cycles
 
 
 def grow(indptr: Int64, indices: Int32) -> Forest:
     """Find the blocks of a symmetric graph."""
-    n = len(indptr) - 1
-    entry, degree, block = np.empty(n, np.int32), np.empty(n, np.int32), np.full(n, -1, np.int32)
-    count, arcs = _core(indptr, indices, degree, entry)
-    order, above = np.empty(count, np.int32), np.empty(count, np.int32)
-    opens, position = np.empty(count, np.bool_), np.empty(count, np.int64)
-    _depth_first(indptr, indices, entry, order, above, opens, position, np.empty(count, np.int32))
-    joint, head = np.empty(count, np.int32), np.empty(count, np.int32)
-    sizes = np.zeros(count + 1, np.int64)
-    raw = np.empty(count, np.int32)
-    blocks, bridges = _number_blocks(order, above, opens, raw, degree, block, joint, head, sizes)
-    block_ptr = np.cumsum(sizes[: blocks + 1])
-    return Forest(
-        order, entry, degree, block, joint[:blocks].copy(), head[:blocks].copy(), block_ptr, arcs - 2 * bridges
-    )
+    degree, entry, nodes, arcs = _core(indptr, indices)
+    order, above, opens = _depth_first(indptr, indices, entry, nodes)
+    block, joint, head, sizes, bridges = _number_blocks(order, above, opens, degree)
+    return Forest(order, entry, degree, block, joint, head, np.cumsum(sizes), arcs - 2 * bridges)
 
 
 @compiled
-def _core(indptr: Int64, indices: Int32, degree: Int32, entry: Int32) -> tuple[int, int]:
-    """Peel to the 2-core: ``entry`` becomes 0 inside it and the largest number, "entered last", outside;
-    ``degree`` counts neighbours inside. Returns the numbers of nodes and arcs inside.
+def _core(indptr: Int64, indices: Int32) -> tuple[Int32, Int32, int, int]:
+    """Peel to the 2-core; return the degree of each node inside it, its entry, and the numbers of nodes and arcs.
+
+    The entry is 0 inside the 2-core, and the largest number, "entered last", outside.
     """
     n = len(indptr) - 1
     outside = np.int32(2**31 - 1)
+    degree, entry = np.empty(n, np.int32), np.empty(n, np.int32)
     for v in range(n):
         degree[v] = indptr[v + 1] - indptr[v]
         entry[v] = 0 if degree[v] > 0 else outside
@@ -88,27 +71,19 @@ def _core(indptr: Int64, indices: Int32, degree: Int32, entry: Int32) -> tuple[i
             arcs += degree[v]
         else:
             degree[v] = 0
-    return nodes, arcs
+    return degree, entry, nodes, arcs
 
 
 @compiled
-def _depth_first(
-    indptr: Int64,
-    indices: Int32,
-    entry: Int32,
-    order: Int32,
-    above: Int32,
-    opens: NDArray[np.bool_],
-    position: Int64,
-    low: Int32,
-) -> None:
-    """Depth-first forest of the 2-core. ``order`` lists the nodes as they are entered; by that number,
-    from 0, stand the parent in ``above`` (-1 at a root) and in ``opens`` whether the edge from the parent
-    opens a new block, that is, whether nothing below it reaches back over the parent. ``entry`` is one
-    more than that number.
+def _depth_first(indptr: Int64, indices: Int32, entry: Int32, nodes: int) -> tuple[Int32, Int32, Bool]:
+    """Build a depth-first forest of the 2-core, and write to ``entry`` when each node is entered, from 1 on.
 
-    ``position`` and ``low`` are the stack: the next arc, and the earliest entry reached so far.
+    Returns, in the order of entering, the nodes, the position of their parents (-1 at a root), and whether the edge
+    from the parent opens a new block: whether nothing below it reaches back over the parent.
     """
+    order, above, opens = np.empty(nodes, np.int32), np.empty(nodes, np.int32), np.empty(nodes, np.bool_)
+    # the stack: the next arc, and the earliest entry reached so far
+    position, low = np.empty(nodes, np.int64), np.empty(nodes, np.int32)
     clock = 0
     for root in range(len(indptr) - 1):
         if entry[root] != 0:
@@ -152,22 +127,19 @@ def _depth_first(
             position[depth] = p
             parent = now
             v = child
+    return order, above, opens
 
 
 @compiled
-def _number_blocks(
-    order: Int32,
-    above: Int32,
-    opens: NDArray[np.bool_],
-    raw: Int32,
-    degree: Int32,
-    block: Int32,
-    joint: Int32,
-    head: Int32,
-    sizes: Int64,
-) -> tuple[int, int]:
-    """Number the blocks that are more than a bridge, in order of entry; ``sizes[b + 1]`` is the size of
-    block b. Bridges no longer count in ``degree``. Returns the numbers of blocks and of bridges."""
+def _number_blocks(order: Int32, above: Int32, opens: Bool, degree: Int32) -> tuple[Int32, Int32, Int32, Int64, int]:
+    """Number the blocks that are more than a bridge, in order of entry; bridges no longer count in ``degree``.
+
+    Returns the home block of each node, the joint and first home node of each block, the sizes (that of block b at
+    b + 1), and the number of bridges.
+    """
+    block, raw = np.full(len(degree), -1, np.int32), np.empty(len(order), np.int32)
+    joint, head = np.empty(len(order), np.int32), np.empty(len(order), np.int32)
+    sizes = np.zeros(len(order) + 1, np.int64)
     total = 0
     for i in range(len(order)):
         if above[i] < 0:
@@ -199,4 +171,4 @@ def _number_blocks(
     for b in range(kept):
         joint[b] = order[above[head[b]]]
         head[b] = order[head[b]]
-    return kept, total - kept
+    return block, joint[:kept].copy(), head[:kept].copy(), sizes[: kept + 1].copy(), total - kept

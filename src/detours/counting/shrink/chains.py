@@ -1,8 +1,7 @@
 """Contraction of chains: a path whose inner nodes have degree two becomes a single edge with a length.
 
-A cycle takes a chain as a whole or not at all, so all edges of a chain have the same counts. Edges on no
-cycle are left out first. Molecules and road networks are mostly chains; a graph without any only gets its
-arcs numbered by edge.
+A cycle takes a chain as a whole or not at all, so all edges of a chain have the same counts. Edges on no cycle are left
+out first. Molecules and road networks are mostly chains; a graph without any only gets its arcs numbered by edge.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import numpy as np
 
 from detours.arrays import Int32, Int64
 from detours.compiled import compiled
+from detours.counting.shrink.biconnected import Forest
 from detours.counting.shrink.csr import side_by_side, transposed
 from detours.counting.shrink.cyclic_part import Cyclic
 
@@ -21,37 +21,25 @@ INSIDE = -2
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """The chains of a graph, and the multigraph they form between the nodes where three or more edges
-    with a cycle meet.
+    """The chains of a graph, and the multigraph they form between nodes where three or more edges with a cycle meet.
 
-    The multigraph is a symmetric CSR with sorted rows; chains too long for any cycle asked for are left
-    out, and so are rings.
+    The multigraph is a symmetric CSR with sorted rows; chains too long for any cycle asked for are left out, and so
+    are rings.
     """
 
     indptr: Int64
     indices: Int32
-    length: Int32
-    """Number of edges in the chain behind each arc of the CSR."""
-    chain: Int32
-    """Number of that chain."""
-    chain_of_arc: Int32
-    """Number of the chain that holds each arc of the graph before contraction; -1 for one on no cycle."""
-    rings: Int64
-    """The chains that are cycles by themselves: they end where they begin."""
+    length: Int32  # edges in the chain behind each arc of the CSR
+    chain: Int32  # number of that chain
+    chain_of_arc: Int32  # number of the chain that holds each arc before contraction; -1 for one on no cycle
+    rings: Int64  # the chains that are cycles by themselves: they end where they begin
     ring_length: Int32
-    count: int
-    """Number of chains, rings included."""
+    count: int  # number of chains, rings included
 
 
 def contract(cyclic: Cyclic, longest: int) -> Chains:
     """Contract the chains of an undirected graph, for cycles of at most ``longest`` edges."""
-    indptr, indices, forest = cyclic.indptr, cyclic.indices, cyclic.forest
-    n, m = len(indptr) - 1, len(indices)
-    chain_of_arc, label = np.full(m, -1, np.int32), np.full(n, -1, np.int32)
-    length, head, tail = (np.empty(cyclic.num_arcs // 2, np.int32) for _ in range(3))
-    tree = forest.order, forest.entry, forest.degree, forest.block
-    nodes, count = _trace(indptr, indices, *tree, label, chain_of_arc, length, head, tail)
-    length, head, tail = length[:count], head[:count], tail[:count]
+    nodes, chain_of_arc, length, head, tail = _trace(cyclic.indptr, cyclic.indices, cyclic.forest)
     short = np.flatnonzero((length < longest) & (head != tail))
     up_ptr = np.searchsorted(head[short], np.arange(nodes + 1))
     down_ptr, down, down_chain = transposed(up_ptr, tail[short], short)
@@ -59,28 +47,20 @@ def contract(cyclic: Cyclic, longest: int) -> Chains:
     targets = side_by_side(down_ptr, down, up_ptr, up)
     chain = side_by_side(down_ptr, down_chain, up_ptr, up_chain).astype(np.int32, copy=False)
     rings = np.flatnonzero(head == tail)
-    return Chains(down_ptr + up_ptr, targets, length[chain], chain, chain_of_arc, rings, length[rings], count)
+    return Chains(down_ptr + up_ptr, targets, length[chain], chain, chain_of_arc, rings, length[rings], len(length))
 
 
 @compiled
-def _trace(
-    indptr: Int64,
-    indices: Int32,
-    order: Int32,
-    entry: Int32,
-    degree: Int32,
-    block: Int32,
-    label: Int32,
-    chain_of_arc: Int32,
-    length: Int32,
-    head: Int32,
-    tail: Int32,
-) -> tuple[int, int]:
-    """Number the nodes where three or more edges with a cycle meet, and follow every chain from its lower
-    end, ``head``; then follow the rings that no other edge touches.
+def _trace(indptr: Int64, indices: Int32, forest: Forest) -> tuple[int, Int32, Int32, Int32, Int32]:
+    """Number the nodes where three or more edges with a cycle meet, and follow every chain from its lower end, the
+    head; then follow the rings that no other edge touches.
 
-    Returns the numbers of nodes and of chains; for a ring, head and tail are equal.
+    Returns the number of nodes, the chain of each arc, and the length, head and tail of each chain; for a ring, head
+    and tail are equal.
     """
+    order, entry, degree, block = forest.order, forest.entry, forest.degree, forest.block
+    chain_of_arc, label = np.full(len(indices), -1, np.int32), np.full(len(block), -1, np.int32)
+    length, head, tail = np.empty((3, forest.arcs // 2), np.int32)
     nodes, chains = 0, 0
     for i in range(len(order)):
         if degree[order[i]] > 2:
@@ -118,7 +98,7 @@ def _trace(
                 chain_of_arc[low] = chains
                 length[chains], head[chains], tail[chains] = size, label[u], label[v]
                 chains += 1
-    return nodes, chains
+    return nodes, chain_of_arc, length[:chains], head[:chains], tail[:chains]
 
 
 @compiled

@@ -14,29 +14,23 @@ from detours.compiled import compiled
 from detours.counting.shrink.biconnected import Forest, grow
 from detours.counting.shrink.csr import side_by_side, transposed
 
-CLUSTER = 64
-"""Nodes per ball of the locality order: about the largest block of roots that the row engine handles at
-once."""
-SHORT = 8
-"""Neighbours up to which a row is sorted by insertion rather than with all others by counting."""
+CLUSTER = 64  # nodes per ball: about the largest block of roots that the row engine handles at a time
+SHORT = 8  # neighbours up to which a row is sorted by insertion rather than with all others by counting
 
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
     """Disjoint union of the non-trivial biconnected blocks of a graph, as a CSR with sorted rows.
 
-    A node that joins several blocks occurs once in each. Every block is a contiguous range of nodes,
-    ordered so that consecutive nodes lie close together.
+    A node that joins several blocks occurs once in each. Every block is a contiguous range of nodes, ordered so that
+    consecutive nodes lie close together.
     """
 
     indptr: Int64
     indices: Int32
-    arc: Int64
-    """Position of each reduced arc among the arcs of the original CSR."""
-    node: Int32
-    """Original node of each reduced node."""
-    block_ptr: Int64
-    """Block b holds the reduced nodes ``block_ptr[b]`` to ``block_ptr[b + 1]``."""
+    arc: Int64  # position of each arc among the arcs of the original CSR
+    node: Int32  # original node of each node
+    block_ptr: Int64  # block b holds the nodes block_ptr[b] to block_ptr[b + 1]
     directed: bool
 
     @property
@@ -55,16 +49,16 @@ class Reduced:
 class Cyclic:
     """A graph, and which part of it lies on cycles: found once, whatever an engine then makes of it.
 
-    The rows must be sorted and free of loops and duplicates, and symmetric unless ``directed``. Cycles
-    are those of the underlying undirected graph in both cases.
+    The rows must be sorted and free of loops and duplicates, and symmetric unless ``directed``. Cycles are those of the
+    underlying undirected graph in both cases.
     """
 
     def __init__(self, indptr: NDArray[Any], indices: NDArray[Any], directed: bool = False):
         self.indptr, self.indices = read_only(indptr, np.int64), read_only(indices, np.int32)
         self.directed = directed
-        self._both: tuple[Int64, Int32] = (
-            _both_ways(self.indptr, self.indices) if directed else (self.indptr, self.indices)
-        )
+        self._both: tuple[Int64, Int32] = self.indptr, self.indices
+        if directed:
+            self._both = _both_ways(self.indptr, self.indices)
         self.forest = grow(*self._both)
         self.largest_block = int(np.diff(self.forest.block_ptr).max(initial=0))
 
@@ -85,9 +79,13 @@ class Cyclic:
     @cached_property
     def reduced(self) -> Reduced:
         """The blocks of three or more nodes, one beside the other."""
-        node, label = _locality(*self._both, self.forest)
-        row_ptr, out, arc = _rows(self.indptr, self.indices, self.forest, node, label)
-        return Reduced(row_ptr, out, arc, node, self.forest.block_ptr, self.directed)
+        node, label = _order(*self._both, self.forest)
+        rows = _rows(self.indptr, self.indices, self.forest, node, label)
+        if np.diff(rows[0]).max(initial=0) > SHORT:
+            rows = transposed(*transposed(*rows))
+        else:
+            _sort_rows(*rows)
+        return Reduced(*rows, node, self.forest.block_ptr, self.directed)
 
 
 def reduce(indptr: NDArray[Any], indices: NDArray[Any], directed: bool = False) -> Reduced:
@@ -102,58 +100,26 @@ def reduce(indptr: NDArray[Any], indices: NDArray[Any], directed: bool = False) 
 
 
 def _both_ways(indptr: Int64, indices: Int32) -> tuple[Int64, Int32]:
-    """Every arc and its reverse. Opposite arcs count twice here, which changes no block of three or more
-    nodes."""
+    """Return every arc and its reverse. Opposite arcs count twice, which changes no block of three or more nodes."""
     back_ptr, back, _ = transposed(indptr, indices, np.arange(len(indices)))
     both = side_by_side(indptr, indices, back_ptr, back)
     return read_only(indptr + back_ptr, np.int64), read_only(both, np.int32)
 
 
-def _locality(indptr: Int64, indices: Int32, forest: Forest) -> tuple[Int32, Int32]:
-    """The nodes in their new order, and the new number of each node in its home block."""
-    size = forest.block_ptr[-1]
-    node, seeds, label = np.empty(size, np.int32), np.empty(size, np.int32), -2 - forest.block
-    waiting = np.zeros(len(label), np.bool_)
-    _order(indptr, indices, forest.joint, forest.head, forest.block_ptr, node, label, seeds, waiting)
-    return node, label
-
-
-def _rows(indptr: Int64, indices: Int32, forest: Forest, node: Int32, label: Int32) -> tuple[Int64, Int32, Int64]:
-    """CSR of the blocks and the original position of each of its arcs."""
-    block, joint, block_ptr = forest.block, forest.joint, forest.block_ptr
-    is_joint = np.zeros(len(block), np.bool_)
-    is_joint[joint] = True
-    fill = np.zeros(len(joint), np.int64)
-    row_ptr = np.zeros(len(node) + 1, np.int64)
-    out, arc = np.empty(len(indices), np.int32), np.empty(len(indices), np.int64)
-    size = _emit(indptr, indices, block, joint, is_joint, block_ptr, node, label, fill, row_ptr, out, arc)
-    out, arc = out[:size], arc[:size]
-    if np.diff(row_ptr).max(initial=0) > SHORT:
-        return transposed(*transposed(row_ptr, out, arc))
-    _sort_rows(row_ptr, out, arc)
-    return row_ptr, out, arc
-
-
 @compiled
-def _order(
-    indptr: Int64,
-    indices: Int32,
-    joint: Int32,
-    head: Int32,
-    block_ptr: Int64,
-    node: Int32,
-    label: Int32,
-    seeds: Int32,
-    waiting: NDArray[np.bool_],
-) -> None:
-    """Number the nodes of each block: the joint first, then the rest as a chain of small breadth-first
-    balls.
+def _order(indptr: Int64, indices: Int32, forest: Forest) -> tuple[Int32, Int32]:
+    """Number the nodes of each block: the joint first, then the rest as a chain of small breadth-first balls.
 
-    Balls keep consecutive nodes within a few steps of each other in both directions of a road network,
-    where the levels of a plain breadth-first search are long and thin. The joint is never expanded: it
-    may belong to very many blocks, and a block stays connected without it. A label below -1 marks the
-    block of a node without number.
+    Balls keep consecutive nodes within a few steps of each other in both directions of a road network, where the
+    levels of a plain breadth-first search are long and thin. The joint is never expanded: it may belong to very many
+    blocks, and a block stays connected without it.
+
+    Returns the nodes in their new order, and the new number of each node in its home block.
     """
+    joint, head, block_ptr = forest.joint, forest.head, forest.block_ptr
+    node, seeds = np.empty(block_ptr[-1], np.int32), np.empty(block_ptr[-1], np.int32)
+    label = -2 - forest.block  # below -1: the block of a node without number
+    waiting = np.zeros(len(label), np.bool_)
     for b in range(len(joint)):
         mine = np.int32(-2 - b)
         size = block_ptr[b]
@@ -185,6 +151,7 @@ def _order(
                         waiting[w] = True
                         seeds[known] = w
                         known += 1
+    return node, label
 
 
 @compiled
@@ -204,22 +171,18 @@ def _sort_rows(indptr: Int64, indices: Int32, value: Int64) -> None:
 
 
 @compiled
-def _emit(
-    indptr: Int64,
-    indices: Int32,
-    block: Int32,
-    joint: Int32,
-    is_joint: NDArray[np.bool_],
-    block_ptr: Int64,
-    node: Int32,
-    label: Int32,
-    fill: Int64,
-    row_ptr: Int64,
-    out: Int32,
-    arc: Int64,
-) -> int:
-    """Write the rows of all blocks. Those of home nodes come straight from the original rows, in order; a
-    joint's original row is dealt out among its blocks in one pass, however many they are."""
+def _rows(indptr: Int64, indices: Int32, forest: Forest, node: Int32, label: Int32) -> tuple[Int64, Int32, Int64]:
+    """Return the rows of all blocks, as a CSR that is not sorted, and the original position of each arc.
+
+    Rows of home nodes come straight from the original rows, in order; a joint's original row is dealt out among its
+    blocks in one pass, however many they are.
+    """
+    block, joint, block_ptr = forest.block, forest.joint, forest.block_ptr
+    is_joint, fill = np.zeros(len(block), np.bool_), np.zeros(len(joint), np.int64)
+    for b in range(len(joint)):
+        is_joint[joint[b]] = True
+    row_ptr = np.zeros(len(node) + 1, np.int64)
+    out, arc = np.empty(len(indices), np.int32), np.empty(len(indices), np.int64)
     n = len(block)
     for u in range(n):
         if is_joint[u]:
@@ -256,4 +219,4 @@ def _emit(
                     out[fill[b]] = label[w]
                     arc[fill[b]] = p
                     fill[b] += 1
-    return size
+    return row_ptr, out[:size], arc[:size]
