@@ -23,13 +23,10 @@ from detours.errors import EngineError
 from detours.graph import Graph
 from detours.graph.edges import check_csr
 
-DEFAULT_LIMIT = 4 * 2**30
-"""Bytes allowed by default: about 4,000 nodes for k = 7."""
+DEFAULT_LIMIT = 4 * 2**30  # bytes allowed by default: about 4,000 nodes for k = 7
 SECONDS_PER_PATH = 7e-9
-LARGE = 1000
-"""Nodes from which a matrix product is worth several threads."""
-STEPS = 2**24
-"""Steps of the search between two checks for Ctrl-C: a few hundredths of a second."""
+LARGE = 1000  # nodes from which a matrix product is worth several threads
+STEPS = 2**24  # steps of the search between two checks for Ctrl-C: a few hundredths of a second
 
 
 class Component(NamedTuple):
@@ -37,17 +34,11 @@ class Component(NamedTuple):
 
     nodes: Int64
     size: Size
-    longest: int
-    """The largest number of edges of a path that is to be counted in it."""
+    longest: int  # the largest number of edges of a path that is to be counted in it
 
 
 def count_pairs(
-    graph: Any,
-    k: int,
-    *,
-    directed: bool | None = None,
-    strict: bool = False,
-    memory_limit: int | str | None = None,
+    graph: Any, k: int, *, directed: bool | None = None, strict: bool = False, memory_limit: int | str | None = None
 ) -> Int64:
     """Count the simple paths of length 2 .. k between all pairs of nodes, adjacent or not.
 

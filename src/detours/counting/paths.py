@@ -16,10 +16,8 @@ from detours.counting.shrink.csr import transposed
 from detours.counting.shrink.cyclic_part import reduce
 from detours.errors import InputError
 
-STEPS = 2**22
-"""Steps of the search between two checks of the clock and of Ctrl-C: a few hundredths of a second."""
-BATCH = 2**18
-"""The largest number of entries of a batch of paths."""
+STEPS = 2**22  # steps of the search between two checks of the clock and of Ctrl-C: a few hundredths of a second
+BATCH = 2**18  # the largest number of entries of a batch of paths
 
 
 class Region(NamedTuple):

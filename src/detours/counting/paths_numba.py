@@ -5,8 +5,7 @@ from __future__ import annotations
 from detours.arrays import Int32, Int64
 from detours.compiled import compiled
 
-FAR = 2**30
-"""The distance of a node that cannot be reached."""
+FAR = 2**30  # the distance of a node that cannot be reached
 
 
 @compiled

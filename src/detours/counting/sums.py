@@ -9,8 +9,7 @@ import numpy as np
 from detours.arrays import Int64
 
 LARGEST = 2**63 - 1
-ROWS = 1 << 18
-"""Rows added up at a time: counts may be mapped from a file, and be more than fits in memory."""
+ROWS = 1 << 18  # rows added up at a time: counts may be mapped from a file, and be more than fits in memory
 
 
 def sum_rows(values: Int64, message: str) -> Int64:

@@ -117,10 +117,7 @@ def from_igraph(graph: Any) -> EdgeList:
     if names is not None and len(set(names)) < len(names):
         names = None
     return EdgeList(
-        np.ascontiguousarray(flat.reshape(-1, 2).T),
-        graph.vcount(),
-        names,
-        "arcs" if graph.is_directed() else "edges",
+        np.ascontiguousarray(flat.reshape(-1, 2).T), graph.vcount(), names, "arcs" if graph.is_directed() else "edges"
     )
 
 

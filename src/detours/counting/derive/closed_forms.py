@@ -60,17 +60,12 @@ class Formulas:
 
     k: int
     directed: bool
-    lengths: dict[int, tuple[EdgeTerm, ...]]
-    """P_L as a sum of terms, for L = 2..k."""
-    pendants: tuple[tuple[EdgeTerm, ...], ...]
-    """Each pendant of a node i as a sum of terms over the nodes j tied to i."""
-    ear_sums: tuple[dict[Monomial, int], ...]
-    """Each sum of ears as a polynomial at j, rooted at i."""
-    symmetric: tuple[bool, ...]
-    """Whether an ear sum has the same value on ij and on ji."""
+    lengths: dict[int, tuple[EdgeTerm, ...]]  # P_L as a sum of terms, for L = 2..k
+    pendants: tuple[tuple[EdgeTerm, ...], ...]  # each pendant of a node i as a sum of terms over the nodes j tied to i
+    ear_sums: tuple[dict[Monomial, int], ...]  # each sum of ears as a polynomial at j, rooted at i
+    symmetric: tuple[bool, ...]  # whether an ear sum has the same value on ij and on ji
     pendant_number: dict[Pattern, int]
-    ear_terms: dict[Pattern, dict[int, int]]
-    """A single ear as a combination of ear sums (for the ears inside links)."""
+    ear_terms: dict[Pattern, dict[int, int]]  # a single ear as a combination of ear sums (for the ears inside links)
 
 
 @cache

@@ -25,13 +25,10 @@ from detours.counting.derive import patterns
 from detours.counting.derive.matrix_steps import Contraction, Step, Term, Transposed
 from detours.counting.derive.patterns import Pattern, canonical, induced, pattern_order
 
-MAX_LENGTH = 8
-"""From length 9 on there are quotients that no single 4-clique explains."""
+MAX_LENGTH = 8  # from length 9 on there are quotients that no single 4-clique explains
 
-Polynomial = dict[Pattern, int]
-"""A sum of patterns with two roots, 0 and 1, each with its coefficient."""
-Key = frozenset[tuple[Pattern, int]]
-"""The same, to look it up."""
+Polynomial = dict[Pattern, int]  # a sum of patterns with two roots, 0 and 1, each with its coefficient
+Key = frozenset[tuple[Pattern, int]]  # the same, to look it up
 
 
 @cache

@@ -79,8 +79,7 @@ class Contraction:
 
     directed: bool
     steps: tuple[Step, ...]
-    lengths: dict[int, int]
-    """The step whose matrix counts the paths of each length; its diagonal means nothing."""
+    lengths: dict[int, int]  # the step whose matrix counts the paths of each length; its diagonal means nothing
 
     @cached_property
     def on_arcs(self) -> tuple[bool, ...]:

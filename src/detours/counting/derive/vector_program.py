@@ -48,15 +48,13 @@ class Product:
 
 @dataclass(frozen=True)
 class Combine:
-    terms: tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]
-    """(coefficient, pendants, vectors) each"""
+    terms: tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]  # (coefficient, pendants, vectors) each
 
 
 @dataclass
 class Vector:
     operation: Touch | Product | Combine
-    support: int
-    """Zero farther than this from the root."""
+    support: int  # zero farther than this from the root
     demand: int = 0
     """Needed at nodes up to this many steps from the root along the edges asked for (1: at their ends only)."""
 
@@ -121,8 +119,7 @@ class Program:
     passes: tuple[Pass, ...]
     pendants_before: tuple[tuple[int, ...], ...]
     """The pendants that pass p multiplies by; they only need ear sums of earlier passes."""
-    symmetric: bool
-    """Every edge may be served from either end alone."""
+    symmetric: bool  # every edge may be served from either end alone
 
     @property
     def products(self) -> int:
@@ -139,8 +136,7 @@ def program(k: int, directed: bool) -> Program:
 
 
 Polynomial = dict[Monomial, int]
-Share = tuple[int, Weighting, Polynomial]
-"""coefficient * the product of a weighting with the vector of a polynomial"""
+Share = tuple[int, Weighting, Polynomial]  # coefficient * the product of a weighting with the vector of a polynomial
 
 
 @dataclass

@@ -20,12 +20,9 @@ from detours.errors import InputError, shown
 if TYPE_CHECKING:
     from distributed import Client
 
-ANSWER_SECONDS = 5
-"""How long a scheduler may take to answer."""
-WORKER_SECONDS = 10
-"""How long the first worker may take to appear."""
-RETRIES = 2
-"""How often a block that raises is tried again: the shared disk may have been away for a moment."""
+ANSWER_SECONDS = 5  # how long a scheduler may take to answer
+WORKER_SECONDS = 10  # how long the first worker may take to appear
+RETRIES = 2  # how often a block that raises is tried again: the shared disk may have been away for a moment
 
 GONE = "the scheduler of the cluster is gone; start it and run the same count again"
 _IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"

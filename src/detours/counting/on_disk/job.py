@@ -27,10 +27,8 @@ from detours.errors import InputError
 Arrays = tuple[NDArray[Any], ...]
 
 MANIFEST = "manifest.json"
-FORM = 4
-"""The version of this layout of the folder; to be increased when blocks are divided or written in another way."""
-GRAPH = ".graph"
-"""Where a graph without a folder of its own is saved for workers to open."""
+FORM = 4  # the version of this layout of the folder; to be increased when blocks are divided or written in another way
+GRAPH = ".graph"  # where a graph without a folder of its own is saved for workers to open
 _LEFT = (GRAPH, ".reverse-*", ".*.part", f".{MANIFEST}.*")
 """What a count needs while it runs, or leaves incomplete when it is killed."""
 _WORDS = {

@@ -18,17 +18,13 @@ from detours.counting.shrink.halo import Halo, TooLarge, cut_halo, radius
 from detours.errors import EngineError
 from detours.graph.disk_rows import Rows, new_array, save_reverse
 
-SHARE = 2
-"""How many times more arcs a halo may have than its part."""
-MOST_ARCS = 1 << 20
-"""Arcs of a part when there is enough memory: about a second of work."""
-FEWEST_ARCS = 1 << 10
-"""Arcs that a halo may have under any limit: with fewer, reading takes longer than counting."""
+SHARE = 2  # how many times more arcs a halo may have than its part
+MOST_ARCS = 1 << 20  # arcs of a part when there is enough memory: about a second of work
+FEWEST_ARCS = 1 << 10  # arcs that a halo may have under any limit: with fewer, reading takes longer than counting
 
 RESERVE = 1 << 22
 """Bytes set aside for what does not depend on the halos: compiled code, lists, gaps between freed arrays."""
-REVERSED = 64
-"""Bytes that reversing takes for each arc, or node, of a pass: several copies, rounded up."""
+REVERSED = 64  # bytes that reversing takes for each arc, or node, of a pass: several copies, rounded up
 
 
 def bytes_per_arc(k: int, directed: bool) -> int:

@@ -23,8 +23,7 @@ class BlockRunner:
     def __init__(self, job: Job, graph: Graph, cyclic: Cyclic | None = None) -> None:
         self.job, self.graph, self._cyclic = job, graph, cyclic
         self._blocks: Blocks | Parts | None = None
-        self._loaded = 0
-        """Stages whose results the engine has."""
+        self._loaded = 0  # stages whose results the engine has
         self._lock = Lock()
 
     def run(self, stage: int, block: int) -> None:

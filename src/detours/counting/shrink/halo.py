@@ -15,8 +15,7 @@ from detours.arrays import Int32, Int64, read_only
 from detours.compiled import compiled
 from detours.graph.disk_rows import Rows, RowsRead
 
-PIECE = 1 << 12
-"""Nodes of the border whose rows are read at a time: most of what they hold is not wanted."""
+PIECE = 1 << 12  # nodes of the border whose rows are read at a time: most of what they hold is not wanted
 
 
 class TooLarge(Exception):
@@ -32,12 +31,9 @@ class Halo(NamedTuple):
 
     indptr: Int64
     indices: Int32
-    node: Int64
-    """The node of the whole graph that each one is."""
-    distance: Int64
-    """Steps from the nearest root, whichever way the arcs point."""
-    first: int
-    """The roots are the nodes ``first`` to ``last`` - 1."""
+    node: Int64  # the node of the whole graph that each one is
+    distance: Int64  # steps from the nearest root, whichever way the arcs point
+    first: int  # the roots are the nodes ``first`` to ``last`` - 1
     last: int
 
     @property

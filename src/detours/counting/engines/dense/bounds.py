@@ -24,8 +24,7 @@ import numpy as np
 from detours.counting.derive import matrix_steps as steps
 from detours.counting.derive.matrix_steps import Contraction, Step, Term, sources
 
-EXACT = 2**53
-"""Below this, every integer is a float64."""
+EXACT = 2**53  # below this, every integer is a float64
 
 
 class Bound(NamedTuple):

@@ -12,10 +12,8 @@ from torch import Tensor
 from detours.counting.engines.dense.exact_matmul import ring_product
 from detours.counting.engines.dense.stack import TensorStack
 
-ENTRIES = 2**24
-"""Entries of the matrices that are worked on together."""
-SIMILAR = 0.7
-"""A node with this share of the neighbours of another is still worked on together with it."""
+ENTRIES = 2**24  # entries of the matrices that are worked on together
+SIMILAR = 0.7  # a node with this share of the neighbours of another is still worked on together with it
 
 
 class Sides(NamedTuple):

@@ -21,15 +21,11 @@ from detours.counting.engines.overflow import check_fits, walks_from
 from detours.counting.engines.threads import Progress, Stop, one_blas_thread, run_ranges
 from detours.counting.shrink.cyclic_part import Reduced
 
-STACK = 2**17
-"""Entries of a stack of small blocks: a matrix of them stays in the cache."""
-SIMILAR = 0.85
-"""A block of this share of the nodes still goes into the stack of a larger one."""
+STACK = 2**17  # entries of a stack of small blocks: a matrix of them stays in the cache
+SIMILAR = 0.85  # a block of this share of the nodes still goes into the stack of a larger one
 
-SECONDS_PER_ARC = 100e-9
-"""For finding the place of every arc in the matrices, and its counts there."""
-START_SECONDS = 300e-6
-"""What a count takes on the smallest graph."""
+SECONDS_PER_ARC = 100e-9  # for finding the place of every arc in the matrices, and its counts there
+START_SECONDS = 300e-6  # what a count takes on the smallest graph
 
 
 class Bundle(NamedTuple):

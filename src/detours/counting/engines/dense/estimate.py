@@ -13,26 +13,16 @@ from detours.counting.engines.dense.evaluate import Size, expected_seconds
 from detours.counting.engines.dense.evaluate_torch import SPARSE
 from detours.counting.engines.dense.exact_matmul import WIDENS, short_cut
 
-BEGIN = 4e-3
-"""Seconds that every count takes there, ..."""
-NODE = 70e-9
-"""... for every node of the graph, to find its block, ..."""
-ARC = 6e-9
-"""... for every arc, to find its place, send it there and fetch its counts, ..."""
-LAUNCH = 80e-6
-"""... to start the operations of a step or a term, however small, ..."""
-MULTIPLY = 1 / 32e12
-"""... per multiplication of float64 in a product, ..."""
-SHORT = 1 / 400e12
-"""... of float16, ..."""
-BYTE = 1 / 2.5e12
-"""... and per byte read or written."""
-PASSES = 4
-"""How often a step or a term goes over its matrix."""
-RING = 3
-"""Products of float64 that one modulo 2^64 takes, about."""
-AT_WORK = 5
-"""Matrices, besides those kept, that a step under way may fill."""
+BEGIN = 4e-3  # seconds of any count,
+NODE = 70e-9  # of a node, to find its block,
+ARC = 6e-9  # of an arc, to find its place, send it to the device and fetch its counts,
+LAUNCH = 80e-6  # to start the operations of a step or a term, however small,
+MULTIPLY = 1 / 32e12  # of a multiplication of float64 in a product,
+SHORT = 1 / 400e12  # of one of float16,
+BYTE = 1 / 2.5e12  # and of a byte read or written
+PASSES = 4  # how often a step or a term goes over its matrix
+RING = 3  # products of float64 that one modulo 2^64 takes, about
+AT_WORK = 5  # matrices, besides those kept, that a step under way may fill
 
 
 def around(nodes: int, arcs: int, device: str) -> float:

@@ -21,10 +21,8 @@ from detours.counting.engines.dense.loops_numba import (
     sum_cliques,
 )
 
-FILLED = 1 / 12
-"""The share of pairs joined by an arc from which BLAS beats skipping the zeros, ..."""
-SCATTERED = 1 / 6
-"""... and from which whole matrices beat lists of arcs."""
+FILLED = 1 / 12  # share of pairs joined by an arc from which BLAS beats skipping the zeros
+SCATTERED = 1 / 6  # the same from which whole matrices beat lists of arcs
 
 
 class Stack:
@@ -78,14 +76,10 @@ class Size(NamedTuple):
     """What the time and memory of an evaluation depend on."""
 
     graphs: int
-    nodes: int
-    """Nodes of each graph."""
-    arcs: int
-    """Arcs of all graphs together."""
-    degree: int
-    """The largest degree."""
-    cubes: float
-    """The sum of the third powers of all degrees."""
+    nodes: int  # nodes of each graph
+    arcs: int  # arcs of all graphs together
+    degree: int  # the largest degree
+    cubes: float  # the sum of the third powers of all degrees
 
     @property
     def entries(self) -> int:

@@ -23,8 +23,7 @@ from detours.counting.engines.dense.evaluation import Evaluation, Rows
 from detours.counting.engines.dense.exact_matmul import float_product, ring_product
 from detours.counting.engines.dense.stack import TensorStack
 
-SPARSE = 0.004
-"""The share of pairs joined by an arc up to which a sparse product beats a dense one on a GPU."""
+SPARSE = 0.004  # the share of pairs joined by an arc up to which a sparse product beats a dense one on a GPU
 
 
 def evaluate_tensors(

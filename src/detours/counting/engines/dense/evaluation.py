@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 from detours.counting.derive.matrix_steps import Contraction, Step, Term
 from detours.counting.engines.dense.bounds import Proof
 
-Values = Any
-"""An array of NumPy's or a tensor of torch's, of float64 or int64 as the bounds allow."""
+Values = Any  # an array of NumPy's or a tensor of torch's, of float64 or int64 as the bounds allow
 
 
 class Rows(NamedTuple):
@@ -33,8 +32,7 @@ class Rows(NamedTuple):
 class Evaluation(ABC):
     """Steps under way. Their results are kept as whole matrices, as lists over the tied pairs, or as vectors."""
 
-    words: tuple[Any, Any]
-    """The types of integers and of floats."""
+    words: tuple[Any, Any]  # the types of integers and of floats
 
     def __init__(self, contraction: Contraction, degrees: tuple[int, int]) -> None:
         """Take the steps, and the largest out-degree and in-degree."""

@@ -17,18 +17,14 @@ from torch import Tensor
 
 from detours.counting.engines.dense.bounds import Bound
 
-DIGITS = 53
-"""Bits of the integers that are exact in float64."""
+DIGITS = 53  # bits of the integers that are exact in float64
 WORD = 64
 
-IN_FLOAT32 = 2**24
-"""Below this, every integer is a float32, ..."""
-IN_FLOAT16 = 2**11
-"""... and up to this a float16."""
+IN_FLOAT32 = 2**24  # below this, every integer is a float32
+IN_FLOAT16 = 2**11  # up to this, every integer is a float16
 WIDENS = torch.__version__ >= torch.torch_version.TorchVersion("2.8")
 """Whether torch can multiply float16 into float32 on a GPU."""
-HALVES = 3
-"""So many products of float16 are still faster than one of float64, with all that goes into cutting them."""
+HALVES = 3  # products of float16 that are still faster than one of float64, cutting included
 
 
 def float_product(left: Tensor, right: Tensor, of_left: Bound, of_right: Bound, of_product: Bound) -> Tensor:

@@ -31,29 +31,23 @@ from detours.counting.engines.threads import Progress
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError, warn_caller
 
-STACK = 2**24
-"""Entries of a stack of small blocks: enough to keep a GPU busy."""
+STACK = 2**24  # entries of a stack of small blocks: enough to keep a GPU busy
 SIMILAR = 0.15
 """A block of this share of the nodes still goes into the stack of a larger one: a stack more costs milliseconds, and
 STACK bounds what zeros cost."""
 WIDTH, WIDE = 8, 128
 """Matrices wider than WIDE are filled up to a multiple of WIDTH: a GPU is at its best when rows of float16 begin at
 whole 16 bytes."""
-FETCHED = 2**25
-"""Bytes that are fetched at a time: few enough for memory that a GPU writes to itself, which is scarce."""
+FETCHED = 2**25  # bytes that are fetched at a time: few enough for memory that a GPU writes to itself, which is scarce
 
 
 class Placed(NamedTuple):
     """The arcs on cycles, in the order of where they stand in the matrices, those of one bundle behind the other."""
 
-    arc: Tensor
-    """Position among the arcs of the graph."""
-    ahead: Tensor
-    """Where an arc i -> j stands: in the stack of its bundle, flat."""
-    back: Tensor
-    """The same for j -> i."""
-    ends: list[int]
-    """How many arcs there are up to the end of each bundle."""
+    arc: Tensor  # position among the arcs of the graph
+    ahead: Tensor  # where an arc i -> j stands: in the stack of its bundle, flat
+    back: Tensor  # the same for j -> i
+    ends: list[int]  # how many arcs there are up to the end of each bundle
 
 
 class TensorEngine(Engine):

@@ -15,8 +15,7 @@ from detours.compiled import compiled
 
 Matrices = NDArray[Any]
 
-TILE = 512
-"""Columns worked on together: the rows of the right factor that come up again and again stay in the cache."""
+TILE = 512  # columns worked on together: the rows of the right factor that come up again and again stay in the cache
 
 
 @compiled

@@ -15,8 +15,7 @@ from detours.counting.derive.vector_program import Combine, Pass, Product, Progr
 from detours.counting.engines.rows.evaluate import RowCount, RunningPass
 from detours.counting.engines.rows.graph import RowGraph
 
-Amount = Any
-"""A number, or an array with one number for each block of roots."""
+Amount = Any  # a number, or an array with one number for each block of roots
 
 
 class Costs(NamedTuple):
@@ -63,31 +62,22 @@ PRICES = Costs(
     neighbours_away=5.0,
     edge_terms=6.0,
 )
-PASS_SECONDS = 250e-6
-"""Time of a pass on the smallest graph."""
-CORE_CACHE, SHARED_CACHE = 1e6, 16e6
-"""Bytes of vectors that stay near the core, and in the cache that cores share."""
-LINE = 64
-"""Bytes that are read at the least."""
+PASS_SECONDS = 250e-6  # time of a pass on the smallest graph
+CORE_CACHE, SHARED_CACHE = 1e6, 16e6  # bytes of vectors that stay near the core, and in the cache that cores share
+LINE = 64  # bytes that are read at the least
 
-SAMPLES = 5
-"""Blocks of roots in the first sample; the next is three times as large, until"""
-PRECISION = 0.1
-"""the standard error is below this share of the mean, or"""
-EFFORT = 0.01
-"""it would take more than this share of the time expected of the count."""
-LOOK_SECONDS = 30e-6
-"""Time to look at a block, however small."""
+SAMPLES = 5  # blocks of roots in the first sample; each further one is three times as large, until
+PRECISION = 0.1  # the standard error is below this share of the mean, or
+EFFORT = 0.01  # it would take more than this share of the time expected of the count
+LOOK_SECONDS = 30e-6  # time to look at a block, however small
 
 
 class Sample(NamedTuple):
     """What is expected of all blocks of roots."""
 
     work: Costs
-    rows: float
-    """Nodes near a block, on average."""
-    buffer: int
-    """Bytes of the vectors of the largest block."""
+    rows: float  # nodes near a block, on average
+    buffer: int  # bytes of the vectors of the largest block
 
 
 class Sizes(NamedTuple):

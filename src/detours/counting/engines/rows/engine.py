@@ -16,16 +16,11 @@ from detours.counting.engines.rows.graph import Layout
 from detours.counting.engines.threads import Progress
 
 LAYOUTS = Layout(False, 64), Layout(True, 64), Layout(False, 16), Layout(False, 1)
-SMALL = 4096
-"""Arcs up to which a look at blocks of roots would take longer than counting, ..."""
-SMALL_LAYOUT = Layout(by_degree=False, lanes=16)
-"""... so that this layout is taken, ..."""
-SMALL_SECONDS = 150e-9
-"""... and this is expected for an arc and a product."""
-LEAST_SECONDS = 50e-9
-"""Seconds per arc and length that a count takes at the least."""
-CACHED = 1000
-"""Nodes near a block of roots whose vectors certainly stay in the cache."""
+SMALL = 4096  # arcs up to which looking at blocks of roots would take longer than counting; then
+SMALL_LAYOUT = Layout(by_degree=False, lanes=16)  # this layout is taken,
+SMALL_SECONDS = 150e-9  # and this time is expected for an arc and a product
+LEAST_SECONDS = 50e-9  # seconds per arc and length that a count takes at the least
+CACHED = 1000  # nodes near a block of roots whose vectors certainly stay in the cache
 
 
 class RowEngine(Engine):

@@ -42,8 +42,7 @@ class Scratch:
     nodes: NDArray[np.int32]
     asked: NDArray[np.int32]
     steps: NDArray[np.uint8]
-    sizes: Int64
-    """Of the block of roots that was run last, by distance: see `loops_numba.run_roots`."""
+    sizes: Int64  # of the block of roots that was run last, by distance: see `loops_numba.run_roots`
     buffer: Integers
 
     @classmethod
@@ -68,8 +67,7 @@ class Scratch:
         self.buffer = np.zeros((slots, wanted, lanes), self.buffer.dtype)
 
 
-CHUNK = 1 << 14
-"""Arcs whose closed forms are evaluated together: few enough to stay in the cache."""
+CHUNK = 1 << 14  # arcs whose closed forms are evaluated together: few enough to stay in the cache
 
 
 class RowCount:

@@ -17,8 +17,7 @@ from detours.counting.shrink.cyclic_part import Reduced
 class Layout(NamedTuple):
     """How roots are put together: in which order, and how many side by side."""
 
-    by_degree: bool
-    """Roots of similar degree together, instead of roots that lie close together."""
+    by_degree: bool  # roots of similar degree together, instead of roots that lie close together
     lanes: int
 
     def __str__(self) -> str:
@@ -33,19 +32,13 @@ class RowGraph:
     indptr: Int64
     indices: Int32
     reverse: Int64
-    flags: NDArray[np.uint8]
-    """Bit 1: the arc itself exists, bit 2: its reverse exists; empty when undirected."""
-    existing: Int64
-    """Position of each arc that exists, in the order of the reduced graph; empty when undirected."""
-    arc: Int64
-    """Position of each arc of the reduced graph in the whole graph."""
-    rank: Int32
-    """Order of the nodes by degree if an edge is served from one end alone, which is the one of higher rank."""
+    flags: NDArray[np.uint8]  # bit 1: the arc itself exists, bit 2: its reverse exists; empty when undirected
+    existing: Int64  # position of each arc that exists, in the order of the reduced graph; empty when undirected
+    arc: Int64  # position of each arc of the reduced graph in the whole graph
+    rank: Int32  # order of the nodes by degree if an edge is served from one end alone, which is the one of higher rank
     source: Int32
-    served: Int64
-    """Arcs on which ear sums are read."""
-    serves: NDArray[np.bool_]
-    """Whether a node is the source of such an arc."""
+    served: Int64  # arcs on which ear sums are read
+    serves: NDArray[np.bool_]  # whether a node is the source of such an arc
 
     @property
     def num_nodes(self) -> int:

@@ -24,15 +24,11 @@ from detours.counting.shrink.csr import transposed
 from detours.counting.shrink.cyclic_part import Cyclic, Reduced
 from detours.errors import EngineError
 
-STEPS = 2**22
-"""Steps of the search between two looks at what else goes on: a few hundredths of a second."""
-SECONDS_PER_STEP = 9e-9
-"""Time of one step, about."""
-SECONDS_PER_ARC = 180e-9
-"""Time before and after the search: to find the chains, and to give every arc its counts."""
+STEPS = 2**22  # steps of the search between two looks at what else goes on: a few hundredths of a second
+SECONDS_PER_STEP = 9e-9  # time of one step, about
+SECONDS_PER_ARC = 180e-9  # time before and after the search: to find the chains, and to give every arc its counts
 BYTES_PER_ARC = 24
-START_SECONDS = 150e-6
-"""What a search takes on the smallest graph."""
+START_SECONDS = 150e-6  # what a search takes on the smallest graph
 
 
 class SearchEngine(Engine):

@@ -31,14 +31,12 @@ class Graph(NamedTuple):
 
     first_ptr: Int64
     first: Int32
-    first_row: Int32
-    """Row of the counts that belongs to each first arc."""
+    first_row: Int32  # row of the counts that belongs to each first arc
     close_ptr: Int64
     close: Int32
     back_ptr: Int64
     back: Int32
-    length: Int32
-    """Edges that each arc stands for: all one, unless the three kinds of arcs are the same."""
+    length: Int32  # edges that each arc stands for: all one, unless the three kinds of arcs are the same
     row: Int32
     """Row of the counts that belongs to each closing arc and each step (to a detour only the former
     matter)."""
@@ -58,8 +56,7 @@ NODE = np.dtype(
 )
 ARC = np.dtype([("target", np.int32), ("length", np.int32), ("row", np.int32)], align=True)
 LEVEL = np.dtype(
-    [("node", np.int32), ("left", np.int32), ("row", np.int32), ("depth", np.int32), ("at", np.int64)],
-    align=True,
+    [("node", np.int32), ("left", np.int32), ("row", np.int32), ("depth", np.int32), ("at", np.int64)], align=True
 )
 STATE = np.dtype(
     [
@@ -77,18 +74,14 @@ class Space(NamedTuple):
     Nodes of the ball are numbered by distance to the root, and rows sorted by it.
     """
 
-    local: Int32
-    """Number in the ball of each node of the graph, -1 outside."""
-    within: Int32
-    """Number of nodes up to each distance."""
+    local: Int32  # number in the ball of each node of the graph, -1 outside
+    within: Int32  # number of nodes up to each distance
     nodes: Records
     arcs: Records
     queue: Int32
     stack: Records
-    tally: Int64
-    """Closed walks found below each level of the stack, by length."""
-    state: Records
-    """One record: where the search is."""
+    tally: Int64  # closed walks found below each level of the stack, by length
+    state: Records  # one record: where the search is
 
 
 @compiled
