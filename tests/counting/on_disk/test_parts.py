@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import detours
-from detours.counting.engines.dense.engine import DenseCount
+from detours.counting.engines.dense.count import DenseCount
 from detours.counting.on_disk.job import Job
 from detours.counting.on_disk.part_engine import count_roots
 from detours.counting.on_disk.parts import describe_parts, fitting, most_arcs

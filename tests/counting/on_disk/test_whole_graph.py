@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import detours
 from detours.counting.engines import threads
-from detours.counting.engines.dense.engine import DenseCount
+from detours.counting.engines.dense.count import DenseCount
 from detours.counting.on_disk import whole_graph as whole
 from detours.counting.on_disk.job import Job
 from detours.errors import EngineError, InputError

@@ -81,11 +81,14 @@ class Estimate:
     how: str
     """What the engine does, in a few words, with its main figures."""
     prepared: Any = field(default=None, compare=False, repr=False)
-    """What was made on the way and `Engine.run` can go on with."""
+    """What was made on the way, with a method ``run(tally, n_jobs, progress)`` unless the engine has its own."""
 
 
 class Engine(ABC):
-    """One way to count. Engines have no state: all that belongs to a count is in its task and its estimate."""
+    """One way to count. Engines have no state: all that belongs to a count is in its task and its estimate.
+
+    The module of an engine is imported for every count, so it imports what only an estimate needs in `estimate`.
+    """
 
     name: str
     longest: int | None = None
@@ -103,9 +106,9 @@ class Engine(ABC):
     def estimate(self, task: Task) -> Estimate:
         """Return the expected time and memory; raise `EngineError` if the engine cannot do the task."""
 
-    @abstractmethod
     def run(self, task: Task, estimate: Estimate, tally: Tally, progress: Progress | None = None) -> None:
         """Count into the tally, after `estimate` returned that estimate for that task."""
+        estimate.prepared.run(tally, task.n_jobs, progress)
 
 
 @compiled

@@ -7,12 +7,12 @@ import numpy as np
 from detours.arrays import Int64
 from detours.checks import readable_bytes
 from detours.counting.engines.base import Tally
-from detours.counting.engines.dense.engine import DenseCount, dense_bytes
+from detours.counting.engines.dense.count import DenseCount
 from detours.counting.engines.overflow import narrowest_word
 from detours.counting.engines.rows.cost import bytes_of_arcs, sample_work
 from detours.counting.engines.rows.evaluate import RowCount
 from detours.counting.engines.rows.graph import Layout
-from detours.counting.engines.search.engine import SearchCount
+from detours.counting.engines.search.count import SearchCount
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.counting.shrink.halo import Halo
 from detours.errors import EngineError
@@ -43,10 +43,10 @@ def _start(
     cyclic: Cyclic, halo: Halo, k: int, engine: str, layout: Layout | None, budget: int | None, asked: bool
 ) -> RowCount | SearchCount | DenseCount:
     if engine == "dense":
-        counts = 8 * (k - 1) * len(halo.indices) * (1 + cyclic.directed)
-        size = counts + dense_bytes(cyclic.reduced, k)
+        count = DenseCount(cyclic.reduced, k)
+        size = count.bytes() + 8 * (k - 1) * len(halo.indices) * (1 + cyclic.directed)
         if budget is None or size <= budget:
-            return DenseCount(cyclic.reduced, k)
+            return count
         if asked:
             raise EngineError(
                 f"engine='dense' takes about {readable_bytes(size)} around node {halo.node[halo.first]}, more than "
@@ -59,8 +59,8 @@ def _start(
     # steps from a root it never enters a root's count: those are left alone.
     reduced = cyclic.reduced
     near = halo.distance[reduced.node] <= max(1, (k - 1) // 2)
-    count = RowCount.build(reduced, k, narrowest_word(reduced, k), layout or Layout(False, 16), near)
-    return count if budget is None else _narrowed(count, budget)
+    rows = RowCount.build(reduced, k, narrowest_word(reduced, k), layout or Layout(False, 16), near)
+    return rows if budget is None else _narrowed(rows, budget)
 
 
 def _narrowed(count: RowCount, budget: int) -> RowCount:

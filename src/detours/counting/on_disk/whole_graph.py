@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from detours.arrays import Float64, Int64
 from detours.counting.engines.base import Tally
-from detours.counting.engines.dense.engine import DenseCount
+from detours.counting.engines.dense.count import DenseCount
 from detours.counting.engines.rows.cost import work_of_blocks
 from detours.counting.engines.rows.evaluate import RowCount, RunningPass, Scratch
 from detours.counting.engines.rows.graph import Layout
-from detours.counting.engines.search.engine import SearchCount, Worker
+from detours.counting.engines.search.count import SearchCount, Worker
 from detours.counting.engines.threads import one_blas_thread
 from detours.counting.on_disk.job import Arrays
 from detours.counting.plan import Plan
@@ -69,7 +69,7 @@ def describe(plan: Plan) -> dict[str, Any]:
     if plan.engine == "search":
         return {"runs": "search", "stages": [_at_most(4 * wanted, plan.estimate.prepared.num_roots)]}
     if plan.engine == "dense":
-        return {"runs": "dense", "stages": [len(DenseCount(plan.estimate.prepared, plan.task.k).bundles)]}
+        return {"runs": "dense", "stages": [len(plan.estimate.prepared.bundles)]}
     raise EngineError(f"engine={plan.engine!r} cannot count in blocks; use another one, or leave out= and cluster= out")
 
 

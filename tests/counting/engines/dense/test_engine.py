@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import detours
 from detours.counting.engines.base import Tally
-from detours.counting.engines.dense import engine as dense_module
-from detours.counting.engines.dense.engine import DenseCount, dense_bytes, dense_seconds
+from detours.counting.engines.dense import count as dense_module
+from detours.counting.engines.dense.count import DenseCount
 from detours.counting.shrink.cyclic_part import reduce
 from detours.data.hard import rook
 from detours.data.hard import shrikhande as shrikhande_graph
@@ -136,8 +136,8 @@ def test_progress_comes_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_estimates_grow_with_the_work() -> None:
     small, large = (nx.random_regular_graph(6, n, seed=1) for n in (50, 400))
     reduced = [reduce(g.indptr, g.indices) for g in map(Graph.from_networkx, (small, large))]
-    seconds = [[dense_seconds(r, k) for k in (4, 7, 8)] for r in reduced]
-    held = [[dense_bytes(r, k) for k in (4, 7, 8)] for r in reduced]
+    seconds = [[DenseCount(r, k).seconds() for k in (4, 7, 8)] for r in reduced]
+    held = [[DenseCount(r, k).bytes() for k in (4, 7, 8)] for r in reduced]
     for figures in (seconds, held):
         assert all(0 < a < b < c for a, b, c in figures)
         assert all(a < b for a, b in zip(*figures, strict=True))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from detours.counting.engines.base import Tally
-from detours.counting.engines.search.engine import SearchCount, Worker, sample_steps
+from detours.counting.engines.search.count import SearchCount, Worker, sample_steps
 from detours.counting.engines.threads import Progress
 from detours.counting.shrink.chains import contract
 from detours.counting.shrink.cyclic_part import Cyclic

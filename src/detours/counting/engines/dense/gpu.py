@@ -23,7 +23,8 @@ from detours.checks import readable_bytes
 from detours.counting.derive.matrix_program import MAX_LENGTH, contraction
 from detours.counting.derive.matrix_steps import Contraction
 from detours.counting.engines.base import Engine, Estimate, Tally, Task
-from detours.counting.engines.dense.engine import Bundle, bundles, check_counts, how_dense
+from detours.counting.engines.dense.count import Bundle, bundles, check_counts
+from detours.counting.engines.dense.engine import how_dense
 from detours.counting.engines.dense.estimate import AT_WORK, around, device_bytes, device_seconds
 from detours.counting.engines.dense.evaluate_torch import evaluate_tensors
 from detours.counting.engines.dense.stack import TensorStack
@@ -69,9 +70,6 @@ class TensorEngine(Engine):
         how = f"{how_dense(task)}, on {task.device} with about {readable_bytes(size)} there"
         return Estimate(count.seconds, on_host + task.result_bytes, how, count)
 
-    def run(self, task: Task, estimate: Estimate, tally: Tally, progress: Progress | None = None) -> None:
-        estimate.prepared.run(tally, progress)
-
 
 class TensorCount:
     """One count."""
@@ -113,7 +111,7 @@ class TensorCount:
         for bundle in self.bundles:
             yield bundle, contraction(bundle.longest(self.k), self.cyclic.directed)
 
-    def run(self, tally: Tally, progress: Progress | None = None) -> None:
+    def run(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
         found: list[Tensor] = []
         with _short_of_memory():
             found = self.found(tally, progress)

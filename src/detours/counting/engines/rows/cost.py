@@ -62,7 +62,6 @@ PRICES = Costs(
     neighbours_away=5.0,
     edge_terms=6.0,
 )
-PASS_SECONDS = 250e-6  # time of a pass on the smallest graph
 CORE_CACHE, SHARED_CACHE = 1e6, 16e6  # bytes of vectors that stay near the core, and in the cache that cores share
 LINE = 64  # bytes that are read at the least
 

@@ -1,0 +1,136 @@
+"""Closed forms on whole matrices, block by block.
+
+A detour never leaves its biconnected block, so every block is a graph of its own. Blocks of similar size are stacked
+and share every step; a smaller one is filled up with nodes that have no arcs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.arrays import Int64
+from detours.counting.derive.matrix_program import contraction
+from detours.counting.derive.matrix_steps import Contraction
+from detours.counting.engines.base import Tally
+from detours.counting.engines.dense.evaluate import Size, Stack, evaluate_tied, expected_bytes, expected_seconds
+from detours.counting.engines.overflow import check_fits, walks_from
+from detours.counting.engines.threads import Progress, Stop, one_blas_thread, run_ranges
+from detours.counting.shrink.cyclic_part import Reduced
+
+STACK = 2**17  # entries of a stack of small blocks: a matrix of them stays in the cache
+SIMILAR = 0.85  # a block of this share of the nodes still goes into the stack of a larger one
+
+
+class Bundle(NamedTuple):
+    """Blocks that are evaluated together."""
+
+    blocks: Int64
+    size: Size
+
+    def longest(self, k: int) -> int:
+        """No detour of a block has more edges than the block has further nodes."""
+        return min(k, self.size.nodes - 1)
+
+
+class DenseCount:
+    """One count."""
+
+    def __init__(self, reduced: Reduced, k: int) -> None:
+        check_counts(reduced, k)
+        self.reduced, self.k = reduced, k
+        self.bundles = list(_bundles(reduced))
+        self.source = np.repeat(np.arange(reduced.num_nodes), np.diff(reduced.indptr))
+
+    def seconds(self, n_jobs: int = 1) -> float:
+        """Return about how long the evaluation takes: a bundle is the work of one thread."""
+        each = [expected_seconds(self.steps(bundle), bundle.size) for bundle in self.bundles]
+        return max(sum(each) / n_jobs, max(each, default=0))
+
+    def bytes(self, n_jobs: int = 1) -> int:
+        """Return about how much memory it takes besides the counts themselves."""
+        sizes = [expected_bytes(self.steps(bundle), bundle.size) for bundle in self.bundles]
+        return sum(sorted(sizes)[-n_jobs:]) + 8 * self.reduced.num_arcs
+
+    def steps(self, bundle: Bundle) -> Contraction:
+        return contraction(bundle.longest(self.k), self.reduced.directed)
+
+    def run(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
+        def work(worker: None, first: int, last: int, stop: Stop) -> None:
+            for bundle in self.bundles[first:last]:
+                self.count_bundle(bundle, tally, stop)
+
+        with one_blas_thread():
+            run_ranges(len(self.bundles), 1, work, lambda: None, n_jobs, progress)
+
+    def count_bundle(self, bundle: Bundle, tally: Tally, stop: Stop) -> None:
+        """Count the detours of some blocks; given up between two lengths when ``stop[0]`` is set."""
+        reduced, n = self.reduced, bundle.size.nodes
+        starts = reduced.block_ptr[bundle.blocks]
+        arcs, graph = _ranges(reduced.indptr[starts], reduced.indptr[reduced.block_ptr[bundle.blocks + 1]])
+        i, j = self.source[arcs] - starts[graph], reduced.indices[arcs] - starts[graph]
+        ahead, arc = (graph * n + i) * n + j, reduced.arc[arcs]
+        if not reduced.directed:
+            for length, counts in self.evaluate(bundle, ahead):
+                if stop[0]:
+                    return
+                tally.by_length[arc, length - 2] = counts
+            return
+        back = (graph * n + j) * n + i
+        tied = np.union1d(ahead, back)
+        at_ahead, at_back = np.searchsorted(tied, ahead), np.searchsorted(tied, back)
+        for length, counts in self.evaluate(bundle, ahead):
+            if stop[0]:
+                return
+            tally.by_length[arc, length - 2] = counts[at_ahead]
+            if tally.cycles is not None:
+                tally.cycles[arc, length - 2] = counts[at_back]
+
+    def evaluate(self, bundle: Bundle, ahead: Int64) -> Iterator[tuple[int, Int64]]:
+        """Length by length the counts for the pairs that an arc joins; ``ahead`` are the flat positions of the arcs."""
+        adjacency = np.zeros((bundle.size.graphs, bundle.size.nodes, bundle.size.nodes))
+        adjacency.reshape(-1)[ahead] = 1
+        return evaluate_tied(self.steps(bundle), Stack(adjacency, self.reduced.directed))
+
+
+def check_counts(reduced: Reduced, k: int) -> None:
+    """Raise `OverflowError` if a count could pass 2^63."""
+    if int(np.diff(reduced.indptr).max(initial=0)) ** (k - 1) >= 2**63:
+        check_fits(walks_from(reduced.indptr, reduced.indices, k - 1, reduced.directed), k)
+
+
+def _bundles(reduced: Reduced) -> Iterator[Bundle]:
+    if reduced.num_blocks == 0:
+        return iter(())
+    degree, starts = np.diff(reduced.indptr), reduced.block_ptr[:-1]
+    arcs, largest = np.add.reduceat(degree, starts), np.maximum.reduceat(degree, starts)
+    cubes = np.add.reduceat(degree.astype(np.float64) ** 3, starts)
+    return bundles(np.diff(reduced.block_ptr), arcs, largest, cubes, STACK, SIMILAR)
+
+
+def bundles(
+    nodes: Int64, arcs: NDArray[Any], largest: NDArray[Any], cubes: NDArray[Any], entries: int, share: float
+) -> Iterator[Bundle]:
+    """All blocks, given figures of each, large ones first, so that threads end together."""
+    order = np.argsort(-nodes, kind="stable")
+    falling, begin = -nodes[order], 0
+    while begin < len(order):
+        most = int(nodes[order[begin]])
+        similar = int(np.searchsorted(falling, -share * most, side="right"))
+        blocks = order[begin : min(similar, begin + max(1, entries // most**2))]
+        begin += len(blocks)
+        totals = int(arcs[blocks].sum()), int(largest[blocks].max()), float(cubes[blocks].sum())
+        yield Bundle(blocks, Size(len(blocks), most, *totals))
+
+
+def _ranges(begins: Int64, ends: Int64) -> tuple[Int64 | slice, Int64 | int]:
+    """The numbers begins[0] .. ends[0] - 1, begins[1] .. ends[1] - 1, and so on, and which range each is from; a slice
+    and 0 where there is but one range."""
+    if len(begins) == 1:
+        return slice(int(begins[0]), int(ends[0])), 0
+    sizes = ends - begins
+    which = np.repeat(np.arange(len(begins)), sizes)
+    return np.arange(len(which)) + (begins - np.cumsum(sizes) + sizes)[which], which
