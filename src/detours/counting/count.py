@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from detours.checks import check_k
+from detours.checks import check_choice, check_k
 from detours.counting.budget import within_budget
 from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress
@@ -61,8 +61,9 @@ def count(
     """
     k = check_k(k)
     given = Graph.from_any(graph, directed=directed, strict=strict)
+    options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit}
     if out is None and cluster is None:
-        return _run(given, _plan(given, k, engine, n_jobs, memory_limit, device, chordless), chordless, progress)
+        return _run(given, _plan(given, k, chordless, device=device, **options), chordless, progress)
     from detours.counting.on_disk.count_in_blocks import count_in_blocks
 
     _check_length(k)
@@ -70,16 +71,7 @@ def count(
         raise InputError("chordless=True counts in this process; leave it out with out= or cluster=")
     if device is not None:
         raise InputError(f"device={device!r} counts in this process; leave it out with out= or cluster=")
-    return count_in_blocks(
-        given,
-        k,
-        engine=engine,
-        n_jobs=n_jobs,
-        memory_limit=memory_limit,
-        out=out,
-        cluster=cluster,
-        progress=progress,
-    )
+    return count_in_blocks(given, k, out=out, cluster=cluster, progress=progress, **options)
 
 
 def count_many(
@@ -105,7 +97,8 @@ def count_many(
         raise InputError(f"count_many takes a list of graphs, but it was given one: {shown(graphs)}; use count for one")
     given = as_graphs(graphs, directed=directed, strict=strict)
     union, _ = Graph.disjoint_union(given)
-    plan = _plan(union, k, engine, n_jobs, memory_limit, device, chordless)
+    options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit, "device": device}
+    plan = _plan(union, k, chordless, **options)
     return DetoursList(given, _run(union, plan, chordless, progress))
 
 
@@ -124,7 +117,8 @@ def explain(
     """Say how `count` would do it, and what time and memory to expect of every engine; print the result to read it."""
     k = check_k(k)
     given = Graph.from_any(graph, directed=directed, strict=strict)
-    return _plan(given, k, engine, n_jobs, memory_limit, device, chordless, compare_all=True)
+    options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit, "device": device}
+    return _plan(given, k, chordless, **options, compare_all=True)
 
 
 def paths(
@@ -219,35 +213,19 @@ def _named(found: Iterator[tuple[int, ...]], names: list[Any]) -> Iterator[tuple
         raise
 
 
-def _plan(
-    graph: Graph,
-    k: int,
-    engine: str,
-    n_jobs: int,
-    memory_limit: int | str | None,
-    device: Any,
-    chordless: bool = False,
-    compare_all: bool = False,
-) -> Plan:
+def _plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Plan:
     _check_length(k)
     if graph.path is not None:
         check_csr(graph)
-    cyclic = Cyclic(graph.indptr, graph.indices, graph.directed)
     if chordless:
-        return _plan_chordless(graph, cyclic, k, engine, n_jobs, memory_limit, device)
-    options = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit, "device": device}
-    return make_plan(cyclic, k, **options, compare_all=compare_all)
+        from detours.counting.cycles.chordless import ChordlessEngine
 
-
-def _plan_chordless(
-    graph: Graph, cyclic: Cyclic, k: int, engine: str, n_jobs: int, memory_limit: int | str | None, device: Any
-) -> Plan:
-    from detours.counting.cycles.chordless import plan_chordless
-
-    check_undirected(graph)
-    if device is not None:
-        raise InputError(f"chordless cycles are counted on the CPU; leave device={device!r} out")
-    return plan_chordless(cyclic, k, engine=engine, n_jobs=n_jobs, memory_limit=memory_limit)
+        check_undirected(graph)
+        check_choice("engine (for chordless cycles)", options["engine"], ("auto", ChordlessEngine.name))
+        if options["device"] is not None:
+            raise InputError(f"chordless cycles are counted on the CPU; leave device={options['device']!r} out")
+        options["known"] = [ChordlessEngine()]
+    return make_plan(Cyclic(graph.indptr, graph.indices, graph.directed), k, **options)
 
 
 def check_undirected(graph: Graph) -> None:

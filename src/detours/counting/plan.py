@@ -114,28 +114,30 @@ def make_plan(
     n_jobs: int = 1,
     memory_limit: int | str | None = None,
     device: Any = None,
+    known: list[Engine] | None = None,
     compare_all: bool = False,
 ) -> Plan:
     """Choose the engine that is expected to be fastest among those that can do it within the memory.
 
-    With ``compare_all`` the plan also tells the estimates of all other engines.
+    ``known`` are the engines to choose from, if not all of `engines`. With ``compare_all`` the plan also tells the
+    estimates of those that were not chosen.
     """
     device = check_device(device)
-    asked = _asked(engine, k, device)
+    asked = _asked(engine, k, device, engines(device) if known is None else known)
     jobs, limit = min(check_jobs(n_jobs), max(1, cyclic.num_nodes // 64)), parse_bytes(memory_limit)
     task = Task(cyclic, k, jobs, limit, device)
     plan = _choose(asked, task, compare_all) if cyclic.num_arcs else _nothing_to_count(task)
     if limit is not None and plan.bytes > limit:
         raise EngineError(
             f"counting up to k = {k} needs about {readable_bytes(plan.bytes)}, more than memory_limit = "
-            f"{readable_bytes(limit)}; raise the limit, use fewer threads or a smaller k, or count in parts with out="
+            f"{readable_bytes(limit)}; raise the limit, or use fewer threads or a smaller k"
+            + (", or count in parts with out=" if known is None else "")
         )
     return plan
 
 
-def _asked(name: str, k: int, device: str | None) -> list[Engine]:
+def _asked(name: str, k: int, device: str | None, known: list[Engine]) -> list[Engine]:
     """Return the engines that go by the name, or all of them."""
-    known = engines(device)
     check_choice("engine", name, tuple(dict.fromkeys(("auto", *(each.name for each in known)))))
     if name == "auto":
         return known[:-1] if device == "cpu" else known  # torch on the CPU only if asked for

@@ -11,14 +11,11 @@ from math import inf
 import numpy as np
 
 from detours.arrays import Int64, read_only
-from detours.checks import check_choice, check_jobs, parse_bytes, readable_bytes
 from detours.counting.cycles.search_numba import Graph, Rules, advance, begin, new_space
 from detours.counting.engines.base import Engine, Estimate, Tally, Task, write_rows
 from detours.counting.engines.threads import Progress, Stop, run_ranges
-from detours.counting.plan import Candidate, Plan
 from detours.counting.shrink.csr import transposed
 from detours.counting.shrink.cyclic_part import Cyclic, Reduced
-from detours.errors import EngineError
 
 STEPS = 2**22
 """Steps of the search between two looks at what else goes on: a few hundredths of a second."""
@@ -30,27 +27,8 @@ SAMPLE_ROOTS, SAMPLE_STEPS = 64, 2**20
 NO_LIST = np.empty((0, 0), np.int32)
 
 
-def plan_chordless(
-    cyclic: Cyclic, k: int, *, engine: str = "auto", n_jobs: int = 1, memory_limit: int | str | None = None
-) -> Plan:
-    """Return the plan of a count of chordless cycles, which is always a search."""
-    check_choice("engine (for chordless cycles)", engine, ("auto", ChordlessEngine.name))
-    jobs, limit = min(check_jobs(n_jobs), max(1, cyclic.num_nodes // 64)), parse_bytes(memory_limit)
-    task = Task(cyclic, k, jobs, limit)
-    if cyclic.num_arcs == 0:
-        return Plan(task, None)
-    estimate = ChordlessEngine().estimate(task)
-    if limit is not None and estimate.bytes > limit:
-        raise EngineError(
-            f"counting chordless cycles up to k = {k} needs about {readable_bytes(estimate.bytes)}, more than "
-            f"memory_limit = {readable_bytes(limit)}; raise the limit, or use fewer threads or a smaller k"
-        )
-    chosen = Candidate(ChordlessEngine(), estimate, fits=True)
-    return Plan(task, chosen, (chosen,))
-
-
 class ChordlessEngine(Engine):
-    """Counts for any k by listing chordless cycles."""
+    """Counts for any k by listing chordless cycles, which is always a search."""
 
     name = "search"
 
@@ -62,9 +40,6 @@ class ChordlessEngine(Engine):
         seconds += SECONDS_PER_STEP * steps / task.n_jobs if complete else inf
         size = task.n_jobs * count.bytes_per_worker + task.result_bytes + task.reduction_bytes
         return Estimate(seconds, size, how, count)
-
-    def run(self, task: Task, estimate: Estimate, tally: Tally, progress: Progress | None = None) -> None:
-        estimate.prepared.run(tally, task.n_jobs, progress)
 
 
 class ChordlessCount:
@@ -89,8 +64,7 @@ class ChordlessCount:
         return self.workers[-1]
 
     def run(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
-        report = None if progress is None else lambda done: progress(done, self.num_nodes)
-        run_ranges(self.num_nodes, 1, Worker.run, self.worker, n_jobs, report)
+        run_ranges(self.num_nodes, 1, Worker.run, self.worker, n_jobs, progress)
         counts = self.workers[0].counts
         for other in self.workers[1:]:
             counts += other.counts
