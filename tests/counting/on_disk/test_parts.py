@@ -121,7 +121,7 @@ def test_dense_matrices_that_are_too_large_for_a_part_are_not_made(
     def refuse(*args: Any) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(DenseCount, "__init__", refuse)
+    monkeypatch.setattr(DenseCount, "run", refuse)
     found = count_roots(halo, 7, directed, "dense", None, budget=1 << 16)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
