@@ -87,7 +87,7 @@ class Bench:
         folds = splits(data, self.root)
         made = recipe(name, data.digest, folds.source, data.level, preset="paper", **self.changed)
         made = replace(made, **changed)
-        return Case(data, folds[0], made, prepared(data, Encoder.of(data).encode(data), data.targets, made))
+        return Case(data, folds[0], made, prepared(data, Encoder.of(data), data.targets, made))
 
     def fit(self, name: str, **changed: Any) -> Fit:
         """Ours, ready to train."""

@@ -52,7 +52,7 @@ def test_list_as_json(run: Run, raw: Path) -> None:
     file_of(raw, "A").write_text("1, 2, 3\n")
     code, out, _ = run("list", "--data", str(raw), "--json")
     rows = {row["data"]: row for row in json.loads(out)}
-    assert code == 0 and len(rows) == 17
+    assert code == 0 and len(rows) == 25
     assert rows["MUTAG"]["state"].startswith("damaged") and rows["MUTAG"]["graphs"] is None
     assert rows["DD"]["state"] == "not found" and rows["Texas"]["level"] == "node"
     assert rows["rings"] == {
@@ -68,6 +68,7 @@ def test_info(run: Run, raw: Path) -> None:
     assert facts == {
         "data": "MUTAG", "level": "graph", "graphs": 20, "nodes": 40, "edges": 20, "classes": 2, "directed": False,
         "pairs": None, "attributes": 2, "labels": 2, "edge_labels": 0, "input_columns": 4,
+        "task": "classification", "targets": "2 classes",
         "class_sizes": {"-1": 10, "1": 10}, "degrees": [1, 1],
         "splits": {
             "source": "generated, seed 142857", "folds": 10, "train": [16, 16], "val": [2, 2], "test": [2, 2],
@@ -100,7 +101,7 @@ def test_one_sentence_for_what_is_wrong(run: Run, arguments: list[str], sentence
 def test_check(run: Run, raw: Path) -> None:
     code, out, err = run("check", "--data", str(raw))
     lines = {line.split()[0]: line for line in out.splitlines()}
-    assert code == 0 and not err and len(lines) == 17
+    assert code == 0 and not err and len(lines) == 25
     assert lines["MUTAG"].split(None, 1)[1] == (
         "ok: 20 graphs, 2 classes, 4 input columns, 10 folds (generated, seed 142857)"
     )
@@ -126,4 +127,4 @@ def test_check_finds_what_is_wrong(run: Run, raw: Path, file: str, text: str, sa
 
 def test_what_is_named_must_be_there(run: Run, raw: Path) -> None:
     code, out, _ = run("check", "NCI1", "mutag", "--data", str(raw))
-    assert code == 1 and "wrong: NCI1 is not in" in out and "MUTAG         ok" in out
+    assert code == 1 and "wrong: NCI1 is not in" in out and "MUTAG               ok" in out

@@ -80,7 +80,7 @@ def test_predict_nodes(run: Run) -> None:
     rows = json.loads(run("predict", str(file), "ring.txt", "--json", "--device", "cpu")[1])
     assert [(row["graph"], row["node"]) for row in rows] == [("ring.txt", node) for node in range(5)]
     code, _, err = run("predict", str(file), "--data", "rings", "--device", "cpu")
-    assert code == 1 and "tells classes of nodes, but rings has classes of graphs" in err
+    assert code == 1 and "trained on targets of nodes, but rings has targets of graphs" in err
 
 
 def test_predict_says_what_is_wrong(run: Run, model: str) -> None:

@@ -25,7 +25,7 @@ def fold_of(data: GraphSet) -> Split:
 
 
 def inputs_of(data: GraphSet, made: Recipe) -> Inputs:
-    return prepared(data, Encoder.of(data).encode(data), data.targets, made)
+    return prepared(data, Encoder.of(data), data.targets, made)
 
 
 def odd_graphs() -> GraphSet:

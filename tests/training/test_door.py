@@ -1,5 +1,6 @@
 """`training.fit`: data sets of any origin, folds and seeds together."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch_geometric.data import Data  # noqa: E402
 
 from detours.data import GraphSet, Split  # noqa: E402
 from detours.errors import DetoursError, InputError  # noqa: E402
+from detours.graph import Graph  # noqa: E402
 from detours.training import fit  # noqa: E402
 from detours.training.door import graph_set_of  # noqa: E402
 from tests.training.cases import one_graph, task  # noqa: E402
@@ -79,6 +81,9 @@ def test_data_that_cannot_be() -> None:
         each.y = torch.zeros(1, dtype=torch.long)
     with pytest.raises(InputError, match="has 1 class, but a network needs two"):
         fit(others, folds=[Split(np.arange(3), np.arange(3, 5), np.arange(5, 7))], **QUICK)
+    empty = replace(task(8), graphs=[*task(8).graphs[:-1], Graph.from_edge_index(np.zeros((2, 0), int), num_nodes=0)])
+    with pytest.raises(InputError, match="graph 7 of rings has no nodes"):
+        fit(empty, folds=[Split(np.arange(3), np.arange(3, 5), np.arange(5, 8))], **QUICK)
     wide = pyg(task(20))
     wide[4].x = torch.ones(wide[4].num_nodes, 3)
     order = np.arange(20)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -39,6 +39,8 @@ class GraphSet:
     are read on first use."""
     root: Path | None = None
     """The folder of data sets it was read from, where `splits` looks for its folds."""
+    edge_x: Sequence[Float32] | None = None
+    """The attributes of the edges, float32 [edges, columns] in the same order; None if the data set has none."""
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -99,8 +101,17 @@ class GraphSet:
             None if each is None else [each[i] for i in kept] for each in (self.labels, self.edge_labels)
         )
         x = self.x.subset(kept) if isinstance(self.x, Attributes) else self.x and [self.x[i] for i in kept]
-        graphs = [self.graphs[i] for i in kept]
-        return GraphSet(self.name, graphs, self.y[list(kept)], labels, edge_labels=edge_labels, x=x, root=self.root)
+        edge_x = self.edge_x and [self.edge_x[i] for i in kept]
+        return replace(
+            self,
+            graphs=[self.graphs[i] for i in kept],
+            y=self.y[list(kept)],
+            labels=labels,
+            pairs=None,
+            edge_labels=edge_labels,
+            x=x,
+            edge_x=edge_x,
+        )
 
     @cached_property
     def digest(self) -> str:
@@ -122,10 +133,10 @@ class GraphSet:
 
     @cached_property
     def full_digest(self) -> str:
-        """As `digest`, with the attributes of the nodes; equal to it if there are none."""
-        if self.x is None:
+        """As `digest`, with the attributes of nodes and edges; equal to it if there are none."""
+        if self.x is None and self.edge_x is None:
             return self.digest
         content = sha256(self.digest.encode())
-        for values in self.x:
+        for values in (*(self.x or ()), *(self.edge_x or ())):
             content.update(f"{values.shape};".encode() + values.astype("<f4").tobytes())
         return content.hexdigest()[:16]

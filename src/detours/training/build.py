@@ -19,16 +19,17 @@ SHARED = tuple(field.name for field in fields(NetworkOptions) if field.name in s
 OF_MDNN = ("transformer_layers", "heads", "use_den", "den_bias", "token_norm")
 
 
-def network_of(recipe: Recipe, in_channels: int, outputs: int) -> nn.Module:
+def network_of(recipe: Recipe, in_channels: int, outputs: int, edge_width: int = 0) -> nn.Module:
     """Return the network of a recipe, its parameters drawn from the recipe's seed and fold.
 
     Args:
         recipe: The recipe.
         in_channels: Columns of x, with all that `prepared` has put beside the features.
         outputs: How many numbers it answers.
+        edge_width: How many features the edges of the data have that it is to see.
     """
     common: dict[str, Any] = {name: getattr(recipe, name) for name in SHARED}
-    common |= {"num_layers": recipe.layers, "edge_channels": recipe.edge_den * recipe.arc_channels}
+    common |= {"num_layers": recipe.layers, "edge_channels": recipe.edge_den * recipe.arc_channels + edge_width}
     sizes = (in_channels // recipe.blocks, recipe.hidden, outputs, recipe.backbone)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1_000_003 * recipe.seed + recipe.fold)
@@ -37,23 +38,32 @@ def network_of(recipe: Recipe, in_channels: int, outputs: int) -> nn.Module:
         if recipe.model == "weighted":
             return WeightedNetwork(*sizes, **common)
         common |= {name: getattr(recipe, name) for name in OF_MDNN}
-        return MDNN(*sizes, **common, den_channels=recipe.den_channels, pe_channels=recipe.pe)
+        # tokens see features of edges as they see detours
+        common["use_den"] = recipe.use_den or edge_width > 0
+        den_channels = recipe.use_den * recipe.detour_features + edge_width
+        return MDNN(*sizes, **common, den_channels=den_channels, pe_channels=recipe.pe)
 
 
 def arguments(
-    batch: Batch, model: str, x: Tensor | None = None, counted: Tensor | None = None
+    batch: Batch, recipe: Recipe, x: Tensor | None = None, counted: Tensor | None = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a network for a batch.
 
     Args:
         batch: The batch.
-        model: Which network it is, as a recipe says.
+        recipe: The recipe of the network.
         x: Features in place of those of the batch.
         counted: [nodes] those that count in batch norms; None for all.
     """
-    den, pe, edge_attr = batch.den, batch.pe, batch.den  # networks that see no features of arcs ignore them
+    model, den, pe = recipe.model, batch.den, batch.pe
+    # columns: the weight of model weighted, features of detours, features of edges; networks without features of arcs
+    # ignore them
+    begin = int(model == "weighted")
+    edge_attr = den if den is None else den[:, begin + (0 if recipe.edge_den else recipe.detour_features) :]
     if den is not None and model == "weighted":
-        den, edge_attr = den[:, 0], den[:, 1:]
+        den = den[:, 0]
+    elif den is not None and not recipe.use_den:
+        den = den[:, recipe.detour_features :]
     positional = (
         batch.x if x is None else x,
         batch.edge_index,

@@ -115,7 +115,7 @@ class Training:
         self.data = as_trained(self.runs[0].data, self.runs[0].recipe)
         self.encoder = Encoder.of(self.data)
         self.targets = targets_of(self.data, self.runs[0].recipe.task)
-        inputs = prepared(self.data, self.encoder.encode(self.data), self.targets, self.runs[0].recipe)
+        inputs = prepared(self.data, self.encoder, self.targets, self.runs[0].recipe)
         members = [self.runs[at] for at in self.members]
         self.scalings = {at: scaling_of(inputs, self.runs[at].split.train, self.runs[at].recipe) for at in self.members}
         self.fit = Fit(

@@ -147,6 +147,9 @@ class Recipe:
         "Whether arcs also carry the length of their shortest detour, and whether they are bridges.", False
     )
     edge_den: bool = setting("Whether convolutions see the features of arcs that MDNN's tokens have.", False)
+    edge_features: bool = setting(
+        "Whether tokens and convolutions see the labels and attributes that the edges of the data have.", False
+    )
     node_den: bool = setting("Whether log(1 + detour numbers) of nodes are among their features.", False)
     dropout: float = setting("Dropout after every layer.", 0.0, minimum=0, below=1)
     input_dropout: float = setting("Dropout of the features.", ByLevel(0.0, 0.5), 0.0, minimum=0, below=1)
@@ -211,9 +214,14 @@ class Recipe:
 
     @property
     def den_channels(self) -> int:
-        """The number of values on every arc: a weight for model weighted, features for MDNN and for `edge_den`."""
-        features = self.arc_channels if self.model == "mdnn" or self.edge_den else 0
-        return features + (self.model == "weighted")
+        """The number of detour values of every arc: the features that tokens or convolutions see, for model weighted a
+        weight before them."""
+        return (self.model == "weighted") + self.detour_features
+
+    @property
+    def detour_features(self) -> int:
+        """The number of features of every arc that tokens (MDNN) or convolutions (`edge_den`) see of detours."""
+        return self.arc_channels if self.edge_den or (self.model == "mdnn" and self.use_den) else 0
 
     @property
     def sees_detours(self) -> bool:

@@ -92,16 +92,16 @@ class SavedModel:
             )
         number = len(data) if data.level == "graph" else data.graphs[0].num_nodes
         data = as_trained(data, self.recipe)
-        inputs = prepared(data, self.encoder.encode(data), np.zeros(number, np.int64), self.recipe)
+        inputs = prepared(data, self.encoder, np.zeros(number, np.int64), self.recipe)
         dtype = torch.float64 if self.recipe.precision == "64-true" else torch.float32
-        network = network_of(self.recipe, inputs.x.shape[1], len(self.classes)).to(dtype)
+        network = network_of(self.recipe, inputs.x.shape[1], len(self.classes), inputs.edge_width).to(dtype)
         load_weights(network, self.weights, "the model")
         network = network.to(device).eval()
         batches = batches_of(self.scaling.apply(inputs), self.recipe, torch.device(device))
         answers = []
         with torch.no_grad():
             for batch in batches.evaluation():
-                positional, named = arguments(batch, self.recipe.model)
+                positional, named = arguments(batch, self.recipe)
                 answers.append(network(*positional, **named))
         outputs = torch.cat(answers).double().cpu()
         found: NDArray[np.float64]

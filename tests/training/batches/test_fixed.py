@@ -36,7 +36,7 @@ def test_the_answers_are_those_without_padding(data: GraphSet, steps: int, model
             assert (padded.ids[number:] == len(data)).all() and torch.equal(padded.y[:number], one.y)
             real = torch.cat([torch.ones(number), torch.zeros(padded.num_graphs - number)]).bool()
             network.train()  # batch norms count the real nodes alone
-            (positional, named), (theirs, also) = arguments(one, model), arguments(padded, model)
+            (positional, named), (theirs, also) = arguments(one, made), arguments(padded, made)
             also["counted"] = real[padded.batch]
             answers = network(*theirs, **also)[padded.rows][:number]
             torch.testing.assert_close(answers, network(*positional, **named), rtol=1e-9, atol=1e-9)

@@ -1,5 +1,6 @@
 """What networks are given: features of arcs and nodes against definitions, and every option through a training run."""
 
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -8,9 +9,11 @@ import pytest
 import torch
 
 import detours
+from detours.data import Encoder, GraphSet
+from detours.errors import InputError
 from detours.graph import Graph
 from detours.nn import hop_features
-from detours.training.batches.inputs import cycle_features
+from detours.training.batches.inputs import cycle_features, prepared
 from detours.training.batches.packed import Packed
 from detours.training.build import arguments, network_of
 from tests.training.cases import inputs_of, one_graph, small, task
@@ -96,8 +99,75 @@ def test_networks_take_what_is_made_for_them(model: str, option: str) -> None:
     inputs = inputs_of(data, made)
     net = network_of(made, inputs.x.shape[1], 3)
     batch = Packed(inputs, tokens=model == "mdnn").batch(np.arange(inputs.num_graphs))
-    positional, named = arguments(batch, model)
+    positional, named = arguments(batch, made)
     logits = net(*positional, **named)
     assert logits.shape == (6 if option in GRAPH else 20, 3)
     logits.square().sum().backward()
     assert [name for name, parameter in net.named_parameters() if parameter.grad is None] == []
+
+
+# ---------------------------------------------------------------- features of edges
+
+
+def with_edges(data: GraphSet, seed: int) -> GraphSet:
+    """The same graphs with a label and two attributes of every edge, the same on both of its arcs."""
+    rng = np.random.default_rng(seed)
+    labels, attributes = [], []
+    for graph in data.graphs:
+        low, high = np.sort(graph.edge_index, axis=0)
+        _, edge = np.unique(low * graph.num_nodes + high, return_inverse=True)
+        labels.append(np.append(rng.integers(0, 2, edge.max() + 1), 7)[edge])
+        attributes.append(rng.standard_normal((edge.max() + 1, 2)).astype(np.float32)[edge])
+    labels[0][0] = labels[0][graph_twin(data)] = 7
+    return replace(data, edge_labels=labels, edge_x=attributes)
+
+
+def graph_twin(data: GraphSet) -> int:
+    """The arc of graph 0 that goes back along its first one."""
+    source, target = data.graphs[0].edge_index
+    return int(np.flatnonzero((source == target[0]) & (target == source[0]))[0])
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("option", [{}, {"edge_den": True}, {"cycle_features": True, "k": 3}])
+@pytest.mark.parametrize("use_den", [True, False])
+def test_features_of_edges(model: str, option: dict[str, Any], use_den: bool) -> None:
+    if model != "mdnn" and not use_den:
+        pytest.skip("an option of MDNN")
+    one, other = (with_edges(task(6), seed) for seed in (0, 1))
+    answers = {}
+    for used in (False, True):
+        made = small(one, model=model, edge_features=used, use_den=use_den, **option)
+        for name, data in (("one", one), ("other", other)):
+            inputs = prepared(data, Encoder.of(one), data.targets, made)
+            assert inputs.edge_width == 5 * used and inputs.den.shape[1] == made.den_channels + 5 * used
+            net = network_of(made, inputs.x.shape[1], 2, inputs.edge_width).eval()
+            batch = Packed(inputs, tokens=model == "mdnn").batch(np.arange(6))
+            positional, named = arguments(batch, made)
+            answers[used, name] = net(*positional, **named)
+    assert torch.equal(answers[False, "one"], answers[False, "other"])
+    assert not torch.allclose(answers[True, "one"], answers[True, "other"])
+
+
+def test_features_of_edges_lie_on_their_arcs() -> None:
+    data = with_edges(task(4), 0)
+    made = small(data, model="plain", edge_features=True)
+    inputs = prepared(data, Encoder.of(data), data.targets, made)
+    for at, graph in enumerate(data.graphs):
+        arcs = slice(inputs.arcs[at], inputs.arcs[at + 1])
+        found = dict(zip(map(tuple, inputs.edge_index[:, arcs].T.tolist()), inputs.den[arcs], strict=True))
+        for arc, label, attributes in zip(
+            graph.edge_index.T.tolist(), data.edge_labels[at], data.edge_x[at], strict=True
+        ):
+            expected = [*attributes, label == 0, label == 1, label == 7]
+            np.testing.assert_array_equal(found[tuple(arc)], np.array(expected, np.float32))
+
+
+def test_data_without_features_of_edges_or_with_two() -> None:
+    data = task(6)
+    wrong = with_edges(data, 0)
+    wrong.edge_x[2][0] += 1
+    with pytest.raises(InputError, match=r"of rings, .* has other features in the opposite direction"):
+        inputs_of(wrong, small(data, edge_features=True))
+    with pytest.raises(InputError, match="needs edges with labels or attributes, but rings has none"):
+        inputs_of(data, small(data, edge_features=True))

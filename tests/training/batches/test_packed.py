@@ -13,7 +13,7 @@ import detours  # noqa: E402
 from detours.data import Encoder, GraphSet  # noqa: E402
 from detours.nn import Tokens  # noqa: E402
 from detours.training.batches.choose import batches_of  # noqa: E402
-from detours.training.batches.inputs import Scaling, prepared  # noqa: E402
+from detours.training.batches.inputs import Scaling  # noqa: E402
 from detours.training.batches.packed import Packed  # noqa: E402
 from detours.training.batches.spectral import eigenvectors  # noqa: E402
 from detours.training.batches.streams import GraphBatches, SampledNodes, WholeGraph, steps_of  # noqa: E402
@@ -158,10 +158,10 @@ def test_sampling_every_neighbour_gives_the_answers_of_the_whole_graph() -> None
     seen = []
     with torch.no_grad():
         (everything,) = whole.training(epoch=2)
-        positional, named = arguments(everything, made.model)
+        positional, named = arguments(everything, made)
         expected = network(*positional, **named)
         for batch in sampled.training(epoch=2):
-            positional, named = arguments(batch, made.model)
+            positional, named = arguments(batch, made)
             answers = network(*positional, **named)[batch.rows]
             torch.testing.assert_close(answers, expected[batch.ids], rtol=1e-4, atol=1e-5)
             assert torch.equal(batch.y, whole.whole.y[batch.ids])
@@ -187,13 +187,3 @@ def test_standardised_columns() -> None:
     np.testing.assert_allclose(scaled[:, 2], x[:, 2])  # a constant has nothing to be scaled by
     again = Scaling.from_json(scaling.to_json())
     assert np.array_equal(again.shift, scaling.shift) and np.array_equal(again.scale, scaling.scale)
-
-
-@pytest.mark.parametrize("wrong", [np.nan, np.inf])
-def test_features_must_be_finite(wrong: float) -> None:
-    data = odd_graphs()
-    x = Encoder.of(data).encode(data)
-    x[4] = x[4].copy()
-    x[4][2, 1] = wrong
-    with pytest.raises(detours.errors.InputError, match=f"feature 1 of node 2 of graph 4 is {wrong}"):
-        prepared(data, x, data.targets, small(data))

@@ -94,7 +94,7 @@ def test_loss_and_accuracy_are_those_of_the_network() -> None:
     fit = fit_of(data, [made], [split])
     network = network_of(made, fit.batches.packed.x.size(1), 2).double()
     (batch,) = fit.batches.training(1)
-    positional, named = arguments(batch, made.model)
+    positional, named = arguments(batch, made)
     chosen = torch.isin(batch.ids, torch.from_numpy(split.train))
     logits = network(*positional, **{**named, "counted": chosen[batch.batch]})
     loss = F.cross_entropy(logits[chosen], batch.y[chosen]).detach()
@@ -102,7 +102,7 @@ def test_loss_and_accuracy_are_those_of_the_network() -> None:
     assert row.train_loss == pytest.approx(float(loss), rel=1e-9)
     network.load_state_dict(fit.stack.weights(0))
     (whole,) = fit.batches.evaluation()
-    positional, named = arguments(whole, made.model)
+    positional, named = arguments(whole, made)
     with torch.no_grad():
         logits = network.eval()(*positional, **named)
     for part, loss, accuracy in (("val", row.val_loss, row.val_score), ("test", row.test_loss, row.test_score)):

@@ -69,7 +69,7 @@ def train(model: str, progress: bool | None) -> Curve:
     data = rings(GRAPHS, sizes=SIZES)
     folds = stratified_splits(data)
     made = recipe(data.name, data.digest, folds.source, "graph", model=model, k=K, epochs=EPOCHS)
-    inputs = prepared(data, Encoder.of(data).encode(data), data.targets, made)
+    inputs = prepared(data, Encoder.of(data), data.targets, made)
     fit = Fit(fabric_of("cpu", made.precision), [made], inputs, [folds[0]], outputs=2)
     start, validation = time.perf_counter(), []
     with progress_bar(f"Training {MODELS[model]}", show=progress) as report:

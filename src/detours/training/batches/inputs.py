@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,9 +14,10 @@ import detours
 from detours.arrays import Float32, Int64
 from detours.counting.result import Detours
 from detours.counting.shrink.biconnected import grow
-from detours.data import GraphSet
+from detours.data import Encoder, GraphSet
 from detours.errors import DroppedEdgesWarning, InputError
 from detours.graph import Graph
+from detours.graph.arcs import values_on_arcs
 from detours.training.batches.spectral import eigenvectors
 from detours.training.recipe import Recipe
 
@@ -32,7 +31,7 @@ class Inputs:
     edge_index: Int64
     """[2, arcs] sources and targets, nodes numbered from 0 in each graph."""
     den: Float32
-    """[arcs, channels] what the network sees of detour numbers; no channel for a plain network."""
+    """[arcs, channels] what the network sees of detour numbers, then `edge_width` features of the edges of the data."""
     pe: Float32
     """[nodes, eigenvectors]"""
     y: NDArray[Any]
@@ -41,6 +40,7 @@ class Inputs:
     """[graphs + 1] where the nodes of each graph begin."""
     arcs: Int64
     """[graphs + 1] where the arcs of each graph begin."""
+    edge_width: int = 0
 
     @property
     def num_graphs(self) -> int:
@@ -85,22 +85,22 @@ class Scaling:
         return cls(np.array(plain["shift"], np.float32), np.array(plain["scale"], np.float32))
 
 
-def prepared(data: GraphSet, x: Sequence[Float32], y: NDArray[Any], recipe: Recipe) -> Inputs:
+def prepared(data: GraphSet, encoder: Encoder, y: NDArray[Any], recipe: Recipe) -> Inputs:
     """Count detours, find eigenvectors, and lay everything out flat.
 
     Args:
         data: The graphs.
-        x: The features of the nodes of each graph, as the encoder of the data makes them.
+        encoder: How labels and attributes become features.
         y: The targets of graphs or nodes.
         recipe: Which detour numbers, on which arcs, and how many eigenvectors.
     """
-    _check_features(data.name, x)
     graphs = as_trained(data, recipe).graphs
     union, nodes = Graph.disjoint_union(graphs)
     source, target = union.to_edge_index()
     counts = _counts(union, recipe)
     den = detour_inputs(union, recipe, counts)
-    features = node_inputs(np.concatenate(x), union, recipe, den, counts)
+    edges = edge_inputs(union, data, encoder, recipe)
+    features = node_inputs(np.concatenate(encoder.encode(data)), union, recipe, den, counts)
     order = np.lexsort((source, target)) if union.directed else slice(None)
     if not union.directed:  # sorted by source: turned round it is sorted by target, and each arc has its twin's number
         source, target = target, source
@@ -108,11 +108,12 @@ def prepared(data: GraphSet, x: Sequence[Float32], y: NDArray[Any], recipe: Reci
     return Inputs(
         x=features.astype(np.float32, copy=False),
         edge_index=np.stack([source - first, target - first])[:, order],
-        den=den[order],
+        den=np.concatenate([den, edges], axis=1)[order],
         pe=eigenvectors(graphs, recipe.pe) if recipe.model == "mdnn" else np.zeros((nodes[-1], 0), np.float32),
         y=y,
         nodes=nodes,
         arcs=union.indptr[nodes],
+        edge_width=edges.shape[1],
     )
 
 
@@ -146,11 +147,30 @@ def detour_inputs(graph: Graph, recipe: Recipe, counts: Detours | None) -> Float
     scale = np.log1p if recipe.log else np.asarray
     total = numbers.sum(axis=1, keepdims=True)
     columns = [scale(total)] if recipe.model == "weighted" else []
-    if recipe.model == "mdnn" or recipe.edge_den:
+    if recipe.detour_features:
         columns.append(scale(numbers if recipe.by_length else total))
         if recipe.cycle_features:
             columns.append(cycle_features(graph, counts, recipe.k))
     return np.concatenate(columns, axis=1).astype(np.float32)
+
+
+def edge_inputs(graph: Graph, data: GraphSet, encoder: Encoder, recipe: Recipe) -> Float32:
+    """Return float32 [arcs, columns], the features of all edges, in the order of the CSR of the union."""
+    if not recipe.edge_features:
+        return np.zeros((graph.num_arcs, 0), np.float32)
+    if not encoder.edge_width:
+        raise InputError(f"edge_features=true needs edges with labels or attributes, but {data.name} has none.")
+    if any(each.directed for each in data.graphs) and not recipe.directed:
+        raise InputError(f"edge_features=true needs directed=true, since the arcs of {data.name} are directed.")
+    rows, row_of_edge = np.unique(encoder.encode_edges(data), axis=0, return_inverse=True)
+    row_of_arc, contradicted = values_on_arcs(graph, row_of_edge.reshape(-1))
+    if len(contradicted) and not graph.directed:
+        i, j = graph.edge_index[:, contradicted[0]]
+        raise InputError(
+            f"edge {i} {j} of {data.name}, its nodes numbered one graph after the other, has other features in the "
+            "opposite direction; give both the same, or directed graphs."
+        )
+    return rows[row_of_arc]
 
 
 def cycle_features(graph: Graph, counts: Detours, k: int) -> Float32:
@@ -209,17 +229,3 @@ def _powers(x: Float32, source: Int64, target: Int64, weight: NDArray[np.float64
         state = matrix @ state
         found.append(state.astype(np.float32))
     return found
-
-
-def _check_features(name: str, x: Sequence[Float32]) -> None:
-    flat = np.concatenate(x)
-    wrong = ~np.isfinite(flat).all(axis=1)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        starts = np.cumsum([0, *map(len, x)])
-        graph = next(i for i, (_, end) in enumerate(pairwise(starts)) if at < end)
-        column = int(np.argmax(~np.isfinite(flat[at])))
-        raise InputError(
-            f"{name}: feature {column} of node {at - starts[graph]} of graph {graph} is {flat[at, column]}; "
-            "features must be finite numbers, so mend or leave out this one."
-        )

@@ -64,7 +64,7 @@ class Fit:
         self.fabric, self.recipes, self.device = fabric, list(recipes), fabric.device
         self.dtype = torch.float64 if recipes[0].precision == "64-true" else torch.float32
         inputs, self.scales = _scaled(inputs, scalings, self.device, self.dtype)
-        networks = [network_of(each, inputs.x.shape[1], outputs) for each in recipes]
+        networks = [network_of(each, inputs.x.shape[1], outputs, inputs.edge_width) for each in recipes]
         self.stack = Stack(networks, self.device, self.dtype)
         self.optimizer = AdamW(self.stack.flat, self._of_each("weight_decay", self.dtype).unsqueeze(1))
         self.progress = Progress(
@@ -256,7 +256,7 @@ class Fit:
             nodes = torch.cat([counted, counted.new_zeros(len(counted), 1)], dim=1)[:, batch.batch]
         # no cache of converted weights: it would outlive the memory of a CUDA graph
         with torch.autocast(mixed or "cpu", torch.bfloat16, enabled=mixed is not None, cache_enabled=False):
-            logits = self.stack.forward(flat, _call(batch, self.recipes[0].model), nodes, shift, scale)
+            logits = self.stack.forward(flat, _call(batch, self.recipes[0]), nodes, shift, scale)
         if batch.rows is not None:
             logits = logits.index_select(1, batch.rows)
         return logits if logits.dtype == torch.float64 else logits.float()
@@ -268,10 +268,10 @@ class Fit:
         return values
 
 
-def _call(batch: Batch, model: str) -> Call:
+def _call(batch: Batch, recipe: Recipe) -> Call:
     def call(counted: Tensor | None, shift: Tensor | None, scale: Tensor | None) -> Any:
         x = batch.x if shift is None else (batch.x - shift) / scale
-        return arguments(batch, model, x, counted)
+        return arguments(batch, recipe, x, counted)
 
     return call
 

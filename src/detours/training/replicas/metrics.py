@@ -42,7 +42,7 @@ class _Ranking:
 
     def __init__(self, scores: Tensor, positive: Tensor, negative: Tensor) -> None:
         # what a diverged network answers must not stop the others: it only has to be some number
-        ascending, order = torch.where(positive | negative, scores, 0).nan_to_num().sort(dim=-1)
+        ascending, order = torch.where(positive | negative, scores, 0).nan_to_num().contiguous().sort(dim=-1)
         self.left, self.right = (torch.searchsorted(ascending, ascending, right=right) for right in (False, True))
         self.is_positive, is_negative = (
             each.expand_as(scores).gather(-1, order).double() for each in (positive, negative)
