@@ -187,7 +187,7 @@ def _network_settings(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="32-true, bf16-mixed or 64-true.  [default: 32-true; bf16-mixed for ours on a GPU]",
+            help="32-true, bf16-mixed or 64-true.  [default: 32-true]",
         ),
     ] = None,
     replicas: Annotated[

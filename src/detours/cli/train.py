@@ -14,7 +14,7 @@ from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
 from detours.cli.shared.options import Json, KeepOld, Progress, Quiet, RawFolder, TorchDevice, parse_k
 from detours.errors import InputError
-from detours.training.recipe import checked, parse_setting, read_recipe, recipe, settings, shipped_recipe
+from detours.training.recipe import checked, parse_setting, read_recipe, recipe, settings
 
 if TYPE_CHECKING:
     from detours.store import Cell
@@ -171,7 +171,6 @@ def train(
     from detours.training.folds import Workplace, best_of, run_all, runs_of
 
     place = Workplace(chosen_device(device), devices, jobs, replicas)
-    given |= default_precision(given, place.device, data)
     if show_recipe:
         if data is None:
             print(recipe("", "", "", "graph", k=ks[0], **given).to_toml(), end="")
@@ -221,13 +220,6 @@ def merge_settings(file: Path | None, changes: list[str], options: dict[str, Any
     given = {} if file is None else read_recipe(file)
     given |= dict(_usage(parse_setting, text) for text in changes)
     return given | {name: value for name, value in options.items() if value is not None}
-
-
-def default_precision(given: dict[str, Any], device: str, data: str | None) -> dict[str, str]:
-    """Return the precision of a GPU with preset "ours", unless another was given or is that of the data set."""
-    own = shipped_recipe(data or "", given.get("model", "mdnn"))
-    ours = given.get("preset", "ours") == "ours" and "precision" not in given | own
-    return {"precision": "bf16-mixed"} if ours and device.startswith("cuda") else {}
 
 
 def make_folder(folder: Path) -> None:

@@ -14,7 +14,7 @@ from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
 from detours.cli.shared.options import Json, KeepOld, Progress, Quiet, RawFolder, TorchDevice
 from detours.cli.shared.progress import progress_bar
-from detours.cli.train import check_installed, default_precision, make_folder, merge_settings, parse_numbers
+from detours.cli.train import check_installed, make_folder, merge_settings, parse_numbers
 from detours.errors import DetoursError
 
 if TYPE_CHECKING:
@@ -128,7 +128,6 @@ def tune(
         print((SPACES / f"{load(names[0], root).level}.toml").read_text("utf-8"), end="")
         return
     device = chosen_device(device)
-    given |= default_precision(given, device, names[0] if len(names) == 1 else None)
     listed = [model.strip() for model in models.split(",")]
     single = len(names) == len(listed) == 1
     if write is not None and not single:

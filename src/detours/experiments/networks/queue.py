@@ -43,7 +43,7 @@ class Wanted:
     """None for all."""
     device: str = "auto"
     precision: str | None = None
-    """None for bf16-mixed with preset "ours" on a GPU, 32-true elsewhere."""
+    """None for that of the recipe."""
     replicas: int | None = None
     """Runs trained as one network, at most."""
     changes: dict[str, Any] = field(default_factory=dict)
@@ -57,11 +57,10 @@ class Wanted:
     def _seeds(self, entry: Entry) -> Sequence[int]:
         return entry.default_seeds if self.seeds is None else self.seeds
 
-    def settings(self, entry: Entry, device: str = "cpu") -> dict[str, Any]:
+    def settings(self, entry: Entry) -> dict[str, Any]:
         """The arguments of `recipe`."""
-        on_gpu = entry.preset == "ours" and device.startswith("cuda")
-        precision = self.precision or ("bf16-mixed" if on_gpu else None)
-        settings = {**entry.changes(), **({} if precision is None else {"precision": precision}), **self.changes}
+        precision = {"precision": self.precision} if self.precision else {}
+        settings = {**entry.changes(), **precision, **self.changes}
         if entry.model == "plain":
             settings.pop("k", None)  # it sees no detours, so that all k are the same run
         return settings
@@ -161,7 +160,7 @@ class Queue:
 
         if self._data is None or self._data.name != entry.data:
             self._data = self.load(entry.data)
-        settings = self.wanted.settings(entry, self.device)
+        settings = self.wanted.settings(entry)
         asked, missing = sorted(self.wanted.runs(entry)), self.missing(entry)
         folds, seeds = (sorted({run[at] for run in asked}) for at in (0, 1))
         settings |= {"ks": (settings.pop("k", None),), "seeds": seeds, "every": CHECKPOINT_EVERY}
