@@ -126,3 +126,13 @@ def test_the_guide_names_every_command() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_printed_results_are_those_of_the_store(page: Path) -> None:
+    from detours.experiments.report.documents import updated
+
+    text = page.read_text(encoding="utf-8")
+    if "<!-- results:" in text:
+        command = f"detours report --results results --update {page.relative_to(ROOT)}"
+        assert text == updated(text, ROOT / "results", page), f"run: {command}"

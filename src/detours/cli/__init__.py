@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from detours.cli import bench, compare, count, data, demo, explain, paths, predict, reproduce, train, tune
+from detours.cli import bench, compare, count, data, demo, explain, paths, predict, report, reproduce, train, tune
 from detours.cli.shared.command import report_errors, run_app
 from detours.cli.shared.help import new_app, show_help
 from detours.cli.shared.interrupt import discard_unfinished, leave, prompt_exit
@@ -27,6 +27,7 @@ app.command(rich_help_panel=LEARNING)(tune.tune)
 app.command(rich_help_panel=LEARNING)(predict.predict)
 app.add_typer(data.app, name="data", rich_help_panel=LEARNING)
 app.add_typer(reproduce.app, name="reproduce", rich_help_panel=RESEARCH)
+app.command(rich_help_panel=RESEARCH)(report.report)
 app.command(rich_help_panel=RESEARCH, context_settings=bench.ALL_OPTIONS)(bench.bench)
 
 

@@ -150,11 +150,16 @@ def ablation_table(results: Mapping[Entry, Result]) -> Table:
     return Table("Ablation, paired over folds", columns, sorted(lines, key=lambda line: (line[0], line[1])))
 
 
+def of_table(table: str, results: Mapping[Entry, Result]) -> dict[Entry, Result]:
+    """Return the results that belong to a table, in its order."""
+    return {entry: results[entry] for entry in _in_order(table, results)}
+
+
 def tables(names: Iterable[str], results: Mapping[Entry, Result]) -> list[Table]:
     """Return the tables of these names, as far as there are results."""
     made = []
     for name in names:
-        if own := {entry: results[entry] for entry in _in_order(name, results)}:
+        if own := of_table(name, results):
             paired = [ablation_table(own)] if name == "ablation" else []
             made += [accuracy_table(name, own), *paired, detail_table(name, own)]
     return made

@@ -1,0 +1,42 @@
+"""`detours report`: all finished results beside the paper's, as Markdown and one HTML page."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from detours.cli.shared.command import report_errors
+
+
+@report_errors
+def report(
+    results: Annotated[Path, typer.Option(metavar="DIR", help="Folder of finished results.")] = Path("results"),
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The file to write, with the endings .md and .html.")
+    ] = Path("report"),
+    update: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Rewrite the marked tables of this Markdown file instead; repeatable."),
+    ] = None,
+) -> None:
+    """Write all finished results beside the paper's.
+
+    Tables of networks, kernels and expressive power; every detour network against its own baseline; agreement with
+    the paper; learning curves; numbers of others; cost. It needs no data and trains nothing.
+
+    \b
+    Examples:
+      detours report --results results
+      detours report --results results --update docs/kernels.md
+    """
+    if update:
+        from detours.experiments.report.documents import update_document
+
+        for path in update:
+            print(f"{'Updated' if update_document(path, results) else 'Unchanged:'} {path}", file=sys.stderr)
+        return
+    from detours.experiments.report.report import write_report
+
+    files = write_report(results, out)
+    print(f"Wrote {', '.join(map(str, files))}", file=sys.stderr)

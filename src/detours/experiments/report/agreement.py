@@ -1,0 +1,80 @@
+"""Where our numbers agree with the paper's, and what is known about those that do not."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from detours.errors import FileFormatError
+from detours.experiments.networks.entries import Entry
+from detours.experiments.networks.records import Result
+from detours.experiments.networks.tables import published
+from detours.experiments.tables import Column, Table
+
+NOTES = "notes.toml"
+UNEXPLAINED = "unexplained"
+_FIELDS = ("data", "preset", "row", "reason")
+
+
+class Distance(NamedTuple):
+    """How far a result of the paper's presets is from the paper's."""
+
+    result: Result
+    published: dict[str, float]
+    points: float
+
+    @property
+    def within(self) -> bool:
+        """Whether it is within one standard deviation of the paper."""
+        return abs(self.points) <= self.published["std"]
+
+
+def distances(results: Mapping[Entry, Result]) -> list[Distance]:
+    """Return the distances of all results of presets "paper" and "paper-small" that the paper reports as well."""
+    found = []
+    for entry, result in results.items():
+        theirs = published(entry)
+        if entry.preset != "ours" and theirs is not None and result.mean is not None:
+            found.append(Distance(result, theirs, result.mean - theirs["mean"]))
+    return found
+
+
+def read_notes(folder: Path) -> list[dict[str, str]]:
+    """Return the notes of a folder of results: which entries (data, preset, row; all if left out), and the reason."""
+    path = folder / NOTES
+    try:
+        read = tomllib.loads(path.read_text("utf-8")).get("note", [])
+    except FileNotFoundError:
+        return []
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"it should be a TOML file, but it cannot be read as one: {error}.", path) from None
+    for note in read:
+        if "reason" not in note or (unknown := set(note) - set(_FIELDS)):
+            what = f"has no {unknown.pop()}" if "reason" in note else "needs a reason"
+            raise FileFormatError(f"a note {what}; it has {', '.join(_FIELDS)}.", path)
+    return list(read)
+
+
+def reason_for(entry: Entry, notes: Sequence[Mapping[str, str]]) -> str:
+    """Return the reasons of all notes on an entry, or "unexplained"."""
+    own = {"data": entry.data, "preset": entry.preset, "row": entry.row}
+    found = [note["reason"] for note in notes if all(note.get(name, value) == value for name, value in own.items())]
+    return " ".join(found) or UNEXPLAINED
+
+
+def disagreement_table(found: Sequence[Distance], notes: Sequence[Mapping[str, str]]) -> Table:
+    """Return the entries that are further than one of the paper's standard deviations from its mean."""
+    lines: list[list[Any]] = []
+    for each in sorted(found, key=lambda each: -abs(each.points) / each.published["std"]):
+        if not each.within:
+            entry = each.result.entry
+            deviations = each.points / each.published["std"]
+            lines.append([
+                entry.data, entry.preset, entry.row, each.result.mean, each.published["mean"], each.published["std"],
+                each.points, deviations, reason_for(entry, notes),
+            ])  # fmt: skip
+    columns = [Column("data"), Column("preset"), Column("network"), Column("here", ".2f"), Column("published", ".2f")]
+    columns += [Column("± published", ".2f"), Column("distance", "+.2f"), Column("in its ±", "+.1f"), Column("reason")]
+    return Table("Further than one standard deviation from the paper", columns, lines)

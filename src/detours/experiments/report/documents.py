@@ -1,0 +1,125 @@
+"""Tables in Markdown documents that are made from the store: a block between two markers is rewritten by a command.
+
+    <!-- results: kernels -->
+    …
+    <!-- end of results -->
+
+`detours report --update FILE` rewrites the blocks of a file, and a test fails where a block is not what the store says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from detours.atomic import replacing
+from detours.errors import FileFormatError
+from detours.experiments.kernels.rows import DATA as KERNEL_DATA
+from detours.experiments.kernels.rows import REPEATS, ROWS
+from detours.experiments.kernels.table import Accuracy, accuracies, signed_rank
+from detours.experiments.networks.entries import DATA
+from detours.experiments.networks.records import EXPERIMENT, Record, results
+from detours.experiments.networks.tables import accuracy_table, of_table, with_spread
+from detours.experiments.paper import paper_tables
+from detours.experiments.report.agreement import read_notes
+from detours.experiments.report.page import as_markdown
+from detours.experiments.report.sections import Results, Section, agreement, baselines, best_section, costs, summary
+from detours.store import Cell, Store
+
+BLOCK = re.compile(r"(<!-- results: ([a-z-]+) -->\n)(.*?)(<!-- end of results -->)", re.DOTALL)
+NOTHING = "*There are no finished results yet.*\n"
+
+
+def update_document(path: Path, folder: Path) -> bool:
+    """Rewrite the blocks of a Markdown file from a folder of results, and return whether anything changed."""
+    text = path.read_text("utf-8")
+    new = updated(text, folder, path)
+    if new != text:
+        with replacing(path) as file:
+            file.write(new.encode())
+    return new != text
+
+
+def updated(text: str, folder: Path, path: Path) -> str:
+    """Return a text with its blocks rewritten from a folder of results."""
+    blocks = _Blocks(folder)
+
+    def rewritten(found: re.Match[str]) -> str:
+        if found[2] not in blocks.made:
+            known = ", ".join(blocks.made)
+            raise FileFormatError(f"there are no results named {found[2]}; choose from {known}.", path)
+        return f"{found[1]}\n{blocks.made[found[2]]() or NOTHING}\n{found[4]}"
+
+    return BLOCK.sub(rewritten, text)
+
+
+class _Blocks:
+    """What every name of a block stands for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cells = list(Store(folder))
+        self.results: Results = results(Record(c) for c in self.cells if c.key["experiment"] == EXPERIMENT)
+        sections: dict[str, Callable[[Results], Section]] = {
+            "summary": summary,
+            "best": best_section,
+            "agreement": partial(agreement, notes=read_notes(folder)),
+            "baselines": baselines,
+            "costs": costs,
+        }
+        self.made: dict[str, Callable[[], str]] = {"kernels": partial(kernel_block, self.cells)}
+        self.made |= {name: partial(self._table, name) for name in DATA}
+        self.made |= {name: partial(self._section, make) for name, make in sections.items()}
+
+    def _section(self, make: Callable[[Results], Section]) -> str:
+        return as_markdown(make(self.results), 4)
+
+    def _table(self, name: str) -> str:
+        own = of_table(name, self.results)
+        return accuracy_table(name, own).markdown().split("\n", 2)[2] if own else ""
+
+
+def kernel_block(cells: Sequence[Cell]) -> str:
+    """Return the table of kernels, with the paper's numbers below ours, and what is to be said about it in numbers."""
+    found = accuracies([cell for cell in cells if cell.key["experiment"] == "kernels"])
+    return "\n".join([*_kernel_lines(found), "", *_kernel_sentences(found)]) if found else ""
+
+
+def _kernel_lines(found: Mapping[tuple[str, str], Accuracy]) -> list[str]:
+    paper = paper_tables()["graph_classification"]["kernel"]
+    lines = [f"| | {' | '.join(KERNEL_DATA)} |", f"|{'---|' * (len(KERNEL_DATA) + 1)}"]
+    for row in ROWS:
+        ours = [found.get((row, data)) for data in KERNEL_DATA]
+        texts = ["–" if own is None else with_spread(own.mean, own.over_repeats) for own in ours]
+        lines.append(f"| {row} | {' | '.join(texts)} |")
+        if row in paper:
+            theirs = [paper[row][data] for data in KERNEL_DATA]
+            texts = ["out of memory" if each is None else with_spread(each["mean"], each["std"]) for each in theirs]
+            lines.append(f"| *paper* | {' | '.join(texts)} |")
+    best = [max(each[data]["mean"] for each in paper.values() if each[data]) for data in KERNEL_DATA]
+    return [*lines, f"| *best of the paper* | {' | '.join(f'{each:.2f}' for each in best)} |"]
+
+
+def _kernel_sentences(found: Mapping[tuple[str, str], Accuracy]) -> list[str]:
+    fewer = [
+        f"{row} on {data} ({len(own.repeats)})" for (row, data), own in found.items() if len(own.repeats) < REPEATS
+    ]
+    tests = []
+    for data in KERNEL_DATA:
+        own, base = found.get(("WL-DeN", data)), found.get(("WL-SP", data))
+        if own is not None and base is not None:
+            p = signed_rank(own, base)
+            tests.append(f"{data} {own.mean - base.mean:+.2f}{'' if p is None else f' (p = {p:.2g})'}")
+    totals = {name: sum(getattr(own, name) for own in found.values()) for name in ("fits", "skipped", "unconverged")}
+    minutes = sum(own.cpu_seconds for own in found.values()) / 60
+    compared = "WL-DeN against WL-SP, in points, with the p of Wilcoxon's signed-rank test over folds"
+    return [
+        f"Every entry has {REPEATS} repeats{', except ' if fewer else ''}{', '.join(fewer)}.",
+        "",
+        f"{compared}: {'; '.join(tests)}.",
+        "",
+        f"{totals['fits']:,} fits, of which {totals['unconverged']:,} did not converge, took {minutes:.0f} minutes of "
+        f"CPU time without the Gram matrices; {totals['skipped']:,} more were not needed (see below).",
+        "",
+    ]

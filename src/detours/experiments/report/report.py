@@ -1,0 +1,44 @@
+"""The report: all tables beside the paper's, from a folder of finished results alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from detours.atomic import replacing
+from detours.errors import InputError
+from detours.experiments.networks.records import EXPERIMENT, Record, results
+from detours.experiments.report.agreement import read_notes
+from detours.experiments.report.page import html, markdown
+from detours.experiments.report.sections import (
+    Section,
+    best_section,
+    expressiveness_section,
+    kernel_section,
+    network_sections,
+)
+from detours.store import Store
+
+
+def report_sections(folder: Path) -> list[Section]:
+    """Return the sections of the report on a folder of results; those without content are left out."""
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder of results; run `detours reproduce` first, or give another.")
+    cells = list(Store(folder))
+    found = results(Record(cell) for cell in cells if cell.key["experiment"] == EXPERIMENT)
+    first, *others = network_sections(found, read_notes(folder)) or [Section("Networks")]
+    made = [first, best_section(found), *others, kernel_section(cells), expressiveness_section(cells)]
+    kept = [section for section in made if section.text or section.tables or section.figures]
+    if not kept:
+        raise InputError(f"{folder} has no finished results; run `detours reproduce` first.")
+    return kept
+
+
+def write_report(folder: Path, out: Path) -> list[Path]:
+    """Write the report as Markdown and as HTML, `<out>.md` and `<out>.html`, and return both files."""
+    sections = report_sections(folder)
+    written = []
+    for ending, text in ((".md", markdown(sections)), (".html", html(sections))):
+        written.append(out.with_suffix(ending))
+        with replacing(written[-1]) as file:
+            file.write(text.encode())
+    return written

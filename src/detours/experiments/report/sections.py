@@ -1,0 +1,286 @@
+"""The sections of the report, made from finished results alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from detours.experiments.networks.comparison import Comparison, ablations, against_baselines, sign_test
+from detours.experiments.networks.entries import DATA, PRESETS, Entry
+from detours.experiments.networks.records import Record, Result
+from detours.experiments.networks.tables import (
+    IN_PAPER,
+    TITLES,
+    ablation_table,
+    accuracy_table,
+    best_published,
+    detail_table,
+    of_table,
+    written,
+)
+from detours.experiments.report.agreement import Distance, disagreement_table, distances
+from detours.experiments.report.curves import Curve, draw_curves
+from detours.experiments.tables import COUNT, Column, Table
+from detours.store import Cell
+
+Notes = Sequence[Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with what follows it: sentences, tables, and figures as SVG."""
+
+    title: str
+    text: list[str] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    figures: list[str] = field(default_factory=list)
+
+
+Results = Mapping[Entry, Result]
+
+
+def network_sections(results: Results, notes: Notes) -> list[Section]:
+    """Return everything about networks; a section without content is left out."""
+    made = [
+        summary(results),
+        *(table_section(name, results) for name in DATA),
+        baselines(results),
+        agreement(results, notes),
+        others(results),
+        learning(results),
+        costs(results),
+    ]
+    return [section for section in made if section.tables or section.figures or section.text]
+
+
+def summary(results: Results) -> Section:
+    """The paper's claims, one sentence each, as far as they are measured."""
+    ours = [each for each in against_baselines(results) if each.entry.preset == "ours"]
+    sentences = [_best_of_twelve(results)]
+    for name in ("graphs", "nodes"):
+        found = [each for each in ours if each.entry.data in IN_PAPER[name] and each.entry.model == "mdnn"]
+        if found:
+            better = sum(each.difference > 0 for each in found)
+            sentences.append(
+                f"{TITLES[name]}, preset ours: MDNN is better than its own plain baseline in {better} of {len(found)} "
+                f"entries{_lost(found)}."
+            )
+    sentences += [_within(away)] if (away := distances(results)) else []
+    for preset in PRESETS:
+        if found := [each for each in ablations(results) if each.entry.preset == preset]:
+            better = sum(each.difference >= 0 for each in found)
+            sentences.append(
+                f"Ablation, preset {preset}: with φD is not worse than without on {better} of {len(found)} data sets."
+            )
+    return Section("In short", [f"- {sentence}" for sentence in sentences if sentence])
+
+
+def _lost(found: Sequence[Comparison]) -> str:
+    worse = [f"{each.entry.data} {each.entry.row} {each.difference:+.2f}" for each in found if each.difference <= 0]
+    return f"; not in {', '.join(worse)}" if worse else ""
+
+
+def _best_of_twelve(results: Results) -> str:
+    compared = _best_lines(results)
+    if not compared:
+        return ""
+    above = [line[0] for line in compared if line[3] > line[1]]
+    below = [line[0] for line in compared if line[3] <= line[1]]
+    others = f"; not on {', '.join(below)}" if below else ""
+    return (
+        f"The best detour network (weighted or MDNN, preset ours) is above the paper's best entry on {len(above)} of "
+        f"{len(compared)} data sets{others}."
+    )
+
+
+def _best_lines(results: Results) -> list[list[Any]]:
+    lines = []
+    for data in (*IN_PAPER["graphs"], *IN_PAPER["nodes"]):
+        own = [
+            result
+            for entry, result in results.items()
+            if (entry.data, entry.preset) == (data, "ours") and entry.model != "plain" and entry.use_den
+        ]
+        known = [result for result in own if result.mean is not None]
+        if known:
+            best = max(known, key=lambda result: result.mean or 0.0)
+            paper = best_published(data)
+            assert best.mean is not None and paper is not None
+            lines.append([data, paper, best.entry.row, best.mean, best.std, best.mean - paper])
+    return lines
+
+
+def table_section(name: str, results: Results) -> Section:
+    """One of the paper's tables, or of ours beyond it."""
+    own = of_table(name, results)
+    if not own:
+        return Section(TITLES[name])
+    tables = [accuracy_table(name, own)]
+    if name == "ablation":
+        tables.append(ablation_table(own))
+    text = []
+    if name == "nodes":
+        text.append(
+            "Chameleon and Squirrel contain duplicated nodes, some of them in both training and test parts "
+            "(Platonov et al., 2023); these are the paper's versions of both."
+        )
+    return Section(TITLES[name], text, [*tables, detail_table(name, own)])
+
+
+def baselines(results: Results) -> Section:
+    """Every detour network against its own baseline, and the sign tests."""
+    found = against_baselines(results)
+    lines = [[e.entry.data, e.entry.preset, e.entry.row, e.difference, e.folds, e.p] for e in found]
+    columns = [Column("data"), Column("preset"), Column("network"), Column("against plain", "+.2f")]
+    columns += [Column("folds", "d"), Column("p", ".2g")]
+    single = Table("Detour networks against their own baselines", columns, sorted(lines, key=lambda line: line[:3]))
+    signs: list[list[Any]] = []
+    for preset in PRESETS:
+        for model, name in (("weighted", "weighted"), ("mdnn", "MDNN")):
+            own = [each for each in found if (each.entry.preset, each.entry.model) == (preset, model)]
+            if own:
+                test = sign_test(own)
+                signs.append([f"{name}, {preset}", test.better, test.equal, test.worse, test.p])
+    if found:
+        test = sign_test(found)
+        signs.append(["all", test.better, test.equal, test.worse, test.p])
+    columns = [Column(""), Column("better", "d"), Column("equal", "d"), Column("worse", "d"), Column("p", ".2g")]
+    return Section(
+        "Against the own baseline",
+        [
+            "Each weighted network and each MDNN against the plain network of the same backbone, preset and data, on "
+            "the same folds. A fold with several seeds counts with the mean over its seeds, so that folds are the only "
+            "repetitions. p of an entry: Wilcoxon's two-sided signed-rank test over folds (which share training data; "
+            "that makes p too small). p over entries: a two-sided sign test of the mean differences."
+        ]
+        if found
+        else [],
+        [Table("Sign tests", columns, signs), single] if found else [],
+    )
+
+
+def agreement(results: Results, notes: Notes) -> Section:
+    """Which entries of the paper's presets agree with the paper, and every one that does not."""
+    found = distances(results)
+    if not found:
+        return Section("Agreement with the paper")
+    text = [f"{_within(found)} The others follow, with a reason from `notes.toml` where one is known."]
+    return Section("Agreement with the paper", text, [disagreement_table(found, notes)])
+
+
+def _within(found: Sequence[Distance]) -> str:
+    within = sum(each.within for each in found)
+    return (
+        f"Presets paper and paper-small: {within} of {len(found)} entries ({within / len(found):.0%}) are within one "
+        "standard deviation of the paper's mean, as the paper gives both."
+    )
+
+
+@cache
+def other_numbers() -> dict[str, Any]:
+    """The numbers of other papers, see `others.json`."""
+    read: dict[str, Any] = json.loads(files("detours.experiments.report").joinpath("others.json").read_text("utf-8"))
+    return read
+
+
+def others(results: Results) -> Section:
+    """Our best networks beside numbers that others published for the same splits."""
+    made = []
+    for name in ("graphs", "nodes"):
+        data = [each for each in IN_PAPER[name] if any(each in row for row in other_numbers()[name].values())]
+        rows: list[list[Any]] = []
+        for model, title in (("plain", "best plain"), ("weighted", "best weighted"), ("mdnn", "best MDNN")):
+            best = [_best(results, each, model) for each in data]
+            if any(best):
+                rows.append([f"{title}, ours", *map(written, best)])
+        if rows:
+            rows += [[f"theirs: {who}", *map(numbers.get, data)] for who, numbers in other_numbers()[name].items()]
+            columns = [Column("network"), *(Column(each, ".2f") for each in data)]
+            made.append(Table(f"{TITLES[name]}: numbers of others", columns, rows))
+    text = [
+        "Lines “theirs” are published means of other papers for the same splits, as far as they are known to us; "
+        "nothing was run again, and features, tuning and model selection differ. “No structure” sees the features of "
+        "nodes only: where it is ahead, a data set says little about structure."
+    ]
+    return Section("Beside other published numbers", text if made else [], made)
+
+
+def _best(results: Results, data: str, model: str) -> Result | None:
+    found = [
+        result
+        for entry, result in results.items()
+        if (entry.data, entry.model, entry.preset) == (data, model, "ours")
+        and entry.use_den
+        and result.mean is not None
+    ]
+    return max(found, key=lambda result: result.mean or 0.0, default=None)
+
+
+def learning(results: Results) -> Section:
+    """A figure for each data set and preset: the mean validation score of every network, epoch by epoch."""
+    figures = []
+    for data in dict.fromkeys(each for names in DATA.values() for each in names):
+        for preset in PRESETS:
+            own = [(e, r) for e, r in results.items() if (e.data, e.preset) == (data, preset) and e.use_den]
+            curves = [curve for entry, result in own if (curve := _curve(entry, result.records)) is not None]
+            if curves:
+                figures.append(draw_curves(f"{data}, {preset}", curves))
+    text = ["Mean validation score over folds; a fold that has ended counts with its last epoch."]
+    return Section("Learning curves", text if figures else [], [], figures)
+
+
+def _curve(entry: Entry, records: Sequence[Record]) -> Curve | None:
+    curve = max((record.cell.value["curve"] for record in records), key=lambda curve: curve["runs"])
+    values = next((curve[name] for name in ("val_score", "val_accuracy") if name in curve), "")
+    if not values:
+        return None
+    return Curve(entry.row, entry.model, [*map(int, curve["epoch"].split())], [*map(float, values.split())])
+
+
+def costs(results: Results) -> Section:
+    """The time of every data set and preset."""
+    totals: dict[tuple[str, str, str], list[float]] = {}
+    for entry, result in results.items():
+        for device in result.devices[:1]:
+            own = totals.setdefault((entry.data, entry.preset, device), [0, 0, 0.0])
+            own[0] += 1
+            own[1] += sum(len(record.runs) for record in result.records)
+            own[2] += result.seconds / 60
+    lines: list[list[Any]] = [[*key, *own] for key, own in sorted(totals.items())]
+    columns = [Column("data"), Column("preset"), Column("device"), Column("entries", COUNT), Column("runs", COUNT)]
+    text = ["The time of single entries is in the tables entry by entry."] if lines else []
+    table = Table("Minutes of training", [*columns, Column("minutes", ".1f")], lines)
+    return Section("Cost", text, [table] if lines else [])
+
+
+def best_section(results: Results) -> Section:
+    """The best detour network beside the paper's best entry, of networks and kernels."""
+    lines = _best_lines(results)
+    columns = [Column("data"), Column("paper's best", ".2f"), Column("network"), Column("ours", ".2f")]
+    columns += [Column("± folds", ".2f"), Column("distance", "+.2f")]
+    return Section(
+        "Best of the paper", [], [Table("The best detour network, preset ours", columns, lines)] if lines else []
+    )
+
+
+def kernel_section(cells: Sequence[Cell]) -> Section:
+    """The tables of graph kernels."""
+    from detours.experiments.kernels.table import tables
+
+    return Section("Graph kernels", [], tables([cell for cell in cells if cell.key["experiment"] == "kernels"]))
+
+
+def expressiveness_section(cells: Sequence[Cell]) -> Section:
+    """The tables of expressive power, as far as they are finished."""
+    from detours.experiments.expressiveness.ratios import tables
+
+    own = [cell for cell in cells if cell.key["experiment"] == "expressiveness"]
+    text = [
+        "Rule “sound” compares colours, rule “paper” only the sizes of colour classes, which is weaker; the tables say "
+        "what was measured under each."
+    ]
+    return Section("Expressive power", text, tables(own)) if own else Section("Expressive power")

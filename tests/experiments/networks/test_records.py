@@ -1,0 +1,115 @@
+"""Records of finished entries, what is computed from them, and the tables that they fill."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from detours.experiments.networks.comparison import against_baselines, compare, sign_test
+from detours.experiments.networks.entries import Entry
+from detours.experiments.networks.records import mean_curve, read_records, results
+from detours.experiments.networks.tables import accuracy_table, best_published, published, tables, written
+from detours.store import Store
+from tests.experiments.networks.cases import keep
+
+PLAIN = Entry("Texas", "ours", "plain", "gin")
+MDNN = replace(PLAIN, model="mdnn")
+TEN = [0.5, 0.6, 0.7, 0.5, 0.6, 0.7, 0.5, 0.6, 0.7, 0.6]
+
+
+def found(folder: Path) -> dict[Entry, object]:
+    return results(read_records(Store(folder)))  # type: ignore[return-value]
+
+
+def test_mean_and_spread_are_over_folds_of_the_mean_over_seeds(tmp_path: Path) -> None:
+    keep(tmp_path, PLAIN, TEN, seed=0)
+    keep(tmp_path, PLAIN, [each + 0.1 for each in TEN], seed=1)
+    result = results(read_records(Store(tmp_path)))[PLAIN]
+    assert result.mean == pytest.approx(65) and result.std == pytest.approx(100 * np.std(TEN, ddof=1))
+    assert result.seeds == [0, 1] and result.missing == 0 and result.devices == ["cpu"]
+    assert result.seconds == pytest.approx(60)  # ten folds of thirty seconds, ten of them at a time, twice
+    assert written(result) == "65.00 ± 8.16"
+
+
+def test_an_incomplete_entry_says_so(tmp_path: Path) -> None:
+    keep(tmp_path, PLAIN, TEN[:4])
+    result = results(read_records(Store(tmp_path)))[PLAIN]
+    assert result.missing == 6 and str(written(result)).endswith("(4/10)")
+
+
+def test_the_latest_settings_with_all_folds_count(tmp_path: Path) -> None:
+    keep(tmp_path, PLAIN, TEN)
+    records = read_records(Store(tmp_path))
+    cell = records[0].cell
+    newer = {**cell.key, "lr": 0.5}
+    Store(tmp_path).keep(newer, {**cell.value, "finished": "2999-01-01", "runs": cell.value["runs"][:3]}, 1.0)
+    assert results(read_records(Store(tmp_path)))[PLAIN].records[0].cell.key["lr"] != 0.5
+    Store(tmp_path).keep(newer, {**cell.value, "finished": "2999-01-01"}, 1.0)
+    assert results(read_records(Store(tmp_path)))[PLAIN].records[0].cell.key["lr"] == 0.5
+
+
+def test_a_metric_that_is_better_when_lower(tmp_path: Path) -> None:
+    entry = replace(PLAIN, data="Texas")
+    keep(tmp_path, entry, TEN, metric="mae")
+    keep(tmp_path, MDNN, [each - 0.1 for each in TEN], metric="mae")
+    both = results(read_records(Store(tmp_path)))
+    assert both[entry].lower_is_better and both[entry].mean == pytest.approx(0.6)
+    comparison = compare(both[MDNN], both[entry])
+    assert comparison is not None and comparison.difference == pytest.approx(0.1)
+
+
+def test_paired_tests(tmp_path: Path) -> None:
+    from scipy.stats import binomtest, wilcoxon
+
+    keep(tmp_path, PLAIN, TEN)
+    better = [each + 0.01 * fold for fold, each in enumerate(TEN)]
+    keep(tmp_path, MDNN, better)
+    (comparison,) = against_baselines(results(read_records(Store(tmp_path))))
+    assert comparison.entry == MDNN and comparison.baseline == PLAIN and comparison.folds == 10
+    assert comparison.difference == pytest.approx(4.5)
+    assert comparison.p == pytest.approx(wilcoxon(np.subtract(better, TEN).round(6)).pvalue)
+    worse = replace(comparison, difference=-1.0)
+    signs = sign_test([comparison, comparison, comparison, worse, replace(worse, difference=0.0)])
+    assert (signs.better, signs.equal, signs.worse) == (3, 1, 1) and signs.p == binomtest(3, 4).pvalue
+
+
+def test_equal_results_have_no_p(tmp_path: Path) -> None:
+    keep(tmp_path, PLAIN, TEN)
+    keep(tmp_path, MDNN, TEN)
+    (comparison,) = against_baselines(results(read_records(Store(tmp_path))))
+    assert comparison.difference == 0 and comparison.p is None
+
+
+def test_curves_are_means_at_a_hundred_points_at_most(tmp_path: Path) -> None:
+    logs = []
+    for name, epochs in (("a", 500), ("b", 250)):
+        log = tmp_path / f"{name}.csv"
+        log.write_text("epoch,val_score,seconds\n" + "".join(f"{e},{e},0.1\n" for e in range(1, epochs + 1)))
+        logs.append(log)
+    curve = mean_curve([*logs, tmp_path / "missing.csv"], 500)
+    assert curve["runs"] == 2 and curve["epoch"].startswith("5 10 ") and len(curve["epoch"].split()) == 100
+    values = [float(each) for each in curve["val_score"].split()]
+    assert values[0] == 5 and values[-1] == 375  # the second run stays at 250
+    assert mean_curve([], 500) == {"runs": 0, "epoch": ""}
+
+
+def test_the_papers_numbers() -> None:
+    assert published(Entry("MUTAG", "paper", "mdnn", "gin")) == {"mean": 86.24, "std": 9.01}
+    assert published(Entry("Texas", "paper", "mdnn", "gat", use_den=False)) == {"mean": 54.05, "std": 9.52}
+    assert published(Entry("Minesweeper", "paper", "mdnn", "gat")) is None
+    best = {"MUTAG": 86.24, "NCI1": 82.81, "ENZYMES": 64.33, "DD": 75.5, "PTC_FM": 63.93, "IMDB-BINARY": 75.63}
+    best |= {"Chameleon": 54.52, "Squirrel": 40.19, "Actor": 32.72, "Cornell": 52.7, "Wisconsin": 67.65, "Texas": 60.27}
+    assert {data: best_published(data) for data in best} == best
+
+
+def test_tables_show_presets_and_published_numbers(tmp_path: Path) -> None:
+    keep(tmp_path, PLAIN, TEN)
+    keep(tmp_path, replace(MDNN, backbone="gat", preset="paper"), TEN)
+    keep(tmp_path, replace(MDNN, backbone="gat", preset="paper", use_den=False), TEN)
+    both = results(read_records(Store(tmp_path)))
+    lines = {line[0]: line for line in accuracy_table("nodes", both).written()}
+    assert lines["plain GIN, ours"][-1] == "60.00 ± 8.16" and lines["plain GIN, ours"][1] == "–"
+    assert lines["plain GIN, published"][-1] == "40.81 ± 14.53" and "plain GIN, paper" not in lines
+    titles = [table.title for table in tables(["nodes", "graphs", "ablation"], both)]
+    assert titles[0] == "Node classification" and "Ablation, paired over folds" in titles and len(titles) == 5

@@ -1,0 +1,136 @@
+"""The report: every number from the store, nothing computed, one page."""
+
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from detours import cli
+from detours.errors import FileFormatError, InputError
+from detours.experiments.networks.entries import Entry
+from detours.experiments.report.agreement import read_notes, reason_for
+from detours.experiments.report.curves import Curve, draw_curves
+from detours.experiments.report.documents import updated
+from detours.experiments.report.report import report_sections, write_report
+from detours.experiments.report.sections import other_numbers
+from tests.experiments.networks.cases import keep
+
+PLAIN = Entry("Texas", "ours", "plain", "gin")
+TEN = [0.8, 0.81, 0.82, 0.83, 0.84, 0.85, 0.86, 0.87, 0.88, 0.89]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Results of Texas under both presets: MDNN above plain in ours, far from the paper in paper."""
+    keep(tmp_path, PLAIN, TEN)
+    keep(tmp_path, replace(PLAIN, model="mdnn"), [each + 0.02 for each in TEN])
+    for model in ("plain", "mdnn"):
+        keep(tmp_path, replace(PLAIN, preset="paper", model=model), [0.5] * 5 + [0.4] * 5)
+    return tmp_path
+
+
+def test_the_report_has_every_part(folder: Path) -> None:
+    (folder / "notes.toml").write_text('[[note]]\nrow = "MDNN GIN"\npreset = "paper"\nreason = "Because of this."\n')
+    markdown, page = (path.read_text("utf-8") for path in write_report(folder, folder / "report"))
+    assert "is above the paper's best entry on 1 of 1 data sets." in markdown
+    assert "preset ours: MDNN is better than its own plain baseline in 1 of 1 entries." in markdown
+    assert "1 of 2 entries (50%) are within one standard deviation" in markdown
+    assert "| Texas | paper  | MDNN GIN" in markdown and "Because of this." in markdown
+    assert "| MDNN, ours  |" in markdown and "theirs: FSGNN" in markdown and "| Texas | ours" in markdown
+    for part in ("<svg", "theirs: FSGNN", "Because of this.", "86.50 ± 3.03", "60.27 ± 7.46"):
+        assert part in page, part
+    assert not re.search(r'(src|href)="(?!#)', page)  # it needs no other file
+
+
+def test_a_distance_without_a_note_is_unexplained(folder: Path) -> None:
+    table = next(t for s in report_sections(folder) for t in s.tables if t.title.startswith("Further than"))
+    assert [line[-1] for line in table.rows] == ["unexplained"]
+    assert table.rows[0][:3] == ["Texas", "paper", "MDNN GIN"]
+
+
+def test_notes() -> None:
+    entry = replace(PLAIN, preset="paper")
+    notes = [
+        {"data": "Texas", "reason": "One."},
+        {"row": "plain GIN", "reason": "Two."},
+        {"data": "DD", "reason": "No."},
+    ]
+    assert reason_for(entry, notes) == "One. Two." and reason_for(entry, notes[2:]) == "unexplained"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[[note", "cannot be read"),
+        ('[[note]]\ndata = "DD"', "needs a reason"),
+        ('[[note]]\nreason=""\nx=1', "has no x"),
+    ],
+)
+def test_damaged_notes(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / "notes.toml").write_text(text)
+    with pytest.raises(FileFormatError, match=sentence):
+        read_notes(tmp_path)
+
+
+def test_nothing_finished_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no finished results"):
+        report_sections(tmp_path)
+    with pytest.raises(InputError, match="is no folder of results"):
+        report_sections(tmp_path / "missing")
+
+
+def test_the_command_needs_no_torch_and_no_data(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("DETOURS_DATA", raising=False)
+    for name in ("torch", "torch_geometric", "lightning", "sklearn", "matplotlib"):
+        monkeypatch.setitem(sys.modules, name, None)  # importing it fails
+    assert cli.run(["report", "--results", str(folder), "--out", str(folder / "all.html")]) == 0
+    assert capsys.readouterr().err == f"Wrote {folder}/all.md, {folder}/all.html\n"
+
+
+def test_curves_are_drawn_as_svg() -> None:
+    curves = [Curve("MDNN GIN", "mdnn", [1, 2], [0.5, 0.9]), Curve("plain <GCN>", "plain", [1, 2], [0.5, 0.6])]
+    drawn = ElementTree.fromstring(draw_curves("Texas, ours", curves))
+    lines = [each for each in drawn.iter() if each.tag.endswith("polyline")]
+    assert str(lines[0].get("points")).split()[1] == "310.0,26.0"
+    ElementTree.fromstring(draw_curves("flat", [Curve("MDNN GIN", "mdnn", [1], [0.5])]))
+
+
+def test_numbers_of_others_are_plausible_and_named() -> None:
+    numbers = other_numbers()
+    assert json.dumps(numbers) and all(" et al., " in who for table in ("graphs", "nodes") for who in numbers[table])
+    assert all(
+        25 < value < 90 for table in ("graphs", "nodes") for row in numbers[table].values() for value in row.values()
+    )
+
+
+# ---------------------------------------------------------------- documents
+
+
+BLOCK = "Before.\n\n<!-- results: {} -->\n9.87\n<!-- end of results -->\n\nAfter 1.23.\n"
+
+
+def test_blocks_of_documents_are_rewritten(folder: Path) -> None:
+    path = folder / "page.md"
+    new = updated(BLOCK.format("nodes"), folder, path)
+    assert new.startswith("Before.") and new.endswith("After 1.23.\n") and "9.87" not in new
+    assert "| MDNN GIN, ours" in new and "86.50 ± 3.03" in new
+    assert updated(new, folder, path) == new
+    assert "no finished results yet" in updated(BLOCK.format("graphs"), folder, path)
+    assert "86.50" in updated(BLOCK.format("best"), folder, path)
+    with pytest.raises(FileFormatError, match="there are no results named everything"):
+        updated(BLOCK.format("everything"), folder, path)
+
+
+def test_the_command_updates_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "page.md"
+    path.write_text(BLOCK.format("summary"))
+    asked = ["report", "--results", str(folder), "--update", str(path)]
+    assert cli.run(asked) == 0 and cli.run(asked) == 0
+    assert capsys.readouterr().err == f"Updated {path}\nUnchanged: {path}\n"
+    assert "1 of 1 data sets" in path.read_text()
