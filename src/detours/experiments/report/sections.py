@@ -128,7 +128,22 @@ def table_section(name: str, results: Results) -> Section:
             "Chameleon and Squirrel contain duplicated nodes, some of them in both training and test parts "
             "(Platonov et al., 2023); these are the paper's versions of both."
         )
+    text += _remarks(own)
     return Section(TITLES[name], text, [*tables, detail_table(name, own)])
+
+
+def _remarks(results: Results) -> list[str]:
+    """What a reader has to know about the recipes behind a table."""
+    keys = [record.cell.key for result in results.values() for record in result.records]
+    remarks = []
+    if seeing := {key["data"] for key in keys if key["model"] == "plain" and (key["edge_den"] or key["node_den"])}:
+        remarks.append(
+            f"On {', '.join(sorted(seeing))}, preset ours gives plain networks detour numbers as features of arcs or "
+            "nodes: there they are no baseline without detours."
+        )
+    if not all(key["use_den"] for key in keys):
+        remarks.append("Without φD, MDNN has no hops weighted by detour numbers either (encoder hops of preset ours).")
+    return remarks
 
 
 def baselines(results: Results) -> Section:
