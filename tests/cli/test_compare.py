@@ -47,7 +47,7 @@ def test_not_told_apart_says_no_more_than_that(run: Run) -> None:
 )
 def test_isomorphic_graphs_are_called_so_only_with_exact(run: Run, options: tuple[str, ...]) -> None:
     for exact in ([], ["--exact"]):
-        code, out, _ = run("hexagon.g6", "turned.g6", *options, *exact)
+        code, out, _ = run("hexagon.g6", "turned.g6", "-k", "4", *options, *exact)
         assert code == 0 and out.splitlines()[0] == ("isomorphic" if exact else "not told apart")
 
 
@@ -66,6 +66,33 @@ def test_json(run: Run) -> None:
     assert alike["round"] is None and alike["counts"] is None and alike["pairs"] == "den"
     exact = json.loads(run("hexagon.g6", "turned.g6", "--exact", "--json")[1])
     assert exact["isomorphic"] is True and exact["verdict"] == "isomorphic"
+
+
+def test_the_rungs_and_the_cheapest_that_tells(run: Run) -> None:
+    code, out, err = run("rook.g6", "shrikhande.g6")
+    lines = out.splitlines()
+    assert code == 0 and err == "" and lines[0].split() == ["test", "verdict", "milliseconds"]
+    assert [line.split()[0] for line in lines[1:4]] == ["1-WL", "4-DeN", "7-DeN"]
+    assert "not told apart" in lines[1] and "not isomorphic" in lines[3]
+    assert out[out.index("Not isomorphic: ") :].startswith("Not isomorphic: in round 0, colour")
+
+
+def test_isomorphic_graphs_come_with_a_mapping(run: Run) -> None:
+    code, out, _ = run("hexagon.g6", "turned.g6")
+    assert code == 0 and out.splitlines()[-1] == "Isomorphic: a mapping of the nodes keeps every edge."
+    found = json.loads(run("hexagon.g6", "turned.g6", "--json")[1])
+    assert found["isomorphic"] is True and found["rungs"][-1]["test"] == found["rung"]
+    mapping = dict(found["mapping"])
+    turned = nx.relabel_nodes(HEXAGON, {i: 5 * i % 6 for i in range(6)})
+    assert all(turned.has_edge(mapping[i], mapping[j]) for i, j in HEXAGON.edges)
+
+
+def test_one_test_with_individualised_nodes(run: Run) -> None:
+    plain = ("rook.g6", "shrikhande.g6", "--init", "degree")
+    assert run(*plain)[1].startswith("not told apart")
+    code, out, _ = run(*plain, "--individualise", "mark", "--depth", "2")
+    assert code == 0 and out.splitlines()[0] == "not isomorphic" and "in round 1" in out
+    assert "belong to individualise" in run(*plain, "--depth", "2")[2]
 
 
 def test_rounds_can_be_bounded(run: Run) -> None:

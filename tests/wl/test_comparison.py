@@ -89,8 +89,8 @@ def test_nothing_is_refined_after_the_first_difference() -> None:
 @pytest.mark.parametrize("function", [wl.same, wl.compare, wl.certificate], ids=lambda function: function.__name__)
 def test_unknown_options_name_the_function_called(function: Callable[..., Any]) -> None:
     graphs = [PRISM] * (1 if function is wl.certificate else 2)
-    with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) got an unexpected keyword argument 'depth'"):
-        function(*graphs, depth=3)
+    with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) got an unexpected keyword argument 'breadth'"):
+        function(*graphs, breadth=3)
 
 
 @pytest.mark.parametrize("function", [wl.groups, wl.certificates], ids=lambda function: function.__name__)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import detours
 from detours import wl
 from detours.errors import InputError
-from detours.wl import refinement
+from detours.wl import preparation
 from detours.wl.nodes import rounds as rounds_module
 from tests.oracles import refinement as oracle
 from tests.strategies import SmallGraph, small_graphs
@@ -246,7 +246,7 @@ def test_bad_graphs() -> None:
 def test_all_pairs_of_too_large_graphs_are_refused(spare: int, density: float, monkeypatch: pytest.MonkeyPatch) -> None:
     graphs = [nx.gnp_random_graph(n, density, seed=n) for n in (30, 40)]
     held, counts = 16 * (30**2 + 40**2), 8 * 3 * 40**2
-    monkeypatch.setattr(refinement, "PAIRS_BYTES", held + counts + spare)
+    monkeypatch.setattr(preparation, "PAIRS_BYTES", held + counts + spare)
     with pytest.raises(InputError, match=r'^pairs="den" up to k = 4 needs more .* largest of which has 40') as error:
         wl.refine(graphs, init="uniform", pairs="den", k=4)
     assert "memory_limit" not in str(error.value)
@@ -273,6 +273,6 @@ def test_only_refine_keeps_the_rounds(function: Callable[..., Any], monkeypatch:
             most_alive = max(most_alive, sum(ref() is not None for ref in made))
             yield colour
 
-    monkeypatch.setattr(refinement, "refinements", watched)
+    monkeypatch.setattr(preparation, "refinements", watched)
     function([nx.path_graph(60)] * 2, init="uniform")
     assert len(made) == 29 and most_alive <= 3

@@ -1,4 +1,4 @@
-"""`detours compare`: two graphs compared by colour refinement."""
+"""`detours compare`: are two graphs isomorphic, and which test tells?"""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,11 +8,12 @@ import typer
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import print_json, standard_output
 from detours.cli.shared.graphs import read_graph
-from detours.cli.shared.options import Directed, Json, K, Quiet, Strict
+from detours.cli.shared.options import Directed, Json, Quiet, Strict, parse_k
+from detours.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
     from detours.graph import Graph
-    from detours.wl import Comparison
+    from detours.wl import Comparison, Separation
 
 
 class Init(StrEnum):
@@ -32,7 +33,13 @@ class OnPairs(StrEnum):
     den = "den"
 
 
+class Individualise(StrEnum):
+    mark = "mark"
+    delete = "delete"
+
+
 _ENDINGS = "Edge list, .mtx, .graphml, .gml, .g6, .s6 or .npz."
+_ONE_TEST = "One test"
 
 
 @report_errors
@@ -41,59 +48,140 @@ def compare(
     second: Annotated[
         str, typer.Argument(metavar="B", help="The other graph, in the same formats.", show_default=False)
     ],
-    k: K = 4,
-    init: Annotated[Init, typer.Option(help="Initial colours of the nodes.")] = Init.den,
+    budget: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="Give up after so long; 0 for no limit.")
+    ] = 60.0,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k", metavar="K", parser=parse_k, help="Most edges of a detour.  [default: 4]", rich_help_panel=_ONE_TEST
+        ),
+    ] = None,
+    init: Annotated[
+        Init | None,
+        typer.Option(help="Initial colours of the nodes.  [default: den]", rich_help_panel=_ONE_TEST),
+    ] = None,
     edges: Annotated[
-        OnEdges | None, typer.Option(help="Use detour numbers of edges in every round.", show_default=False)
+        OnEdges | None,
+        typer.Option(help="Use detour numbers of edges in every round.", rich_help_panel=_ONE_TEST),
     ] = None,
     pairs: Annotated[
         OnPairs | None,
-        typer.Option(help="Use detour numbers of all pairs of nodes in every round.", show_default=False),
+        typer.Option(help="Use detour numbers of all pairs of nodes in every round.", rich_help_panel=_ONE_TEST),
     ] = None,
     rounds: Annotated[
         int | None,
-        typer.Option(min=0, metavar="N", help="Stop after N rounds.  [default: when the colours are stable]"),
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Stop after N rounds.  [default: when the colours are stable]",
+            rich_help_panel=_ONE_TEST,
+        ),
+    ] = None,
+    individualise: Annotated[
+        Individualise | None,
+        typer.Option(help="Compare copies with a node marked or deleted.", rich_help_panel=_ONE_TEST),
+    ] = None,
+    depth: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Nodes individualised together.", rich_help_panel=_ONE_TEST),
     ] = None,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Decide by an isomorphism algorithm if the colours cannot.")
+        bool,
+        typer.Option(
+            "--exact", help="Decide by an isomorphism algorithm if the colours cannot.", rich_help_panel=_ONE_TEST
+        ),
     ] = False,
     as_json: Json = False,
     directed: Directed = False,
     strict: Strict = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare two graphs by colour refinement.
+    """Compare two graphs, by the cheapest test that tells them apart or by finding an isomorphism.
 
-    The answer is “not isomorphic”, with the round and a colour that one graph has more often, or “not told apart”.
-    Graphs that are not told apart may be isomorphic or not; --exact decides.
+    The tests are listed with their times. An option of “One test” runs that test alone: its answer is “not isomorphic”,
+    with the round and a colour that one graph has more often, or “not told apart”.
 
     \b
     Examples:
-      detours compare a.g6 b.g6 -k 4
+      detours compare a.g6 b.g6
       detours compare a.txt b.txt -k 6 --pairs den --exact
+      detours compare a.txt b.txt -k 6 --individualise delete
     """
+    graphs = [read_graph(file, directed=directed, strict=strict, quiet=quiet) for file in (first, second)]
+    given = {
+        "k": k,
+        "init": init,
+        "edges": edges,
+        "pairs": pairs,
+        "rounds": rounds,
+        "individualise": individualise,
+        "depth": depth,
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    answer = _run_test(graphs, chosen, exact) if chosen or exact else _climb(graphs, budget, quiet)
+    if as_json:
+        print_json({"first": first, "second": second, **answer})
+    elif not quiet:
+        _show_rungs(answer) if "rungs" in answer else _show(answer)
+
+
+def _climb(graphs: "list[Graph]", budget: float, quiet: bool) -> dict[str, Any]:
     from detours import wl
 
-    graphs = [read_graph(file, directed=directed, strict=strict, quiet=quiet) for file in (first, second)]
-    on_edges, on_pairs = (None if seen is None else seen.value for seen in (edges, pairs))
-    found = wl.compare(*graphs, init=init.value, k=k, rounds=rounds, edges=on_edges, pairs=on_pairs)
-    answer = _answer(found)
-    if exact:
-        answer |= _settled(*graphs, told_apart=not found.same)
-    if as_json:
-        print_json(
+    with progress_bar("Comparing copies", show=False if quiet else None) as report:
+        found = wl.separate(*graphs, budget=budget or None, progress=report)
+    return _rungs(found)
+
+
+def _rungs(found: "Separation") -> dict[str, Any]:
+    return {
+        "verdict": {"different": "not isomorphic", "undecided": "not told apart"}.get(found.verdict, found.verdict),
+        "isomorphic": found.same,
+        "rung": found.rung,
+        "witness": found.witness,
+        "milliseconds": 1000 * found.seconds,
+        "rungs": [
             {
-                "first": first,
-                "second": second,
-                "k": k,
-                "init": init.value,
-                "edges": on_edges,
-                "pairs": on_pairs,
-                **answer,
+                "test": rung.name,
+                "told_apart": rung.told_apart,
+                "milliseconds": None if rung.told_apart is None else 1000 * rung.seconds,
+                "note": rung.note,
             }
-        )
-    elif not quiet:
-        _show(answer)
+            for rung in found.rungs
+        ],
+        "mapping": None if found.mapping is None else [[_plain(i), _plain(j)] for i, j in found.mapping.items()],
+    }
+
+
+def _show_rungs(answer: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading, side in (("test", "left"), ("verdict", "left"), ("milliseconds", "right")):
+        table.add_column(heading, justify=side)  # type: ignore[arg-type]
+    for rung in answer["rungs"]:
+        verdict = {True: "not isomorphic", False: "not told apart", None: rung["note"]}[rung["told_apart"]]
+        if answer["isomorphic"] and rung["test"] == answer["rung"]:
+            verdict = "isomorphic"
+        spent = rung["milliseconds"]
+        table.add_row(rung["test"], verdict, "" if spent is None else f"{spent:,.1f}")
+    console = standard_output()
+    console.print(table)
+    if answer["isomorphic"] is None:
+        console.print(f"Undecided: {answer['witness']}; they may be isomorphic or not.", style="bold")
+    else:
+        console.print(f"{answer['verdict'].capitalize()}: {answer['witness']}.", style="bold")
+
+
+def _run_test(graphs: "list[Graph]", chosen: dict[str, Any], exact: bool) -> dict[str, Any]:
+    from detours import wl
+
+    options: dict[str, Any] = {"init": "den", "k": 4, "edges": None, "pairs": None}
+    options |= {name: getattr(value, "value", value) for name, value in chosen.items()}
+    found = wl.compare(*graphs, **options)
+    answer = {**options, **_answer(found)}
+    return answer | (_settled(*graphs, told_apart=not found.same) if exact else {})
 
 
 def _answer(found: "Comparison") -> dict[str, Any]:
@@ -133,5 +221,5 @@ def _show(answer: dict[str, Any]) -> None:
     elif "settled_by" in answer:
         console.print(f"not told apart by the colours; settled by {answer['settled_by']}", style="dim")
     else:
-        rounds = "" if answer["stable"] else f" in {answer['rounds']} rounds, more may tell"
-        console.print(f"by this refinement{rounds}; they may be isomorphic or not (--exact decides)", style="dim")
+        more = "" if answer["stable"] or answer.get("rounds") is None else f" in {answer['rounds']} rounds"
+        console.print(f"by this test{more}; they may be isomorphic or not (--exact decides)", style="dim")

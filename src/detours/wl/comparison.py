@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -11,9 +11,10 @@ import numpy as np
 
 from detours.arrays import Int32, Int64
 from detours.wl.colors import Colors
+from detours.wl.individual.tree import individual_round
 from detours.wl.nodes.neighbourhood import Neighbourhood
 from detours.wl.options import Options
-from detours.wl.refinement import Prepared, prepare
+from detours.wl.preparation import Prepared, prepare
 
 INIT_NAMES = {"degree": "degree", "labels": "label", "phi": "Φ"}
 
@@ -43,14 +44,19 @@ class Comparison:
     def verdict(self) -> str:
         return "not told apart" if self.same else "not isomorphic"
 
-    def __repr__(self) -> str:
+    @property
+    def reason(self) -> str:
+        """The witness in words, or how far the colours agree."""
         if self.same:
             end = ", and no more rounds will" if self.stable else ""
-            return f"Comparison(not told apart in {self.rounds} round{'s' * (self.rounds != 1)}{end})"
+            return f"not told apart in {self.rounds} round{'s' * (self.rounds != 1)}{end}"
         ours, theirs = self.counts
         colour = f"colour {self.witness}" + (f" ({self.meaning})" if self.meaning else "")
         seen = f"{colour} is on {ours:,} node{'s' * (ours != 1)} of the first graph and {theirs:,} of the second"
-        return f"Comparison(not isomorphic: in round {self.round}, {seen})"
+        return f"in round {self.round}, {seen}"
+
+    def __repr__(self) -> str:
+        return f"Comparison({'' if self.same else 'not isomorphic: '}{self.reason})"
 
 
 def same(G: Any, H: Any, **options: Unpack[Options]) -> bool:
@@ -63,7 +69,7 @@ def same(G: Any, H: Any, **options: Unpack[Options]) -> bool:
     >>> same(two_triangles, hexagon, init="degree"), same(two_triangles, hexagon, init="den", k=2)
     (True, False)
     """
-    return _compare(prepare("same", [G, H], **options)).same
+    return compare_rounds(prepare("same", [G, H], **options))[0].same
 
 
 def compare(G: Any, H: Any, **options: Unpack[Options]) -> Comparison:
@@ -79,7 +85,7 @@ def compare(G: Any, H: Any, **options: Unpack[Options]) -> Comparison:
     >>> compare(two_triangles, hexagon, init="degree")
     Comparison(not told apart in 0 rounds, and no more rounds will)
     """
-    return _compare(prepare("compare", [G, H], **options))
+    return compare_rounds(prepare("compare", [G, H], **options))[0]
 
 
 def groups(graphs: Iterable[Any], **options: Unpack[Options]) -> list[list[int]]:
@@ -91,17 +97,35 @@ def groups(graphs: Iterable[Any], **options: Unpack[Options]) -> list[list[int]]
     """
     prepared = prepare("groups", graphs, **options)
     (last,) = deque(prepared.rounds(), maxlen=1)
-    return Colors(prepared.graphs, prepared.offsets, [last], stable=False).groups()
+    found = _groups(prepared, last)
+    if prepared.method.individualise is None:
+        return found
+    asked = np.zeros(len(prepared.graphs), np.bool_)
+    asked[[g for group in found if len(group) > 1 for g in group]] = True
+    return _groups(prepared, individual_round(prepared, last, asked))
 
 
-def _compare(prepared: Prepared) -> Comparison:
-    """Refine two graphs until they differ or the rounds end."""
-    round = 0
-    for round, colour in enumerate(prepared.rounds()):
+def _groups(prepared: Prepared, colour: Int32) -> list[list[int]]:
+    return Colors(prepared.graphs, prepared.offsets, [colour], stable=False).groups()
+
+
+def compare_rounds(prepared: Prepared) -> tuple[Comparison, Int32]:
+    """Refine two graphs until they differ or the rounds end; return the last colours as well."""
+    round, colour = 0, prepared.initial.colour
+    for round, colour in enumerate(_all_rounds(prepared)):
         difference = _difference(colour, prepared.offsets)
         if difference.any():
-            return _told_apart(prepared, round, colour, int(np.abs(difference).argmax()))
-    return Comparison(True, round, prepared.method.is_stable(round))
+            return _told_apart(prepared, round, colour, int(np.abs(difference).argmax())), colour
+    stable = prepared.method.individualise is None and prepared.method.is_stable(round)
+    return Comparison(True, round, stable), colour
+
+
+def _all_rounds(prepared: Prepared) -> Iterator[Int32]:
+    """Yield the colours of every round; that of individualised copies comes last."""
+    for colour in prepared.rounds():
+        yield colour
+    if prepared.method.individualise is not None:
+        yield individual_round(prepared, colour)
 
 
 def _difference(colour: Int32, offsets: Int64) -> Int64:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
 from detours.checks import check_choice, check_integer, check_k
+from detours.counting.engines.threads import Progress
 from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.graph.edges import check_csr
@@ -15,6 +16,8 @@ from detours.graph.graph import as_graphs, is_one_graph
 INITS = ("uniform", "degree", "labels", "den", "phi", "den-by-length")
 EDGES = (None, "den", "den-by-length")
 PAIRS = (None, "den")
+INDIVIDUALISE = (None, "mark", "delete")
+CELLS = ("target", "all")
 
 
 class Options(TypedDict, total=False):
@@ -26,7 +29,11 @@ class Options(TypedDict, total=False):
     edges: str | None
     pairs: str | None
     labels: Any
+    individualise: str | None
+    depth: int
+    cell: str
     n_jobs: int
+    progress: Progress | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,9 @@ class Method:
     rounds: int | None
     edges: str | None
     pairs: str | None
+    individualise: str | None = None
+    depth: int = 1
+    cell: str = "target"
 
     @property
     def counts_arcs(self) -> bool:
@@ -52,6 +62,7 @@ class Method:
         words += [f"edges={self.edges}"] if self.edges else []
         words += [f"pairs={self.pairs}"] if self.pairs else []
         words += [f"k={self.k}"] if self.k is not None else []
+        words += [f"{self.individualise} depth={self.depth} cell={self.cell}"] if self.individualise else []
         return " ".join(words)
 
     def is_stable(self, rounds: int) -> bool:
@@ -76,7 +87,18 @@ def check_graphs(caller: str, graphs: Iterable[Any]) -> list[Graph]:
     return given
 
 
-def check_method(init: str, k: int, rounds: int | None, edges: str | None, pairs: str | None, labels: Any) -> Method:
+def check_method(
+    *,
+    init: str = "den",
+    k: int = 4,
+    rounds: int | None = None,
+    edges: str | None = None,
+    pairs: str | None = None,
+    labels: Any = None,
+    individualise: str | None = None,
+    depth: int = 1,
+    cell: str = "target",
+) -> Method:
     """Return the method asked for, or raise `InputError`."""
     check_choice("init", init, INITS)
     check_choice("edges", edges, EDGES)
@@ -87,10 +109,24 @@ def check_method(init: str, k: int, rounds: int | None, edges: str | None, pairs
         raise InputError(
             f'labels= was given, but init={init!r} does not use it; set init="labels" or leave labels out.'
         )
-    method = Method(init, None, check_rounds(rounds), edges, pairs)
+    _check_individualise(individualise, depth, cell, rounds)
+    method = Method(init, None, check_rounds(rounds), edges, pairs, individualise, depth, cell)
     if not method.counts_arcs and pairs is None:
         return method
-    return Method(init, check_k(k), method.rounds, edges, pairs)
+    return replace(method, k=check_k(k))
+
+
+def _check_individualise(individualise: str | None, depth: int, cell: str, rounds: int | None) -> None:
+    check_choice("individualise", individualise, INDIVIDUALISE)
+    check_integer("depth", depth, minimum=1)
+    check_choice("cell", cell, CELLS)
+    if individualise is not None and rounds is not None:
+        raise InputError(
+            f"rounds={rounds} and individualise={individualise!r} were both given, but nodes are individualised "
+            "in stable colours; give only one of them."
+        )
+    if individualise is None and (depth != 1 or cell != "target"):
+        raise InputError('depth= and cell= belong to individualise=; give individualise="mark" or "delete" as well.')
 
 
 def check_rounds(rounds: object) -> int | None:

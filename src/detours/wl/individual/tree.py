@@ -1,0 +1,140 @@
+"""The tree of individualised copies: digests of its branches, level by level.
+
+Let c(G) be the digest of the stable colours of a coloured graph G, and G_v a copy of G with node v individualised. The
+digest of the tree of depth d is t_0(G) = c(G), and t_d(G) is the digest of c(G) with the sorted list of t_{d-1}(G_v),
+for all v of the target cell or of the whole graph. The target cell depends on the stable colours only, so isomorphic
+graphs have the same digest. A graph without a target cell is determined by its colours; if that holds for all leaves of
+the trees of two graphs, they have the same digest if and only if they are isomorphic.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from detours.arrays import Bool, Int32, Int64
+from detours.wl.digests import digest_graphs
+from detours.wl.individual.copies import Choices, Copies, as_copies
+from detours.wl.individual.deletion import delete
+from detours.wl.individual.marking import mark
+from detours.wl.individual.matching import find_orbits
+from detours.wl.nodes.ranks import rank_vectors
+from detours.wl.options import Method
+from detours.wl.preparation import Prepared
+
+Report = Callable[[float], None]
+"""Called with the share of the work that is done."""
+
+
+@dataclass(slots=True)
+class Tree:
+    """Makes copies and keeps count of them."""
+
+    method: Method
+    n_jobs: int = 1
+    copies: int = 0
+    """Copies refined so far."""
+    exhausted: bool = True
+    """Whether no leaf so far has a target cell."""
+    chosen: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
+    """The nodes of the root that were individualised, counted over all graphs."""
+
+    def grow(self, root: Copies, asked: Bool | None, report: Report) -> list[bytes]:
+        """Return the digest of the copy of every chosen node of the root; `asked` says which graphs are wanted."""
+        choices = self._choices(root)
+        if asked is not None:
+            wanted = asked[root.partitions.graph[choices.copy]]
+            choices = Choices(choices.copy[wanted], choices.node[wanted])
+        self.chosen = root.partitions.begins[choices.copy] + choices.node
+        return self._digests(root, choices, self.method.depth, report)
+
+    def _choices(self, copies: Copies) -> Choices:
+        deletes = self.method.individualise == "delete"
+        return copies.choices(every_node=self.method.cell == "all", singletons=deletes)
+
+    def _digests(self, copies: Copies, choices: Choices, depth: int, report: Report) -> list[bytes]:
+        found: list[bytes] = []
+        total = len(choices.node)
+        for chunk in copies.chunks(choices, own_arcs=self.method.individualise == "delete"):
+            begin, size = len(found), len(chunk.node)
+
+            def share(part: float, begin: int = begin, size: int = size) -> None:
+                report((begin + part * size) / total)
+
+            digests, below = self._step(copies, chunk, keep=depth > 1, report=share)
+            self.copies += size
+            if below is not None:
+                digests = self._with_branches(copies, chunk, digests, below, depth - 1, share)
+            share(1.0)
+            found += digests
+        return found
+
+    def _with_branches(
+        self, copies: Copies, choices: Choices, digests: list[bytes], below: Copies, depth: int, report: Report
+    ) -> list[bytes]:
+        """Return the digests of copies with their branches; copies that an automorphism exchanges have the same."""
+        alike = np.arange(len(digests))
+        if self.method.individualise == "mark":
+            alike = find_orbits(copies, choices, digests, below)
+        chosen = self._choices(below)
+        first = alike[chosen.copy] == chosen.copy
+        chosen = Choices(chosen.copy[first], chosen.node[first])
+        joined = _join(digests, chosen.copy, self._digests(below, chosen, depth, report))
+        return [joined[i] for i in alike.tolist()]
+
+    def _step(self, copies: Copies, choices: Choices, keep: bool, report: Report) -> tuple[list[bytes], Copies | None]:
+        if self.method.individualise == "delete":
+            return delete(copies, choices, self.method, self.n_jobs, keep)
+        digests, below, targets = mark(copies, choices, self.n_jobs, keep, None if keep else report)
+        self.exhausted &= keep or not targets
+        return digests, below
+
+
+def individual_round(prepared: Prepared, colour: Int32, asked: Bool | None = None) -> Int32:
+    """Return colours that stand for the pair of a stable colour and the digest of the copy of the node, if it has one.
+
+    `asked` says which graphs are wanted; the others keep their colours.
+    """
+    tree, digests = grow_tree(prepared, colour, asked)
+    graph = np.repeat(np.arange(len(prepared.graphs)), np.diff(prepared.offsets))[tree.chosen]
+    roots = digest_graphs(prepared)  # cells are numbered within each graph and mean the same only if these agree
+    digests = [roots[g] + digest for g, digest in zip(graph.tolist(), digests, strict=True)]
+    number = {digest: rank for rank, digest in enumerate(sorted(set(digests)), 1)}
+    pair = np.stack([colour, np.zeros_like(colour)], axis=1)
+    pair[tree.chosen, 1] = [number[digest] for digest in digests]
+    return rank_vectors(pair)[0]
+
+
+def digest_trees(prepared: Prepared, roots: list[bytes]) -> list[bytes]:
+    """Return the digest of the tree of each graph, given those of the graphs."""
+    (colour,) = deque(prepared.rounds(), maxlen=1)
+    tree, digests = grow_tree(prepared, colour)
+    owner = np.searchsorted(prepared.offsets, tree.chosen, side="right") - 1
+    return _join(roots, owner, digests)
+
+
+def grow_tree(prepared: Prepared, colour: Int32, asked: Bool | None = None) -> tuple[Tree, list[bytes]]:
+    """Return the tree over stable colours, and the digest of the copy of every chosen node."""
+    tree = Tree(prepared.method, prepared.n_jobs)
+    root = as_copies(prepared.union, prepared.offsets, prepared.around.arcs, colour)
+
+    def report(share: float) -> None:
+        if prepared.progress is not None:
+            prepared.progress(share, 1.0)
+
+    return tree, tree.grow(root, asked, report)
+
+
+def _join(digests: list[bytes], owner: Int64, branches: Iterable[bytes]) -> list[bytes]:
+    """Return the digest of each copy with the sorted digests of its branches; `owner` is ascending."""
+    branches = list(branches)
+    ends = np.searchsorted(owner, np.arange(len(digests) + 1)).tolist()
+    return [
+        hashlib.sha256(b"".join([own, *sorted(branches[start:end])])).digest()
+        for own, (start, end) in zip(digests, pairwise(ends), strict=True)
+    ]

@@ -1,0 +1,141 @@
+"""What comes before the first round of a refinement: checked options, counts of detours, and what each node sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from detours.arrays import Int32, Int64
+from detours.checks import check_jobs
+from detours.counting.count import count
+from detours.counting.engines.threads import Progress
+from detours.counting.pairs import count_pairs
+from detours.counting.result import Detours
+from detours.counting.sums import sum_rows
+from detours.errors import EngineError, InputError
+from detours.graph import Graph
+from detours.wl.nodes.initial import InitialColours, by_degree, by_label, uniform
+from detours.wl.nodes.neighbourhood import PAIRS_BYTES, Neighbourhood, all_pairs, held_bytes, neighbours, pairs_bytes
+from detours.wl.nodes.ranks import rank_vectors
+from detours.wl.nodes.rounds import refinements
+from detours.wl.options import Method, Options, check_graphs, check_method
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Graphs and what their rounds need."""
+
+    method: Method
+    graphs: list[Graph]
+    union: Graph
+    offsets: Int64
+    """int64 [graphs + 1]: where the nodes of each graph begin among all nodes."""
+    initial: InitialColours
+    first: Neighbourhood | None
+    """What the nodes see to turn `initial` into the colours of round 0, where these need it."""
+    around: Neighbourhood
+    """What the nodes see in every later round."""
+    n_jobs: int = 1
+    progress: Progress | None = None
+
+    def rounds(self) -> Iterator[Int32]:
+        """Yield the colours of round 0, 1, and so on; none is kept in memory."""
+        most = self.method.rounds
+        return islice(self._all_rounds(), None if most is None else most + 1)
+
+    def _all_rounds(self) -> Iterator[Int32]:
+        colour = self.initial.colour
+        if self.first is not None:
+            colour = next(refinements(colour, self.first), colour)
+        yield colour
+        yield from refinements(colour, self.around)
+
+
+def prepare(
+    caller: str,
+    graphs: Iterable[Any],
+    /,
+    *,
+    labels: Any = None,
+    n_jobs: int = 1,
+    progress: Progress | None = None,
+    **chosen: Any,
+) -> Prepared:
+    """Check the options, those of `refine` as given to `caller`, and do all that comes before the first round."""
+    for name in chosen:
+        if name not in Options.__annotations__:
+            raise TypeError(
+                f"{caller}() got an unexpected keyword argument {name!r}; its options are those of refine()"
+            )
+    method = check_method(labels=labels, **chosen)
+    given = check_graphs(caller, graphs)
+    union, offsets = Graph.disjoint_union(given)
+    check_pairs(method, given)
+    counts = count_arcs(method, union, n_jobs)
+    initial, first = _initial(method, given, union, counts, labels)
+    seen = around(method, given, union, counts)
+    return Prepared(method, given, union, offsets, initial, first, seen, check_jobs(n_jobs), progress)
+
+
+def check_pairs(method: Method, graphs: list[Graph]) -> None:
+    """Raise `InputError` if all pairs of nodes of the graphs need too much memory."""
+    if method.pairs is not None and method.k is not None and pairs_bytes(graphs, method.k) > PAIRS_BYTES:
+        raise _too_large(graphs, method.k)
+
+
+def count_arcs(method: Method, union: Graph, n_jobs: int) -> Detours | None:
+    """Count the detours of every edge, if the method needs them."""
+    return count(union, method.k, n_jobs=n_jobs) if method.k is not None and method.counts_arcs else None
+
+
+def _initial(
+    method: Method, graphs: list[Graph], union: Graph, counts: Detours | None, labels: Any
+) -> tuple[InitialColours, Neighbourhood | None]:
+    """Return the colours of round 0, or uniform ones and what the nodes see to turn them into those of round 0."""
+    if method.init == "degree":
+        return by_degree(union), None
+    if method.init == "labels":
+        return by_label(graphs, labels), None
+    if method.init == "phi" and counts is not None:
+        return InitialColours(*rank_vectors(counts.node[:, None])), None
+    if method.init != "uniform":
+        return uniform(union), first_seen(method, union, counts)
+    return uniform(union), None
+
+
+def first_seen(method: Method, union: Graph, counts: Detours | None) -> Neighbourhood | None:
+    """Return what the nodes see before round 0: neighbours with the counts of the edges, if `init` is one of these."""
+    if counts is None or method.init not in ("den", "den-by-length"):
+        return None
+    return neighbours(union, _arc_values(counts, method.init))
+
+
+def around(method: Method, graphs: list[Graph], union: Graph, counts: Detours | None) -> Neighbourhood:
+    """Return what the nodes see in every round."""
+    if method.pairs is not None and method.k is not None:
+        k, room = method.k, PAIRS_BYTES - held_bytes(graphs)
+        try:
+            return all_pairs(graphs, (count_pairs(graph, k, memory_limit=room) for graph in graphs), room)
+        except EngineError:
+            raise _too_large(graphs, k) from None
+    if method.edges is not None and counts is not None:
+        return neighbours(union, _arc_values(counts, method.edges))
+    return neighbours(union)
+
+
+def _too_large(graphs: list[Graph], k: int) -> InputError:
+    largest = max(graph.num_nodes for graph in graphs)
+    return InputError(
+        f'pairs="den" up to k = {k} needs more than {PAIRS_BYTES / 1e9:g} GB for these graphs, the largest of which '
+        f'has {largest:,} nodes; take smaller graphs or a smaller k, or edges="den", which considers edges only.'
+    )
+
+
+def _arc_values(counts: Detours, kind: str) -> Int64:
+    """Return k-DeN of every arc, or its counts by length."""
+    if kind == "den-by-length":
+        return counts.arc_by_length
+    message = f'the detours of an edge up to k = {counts.k} pass 2^63 when added up; use "den-by-length" or a smaller k'
+    return sum_rows(counts.arc_by_length, message)[:, None]

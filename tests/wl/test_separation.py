@@ -1,0 +1,174 @@
+"""`separate`: sound at every rung, exact at the end, and honest about what it did not decide."""
+
+from collections import Counter
+from itertools import combinations
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from detours import Graph, wl
+from detours.data import hard
+from detours.errors import InputError
+from detours.wl.isomorphism import isomorphic
+from tests.strategies import SmallGraph, small_graphs
+from tests.wl.cases import relabelled
+
+TRANSITIVE = {
+    "cycle": nx.cycle_graph(12),
+    "complete": nx.complete_graph(9),
+    "bipartite": nx.complete_bipartite_graph(5, 5),
+    "cube": nx.hypercube_graph(4),
+    "Petersen": nx.petersen_graph(),
+    "rook": nx.line_graph(nx.complete_bipartite_graph(4, 4)),
+    "circulant": nx.circulant_graph(41, [1, 9]),
+    "dodecahedron": nx.dodecahedral_graph(),
+    "cycles": nx.disjoint_union_all([nx.cycle_graph(5)] * 4),
+    "CFI": hard.cfi(nx.petersen_graph()).to_networkx(),
+}
+
+
+def shuffled(graph: Any, random: np.random.Generator) -> Graph:
+    own = Graph.from_any(graph)
+    names = random.permutation(own.num_nodes)
+    return Graph.from_edge_index(names[np.stack(own.to_edge_index())], own.num_nodes)
+
+
+def rewired(n: int, p: float, random: np.random.Generator) -> tuple[Graph, Graph]:
+    """Return two random graphs of equal degree sequence, often isomorphic: the second has a few edges exchanged."""
+    first = nx.gnp_random_graph(n, p, seed=int(random.integers(2**31)))
+    second = first.copy()
+    if first.number_of_edges() > 1 and n > 3:
+        swaps, most = int(random.integers(0, 3)), 200
+        try:
+            nx.double_edge_swap(second, swaps, most, seed=int(random.integers(2**31)))
+        except nx.NetworkXException:
+            second = first.copy()
+    return shuffled(first, random), shuffled(second, random)
+
+
+def check_pair(first: Graph, second: Graph) -> bool:
+    found, right = wl.separate(first, second), isomorphic(first, second)
+    assert found.same is right
+    assert all(rung.told_apart is not True for rung in found.rungs[:-1])
+    if right:
+        check_mapping(first, second, found.mapping)
+    return right
+
+
+def check_mapping(first: Graph, second: Graph, mapping: Any) -> None:
+    assert sorted(mapping.values()) == list(range(second.num_nodes))
+    ours, theirs = (
+        set(zip(*(side.tolist() for side in graph.to_edge_index()), strict=True)) for graph in (first, second)
+    )
+    assert {(mapping[i], mapping[j]) for i, j in ours} == theirs
+
+
+def agree_with_igraph(pairs: int, seed: int) -> Counter[bool]:
+    random = np.random.default_rng(seed)
+    sizes = random.integers(2, 14, pairs)
+    return Counter(check_pair(*rewired(int(n), float(random.uniform(0.1, 0.7)), random)) for n in sizes)
+
+
+def test_agrees_with_igraph_on_pairs_of_equal_degrees() -> None:
+    answers = agree_with_igraph(250, seed=0)
+    assert min(answers[True], answers[False]) > 25
+
+
+@pytest.mark.slow
+def test_agrees_with_igraph_on_ten_thousand_pairs() -> None:
+    answers = agree_with_igraph(10_000, seed=1)
+    assert min(answers[True], answers[False]) > 1000
+
+
+@given(graph=small_graphs(max_nodes=8), data=st.data())
+def test_relabelled_graphs_are_mapped(graph: SmallGraph, data: st.DataObject) -> None:
+    first, second = graph.graph(), data.draw(relabelled(graph)).graph()
+    found = wl.separate(first, second)
+    assert found.same is True
+    check_mapping(first, second, found.mapping)
+
+
+@pytest.mark.parametrize("name", TRANSITIVE)
+def test_vertex_transitive_graphs_are_mapped_and_never_told_apart(name: str) -> None:
+    first = Graph.from_any(nx.convert_node_labels_to_integers(TRANSITIVE[name]))
+    second = shuffled(first, np.random.default_rng(5))
+    assert check_pair(first, second)
+    for way in ({"individualise": "mark", "depth": 2}, {"individualise": "delete"}):
+        assert wl.same(first, second, k=4, **way)
+
+
+def test_the_atlas_is_decided_exactly() -> None:
+    """Of the connected graphs with up to six nodes no two are isomorphic; pairs that 1-WL confuses come first."""
+    graphs = hard.atlas(6)
+    alike = [pair for group in wl.groups(graphs, init="degree") for pair in combinations(group, 2)]
+    assert alike
+    assert all(wl.separate(graphs[i], graphs[j]).same is False for i, j in alike)
+    random = np.random.default_rng(2)
+    assert all(wl.separate(graph, shuffled(graph, random)).same for graph in graphs)
+
+
+@pytest.mark.slow
+def test_ten_thousand_relabelled_pairs_and_the_whole_atlas_are_never_told_apart() -> None:
+    random = np.random.default_rng(3)
+    graphs = hard.atlas(7)
+    graphs += [Graph.from_any(nx.gnp_random_graph(int(random.integers(2, 30)), 0.2, seed=s)) for s in range(4000)]
+    graphs += [Graph.from_any(nx.random_regular_graph(3, 2 * int(random.integers(3, 12)), seed=s)) for s in range(5004)]
+    others = [shuffled(graph, random) for graph in graphs]
+    for way in (
+        {"init": "degree", "individualise": "mark"},
+        {"init": "den", "k": 4, "individualise": "mark", "depth": 3},
+        {"init": "den", "k": 4, "individualise": "delete"},
+    ):
+        assert wl.certificates(graphs, **way) == wl.certificates(others, **way)
+    for graph, other in zip(graphs, others, strict=True):
+        found = wl.separate(graph, other)
+        assert found.same is True and not any(rung.told_apart for rung in found.rungs)
+
+
+@pytest.mark.parametrize(
+    ("base", "rung"),
+    [
+        ("K3", "4-DeN"),
+        ("K4", "7-DeN"),
+        ("prism", None),
+        ("K3,3", None),
+        ("cube", None),
+        ("Petersen", None),
+        ("K5", None),
+    ],
+)
+def test_cfi_pairs(base: str, rung: str | None) -> None:
+    found = wl.separate(*hard.cfi_pair(hard.cfi_bases()[base]))
+    assert found.same is False
+    assert found.rung == rung if rung else found.rung not in ("1-WL", "4-DeN", "7-DeN", "7-DeN on pairs")
+
+
+def test_labels_must_be_kept() -> None:
+    path = nx.path_graph(4)
+    kept = wl.separate(path, path, labels=[["C", "C", "C", "N"], ["N", "C", "C", "C"]])
+    assert kept.mapping == {0: 3, 1: 2, 2: 1, 3: 0}
+    assert wl.separate(path, path, labels=[["C", "C", "C", "N"], ["C", "N", "C", "C"]]).same is False
+
+
+def test_a_spent_budget_leaves_it_undecided() -> None:
+    found = wl.separate(*hard.cfi_pair(nx.petersen_graph()), budget=0)
+    assert found.verdict == "undecided" and found.same is None and found.rung is None and found.mapping is None
+    assert "within 0 seconds" in found.witness
+
+
+def test_names_of_nodes_are_those_of_the_caller() -> None:
+    first, second = nx.Graph([("a", "b"), ("b", "c")]), nx.Graph([(7, 5), (6, 5)])
+    found = wl.separate(first, second)
+    assert found.mapping is not None and found.mapping["b"] == 5
+    assert repr(found) == "Separation(isomorphic by search for a mapping: a mapping of the nodes keeps every edge)"
+
+
+def test_wrong_use_is_one_sentence() -> None:
+    with pytest.raises(InputError, match="budget must be"):
+        wl.separate(nx.path_graph(2), nx.path_graph(2), budget=-1)
+    with pytest.raises(InputError, match="directed"):
+        wl.separate(nx.path_graph(2), Graph.from_any(nx.path_graph(2)).to_directed())
