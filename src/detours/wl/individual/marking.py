@@ -35,7 +35,7 @@ def mark(
         elif part.target.max() >= 0:
             targets[0] = True
 
-    def report_share(done: float) -> None:
+    def report_share(done: float, total: float) -> None:
         if report is not None:
             report(done / total)
 
