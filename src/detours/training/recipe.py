@@ -19,7 +19,9 @@ from detours.errors import FileFormatError, InputError, shown
 
 CODE = ("training", "nn", "data.encoder", "data.sampling", "data.sampling_numba")
 """The code that determines the numbers of a run; the content of data and splits is in its key."""
-OTHER_CODE = tuple(f"training.{name}" for name in ("recipe", "folds", "logs", "pool", "door", "search"))
+OTHER_CODE = tuple(
+    f"training.{name}" for name in ("recipe", "folds", "logs", "pool", "door", "saved", "checkpoint", "search")
+)
 """The recipe is in the key itself; the others move runs and results around."""
 
 Level = Literal["graph", "node"]

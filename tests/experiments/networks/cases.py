@@ -22,5 +22,5 @@ def keep(folder: Path, entry: Entry, accuracies: Sequence[float], *, seed: int =
         log = work.path(key).with_suffix(".csv")
         log.parent.mkdir(parents=True, exist_ok=True)
         lines = "".join(f"{epoch},{1 / epoch},{accuracy * epoch / 3},,{epoch}.0\n" for epoch in (1, 2, 3))
-        log.write_text(f"epoch,train_loss,val_accuracy,test_accuracy,seconds\n{lines}")
+        log.write_text(f"epoch,train_loss,val_score,test_score,seconds\n{lines}")
     pack(store, entry, cells, work)

@@ -47,7 +47,7 @@ def test_a_finished_entry_is_one_record_for_each_seed(tmp_path: Path, data: Grap
     assert list(records[0].runs) == [0, 1]
     for run in records[0].runs.values():
         assert run["device"] == "cpu" and run["epochs"] == 3 and run["replicas"] == 4 and 0 <= run["test_accuracy"] <= 1
-    assert cell.value["curve"]["epoch"] == "1 2 3" and len(cell.value["curve"]["val_accuracy"].split()) == 3
+    assert cell.value["curve"]["epoch"] == "1 2 3" and len(cell.value["curve"]["val_score"].split()) == 3
 
 
 def test_what_is_finished_is_not_trained_again(tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch) -> None:
