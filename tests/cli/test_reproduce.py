@@ -55,6 +55,21 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
+# ---------------------------------------------------------------- counting
+
+
+def test_counting(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "raw" / "cycle-counting"
+    folder.mkdir(parents=True)
+    graphs = [nx.to_graph6_bytes(graph, header=False) for graph in (nx.cycle_graph(5), nx.complete_graph(4))]
+    (folder / "graphs.g6").write_bytes(b"".join(graphs))
+    (folder / "counts.csv").write_text("cycle3,cycle4,cycle5,cycle6\n0,0,1,0\n4,3,0,0\n")
+    counted, errors = json.loads(run("counting", "--data", "raw", "--json").out)
+    assert [row["exactly equal"] for row in counted["rows"]] == [2, 2, 2, 2]
+    assert "their figures" in errors["rows"][1]["method"]
+    assert run("counting", "--data", "elsewhere").code == 1
+
+
 # ---------------------------------------------------------------- pairs
 
 

@@ -9,7 +9,21 @@ from typing import Annotated
 
 import typer
 
-from detours.cli import bench, compare, count, data, demo, explain, paths, predict, report, reproduce, train, tune
+from detours.cli import (
+    bench,
+    compare,
+    count,
+    cycles,
+    data,
+    demo,
+    explain,
+    paths,
+    predict,
+    report,
+    reproduce,
+    train,
+    tune,
+)
 from detours.cli.shared.command import report_errors, run_app
 from detours.cli.shared.help import new_app, show_help
 from detours.cli.shared.interrupt import discard_unfinished, leave, prompt_exit
@@ -19,6 +33,7 @@ LEARNING, RESEARCH = "Learning", "Experiments and benchmarks"
 app = new_app(name="detours")
 app.command()(count.count)
 app.command()(paths.paths)
+app.command()(cycles.cycles)
 app.command()(explain.explain)
 app.command()(compare.compare)
 app.command()(demo.demo)

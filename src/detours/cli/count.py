@@ -33,6 +33,7 @@ def count(
         Path | None, typer.Option(metavar="FILE", help="Write a row per node, in the same formats.")
     ] = None,
     as_json: options.Json = False,
+    chordless: options.Chordless = False,
     directed: options.Directed = False,
     strict: options.Strict = False,
     engine: options.EngineChoice = options.Engine.auto,
@@ -56,6 +57,7 @@ def count(
       detours count roads.txt -k 4
       detours count roads.csv.gz -k 6 --out counts.parquet
       detours count links.mtx -k 4 --directed --json
+      detours count molecule.gml -k 7 --chordless
       detours count saved-graph -k 4 --out counts --memory 4GB
       detours count roads.txt -k 6 --cluster tcp://scheduler:8786
     """
@@ -78,6 +80,7 @@ def count(
         result = detours.count(
             graph,
             k,
+            chordless=chordless,
             engine=engine.value,
             n_jobs=jobs or options.ALL_CORES,
             device=device,

@@ -107,6 +107,23 @@ def cycles(environment: "Environment") -> "Iterable[Outcome]":
 
 
 @app.command()
+@experiment(without=("only",))
+def counting(environment: "Environment") -> "Iterable[Outcome]":
+    """Count the cycles of the cycle-counting benchmark.
+
+    Its 5,000 graphs come with the numbers of their cycles of 3 to 6 edges, which networks are trained to predict; here
+    they are counted and compared, beside the published errors of a network.
+
+    \b
+    Examples:
+      detours reproduce counting --data raw
+    """
+    from detours.experiments.runs import run_counting
+
+    yield run_counting(environment)
+
+
+@app.command()
 @experiment()
 def kernels(
     environment: "Environment",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from detours.data import GRAPH_SETS, NODE_SETS
+from detours.data.catalogue import data_root
 from detours.errors import InputError
 from detours.experiments.cycles import profiles as cycles
 from detours.experiments.environment import Environment, Outcome
@@ -89,6 +90,19 @@ def run_cycles(environment: Environment) -> Outcome:
         raise InputError(f"there is no data set to count the cycles of; {NO_DATA}.")
     tables = cycles.tables(cells)
     return Outcome(tables, environment.write("cycles", tables))
+
+
+def run_counting(environment: Environment) -> Outcome:
+    """The cycle-counting benchmark: counts beside the known numbers of cycles."""
+    from detours.experiments.cycles import counting
+
+    root = data_root(environment.root)
+    if root is None or not (root / counting.FOLDER).is_dir():
+        raise InputError(f"the benchmark is not found, a folder {counting.FOLDER} among the data sets; {NO_DATA}.")
+    with environment.watch("Reading the graphs"):
+        data = counting.read_benchmark(root / counting.FOLDER)
+    tables = counting.tables(environment.run("Counting", counting.tasks(data, environment.n_jobs)))
+    return Outcome(tables, environment.write("counting", tables))
 
 
 def run_kernels(

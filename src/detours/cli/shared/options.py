@@ -51,6 +51,9 @@ File = Annotated[
     ),
 ]
 K = Annotated[int, typer.Option("-k", metavar="K", parser=parse_k, help="Maximum length of a detour, in edges (>= 2).")]
+Chordless = Annotated[
+    bool, typer.Option("--chordless", help="Only cycles without chords (induced cycles), and their detours.")
+]
 Directed = Annotated[
     bool, typer.Option("--directed", help="Read each edge as an arc from the first node to the second.")
 ]

@@ -34,6 +34,7 @@ def summarise(result: "Detours", top: int = 10) -> Summary:
     return {
         "k": result.k,
         "directed": result.directed,
+        "chordless": result.chordless,
         "nodes": result.graph.num_nodes,
         "edges": result.graph.num_edges,
         "dropped": result.graph.dropped._asdict(),
@@ -95,7 +96,8 @@ def print_summary(summary: Summary, console: "Console", title: str) -> None:
     """Print the summary as tables."""
     kind = "directed" if summary["directed"] else "undirected"
     size = f"{number(summary['nodes'], 'node')}, {number(summary['edges'], 'edge')}, {kind}"
-    console.print(f"[bold]{escape(title)}[/]: {size}; detours of at most {summary['k']} edges\n")
+    what = "chordless detours" if summary["chordless"] else "detours"
+    console.print(f"[bold]{escape(title)}[/]: {size}; {what} of at most {summary['k']} edges\n")
     show(console, lengths_table(summary))
     busiest: list[Table] = []
     if summary["busiest_edges"]:

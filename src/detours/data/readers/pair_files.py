@@ -36,10 +36,15 @@ def read_pair_folder(folder: str | os.PathLike[str]) -> list[GraphSet]:
     return found
 
 
+def read_graphs(file: Path) -> list[Graph]:
+    """Return all graphs of a file."""
+    words = _array_words(file) if file.suffix.lower() == ".npy" else _line_words(file)
+    return [_graph(word, file, number) for number, word in words]
+
+
 def read_pairs(file: Path) -> GraphSet:
     """Return one category: the name of the file without its ending, its graphs and their pairs."""
-    words = _array_words(file) if file.suffix.lower() == ".npy" else _line_words(file)
-    graphs = [_graph(word, file, number) for number, word in words]
+    graphs = read_graphs(file)
     if not graphs or len(graphs) % 2:
         raise FileFormatError(f"pairs need an even number of graphs, but the file has {len(graphs)}.", file)
     pairs = [(first, first + 1) for first in range(0, len(graphs), 2)]

@@ -1,0 +1,33 @@
+"""Paths and cycles on standard output: a line each, or JSON."""
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from detours.cli.shared.console import print_json
+from detours.errors import BudgetExceeded
+
+
+def print_lines(found: Iterable[tuple[Any, ...]]) -> int:
+    """Print the nodes of every item on a line, as soon as it is found, and return the number of lines."""
+    listed = 0
+    for listed, nodes in enumerate(found, 1):  # noqa: B007
+        sys.stdout.write(" ".join(map(str, nodes)) + "\n")
+    sys.stdout.flush()
+    return listed
+
+
+def print_listed_json(found: Iterable[tuple[Any, ...]], head: dict[str, Any], what: str) -> None:
+    """Print all items as JSON; where a limit cuts them short, print those found and raise `BudgetExceeded`."""
+    from detours.cli.shared.summary import plain
+
+    listed: list[list[Any]] = []
+    failure: BudgetExceeded | None = None
+    try:
+        for nodes in found:
+            listed.append([plain(node) for node in nodes])
+    except BudgetExceeded as error:
+        failure = error
+    print_json({**head, "complete": failure is None, "number": len(listed), what: listed})
+    if failure is not None:
+        raise failure
