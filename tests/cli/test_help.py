@@ -27,7 +27,7 @@ GROUPS = [("data",), ("reproduce",)]
 
 
 def test_all_commands_are_tested() -> None:
-    assert len(commands()) == 20 and all(group in commands() for group in GROUPS)
+    assert len(commands()) > 20 and all(group in commands() for group in GROUPS)
 
 
 @pytest.mark.parametrize("name", [name for name in commands() if name not in GROUPS], ids=" ".join)
