@@ -46,6 +46,23 @@ def test_the_report_has_every_part(folder: Path) -> None:
     assert not re.search(r'(src|href)="(?!#)', page)  # it needs no other file
 
 
+def test_what_the_paper_size_would_cost(folder: Path) -> None:
+    keep(folder, Entry("DD", "paper-small", "mdnn", "gin"), TEN)
+    table = next(t for s in report_sections(folder) for t in s.tables if t.title.startswith("What the paper's size"))
+    data, minutes, hours = table.rows[0]
+    # 768 / 128 squared times six times the layers: somewhat less, as not everything is quadratic
+    assert data == "DD" and minutes == pytest.approx(0.5) and 100 < hours * 60 / minutes < 216
+
+
+def test_results_of_older_settings_are_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def remarks() -> str:
+        return " ".join(text for section in report_sections(folder) for text in section.text)
+
+    assert "other settings" not in remarks()
+    monkeypatch.setattr(Entry, "changes", lambda entry: {"model": entry.model, "backbone": entry.backbone, "lr": 0.3})
+    assert "Made with other settings than the package has now: Texas plain GIN (ours)" in remarks()
+
+
 def test_a_distance_without_a_note_is_unexplained(folder: Path) -> None:
     table = next(t for s in report_sections(folder) for t in s.tables if t.title.startswith("Further than"))
     assert [line[-1] for line in table.rows] == ["unexplained"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from detours.experiments.networks.comparison import Comparison, ablations, against_baselines, sign_test
-from detours.experiments.networks.entries import DATA, PRESETS, Entry
-from detours.experiments.networks.records import Record, Result
+from detours.experiments.networks.entries import DATA, PRESETS, Entry, cost
+from detours.experiments.networks.records import Record, Result, plain_settings
 from detours.experiments.networks.tables import (
     IN_PAPER,
     TITLES,
@@ -143,7 +143,17 @@ def _remarks(results: Results) -> list[str]:
         )
     if not all(key["use_den"] for key in keys):
         remarks.append("Without φD, MDNN has no hops weighted by detour numbers either (encoder hops of preset ours).")
+    older = [entry for entry, result in results.items() if not is_current(result)]
+    if older:
+        listed = ", ".join(dict.fromkeys(f"{entry.data} {entry.row} ({entry.preset})" for entry in older))
+        remarks.append(f"Made with other settings than the package has now: {listed}.")
     return remarks
+
+
+def is_current(result: Result) -> bool:
+    """Whether a result was made with the settings that the package has now."""
+    settings = plain_settings(result.entry.recipe().key())
+    return all(record.made_by(settings, None) for record in result.records)
 
 
 def baselines(results: Results) -> Section:
@@ -269,7 +279,22 @@ def costs(results: Results) -> Section:
     columns = [Column("data"), Column("preset"), Column("device"), Column("entries", COUNT), Column("runs", COUNT)]
     text = ["The time of single entries is in the tables entry by entry."] if lines else []
     table = Table("Minutes of training", [*columns, Column("minutes", ".1f")], lines)
-    return Section("Cost", text, [table] if lines else [])
+    return Section("Cost", text, [table, *_full_size(results)] if lines else [])
+
+
+def _full_size(results: Results) -> list[Table]:
+    """What the entries that were made small would cost at the paper's size."""
+    small: dict[str, list[float]] = {}
+    for entry, result in results.items():
+        if entry.preset == "paper-small":
+            ratio = cost(replace(entry, preset="paper")) / cost(entry)
+            own = small.setdefault(entry.data, [0.0, 0.0])
+            own[0] += result.seconds / 60
+            own[1] += ratio * result.seconds / 3600
+    lines: list[list[Any]] = [[data, *own] for data, own in small.items()]
+    columns = [Column("data"), Column("minutes, paper-small", ".1f"), Column("hours, paper, at most about", ".0f")]
+    note = "In proportion to the multiplications of an epoch; a GPU is used better at the full size."
+    return [Table("What the paper's size would cost", columns, lines, [note])] if lines else []
 
 
 def best_section(results: Results) -> Section:
