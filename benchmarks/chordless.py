@@ -1,8 +1,8 @@
 """python -m benchmarks.chordless [--data NCI1] [-k 5]: chordless cycles against NetworkX.
 
 Ours starts from graphs in memory; NetworkX gets its own graph objects, built before the clock starts, and only lists
-its cycles, while we count them by edge, node and length. The cycles themselves are listed by us too, in one union of all
-graphs, and compared with those of NetworkX one by one.
+its cycles, while we count them by edge, node and length. We list them too, in one union of all graphs, and compare them
+with those of NetworkX one by one.
 """
 
 from __future__ import annotations
