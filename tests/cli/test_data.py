@@ -58,7 +58,7 @@ def test_list_as_json(run: Run, raw: Path) -> None:
     assert rows["rings"] == {
         "data": "rings", "made_in_code": True, "state": "there", "level": "graph", "graphs": 200,
         "nodes": rows["rings"]["nodes"], "edges": rows["rings"]["nodes"] + 200, "classes": 2,
-        "splits": "generated, seed 142857",
+        "splits": "generated, seed 142857", "task": "classification",
     }  # fmt: skip
 
 

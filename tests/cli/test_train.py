@@ -156,3 +156,23 @@ def test_options_go_before_changes_and_changes_before_the_file(run: Run) -> None
     assert {"hidden": "16", "epochs": "8", "lr": "0.125", "k": "4", "patience": "250"}.items() <= found.items()
     code, out, _ = run("train", *changes, "-k", "5", "--epochs", "1", "--folds", "0", "--set", "transformer_layers=1")
     assert code == 0 and "k = 5, preset paper" in out
+
+
+def test_own_data(run: Run, tmp_path: Path) -> None:
+    import torch
+    from torch_geometric.data import Data
+
+    ring = torch.stack([torch.arange(5), (torch.arange(5) + 1) % 5])
+    graphs = [
+        Data(edge_index=torch.cat([ring, ring.flip(0)], 1), x=torch.rand(5, 2), y=torch.rand(1)) for _ in range(20)
+    ]
+    torch.save(graphs, tmp_path / "mine.pt")
+    quick = "--model plain --hidden 4 --epochs 2 --folds 0 --device cpu --set layers=1".split()
+    code, out, err = run("train", "--data-file", str(tmp_path / "mine.pt"), *quick, "--save", "models")
+    assert code == 0, err
+    assert "MAE on the test parts of 1 fold: mine, plain gin" in out and "validation MAE" in out
+    assert json.loads(next(Path("results").rglob("*.json")).read_text())["key"]["task"] == "regression"
+    code, _, err = run("train", "--data-file", "mine.pt", "--data", "rings")
+    assert code == 2 and "give either --data or --data-file" in err
+    code, _, err = run("train", "--data-file", "none.pt")
+    assert code == 1 and "none.pt: there is no such file" in err

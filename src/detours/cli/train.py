@@ -67,6 +67,12 @@ def train(
         str | None,
         typer.Option(metavar="NAME", help="A data set of `detours data list`, such as MUTAG or rings."),
     ] = None,
+    data_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE|DIR", help="Own data: a .pt file of PyG data, or a folder in the TU Dortmund format."
+        ),
+    ] = None,
     model: Annotated[Any, _setting("model", "plain|weighted|mdnn")] = None,
     backbone: Annotated[Any, _setting("backbone", "gcn|gat|gin")] = None,
     preset: Annotated[
@@ -155,6 +161,7 @@ def train(
       detours train --data Chameleon --preset paper --root raw --save models
       detours train --data MUTAG --show-recipe > mutag.toml
       detours train --recipe mutag.toml --lr 1e-4
+      detours train --data-file molecules.pt --set task=regression
     """
     check_installed()
     if tensorboard and find_spec("tensorboard") is None:
@@ -165,23 +172,25 @@ def train(
     ks = k or [one_k]
 
     from detours.cli.train_table import fold_table
-    from detours.data import load, splits
+    from detours.data import load, read_own, splits
     from detours.store import Store, old_results
     from detours.training.devices import chosen_device
     from detours.training.folds import Workplace, best_of, run_all, runs_of
 
     place = Workplace(chosen_device(device), devices, jobs, replicas)
-    if show_recipe:
-        if data is None:
-            print(recipe("", "", "", "graph", k=ks[0], **given).to_toml(), end="")
-            return
-        found = load(data, root)
-        print(recipe(data, "", "", found.level, k=ks[0], **{"task": found.task, **given}).to_toml(), end="")
+    if data is not None and data_file is not None:
+        raise typer.BadParameter("give either --data or --data-file")
+    loaded = load(data, root) if data is not None else None if data_file is None else read_own(data_file)
+    if loaded is None:
+        if not show_recipe:
+            raise typer.BadParameter("give a data set with --data, in the file of --recipe, or with --data-file")
+        print(recipe("", "", "", "graph", k=ks[0], **given).to_toml(), end="")
         return
-    if data is None:
-        raise typer.BadParameter("give a data set with --data or in the file of --recipe")
-    store, loaded = Store(out, keep_old=keep_old), load(data, root)
-    parts = splits(loaded, root)
+    given = {"task": loaded.task, **given}
+    if show_recipe:
+        print(recipe(loaded.name, "", "", loaded.level, k=ks[0], **given).to_toml(), end="")
+        return
+    store, parts = Store(out, keep_old=keep_old), splits(loaded, root)
     runs = runs_of(
         loaded,
         parts,

@@ -7,6 +7,7 @@ from detours.data.catalogue import GRAPH_SETS, HETEROPHILOUS_SETS, MORE_SETS, NO
 from detours.data.encoder import Encoder
 from detours.data.graph_set import GraphSet
 from detours.data.made.synthetic import fused_rings, ring_lattice, rings
+from detours.data.readers.pyg import graph_set_of, read_own
 from detours.data.sampling import NeighborSampler, Sampled
 from detours.data.split_files import splits
 from detours.data.splitting import Split, Splits, stratified_splits
@@ -24,7 +25,9 @@ __all__ = [
     "Split",
     "Splits",
     "fused_rings",
+    "graph_set_of",
     "load",
+    "read_own",
     "ring_lattice",
     "rings",
     "splits",

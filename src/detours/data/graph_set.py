@@ -41,6 +41,8 @@ class GraphSet:
     """The folder of data sets it was read from, where `splits` looks for its folds."""
     edge_x: Sequence[Float32] | None = None
     """The attributes of the edges, float32 [edges, columns] in the same order; None if the data set has none."""
+    folds: list[tuple[Int64, Int64, Int64]] | None = None
+    """The training, validation and test parts of folds that come with the data; None if there are none."""
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -111,6 +113,7 @@ class GraphSet:
             edge_labels=edge_labels,
             x=x,
             edge_x=edge_x,
+            folds=None,
         )
 
     @cached_property

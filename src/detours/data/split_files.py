@@ -37,11 +37,13 @@ _MASKS = ("train_mask", "val_mask", "test_mask")
 def splits(data: GraphSet, root: str | os.PathLike[str] | None = None) -> Splits:
     """Return the folds of a data set, ten unless said otherwise.
 
-    Those of Errica et al. (2020) for NCI1, ENZYMES, DD and IMDB-BINARY (by degree) and the masks of Geom-GCN for node
-    data, where their files are below `root` (default: the folder the data were read from, else DETOURS_DATA); the ones
-    shipped with this library for MUTAG and PTC_FM; the published masks of the heterophilous graphs; the one published
-    split of ZINC; else `stratified_splits(data)`. `source` says which.
+    Those that come with the data, if any; those of Errica et al. (2020) for NCI1, ENZYMES, DD and IMDB-BINARY (by
+    degree) and the masks of Geom-GCN for node data, where their files are below `root` (default: the folder the data
+    were read from, else DETOURS_DATA); the ones shipped with this library for MUTAG and PTC_FM; the published masks of
+    the heterophilous graphs; the one published split of ZINC; else `stratified_splits(data)`. `source` says which.
     """
+    if data.folds is not None:
+        return Splits("of the data", [Split(*parts) for parts in data.folds])
     found = read_published(data, root) or read_shipped(data)
     return found or stratified_splits(data)
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
-
-from detours.data import GraphSet, Split, Splits, splits
-from detours.errors import InputError, shown
-from detours.graph import Graph
+from detours.data import GraphSet, Split, Splits, graph_set_of, splits
 from detours.store import Cell, Store
 from detours.training.folds import Workplace, run_all, runs_of
 
@@ -31,13 +27,14 @@ def fit(
 ) -> list[Cell]:
     """Train a network on folds of a data set, all folds and seeds together, and return a cell for each.
 
-    A cell has the settings in `key`, the results in `value` ("val_accuracy", "test_accuracy", "best_epoch", …), and
-    the time in `seconds`.
+    A cell has the settings in `key`, the results in `value` ("val_accuracy", "test_accuracy", "best_epoch", …; for
+    other metrics "test_mae" and so on), and the time in `seconds`.
 
     Args:
-        dataset: A `GraphSet`, or PyG data: a `Data` whose nodes have classes `y`, or a data set or list of `Data` with
-            one class `y` each. Features are `x`; edges are taken in both directions.
-        folds: The numbers of the folds, or the folds themselves. Default: all folds of `detours.data.splits`.
+        dataset: A `GraphSet`, or PyG data, see `detours.data.graph_set_of`: a `Data` whose nodes have targets `y`, or a
+            data set or list of `Data` with one each.
+        folds: The numbers of the folds, or the folds themselves. Default: all folds of `detours.data.splits`; those
+            of the masks of a `Data`.
         seeds: The seeds to train each fold with.
         out: The folder of finished runs, from which an interrupted call goes on. Default: none is kept.
         save: The folder to save the best models in.
@@ -61,23 +58,6 @@ def fit(
         ks = (settings.pop("k", None),)
         runs = runs_of(data, parts, store, numbers=numbers, ks=ks, seeds=seeds, save=kept, **settings)
         return run_all(store, runs, place)
-
-
-def graph_set_of(dataset: Any, name: str = "data") -> GraphSet:
-    """Return PyG data as a `GraphSet`."""
-    single = hasattr(dataset, "edge_index") and hasattr(dataset, "num_nodes")
-    listed = [dataset] if single else list(dataset)
-    if not listed or any(getattr(each, "edge_index", None) is None or each.y is None for each in listed):
-        raise InputError(f"fit takes a GraphSet, or PyG data with edge_index and y, but {shown(dataset)} was given.")
-    targets = [np.asarray(each.y).reshape(-1) for each in listed]
-    level: Literal["graph", "node"] = "node" if single and len(targets[0]) != 1 else "graph"
-    if any(len(each) != (listed[0].num_nodes if level == "node" else 1) for each in targets):
-        raise InputError("y must hold one class for every graph, or one for every node of a single graph.")
-    y = np.concatenate(targets)
-    if y.dtype.kind not in "iub":
-        raise InputError(f"y must hold classes, integers, but its type is {y.dtype}.")
-    x = None if listed[0].x is None else [np.asarray(each.x, np.float32) for each in listed]
-    return GraphSet(name, [Graph.from_pyg(each) for each in listed], y.astype(np.int64), level=level, x=x)
 
 
 def folds_of(data: GraphSet, folds: Any) -> tuple[Sequence[int], Splits]:

@@ -3,7 +3,8 @@
 `<NAME>_A.txt` holds arcs "row, col" with node ids from 1 that run over the whole data set; line i of
 `<NAME>_graph_indicator.txt` is the graph (from 1) of node i; `<NAME>_graph_labels.txt` has a class per graph and
 `<NAME>_node_labels.txt` and `<NAME>_edge_labels.txt`, where there are any, a label per node and per line of
-`<NAME>_A.txt`. `<NAME>_node_attributes.txt`, where there is one, has a row of numbers per node.
+`<NAME>_A.txt`. `<NAME>_node_attributes.txt`, where there is one, has a row of numbers per node; in place of classes
+`<NAME>_graph_attributes.txt` may have numbers to predict.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from __future__ import annotations
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from detours.arrays import Float32, Int64
 from detours.data.attributes import Attributes
@@ -29,7 +31,7 @@ class TUData(NamedTuple):
     """Graphs, classes and, where the data set has them, labels and attributes of nodes and labels of arcs, by graph."""
 
     graphs: list[Graph]
-    y: Int64
+    y: NDArray[Any]
     labels: list[Int64] | None
     edge_labels: list[Int64] | None
     x: Attributes | None
@@ -37,7 +39,7 @@ class TUData(NamedTuple):
 
 def read_tu(folder: Path, name: str) -> TUData:
     """Return the data set in a folder."""
-    y = read_integers(folder / f"{name}_graph_labels.txt", 1)[:, 0]
+    y = _targets(folder / f"{name}_graph_labels.txt", folder / f"{name}_graph_attributes.txt")
     offsets = _node_offsets(folder / f"{name}_graph_indicator.txt", len(y))
     union = _union(folder / f"{name}_A.txt", offsets)
     labels = _labels(folder / f"{name}_node_labels.txt", int(offsets[-1]), "nodes")
@@ -49,6 +51,14 @@ def read_tu(folder: Path, name: str) -> TUData:
         _edge_labels(folder / f"{name}_edge_labels.txt", union, offsets),
         Attributes(partial(_attributes, attributes, offsets)) if attributes.is_file() else None,
     )
+
+
+def _targets(labels: Path, attributes: Path) -> NDArray[Any]:
+    """Return the class of every graph or, where there is none, its numbers."""
+    if labels.is_file() or not attributes.is_file():
+        return read_integers(labels, 1)[:, 0]
+    numbers = read_decimals(attributes).astype(np.float64)
+    return numbers[:, 0] if numbers.shape[1] == 1 else numbers
 
 
 def _attributes(file: Path, offsets: Int64) -> list[Float32]:

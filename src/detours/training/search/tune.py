@@ -9,10 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from detours.data import GraphSet, Split, Splits
+from detours.data import GraphSet, Split, Splits, graph_set_of
 from detours.errors import DetoursError
 from detours.store import Store
-from detours.training.door import folds_of, graph_set_of
+from detours.training.door import folds_of
 from detours.training.search.search import Scored, Search
 from detours.training.search.space import Space
 from detours.training.search.trials import Draws

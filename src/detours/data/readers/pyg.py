@@ -1,0 +1,166 @@
+"""Data of anybody: PyG data in memory or in a .pt file, and folders in the TU Dortmund format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any, Literal
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.arrays import Float32, Int64
+from detours.data.graph_set import GraphSet
+from detours.data.readers.tu import read_tu
+from detours.errors import FileFormatError, InputError, shown, warn_caller
+from detours.graph import Graph
+
+MASKS = ("train_mask", "val_mask", "test_mask")
+
+
+def graph_set_of(dataset: Any, name: str = "data") -> GraphSet:
+    """Return PyG data as a `GraphSet`.
+
+    Args:
+        dataset: A `Data` with a target `y` for every node, or a data set or list of `Data`, one with such a `y` or more
+            with one target each. Integers are classes, other numbers are to be predicted, and a row of several 0, 1
+            and NaN (unknown) are labels. `x` and `edge_attr` are features of nodes and edges; a single column of
+            integers is taken as labels. Edges are taken in both directions. Masks of nodes are folds.
+        name: The name of the data set.
+    """
+    # data sets of PyG have the attributes of their graphs too
+    single = hasattr(dataset, "edge_index") and not hasattr(type(dataset), "indices")
+    listed = [dataset] if single else list(dataset)
+    if not listed or any(getattr(each, "edge_index", None) is None or each.y is None for each in listed):
+        raise InputError(f"data must be a GraphSet, or PyG data with edge_index and y, but {shown(dataset)} was given.")
+    y, level = _targets(listed)
+    labels, x = _features(listed, "x")
+    edge_labels, edge_x = _features(listed, "edge_attr")
+    made = GraphSet(
+        name,
+        [Graph.from_pyg(each) for each in listed],
+        y,
+        labels,
+        level=level,
+        edge_labels=edge_labels,
+        x=x,
+        edge_x=edge_x,
+        folds=_masked(listed[0], level),
+    )
+    classes = made.classes
+    if classes.size and classes[0] >= 0 and classes[-1] >= len(classes):
+        missing = int(np.setdiff1d(np.arange(classes[-1]), classes)[0])
+        warn_caller(
+            f"{name} has no class {missing}; its {len(classes)} classes are {shown(classes.tolist())}.", UserWarning
+        )
+    return made
+
+
+def read_own(path: str | os.PathLike[str]) -> GraphSet:
+    """Return the data in a .pt file that `torch.save` made of PyG data, or in a folder of the TU Dortmund format.
+
+    Reading a .pt file runs no code: it may hold a `Data`, a list of them, or what a data set of PyG saves.
+    """
+    path = Path(path)
+    if path.is_dir():
+        folder = path / "raw" if (path / "raw").is_dir() else path
+        found = sorted(folder.glob("*_A.txt"))
+        if len(found) != 1:
+            raise FileFormatError(f"a folder should hold one file NAME_A.txt, but it holds {len(found)}.", folder)
+        name = found[0].name.removesuffix("_A.txt")
+        read = read_tu(folder, name)
+        return GraphSet(name, read.graphs, read.y, read.labels, edge_labels=read.edge_labels, x=read.x)
+    if path.suffix not in (".pt", ".pth"):
+        raise FileFormatError("give a .pt file with PyG data, or a folder in the TU Dortmund format.", path)
+    return graph_set_of(_load(path), path.stem)
+
+
+def _targets(listed: Sequence[Any]) -> tuple[NDArray[Any], Literal["graph", "node"]]:
+    targets = [np.asarray(each.y) for each in listed]
+    level: Literal["graph", "node"] = "node" if len(listed) == 1 and targets[0].size != 1 else "graph"
+    if level == "node":
+        y = targets[0].reshape(len(targets[0]), -1)
+        fits = len(y) == listed[0].num_nodes
+    else:
+        rows = [each if each.ndim == 2 else each.reshape(-1, 1) for each in targets]
+        fits = all(len(row) == 1 and row.shape == rows[0].shape for row in rows)
+        y = np.concatenate(rows)
+    if not fits:
+        raise InputError(
+            "y must hold one target, or row of targets, for every graph or for every node of a single one."
+        )
+    if y.shape[1] == 1:
+        y = y[:, 0]
+    return y.astype(np.int64 if y.dtype.kind in "iub" and y.ndim == 1 else np.float64), level
+
+
+def _features(listed: Sequence[Any], name: str) -> tuple[list[Int64] | None, list[Float32] | None]:
+    """Return labels or attributes, whichever `x` or `edge_attr` holds."""
+    values = [getattr(each, name, None) for each in listed]
+    if all(value is None for value in values):
+        return None, None
+    if any(value is None for value in values):
+        at = next(number for number, value in enumerate(values) if value is None)
+        raise InputError(f"graph {at} has no {name}, but others have; give it to all of them or to none.")
+    arrays = [np.asarray(value) for value in values]
+    arrays = [array.reshape(len(array), -1) for array in arrays]
+    if all(array.dtype.kind in "iub" and array.shape[1] == 1 for array in arrays):
+        return [array[:, 0].astype(np.int64) for array in arrays], None
+    return None, [array.astype(np.float32) for array in arrays]
+
+
+def _masked(data: Any, level: str) -> list[tuple[Int64, Int64, Int64]] | None:
+    """Return the parts that the masks of a graph stand for, one fold for each of their columns."""
+    masks = [getattr(data, name, None) for name in MASKS]
+    if level != "node" or any(mask is None for mask in masks):
+        return None
+    columns = [np.asarray(mask).astype(bool).reshape(data.num_nodes, -1) for mask in masks]
+    number = max(column.shape[1] for column in columns)
+    if any(column.shape[1] not in (1, number) for column in columns):
+        raise InputError(f"{', '.join(MASKS)} must have as many columns each, or one.")
+    train, val, test = (np.broadcast_to(column, (data.num_nodes, number)) for column in columns)
+    return [
+        (np.flatnonzero(train[:, at]), np.flatnonzero(val[:, at]), np.flatnonzero(test[:, at])) for at in range(number)
+    ]
+
+
+def _load(path: Path) -> Any:
+    import torch
+    from torch_geometric.data import Data, InMemoryDataset
+    from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
+    from torch_geometric.data.storage import GlobalStorage
+
+    if not hasattr(torch.serialization, "safe_globals"):
+        raise InputError(f"reading {path} needs torch 2.5 or later; install it, or use training.fit from Python.")
+    try:
+        named = torch.serialization.get_unsafe_globals_in_checkpoint(path)
+        safe = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, InMemoryDataset, *_datasets(named)]
+        with torch.serialization.safe_globals(safe):
+            found = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError:
+        raise FileFormatError("there is no such file.", path) from None
+    except (RuntimeError, EOFError, UnpicklingError, BadZipFile, ValueError, AttributeError, ImportError):
+        raise FileFormatError(
+            "this is no PyG data that can be read without running code; save it with torch.save(list(dataset), file).",
+            path,
+        ) from None
+    if not isinstance(found, tuple):
+        return found
+    # what `InMemoryDataset.save` and `collate` write: all graphs joined, and where each begins
+    joined, slices = found[:2]
+    joined = Data.from_dict(joined) if isinstance(joined, dict) else joined
+    if slices is None:
+        return joined
+    dataset = InMemoryDataset()
+    dataset._data, dataset.slices = joined, slices
+    return dataset
+
+
+def _datasets(names: Sequence[str]) -> list[Any]:
+    """Return those of some classes that are data sets of PyG itself: to read one runs none of its code."""
+    listed = [name.rpartition(".") for name in names if name.startswith("torch_geometric.datasets.")]
+    return [getattr(import_module(module), name) for module, _, name in listed]

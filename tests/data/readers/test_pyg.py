@@ -1,0 +1,115 @@
+"""Own data: PyG data in memory and in files, and TU folders."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+
+from torch_geometric.data import Data, InMemoryDataset  # noqa: E402
+from torch_geometric.datasets import FakeDataset  # noqa: E402
+
+from detours.data import graph_set_of, read_own, splits  # noqa: E402
+from detours.errors import FileFormatError, InputError  # noqa: E402
+from tests.data.conftest import write  # noqa: E402
+
+ARCS = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+
+
+def path(y: Any, **more: Any) -> Data:
+    """A path of three nodes."""
+    return Data(edge_index=ARCS, num_nodes=3, y=torch.as_tensor(y), **more)
+
+
+def test_targets() -> None:
+    assert graph_set_of([path([1]), path([0])]).task == "classification"
+    numbers = graph_set_of([path([1.5]), path(2.0)])
+    assert numbers.task == "regression" and numbers.y.tolist() == [1.5, 2.0]
+    labels = graph_set_of([path([[1, 0]]), path([[0, 0]])])
+    assert labels.task == "multilabel" and labels.y.shape == (2, 2)
+    several = graph_set_of([path([[1.5, 0.0]]), path([[0.0, 0.0]])])
+    assert several.task == "regression" and several.y.shape == (2, 2)
+    assert graph_set_of([path([1, 0, 1])]).level == "node"  # as Planetoid and its like
+    nodes = graph_set_of(path([[1.0], [0.5], [np.nan]]))
+    assert nodes.level == "node" and nodes.task == "regression" and nodes.y.shape == (3,)
+
+
+def test_features() -> None:
+    made = graph_set_of([path([1], x=torch.tensor([[3], [5], [3]]), edge_attr=torch.tensor([1, 1, 2, 2]))] * 2)
+    assert made.labels[1].tolist() == [3, 5, 3] and made.edge_labels[0].tolist() == [1, 1, 2, 2] and made.x is None
+    made = graph_set_of([path([1], x=torch.rand(3, 2), edge_attr=torch.rand(4))])
+    assert made.x[0].shape == (3, 2) and made.edge_x[0].shape == (4, 1) and made.edge_labels is None
+    with pytest.raises(InputError, match="graph 1 has no x, but others have"):
+        graph_set_of([path([1], x=torch.rand(3, 2)), path([0])])
+
+
+def test_masks_are_folds() -> None:
+    mask = torch.eye(3, dtype=torch.bool)
+    made = graph_set_of(path([0, 1, 0], train_mask=mask[:, :2], val_mask=mask[:, 1:], test_mask=mask[:, 2]))
+    found = splits(made)
+    assert found.source == "of the data"
+    assert [[part.tolist() for part in fold] for fold in found] == [[[0], [1], [2]], [[1], [2], [2]]]
+    with pytest.raises(InputError, match="as many columns each"):
+        graph_set_of(path([0, 1, 0], train_mask=mask[:, :2], val_mask=mask, test_mask=mask[:, 2]))
+
+
+def test_classes_that_skip_a_number_are_told_and_numbered() -> None:
+    with pytest.warns(UserWarning, match=r"data has no class 1; its 2 classes are \[0, 2\]"):
+        made = graph_set_of([path([0]), path([2])])
+    assert made.targets.tolist() == [0, 1]
+
+
+class Own(InMemoryDataset):  # type: ignore[misc]
+    """A class that no other program knows."""
+
+
+@pytest.mark.parametrize(
+    ("saved", "number"),
+    [
+        (path([1, 0, 1]), 1),
+        ([path([1]), path([0])], 2),
+        (InMemoryDataset.collate([path([1]), path([0])]), 2),
+        (FakeDataset(3), 3),
+    ],
+    ids=["one graph", "a list", "collated", "a data set"],
+)
+def test_files(saved: Any, number: int, tmp_path: Path) -> None:
+    torch.save(saved, tmp_path / "mine.pt")
+    made = read_own(tmp_path / "mine.pt")
+    assert made.name == "mine" and len(made) == number
+
+
+def test_what_a_data_set_saves_itself(tmp_path: Path) -> None:
+    InMemoryDataset.save([path([1]), path([0])], str(tmp_path / "mine.pt"))
+    assert read_own(tmp_path / "mine.pt").y.tolist() == [1, 0]
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    own = Own()
+    own._data, own.slices = InMemoryDataset.collate([path([1]), path([0])])
+    torch.save(own, tmp_path / "own.pt")
+    (tmp_path / "cut.pt").write_bytes(b"PK")
+    (tmp_path / "text.csv").write_text("1,2")
+    for name, sentence in (
+        ("own.pt", "can be read without running code; save it with torch.save"),
+        ("cut.pt", "this is no PyG data"),
+        ("text.csv", r"give a \.pt file with PyG data, or a folder"),
+        ("none.pt", "there is no such file"),
+    ):
+        with pytest.raises(FileFormatError, match=sentence):
+            read_own(tmp_path / name)
+
+
+def test_folders(tmp_path: Path) -> None:
+    files = {"A": "1, 2\n2, 1\n3, 4\n4, 3\n", "graph_indicator": "1\n1\n2\n2\n", "graph_labels": "7\n8\n"}
+    write(tmp_path / "some" / "raw", **{f"MINE_{name}": text for name, text in files.items()})
+    made = read_own(tmp_path / "some")
+    assert made.name == "MINE" and made.y.tolist() == [7, 8]
+    with pytest.raises(FileFormatError, match=r"should hold one file NAME_A\.txt, but it holds 0"):
+        read_own(tmp_path)
+    (tmp_path / "some" / "raw" / "MINE_graph_labels.txt").unlink()
+    write(tmp_path / "some" / "raw", MINE_graph_attributes="0.5\n-1\n")
+    assert read_own(tmp_path / "some").task == "regression"
