@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
 from math import gcd, prod
+from typing import NamedTuple
 
 from detours.counting.derive import patterns
 from detours.counting.derive.patterns import Pattern, Tie, ordered, pattern_order, split
@@ -26,16 +27,14 @@ from detours.counting.derive.patterns import Pattern, Tie, ordered, pattern_orde
 MAX_LENGTH = 6
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """A sparse matrix with the entry (v, u) wherever v and u are tied: the product of the ears on that pair."""
 
     tie: Tie
     ears: tuple[Pattern, ...]
 
 
-@dataclass(frozen=True)
-class Monomial:
+class Monomial(NamedTuple):
     """The count of one pattern as a function of a node v, for a fixed root."""
 
     tie: Tie
@@ -43,8 +42,7 @@ class Monomial:
     messages: tuple[tuple[Link, Monomial], ...]
 
 
-@dataclass(frozen=True)
-class EdgeTerm:
+class EdgeTerm(NamedTuple):
     """coefficient * [ij is tied so] * pendants at i * pendants at j * ear sums on ij (numbers index `Formulas`)."""
 
     coefficient: int
@@ -54,8 +52,7 @@ class EdgeTerm:
     ear_sums: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Formulas:
+class Formulas(NamedTuple):
     """Everything needed to evaluate P_2 .. P_k on the arcs of a graph."""
 
     k: int

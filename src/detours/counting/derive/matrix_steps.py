@@ -8,34 +8,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from detours.counting.derive.patterns import Tie
 
 
-@dataclass(frozen=True, slots=True)
-class Tied:
+class Tied(NamedTuple):
     """M(i, j) = 1 where i and j are tied so: "f" by the arc ij, "b" by ji, "r" by both."""
 
     tie: Tie
 
 
-@dataclass(frozen=True, slots=True)
-class Transposed:
+class Transposed(NamedTuple):
     """M(i, j) = source(j, i)."""
 
     source: int
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(NamedTuple):
     """M(i, j) = Σ_v left(i, v) · right(v, j)."""
 
     left: int
     right: int
 
 
-@dataclass(frozen=True, slots=True)
-class Clique:
+class Clique(NamedTuple):
     """M(i, j) = Σ_u Σ_v iu(i, u) · iv(i, v) · uv(u, v) · uj(u, j) · vj(v, j)."""
 
     iu: int
@@ -45,8 +42,7 @@ class Clique:
     vj: int
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """coefficient · product of vectors at i · product of vectors at j · elementwise product of matrices."""
 
     coefficient: int
@@ -55,15 +51,13 @@ class Term:
     factors: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Combination:
+class Combination(NamedTuple):
     """M(i, j) = the sum of the terms."""
 
     terms: tuple[Term, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(NamedTuple):
     """The vector x(i) = Σ_v matrix(i, v) · product of the weights at v."""
 
     matrix: int

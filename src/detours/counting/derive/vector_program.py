@@ -18,13 +18,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from math import gcd
+from typing import NamedTuple
 
 from detours.counting.derive.closed_forms import Formulas, Link, Monomial, formulas
 from detours.counting.derive.patterns import Tie, eliminate
 
 
-@dataclass(frozen=True)
-class Weighting:
+class Weighting(NamedTuple):
     """A sparse matrix on tied pairs (v, u): the sum of coefficient * product of ear sums on (v, u)."""
 
     tie: Tie
@@ -35,19 +35,16 @@ class Weighting:
         return self.terms == ((1, ()),)
 
 
-@dataclass(frozen=True)
-class Touch:
+class Touch(NamedTuple):
     tie: Tie
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(NamedTuple):
     weighting: Weighting
     source: int
 
 
-@dataclass(frozen=True)
-class Combine:
+class Combine(NamedTuple):
     terms: tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]  # (coefficient, pendants, vectors) each
 
 
@@ -59,8 +56,7 @@ class Vector:
     """Needed at nodes up to this many steps from the root along the edges asked for (1: at their ends only)."""
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """A share of an ear sum: coefficient * the vector at j, or * the sum of weighting(j, u) * vector(u) over u."""
 
     coefficient: int
@@ -113,8 +109,7 @@ class Pass:
         return {weighting for weighting in used if directed or not weighting.plain}
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(NamedTuple):
     formulas: Formulas
     passes: tuple[Pass, ...]
     pendants_before: tuple[tuple[int, ...], ...]
