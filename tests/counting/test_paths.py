@@ -6,6 +6,8 @@ import _thread
 import itertools
 import threading
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 
 import detours
 from detours.counting import paths as module
-from detours.counting.paths import path_batches, paths
+from detours.counting.paths import path_batches
 from detours.errors import BudgetExceeded, InputError
 
 
@@ -23,6 +25,11 @@ def csr(graph: nx.Graph) -> tuple[np.ndarray, np.ndarray]:
     rows = [sorted(graph[v]) for v in range(len(graph))]
     indptr = np.cumsum([0] + [len(row) for row in rows])
     return indptr.astype(np.int64), np.array([w for row in rows for w in row], dtype=np.int32)
+
+
+def paths(indptr: np.ndarray, indices: np.ndarray, i: int, j: int, k: int, **options: Any) -> Iterator[tuple[int, ...]]:
+    directed = not options.get("chordless", False)
+    return detours.paths(detours.Graph.from_csr(indptr, indices, directed=directed), i, j, k, **options)
 
 
 def brute_force(graph: nx.Graph, i: int, j: int, k: int) -> list[tuple[int, ...]]:

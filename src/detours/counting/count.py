@@ -13,7 +13,7 @@ from detours.counting.engines.threads import Progress
 from detours.counting.plan import Plan, make_plan
 from detours.counting.result import Detours, DetoursList
 from detours.counting.shrink.cyclic_part import Cyclic
-from detours.errors import BudgetExceeded, InputError, shown
+from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.graph.edges import check_csr
 from detours.graph.graph import as_graphs, is_one_graph
@@ -138,6 +138,9 @@ def paths(
     i and j need not be neighbours. Nodes are named as in the graph that was given. With ``chordless``, the only edges
     between nodes of a path are its own and, if there is one, the edge ij; directed graphs are refused then.
 
+    Raises `BudgetExceeded` when there are more than ``max_paths``, or ``time_limit`` seconds after the first was asked
+    for; the paths found until then have been yielded, and are in its ``found``.
+
     >>> list(paths([(0, 1, 2, 3), (1, 2, 3, 0)], 0, 1, k=3))
     [(0, 3, 2, 1)]
     """
@@ -148,12 +151,12 @@ def paths(
         raise InputError(f"a detour needs two different ends, but both are {i!r}")
     if chordless:
         check_undirected(given)
-    from detours.counting.paths import paths as index_paths
+    from detours.counting.paths import path_batches
 
-    found = index_paths(
-        given.indptr, given.indices, start, end, k, chordless=chordless, max_paths=max_paths, time_limit=time_limit
+    arrays = path_batches(given.indptr, given.indices, start, end, k, chordless=chordless)
+    return within_budget(
+        _named((batch.tolist() for batch in arrays), given), "paths", "max_paths", max_paths, time_limit
     )
-    return found if given.names is None else _named(found, given.name_list())
 
 
 def cycles(
@@ -200,17 +203,14 @@ def cycles(
 
     of_nodes, of_edges = [given.node(name) for name in nodes or ()], [edge_of(given, edge) for edge in edges or ()]
     batches = cycle_batches(given, k, chordless=chordless, nodes=of_nodes, edges=of_edges)
-    found = within_budget(batches, "cycles", "limit", limit, time_limit)
-    return found if given.names is None else _named(found, given.name_list())
+    return within_budget(_named(batches, given), "cycles", "limit", limit, time_limit)
 
 
-def _named(found: Iterator[tuple[int, ...]], names: list[Any]) -> Iterator[tuple[Any, ...]]:
-    try:
-        for path in found:
-            yield tuple(names[v] for v in path)
-    except BudgetExceeded as error:
-        error.found = [tuple(names[v] for v in path) for path in error.found]
-        raise
+def _named(batches: Iterator[list[Any]], graph: Graph) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield paths or cycles by the names of their nodes."""
+    names = None if graph.names is None else graph.name_list()
+    for batch in batches:
+        yield [tuple(nodes) if names is None else tuple(names[v] for v in nodes) for nodes in batch]
 
 
 def _plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Plan:

@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64, read_only
-from detours.checks import check_k
-from detours.counting.budget import within_budget
 from detours.counting.paths_numba import FAR, breadth_first, list_paths
 from detours.counting.shrink.csr import transposed
 from detours.counting.shrink.cyclic_part import reduce
-from detours.errors import InputError
 
 STEPS = 2**22  # steps of the search between two checks of the clock and of Ctrl-C: a few hundredths of a second
 BATCH = 2**18  # the largest number of entries of a batch of paths
@@ -30,45 +27,15 @@ class Region(NamedTuple):
     end: int
 
 
-def paths(
-    indptr: NDArray[Any],
-    indices: NDArray[Any],
-    i: int,
-    j: int,
-    k: int,
-    *,
-    chordless: bool = False,
-    max_paths: int | None = None,
-    time_limit: float | None = None,
-) -> Iterator[tuple[int, ...]]:
-    """Yield the simple paths from i to j with 2 to k edges, by length, then by their nodes in order.
+def path_batches(
+    indptr: NDArray[Any], indices: NDArray[Any], i: int, j: int, k: int, *, chordless: bool = False
+) -> Iterator[Int64]:
+    """Yield the simple paths from i to j with 2 to k edges as arrays [paths, nodes], by length, then in order.
 
     With ``chordless``, those of them with no edge between two of their nodes but their own edges and, if it exists, ij;
     the graph is undirected then.
 
-    Raises `BudgetExceeded` when there are more than ``max_paths``, or ``time_limit`` seconds after the first was asked
-    for; the paths found until then have been yielded, and are in its ``found``.
-
-    >>> import numpy as np
-    >>> list(paths(np.array([0, 2, 4, 6, 8]), np.array([1, 3, 0, 2, 1, 3, 0, 2]), 0, 2, 4))
-    [(0, 1, 2), (0, 3, 2)]
-    """
-    n = len(indptr) - 1
-    for end in (i, j):
-        if not 0 <= end < n:
-            raise InputError(f"there is no node {end}; the nodes are 0 to {n - 1}")
-    if i == j:
-        raise InputError(f"a detour needs two different ends, but both are {i}")
-    batches = path_batches(indptr, indices, i, j, check_k(k), chordless=chordless)
-    return within_budget((map(tuple, batch.tolist()) for batch in batches), "paths", "max_paths", max_paths, time_limit)
-
-
-def path_batches(
-    indptr: NDArray[Any], indices: NDArray[Any], i: int, j: int, k: int, *, chordless: bool = False
-) -> Iterator[Int64]:
-    """Yield the same paths as arrays [paths, nodes], each of one length.
-
-    Some are empty: something is yielded every few hundredths of a second, so that the search can be stopped.
+    Some arrays are empty: something is yielded every few hundredths of a second, so that the search can be stopped.
     """
     k = min(k, len(indptr) - 2)
     region = _region(read_only(indptr, np.int64), read_only(indices, np.int32), i, j, k)
