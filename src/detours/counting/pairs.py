@@ -18,7 +18,7 @@ from detours.counting.derive.matrix_program import MAX_LENGTH, contraction
 from detours.counting.engines.dense.evaluate import Size, Stack, evaluate, expected_bytes, expected_seconds
 from detours.counting.engines.overflow import check_fits, walks_from
 from detours.counting.engines.threads import one_blas_thread
-from detours.counting.pairs_numba import walk_paths
+from detours.counting.pairs_numba import STATE, walk_paths
 from detours.errors import EngineError
 from detours.graph import Graph
 from detours.graph.edges import check_csr
@@ -128,8 +128,8 @@ def _search(indptr: Int64, indices: Int32, components: list[Component], counts: 
     levels = max(component.longest for component in components) - 1
     path, at = np.zeros(levels, np.int32), np.zeros(levels, np.int64)
     on_path = np.zeros(len(indptr) - 1, np.bool_)
-    state = np.array([-1, -1], np.int64)
-    while state[0] < len(sources):
+    state = np.array([(-1, -1)], STATE)
+    while state["source"][0] < len(sources):
         walk_paths(indptr, indices, sources, path, at, on_path, state, counts, STEPS)
 
 

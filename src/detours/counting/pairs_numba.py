@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64
 from detours.compiled import compiled
+
+STATE = np.dtype([("source", np.int64), ("level", np.int64)])  # the source under way; the level, -1 between two
 
 
 @compiled
@@ -17,17 +21,16 @@ def walk_paths(
     path: Int32,
     at: Int64,
     on_path: NDArray[np.bool_],
-    state: Int64,
+    state: NDArray[Any],
     counts: Int64,
     steps: int,
 ) -> None:
-    """Go on with the search from the sources, one after the other, for about so many steps.
+    """Continue the search from the sources, one after the other, for about ``steps`` steps.
 
     Every path met is one to be counted, so nothing is searched in vain. ``path`` holds all nodes but the last two,
-    which are counted on the spot, and ``at`` the next arc of each. ``state`` is the source under way and the level of
-    the search, -1 between two sources.
+    which are counted on the spot, and ``at`` the next arc of each.
     """
-    number, level = state[0], state[1]
+    number, level = state[0].source, state[0].level
     last = len(path) - 1
     while steps > 0:
         if level < 0:
@@ -65,4 +68,4 @@ def walk_paths(
             level += 1
             path[level], at[level] = w, indptr[w]
             on_path[w] = True
-    state[0], state[1] = number, level
+    state[0].source, state[0].level = number, level
