@@ -202,6 +202,8 @@ def cycles(
     from detours.counting.cycles.listing import cycle_batches, edge_of
 
     of_nodes, of_edges = [given.node(name) for name in nodes or ()], [edge_of(given, edge) for edge in edges or ()]
+    if given.path is not None:
+        check_csr(given)
     batches = cycle_batches(given, k, chordless=chordless, nodes=of_nodes, edges=of_edges)
     return within_budget(_named(batches, given), "cycles", "limit", limit, time_limit)
 

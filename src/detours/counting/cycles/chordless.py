@@ -10,12 +10,13 @@ from math import inf
 
 import numpy as np
 
-from detours.arrays import Int64, read_only
+from detours.arrays import Int32, Int64, read_only
+from detours.counting.cycles.order import hubs_first
 from detours.counting.cycles.search_numba import Graph, Rules, advance, begin, new_space
 from detours.counting.engines.base import Engine, Estimate, Tally, Task, write_rows
 from detours.counting.engines.threads import Progress, Stop, run_ranges
 from detours.counting.shrink.csr import transposed
-from detours.counting.shrink.cyclic_part import Cyclic, Reduced
+from detours.counting.shrink.cyclic_part import Cyclic
 
 STEPS = 2**22
 """Steps of the search between two looks at what else goes on: a few hundredths of a second."""
@@ -46,17 +47,16 @@ class ChordlessCount:
     """One count: the graph, and the workers that count in it."""
 
     def __init__(self, cyclic: Cyclic, k: int) -> None:
-        self.reduced = cyclic.reduced
         longest = max(3, min(k + 1, cyclic.largest_block))
         self.rules = Rules(longest, directed=False, chordless=True, any_start=False)
-        self.num_nodes, self.num_edges = self.reduced.num_nodes, self.reduced.num_arcs // 2
-        rows = read_only(self.reduced.indptr, np.int64), read_only(self.reduced.indices, np.int32)
-        self.graph = Graph(*rows, *rows, read_only(_edge_of_arc(self.reduced), np.int32))
+        indptr, indices, self.arc = hubs_first(cyclic.reduced)
+        self.num_nodes, self.num_edges = len(indptr) - 1, len(indices) // 2
+        self.graph = Graph(indptr, indices, indptr, indices, read_only(_edge_of_arc(indptr, indices), np.int32))
         self.workers: list[Worker] = []
 
     @property
     def bytes_per_worker(self) -> int:
-        return 8 * self.num_edges * (self.rules.longest - 2) + 16 * self.num_nodes
+        return 8 * self.num_edges * (self.rules.longest - 2) + 8 * self.rules.longest**2 + 16 * self.num_nodes
 
     def worker(self) -> Worker:
         """Return a new worker; its counts are part of the result."""
@@ -69,19 +69,26 @@ class ChordlessCount:
         for other in self.workers[1:]:
             counts += other.counts
         self.workers = []
-        write_rows(counts, self.graph.row, read_only(self.reduced.arc, np.int64), tally.by_length)
+        write_rows(counts, self.graph.row, self.arc, tally.by_length)
 
     def sample_steps(self) -> tuple[float, bool]:
-        """Return the expected steps from those of some roots, and whether the sample came to an end."""
-        worker, left, done = Worker(self), SAMPLE_STEPS, 0
-        roots = np.random.default_rng(0).permutation(self.num_nodes)[:SAMPLE_ROOTS]
-        for root in roots.tolist():
+        """Return the expected steps from those of some roots, and whether the sample came to an end.
+
+        Roots are drawn by their degree, one from each of equal shares, so that hubs are not missed.
+        """
+        degree = np.diff(self.graph.indptr)
+        chance = (degree / degree.sum() + 1 / self.num_nodes) / 2
+        shares = (np.arange(SAMPLE_ROOTS) + np.random.default_rng(0).random(SAMPLE_ROOTS)) / SAMPLE_ROOTS
+        roots = np.minimum(np.searchsorted(np.cumsum(chance), shares), self.num_nodes - 1)
+        worker, left, expected = Worker(self), SAMPLE_STEPS, []
+        for root in np.random.default_rng(0).permutation(roots).tolist():
+            before = left
             worker.assign(root, root + 1)
             left = worker.advance(left)
+            expected.append((before - left) / chance[root])
             if left <= 0:
                 break
-            done += 1
-        return (SAMPLE_STEPS - left) * self.num_nodes / (done + (left <= 0)), left > 0
+        return float(np.mean(expected)), left > 0
 
 
 class Worker:
@@ -108,10 +115,10 @@ class Worker:
             pass
 
 
-def _edge_of_arc(reduced: Reduced) -> Int64:
+def _edge_of_arc(indptr: Int64, indices: Int32) -> Int64:
     """Return the number of the edge of each arc of a symmetric graph."""
-    own = np.arange(reduced.num_arcs)
-    _, _, reverse = transposed(reduced.indptr, reduced.indices, own)
+    own = np.arange(len(indices))
+    _, _, reverse = transposed(indptr, indices, own)
     forward = own < reverse
     edge = np.cumsum(forward) - 1
     return np.where(forward, edge, edge[reverse])

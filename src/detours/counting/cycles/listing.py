@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from detours.arrays import Int64, read_only
+from detours.counting.cycles.order import reorder
 from detours.counting.cycles.search_numba import Graph, Rules, advance, begin, new_space
 from detours.counting.paths import BATCH, STEPS, path_batches
 from detours.counting.shrink.csr import transposed
@@ -84,16 +85,10 @@ def _cyclic_rows(cyclic: Cyclic) -> tuple[Int64, Graph]:
     """The arcs on cycles, block by block, but their nodes in the order of the graph: the order of the cycles."""
     reduced = cyclic.reduced
     order = np.argsort(reduced.node, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    source = np.repeat(place, np.diff(reduced.indptr))
-    by_source = np.argsort(source, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.diff(reduced.indptr)[order])])
-    indices = place[reduced.indices][by_source].astype(np.int32)
-    back_ptr, back, _ = transposed(indptr, indices, np.zeros(len(indices), np.int64))
-    indptr, indices, _ = transposed(back_ptr, back, np.zeros(len(indices), np.int64))  # sorts the rows
-    there = read_only(indptr, np.int64), read_only(indices, np.int32)
-    rows = Graph(*there, read_only(back_ptr, np.int64), read_only(back, np.int32), read_only(np.empty(0), np.int32))
+    indptr, indices, arc = reorder(reduced, order)
+    back_ptr, back, _ = transposed(indptr, indices, arc)
+    into = read_only(back_ptr, np.int64), read_only(back, np.int32)
+    rows = Graph(indptr, indices, *into, read_only(np.empty(0), np.int32))
     return reduced.node[order].astype(np.int64), rows
 
 
