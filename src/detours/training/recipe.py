@@ -8,7 +8,7 @@ preset. A new setting is one line there; `detours train --set` and recipe files 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -205,7 +205,7 @@ class Recipe:
         """The key of the finished run in the store, as JSON holds it."""
         from detours.store import code_digest  # not above: the command line imports this module at every start
 
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
         code = code_digest(*CODE, without=OTHER_CODE)
         return {"method": f"{self.model} {self.backbone}", **plain, "code": code}
 
