@@ -15,6 +15,7 @@ from detours.cli.shared.console import escape, plain_table, print_json, show, st
 from detours.cli.shared.options import Json, KeepOld, Progress, Quiet, RawFolder, TorchDevice
 from detours.cli.shared.progress import progress_bar
 from detours.cli.train import check_installed, make_folder, merge_settings, parse_numbers
+from detours.cli.train_table import score_text, score_unit
 from detours.errors import DetoursError
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ def tune(
             "--halving/--no-halving", help="First train on a third of folds and epochs, then the best third on all."
         ),
     ] = True,
-    folds: Annotated[str, typer.Option(metavar="LIST", help="Folds whose validation parts decide.")] = "0-9",
+    folds: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Folds whose validation parts decide.  [default: all]")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the draws.")] = 0,
     changes: Annotated[
         list[str] | None,
@@ -136,10 +139,11 @@ def tune(
     start, seconds = time.monotonic(), inf if budget is None else 60 * budget
     for turn, name in enumerate(names, 1):
         loaded = load(name, root)
+        parts = splits(loaded, root)
         search = Search(
             Draws(loaded, space_of(space, loaded.level), given, seed, draws),
-            splits(loaded, root),
-            parse_numbers(folds),
+            parts,
+            range(len(parts)) if folds is None else parse_numbers(folds),
             listed,
             store,
             device=device,
@@ -189,7 +193,7 @@ def _line(search: "Search", stage: "Stage") -> None:
     """Print a line about a stack, unless all of it was finished before."""
     if not stage.replicas:
         return
-    best = "" if stage.best is None else f"; best so far {_percent(stage.best)} (trial {stage.best.trial.number})"
+    best = "" if stage.best is None else f"; best so far {_score(stage.best)} (trial {stage.best.trial.number})"
     part = "all folds" if stage.full else "first folds"
     numbers = ", ".join(map(str, stage.trials)) or "–"
     print(
@@ -200,8 +204,9 @@ def _line(search: "Search", stage: "Stage") -> None:
     )
 
 
-def _percent(scored: "Scored") -> str:
-    return f"{100 * scored.score:.1f} ± {100 * scored.error:.1f} %"
+def _score(scored: "Scored") -> str:
+    metric = scored.metric
+    return f"{score_text(metric, scored.score)} ± {score_text(metric, scored.error)} {score_unit(metric)}"
 
 
 def _summary(search: "Search", tuned: "Tuned") -> dict[str, Any]:
@@ -221,19 +226,21 @@ def _summary(search: "Search", tuned: "Tuned") -> dict[str, Any]:
 
 def _show(search: "Search", tuned: "Tuned", model: str) -> None:
     """Print the best trials, and the one that was chosen."""
-    columns = ("trial", "validation %", "s.e.", "loss", "folds", "epochs")
+    metric = tuned.best.metric
+    columns = ("trial", f"validation {score_unit(metric)}", "s.e.", "loss", "folds", "epochs")
     table = plain_table(f"{search.data.name}, {model}", right=columns)
     table.add_column("settings")
     for each in tuned.trials[:SHOWN]:
         settings = " ".join(f"{name}={_text(value)}" for name, value in each.trial.settings.items() if name != "model")
-        numbers = (f"{100 * each.score:.1f}", f"{100 * each.error:.1f}", f"{each.loss:.4f}", each.folds, each.epochs)
+        scores = (score_text(metric, number) for number in (each.score, each.error))
+        numbers = (*scores, f"{each.loss:.4f}", each.folds, each.epochs)
         table.add_row(str(each.trial.number), *map(str, numbers), escape(settings or "those of the preset"))
     console, summary = standard_output(), _summary(search, tuned)
     show(console, table)
     more = "" if summary["complete"] else "; the budget is spent, so repeat the command to go on"
     short = "" if tuned.best.full else f", after {tuned.best.epochs} epochs"
     console.print(
-        f"\n[bold]Trial {tuned.best.trial.number}[/] of {summary['tried']}: {_percent(tuned.best)} on the validation "
+        f"\n[bold]Trial {tuned.best.trial.number}[/] of {summary['tried']}: {_score(tuned.best)} on the validation "
         f"parts of {tuned.best.folds} folds{short}{more}\n",
         soft_wrap=True,
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Sequence
-from math import ceil, inf, sqrt
+from math import ceil, inf, isnan, nan, sqrt
 from statistics import fmean, stdev
 from typing import NamedTuple
 
@@ -23,11 +23,11 @@ from detours.data import GraphSet, Split, Splits
 from detours.errors import DetoursError, InputError
 from detours.store import Cell, Store
 from detours.training.folds import Workplace, finished, run_all, runs_of, stacks_of
-from detours.training.loop import Diverged, Run
-from detours.training.recipe import Recipe, recipe
+from detours.training.loop import Diverged, OutOfTime, Run
+from detours.training.recipe import LOWER_IS_BETTER, Recipe
 from detours.training.search.space import MODELS
 from detours.training.search.trials import Draws, Trial
-from detours.training.tasks import merit_of
+from detours.training.tasks import score_of
 
 ETA = 3
 """One of this many trials is promoted; it gets this many times the folds and the epochs."""
@@ -36,13 +36,14 @@ CHECKPOINT_EVERY = 60.0
 
 
 class Scored(NamedTuple):
-    """A finished trial: its validation metric and loss, averaged over folds."""
+    """A finished trial: its validation score and loss, averaged over folds."""
 
     trial: Trial
     full: bool
     """Whether it was trained on all folds for all epochs."""
+    metric: str
     score: float
-    """Larger is better; -inf if a fold has diverged."""
+    """In the metric; NaN if a fold has diverged."""
     error: float
     """The standard error of the score over the folds."""
     loss: float
@@ -53,7 +54,13 @@ class Scored(NamedTuple):
     @property
     def rank(self) -> tuple[float, float, int]:
         """What trials are sorted by, the best first."""
-        return (-self.score, self.loss, self.trial.number)
+        merit = -self.score if self.metric in LOWER_IS_BETTER else self.score
+        return (inf if self.diverged else -merit, self.loss, self.trial.number)
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the loss of a fold became no number."""
+        return isnan(self.score)
 
 
 class Stage(NamedTuple):
@@ -66,10 +73,6 @@ class Stage(NamedTuple):
     seconds: float
     best: Scored | None
     """The best trial of the model on this stage so far."""
-
-
-class OutOfTime(Exception):
-    """The budget is spent."""
 
 
 class Search:
@@ -147,7 +150,7 @@ class Search:
         """Return the trials among the best third of the first stage, by their number."""
         first = self.of(model, full=False)
         best = first[: ceil(len(first) / ETA)]
-        return [each.trial for each in sorted(best, key=lambda each: each.trial.number) if each.score > -inf]
+        return [each.trial for each in sorted(best, key=lambda each: each.trial.number) if not each.diverged]
 
     def of(self, model: str, *, full: bool) -> list[Scored]:
         """Return the finished trials of a model, the best first."""
@@ -173,7 +176,7 @@ class Search:
 
     def recipe(self, trial: Trial) -> Recipe:
         """Return the recipe of a trial, as it is chosen."""
-        return recipe(self.data.name, "", "", self.data.level, **trial.settings)
+        return self.draws.recipe(trial.settings)
 
     def _runs(self, trial: Trial, full: bool) -> list[Run]:
         settings = dict(trial.settings)
@@ -205,7 +208,7 @@ class Search:
             missing = [run for run in stack if finished(self.store, run) is None]
             if missing:
                 if start >= deadline:
-                    raise OutOfTime
+                    raise OutOfTime("the budget is spent.")
                 self._train(stack)
             done = [found for trial, runs in waiting if (found := self._scored(trial, full, runs)) is not None]
             waiting = [each for each in waiting if (each[0].model, each[0].number, full) not in self.results]
@@ -242,20 +245,20 @@ class Search:
         cells = [cell for cell in found if cell is not None]
         if len(cells) < len(runs):
             return None
-        scored = score(trial, full, cells, runs[0].recipe.epochs)
+        scored = score(trial, full, cells, runs[0].recipe)
         self.results[trial.model, trial.number, full] = scored
         return scored
 
 
-def score(trial: Trial, full: bool, cells: Sequence[Cell], epochs: int) -> Scored:
+def score(trial: Trial, full: bool, cells: Sequence[Cell], recipe: Recipe) -> Scored:
     """Return the score of a trial from its finished runs."""
-    seconds = sum(cell.seconds for cell in cells)
+    told = (len(cells), recipe.epochs, sum(cell.seconds for cell in cells))
     if any("diverged" in cell.value for cell in cells):
-        return Scored(trial, full, -inf, 0.0, inf, len(cells), epochs, seconds)
-    scores = [merit_of(cell.value) for cell in cells]
+        return Scored(trial, full, recipe.metric, nan, nan, inf, *told)
+    scores = [score_of(cell.value, "val") for cell in cells]
     error = stdev(scores) / sqrt(len(scores)) if len(scores) > 1 else 0.0
     loss = fmean(float(cell.value["val_loss"]) for cell in cells)
-    return Scored(trial, full, fmean(scores), error, loss, len(cells), epochs, seconds)
+    return Scored(trial, full, recipe.metric, fmean(scores), error, loss, *told)
 
 
 def without_test(folds: Splits) -> Splits:

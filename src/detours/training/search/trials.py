@@ -12,7 +12,7 @@ import numpy as np
 from detours.data import GraphSet
 from detours.errors import InputError
 from detours.training.loop import FREE
-from detours.training.recipe import recipe
+from detours.training.recipe import Recipe, recipe
 from detours.training.search.space import MODELS, Domains, Space
 
 ATTEMPTS = 200
@@ -88,7 +88,7 @@ class Draws:
 
     def _varied(self, model: str, settings: Settings, number: int) -> Settings:
         """Draw the settings anew in which replicas may differ; a dropout of 0 stays 0, as it is another network."""
-        plain = self._recipe(settings)
+        plain = self.recipe(settings)
         zero = {name: getattr(plain, name) == 0 for name in ("dropout", "input_dropout")}
         domains: Domains = {**self.space.shared, **self.space.own[model]}
         free = {name: domains[name] for name in domains if name in FREE and not zero.get(name)}
@@ -111,11 +111,12 @@ class Draws:
         if settings.get("pool_of") == "logits" and "+" in settings.get("pool", ""):
             without.add("pool")
         settings = {name: value for name, value in settings.items() if name in self.fixed or name not in without}
-        self._recipe(settings)
+        self.recipe(settings)
         return settings
 
-    def _recipe(self, settings: Settings) -> Any:
-        return recipe(self.data.name, "", "", self.data.level, **settings)
+    def recipe(self, settings: Mapping[str, Any]) -> Recipe:
+        """Return the recipe of some settings for the data, its task among them."""
+        return recipe(self.data.name, "", "", self.data.level, **{"task": self.data.task, **settings})
 
     def _generator(self, *numbers: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, *numbers])

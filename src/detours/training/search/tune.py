@@ -97,7 +97,7 @@ def tune(
 def chosen(search: Search, model: str) -> Tuned:
     """Return what a search has chosen for a model."""
     trials = search.candidates(model)
-    if not trials or trials[0].score == -inf:
+    if not trials or trials[0].diverged:
         what = "every trial has diverged" if trials else "no trial was finished within the budget; give it more time"
         raise DetoursError(f"{search.data.name}, {model}: {what}.")
     return Tuned(dict(trials[0].trial.settings), trials[0], trials)
