@@ -50,5 +50,6 @@ def test_count_and_paths_without_chords(run: Run) -> None:
     assert told["chordless"] and [row["cycles"] for row in told["by_length"]] == [2, 1, 0]
     assert "chordless detours of at most 4 edges" in run("count", "g1.txt", "-k", "4", "--chordless").out
     assert not json.loads(run("count", "g1.txt", "-k", "4", "--json").out)["chordless"]
+    assert "stops at chords" in run("explain", "g1.txt", "-k", "4", "--chordless").out
     ran = run("paths", "g1.txt", "c", "e", "-k", "3", "--chordless")
     assert (ran.out, ran.err) == ("c d e\n", "1 chordless detour of 2 to 3 edges from c to e\n")

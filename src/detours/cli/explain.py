@@ -11,6 +11,7 @@ def explain(
     file: options.File,
     k: options.K,
     as_json: options.Json = False,
+    chordless: options.Chordless = False,
     directed: options.Directed = False,
     strict: options.Strict = False,
     engine: options.EngineChoice = options.Engine.auto,
@@ -32,7 +33,9 @@ def explain(
 
     graph = read_graph(file, directed=directed, strict=strict, quiet=quiet)
     threads = jobs or options.ALL_CORES
-    plan = detours.explain(graph, k, engine=engine.value, n_jobs=threads, device=device, memory_limit=memory)
+    plan = detours.explain(
+        graph, k, chordless=chordless, engine=engine.value, n_jobs=threads, device=device, memory_limit=memory
+    )
     if as_json:
         seconds = plan.seconds if plan.sure else None  # JSON has no infinity
         print_json({"engine": plan.engine, "seconds": seconds, "bytes": plan.bytes, "reason": plan.reason})

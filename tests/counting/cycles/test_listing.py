@@ -12,6 +12,7 @@ from detours.counting.cycles import listing
 from detours.errors import BudgetExceeded, InputError
 from tests.interrupts import interrupted
 from tests.oracles.cycles import Cycle, chordless_cycles, edges_of, is_chordless, simple_cycles
+from tests.real_data import molecule_graphs
 from tests.strategies import SmallGraph, small_graphs
 
 
@@ -25,6 +26,15 @@ def test_equals_networkx(small: SmallGraph, k: int) -> None:
         chordless = sorted(detours.cycles(small.graph(), k, chordless=True))
         assert chordless == chordless_cycles(graph, k + 1)
         assert chordless == [cycle for cycle in sorted(found) if is_chordless(graph, cycle)]
+
+
+@pytest.mark.parametrize("chordless", [False, True])
+def test_equals_networkx_on_molecules(chordless: bool) -> None:
+    oracle = chordless_cycles if chordless else simple_cycles
+    for nodes, arcs in molecule_graphs("MUTAG"):
+        graph = nx.empty_graph(nodes)
+        graph.add_edges_from(arcs.T.tolist())
+        assert sorted(detours.cycles(graph, 11, chordless=chordless)) == oracle(graph, 12)
 
 
 @given(small_graphs(), st.integers(2, 7), st.data())
