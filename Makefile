@@ -11,7 +11,7 @@ PARALLEL = -n $(WORKERS) --dist loadfile
 LOWEST := .venv-lowest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-lowest coverage lint format bench clean
+.PHONY: help demo test test-all test-lowest coverage lint format bench numbers clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ format: $(VENV)/.dev ## let ruff fix what it can
 
 bench: $(VENV)/.dev ## the ratios of benchmarks/, on this machine
 	$(BIN)/detours bench
+
+numbers: $(VENV)/.dev ## write the numbers of results/ into the documents that print them
+	$(BIN)/detours report --results results --update docs/kernels.md --update docs/reproduction.md
 
 clean: ## remove the environment and everything built
 	rm -rf $(VENV) $(LOWEST) .coverage build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 def test_the_report_has_every_part(folder: Path) -> None:
     (folder / "notes.toml").write_text('[[note]]\nrow = "MDNN GIN"\npreset = "paper"\nreason = "Because of this."\n')
     markdown, page = (path.read_text("utf-8") for path in write_report(folder, folder / "report"))
-    assert "is above the paper's best entry on 1 of 1 data sets." in markdown
+    assert "is above the paper's best entry on 1 of the 1 data sets that are finished, of 12." in markdown
     assert "preset ours: MDNN is better than its own plain baseline in 1 of 1 entries." in markdown
     assert "1 of 2 entries (50%) are within one standard deviation" in markdown
     assert "| Texas | paper  | MDNN GIN" in markdown and "Because of this." in markdown
@@ -150,4 +150,4 @@ def test_the_command_updates_files(folder: Path, capsys: pytest.CaptureFixture[s
     asked = ["report", "--results", str(folder), "--update", str(path)]
     assert cli.run(asked) == 0 and cli.run(asked) == 0
     assert capsys.readouterr().err == f"Updated {path}\nUnchanged: {path}\n"
-    assert "1 of 1 data sets" in path.read_text()
+    assert "1 of the 1 data sets" in path.read_text()
