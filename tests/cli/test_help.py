@@ -49,7 +49,7 @@ def test_a_group_without_a_command_shows_its_help(run: Run, name: tuple[str, ...
 def test_commands_are_listed_in_sections(run: Run) -> None:
     everyday, research = run("--help").out.split("Experiments and benchmarks:")
     assert "  count " in everyday and "Learning:\n  train " in everyday
-    assert {line.split()[0] for line in research.strip().splitlines()} == {"reproduce", "bench"}
+    assert {line.split()[0] for line in research.strip().splitlines()} == {"reproduce", "report", "bench"}
 
 
 def test_version(run: Run) -> None:

@@ -97,10 +97,10 @@ def compare(
     strict: Strict = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare two graphs, by the cheapest test that tells them apart or by finding an isomorphism.
+    """Tell two graphs apart, or find an isomorphism.
 
-    The tests are listed with their times. An option of “One test” runs that test alone: its answer is “not isomorphic”,
-    with the round and a colour that one graph has more often, or “not told apart”.
+    Tests are run from the cheapest on, and listed with their times. An option of “One test” runs that test alone: its
+    answer is “not isomorphic”, with the round and a colour that one graph has more often, or “not told apart”.
 
     \b
     Examples:

@@ -258,33 +258,33 @@ def _network_command(name: str, names: Sequence[str], summary: str, examples: st
 _network_command(
     "nodes",
     ["nodes"],
-    "Train the networks of the paper's table of node classification.",
+    "Train the networks for node classification.",
     """      detours reproduce nodes --data raw --device cuda --minutes 30
       detours reproduce nodes --data raw --preset ours --only Texas --row "MDNN GIN" --seeds 0""",
 )
 _network_command(
     "graphs",
     ["graphs"],
-    "Train the networks of the paper's tables of graph classification.",
+    "Train the networks for graph classification.",
     """      detours reproduce graphs --data raw --only MUTAG --preset paper --device cuda
       detours reproduce graphs --finished""",
 )
 _network_command(
     "ablation",
     ["ablation"],
-    "Train MDNN GAT with and without the embedding of detour numbers.",
+    "Train MDNN GAT with and without detour numbers.",
     """      detours reproduce ablation --data raw --device cuda""",
 )
 _network_command(
     "zinc",
     ["zinc"],
-    "Train networks on ZINC, a regression that is not in the paper.",
+    "Train networks on ZINC, not in the paper.",
     """      detours reproduce zinc --data raw --device cuda --minutes 30""",
 )
 _network_command(
     "heterophilous",
     ["heterophilous"],
-    "Train networks on heterophilous graphs that are not in the paper.",
+    "Train networks on heterophilous graphs.",
     """      detours reproduce heterophilous --data raw --only Minesweeper --device cuda""",
 )
 
@@ -299,7 +299,9 @@ def everything(
     ] = None,
     device: TorchDevice = "auto",
 ) -> "Iterable[Outcome]":
-    """Run expressiveness, and with data also cycles, kernels and networks.
+    """Run all experiments of the paper.
+
+    Without data: expressiveness only; with data also cycles, kernels and networks.
 
     Networks take days on a CPU; give --minutes, or use the commands of the single tables.
 
