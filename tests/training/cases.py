@@ -1,5 +1,6 @@
 """What the tests of training share: small data, small recipes."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from detours.data import Encoder, GraphSet, Split, rings, stratified_splits
 from detours.graph import Graph
 from detours.training.batches.inputs import Inputs, prepared
 from detours.training.recipe import Recipe, recipe
+from detours.training.tasks import targets_of
 
 SMALL = {"hidden": 8, "layers": 1, "pe": 3, "epochs": 4, "batch_size": 8, "k": 4}
 
@@ -16,8 +18,14 @@ def task(graphs: int = 40) -> GraphSet:
     return rings(graphs, sizes=(3, 4), seed=5)
 
 
+def numbers(graphs: int = 40) -> GraphSet:
+    """The same graphs with the number of their nodes to be predicted."""
+    data = task(graphs)
+    return replace(data, y=np.array([float(graph.num_nodes) for graph in data.graphs]))
+
+
 def small(data: GraphSet, **changed: Any) -> Recipe:
-    return recipe(data.name, data.digest, "here", data.level, **{**SMALL, **changed})
+    return recipe(data.name, data.digest, "here", data.level, **{**SMALL, "task": data.task, **changed})
 
 
 def fold_of(data: GraphSet) -> Split:
@@ -25,7 +33,7 @@ def fold_of(data: GraphSet) -> Split:
 
 
 def inputs_of(data: GraphSet, made: Recipe) -> Inputs:
-    return prepared(data, Encoder.of(data), data.targets, made)
+    return prepared(data, Encoder.of(data), targets_of(data, made.task), made)
 
 
 def odd_graphs() -> GraphSet:

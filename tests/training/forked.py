@@ -77,7 +77,7 @@ def killed(folder: Path) -> None:
 
 def shared(folder: Path) -> None:
     """The same run by one process and by two, as torchrun would start them."""
-    changed = {"precision": "64-true", "batch_size": 7, "lr": 0.01, "layers": 2}
+    changed = {"precision": "64-true", "batch_size": 7, "lr": 0.01, "layers": 2, "metric": "roc_auc"}
     run_all(Store(folder / "one"), runs_in(folder / "one", 1, **changed), Workplace("cpu"))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

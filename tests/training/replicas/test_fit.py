@@ -22,7 +22,8 @@ from detours.training.replicas.fit import Fit  # noqa: E402
 from detours.training.replicas.progress import Row  # noqa: E402
 from detours.training.replicas.schedule import rate  # noqa: E402
 from detours.training.replicas.stack import Stack  # noqa: E402
-from tests.training.cases import inputs_of, one_graph, small, task  # noqa: E402
+from detours.training.tasks import outputs_of  # noqa: E402
+from tests.training.cases import inputs_of, numbers, one_graph, small, task  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +39,8 @@ def splits_of(data: GraphSet, number: int) -> list[Split]:
 
 def fit_of(data: GraphSet, recipes: Sequence[Recipe], splits: Sequence[Split], **more: Any) -> Fit:
     fabric = Fabric(accelerator="cpu", devices=1, precision=recipes[0].precision)
-    return Fit(fabric, recipes, inputs_of(data, recipes[0]), splits, len(data.classes), **more)
+    inputs = inputs_of(data, recipes[0])
+    return Fit(fabric, recipes, inputs, splits, outputs_of(inputs.y), **more)
 
 
 def rows_of(fit: Fit, epochs: int) -> list[list[Row]]:
@@ -52,6 +54,8 @@ CASES = [
     (one_graph(), {"neighbours": (3, 2), "batch_size": 16, "model": "plain", "backbone": "gcn"}),
     (one_graph(), {"model": "weighted", "backbone": "gat"}),
     (task(24), {"dropout": 0.3, "backbone": "gcn"}),
+    (numbers(24), {"model": "plain", "edge_den": True}),
+    (task(24), {"model": "weighted", "metric": "roc_auc", "class_weights": "balanced"}),
 ]
 
 
@@ -111,8 +115,8 @@ def test_loss_and_accuracy_are_those_of_the_network() -> None:
         assert accuracy == pytest.approx(float((logits[ids].argmax(1) == whole.y[ids]).double().mean()))
 
 
-def test_padding_changes_nothing() -> None:
-    data = task(20)
+@pytest.mark.parametrize("data", [task(20), numbers(20)], ids=["classes", "numbers"])
+def test_padding_changes_nothing(data: GraphSet) -> None:
     recipes, splits = [small(data, precision="64-true", fold=at) for at in range(2)], splits_of(data, 2)
     plain, padded = (fit_of(data, recipes, splits) for _ in range(2))
     padded.batches = FixedBatches(padded.batches, 8)
