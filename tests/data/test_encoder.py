@@ -50,7 +50,7 @@ def test_degrees_where_there_is_nothing_else() -> None:
 def test_written_and_read(data: GraphSet) -> None:
     encoder = Encoder.of(data)
     assert Encoder.from_json(json.loads(json.dumps(encoder.to_json()))) == encoder
-    with pytest.raises(InputError, match="An encoder is written as attributes, labels and largest_degree"):
+    with pytest.raises(InputError, match="An encoder is written as attributes and labels of nodes and edges"):
         Encoder.from_json({"attributes": 3})
 
 
