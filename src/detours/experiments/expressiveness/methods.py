@@ -27,9 +27,10 @@ class Fingerprints(NamedTuple):
     """A number per graph under each rule; equal numbers: not told apart."""
 
     sound: NDArray[np.int64]
-    paper: NDArray[np.int64]
+    paper: NDArray[np.int64] | None
+    """None for tests on copies with marked nodes, which the paper does not have."""
     rounds: NDArray[np.int64] | None
-    """None for tests on tuples, which keep their last round only."""
+    """None also for tests on tuples, which keep their last round only."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +55,20 @@ class Method:
 
     def fingerprints(self, graphs: Sequence[Graph], n_jobs: int = 1) -> Fingerprints:
         """Run the test on all graphs together."""
+        if "individualise" in self.options:
+            return self._by_copies(graphs, n_jobs)
         return self._by_tuples(graphs) if self.dim > 1 else self._by_nodes(graphs, n_jobs)
+
+    def _by_copies(self, graphs: Sequence[Graph], n_jobs: int) -> Fingerprints:
+        from detours import wl
+
+        return Fingerprints(_numbers_of(wl.groups(graphs, **self.options, n_jobs=n_jobs), len(graphs)), None, None)
 
     def _by_nodes(self, graphs: Sequence[Graph], n_jobs: int) -> Fingerprints:
         from detours import wl
 
         colors = wl.refine(graphs, **self.options, n_jobs=n_jobs)
-        sound = np.empty(len(graphs), np.int64)
-        for number, members in enumerate(colors.groups()):
-            sound[members] = number
+        sound = _numbers_of(colors.groups(), len(graphs))
         by_round = [_class_sizes(colors.all_nodes(at), colors.offsets) for at in range(colors.rounds + 1)]
         return Fingerprints(sound, numbered(by_round[-1]), numbered(zip(*by_round, strict=True)))
 
@@ -74,6 +80,14 @@ class Method:
             (colors,) = tuples.refine_tuples([graph], self.dim, **self.options)
             found.append((colors.certificate, colors.size_counts))
         return Fingerprints(numbered(name for name, _ in found), numbered(sizes for _, sizes in found), None)
+
+
+def _numbers_of(groups: Sequence[Sequence[int]], graphs: int) -> NDArray[np.int64]:
+    """Return for each graph the number of its group."""
+    numbers = np.empty(graphs, np.int64)
+    for number, members in enumerate(groups):
+        numbers[members] = number
+    return numbers
 
 
 def _class_sizes(colour: NDArray[np.int32], offsets: NDArray[np.int64]) -> list[bytes]:
@@ -140,6 +154,16 @@ def den_edges(k: int) -> Method:
 def den_pairs(k: int) -> Method:
     """1-WL from {D, k-DeN} that sees the detour numbers of all pairs of nodes, adjacent or not, in every round."""
     return Method(f"{k}-DeN on pairs", {"init": "den", "pairs": "den", "k": k})
+
+
+def den_marked(k: int, depth: int) -> Method:
+    """1-WL from {D, k-DeN} on copies of the graph in which `depth` nodes are marked."""
+    return Method(f"{k}-DeN, {depth} marked", {"init": "den", "k": k, "individualise": "mark", "depth": depth})
+
+
+def den_deleted(k: int) -> Method:
+    """1-WL from {D, k-DeN} on copies of the graph without one node, whose neighbours are marked."""
+    return Method(f"{k}-DeN, 1 deleted", {"init": "den", "k": k, "individualise": "delete"})
 
 
 WL2 = Method("2-WL", dim=2)
