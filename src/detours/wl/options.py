@@ -15,7 +15,7 @@ from detours.graph.graph import as_graphs, is_one_graph
 
 INITS = ("uniform", "degree", "labels", "den", "phi", "den-by-length")
 EDGES = (None, "den", "den-by-length")
-PAIRS = (None, "den")
+PAIRS = (None, "den", "fwl")
 INDIVIDUALISE = (None, "mark", "delete")
 CELLS = ("target", "all")
 

@@ -18,6 +18,7 @@ from detours.errors import EngineError, InputError
 from detours.graph import Graph
 from detours.wl.nodes.initial import InitialColours, by_degree, by_label, uniform
 from detours.wl.nodes.neighbourhood import PAIRS_BYTES, Neighbourhood, all_pairs, held_bytes, neighbours, pairs_bytes
+from detours.wl.nodes.pair_colours import as_vectors, stable_pairs
 from detours.wl.nodes.ranks import rank_vectors
 from detours.wl.nodes.rounds import refinements
 from detours.wl.options import Method, Options, check_graphs, check_method
@@ -117,7 +118,12 @@ def around(method: Method, graphs: list[Graph], union: Graph, counts: Detours | 
     if method.pairs is not None and method.k is not None:
         k, room = method.k, PAIRS_BYTES - held_bytes(graphs)
         try:
-            return all_pairs(graphs, (count_pairs(graph, k, memory_limit=room) for graph in graphs), room)
+            counts_of_pairs = (count_pairs(graph, k, memory_limit=room) for graph in graphs)
+            if method.pairs == "fwl":
+                counts_of_pairs = (
+                    as_vectors(stable_pairs(graph, own)) for graph, own in zip(graphs, counts_of_pairs, strict=True)
+                )
+            return all_pairs(graphs, counts_of_pairs, room)
         except EngineError:
             raise _too_large(graphs, k) from None
     if method.edges is not None and counts is not None:

@@ -47,6 +47,8 @@ def refine(
         pairs: "den" lets a node see all other nodes in every round, each with the colour of the pair: whether the two
             are adjacent, and the number of simple paths of each length 2 .. k between them (`detours.count_pairs`).
             Time and memory grow with the square of the number of nodes of each graph; more than 8 GB are refused.
+            "fwl" refines these colours as well, as 2-FWL does, in every individualised copy too; time grows with the
+            cube.
         labels: One integer or string per node of each graph, for init="labels".
         individualise: "mark" or "delete" adds a last round, in which a node v gets the pair of its colour and the
             certificate of a copy of its graph: with v in a colour of its own, or without v, its neighbours marked and

@@ -18,11 +18,15 @@ from itertools import pairwise
 import numpy as np
 
 from detours.arrays import Bool, Int32, Int64
+from detours.counting.pairs import count_pairs
+from detours.graph import Graph
 from detours.wl.digests import digest_graphs
 from detours.wl.individual.copies import Choices, Copies, as_copies
 from detours.wl.individual.deletion import delete
 from detours.wl.individual.marking import mark
 from detours.wl.individual.matching import find_orbits
+from detours.wl.individual.pairs import mark_pairs
+from detours.wl.nodes.pair_colours import StablePairs, stable_pairs
 from detours.wl.nodes.ranks import rank_vectors
 from detours.wl.options import Method
 from detours.wl.preparation import Prepared
@@ -37,6 +41,9 @@ class Tree:
 
     method: Method
     n_jobs: int = 1
+    graphs: list[Graph] = field(default_factory=list)
+    pairs: list[StablePairs] = field(default_factory=list)
+    """For each graph the stable colours of its pairs, if those of copies are refined too."""
     copies: int = 0
     """Copies refined so far."""
     exhausted: bool = True
@@ -66,33 +73,38 @@ class Tree:
             def share(part: float, begin: int = begin, size: int = size) -> None:
                 report((begin + part * size) / total)
 
-            digests, below = self._step(copies, chunk, keep=depth > 1, report=share)
+            digests, below, alike = self._step(copies, chunk, keep=depth > 1, report=share)
             self.copies += size
-            if below is not None:
-                digests = self._with_branches(copies, chunk, digests, below, depth - 1, share)
+            if depth > 1 and below is not None:
+                digests = self._with_branches(digests, below, alike, depth - 1, share)
             share(1.0)
             found += digests
         return found
 
     def _with_branches(
-        self, copies: Copies, choices: Choices, digests: list[bytes], below: Copies, depth: int, report: Report
+        self, digests: list[bytes], below: Copies, alike: Int64, depth: int, report: Report
     ) -> list[bytes]:
-        """Return the digests of copies with their branches; copies that an automorphism exchanges have the same."""
-        alike = np.arange(len(digests))
-        if self.method.individualise == "mark":
-            alike = find_orbits(copies, choices, digests, below)
+        """Return the digests of copies with their branches; copies that are `alike` have the same."""
         chosen = self._choices(below)
         first = alike[chosen.copy] == chosen.copy
         chosen = Choices(chosen.copy[first], chosen.node[first])
         joined = _join(digests, chosen.copy, self._digests(below, chosen, depth, report))
         return [joined[i] for i in alike.tolist()]
 
-    def _step(self, copies: Copies, choices: Choices, keep: bool, report: Report) -> tuple[list[bytes], Copies | None]:
+    def _step(
+        self, copies: Copies, choices: Choices, keep: bool, report: Report
+    ) -> tuple[list[bytes], Copies | None, Int64]:
+        """Return digests of the next copies, the copies, and for each one that an automorphism maps to it."""
+        alike = np.arange(len(choices.node))
         if self.method.individualise == "delete":
-            return delete(copies, choices, self.method, self.n_jobs, keep)
+            return *delete(copies, choices, self.method, self.n_jobs, keep), alike
+        if self.pairs:
+            step = mark_pairs(copies, choices, self.graphs, self.pairs, self.n_jobs)
+            self.exhausted &= keep or step.copies.partitions.target.max(initial=-1) < 0
+            return step
         digests, below, targets = mark(copies, choices, self.n_jobs, keep, None if keep else report)
         self.exhausted &= keep or not targets
-        return digests, below
+        return digests, below, alike if below is None else find_orbits(copies, choices, digests, below)
 
 
 def individual_round(prepared: Prepared, colour: Int32, asked: Bool | None = None) -> Int32:
@@ -121,6 +133,10 @@ def digest_trees(prepared: Prepared, roots: list[bytes]) -> list[bytes]:
 def grow_tree(prepared: Prepared, colour: Int32, asked: Bool | None = None) -> tuple[Tree, list[bytes]]:
     """Return the tree over stable colours, and the digest of the copy of every chosen node."""
     tree = Tree(prepared.method, prepared.n_jobs)
+    if prepared.method.pairs == "fwl" and prepared.method.individualise == "mark" and prepared.method.k is not None:
+        k = prepared.method.k
+        tree.graphs = prepared.graphs
+        tree.pairs = [stable_pairs(graph, count_pairs(graph, k)) for graph in prepared.graphs]
     root = as_copies(prepared.union, prepared.offsets, prepared.around.arcs, colour)
 
     def report(share: float) -> None:

@@ -38,11 +38,12 @@ _EMPTY = NeighbourRows(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int64),
 class Refinement:
     """The partition of the tuples of one graph under k-FWL, from atomic types to the stable colouring."""
 
-    def __init__(self, graph: Graph, dim: int, mask: np.uint64 = _ALL_BITS):
+    def __init__(self, graph: Graph, dim: int, mask: np.uint64 = _ALL_BITS, kinds: Int32 | None = None):
         self.graph = graph
         self.dim = dim
         self.rounds = 0
-        self.kinds = atomic_types(graph, dim)
+        self.kinds: NDArray[Any] = atomic_types(graph, dim) if kinds is None else kinds
+        """The first colours of all tuples; other `kinds` than the atomic types must determine these."""
         sizes = np.bincount(self.kinds)
         self.colour: Int32 = (np.cumsum(sizes > 0) - 1).astype(np.int32)[self.kinds]
         self.members: Int32 = np.argsort(self.kinds, kind="stable").astype(np.int32)
