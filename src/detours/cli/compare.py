@@ -31,6 +31,7 @@ class OnEdges(StrEnum):
 
 class OnPairs(StrEnum):
     den = "den"
+    fwl = "fwl"
 
 
 class Individualise(StrEnum):
@@ -67,7 +68,10 @@ def compare(
     ] = None,
     pairs: Annotated[
         OnPairs | None,
-        typer.Option(help="Use detour numbers of all pairs of nodes in every round.", rich_help_panel=_ONE_TEST),
+        typer.Option(
+            help="Use detour numbers of all pairs of nodes; fwl refines pairs too.",
+            rich_help_panel=_ONE_TEST,
+        ),
     ] = None,
     rounds: Annotated[
         int | None,

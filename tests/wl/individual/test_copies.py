@@ -22,6 +22,7 @@ WAYS: list[dict[str, Any]] = [
     {"init": "den", "k": 4, "individualise": "mark", "depth": 3},
     {"init": "den", "edges": "den-by-length", "k": 3, "individualise": "mark"},
     {"init": "den", "pairs": "den", "k": 3, "individualise": "mark", "depth": 2},
+    {"init": "degree", "pairs": "fwl", "k": 3, "individualise": "mark", "depth": 2},
     {"init": "den", "k": 4, "individualise": "delete"},
     {"init": "phi", "k": 3, "individualise": "delete", "depth": 2},
     {"init": "degree", "individualise": "delete", "cell": "all"},
@@ -95,6 +96,16 @@ def test_a_deleted_node_is_gone_and_detours_are_counted_anew(graph: SmallGraph) 
     for u in own.nodes:
         for v in own.nodes:
             assert colours[u] != colours[v] or counts[u] == counts[v]
+
+
+@given(graphs=batches(min_size=2))
+def test_refined_pairs_tell_what_2_fwl_tells(graphs: list[SmallGraph]) -> None:
+    own = [graph.graph() for graph in graphs]
+    weaker, pairs = wl.tuple_certificates(own, 2, folklore=True), wl.certificates(own, pairs="fwl", k=2)
+    assert pairs == [wl.certificate(graph, pairs="fwl", k=2) for graph in own]
+    marked = wl.certificates(own, pairs="fwl", k=2, individualise="mark")
+    for finer, coarser in ((pairs, weaker), (marked, pairs)):
+        assert all(coarser[g] == coarser[h] for g, a in enumerate(finer) for h, b in enumerate(finer) if a == b)
 
 
 def test_threads_and_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from detours.wl.individual.deletion import delete
 from detours.wl.individual.marking import mark
 from detours.wl.individual.matching import find_orbits
 from detours.wl.individual.pairs import mark_pairs
+from detours.wl.nodes.neighbourhood import neighbours
 from detours.wl.nodes.pair_colours import StablePairs, stable_pairs
 from detours.wl.nodes.ranks import rank_vectors
 from detours.wl.options import Method
@@ -132,12 +133,13 @@ def digest_trees(prepared: Prepared, roots: list[bytes]) -> list[bytes]:
 
 def grow_tree(prepared: Prepared, colour: Int32, asked: Bool | None = None) -> tuple[Tree, list[bytes]]:
     """Return the tree over stable colours, and the digest of the copy of every chosen node."""
-    tree = Tree(prepared.method, prepared.n_jobs)
+    tree, arcs = Tree(prepared.method, prepared.n_jobs), prepared.around.arcs
     if prepared.method.pairs == "fwl" and prepared.method.individualise == "mark" and prepared.method.k is not None:
         k = prepared.method.k
         tree.graphs = prepared.graphs
         tree.pairs = [stable_pairs(graph, count_pairs(graph, k)) for graph in prepared.graphs]
-    root = as_copies(prepared.union, prepared.offsets, prepared.around.arcs, colour)
+        arcs = neighbours(prepared.union).arcs  # the pairs are refined apart
+    root = as_copies(prepared.union, prepared.offsets, arcs, colour)
 
     def report(share: float) -> None:
         if prepared.progress is not None:
