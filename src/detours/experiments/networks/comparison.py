@@ -21,7 +21,7 @@ class Comparison:
     difference: float
     """The mean over folds, in points; positive if the entry is better."""
     p: float | None
-    """Of Wilcoxon's two-sided signed-rank test; None if no fold differs."""
+    """Of Wilcoxon's two-sided signed-rank test; None if no fold differs, or there is one only."""
 
 
 def baseline_of(entry: Entry) -> Entry | None:
@@ -43,7 +43,7 @@ def compare(better: Result, than: Result) -> Comparison | None:
     if not shared:
         return None
     difference = np.array([one[fold] - other[fold] for fold in shared]) * (-1 if better.lower_is_better else 1)
-    p = float(wilcoxon(difference).pvalue) if difference.any() else None
+    p = float(wilcoxon(difference).pvalue) if difference.any() and len(shared) > 1 else None
     return Comparison(better.entry, than.entry, len(shared), float(difference.mean()), p)
 
 

@@ -27,8 +27,8 @@ IN_PAPER = {
 """The data sets in the order of the paper's tables."""
 _GROUPS = {"plain": "mpnn", "weighted": "den-weighted", "mdnn": "mdnn"}
 MEANING = (
-    "Per cent on the test parts (ZINC: mean absolute error), mean ± standard deviation over folds; a fold with several "
-    "seeds counts with their mean. “ours” and “paper” are presets of this library, both trained here; the lines "
+    "Per cent on the test parts, mean ± standard deviation over folds (ZINC: mean absolute error, over seeds); a fold "
+    "with several seeds counts with their mean. “ours” and “paper” are presets of this library, both trained here; the lines "
     "“published” are the paper's numbers. paper-small: preset paper with 128 channels and two transformer layers."
 )
 
