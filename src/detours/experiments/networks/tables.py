@@ -28,8 +28,8 @@ IN_PAPER = {
 _GROUPS = {"plain": "mpnn", "weighted": "den-weighted", "mdnn": "mdnn"}
 MEANING = (
     "Per cent on the test parts, mean ± standard deviation over folds (ZINC: mean absolute error, over seeds); a fold "
-    "with several seeds counts with their mean. “ours” and “paper” are presets of this library, both trained here; the lines "
-    "“published” are the paper's numbers. paper-small: preset paper with 128 channels and two transformer layers."
+    "with several seeds counts with their mean. “ours” and “paper” are presets of this library, both trained here; the "
+    "lines “published” are the paper's numbers. paper-small: preset paper with 128 channels and two transformer layers."
 )
 
 
