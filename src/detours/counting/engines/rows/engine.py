@@ -5,7 +5,8 @@ from __future__ import annotations
 from detours.counting.engines.base import Engine, Estimate, Task
 
 START_SECONDS = 250e-6  # what a count takes on the smallest graph
-LEAST_SECONDS = 50e-9  # seconds per arc and length that a count takes at the least
+SECONDS_PER_ARC = 60e-9  # what finding the arcs on cycles takes at the least
+SECONDS_PER_LENGTH = 50e-9  # what counting takes at the least, for an arc and a length
 
 
 class RowEngine(Engine):
@@ -15,7 +16,8 @@ class RowEngine(Engine):
     longest = 6
 
     def least_seconds(self, task: Task) -> float:
-        return START_SECONDS + LEAST_SECONDS * (task.k - 1) * task.cyclic.num_arcs / task.n_jobs
+        counting = SECONDS_PER_LENGTH * (task.k - 1) * task.cyclic.num_arcs / task.n_jobs
+        return START_SECONDS + SECONDS_PER_ARC * len(task.cyclic.indices) + counting
 
     def estimate(self, task: Task) -> Estimate:
         from detours.counting.engines.rows.estimate import estimate_rows

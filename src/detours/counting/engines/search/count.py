@@ -21,6 +21,8 @@ from detours.counting.shrink.csr import transposed
 from detours.counting.shrink.cyclic_part import Cyclic, Reduced
 from detours.errors import EngineError
 
+FEWEST_ROOTS = 32  # roots searched to the end that make an estimate
+GOLDEN = (5**0.5 - 1) / 2  # multiples of this, modulo 1, are spread evenly, however many
 STEPS = 2**22  # steps of the search between two looks at what else goes on: a few hundredths of a second
 
 
@@ -174,8 +176,9 @@ def _directed_graphs(reduced: Reduced) -> dict[int, Graph]:
 def sample_steps(search: SearchCount, sample: int, limit: int) -> Steps:
     """Estimate the steps of a search from some roots; the same on every machine.
 
-    Roots are drawn by their degree, one from the middle of each of ``sample`` equal shares, so that hubs are not
-    missed. ``limit`` bounds the steps spent on the sample, for each question.
+    Roots are drawn by their degree, at even distances, so that hubs are not missed. ``limit`` bounds the steps spent on
+    the sample, for each question; if it is reached, those roots count that were searched until then, which are spread
+    as evenly.
     """
     total, complete, nodes = 0.0, True, search.num_nodes
     for question, graph in search.graphs.items():
@@ -184,10 +187,13 @@ def sample_steps(search: SearchCount, sample: int, limit: int) -> Steps:
             degree = np.diff(graph.first_ptr)
             chance = (degree / max(1, degree.sum()) + 1 / nodes) / 2
             until = np.cumsum(chance)
-            roots = np.searchsorted(until, (np.arange(sample) + 0.5) / sample * until[-1])
+            at = (np.arange(sample) * GOLDEN % 1 + 0.5 / sample) % 1
+            roots = np.minimum(np.searchsorted(until, at * until[-1]), nodes - 1)
             share = chance[roots]
         worker = Worker(search)
         taken = worker.ask(question, roots)
-        complete = not worker.advance(limit) and complete
-        total += float((taken / share).sum()) / max(1, int(np.count_nonzero(taken)))
+        finished = not worker.advance(limit)
+        tried = max(1, int(np.count_nonzero(taken)))
+        complete = complete and (finished or tried > FEWEST_ROOTS)
+        total += float((taken / share).sum()) / tried
     return Steps(total, complete)
