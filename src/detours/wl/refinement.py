@@ -54,8 +54,8 @@ def refine(
             certificate of a copy of its graph: with v in a colour of its own, or without v, its neighbours marked and
             the detours counted anew. Both are far stronger than refinement alone, and sound.
         depth: In every copy a further node is individualised, `depth` nodes in all.
-        cell: "target" individualises the nodes of one colour only: the smallest of the colours whose nodes are joined
-            to some but not all nodes of a colour. "all" does every node.
+        cell: "target" individualises the nodes of one colour only: that which is joined in part (its nodes to some but
+            not all nodes) to most colours, and of these the smallest. "all" does every node.
         n_jobs: Threads for counting and for marked copies; the colours do not depend on it.
         progress: Called as progress(done, total) while copies are refined.
 
