@@ -67,7 +67,7 @@ LINE = 64  # bytes that are read at the least
 
 SAMPLES = 5  # blocks of roots in the first sample; each further one is three times as large, until
 PRECISION = 0.1  # the standard error is below this share of the mean, or
-EFFORT = 0.01  # it would take more than this share of the time expected of the count
+EFFORT = 0.006  # it would take more than this share of the time expected of the count
 LOOK_SECONDS = 30e-6  # time to look at a block, however small
 
 

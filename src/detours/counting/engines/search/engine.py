@@ -50,7 +50,7 @@ def _far(cyclic: Cyclic) -> float:
     """Return the share of arcs whose ends are far apart, from some of them."""
     if len(cyclic.indptr) <= FAR:
         return 0.0
-    some = np.arange(0, len(cyclic.indices), max(1, len(cyclic.indices) // 1024))
+    some = np.arange(0, len(cyclic.indices), max(1, len(cyclic.indices) // 256))
     source = np.searchsorted(cyclic.indptr, some, side="right") - 1
     return float((np.abs(source - cyclic.indices[some]) > FAR).mean())
 
@@ -59,4 +59,4 @@ def _sample_size(task: Task) -> tuple[int, int]:
     """Return the roots and steps of a sample: a small share of what a count of such a graph takes in any way."""
     nodes, arcs = task.cyclic.num_nodes, task.cyclic.num_arcs
     per_arc = 1 / 4 if task.k <= 6 else 16 if task.k <= 8 else 2**21  # beyond 8 no closed forms are left to compare
-    return min(max(nodes // 16, 16), 256), int(min(max(per_arc * arcs, 2**14), 2**21))
+    return min(max(nodes // 16, 16), 128), int(min(max(per_arc * arcs, 2**14), 2**21))
