@@ -97,7 +97,7 @@ def test_several_processes(run: Run, several: list[str]) -> None:
         (["--data", "rings", "--set", "layers"], 2, "'layers' is not of the form name=value"),
         (["--data", "rings", "--recipe", "none.toml"], 1, "none.toml: there is no such recipe file"),
         (["--data", "rings", "--set", "neighbours=5,5"], 1, "neighbours applies to node data, but rings"),
-        ([], 2, "give a data set with --data or in the file of --recipe"),
+        ([], 2, "give a data set with --data, in the file of --recipe, or with --data-file"),
         (["--data", "rings", "--device", "gpu"], 1, "device must be 'cpu', 'cuda' or"),
         (["--data", "rings", "--jobs", "2", "--devices", "2"], 1, "not --devices and --jobs"),
         (
