@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 
 # No deadline: the first call of a compiled function compiles it. `make test-all` draws more examples of each property;
 # `HYPOTHESIS_PROFILE=thorough` draws more than any usual run can afford.
-settings.register_profile("default", max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("default", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("more", parent=settings.get_profile("default"), max_examples=150)
 settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
