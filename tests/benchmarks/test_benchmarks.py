@@ -238,6 +238,7 @@ def test_unknown_case_is_refused(capfd: pytest.CaptureFixture[str], tmp_path: Pa
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_run_writes_what_it_prints(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("igraph")
     pytest.importorskip("rustworkx")

@@ -14,6 +14,7 @@ from detours.graph import Graph
 from detours.transforms import AddDetourNumber
 
 
+@pytest.mark.slow
 def test_both_models_learn_from_the_same_batches() -> None:
     graphs = [Graph.from_csr(graph.indptr, graph.indices).to_pyg() for graph in small_graphs(12, seed=1)]
     for number, data in enumerate(graphs):

@@ -104,14 +104,17 @@ def test_results_of_other_code_are_made_anew_unless_kept(
 ) -> None:
     first = run("pairs", str(benchmark), "-k", "2")
     assert "other code" not in first.err
-    monkeypatch.setattr("detours.experiments.expressiveness.ratios.code_digest", lambda *rooms: "00000000")
+    for module in ("pairs", "ratios"):
+        monkeypatch.setattr(f"detours.experiments.expressiveness.{module}.code_digest", lambda *rooms: "00000000")
     kept = run("pairs", str(benchmark), "-k", "2", "--keep-old")
     assert kept.out == first.out  # the seconds too
-    assert "note: Pairs, unions: 5 of 5 finished results come from other code (used because of --keep-old)" in kept.err
+    assert (
+        "note: Pairs, unions: 10 of 10 finished results come from other code (used because of --keep-old)" in kept.err
+    )
     anew = run("pairs", str(benchmark), "-k", "2")
     assert "(computed anew; --keep-old would use them)" in anew.err
     assert run("pairs", str(benchmark), "-k", "2").out == anew.out
-    assert len(list(Path("results/pairs").glob("*-00000000.json"))) == 10
+    assert len(list(Path("results/pairs").glob("*-00000000.json"))) == 20
 
 
 def test_damaged_pairs_name_file_and_line(run: Run, benchmark: Path) -> None:

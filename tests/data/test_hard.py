@@ -52,6 +52,7 @@ def test_cycle_unions(n: int) -> None:
     assert same_to_one_wl((two, one))
 
 
+@pytest.mark.slow
 def test_csl() -> None:
     for graph, skip in zip(hard.csl_classes(), (2, 3, 4, 5, 6, 9, 11, 12, 13, 16), strict=True):
         assert graph.num_nodes == 41
@@ -223,6 +224,7 @@ def test_pair_benchmark(tmp_path: Path) -> None:
         assert [(category.graphs[i], category.graphs[j]) for i, j in category.pairs or []] == pairs[name]
 
 
+@pytest.mark.slow
 def test_the_whole_pair_benchmark() -> None:
     pairs = hard.pair_benchmark()
     assert sum(map(len, pairs.values())) == 400

@@ -43,6 +43,7 @@ def compiled(net: torch.nn.Module, backend: str) -> tuple[torch.nn.Module, Compi
     return torch.compile(net, backend=counter), counter
 
 
+@pytest.mark.slow
 def test_the_transformer_is_traced_once_for_all_batches() -> None:
     torch.manual_seed(0)
     net = DetourTransformer(3, 8, num_layers=2, den_channels=2, pe_channels=2)

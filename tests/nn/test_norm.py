@@ -62,6 +62,7 @@ def one_of_two(rank: int, folder: str) -> None:
     dist.destroy_process_group()
 
 
+@pytest.mark.slow
 def test_two_processes_are_as_one(tmp_path: Path) -> None:
     mp.spawn(one_of_two, args=(str(tmp_path),), nprocs=2)
     first, second = (torch.load(tmp_path / f"{rank}.pt") for rank in (0, 1))

@@ -58,11 +58,13 @@ def accuracy(kind: str, backbone: str, seed: int, epochs: int, rate: float = 1e-
     return float((logits.argmax(1) == test.y).float().mean())
 
 
+@pytest.mark.slow
 def test_plain_networks_guess() -> None:
     for backbone in ("gcn", "gat", "gin"):
         assert accuracy("plain", backbone, seed=0, epochs=2) == 0.5
 
 
+@pytest.mark.slow
 def test_weights_tell() -> None:
     assert accuracy("weighted", "gin", seed=0, epochs=8) >= 0.95
 

@@ -69,6 +69,7 @@ def test_nodes(changed: dict[str, Any], tmp_path: Path) -> None:
     assert value["epochs"] == 4 and 0 <= value["test_accuracy"] <= 1
 
 
+@pytest.mark.slow
 def test_detours_are_learned(tmp_path: Path) -> None:
     data = task(80)
     changed = {"backbone": "gcn", "hidden": 16, "epochs": 20, "lr": 5e-3}
@@ -133,6 +134,7 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_killed_three_times_the_run_ends_with_the_same_bits(forked: Path) -> None:
     cells, logs, models = [], [], []
     for name in ("alone", "often"):
@@ -148,6 +150,7 @@ def test_killed_three_times_the_run_ends_with_the_same_bits(forked: Path) -> Non
     assert left == {".json", ".csv", ".pt"}  # no checkpoint, and nothing half written
 
 
+@pytest.mark.slow
 def test_two_processes_have_the_loss_curve_of_one(forked: Path) -> None:
     (one,), (two,) = (list((forked / "shared" / name).rglob("*.csv")) for name in ("one", "two"))
     for mine, theirs in zip(read_log(one), read_log(two), strict=True):

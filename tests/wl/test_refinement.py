@@ -205,7 +205,7 @@ def test_no_graphs_and_no_nodes() -> None:
         ({"init": "colour"}, "init must be one of 'uniform', .* but it is 'colour'"),
         ({"init": None}, "init must be one of"),
         ({"edges": "phi"}, "edges must be one of None, 'den', 'den-by-length', but it is 'phi'"),
-        ({"pairs": True}, "pairs must be one of None, 'den', but it is True"),
+        ({"pairs": True}, "pairs must be one of None, 'den', 'fwl', but it is True"),
         ({"edges": "den", "pairs": "den"}, "give only one of them"),
         ({"k": 1}, "k, the most edges a detour may have"),
         ({"k": None}, "k, the most edges a detour may have"),

@@ -155,6 +155,7 @@ def module_chosen(search: Search, model: str) -> Any:
     return chosen(search, model)
 
 
+@pytest.mark.slow
 def test_models_are_compared_on_rounds_that_all_have_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     search = search_of(tmp_path, draws=1)
     begun: list[str] = []
