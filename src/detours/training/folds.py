@@ -29,6 +29,9 @@ from detours.training.pool import side_by_side
 from detours.training.recipe import recipe
 from detours.training.tasks import check_scores, rank_of, targets_of
 
+LARGE_STEP = 50_000
+"""Numbers in a state of all tokens of a step, from which on a CPU gains nothing by stacking runs of graph data."""
+
 
 @dataclass(frozen=True)
 class Workplace:
@@ -90,9 +93,19 @@ def stacks_of(runs: Sequence[Run], place: Workplace) -> list[list[Run]]:
             same.append(run)
     stacks = []
     for shape in shapes:
-        most = 1 if place.devices > 1 else min(place.replicas or len(shape), -(-len(shape) // place.jobs))
+        alone = place.devices > 1 or _alone(shape[0], place.device)
+        most = 1 if alone else min(place.replicas or len(shape), -(-len(shape) // place.jobs))
         stacks += [shape[start : start + most] for start in range(0, len(shape), most)]
     return stacks
+
+
+def _alone(run: Run, device: str) -> bool:
+    """Whether a CPU trains such runs faster one by one: products take the time, and each run can leave graphs out."""
+    if chosen_device(device) != "cpu" or not run.recipe.skips_graphs:
+        return False
+    graphs, recipe = run.data.graphs, run.recipe
+    tokens = sum(graph.num_nodes + graph.num_arcs for graph in graphs) / len(graphs)
+    return recipe.hidden * recipe.batch_size * tokens >= LARGE_STEP
 
 
 def _made_beside(jobs: int, store: Store, stack: list[Run], device: str) -> None:

@@ -210,6 +210,11 @@ class Recipe:
         return {"method": f"{self.model} {self.backbone}", **plain, "code": code}
 
     @property
+    def skips_graphs(self) -> bool:
+        """Whether a replica is the same if graphs that it masks are left out of batches: dropout sees their number."""
+        return self.level == "graph" and not self.dropout and not self.input_dropout
+
+    @property
     def arc_channels(self) -> int:
         """The number of features of every arc: counts of detours, then those of `cycle_features`."""
         return (self.k - 1 if self.by_length else 1) + self.cycle_features * (self.k + 1)

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from detours.arrays import Int64
@@ -66,13 +67,21 @@ class GraphBatches:
         if len(packed) // steps < world:
             raise InputError(f"{world} processes cannot share a batch of {len(packed) // steps} graphs; take fewer.")
         self.packed, self.batch_size, self.steps, self.rank, self.world = packed, batch_size, steps, rank, world
+        self.trained = self.asked = np.ones(len(packed), bool)
+
+    def narrow(self, trained: NDArray[np.bool_], asked: NDArray[np.bool_]) -> None:
+        """Leave out graphs that no replica trains on, and those that none is evaluated on: they would be masked."""
+        self.trained, self.asked = trained, asked
 
     def training(self, epoch: int) -> Iterator[Batch]:
         shares = [group[self.rank :: self.world] for group in epoch_groups(self.packed, epoch, self.steps)]
+        # a step without any is a step all the same
+        shares = [share[self.trained[share]] if self.trained[share].any() else share[:1] for share in shares]
         return self.packed.batches(shares, signs=epoch_signs(self.packed, epoch))
 
     def evaluation(self) -> list[Batch]:
         share = np.arange(self.rank, len(self.packed), self.world)
+        share = share[self.asked[share]]
         parts = np.array_split(share, max(1, -(-len(share) // (EVALUATION * self.batch_size))))
         return list(self.packed.batches([part for part in parts if len(part)]))
 

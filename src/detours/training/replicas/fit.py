@@ -17,7 +17,7 @@ from detours.data import Split
 from detours.training.batches.choose import batches_of
 from detours.training.batches.inputs import Inputs, Scaling
 from detours.training.batches.packed import Batch
-from detours.training.batches.streams import Assembled, Batches, steps_of
+from detours.training.batches.streams import Assembled, Batches, GraphBatches, steps_of
 from detours.training.build import arguments, network_of
 from detours.training.recipe import LOWER_IS_BETTER, Recipe
 from detours.training.replicas.adamw import AdamW
@@ -102,6 +102,9 @@ class Fit:
         for name in self.stack.buffers:
             if name.endswith(".factor"):  # of dropout: one tensor for all layers
                 self.stack.buffers[name] = self.factors
+        if isinstance(self.batches, GraphBatches) and self.device.type == "cpu" and self.recipes[0].skips_graphs:
+            asked = self.val | self.test | (self.train if self.objective.ranked else False)
+            self.batches.narrow(*(mask.any(0)[:-1].numpy() for mask in (self.train, asked)))
         self.evaluation = self.batches.evaluation()
         self._evaluate = Captured(self._evaluated, self._captures())
         self._steps: dict[int, Captured] = {}
