@@ -4,6 +4,7 @@ import csv
 import json
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -182,3 +183,13 @@ def test_files_that_would_overwrite_each_other_are_refused(run: Run) -> None:
         ran = run("count", "k6.txt", "-k", "3", *arguments)
         assert ran.code == 1 and "different files" in ran.err
     assert Path("k6.txt").read_text() == before and not Path("k6.csv").exists()
+
+
+def test_a_directed_file_is_counted_directed_and_arcs_have_arrows(run: Run, tmp_path: Path) -> None:
+    nx.write_graphml(nx.DiGraph([("a", "b"), ("b", "c"), ("a", "c")]), tmp_path / "arcs.graphml")
+    ran = run("count", "arcs.graphml", "-k", "2")
+    assert ran.code == 0 and "3 arcs, directed" in ran.out and "a → c" in ran.out and ran.err == ""
+    undirected = run("count", "arcs.graphml", "-k", "2", "--undirected").out
+    assert "3 edges, undirected" in undirected and "a - b" in undirected
+    refused = run("count", "arcs.graphml", "-k", "2", "--chordless")
+    assert refused.code == 1 and "--undirected" in refused.err

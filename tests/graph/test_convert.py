@@ -29,10 +29,10 @@ def test_networkx_multigraph_and_digraph():
     multi = nx.MultiGraph([(0, 1), (1, 0), (1, 2), (2, 2)])
     assert quiet(Graph.from_networkx, multi).dropped == (1, 1, 0)
     arcs = nx.DiGraph([(0, 1), (1, 0), (1, 2)])
-    graph = quiet(Graph.from_networkx, arcs)
+    graph = quiet(Graph.from_networkx, arcs, directed=False)
     assert graph.dropped == (0, 0, 1) and graph.num_edges == 2
-    directed = Graph.from_networkx(arcs, directed=True)
-    assert directed.num_edges == 3 and directed.to_networkx().edges == arcs.edges
+    directed = Graph.from_networkx(arcs)
+    assert directed.directed and directed.num_edges == 3 and directed.to_networkx().edges == arcs.edges
     multi_arcs = nx.MultiDiGraph([(0, 1), (0, 1), (1, 2)])
     assert quiet(Graph.from_networkx, multi_arcs, directed=True).dropped == (0, 1, 0)
 
@@ -98,8 +98,8 @@ def test_igraph_both_ways():
     source.vs["name"] = ["same"] * source.vcount()
     assert Graph.from_igraph(source).names is None
     arcs = igraph.Graph([(0, 1), (1, 2)], directed=True)
-    assert Graph.from_igraph(arcs, directed=True).to_igraph().is_directed()
-    assert quiet(Graph.from_igraph, arcs).dropped.one_way == 2
+    assert Graph.from_igraph(arcs).to_igraph().is_directed()
+    assert quiet(Graph.from_igraph, arcs, directed=False).dropped.one_way == 2
     source.es["weight"] = [float("nan")] + [None] * (source.ecount() - 1)
     with pytest.raises(InputError, match="NaN"):
         Graph.from_igraph(source)

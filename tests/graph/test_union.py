@@ -37,8 +37,13 @@ def test_union_is_the_graphs_side_by_side(lists, directed):
 
 def test_union_of_mixed_sources(tmp_path):
     (tmp_path / "t.txt").write_text("0 1\n")
-    union, offsets = Graph.disjoint_union([nx.path_graph(3), TRIANGLE, nx.path_graph(2).to_directed()])
+    mixed = [nx.path_graph(3), TRIANGLE, nx.path_graph(2).to_directed()]
+    union, offsets = Graph.disjoint_union(mixed, directed=False)
     assert (union.num_nodes, union.num_edges, offsets.tolist()) == (8, 6, [0, 3, 6, 8])
+    with pytest.raises(InputError, match="Some of the graphs are directed"):
+        Graph.disjoint_union(mixed)
+    union, _ = Graph.disjoint_union([nx.DiGraph([(0, 1)]), nx.MultiDiGraph([(1, 0)])])
+    assert union.directed and union.num_arcs == 2
     union, _ = Graph.disjoint_union([Graph.from_edge_index(TRIANGLE), tmp_path / "t.txt", nx.path_graph(3)])
     assert union.num_nodes == 8
 

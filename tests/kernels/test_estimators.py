@@ -17,6 +17,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import detours
 from detours.errors import InputError
+from detours.graph import Graph
 from detours.kernels import GraphKernel, Labelled, ShortestPath, WLDetour, WLShortestPath, WLSubtree, labelled
 from tests.kernels.cases import equal
 
@@ -165,7 +166,7 @@ def test_graph_without_features() -> None:
         (WLSubtree(edge_labels=True), [Labelled(nx.path_graph(3), None, [1, 0.5])], "Labels of edges .* is 0.5"),
         (
             WLSubtree(edge_labels=True),
-            [Labelled(nx.path_graph(9), None, [1] * 8), Labelled([(5, 3), (3, 5)], None, [1, 2])],
+            [Labelled(nx.path_graph(9), None, [1] * 8), Labelled(Graph.from_edges([(5, 3), (3, 5)]), None, [1, 2])],
             "The edge 5, 3 of graph number 1 is listed with different labels",
         ),
         (WLDetour(edge_labels=[1, 2]), [EDGE], "edge_labels must be True or False"),

@@ -97,7 +97,7 @@ def compare(
         ),
     ] = False,
     as_json: Json = False,
-    directed: Directed = False,
+    directed: Directed = None,
     strict: Strict = False,
     quiet: Quiet = False,
 ) -> None:

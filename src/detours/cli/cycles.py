@@ -22,7 +22,7 @@ def cycles(
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop after N cycles.")] = None,
     time_limit: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="Stop after this time.")] = None,
     as_json: options.Json = False,
-    directed: options.Directed = False,
+    directed: options.Directed = None,
     strict: options.Strict = False,
     quiet: options.Quiet = False,
 ) -> None:

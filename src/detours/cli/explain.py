@@ -12,7 +12,7 @@ def explain(
     k: options.K,
     as_json: options.Json = False,
     chordless: options.Chordless = False,
-    directed: options.Directed = False,
+    directed: options.Directed = None,
     strict: options.Strict = False,
     engine: options.EngineChoice = options.Engine.auto,
     jobs: options.Jobs = None,

@@ -29,7 +29,7 @@ def predict(
     data: Annotated[str | None, typer.Option(metavar="NAME", help="Data set to use instead of files.")] = None,
     root: RawFolder = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a row per graph or node to a .csv.")] = None,
-    directed: Directed = False,
+    directed: Directed = None,
     device: TorchDevice = "auto",
     as_json: Json = False,
     quiet: Quiet = False,
@@ -71,7 +71,7 @@ def predict(
         print(f"Wrote {out}", file=sys.stderr)
 
 
-def _read(files: list[str], saved: "SavedModel", directed: bool, quiet: bool) -> "list[GraphSet]":
+def _read(files: list[str], saved: "SavedModel", directed: bool | None, quiet: bool) -> "list[GraphSet]":
     """The graphs of files: together where graphs have classes, one by one where their nodes do."""
     import numpy as np
 

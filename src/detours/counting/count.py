@@ -37,10 +37,11 @@ def count(
     """Count the detours of length 2 .. k around every edge.
 
     Args:
-        graph: A NetworkX graph, SciPy sparse matrix, edge_index, PyG Data or Batch, igraph graph, `detours.Graph`,
-            or the path of a file.
+        graph: A NetworkX graph, SciPy sparse matrix, edge_index, list of pairs, table with columns source and target,
+            PyG Data or Batch, igraph graph, `detours.Graph`, or the path of a file.
         k: The longest detour counted, in edges; an integer >= 2.
-        directed: Count directed paths i -> j for every arc i -> j. Default: as a `detours.Graph` says, else not.
+        directed: Count directed paths i -> j for every arc i -> j. Default: as the input says, which is True for a
+            DiGraph, a directed igraph graph or file, or a directed `detours.Graph`, and else False.
         strict: Refuse loops, repeated edges and one-way arcs instead of dropping, merging and mirroring them.
         chordless: Count only detours that form a chordless (induced) cycle with their edge, by a search for any k.
         engine: "rows" (closed forms, k <= 6), "dense" (closed forms on dense matrices, k <= 8), "search" (any k) or
@@ -180,7 +181,7 @@ def cycles(
             neighbours on the cycle. Directed graphs are refused then.
         nodes: Yield only cycles through all of these nodes.
         edges: Yield only cycles through all of these edges, each a pair of nodes.
-        directed: Yield directed cycles. Default: as a `detours.Graph` says, else not.
+        directed: Yield directed cycles. Default: as the input says (see `count`).
         strict: Refuse loops, repeated edges and one-way arcs instead of dropping, merging and mirroring them.
         limit: The most cycles; `BudgetExceeded` is raised where there are more.
         time_limit: The most seconds, likewise.
@@ -234,7 +235,8 @@ def check_undirected(graph: Graph) -> None:
     """Raise `InputError` for a directed graph, which has no chordless cycles here."""
     if graph.directed:
         raise InputError(
-            "chordless cycles are those of undirected graphs, but this graph is directed; use to_undirected()"
+            "chordless cycles are those of undirected graphs, but this graph is directed; pass directed=False "
+            "(--undirected on the command line)"
         )
 
 

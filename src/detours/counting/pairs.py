@@ -46,7 +46,7 @@ def count_pairs(
         graph: Any graph that `detours.count` takes, of up to a few thousand nodes: the result grows with their square.
         k: The longest path counted, in edges. There are closed forms up to 8; beyond, time is proportional to the
             number of paths.
-        directed: Count directed paths i -> j. Default: as a `detours.Graph` says, else not.
+        directed: Count directed paths i -> j. Default: as the input says (see `detours.count`).
         strict: Refuse loops, repeated edges and one-way arcs instead of dropping, merging and mirroring them.
         memory_limit: Bytes, or a string such as "2GB"; 4 GB by default.
 

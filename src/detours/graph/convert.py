@@ -12,10 +12,11 @@ import numpy as np
 from detours.arrays import Int32, Int64
 from detours.errors import InputError, shown
 from detours.graph.edges import MAX_NODES, EdgeList, as_integers, as_numpy, check_edge_index, refuse_nan
+from detours.graph.pairs import from_frame, is_frame, read_list
 
 ACCEPTED = (
     "a detours Graph, a NetworkX or igraph graph, a SciPy sparse matrix, an edge_index of shape (2, edges), "
-    "a PyG Data or Batch, or the path of a file"
+    "a list of pairs, a table with columns source and target, a PyG Data or Batch, or the path of a file"
 )
 
 
@@ -29,6 +30,10 @@ def from_any(source: Any) -> EdgeList:
         return from_igraph(source)
     if hasattr(source, "edge_types") or hasattr(source, "edge_index"):
         return from_pyg(source)
+    if is_frame(source):
+        return from_frame(source, "source", "target")
+    if isinstance(source, (list, tuple)) and (edges := read_list(source)) is not None:
+        return edges
     if isinstance(source, (list, tuple, np.ndarray)) or hasattr(source, "detach"):
         return check_edge_index(source)
     raise InputError(f"{shown(source)} ({type(source).__name__}) is not a graph; give {ACCEPTED}.")
@@ -54,6 +59,7 @@ def from_networkx(graph: Any) -> EdgeList:
         len(nodes),
         None if plain else tuple(nodes),
         "arcs" if graph.is_directed() else "edges",
+        graph.is_directed(),
     )
 
 
@@ -116,9 +122,9 @@ def from_igraph(graph: Any) -> EdgeList:
     names = graph.vs["name"] if "name" in graph.vs.attributes() else None
     if names is not None and len(set(names)) < len(names):
         names = None
-    return EdgeList(
-        np.ascontiguousarray(flat.reshape(-1, 2).T), graph.vcount(), names, "arcs" if graph.is_directed() else "edges"
-    )
+    ends = np.ascontiguousarray(flat.reshape(-1, 2).T)
+    directed = graph.is_directed()
+    return EdgeList(ends, graph.vcount(), names, "arcs" if directed else "edges", directed)
 
 
 def library(name: str, package: str) -> Any:

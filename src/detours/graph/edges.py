@@ -210,7 +210,7 @@ def as_integers(array: NDArray[Any], what: str) -> Int64:
 def _wrong_shape(array: NDArray[Any]) -> str:
     text = f"edge_index must have shape (2, number of edges), but an array of shape {array.shape} was given"
     if array.ndim == 2 and array.shape[1] == 2:
-        return text + "; pass its transpose (edge_index.T)."
+        return text + "; pass its transpose (edge_index.T), or use Graph.from_edges for rows of pairs."
     if array.ndim == 2 and array.shape[0] == array.shape[1]:
         return text + "; for an adjacency matrix use Graph.from_scipy(scipy.sparse.csr_array(matrix))."
     return text + "; give one row of sources and one of targets."

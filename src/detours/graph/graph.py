@@ -13,6 +13,7 @@ from detours.errors import FileFormatError, InputError
 from detours.graph import convert, union
 from detours.graph.csr_graph import CsrGraph
 from detours.graph.edges import Dropped, EdgeList, check_edge_index, report, sort_arcs
+from detours.graph.pairs import from_frame, from_pairs, is_frame
 
 if TYPE_CHECKING:
     import igraph
@@ -26,9 +27,11 @@ __all__ = ["Dropped", "Graph", "as_graphs", "build_graph", "is_one_graph", "wrap
 class Graph(CsrGraph):
     """A graph of the nodes 0 .. n-1, stored as a sorted CSR without loops and repeats; it does not change.
 
-    Make one with `from_networkx`, `from_scipy`, `from_edge_index`, `from_pyg`, `from_igraph`, `read`, `open`,
-    or `from_any`, which tells these apart. Arcs are made two-way unless ``directed=True``, loops are dropped
-    and repeats merged; `dropped` says how many, with a warning, or an error with ``strict=True``.
+    Make one with `from_networkx`, `from_scipy`, `from_edge_index`, `from_edges`, `from_pandas`, `from_pyg`,
+    `from_igraph`, `read`, `open`, or `from_any`, which tells these apart. ``directed=None`` follows the input: a
+    NetworkX DiGraph, a directed igraph graph or a file that says so gives a directed graph; matrices, edge lists,
+    tables and edge_index give an undirected one, whose arcs are made two-way. Loops are dropped and repeats merged;
+    `dropped` says how many, with a warning, or an error with ``strict=True``.
 
     Two arrays hold edges. `edge_index` has the caller's columns: as many as were given, in that order, loops and
     repeats included; every result "per edge" has this order. `to_edge_index()` has the arcs of the CSR: sorted, and
@@ -47,16 +50,16 @@ class Graph(CsrGraph):
 
     @classmethod
     def from_any(cls, source: Any, *, directed: bool | None = None, strict: bool = False) -> Graph:
-        """Return a graph of a Graph, a NetworkX or igraph graph, a SciPy matrix, an edge_index, PyG data or a path.
+        """Return a graph of a Graph, a NetworkX or igraph graph, a matrix, edges, a table, PyG data or a path.
 
-        directed=None keeps the flag of a `Graph` and means undirected for everything else.
+        A list is an edge_index (two rows) or a list of pairs; one that could be either is refused.
         """
         found = source if isinstance(source, Graph) else _read_any(source)
         return found._turned(directed, strict) if isinstance(found, Graph) else _build(found, directed, strict)
 
     @classmethod
     def from_edge_index(
-        cls, edge_index: Any, num_nodes: int | None = None, *, directed: bool = False, strict: bool = False
+        cls, edge_index: Any, num_nodes: int | None = None, *, directed: bool | None = None, strict: bool = False
     ) -> Graph:
         """Return a graph of two rows, sources and targets: a NumPy array, a torch tensor or nested lists.
 
@@ -66,27 +69,51 @@ class Graph(CsrGraph):
         return _build(check_edge_index(edge_index, num_nodes), directed, strict)
 
     @classmethod
-    def from_networkx(cls, graph: networkx.Graph, *, directed: bool = False, strict: bool = False) -> Graph:
-        """Return a graph of a NetworkX graph of any class; its node names are kept."""
+    def from_edges(cls, pairs: Iterable[Any], *, directed: bool | None = None, strict: bool = False) -> Graph:
+        """Return a graph of pairs of nodes, each an undirected edge, or an arc with ``directed=True``.
+
+        The nodes are those that occur; integers and strings are sorted, as in a file of edges.
+
+        >>> Graph.from_edges([("Ada", "Grace"), ("Grace", "Alan")]).name_list()
+        ['Ada', 'Alan', 'Grace']
+        """
+        return _build(from_pairs(pairs), directed, strict)
+
+    @classmethod
+    def from_pandas(
+        cls,
+        table: Any,
+        source: str = "source",
+        target: str = "target",
+        *,
+        directed: bool | None = None,
+        strict: bool = False,
+    ) -> Graph:
+        """Return a graph of a table of edges (pandas, Polars or Arrow), given the columns that hold their ends."""
+        return _build(from_frame(table, source, target), directed, strict)
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.Graph, *, directed: bool | None = None, strict: bool = False) -> Graph:
+        """Return a graph of a NetworkX graph of any class, directed if it is; its node names are kept."""
         return _build(convert.from_networkx(graph), directed, strict)
 
     @classmethod
-    def from_scipy(cls, matrix: scipy.sparse.sparray, *, directed: bool = False, strict: bool = False) -> Graph:
+    def from_scipy(cls, matrix: scipy.sparse.sparray, *, directed: bool | None = None, strict: bool = False) -> Graph:
         """Return a graph of a square SciPy sparse matrix; a nonzero entry is an arc from its row to its column."""
         return _build(convert.from_scipy(matrix), directed, strict)
 
     @classmethod
-    def from_pyg(cls, data: torch_geometric.data.Data, *, directed: bool = False, strict: bool = False) -> Graph:
+    def from_pyg(cls, data: torch_geometric.data.Data, *, directed: bool | None = None, strict: bool = False) -> Graph:
         """Return a graph of a PyG `Data` or `Batch` (a batch is one graph of several parts)."""
         return _build(convert.from_pyg(data), directed, strict)
 
     @classmethod
-    def from_igraph(cls, graph: igraph.Graph, *, directed: bool = False, strict: bool = False) -> Graph:
-        """Return a graph of an igraph graph; the vertex attribute "name" is kept if it tells the vertices apart."""
+    def from_igraph(cls, graph: igraph.Graph, *, directed: bool | None = None, strict: bool = False) -> Graph:
+        """Return a graph of an igraph graph, directed if it is; its names are kept if they tell the vertices apart."""
         return _build(convert.from_igraph(graph), directed, strict)
 
     @classmethod
-    def from_csr(cls, indptr: Any, indices: Any, *, directed: bool = False, strict: bool = False) -> Graph:
+    def from_csr(cls, indptr: Any, indices: Any, *, directed: bool | None = None, strict: bool = False) -> Graph:
         """Return a graph of the two arrays of a CSR; they are sorted, and loops dropped, as for any other input."""
         return _build(convert.from_csr(indptr, indices), directed, strict)
 
@@ -128,10 +155,10 @@ class Graph(CsrGraph):
         sources = list(graphs)
         if not any(isinstance(source, (Graph, str, os.PathLike)) for source in sources):
             parts = [_read_numbered(number, source) for number, source in enumerate(sources)]
-            if len({part.meaning for part in parts}) <= 1:
+            if len({(part.meaning, part.directed) for part in parts}) <= 1:
                 # Sorted once, all together: for thousands of small graphs far cheaper than one by one.
                 edges, offsets = union.join_edges(parts)
-                return _build(edges, bool(directed), strict), offsets
+                return _build(edges, directed, strict), offsets
         return _join(as_graphs(sources, directed, strict))
 
     # ------------------------------------------------------------------ out
@@ -231,7 +258,7 @@ def is_one_graph(given: Any) -> bool:
     if isinstance(given, str | os.PathLike | Graph):
         return True
     of_a_library = any(hasattr(given, name) for name in ("adj", "tocsr", "get_edgelist", "is_undirected"))
-    return of_a_library or (hasattr(given, "dtype") and getattr(given, "ndim", 0) == 2)
+    return of_a_library or is_frame(given) or (hasattr(given, "dtype") and getattr(given, "ndim", 0) == 2)
 
 
 def _build(edges: EdgeList, directed: bool | None, strict: bool) -> Graph:

@@ -12,10 +12,11 @@ from detours.graph.edges import MAX_NODES, Dropped, EdgeList
 
 
 def join_edges(parts: Sequence[EdgeList]) -> tuple[EdgeList, Int64]:
-    """Return one edge list of many with the same meaning, and the first node of each; names are not kept."""
+    """Return one edge list of many of the same kind, and the first node of each; names are not kept."""
     offsets = _node_offsets(np.array([part.num_nodes for part in parts], np.int64))
     edges = shift_edges([part.edge_index for part in parts], offsets)
-    return EdgeList(edges, int(offsets[-1]), meaning=parts[0].meaning if parts else "arcs"), offsets
+    first = parts[0] if parts else EdgeList(edges, 0)
+    return EdgeList(edges, int(offsets[-1]), None, first.meaning, first.directed), offsets
 
 
 def join_arrays(indptrs: Sequence[Int64], rows: Sequence[Int32]) -> tuple[Int64, Int32, Int64]:

@@ -18,9 +18,10 @@ def test_markup_by_networkx(tmp_path, ending):
     write(nx.path_graph([7, 2, 9]), tmp_path / f"g.{ending}")
     assert Graph.read(tmp_path / f"g.{ending}").name_list() == [2, 7, 9]
     write(nx.DiGraph([(0, 1), (1, 2)]), tmp_path / f"g.{ending}")
+    graph = Graph.read(tmp_path / f"g.{ending}", strict=True)
+    assert graph.directed and graph.names is None and graph.num_arcs == 2  # as the file says
     with pytest.warns(DroppedEdgesWarning, match="2 one-way"):
-        assert Graph.read(tmp_path / f"g.{ending}").names is None
-    assert Graph.read(tmp_path / f"g.{ending}", directed=True).num_arcs == 2
+        assert Graph.read(tmp_path / f"g.{ending}", directed=False).num_arcs == 4
 
 
 def test_gml_without_labels(tmp_path):

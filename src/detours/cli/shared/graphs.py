@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from detours.graph import Dropped, Graph
 
 
-def read_graph(file: str, *, directed: bool, strict: bool, quiet: bool, progress: bool | None = None) -> "Graph":
+def read_graph(file: str, *, directed: bool | None, strict: bool, quiet: bool, progress: bool | None = None) -> "Graph":
     """Return the graph of a file; a note on standard error says which edges were dropped or merged."""
     from detours.cli.shared.progress import progress_bar
     from detours.graph import Graph
 
     with progress_bar(f"Reading {Path(file).name}", show=progress), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        graph = Graph.read(file, directed=directed or None, strict=strict)
+        graph = Graph.read(file, directed=directed, strict=strict)
     # The warning about dropped edges is replaced by a note in the words of this command.
     notes = [str(one.message) for one in caught if not issubclass(one.category, DroppedEdgesWarning)]
     for note in (*notes, dropped_note(graph.dropped)):

@@ -55,7 +55,12 @@ Chordless = Annotated[
     bool, typer.Option("--chordless", help="Only cycles without chords (induced cycles), and their detours.")
 ]
 Directed = Annotated[
-    bool, typer.Option("--directed", help="Read each edge as an arc from the first node to the second.")
+    bool | None,
+    typer.Option(
+        "--directed/--undirected",
+        help="Read each edge as an arc from the first node to the second, or not.  [default: as the file says]",
+        show_default=False,
+    ),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Fail on loops and repeated edges instead of dropping them.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]

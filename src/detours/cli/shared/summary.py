@@ -95,14 +95,16 @@ def plain(given: Any) -> Any:
 def print_summary(summary: Summary, console: "Console", title: str) -> None:
     """Print the summary as tables."""
     kind = "directed" if summary["directed"] else "undirected"
-    size = f"{number(summary['nodes'], 'node')}, {number(summary['edges'], 'edge')}, {kind}"
+    edges = number(summary["edges"], "arc" if summary["directed"] else "edge")
+    size = f"{number(summary['nodes'], 'node')}, {edges}, {kind}"
     what = "chordless detours" if summary["chordless"] else "detours"
     console.print(f"[bold]{escape(title)}[/]: {size}; {what} of at most {summary['k']} edges\n")
     show(console, lengths_table(summary))
     busiest: list[Table] = []
     if summary["busiest_edges"]:
-        rows = [(f"{row['source']} - {row['target']}", row["detours"]) for row in summary["busiest_edges"]]
-        busiest.append(_ranking("busiest edges", "edge", rows))
+        edge, sign = ("arc", "→") if summary["directed"] else ("edge", "-")
+        rows = [(f"{row['source']} {sign} {row['target']}", row["detours"]) for row in summary["busiest_edges"]]
+        busiest.append(_ranking(f"busiest {edge}s", edge, rows))
     if summary["busiest_nodes"]:
         rows = [(str(row["node"]), row["detours"]) for row in summary["busiest_nodes"]]
         busiest.append(_ranking("busiest nodes", "node", rows))

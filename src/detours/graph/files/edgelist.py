@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from detours.arrays import Int64
 from detours.atomic import replacing
 from detours.errors import FileFormatError, InputError, warn_caller
-from detours.graph.edges import EdgeList, Names
+from detours.graph.edges import EdgeList
 from detours.graph.files.format import Format, ending
 from detours.graph.files.lines import (
     begins_with_integers,
@@ -27,6 +26,7 @@ from detours.graph.files.lines import (
     read_integers,
 )
 from detours.graph.files.source import BOM, check_text, opened
+from detours.graph.pairs import number_ids
 
 _HEADERS = {("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2")}
 _ROWS = 100_000
@@ -119,25 +119,8 @@ def _read_integers(text: Iterable[bytes], path: Path) -> EdgeList:
     ids = read_integers(text, path)
     if not ids.size:
         raise FileFormatError("the file holds no edges.", path)
-    edges, names, num_nodes = _renumber(ids)
+    edges, names, num_nodes = number_ids(ids)
     return EdgeList(edges, num_nodes, names, "lines")
-
-
-def _renumber(ids: Int64) -> tuple[Int64, Names | None, int]:
-    """Number the ids that occur, ascending, from 0; return the edges, the ids unless they are 0 .. n-1, and n."""
-    high = int(ids.max())
-    if high > 8 * ids.size + 1_000_000:
-        names, numbers = np.unique(ids, return_inverse=True)
-        return numbers.reshape(ids.shape).astype(np.int64, copy=False), names, len(names)
-    occurs = np.zeros(high + 1, dtype=np.bool_)
-    occurs[ids[0]] = True
-    occurs[ids[1]] = True
-    if occurs.all():
-        return ids, None, high + 1
-    number = np.cumsum(occurs, dtype=np.int32)
-    number -= 1
-    names = np.flatnonzero(occurs).astype(np.int64, copy=False)
-    return number[ids].astype(np.int64), names, len(names)
 
 
 def _read_names(text: Iterable[bytes], path: Path, first: _Line) -> EdgeList:

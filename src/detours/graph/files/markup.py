@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -74,7 +75,7 @@ def _with_integer_names(edges: EdgeList) -> EdgeList:
     rank = np.empty(len(names), dtype=np.int64)
     rank[order] = np.arange(len(names))
     plain = np.array_equal(names[order], np.arange(len(names)))
-    return EdgeList(rank[edges.edge_index], edges.num_nodes, None if plain else names[order], edges.meaning)
+    return replace(edges, edge_index=rank[edges.edge_index], names=None if plain else names[order])
 
 
 def _integer(name: Hashable) -> int | None:

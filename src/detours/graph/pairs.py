@@ -1,0 +1,129 @@
+"""Edges given as pairs of nodes of any name: lists of pairs, and two columns of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.arrays import Int64
+from detours.errors import InputError, shown
+from detours.graph.edges import EdgeList, Names, as_numpy
+
+_AMBIGUOUS = (
+    "can be read as two edges and as an edge_index (a row of sources above a row of targets); "
+    "write Graph.from_edges(...) for edges, or Graph.from_edge_index(...)."
+)
+
+
+def from_pairs(pairs: Iterable[Any]) -> EdgeList:
+    """Return the edges of pairs of nodes; of an array, each row is a pair."""
+    if hasattr(pairs, "dtype"):
+        array = as_numpy(pairs, "edges")
+        if array.ndim != 2 or array.shape[1] != 2:
+            raise InputError(
+                f"edges must have shape (number of edges, 2), but an array of shape {array.shape} was given."
+            )
+        return _from_ends(array[:, 0], array[:, 1])
+    try:
+        listed = list(pairs)
+    except TypeError:
+        raise InputError(f"edges must be pairs of nodes, but {shown(pairs)} was given.") from None
+    for pair in listed:
+        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+            raise InputError(f"every edge must be a pair of nodes, such as ('a', 'b'), but one is {shown(pair)}.")
+    return _from_ends([u for u, _ in listed], [v for _, v in listed])
+
+
+def from_frame(frame: Any, source: str, target: str) -> EdgeList:
+    """Return the edges of a table of pandas, Polars or Arrow, given the columns of their ends."""
+    columns = list(getattr(frame, "column_names", frame.columns))
+    for column in (source, target):
+        if column not in columns:
+            raise InputError(
+                f"the table has no column {column!r}, but {', '.join(map(str, columns[:8]))}; "
+                "name the two columns of nodes: Graph.from_pandas(table, source=..., target=...)."
+            )
+    return _from_ends(np.asarray(frame[source]), np.asarray(frame[target]))
+
+
+def is_frame(given: Any) -> bool:
+    """Return whether this is a table of pandas, Polars or Arrow."""
+    return hasattr(given, "columns") and (hasattr(given, "dtypes") or hasattr(given, "column_names"))
+
+
+def read_list(given: list[Any] | tuple[Any, ...]) -> EdgeList | None:
+    """Return the edges of a list of pairs, None for an edge_index; raise `InputError` if it may be either.
+
+    Two rows of two integers are both, unless the two readings give the same graph.
+
+    >>> read_list([(0, 1), (1, 2), (2, 0)]).edge_index.tolist()
+    [[0, 1, 2], [1, 2, 0]]
+    """
+    if not given or not all(isinstance(row, (list, tuple)) and len(row) == 2 for row in given):
+        return None
+    ids = [name for row in given for name in row]
+    if len(given) != 2 or not all(isinstance(name, int | np.integer) for name in ids):
+        return from_pairs(given)
+    if ids[1] != ids[2] or set(ids) != set(range(len(set(ids)))):
+        raise InputError(f"{shown(given)} {_AMBIGUOUS}")
+    return None
+
+
+def _from_ends(sources: Any, targets: Any) -> EdgeList:
+    ends = [_column(sources), _column(targets)]
+    if all(column.dtype.kind in "iu" for column in ends):
+        ids = np.stack([column.astype(np.int64) for column in ends])
+        edges, names, num_nodes = number_ids(ids)
+        return EdgeList(edges, num_nodes, names, "lines")
+    values = [column.tolist() for column in ends]
+    places: dict[Any, int] = {}
+    for pair in zip(*values, strict=True):
+        for name in pair:
+            if name is None or name != name:
+                raise InputError(f"the edge {shown(pair)} has no name at one end; remove it.")
+            try:
+                places.setdefault(name, len(places))
+            except TypeError:
+                raise InputError(f"the node {shown(name)} cannot be a name; use numbers, strings or tuples.") from None
+    names: list[Any] = list(places)
+    if all(isinstance(name, str) for name in names):  # sorted, as in a file
+        names.sort()
+        places = {name: place for place, name in enumerate(names)}
+    flat = [[places[name] for name in column] for column in values]
+    return EdgeList(np.array(flat, np.int64).reshape(2, -1), len(names), tuple(names), "lines")
+
+
+def _column(values: Any) -> NDArray[Any]:
+    """Return names as an array: of integers if all are, else of Python objects."""
+    if not isinstance(values, np.ndarray):
+        integers = all(type(value) is int and -(2**63) <= value < 2**63 for value in values)
+        column: NDArray[Any] = np.empty(len(values), np.int64 if integers else object)
+        column[:] = values
+        return column
+    if values.dtype.kind == "f" and values.size and (np.floor(values) == values).all():
+        return values.astype(np.int64)  # pandas makes floats of integers where a column has had gaps
+    if values.dtype.kind == "u" and values.size and int(values.max()) >= 2**63:
+        return values.astype(object)
+    return values
+
+
+def number_ids(ids: Int64) -> tuple[Int64, Names | None, int]:
+    """Number the ids that occur, ascending, from 0; return the edges, the ids unless they are 0 .. n-1, and n."""
+    if not ids.size:
+        return ids, None, 0
+    high = int(ids.max())
+    if high > 8 * ids.size + 1_000_000 or int(ids.min()) < 0:
+        names, numbers = np.unique(ids, return_inverse=True)
+        return numbers.reshape(ids.shape).astype(np.int64, copy=False), names, len(names)
+    occurs = np.zeros(high + 1, dtype=np.bool_)
+    occurs[ids[0]] = True
+    occurs[ids[1]] = True
+    if occurs.all():
+        return ids, None, high + 1
+    number = np.cumsum(occurs, dtype=np.int32)
+    number -= 1
+    names = np.flatnonzero(occurs).astype(np.int64, copy=False)
+    return number[ids].astype(np.int64), names, len(names)
