@@ -88,12 +88,12 @@ def _from_ends(sources: Any, targets: Any) -> EdgeList:
                 places.setdefault(name, len(places))
             except TypeError:
                 raise InputError(f"the node {shown(name)} cannot be a name; use numbers, strings or tuples.") from None
-    names: list[Any] = list(places)
-    if all(isinstance(name, str) for name in names):  # sorted, as in a file
-        names.sort()
-        places = {name: place for place, name in enumerate(names)}
+    known: list[Any] = list(places)
+    if all(isinstance(name, str) for name in known):  # sorted, as in a file
+        known.sort()
+        places = {name: place for place, name in enumerate(known)}
     flat = [[places[name] for name in column] for column in values]
-    return EdgeList(np.array(flat, np.int64).reshape(2, -1), len(names), tuple(names), "lines")
+    return EdgeList(np.array(flat, np.int64).reshape(2, -1), len(known), tuple(known), "lines")
 
 
 def _column(values: Any) -> NDArray[Any]:
