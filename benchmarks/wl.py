@@ -58,7 +58,7 @@ def grakel_labels(graphs: list[Any], rounds: int) -> dict[int, dict[str, int]]:
 def contenders(graphs: list[detours.Graph], k: int, rounds: int) -> dict[str, Callable[[], Any]]:
     """Everybody who is installed, each with the graphs it likes best."""
     able: dict[str, Callable[[], Any]] = {
-        OURS: lambda: wl.refine(graphs, init="den", k=k, rounds=rounds),
+        OURS: lambda: wl.refine(graphs, init="den-sum", k=k, rounds=rounds),
         DEGREE: lambda: wl.refine(graphs, init="degree", rounds=rounds),
     }
     theirs = [graph.to_networkx() for graph in graphs]

@@ -28,11 +28,16 @@ def refined(
     edges: str | None = None,
     pairs: str | None = None,
     labels: Sequence[Sequence[Hashable]] | None = None,
+    edge_labels: Sequence[dict[Arc, Hashable]] | None = None,
 ) -> Colours:
     """The colours of every round up to the last one that finds new colours, at most `rounds`."""
     detours = [by_subsets(graph.num_nodes, graph.arcs, k, _everywhere(graph)) for graph in graphs]
     start: list[list[Hashable]] = [
-        [_initial(graph, detour, init, node) if labels is None else labels[g][node] for node in range(graph.num_nodes)]
+        [
+            (own[node], _initial(graph, detour, init, node, own))
+            for own in [[0] * graph.num_nodes if labels is None else labels[g]]
+            for node in range(graph.num_nodes)
+        ]
         for g, (graph, detour) in enumerate(zip(graphs, detours, strict=True))
     ]
     history = [_numbered(start)]
@@ -44,8 +49,11 @@ def refined(
             if pairs:
                 others = [other for other in range(graph.num_nodes) if other != node]
                 return colours[g][node], _sorted((*_pair(graph, detour, node, j), colours[g][j]) for j in others)
-            out = _sorted((_value(detour[i, j], edges), colours[g][j]) for i, j in graph.arcs if i == node)
-            back = _sorted((_value(detour[i, j], edges), colours[g][i]) for i, j in graph.arcs if j == node)
+            label = dict.fromkeys(graph.arcs, 0) if edge_labels is None else edge_labels[g]
+            out = _sorted((label[i, j], _value(detour[i, j], edges), colours[g][j]) for i, j in graph.arcs if i == node)
+            back = _sorted(
+                (label[i, j], _value(detour[i, j], edges), colours[g][i]) for i, j in graph.arcs if j == node
+            )
             return colours[g][node], out, back
 
         finer = _numbered([[seen(g, node) for node in range(graph.num_nodes)] for g, graph in enumerate(graphs)])
@@ -65,19 +73,22 @@ def _everywhere(graph: SomeGraph) -> list[Arc]:
 
 
 def _value(counts: list[int], kind: str | None) -> tuple[int, ...]:
-    return () if kind is None else (sum(counts),) if kind == "den" else tuple(counts)
+    return () if kind is None else (sum(counts),) if kind == "den-sum" else tuple(counts)
 
 
-def _initial(graph: SomeGraph, detour: dict[Arc, list[int]], init: str, node: int) -> Hashable:
+def _initial(graph: SomeGraph, detour: dict[Arc, list[int]], init: str, node: int, labels: Sequence[Any]) -> Hashable:
     out = [arc for arc in graph.arcs if arc[0] == node]
     back = [arc for arc in graph.arcs if arc[1] == node]
-    if init == "uniform":
+    if init in ("uniform", "labels"):
         return 0
     if init == "degree":
         return len(out), len(back)
     if init == "phi":
         return sum(sum(detour[arc]) for arc in out)
-    return tuple(_sorted(_value(detour[arc], init) for arc in arcs) for arcs in (out, back))
+    return (
+        _sorted((_value(detour[i, j], init), labels[j]) for i, j in out),
+        _sorted((_value(detour[i, j], init), labels[i]) for i, j in back),
+    )
 
 
 def _pair(graph: SomeGraph, detour: dict[Arc, list[int]], i: int, j: int) -> tuple[object, ...]:

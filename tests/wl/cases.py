@@ -13,9 +13,9 @@ METHODS: list[dict[str, Any]] = [
     {"init": "phi", "k": 3},
     {"init": "den", "k": 2},
     {"init": "den", "k": 4},
-    {"init": "den-by-length", "k": 4},
+    {"init": "den-sum", "k": 4},
     {"init": "uniform", "edges": "den", "k": 3},
-    {"init": "den", "edges": "den-by-length", "k": 4},
+    {"init": "den", "edges": "den-sum", "k": 4},
     {"init": "uniform", "pairs": "den", "k": 3},
     {"init": "den", "pairs": "den", "k": 5},
 ]

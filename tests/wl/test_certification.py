@@ -76,7 +76,7 @@ def test_values_of_arcs_count_not_only_their_order() -> None:
 def test_the_bytes_of_a_certificate() -> None:
     """A triangle by hand: form, method; classes, their sizes, their degrees; then the table of the confirming round."""
     words = [1, 3, 2, *[1, 3, 0, 2, 0, 0]]
-    text = b"detours.wl certificate, form 1\nundirected init=degree\n"
+    text = b"detours.wl certificate, form 2\nundirected init=degree\n"
     expected = hashlib.sha256(text + np.array(words, "<i8").tobytes()).hexdigest()
     assert wl.certificate(nx.cycle_graph(3), init="degree") == expected
     assert wl.certificate(nx.cycle_graph(3), init="degree", rounds=5) == expected

@@ -25,7 +25,7 @@ def test_witness_by_hand() -> None:
     assert (found.round, found.witness, found.counts) == (0, 0, (0, 6))
     assert found.nodes == ((), tuple(range(6)))
     assert repr(found) == (
-        "Comparison(not isomorphic: in round 0, colour 0 (2-DeN of the edges: 0, 0, 0) "
+        "Comparison(not isomorphic: in round 0, colour 0 (three edges on no cycle of up to 3 edges) "
         "is on 0 nodes of the first graph and 6 of the second)"
     )
 
@@ -33,8 +33,8 @@ def test_witness_by_hand() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"init": "den", "k": 3}, "3-DeN of the edges: 1, 1"),
-        ({"init": "den-by-length", "k": 3}, "3-DeN of the edges: (1, 0), (1, 0)"),
+        ({"init": "den-sum", "k": 3}, "3-DeN of the edges: 1, 1"),
+        ({"init": "den", "k": 3}, "two edges on one 3-cycle"),
         ({"init": "phi", "k": 3}, "Φ 0"),
         ({"init": "degree"}, "degree 1"),
         ({"init": "labels", "labels": [["end", "mid", "end"], ["mid"] * 3]}, "label 'end'"),
@@ -53,7 +53,9 @@ def test_what_the_witness_of_round_0_means(options: dict[str, Any], words: str |
 def test_what_the_witness_means_if_directed_or_of_another_size() -> None:
     arrow, triangle = ([[0, 1], [1, 2]], [[0, 1, 2], [1, 2, 0]])
     directed = [detours.Graph.from_edge_index(arcs, 3, directed=True) for arcs in (arrow, triangle)]
-    assert wl.compare(*directed, k=2).meaning == "2-DeN of the edges: 0 leaving, 0 arriving"
+    assert wl.compare(*directed, k=2).meaning == (
+        "leaving one arc without a detour of up to 2 edges; arriving one arc without a detour of up to 2 edges"
+    )
     assert wl.compare(directed[0], directed[0].to_undirected().to_directed(), init="degree").meaning == "degree 0, 1"
     assert wl.compare(nx.path_graph(3), nx.path_graph(4), init="uniform").meaning == "any node"
 

@@ -63,6 +63,57 @@ def test_labels_agree_with_the_definition(graphs: list[SmallGraph], data: st.Dat
         assert is_renaming(colors.all_nodes(round).tolist(), joined(expected))
 
 
+LABELLED: list[dict[str, Any]] = [
+    {"init": "den", "k": 4},
+    {"init": "den-sum", "k": 3},
+    {"init": "phi", "k": 3},
+    {"init": "degree"},
+    {"init": "uniform", "edges": "den", "k": 3},
+]
+
+
+@pytest.mark.parametrize("method", LABELLED, ids=name_of)
+@given(graphs=batches(min_size=1), data=st.data())
+def test_labels_of_nodes_and_edges_join_the_detours(
+    method: dict[str, Any], graphs: list[SmallGraph], data: st.DataObject
+) -> None:
+    kind: st.SearchStrategy[Any] = data.draw(st.sampled_from([st.sampled_from(["C", "N", "Cl"]), st.integers(-1, 1)]))
+    labels = [[data.draw(kind) for _ in range(graph.num_nodes)] for graph in graphs]
+    bonds = [
+        {(i, j): bond for (i, j), bond in drawn.items()}
+        if graph.directed
+        else {(i, j): drawn[min((i, j), (j, i))] for i, j in graph.arcs}
+        for graph in graphs
+        for drawn in [{arc: data.draw(kind) for arc in graph.arcs}]
+    ]
+    own = [graph.graph() for graph in graphs]
+    edge_labels = [[bond[i, j] for i, j in g.edge_index.T.tolist()] for g, bond in zip(own, bonds, strict=True)]
+    given_labels = {"labels": labels, "edge_labels": edge_labels}
+    colors = wl.refine(own, **method, **given_labels)
+    right = oracle.refined(graphs, **method, labels=labels, edge_labels=bonds)
+    assert colors.rounds == len(right) - 1
+    for round, expected in enumerate(right):
+        assert is_renaming(colors.all_nodes(round).tolist(), joined(expected))
+    together = wl.certificates(own, **method, **given_labels)
+    for g, graph in enumerate(own):
+        assert wl.certificate(graph, **method, labels=labels[g], edge_labels=edge_labels[g]) == together[g]
+    for g, h in combinations(range(len(graphs)), 2):
+        assert (together[g] == together[h]) == oracle.same(right, g, h)
+
+
+def test_labels_and_bonds_of_molecules() -> None:
+    """Benzene and pyridine differ in one atom, benzene and cyclohexane in their bonds, neither in their rings."""
+    ring = nx.cycle_graph(6)
+    carbon, pyridine = ["C"] * 6, ["C"] * 5 + ["N"]
+    assert wl.same(ring, ring, k=5) and wl.same(ring, ring, k=5, labels=[carbon, carbon])
+    found = wl.compare(ring, ring, k=5, labels=[carbon, pyridine])
+    assert not found.same and found.meaning in (f"label {atom!r}, two edges on one 6-cycle" for atom in "CN")
+    aromatic, single = ["aromatic"] * 6, ["single"] * 6
+    assert not wl.same(ring, ring, k=5, labels=[carbon, carbon], edge_labels=[aromatic, single])
+    assert wl.same(ring, ring, k=5, labels=[carbon, carbon], edge_labels=[single, single])
+    assert not wl.same(ring, ring, init="degree", edge_labels=[aromatic, single], individualise="mark")
+
+
 @some_methods
 @given(graphs=batches(min_size=1))
 def test_a_round_never_merges_colours_and_keeps_their_order(method: dict[str, Any], graphs: list[SmallGraph]) -> None:
@@ -102,10 +153,10 @@ def test_more_rounds_never_unseparate(method: dict[str, Any], graphs: list[Small
         assert few[g] == few[h] or more[g] != more[h]
 
 
-@pytest.mark.parametrize("options", [{}, {"init": "uniform", "edges": "den-by-length"}, {"pairs": "den"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"init": "uniform", "edges": "den"}, {"pairs": "den"}], ids=str)
 @given(graphs=batches(min_size=2), k=st.integers(2, 5))
 def test_larger_k_by_length_never_unseparates(options: dict[str, Any], graphs: list[SmallGraph], k: int) -> None:
-    options = {"init": "den-by-length", **options}
+    options = {"init": "den", **options}
     short, long = (refine(graphs, **options, k=longest) for longest in (k, k + 1))
     for g, h in combinations(range(len(graphs)), 2):
         assert groups_of(short.groups())[g] == groups_of(short.groups())[h] or (
@@ -123,9 +174,17 @@ def groups_of(groups: list[list[int]]) -> dict[int, int]:
 def test_larger_k_can_unseparate_when_lengths_are_added_up() -> None:
     """Numbers 152 and 154 of the atlas: the smallest connected graphs told apart by k-DeN and not by (k + 1)-DeN."""
     pair = [nx.Graph(edges) for edges in (TWO_TRIANGLES_IN_A_RING, TWO_SQUARES)]
-    told_apart = {k: not wl.same(*pair, init="den", k=k) for k in (2, 3, 4, 5)}
+    told_apart = {k: not wl.same(*pair, init="den-sum", k=k) for k in (2, 3, 4, 5)}
     assert told_apart == {2: True, 3: True, 4: False, 5: True}
-    assert not wl.same(*pair, init="den-by-length", k=4)
+    assert not wl.same(*pair, init="den", k=4)
+
+
+def test_a_larger_k_never_sees_less_by_default() -> None:
+    """A hexagon has one detour of 5 edges around each edge, two triangles one of 2 edges: at k = 5 the sums agree."""
+    hexagon, triangles = nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
+    assert wl.same(hexagon, triangles, init="den-sum", k=5)
+    for options in ({}, {"init": "den"}, {"init": "den-by-length"}, {"init": "uniform", "edges": "den"}):
+        assert not any(wl.same(hexagon, triangles, **options, k=k) for k in (2, 3, 4, 5, 6))
 
 
 TWO_TRIANGLES_IN_A_RING = [(0, 1), (0, 5), (1, 2), (1, 5), (2, 3), (2, 4), (3, 4), (4, 5)]
@@ -204,7 +263,7 @@ def test_no_graphs_and_no_nodes() -> None:
     [
         ({"init": "colour"}, "init must be one of 'uniform', .* but it is 'colour'"),
         ({"init": None}, "init must be one of"),
-        ({"edges": "phi"}, "edges must be one of None, 'den', 'den-by-length', but it is 'phi'"),
+        ({"edges": "phi"}, "edges must be one of None, 'den', 'den-sum', but it is 'phi'"),
         ({"pairs": True}, "pairs must be one of None, 'den', 'fwl', but it is True"),
         ({"edges": "den", "pairs": "den"}, "give only one of them"),
         ({"k": 1}, "k, the most edges a detour may have"),
@@ -213,7 +272,10 @@ def test_no_graphs_and_no_nodes() -> None:
         ({"rounds": 1.5}, "rounds must be an integer"),
         ({"rounds": True}, "rounds must be an integer"),
         ({"init": "labels"}, "needs labels="),
-        ({"labels": [[1, 2, 3]]}, "does not use it"),
+        ({"edge_labels": [[1, 2, 3]], "pairs": "den"}, "edge_labels= cannot be combined with pairs='den'"),
+        ({"edge_labels": [[1] * 6], "individualise": "delete"}, 'cannot be combined with individualise="delete"'),
+        ({"edge_labels": [[1, 2]]}, r"The edge_labels of graph number 0 .* one label for each of its 6 edges"),
+        ({"edge_labels": [range(6)]}, "of graph number 0 is listed with different labels"),
         ({"init": "labels", "labels": [[1, 2, 3]] * 2}, "one array for each of the 1 graphs, but it holds 2"),
         ({"init": "labels", "labels": [[1, 2]]}, r"one label for each of its 3 nodes, .* shape \(2,\)"),
         ({"init": "labels", "labels": [[[1], [2], [3]]]}, r"shape \(3, 1\)"),

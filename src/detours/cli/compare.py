@@ -20,13 +20,13 @@ class Init(StrEnum):
     uniform = "uniform"
     degree = "degree"
     den = "den"
+    den_sum = "den-sum"
     phi = "phi"
-    den_by_length = "den-by-length"
 
 
 class OnEdges(StrEnum):
     den = "den"
-    den_by_length = "den-by-length"
+    den_sum = "den-sum"
 
 
 class OnPairs(StrEnum):

@@ -15,7 +15,8 @@ def certificate(G: Any, **options: Unpack[Options]) -> str:
     """Return a text of 64 hexadecimal digits that is equal for graphs that are not told apart.
 
     It depends on the graph up to isomorphism and on the options of `refine` and on nothing else: neither on the machine
-    nor on other graphs. Compare only certificates made with the same options. `labels` are those of this one graph.
+    nor on other graphs. Compare only certificates made with the same options. `labels` and `edge_labels` are those of
+    this one graph.
 
     >>> path, other_path, triangle = [(0, 1), (1, 2)], [(2, 1), (0, 2)], [(0, 1, 2), (1, 2, 0)]
     >>> certificate(path) == certificate(other_path), certificate(path) == certificate(triangle)
@@ -23,6 +24,8 @@ def certificate(G: Any, **options: Unpack[Options]) -> str:
     """
     if options.get("labels") is not None:
         options["labels"] = [options["labels"]]
+    if options.get("edge_labels") is not None:
+        options["edge_labels"] = [options["edge_labels"]]
     return _certify(prepare("certificate", [G], **options))[0]
 
 

@@ -15,6 +15,7 @@ from detours.wl.individual.tree import individual_round
 from detours.wl.nodes.neighbourhood import Neighbourhood
 from detours.wl.options import Options
 from detours.wl.preparation import Prepared, prepare
+from detours.wl.words import describe_edges
 
 INIT_NAMES = {"degree": "degree", "labels": "label", "phi": "Φ"}
 
@@ -80,8 +81,8 @@ def compare(G: Any, H: Any, **options: Unpack[Options]) -> Comparison:
     >>> two_triangles = [(0, 1, 2, 3, 4, 5), (1, 2, 0, 4, 5, 3)]
     >>> hexagon = [(0, 1, 2, 3, 4, 5), (1, 2, 3, 4, 5, 0)]
     >>> compare(two_triangles, hexagon, k=2)
-    Comparison(not isomorphic: in round 0, colour 0 (2-DeN of the edges: 0, 0) is on 0 nodes of the first graph
-    and 6 of the second)
+    Comparison(not isomorphic: in round 0, colour 0 (two edges on no cycle of up to 3 edges) is on 0 nodes of the
+    first graph and 6 of the second)
     >>> compare(two_triangles, hexagon, init="degree")
     Comparison(not told apart in 0 rounds, and no more rounds will)
     """
@@ -150,25 +151,30 @@ def _parts(offsets: Int64) -> tuple[slice, slice]:
 def _describe(prepared: Prepared, node: int) -> str:
     """Say what the colour of a node in round 0 stands for."""
     method = prepared.method
+    parts = prepared.initial.parts or (prepared.initial,)
+    names = ["label"] * method.labels + ([INIT_NAMES[method.init]] if method.init in INIT_NAMES else [])
+    words = []
+    for name, part in zip(dict.fromkeys(names), parts, strict=False):
+        value = part.values[part.colour[node]]
+        words.append(f"{name} {repr(value) if isinstance(value, str) else ', '.join(map(str, value.tolist()))}")
     if prepared.first is not None:
-        return f"{method.k}-DeN of the edges: {_list_edge_counts(prepared.first, node, prepared.graphs[0].directed)}"
-    if method.init == "uniform":
-        return "any node"
-    value = prepared.initial.values[prepared.initial.colour[node]]
-    shown = repr(value) if isinstance(value, str) else ", ".join(map(str, value.tolist()))
-    return f"{INIT_NAMES[method.init]} {shown}"
+        counts = _list_edge_counts(prepared.first, node, prepared.graphs[0].directed, method.init == "den")
+        words.append(counts if method.init == "den" else f"{method.k}-DeN of the edges: {counts}")
+    return ", ".join(words) or "any node"
 
 
-def _list_edge_counts(first: Neighbourhood, node: int, directed: bool) -> str:
-    """List the sorted counts of the edges of a node; those of leaving and of arriving arcs if directed."""
+def _list_edge_counts(first: Neighbourhood, node: int, directed: bool, by_length: bool) -> str:
+    """Describe or list the counts of the edges of a node; those of leaving and of arriving arcs if directed."""
     assert first.arc_values is not None
     arcs = slice(first.arcs.indptr[node], first.arcs.indptr[node + 1])
     values = sorted(map(tuple, first.arc_values[first.arcs.colour[arcs]].tolist()))
     if not directed:
-        return _list_values(values)
+        return describe_edges(values) if by_length else _list_values(values)
     leaving, arriving = ([value[1:] for value in values if value[0] == direction] for direction in (0, 1))
+    if by_length:
+        return f"leaving {describe_edges(leaving, directed)}; arriving {describe_edges(arriving, directed)}"
     return f"{_list_values(leaving)} leaving, {_list_values(arriving)} arriving"
 
 
 def _list_values(values: list[tuple[int, ...]]) -> str:
-    return ", ".join(str(value[0]) if len(value) == 1 else str(value) for value in values) or "none"
+    return ", ".join(str(value[0]) for value in values) or "none"

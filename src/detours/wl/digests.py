@@ -22,7 +22,7 @@ from detours.wl.nodes.neighbourhood import Neighbourhood
 from detours.wl.nodes.rounds_numba import Arcs
 from detours.wl.preparation import Prepared
 
-FORM = "detours.wl certificate, form 1"
+FORM = "detours.wl certificate, form 2"
 """Changes whenever the same graph would get another certificate."""
 
 

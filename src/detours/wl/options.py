@@ -13,8 +13,10 @@ from detours.graph import Graph
 from detours.graph.edges import check_csr
 from detours.graph.graph import as_graphs, is_one_graph
 
-INITS = ("uniform", "degree", "labels", "den", "phi", "den-by-length")
-EDGES = (None, "den", "den-by-length")
+INITS = ("uniform", "degree", "labels", "den", "phi", "den-sum")
+EDGES = (None, "den", "den-sum")
+OLD_NAMES = {"den-by-length": "den"}
+"""Names of 0.1, where "den" was the sum over all lengths."""
 PAIRS = (None, "den", "fwl")
 INDIVIDUALISE = (None, "mark", "delete")
 CELLS = ("target", "all")
@@ -29,6 +31,7 @@ class Options(TypedDict, total=False):
     edges: str | None
     pairs: str | None
     labels: Any
+    edge_labels: Any
     individualise: str | None
     depth: int
     cell: str
@@ -38,7 +41,7 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How to refine, apart from the graphs and their labels."""
+    """How to refine, apart from the graphs and the labels themselves."""
 
     init: str
     k: int | None
@@ -49,16 +52,22 @@ class Method:
     individualise: str | None = None
     depth: int = 1
     cell: str = "target"
+    labels: bool = False
+    """Whether nodes have labels, which join the colours of round 0."""
+    edge_labels: bool = False
+    """Whether edges have labels, which every round sees."""
 
     @property
     def counts_arcs(self) -> bool:
         """Whether the detours of every edge are needed."""
-        return self.init in ("den", "phi", "den-by-length") or self.edges is not None
+        return self.init in ("den", "phi", "den-sum") or self.edges is not None
 
     @property
     def name(self) -> str:
         """All that decides the colours, in one line; certificates begin with it."""
         words = [f"init={self.init}"]
+        words += ["labels"] if self.labels and self.init != "labels" else []
+        words += ["edge labels"] if self.edge_labels else []
         words += [f"edges={self.edges}"] if self.edges else []
         words += [f"pairs={self.pairs}"] if self.pairs else []
         words += [f"k={self.k}"] if self.k is not None else []
@@ -95,25 +104,33 @@ def check_method(
     edges: str | None = None,
     pairs: str | None = None,
     labels: Any = None,
+    edge_labels: Any = None,
     individualise: str | None = None,
     depth: int = 1,
     cell: str = "target",
 ) -> Method:
     """Return the method asked for, or raise `InputError`."""
+    init = _present_name(init)
+    edges = _present_name(edges)
     check_choice("init", init, INITS)
     check_choice("edges", edges, EDGES)
     check_choice("pairs", pairs, PAIRS)
     if edges is not None and pairs is not None:
         raise InputError("edges= and pairs= were both given, but pairs= includes the edges; give only one of them.")
-    if labels is not None and init != "labels":
-        raise InputError(
-            f'labels= was given, but init={init!r} does not use it; set init="labels" or leave labels out.'
-        )
+    if edge_labels is not None and (pairs is not None or individualise == "delete"):
+        other = f"pairs={pairs!r}" if pairs is not None else 'individualise="delete"'
+        raise InputError(f"edge_labels= cannot be combined with {other}; leave one of them out.")
     _check_individualise(individualise, depth, cell, rounds)
-    method = Method(init, None, check_rounds(rounds), edges, pairs, individualise, depth, cell)
+    given = labels is not None, edge_labels is not None
+    method = Method(init, None, check_rounds(rounds), edges, pairs, individualise, depth, cell, *given)
     if not method.counts_arcs and pairs is None:
         return method
     return replace(method, k=check_k(k))
+
+
+def _present_name(kind: Any) -> Any:
+    """Return the name of today for one of 0.1."""
+    return OLD_NAMES.get(kind, kind) if isinstance(kind, str) else kind
 
 
 def _check_individualise(individualise: str | None, depth: int, cell: str, rounds: int | None) -> None:

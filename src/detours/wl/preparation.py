@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from detours.arrays import Int32, Int64
 from detours.checks import check_jobs
 from detours.counting.count import count
@@ -16,7 +18,8 @@ from detours.counting.result import Detours
 from detours.counting.sums import sum_rows
 from detours.errors import EngineError, InputError
 from detours.graph import Graph
-from detours.wl.nodes.initial import InitialColours, by_degree, by_label, uniform
+from detours.wl.nodes.initial import InitialColours, by_degree, by_label, join, uniform
+from detours.wl.nodes.labels import edge_numbers, ranks_on_arcs, read_labels
 from detours.wl.nodes.neighbourhood import PAIRS_BYTES, Neighbourhood, all_pairs, held_bytes, neighbours, pairs_bytes
 from detours.wl.nodes.pair_colours import as_vectors, stable_pairs
 from detours.wl.nodes.ranks import rank_vectors
@@ -60,6 +63,7 @@ def prepare(
     /,
     *,
     labels: Any = None,
+    edge_labels: Any = None,
     n_jobs: int = 1,
     progress: Progress | None = None,
     **chosen: Any,
@@ -70,13 +74,17 @@ def prepare(
             raise TypeError(
                 f"{caller}() got an unexpected keyword argument {name!r}; its options are those of refine()"
             )
-    method = check_method(labels=labels, **chosen)
+    method = check_method(labels=labels, edge_labels=edge_labels, **chosen)
     given = check_graphs(caller, graphs)
     union, offsets = Graph.disjoint_union(given)
     check_pairs(method, given)
     counts = count_arcs(method, union, n_jobs)
     initial, first = _initial(method, given, union, counts, labels)
-    seen = around(method, given, union, counts)
+    on_arcs = None
+    if edge_labels is not None:
+        read = read_labels(edge_labels, edge_numbers(given), "edge")
+        on_arcs = read.as_integers()[ranks_on_arcs(read.rank, given, union, offsets)]
+    seen = around(method, given, union, counts, on_arcs)
     return Prepared(method, given, union, offsets, initial, first, seen, check_jobs(n_jobs), progress)
 
 
@@ -94,27 +102,29 @@ def count_arcs(method: Method, union: Graph, n_jobs: int) -> Detours | None:
 def _initial(
     method: Method, graphs: list[Graph], union: Graph, counts: Detours | None, labels: Any
 ) -> tuple[InitialColours, Neighbourhood | None]:
-    """Return the colours of round 0, or uniform ones and what the nodes see to turn them into those of round 0."""
+    """Return the colours of round 0, or those of the labels and what the nodes see to turn them into round 0."""
+    colours = []
+    if method.labels or method.init == "labels":
+        colours.append(by_label(graphs, labels))
     if method.init == "degree":
-        return by_degree(union), None
-    if method.init == "labels":
-        return by_label(graphs, labels), None
+        colours.append(by_degree(union))
     if method.init == "phi" and counts is not None:
-        return InitialColours(*rank_vectors(counts.node[:, None])), None
-    if method.init != "uniform":
-        return uniform(union), first_seen(method, union, counts)
-    return uniform(union), None
+        colours.append(InitialColours(*rank_vectors(counts.node[:, None])))
+    joined = join(*colours) if len(colours) > 1 else colours[0] if colours else uniform(union)
+    return joined, first_seen(method, union, counts)
 
 
 def first_seen(method: Method, union: Graph, counts: Detours | None) -> Neighbourhood | None:
     """Return what the nodes see before round 0: neighbours with the counts of the edges, if `init` is one of these."""
-    if counts is None or method.init not in ("den", "den-by-length"):
+    if counts is None or method.init not in ("den", "den-sum"):
         return None
     return neighbours(union, _arc_values(counts, method.init))
 
 
-def around(method: Method, graphs: list[Graph], union: Graph, counts: Detours | None) -> Neighbourhood:
-    """Return what the nodes see in every round."""
+def around(
+    method: Method, graphs: list[Graph], union: Graph, counts: Detours | None, edge_labels: Int64 | None = None
+) -> Neighbourhood:
+    """Return what the nodes see in every round; `edge_labels` are vectors of the arcs of the union."""
     if method.pairs is not None and method.k is not None:
         k, room = method.k, PAIRS_BYTES - held_bytes(graphs)
         try:
@@ -126,9 +136,10 @@ def around(method: Method, graphs: list[Graph], union: Graph, counts: Detours | 
             return all_pairs(graphs, counts_of_pairs, room)
         except EngineError:
             raise _too_large(graphs, k) from None
+    seen = [] if edge_labels is None else [edge_labels]
     if method.edges is not None and counts is not None:
-        return neighbours(union, _arc_values(counts, method.edges))
-    return neighbours(union)
+        seen.append(_arc_values(counts, method.edges))
+    return neighbours(union, np.hstack(seen) if seen else None)
 
 
 def _too_large(graphs: list[Graph], k: int) -> InputError:
@@ -140,8 +151,8 @@ def _too_large(graphs: list[Graph], k: int) -> InputError:
 
 
 def _arc_values(counts: Detours, kind: str) -> Int64:
-    """Return k-DeN of every arc, or its counts by length."""
-    if kind == "den-by-length":
+    """Return the counts of every arc by length, or their sum, k-DeN as the paper has it."""
+    if kind == "den":
         return counts.arc_by_length
-    message = f'the detours of an edge up to k = {counts.k} pass 2^63 when added up; use "den-by-length" or a smaller k'
+    message = f'the detours of an edge up to k = {counts.k} pass 2^63 when added up; use "den" or a smaller k'
     return sum_rows(counts.arc_by_length, message)[:, None]

@@ -20,6 +20,7 @@ def refine(
     edges: str | None = None,
     pairs: str | None = None,
     labels: Any = None,
+    edge_labels: Any = None,
     individualise: str | None = None,
     depth: int = 1,
     cell: str = "target",
@@ -38,18 +39,25 @@ def refine(
 
     Args:
         graphs: A list of graphs of any kind that `detours.count` takes, all directed or all undirected.
-        init: "uniform" (all nodes alike), "degree", "labels" (see `labels`), "den" (the degree and the multiset of
-            k-DeN of the node's edges), "phi" (their sum), or "den-by-length" (as "den", with counts of each length).
-        k: The largest number of edges of a detour, for those `init`, `edges` and `pairs` that count detours.
+        init: "uniform" (all nodes alike), "degree", "labels" (see `labels`), "den" (the degree and, for each edge of
+            the node, the number of its detours of each length), "den-sum" (as "den", with the sum over all lengths: the
+            paper's k-DeN), or "phi" (the sum over the edges of the node as well). With "den" a larger k never tells
+            fewer graphs apart; with sums it may.
+        k: The largest number of edges of a detour, for those `init`, `edges` and `pairs` that count detours. An edge of
+            a cycle of length L has a detour of L - 1 edges, so take 5 to 7 for molecules.
         rounds: The largest number of rounds; None to refine until the colours are stable.
-        edges: "den" or "den-by-length" colours every edge by its counts, and each neighbour's colour is paired with
-            that of the edge in every round.
+        edges: "den" or "den-sum" colours every edge by its counts, and each neighbour's colour is paired with that of
+            the edge in every round.
         pairs: "den" lets a node see all other nodes in every round, each with the colour of the pair: whether the two
             are adjacent, and the number of simple paths of each length 2 .. k between them (`detours.count_pairs`).
             Time and memory grow with the square of the number of nodes of each graph; more than 8 GB are refused.
             "fwl" refines these colours as well, as 2-FWL does, in every individualised copy too; time grows with the
             cube.
-        labels: One integer or string per node of each graph, for init="labels".
+        labels: For each graph one integer or string per node; round 0 sees them together with `init`, and for "den" and
+            "den-sum" the label of the neighbour beside the counts of each edge.
+        edge_labels: For each graph one integer or string per edge, in the order in which the edges were listed
+            (`Graph.edge_index`). Every round after round 0 pairs each neighbour's colour with the label of the edge.
+            Not with `pairs` or individualise="delete".
         individualise: "mark" or "delete" adds a last round, in which a node v gets the pair of its colour and the
             certificate of a copy of its graph: with v in a colour of its own, or without v, its neighbours marked and
             the detours counted anew. Both are far stronger than refinement alone, and sound.
@@ -80,6 +88,7 @@ def refine(
         edges=edges,
         pairs=pairs,
         labels=labels,
+        edge_labels=edge_labels,
         individualise=individualise,
         depth=depth,
         cell=cell,

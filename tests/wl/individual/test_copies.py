@@ -20,13 +20,13 @@ WAYS: list[dict[str, Any]] = [
     {"init": "uniform", "individualise": "mark", "depth": 2},
     {"init": "degree", "individualise": "mark", "cell": "all"},
     {"init": "den", "k": 4, "individualise": "mark", "depth": 3},
-    {"init": "den", "edges": "den-by-length", "k": 3, "individualise": "mark"},
+    {"init": "den", "edges": "den-sum", "k": 3, "individualise": "mark"},
     {"init": "den", "pairs": "den", "k": 3, "individualise": "mark", "depth": 2},
     {"init": "degree", "pairs": "fwl", "k": 3, "individualise": "mark", "depth": 2},
     {"init": "den", "k": 4, "individualise": "delete"},
     {"init": "phi", "k": 3, "individualise": "delete", "depth": 2},
     {"init": "degree", "individualise": "delete", "cell": "all"},
-    {"init": "den-by-length", "pairs": "den", "k": 3, "individualise": "delete", "cell": "all"},
+    {"init": "den-sum", "pairs": "den", "k": 3, "individualise": "delete", "cell": "all"},
 ]
 
 

@@ -49,7 +49,7 @@ def coloured(first: Graph, second: Graph, *, k: int = K, title: str = "") -> Col
     from detours import wl
 
     colours = {}
-    for name, options in (("degree", {"init": "degree"}), (f"{{D, {k}-DeN}}", {"init": "den", "k": k})):
+    for name, options in (("degree", {"init": "degree"}), (f"{{D, {k}-DeN}}", {"init": "den-sum", "k": k})):
         table = wl.refine([first, second], **options)
         colours[name] = (table[0], table[1])
     return ColouredPair(first, second, colours, title)

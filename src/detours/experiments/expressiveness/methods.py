@@ -138,32 +138,32 @@ def wl1(rounds: int | None = ROUNDS) -> Method:
 
 def den(k: int, rounds: int | None = ROUNDS) -> Method:
     """1-WL from the multiset of degree and k-DeN, the paper's test."""
-    return Method(f"{k}-DeN", {"init": "den", "k": k, **({} if rounds is None else {"rounds": rounds})})
+    return Method(f"{k}-DeN", {"init": "den-sum", "k": k, **({} if rounds is None else {"rounds": rounds})})
 
 
 def den_by_length(k: int) -> Method:
     """1-WL from the degree and the detours of every edge, those of each length counted by themselves."""
-    return Method(f"{k}-DeN by length", {"init": "den-by-length", "k": k})
+    return Method(f"{k}-DeN by length", {"init": "den", "k": k})
 
 
 def den_edges(k: int) -> Method:
     """1-WL from {D, k-DeN} that also sees k-DeN on the edges in every round."""
-    return Method(f"{k}-DeN on edges", {"init": "den", "edges": "den", "k": k})
+    return Method(f"{k}-DeN on edges", {"init": "den-sum", "edges": "den-sum", "k": k})
 
 
 def den_pairs(k: int) -> Method:
     """1-WL from {D, k-DeN} that sees the detour numbers of all pairs of nodes, adjacent or not, in every round."""
-    return Method(f"{k}-DeN on pairs", {"init": "den", "pairs": "den", "k": k})
+    return Method(f"{k}-DeN on pairs", {"init": "den-sum", "pairs": "den", "k": k})
 
 
 def den_marked(k: int, depth: int) -> Method:
     """1-WL from {D, k-DeN} on copies of the graph in which `depth` nodes are marked."""
-    return Method(f"{k}-DeN, {depth} marked", {"init": "den", "k": k, "individualise": "mark", "depth": depth})
+    return Method(f"{k}-DeN, {depth} marked", {"init": "den-sum", "k": k, "individualise": "mark", "depth": depth})
 
 
 def den_deleted(k: int) -> Method:
     """1-WL from {D, k-DeN} on copies of the graph without one node, whose neighbours are marked."""
-    return Method(f"{k}-DeN, 1 deleted", {"init": "den", "k": k, "individualise": "delete"})
+    return Method(f"{k}-DeN, 1 deleted", {"init": "den-sum", "k": k, "individualise": "delete"})
 
 
 WL2 = Method("2-WL", dim=2)

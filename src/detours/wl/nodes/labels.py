@@ -1,0 +1,102 @@
+"""Labels of nodes and edges that the caller gives: integers or strings, numbered by rank over all graphs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.arrays import Int32, Int64
+from detours.errors import InputError, shown
+from detours.graph import Graph
+from detours.graph.arcs import values_on_arcs
+from detours.wl.nodes.ranks import rank_vectors
+
+
+class Labels(NamedTuple):
+    """A number for each label, its rank, and the distinct labels in order: rows of one integer, or strings."""
+
+    rank: Int32
+    values: Int64 | list[str]
+
+    def as_integers(self) -> Int64:
+        """Return int64 [labels, columns] for the distinct labels: the integer itself, or the SHA-256 of the text.
+
+        Unlike ranks they mean the same in every batch, so certificates can be made of them.
+        """
+        if not isinstance(self.values, list):
+            return self.values
+        digests = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in self.values]
+        return np.frombuffer(b"".join(digests), "<i8").astype(np.int64).reshape(-1, 4)
+
+
+def read_labels(labels: Any, sizes: Sequence[int], thing: str) -> Labels:
+    """Return the labels of all nodes or edges in a row, or raise `InputError`.
+
+    Args:
+        labels: One array for each graph.
+        sizes: The number of nodes or edges of each graph.
+        thing: "node" or "edge".
+    """
+    name = "labels" if thing == "node" else "edge_labels"
+    labels = list(labels)
+    if len(labels) != len(sizes):
+        raise InputError(f"{name} must hold one array for each of the {len(sizes)} graphs, but it holds {len(labels)}.")
+    columns = [_check(own, size, at, thing) for at, (own, size) in enumerate(zip(labels, sizes, strict=True))]
+    columns = [column for column in columns if len(column)]
+    kinds = {isinstance(column, list) for column in columns}
+    if len(kinds) > 1:
+        raise InputError(f"The {name} of some graphs are integers and of others strings; give one kind for all.")
+    if kinds == {True}:
+        texts = [text for column in columns for text in column]
+        known = sorted(set(texts))
+        number = {text: rank for rank, text in enumerate(known)}
+        return Labels(np.array([number[text] for text in texts], dtype=np.int32), known)
+    return Labels(*rank_vectors(np.concatenate([np.empty(0, np.int64), *columns])[:, None]))
+
+
+def edge_numbers(graphs: Sequence[Graph]) -> list[int]:
+    """Return the number of edges of each graph as the caller listed them."""
+    return [graph.num_arcs if graph.edges_in_csr_order else graph.edge_index.shape[1] for graph in graphs]
+
+
+def ranks_on_arcs(rank: NDArray[Any], graphs: Sequence[Graph], union: Graph, offsets: Int64) -> Int64:
+    """Return the rank of the label of every arc of the union, given those of the edges of all graphs in a row."""
+    of_arcs, contradicted = values_on_arcs(union, rank.astype(np.int64))
+    if len(contradicted):
+        ends = union.edge_index[:, contradicted[0]]
+        at = int(np.searchsorted(offsets, ends[0], side="right")) - 1
+        first, second = (graphs[at].name(end) for end in (ends - offsets[at]).tolist())
+        raise InputError(
+            f"The edge {shown(first)}, {shown(second)} of graph number {at} is listed with different labels; "
+            "an undirected edge has one label, in both directions."
+        )
+    return of_arcs
+
+
+def _check(labels: Any, number: int, at: int, thing: str) -> list[str] | NDArray[np.int64]:
+    """Return the labels of one graph as a list of strings or an array of int64, or raise `InputError`."""
+    where = f"The {'labels' if thing == 'node' else 'edge_labels'} of graph number {at}"
+    if isinstance(labels, str | bytes):
+        raise InputError(f"{where} are a single text, {shown(labels)}; give a list with one label for each {thing}.")
+    given = labels if isinstance(labels, np.ndarray) else None
+    if given is None and not hasattr(labels, "__array__"):
+        labels = list(labels)
+    array = np.asarray(labels)
+    if array.ndim != 1 or len(array) != number:
+        raise InputError(
+            f"{where} must be a list with one label for each of its {number} {thing}s, not the shape {array.shape}."
+        )
+    if number == 0:
+        return np.empty(0, np.int64)
+    if array.dtype.kind in "iub":
+        if array.dtype.kind == "u" and array.max() > np.iinfo(np.int64).max:
+            raise InputError(f"{where} hold {array.max()}, but integers must be below 2^63; use smaller ones.")
+        return array.astype(np.int64)
+    texts = array.tolist() if given is not None else list(labels)
+    if all(isinstance(text, str) for text in texts):
+        return [str(text) for text in texts]
+    raise InputError(f"{where} must be all integers or all strings, but they are {shown(labels)}.")

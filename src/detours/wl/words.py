@@ -1,0 +1,66 @@
+"""Counts of detours in words, for the descriptions of colours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def number(count: int) -> str:
+    """Return a small number as a word, a larger one in digits.
+
+    >>> number(2), number(1234)
+    ('two', '1,234')
+    """
+    return NUMBERS[count] if 0 <= count < len(NUMBERS) else f"{count:,}"
+
+
+def enumerate_words(words: Sequence[str]) -> str:
+    """Join words as a sentence lists them.
+
+    >>> enumerate_words(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def describe_edge(counts: Sequence[int], directed: bool = False) -> str:
+    """Say on which cycles an edge lies, or which detours an arc has; counts of lengths 2, 3, and so on.
+
+    >>> describe_edge((2, 0, 1)), describe_edge((0, 0, 0)), describe_edge((0, 1), directed=True)
+    ('on two 3-cycles and one 5-cycle', 'on no cycle of up to 5 edges', 'with one detour of 3 edges')
+    """
+    if not any(counts):
+        return f"without a detour of up to {len(counts) + 1} edges" if directed else no_cycle(len(counts) + 2)
+    found = [(length, count) for length, count in enumerate(counts, 2) if count]
+    if directed:
+        return "with " + enumerate_words(
+            [f"{number(count)} detour{'s' * (count > 1)} of {length} edges" for length, count in found]
+        )
+    return "on " + enumerate_words(
+        [f"{number(count)} {length + 1}-cycle{'s' * (count > 1)}" for length, count in found]
+    )
+
+
+def no_cycle(longest: int) -> str:
+    """Say that an edge lies on no cycle that was looked for."""
+    return f"on no cycle of up to {longest} edges"
+
+
+def describe_edges(edges: Iterable[Sequence[int]], directed: bool = False) -> str:
+    """Say it of all edges of a node, those with equal counts together.
+
+    >>> describe_edges([(0, 0, 1), (0, 0, 1), (0, 0, 0)])
+    'two edges on one 5-cycle, one edge on no cycle of up to 5 edges'
+    """
+    alike = Counter(map(tuple, edges))
+    thing = "arc" if directed else "edge"
+    return (
+        ", ".join(
+            f"{number(times)} {thing}{'s' * (times > 1)} {describe_edge(counts, directed)}"
+            for counts, times in sorted(alike.items(), reverse=True)
+        )
+        or f"no {thing}s"
+    )
