@@ -65,6 +65,17 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def printable(text: str) -> str:
+    """Return a text as a terminal may show it: control characters and marks of direction as Python escapes them.
+
+    >>> printable("wipe \\x1b[2J, β")
+    'wipe \\\\x1b[2J, β'
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
 def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn at the line outside this package that called it: Python shows a warning once per line."""
     level = 1

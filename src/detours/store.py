@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from detours.atomic import replacing
+from detours.containers import read_manifest
 from detours.errors import InputError
 
 PACKAGE = Path(__file__).parent
@@ -156,8 +157,9 @@ def _plain(key: Key) -> dict[str, Any]:
 
 def _read(file: Path) -> Cell | None:
     try:
-        return Cell(**json.loads(file.read_bytes()))
-    except (OSError, ValueError, TypeError):
+        found = read_manifest(file)
+        return None if found is None else Cell(**found)
+    except (OSError, TypeError):
         return None
 
 

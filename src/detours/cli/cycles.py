@@ -9,6 +9,7 @@ from detours.cli.shared import options
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.graphs import number, read_graph
 from detours.cli.shared.listing import print_lines, print_listed_json
+from detours.errors import printable
 
 
 @report_errors
@@ -50,4 +51,4 @@ def cycles(
     if not quiet:
         what = number(listed, "chordless cycle" if chordless else "cycle")
         where = f" through {' and '.join(map(str, nodes))}" if nodes else ""
-        print(f"{what} of 3 to {k + 1} edges{where}", file=sys.stderr)
+        print(printable(f"{what} of 3 to {k + 1} edges{where}"), file=sys.stderr)

@@ -9,6 +9,7 @@ from detours.cli.shared import options
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.graphs import number, read_graph
 from detours.cli.shared.listing import print_lines, print_listed_json
+from detours.errors import printable
 
 
 @report_errors
@@ -48,4 +49,4 @@ def paths(
     listed = print_lines(found)
     if not quiet:
         what = number(listed, "chordless detour" if chordless else "detour")
-        print(f"{what} of 2 to {k} edges from {i} to {j}", file=sys.stderr)
+        print(printable(f"{what} of 2 to {k} edges from {i} to {j}"), file=sys.stderr)

@@ -15,7 +15,6 @@ from detours.counting.result import Detours, DetoursList
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import InputError, shown
 from detours.graph import Graph
-from detours.graph.edges import check_csr
 from detours.graph.graph import as_graphs, is_one_graph
 
 
@@ -203,8 +202,6 @@ def cycles(
     from detours.counting.cycles.listing import cycle_batches, edge_of
 
     of_nodes, of_edges = [given.node(name) for name in nodes or ()], [edge_of(given, edge) for edge in edges or ()]
-    if given.path is not None:
-        check_csr(given)
     batches = cycle_batches(given, k, chordless=chordless, nodes=of_nodes, edges=of_edges)
     return within_budget(_named(batches, given), "cycles", "limit", limit, time_limit)
 
@@ -218,8 +215,6 @@ def _named(batches: Iterator[list[Any]], graph: Graph) -> Iterator[list[tuple[An
 
 def _plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Plan:
     _check_length(k)
-    if graph.path is not None:
-        check_csr(graph)
     if chordless:
         from detours.counting.cycles.chordless import ChordlessEngine
 

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.errors import InputError
+from detours.errors import InputError, printable
 from detours.graph.arcs import locate
 
 if TYPE_CHECKING:
@@ -74,14 +74,30 @@ def node_tables(result: Detours) -> Iterator[Columns]:
 
 
 def write_csv(file: IO[bytes], tables: Iterable[Columns]) -> None:
-    """Write tables with the same columns one below the other."""
+    """Write tables with the same columns one below the other; names are written so that a spreadsheet shows them."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
     for number, columns in enumerate(tables):
         if number == 0:
             writer.writerow(columns)
-        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+        writer.writerows(zip(*map(_cells, columns.values()), strict=True))
     text.detach()  # flushes, and leaves closing the file to whoever opened it
+
+
+def _cells(column: NDArray[Any]) -> list[Any]:
+    values: list[Any] = column.tolist()
+    return values if column.dtype.kind in "iu" else [csv_text(str(value)) for value in values]
+
+
+def csv_text(text: str) -> str:
+    """Return a name as CSV files have it: no control characters, and an apostrophe before what would be a formula.
+
+    A spreadsheet takes what begins with =, +, - or @ as a formula, which can send the other cells to a stranger.
+
+    >>> csv_text("=HYPERLINK(A1)"), csv_text("a=b")
+    ("'=HYPERLINK(A1)", 'a=b')
+    """
+    return f"'{printable(text)}" if text[:1] in ("=", "+", "-", "@") and len(text) > 1 else printable(text)
 
 
 def check_pyarrow(path: str | Path) -> None:

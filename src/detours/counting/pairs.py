@@ -21,7 +21,6 @@ from detours.counting.engines.threads import one_blas_thread
 from detours.counting.pairs_numba import STATE, walk_paths
 from detours.errors import EngineError
 from detours.graph import Graph
-from detours.graph.edges import check_csr
 
 DEFAULT_LIMIT = 4 * 2**30  # bytes allowed by default: about 4,000 nodes for k = 7
 SECONDS_PER_PATH = 7e-9
@@ -58,8 +57,6 @@ def count_pairs(
     """
     k = check_k(k)
     given = Graph.from_any(graph, directed=directed, strict=strict)
-    if given.path is not None:
-        check_csr(given)
     limit = parse_bytes(memory_limit) or DEFAULT_LIMIT
     _check_memory(given, [], k, limit)
     indptr, indices = read_only(given.indptr, np.int64), read_only(given.indices, np.int32)

@@ -13,11 +13,11 @@ from importlib.resources import files
 from itertools import count, pairwise, takewhile
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from detours.arrays import Int64
+from detours.containers import read_archive
 from detours.data.catalogue import HETEROPHILOUS_SETS, NODE_SETS, data_root, found_folder
 from detours.data.graph_set import GraphSet
 from detours.data.readers.arrays import ZINC_PARTS, read_masks
@@ -140,9 +140,9 @@ def _mask_files(folder: Path) -> list[Path]:
 
 def _masked(file: Path, number: int) -> Split:
     try:
-        with np.load(file, allow_pickle=False) as arrays:
-            masks = [np.asarray(arrays[name]).astype(bool) for name in _MASKS]
-    except (KeyError, ValueError, EOFError, OSError, BadZipFile):
+        arrays = read_archive(file, file, _MASKS)
+        masks = [arrays[name].astype(bool) for name in _MASKS]
+    except (FileFormatError, KeyError, ValueError):
         raise FileFormatError(
             f"it should hold the arrays {', '.join(_MASKS)}; it is cut off or another.", file
         ) from None

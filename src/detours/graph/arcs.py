@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from detours.arrays import Bool, Int32, Int64
+from detours.errors import FileFormatError
 
 if TYPE_CHECKING:
     from detours.graph.graph import Graph
@@ -26,6 +28,15 @@ def locate(indptr: Int64, indices: Int32, edge_index: Int64) -> Int64:
     found = np.searchsorted((rows << 32) | indices, (source << 32) | target)
     found[source == target] = -1
     return found
+
+
+def check_located(found: Int64, indptr: Int64, indices: Int32, edge_index: Int64, path: Path) -> None:
+    """Raise `FileFormatError` if an edge of an opened graph, loops apart, is not at the position that was found."""
+    kept = found >= 0
+    source, target, at = edge_index[0, kept], edge_index[1, kept], found[kept]
+    inside = (at >= indptr[source]) & (at < indptr[source + 1])
+    if not inside.all() or (indices[at] != target).any() or (edge_index[0, ~kept] != edge_index[1, ~kept]).any():
+        raise FileFormatError("the saved graph is damaged: its edges are not those of its rows; save it again.", path)
 
 
 def values_on_arcs(graph: Graph, values: Int64) -> tuple[Int64, Int64]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from detours.arrays import Int32, Int64
 from detours.errors import InputError, shown
 from detours.graph import names as naming
-from detours.graph.arcs import locate
+from detours.graph.arcs import check_located, locate
 from detours.graph.edges import Dropped, Names
 
 _NOTHING = Dropped()
@@ -22,15 +22,19 @@ class CsrGraph:
     """What a `Graph` holds, apart from the ways to make one and to write it."""
 
     __slots__ = (
+        "_check",
         "_edge_arc",
         "_edge_index",
         "_places",
+        "_unchecked",
         "directed",
         "dropped",
         "edges_in_csr_order",
         "indices",
         "indptr",
         "names",
+        "num_arcs",
+        "num_nodes",
         "path",
     )
 
@@ -38,6 +42,8 @@ class CsrGraph:
     """int64 [n + 1]: row i is ``indices[indptr[i]:indptr[i + 1]]``."""
     indices: Int32
     """int32 [arcs]: the neighbours (successors if directed) of each node, ascending."""
+    num_nodes: int
+    num_arcs: int
     directed: bool
     names: Names | None
     """The caller's names by index; None when they are 0 .. n-1 themselves."""
@@ -50,6 +56,8 @@ class CsrGraph:
     _edge_index: Int64 | Callable[[], Int64] | None  # a function makes it on first use
     _edge_arc: Int64 | None
     _places: dict[Hashable, int] | None
+    _unchecked: tuple[Int64, Int32]
+    _check: Callable[[Int64, Int32], None] | None
 
     def __init__(self) -> None:
         raise InputError(
@@ -67,11 +75,18 @@ class CsrGraph:
         dropped: Dropped = _NOTHING,
         edge_index: Int64 | Callable[[], Int64] | None = None,
         path: Path | None = None,
+        check: Callable[[Int64, Int32], None] | None = None,
     ) -> Self:
         graph = object.__new__(cls)
         put = object.__setattr__
-        put(graph, "indptr", _frozen(indptr))
-        put(graph, "indices", _frozen(indices))
+        put(graph, "num_nodes", len(indptr) - 1)
+        put(graph, "num_arcs", len(indices))
+        put(graph, "_check", check)
+        if check is None:
+            put(graph, "indptr", _frozen(indptr))
+            put(graph, "indices", _frozen(indices))
+        else:
+            put(graph, "_unchecked", (_frozen(indptr), _frozen(indices)))
         put(graph, "directed", directed)
         put(graph, "names", _frozen_names(names))
         put(graph, "dropped", dropped)
@@ -82,18 +97,25 @@ class CsrGraph:
         put(graph, "_places", None)
         return graph
 
-    @property
-    def num_nodes(self) -> int:
-        return len(self.indptr) - 1
+    def __getattr__(self, name: str) -> Any:
+        """Check the arrays of an opened graph when they are first used: opening it must not read all of it."""
+        if name not in ("indptr", "indices"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        arrays = self._unchecked
+        assert self._check is not None
+        self._check(*arrays)
+        object.__setattr__(self, "indptr", arrays[0])
+        object.__setattr__(self, "indices", arrays[1])
+        return arrays[name == "indices"]
 
-    @property
-    def num_arcs(self) -> int:
-        return len(self.indices)
+    def _arrays(self) -> tuple[Int64, Int32]:
+        """Return the two arrays, which of an opened graph may not be checked yet."""
+        return (self.indptr, self.indices) if self._check is None else self._unchecked
 
     @property
     def num_edges(self) -> int:
         """Arcs if directed, pairs of arcs if not."""
-        return len(self.indices) if self.directed else len(self.indices) // 2
+        return self.num_arcs if self.directed else self.num_arcs // 2
 
     @property
     def degree(self) -> Int64:
@@ -117,6 +139,8 @@ class CsrGraph:
                 found = np.arange(self.num_arcs, dtype=np.int64)
             else:
                 found = locate(self.indptr, self.indices, self.edge_index)
+                if self.path is not None:
+                    check_located(found, self.indptr, self.indices, self.edge_index, self.path)
             object.__setattr__(self, "_edge_arc", _frozen(found))
         assert self._edge_arc is not None
         return self._edge_arc

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64
 from detours.atomic import atomic_file
+from detours.containers import damage_named, read_header
 from detours.errors import FileFormatError
 
 CHUNK = 1 << 16
@@ -27,15 +29,10 @@ class ArrayFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
-            with open(path, "rb") as file:
-                version = np.lib.format.read_magic(file)
-                read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-                shape, _, self.dtype = read[version](file)
-                (self.size,) = shape
-                self.offset = file.tell()
-        except (OSError, ValueError, KeyError) as error:
-            raise FileFormatError(f"the array cannot be read ({error}); save the graph again.", path) from None
+        with damage_named(path, "the array"), open(path, "rb") as file:
+            header = read_header(file, os.fstat(file.fileno()).st_size)
+            self.dtype, self.offset = header.dtype, header.offset
+            (self.size,) = header.shape
 
     def __len__(self) -> int:
         return self.size
@@ -68,7 +65,10 @@ class Rows:
     @classmethod
     def open(cls, folder: Path) -> Rows:
         """Return the rows of a graph in a folder of arrays."""
-        return cls(ArrayFile(folder / "indptr.npy"), ArrayFile(folder / "indices.npy"), folder)
+        rows = cls(indptr := ArrayFile(folder / "indptr.npy"), indices := ArrayFile(folder / "indices.npy"), folder)
+        if indptr.dtype != np.int64 or indices.dtype != np.int32 or not len(indptr):
+            raise rows.damaged()
+        return rows
 
     @property
     def num_nodes(self) -> int:
@@ -81,6 +81,8 @@ class Rows:
     def pointers(self, first: int, last: int) -> Int64:
         """Return the positions at which the rows first .. last - 1 begin, and at which the last of them ends."""
         found: Int64 = self._indptr[first : last + 1]
+        if len(found) and (found[0] < 0 or found[-1] > self.num_arcs or (found[1:] < found[:-1]).any()):
+            raise self.damaged()
         return found
 
     def bounds(self, nodes: Int64) -> tuple[Int64, Int64]:
@@ -108,6 +110,8 @@ class Rows:
     def targets(self, begin: int, end: int) -> Int32:
         """Return the entries begin .. end - 1 of all rows, one after the other."""
         found: Int32 = self._indices[begin:end]
+        if len(found) and not (found.min() >= 0 and found.max() < self.num_nodes):
+            raise self.damaged()
         return found
 
     def ranges(self, arcs: int = CHUNK) -> Iterator[tuple[int, int]]:
@@ -181,9 +185,9 @@ def save_reverse(rows: Rows, folder: Path, most: int) -> Rows:
             pointers = filled + np.cumsum(degree)
             filled = int(pointers[-1])
             file.write(pointers.tobytes())
-    empty = np.empty(0, np.int32)
+    unread: Any = np.broadcast_to(np.int32(0), (rows.num_arcs,))  # only the pointers are
     with new_array(folder / "indices.npy", np.int32, (rows.num_arcs,)) as file:
-        for first, last in Rows(ArrayFile(folder / "indptr.npy"), empty, folder).ranges(most):
+        for first, last in Rows(ArrayFile(folder / "indptr.npy"), unread, folder).ranges(most):
             kept = [np.empty((2, 0), np.int32)]
             for arcs in rows.arcs():
                 kept.append(np.stack(arcs)[:, (arcs[1] >= first) & (arcs[1] < last)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from detours.arrays import Bool, Int32, Int64
 from detours.checks import check_integer
+from detours.containers import check_rows
 from detours.errors import DroppedEdgesWarning, FileFormatError, InputError, shown, warn_caller
 
 Names = Sequence[Hashable] | Int64
@@ -222,17 +224,18 @@ def refuse_nan(weights: NDArray[Any], what: str) -> None:
         raise InputError(f"{what} holds NaN (not a number); remove those edges or give them a number.")
 
 
-def check_csr(graph: Any) -> None:
-    """Raise `FileFormatError` for an opened graph whose arrays are damaged: compiled loops do not check bounds."""
-    indptr, indices, n = graph.indptr, graph.indices, graph.num_nodes
-    sound = indptr[0] == 0 and indptr[-1] == len(indices) and bool((np.diff(indptr) >= 0).all())
-    if sound and len(indices):
-        sound = indices.min() >= 0 and indices.max() < n
+def check_csr(indptr: Int64, indices: Int32, directed: bool, path: Path | None) -> None:
+    """Raise `FileFormatError` if the arrays of an opened graph are damaged: compiled loops do not check bounds."""
+    n, sound = len(indptr) - 1, True
+    try:
+        check_rows(indptr, indices, n)
+    except ValueError:
+        sound = False
     if sound and len(indices):
         source = np.repeat(np.arange(n, dtype=np.int32), np.diff(indptr))
         ascending = (indices[1:] > indices[:-1]) | (source[1:] != source[:-1])
         sound = bool(ascending.all()) and not (source == indices).any()
-        if sound and not graph.directed:
+        if sound and not directed:
             sound = np.array_equal(np.bincount(indices, minlength=n), np.diff(indptr))
     if not sound:
-        raise FileFormatError("the saved graph is damaged; save it again.", graph.path)
+        raise FileFormatError("the saved graph is damaged; save it again.", path)

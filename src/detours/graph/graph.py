@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from detours.arrays import Int64
+from detours.arrays import Int32, Int64
 from detours.errors import FileFormatError, InputError
 from detours.graph import convert, union
 from detours.graph.csr_graph import CsrGraph
-from detours.graph.edges import Dropped, EdgeList, check_edge_index, report, sort_arcs
+from detours.graph.edges import Dropped, EdgeList, check_csr, check_edge_index, report, sort_arcs
 from detours.graph.pairs import from_frame, from_pairs, is_frame
 
 if TYPE_CHECKING:
@@ -135,10 +136,19 @@ class Graph(CsrGraph):
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Graph:
-        """Open a folder written by `save`, memory-mapped: nothing is read until it is needed."""
-        from detours.graph.files.saved import open_folder
+        """Open a folder written by `save`, memory-mapped: nothing is read, or checked, until it is needed."""
+        from detours.graph.files.saved import check_content, checked_edges, open_folder
 
-        return wrap_arrays(**open_folder(Path(folder))._asdict(), path=Path(folder))
+        path = Path(folder)
+        saved = open_folder(path)
+
+        def check(indptr: Int64, indices: Int32) -> None:
+            check_content(saved, path, edges=False)
+            check_csr(indptr, indices, saved.directed, path)
+
+        edges = None if saved.edge_index is None else partial(checked_edges, saved, path)
+        kept = (saved.directed, saved.names, saved.dropped, edges)
+        return wrap_arrays(saved.indptr, saved.indices, *kept, path=path, check=check)
 
     @classmethod
     def disjoint_union(
@@ -210,9 +220,9 @@ class Graph(CsrGraph):
         if directed is None or directed == self.directed:
             return self
         if directed:
-            return wrap_arrays(
-                self.indptr, self.indices, True, self.names, self.dropped, self._own_edges(), path=self.path
-            )
+            edges = None if self.edges_in_csr_order else self._edge_index
+            (indptr, indices), names = self._arrays(), self.names
+            return wrap_arrays(indptr, indices, True, names, self.dropped, edges, self.path, self._check)
         csr = sort_arcs(EdgeList(self.to_edge_index(), self.num_nodes), directed=False)
         report(csr.dropped, strict)
         dropped = self.dropped._replace(one_way=csr.dropped.one_way)

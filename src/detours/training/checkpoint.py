@@ -9,14 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
-from zipfile import BadZipFile
 
 import torch
 
 from detours.atomic import replacing
-from detours.errors import InputError
+from detours.containers import load_tensors
+from detours.errors import FileFormatError, InputError
 from detours.training.recipe import Recipe
 
 SHARE = 0.05
@@ -41,10 +40,8 @@ class Checkpoint:
     def load(self) -> dict[str, Any] | None:
         """What was saved last; None if nothing was, or the disk damaged it."""
         try:
-            saved: dict[str, Any] = torch.load(self.path, map_location="cpu", weights_only=True)
-        except FileNotFoundError:
-            return None
-        except (RuntimeError, EOFError, UnpicklingError, BadZipFile, OSError):
+            saved: dict[str, Any] = load_tensors(self.path)
+        except FileFormatError:
             return None
         found = saved.get("recipes") if isinstance(saved, dict) else None
         if not isinstance(found, list):

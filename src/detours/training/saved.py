@@ -6,9 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from pickle import UnpicklingError
-from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -18,6 +15,7 @@ from torch import Tensor
 from detours import __version__
 from detours.arrays import Int64
 from detours.atomic import replacing
+from detours.containers import load_tensors
 from detours.data import Encoder, GraphSet
 from detours.errors import FileFormatError, InputError
 from detours.training.batches.choose import batches_of
@@ -59,8 +57,10 @@ class SavedModel:
     @classmethod
     def load(cls, path: Path) -> SavedModel:
         """Read a file written by `save`."""
+        if not path.exists():
+            raise FileFormatError("there is no such file; `detours train --save DIR` writes models.", path)
         try:
-            found: Any = torch.load(path, map_location="cpu", weights_only=True)
+            found = load_tensors(path)
             about = json.loads(found["about"])
             return cls(
                 Recipe(**about["recipe"]),
@@ -70,10 +70,8 @@ class SavedModel:
                 found["weights"],
                 None if about["targets"] is None else Scaling.from_json(about["targets"]),
             )
-        except FileNotFoundError:
-            raise FileFormatError("there is no such file; `detours train --save DIR` writes models.", path) from None
-        except (RuntimeError, EOFError, UnpicklingError, BadZipFile, KeyError, TypeError, ValueError, OSError) as error:
-            if isinstance(error, InputError):
+        except (RuntimeError, AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
+            if isinstance(error, InputError) and not isinstance(error, FileFormatError):
                 raise
             raise FileFormatError("this is no model of `detours train --save`, or it is damaged.", path) from None
 

@@ -10,7 +10,6 @@ from detours.checks import check_choice, check_integer, check_k
 from detours.counting.engines.threads import Progress
 from detours.errors import InputError, shown
 from detours.graph import Graph
-from detours.graph.edges import check_csr
 from detours.graph.graph import as_graphs, is_one_graph
 
 INITS = ("uniform", "degree", "labels", "den", "phi", "den-sum")
@@ -86,9 +85,6 @@ def check_graphs(caller: str, graphs: Iterable[Any]) -> list[Graph]:
             f"{caller} takes a list of graphs, but it was given a single one, {shown(graphs)}; put it into a list."
         )
     given = as_graphs(graphs)
-    for graph in given:
-        if graph.path is not None:
-            check_csr(graph)
     if len({graph.directed for graph in given}) > 1:
         raise InputError(
             "Some of the graphs are directed and some are not; convert them with to_directed() or to_undirected()."

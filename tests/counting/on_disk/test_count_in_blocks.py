@@ -229,7 +229,7 @@ def test_scratch_folders_are_removed_by_a_process_that_must_end() -> None:
         assert not shared.exists() and not local.exists()
 
 
-@pytest.mark.parametrize("spoil", ["missing", "cut", "other", "empty"])
+@pytest.mark.parametrize("spoil", ["missing", "cut", "other", "empty", "header", "changed"])
 def test_finished_counts_that_were_spoilt_are_refused(tmp_path: Path, spoil: str) -> None:
     detours.count(sparse(), 4, out=tmp_path / "out")
     file = tmp_path / "out" / "by_length.npy"
@@ -239,6 +239,10 @@ def test_finished_counts_that_were_spoilt_are_refused(tmp_path: Path, spoil: str
         file.write_bytes(file.read_bytes()[:-8])
     elif spoil == "other":
         np.save(file, np.zeros((7, 3), np.int64))
+    elif spoil == "header":
+        file.write_bytes(file.read_bytes().replace(b"'shape'", b"'shape ", 1))
+    elif spoil == "changed":
+        file.write_bytes(file.read_bytes()[:-1] + b"\1")
     else:
         file.write_bytes(b"")
     with pytest.raises(InputError, match=r"by_length.npy is missing or damaged; remove .*out and run the same count"):

@@ -1,4 +1,6 @@
+import json
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import networkx as nx
@@ -104,3 +106,65 @@ def test_damaged_saved_graphs_are_refused(tmp_path):
         with pytest.raises(FileFormatError) as caught:
             Graph.open(tmp_path / name)
         assert "\n" not in str(caught.value)
+
+
+def spoil(path: Path, at: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[at] ^= 0x10
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "file, use", [("indices.npy", "degree"), ("indptr.npy", "degree"), ("edge_index.npy", "edge_index")]
+)
+def test_a_changed_byte_is_found_when_the_graph_is_first_used(tmp_path: Path, file: str, use: str) -> None:
+    graph = quiet(Graph.from_edge_index, [[3, 0, 1, 2, 2], [0, 1, 2, 0, 3]])
+    graph.save(tmp_path / "g")
+    spoil(tmp_path / "g" / file, -16)
+    opened = Graph.open(tmp_path / "g")  # reads nothing of it
+    assert opened.num_nodes == graph.num_nodes and opened.num_arcs == graph.num_arcs
+    with pytest.raises(FileFormatError, match="has another checksum than what was written"):
+        getattr(opened, use)
+
+
+@pytest.mark.parametrize("column", [(9, 0), (-1, 0), (1, 3), (2**40, 0)])
+def test_edges_that_are_not_in_the_rows_are_refused(tmp_path: Path, column: tuple[int, int]) -> None:
+    """They were an IndexError at `r.edge`. An early version wrote no checksums, so the content itself is checked."""
+    graph = quiet(Graph.from_edge_index, [[3, 0, 1, 2, 2], [0, 1, 2, 0, 3]])
+    graph.save(tmp_path / "g")
+    edges = np.load(tmp_path / "g" / "edge_index.npy")
+    edges[:, 1] = column
+    np.save(tmp_path / "g" / "edge_index.npy", edges)
+    about = json.loads((tmp_path / "g" / "graph.json").read_text())
+    del about["files"]
+    (tmp_path / "g" / "graph.json").write_text(json.dumps(about))
+    result = detours.count(Graph.open(tmp_path / "g"), 3)
+    with pytest.raises(FileFormatError, match="the saved graph is damaged"):
+        _ = result.edge
+
+
+@pytest.mark.parametrize("use", [repr, hash, lambda graph: graph.to_directed().num_edges])
+def test_what_needs_no_arcs_does_not_read_them(tmp_path: Path, use: Callable[[Graph], object]) -> None:
+    graph = Graph.from_networkx(nx.gnm_random_graph(2000, 8000, seed=1))
+    graph.save(tmp_path / "g")
+    spoil(tmp_path / "g" / "indices.npy", 5000)
+    use(Graph.open(tmp_path / "g"))
+
+
+def test_damaged_headers_and_manifests_of_saved_graphs_are_sentences(tmp_path: Path) -> None:
+    graph = Graph.from_networkx(nx.Graph([("ä", "b"), ("b", "c")]))
+    for number, (file, text) in enumerate(
+        [
+            ("indices.npy", b"{'descr': '<i4', 'fortran_order': False, 'shape': (4,"),
+            ("graph.json", b"[" * 100_000),
+            ("graph.json", b'{"format": "detours graph", "version": 1, "arrays": 7}'),
+            ("graph.json", b'{"format": "detours graph", "version": 1, "arrays": [], "files": {"../x": 1}}'),
+            ("names_ends.npy", b""),
+        ]
+    ):
+        graph.save(folder := tmp_path / str(number))
+        content = (folder / file).read_bytes()
+        (folder / file).write_bytes(content[:10] + text if file == "indices.npy" else text)
+        with pytest.raises(FileFormatError) as caught:
+            Graph.open(folder)
+        assert "\n" not in str(caught.value) and str(folder) in str(caught.value)

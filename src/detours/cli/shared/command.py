@@ -9,7 +9,7 @@ from typing import Any, ParamSpec
 import typer
 
 from detours.cli.shared.interrupt import INTERRUPTED, arrived
-from detours.errors import DetoursError
+from detours.errors import DetoursError, printable
 
 FAILED, USAGE, PIPE_CLOSED = 1, 2, 141
 # Some releases of Typer bring their own copy of Click; in either this is the base class of wrong usage.
@@ -24,7 +24,7 @@ def run_app(app: typer.Typer, arguments: list[str]) -> int:
         code: int = app(arguments, prog_name="detours", standalone_mode=False) or 0
     except UsageError as error:
         command = error.ctx.command_path if error.ctx else "detours"
-        print(f"{command}: {error.format_message()} (see `{command} --help`)", file=sys.stderr)
+        print(f"{command}: {printable(error.format_message())} (see `{command} --help`)", file=sys.stderr)
         return USAGE
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
@@ -76,7 +76,7 @@ def _sentence(error: Exception) -> str:
 
 def say(sentence: str) -> None:
     """Print one line on standard error."""
-    print("detours:", " ".join(sentence.split()), file=sys.stderr)
+    print("detours:", printable(" ".join(sentence.split())), file=sys.stderr)
 
 
 def _silence_stdout() -> None:

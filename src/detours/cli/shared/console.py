@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from detours.errors import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -65,7 +67,7 @@ def side_by_side(tables: Iterable["Table"]) -> "Table":
 
 
 def escape(text: str) -> str:
-    """Return a text that rich prints as it is."""
+    """Return a text that rich prints as it is, control characters as their codes."""
     from rich.markup import escape
 
-    return escape(text)
+    return escape(printable(text))

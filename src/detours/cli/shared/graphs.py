@@ -5,7 +5,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from detours.errors import DroppedEdgesWarning
+from detours.errors import DroppedEdgesWarning, printable
 
 if TYPE_CHECKING:
     from detours.graph import Dropped, Graph
@@ -23,7 +23,7 @@ def read_graph(file: str, *, directed: bool | None, strict: bool, quiet: bool, p
     notes = [str(one.message) for one in caught if not issubclass(one.category, DroppedEdgesWarning)]
     for note in (*notes, dropped_note(graph.dropped)):
         if note and not quiet:
-            print(f"note: {note}", file=sys.stderr)
+            print(f"note: {printable(note)}", file=sys.stderr)
     return graph
 
 

@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from detours.cli.shared.console import print_json
-from detours.errors import BudgetExceeded
+from detours.errors import BudgetExceeded, printable
 
 
 def print_lines(found: Iterable[tuple[Any, ...]]) -> int:
     """Print the nodes of every item on a line, as soon as it is found, and return the number of lines."""
     listed = 0
     for listed, nodes in enumerate(found, 1):  # noqa: B007
-        sys.stdout.write(" ".join(map(str, nodes)) + "\n")
+        sys.stdout.write(" ".join(printable(str(node)) for node in nodes) + "\n")
     sys.stdout.flush()
     return listed
 

@@ -5,6 +5,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from detours.cli.shared.console import escape
+from detours.errors import printable
+
 Report = Callable[[float, float], None]
 LINE_EVERY = 5.0  # seconds between two lines in a log
 
@@ -44,7 +47,7 @@ def _bar(description: str) -> Iterator[Report]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     remaining = TimeRemainingColumn(elapsed_when_finished=True)
     with Progress(*columns, remaining, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(description, total=None)
+        task = bar.add_task(escape(description), total=None)
 
         def report(done: float, total: float) -> None:
             bar.update(task, completed=done, total=total)
@@ -61,6 +64,6 @@ def _lines(description: str) -> Report:
         if now - last >= LINE_EVERY or done >= total:
             last = now
             share = done / total if total else 1.0
-            print(f"{description}: {share:.0%} after {now - start:.0f} s", file=sys.stderr, flush=True)
+            print(f"{printable(description)}: {share:.0%} after {now - start:.0f} s", file=sys.stderr, flush=True)
 
     return report

@@ -12,6 +12,7 @@ import numpy as np
 
 from detours.arrays import Int64
 from detours.checks import check_jobs, parse_bytes
+from detours.containers import check_marks, damage_named, mark, read_array
 from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress, Stop, run_ranges
 from detours.counting.export import check_pyarrow
@@ -24,10 +25,9 @@ from detours.counting.on_disk.worker import BlockRunner, rows_of
 from detours.counting.plan import make_plan
 from detours.counting.result import Detours, Run
 from detours.counting.shrink.cyclic_part import Cyclic
-from detours.errors import EngineError, InputError
+from detours.errors import EngineError, FileFormatError, InputError
 from detours.graph import Graph
 from detours.graph.disk_rows import digest, new_array
-from detours.graph.edges import check_csr
 
 ARRAYS = ("by_length", "cycles")
 
@@ -70,9 +70,10 @@ def count_in_blocks(
             if out is None and runner.job.manifest["way"] == "whole":
                 return Detours(graph, k, *_frozen(_whole_counts(runner, jobs)), run=run)
             _finish(runner, jobs)
-            runner.job.note(run=run)
+            files = [f"{name}.npy" for name in ARRAYS[: 1 + graph.directed]]
+            runner.job.note(run=run, files={name: mark(folder / name) for name in files})
             runner.job.clear()
-        result = Detours(graph, k, *_open_counts(folder, graph, k, keep=out is not None), run=run)
+        result = Detours(graph, k, *_open_counts(runner.job, graph, k, keep=out is not None), run=run)
         if table is not None:
             result.to_parquet(table)
             shutil.rmtree(folder, ignore_errors=True)  # what is mapped stays readable
@@ -88,8 +89,6 @@ def _begin(folder: Path, graph: Graph, k: int, engine: str, at_a_time: int, limi
 
     def layout() -> dict[str, Any]:
         if not too_large:
-            if graph.path is not None:
-                check_csr(graph)
             held.append(Cyclic(graph.indptr, graph.indices, graph.directed))
             try:
                 plan = make_plan(held[0], k, engine=engine, n_jobs=at_a_time, memory_limit=limit)
@@ -174,14 +173,14 @@ def _whole_counts(runner: BlockRunner, n_jobs: int) -> list[Int64]:
     return [counts for counts in tally if counts is not None]
 
 
-def _open_counts(folder: Path, graph: Graph, k: int, keep: bool) -> list[Int64]:
+def _open_counts(job: Job, graph: Graph, k: int, keep: bool) -> list[Int64]:
     """Open the counts of a finished folder: mapped, or read if it is not kept."""
-    mode: Any = "r" if keep and graph.num_arcs else None
-    found = []
+    found, folder, marks = [], job.folder, job.manifest.get("files", {})
     for name in ARRAYS[: 1 + graph.directed]:
         file = folder / f"{name}.npy"
-        with suppress(OSError, ValueError, EOFError):
-            counts = np.load(file, mmap_mode=mode)
+        with suppress(FileFormatError), damage_named(file, "the array"):
+            check_marks(folder, {each: marks[each] for each in marks if each == file.name})
+            counts = read_array(file, mapped=keep)
             if counts.shape == (graph.num_arcs, k - 1) and counts.dtype == np.int64:
                 found.append(counts)
                 continue

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from detours import __version__
 from detours.atomic import atomic_file, write_new
-from detours.errors import InputError
+from detours.containers import read_archive, read_manifest
+from detours.errors import FileFormatError, InputError
 
 Arrays = tuple[NDArray[Any], ...]
 
@@ -133,12 +133,14 @@ class Job:
         """Read a finished block."""
         file = self._file(stage, block)
         try:
-            with np.load(file, allow_pickle=False) as held:
-                return tuple(held[f"arr_{number}"] for number in range(len(held.files)))
-        except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
-            if isinstance(error, OSError) and error.errno != errno.EINVAL:  # which a damaged archive can give
-                reason = error.strerror or error
-                raise InputError(f"{file} cannot be read ({reason}); run the same count again.") from None
+            content = file.read_bytes()
+        except OSError as error:
+            reason = error.strerror or error
+            raise InputError(f"{file} cannot be read ({reason}); run the same count again.") from None
+        try:
+            held = read_archive(content, file)
+            return tuple(held[f"arr_{number}"] for number in range(len(held)))
+        except (FileFormatError, KeyError):
             raise self.damaged(stage, block) from None
 
     def damaged(self, stage: int, block: int) -> InputError:
@@ -191,14 +193,11 @@ def _check_empty(folder: Path, reverse: Path) -> None:
 
 def _read(folder: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads((folder / MANIFEST).read_bytes())
-        right = manifest["format"] == "detours count"
+        manifest = read_manifest(folder / MANIFEST)
     except FileNotFoundError:
         raise InputError(
             f"{folder} cannot be seen from here; a cluster needs a folder that all machines share."
         ) from None
-    except (OSError, ValueError, KeyError, TypeError):
-        right = False
-    if not right:
+    if manifest is None or manifest.get("format") != "detours count":
         raise InputError(f"{folder / MANIFEST} does not describe a count; give another folder.")
-    return dict(manifest)
+    return manifest

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Float32, Float64, Int64
+from detours.containers import read_archive
 from detours.data.readers.numbers import check_file
 from detours.data.readers.tu import cut_union
 from detours.errors import FileFormatError
@@ -53,10 +53,10 @@ def read_zinc(file: Path) -> Molecules:
         raise FileFormatError(f"an arc of molecule {molecule} has an end outside of it; the file is damaged.", file)
     union = build_graph(EdgeList(arcs + np.repeat(nodes[:-1], num_arcs), int(nodes[-1])))
     bonds = None
-    with np.load(file, allow_pickle=False) as arrays:
-        if "bond" in arrays:
-            of_arcs, _ = values_on_arcs(union, arrays["bond"].astype(np.int64))
-            bonds = np.split(of_arcs, union.indptr[nodes[1:-1]])
+    arrays = read_archive(file, file, ["bond"])
+    if "bond" in arrays:
+        of_arcs, _ = values_on_arcs(union, arrays["bond"].astype(np.int64))
+        bonds = np.split(of_arcs, union.indptr[nodes[1:-1]])
     return Molecules(cut_union(union, nodes), y.astype(np.float64), np.split(atom.astype(np.int64), nodes[1:-1]), bonds)
 
 
@@ -81,9 +81,9 @@ def read_masks(file: Path) -> list[list[Int64]]:
 def _read(file: Path, *names: str) -> list[NDArray[Any]]:
     check_file(file)
     try:
-        with np.load(file, allow_pickle=False) as arrays:
-            return [np.asarray(arrays[name]) for name in names]
-    except (KeyError, ValueError, EOFError, OSError, BadZipFile):
+        arrays = read_archive(file, file, names)
+        return [arrays[name] for name in names]
+    except (FileFormatError, KeyError):
         raise FileFormatError(
             f"it should hold the arrays {', '.join(names)}; it is cut off or another.", file
         ) from None

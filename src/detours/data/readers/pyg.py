@@ -6,14 +6,13 @@ import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any, Literal
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Float32, Int64
+from detours.containers import check_tensors, damage_named, load_tensors
 from detours.data.graph_set import GraphSet
 from detours.data.readers.tu import read_tu
 from detours.errors import FileFormatError, InputError, shown, warn_caller
@@ -136,14 +135,16 @@ def _load(path: Path) -> Any:
 
     if not hasattr(torch.serialization, "safe_globals"):
         raise InputError(f"reading {path} needs torch 2.5 or later; install it, or use training.fit from Python.")
+    if not path.exists():
+        raise FileFormatError("there is no such file.", path)
     try:
-        named = torch.serialization.get_unsafe_globals_in_checkpoint(path)
-        safe = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, InMemoryDataset, *_datasets(named)]
-        with torch.serialization.safe_globals(safe):
-            found = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError:
-        raise FileFormatError("there is no such file.", path) from None
-    except (RuntimeError, EOFError, UnpicklingError, BadZipFile, ValueError, AttributeError, ImportError):
+        check_tensors(path)
+        with damage_named(path, "the archive"):
+            named = torch.serialization.get_unsafe_globals_in_checkpoint(path)
+            safe = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, InMemoryDataset, *_datasets(named)]
+            with torch.serialization.safe_globals(safe):
+                found = load_tensors(path)
+    except FileFormatError:
         raise FileFormatError(
             "this is no PyG data that can be read without running code; save it with torch.save(list(dataset), file).",
             path,

@@ -11,8 +11,9 @@ from detours.graph.edges import EdgeList
 from detours.graph.files import edgelist, graph6, markup, matrix_market, npz
 from detours.graph.files.format import Format, ending
 from detours.graph.files.saved import is_saved_graph
+from detours.graph.files.source import check_size, reading_within
 
-__all__ = ["FORMATS", "is_saved_graph", "read", "write"]
+__all__ = ["FORMATS", "is_saved_graph", "read", "reading_within", "write"]
 
 FORMATS = {
     "edgelist": edgelist.FORMAT,
@@ -33,7 +34,9 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> EdgeList
         raise FileFormatError("there is no such file.", path)
     if path.is_dir():
         raise FileFormatError("this is a folder, not a file, and not one written by Graph.save.", path)
-    return _format(path, format).read(path)
+    edges = _format(path, format).read(path)
+    check_size(edges.num_nodes, edges.edge_index.shape[1], path)
+    return edges
 
 
 def write(edges: EdgeList, path: str | os.PathLike[str], *, format: str | None = None) -> None:

@@ -17,7 +17,7 @@ from detours.graph.convert import library
 from detours.graph.edges import MAX_NODES, EdgeList
 from detours.graph.files.format import Format
 from detours.graph.files.lines import quoted
-from detours.graph.files.source import read_text
+from detours.graph.files.source import check_size, read_text
 
 _FIELDS = {"pattern", "real", "integer", "unsigned-integer", "double"}
 _SYMMETRIES = {"general", "symmetric", "skew-symmetric"}
@@ -83,6 +83,7 @@ def _header(io: Any, text: bytes, path: Path) -> _Header:
         raise FileFormatError(f"an adjacency matrix must be square, but this one is {size}.", path)
     if header.rows > MAX_NODES:
         raise FileFormatError(f"a graph may have up to {MAX_NODES} nodes, not {header.rows}.", path)
+    check_size(header.rows, 0, path)  # before its names are made
     return header
 
 
@@ -90,7 +91,7 @@ def _refusal(reason: str, header: _Header, text: bytes, path: Path) -> FileForma
     """Return SciPy's complaint about an entry as a sentence of ours."""
     if missing := re.search(r"Expected another (\d+) lines", reason):
         return _cut_off(header, header.entries - int(missing[1]), path)
-    if "Too many lines" in reason:
+    if "Too many lines" in reason or "File too long" in reason:
         return FileFormatError(f"the file is damaged: it promises {header.entries} entries and holds more.", path)
     numbered = re.match(r"Line (\d+): (.*)", reason)
     if numbered is None:

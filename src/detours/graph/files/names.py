@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from detours.errors import InputError, shown
 from detours.graph.edges import Names
 
 KEYS = ("names", "names_text", "names_ends", "names_literal")
+_LONGEST, _DEEPEST = 10_000, 50
 
 
 def pack_names(names: Names | None) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def _literal(name: object) -> str:
         same = ast.literal_eval(text) == name
     except (ValueError, SyntaxError, TypeError):
         same = False
-    if not same:
+    if not same or len(text) > _LONGEST or text.count("(") > _DEEPEST:
         raise InputError(
             f"The node name {shown(name)} ({type(name).__name__}) cannot be stored; "
             "use numbers, strings or tuples of these as names."
@@ -50,15 +51,29 @@ def unpack_names(arrays: Mapping[str, Any]) -> Names | None:
     """Return the names that `pack_names` packed, or raise `ValueError` if the arrays do not fit together."""
     if "names" in arrays:
         names = arrays["names"]
+        if names.ndim != 1 or names.dtype.kind not in "iuU":
+            raise ValueError("the node names must be a row of integers or texts")
         if names.dtype.kind == "U":
             return tuple(names.tolist())
         return np.ascontiguousarray(names, dtype=np.int64)
     if "names_text" not in arrays:
         return None
-    blob = np.asarray(arrays["names_text"]).tobytes()
-    ends = np.asarray(arrays["names_ends"]).tolist()
-    if ends and (ends[-1] != len(blob) or sorted(ends) != ends):
+    text, ends = arrays["names_text"], arrays["names_ends"]
+    if text.dtype != np.uint8 or ends.dtype != np.int64 or text.ndim != 1 or ends.ndim != 1:
+        raise ValueError("the node names are damaged")
+    starts = np.concatenate(([0], ends[:-1]))
+    if (ends < starts).any() or ends[-1:].sum() != len(text):
         raise ValueError("the node names are cut off")
-    starts = [0, *ends[:-1]]
-    texts = [blob[a:b].decode("utf-8", "surrogatepass") for a, b in zip(starts, ends, strict=True)]
-    return tuple(ast.literal_eval(text) for text in texts) if arrays["names_literal"] else tuple(texts)
+    blob = text.tobytes()
+    pairs = zip(starts.tolist(), ends.tolist(), strict=True)
+    texts = [blob[a:b].decode("utf-8", "surrogatepass") for a, b in pairs]
+    return tuple(map(_name_of, texts)) if arrays["names_literal"].item() else tuple(texts)
+
+
+def _name_of(text: str) -> Hashable:
+    """Return the name that a literal spells; Python's parser is given short and shallow ones only."""
+    if len(text) > _LONGEST or text.count("(") > _DEEPEST:
+        raise ValueError("the literal of a node name is too long")
+    name: Hashable = ast.literal_eval(text)
+    hash(name)  # or a `TypeError`
+    return name

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64
 from detours.atomic import replacing_folder
+from detours.containers import check_lengths, check_marks, damage_named, mark, read_array, read_manifest
 from detours.errors import FileFormatError, InputError
 from detours.graph.edges import Dropped, Names
 from detours.graph.files.names import KEYS, pack_names, unpack_names
 
 ABOUT = "graph.json"
+_EDGES = "edge_index.npy"
+_ARRAYS = ("indptr", "indices", "edge_index", *KEYS)
 _VERSION = 1
 
 
@@ -29,6 +32,8 @@ class SavedGraph(NamedTuple):
     names: Names | None
     dropped: Dropped
     edge_index: Int64 | None
+    marks: Mapping[str, Any] = {}
+    """Lengths and checksums of the files, by name; none in a folder that an early version wrote."""
 
 
 def is_saved_graph(folder: str | os.PathLike[str]) -> bool:
@@ -55,16 +60,22 @@ def save_folder(graph: SavedGraph, folder: Path) -> None:
     with replacing_folder(folder) as part:
         for name, array in arrays.items():
             np.save(part / f"{name}.npy", array, allow_pickle=False)
+        about["files"] = {f"{name}.npy": mark(part / f"{name}.npy") for name in arrays}
         (part / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
 def open_folder(folder: Path) -> SavedGraph:
-    """Return the memory-mapped arrays of a folder; their sizes and types are checked, not their content."""
+    """Return the memory-mapped arrays of a folder; their sizes and types are checked, not yet their content.
+
+    `check_content` does the rest when the graph is first used.
+    """
     if not is_saved_graph(folder):
         raise FileFormatError("this is no folder written by Graph.save.", folder)
     about = _about(folder / ABOUT)
-    try:
-        arrays = {name: _load(folder, name) for name in about["arrays"]}
+    with damage_named(folder, "the saved graph"):
+        marks = dict(about.get("files", {}))
+        check_lengths(folder, marks)
+        arrays = {name: read_array(folder / f"{name}.npy", mapped=True) for name in about["arrays"] if name in _ARRAYS}
         graph = SavedGraph(
             arrays["indptr"],
             arrays["indices"],
@@ -72,20 +83,31 @@ def open_folder(folder: Path) -> SavedGraph:
             unpack_names({name: arrays[name] for name in KEYS if name in arrays}),
             Dropped(*about["dropped"]),
             arrays.get("edge_index"),
+            marks,
         )
         _check(graph, about)
-    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
-        raise FileFormatError(f"the saved graph is damaged ({error}); save it again.", folder) from None
     return graph
 
 
+def check_content(saved: SavedGraph, folder: Path, *, edges: bool) -> None:
+    """Raise `FileFormatError` unless the file of edge_index, or all others, are as they were written."""
+    with damage_named(folder, "the saved graph"):
+        check_marks(folder, {name: known for name, known in saved.marks.items() if (name == _EDGES) == edges})
+
+
+def checked_edges(saved: SavedGraph, folder: Path) -> Int64:
+    """Return the edges of the caller; raise `FileFormatError` if they are not nodes of the graph."""
+    assert saved.edge_index is not None
+    check_content(saved, folder, edges=True)
+    edges, n = saved.edge_index, len(saved.indptr) - 1
+    if edges.size and not (edges.min() >= 0 and edges.max() < n):
+        raise FileFormatError("the saved graph is damaged: its edges have other nodes; save it again.", folder)
+    return edges
+
+
 def _about(path: Path) -> dict[str, Any]:
-    try:
-        about = json.loads(path.read_bytes())
-        right = about["format"] == "detours graph"
-    except (OSError, ValueError, KeyError, TypeError):
-        right = False
-    if not right:
+    about = read_manifest(path)
+    if about is None or about.get("format") != "detours graph":
         raise FileFormatError("this does not describe a saved graph; save it again.", path)
     if about.get("version") != _VERSION:
         raise FileFormatError(
@@ -93,15 +115,7 @@ def _about(path: Path) -> dict[str, Any]:
             "update detours or save it again.",
             path,
         )
-    return dict(about)
-
-
-def _load(folder: Path, name: str) -> NDArray[Any]:
-    path = folder / f"{name}.npy"
-    # An empty array cannot be mapped.
-    small = path.stat().st_size < 4096
-    loaded: NDArray[Any] = np.load(path, mmap_mode=None if small else "r", allow_pickle=False)
-    return loaded
+    return about
 
 
 def _check(graph: SavedGraph, about: dict[str, Any]) -> None:
@@ -115,7 +129,11 @@ def _check(graph: SavedGraph, about: dict[str, Any]) -> None:
         and graph.indptr[0] == 0
         and graph.indptr[-1] == arcs
         and (graph.names is None or len(graph.names) == n)
-        and (graph.edge_index is None or (graph.edge_index.dtype == np.int64 and graph.edge_index.shape[0] == 2))
+        and (graph.edge_index is None or _is_edge_index(graph.edge_index))
     )
     if not fits:
         raise ValueError("its arrays do not fit together")
+
+
+def _is_edge_index(array: Int64) -> bool:
+    return array.dtype == np.int64 and array.ndim == 2 and array.shape[0] == 2

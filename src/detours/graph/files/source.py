@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import gzip
+import io
+import os
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, cast
 
+from detours.checks import readable_bytes
+from detours.containers import check_expansion, expansion_limit
 from detours.errors import FileFormatError
 
 _MAGIC = (
@@ -30,6 +36,67 @@ _MAGIC = (
 )
 BOM = b"\xef\xbb\xbf"
 _HEAD = 4096
+_PER_EDGE = 72  # bytes that sorting the arcs of an edge takes, measured and rounded up
+_PER_NODE = 32
+
+_memory_limit: ContextVar[int | None] = ContextVar("memory_limit", default=None)
+
+
+@contextmanager
+def reading_within(limit: int | None) -> Iterator[None]:
+    """Refuse files, while the block runs, that take more than so many bytes of memory; None: than the machine has."""
+    token = _memory_limit.set(limit)
+    try:
+        yield
+    finally:
+        _memory_limit.reset(token)
+
+
+def check_memory(size: int, path: Path) -> None:
+    """Raise `FileFormatError` if reading a file takes more memory than the limit, or than the machine has."""
+    limit = _memory_limit.get()
+    allowed = _machine_memory() if limit is None else limit
+    if allowed is not None and size > allowed:
+        whose = "this machine has" if limit is None else "the memory limit is"
+        raise FileFormatError(
+            f"reading it takes {readable_bytes(size)} or more, and {whose} {readable_bytes(allowed)}; raise the limit, "
+            "or save the graph where there is room (Graph.save) and open that folder, which is memory-mapped.",
+            path,
+        )
+
+
+def check_size(num_nodes: int, num_edges: int, path: Path) -> None:
+    """Raise `FileFormatError` if the graph in a file is far larger than the file, or takes too much memory."""
+    if path.is_file():  # a pipe has no size
+        check_expansion(_PER_NODE * num_nodes, path.stat().st_size, path)
+    check_memory(_PER_NODE * num_nodes + _PER_EDGE * num_edges, path)
+
+
+def _machine_memory() -> int | None:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not on every system
+        return None
+
+
+class _Expanding(io.BufferedIOBase):
+    """What is decompressed of a file, up to the limit of its expansion and of the memory."""
+
+    def __init__(self, file: IO[bytes], path: Path) -> None:
+        self._file, self._path, self._done = file, path, 0
+        self._size = path.stat().st_size if path.is_file() else sys.maxsize
+        self._most = expansion_limit(self._size)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        left = self._most - self._done + 1
+        block = self._file.read(left if size is None or size < 0 else min(size, left))
+        self._done += len(block)
+        check_expansion(self._done, self._size, self._path)
+        check_memory(self._done, self._path)
+        return block
 
 
 @contextmanager
@@ -40,13 +107,15 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
             head = raw.peek(2)[:2]  # not read: a pipe cannot go back
             if not head:
                 raise FileFormatError("the file is empty.", path)
+            if path.is_file():
+                check_memory(path.stat().st_size, path)
             if path.suffix.lower() != ".gz":
                 yield raw
                 return
             if head != b"\x1f\x8b":
                 raise FileFormatError("the name ends in .gz, but the file is not gzip-compressed.", path)
             with gzip.open(raw) as decompressed:
-                yield cast(IO[bytes], decompressed)
+                yield cast(IO[bytes], _Expanding(cast(IO[bytes], decompressed), path))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FileFormatError(
             f"the gzip data is cut off or damaged ({error}); fetch or write the file again.", path

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from detours.arrays import Float64
 from detours.atomic import replacing
+from detours.containers import read_array
 from detours.data.readers.fetch import cache_folder
-from detours.errors import InputError
+from detours.errors import FileFormatError, InputError
 from detours.graph import Graph
 
 VERSION = 1
@@ -101,8 +102,8 @@ def _digest(graphs: Sequence[Graph]) -> str:
 
 
 def _kept(file: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
-    with suppress(OSError, ValueError, EOFError):  # missing, or damaged: made anew
-        found = np.load(file, allow_pickle=False)
+    with suppress(FileFormatError):  # missing, or damaged: made anew
+        found = read_array(file)
         if found.shape == shape and found.dtype == np.float32:
             kept: NDArray[np.float32] = found
             return kept

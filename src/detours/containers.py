@@ -1,0 +1,277 @@
+"""One reader for every binary container: .npy arrays, .npz archives, and the archives of PyTorch.
+
+Whatever is wrong with a file becomes one `FileFormatError` that names it. Sizes are compared with what the file has
+before memory is taken for them, and nothing that is read can run code: a file may come from a stranger.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import os
+import zlib
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.checks import check_number, readable_bytes
+from detours.errors import FileFormatError, InputError
+
+if TYPE_CHECKING:
+    from zipfile import ZipFile, ZipInfo
+
+EXPANSION = "DETOURS_EXPANSION"
+"""The variable that sets how many times its own size a compressed file may expand to."""
+_TIMES = 200
+_ALWAYS = 1 << 26  # bytes that any file may expand to
+_LONGEST_HEADER = 1 << 16
+_SMALL = 4096  # bytes below which an array is read rather than mapped; an empty one cannot be mapped
+_SAMPLE = 1 << 16
+_SAMPLES = 1 << 10
+
+Names = Collection[str]
+
+
+class ArrayHeader(NamedTuple):
+    """What a .npy file says of its array, and the byte at which that begins."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    fortran_order: bool
+    offset: int
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+# ---------------------------------------------------------------- single arrays
+
+
+def read_header(file: IO[bytes], size: int) -> ArrayHeader:
+    """Return the header of a .npy file of this many bytes; raise `ValueError` unless it describes all of them."""
+    magic = file.read(8)
+    if len(magic) < 8 or not magic.startswith(b"\x93NUMPY"):
+        raise ValueError("it is no .npy array")
+    width = {1: 2, 2: 4, 3: 4}.get(magic[6], 0)
+    if not width:
+        raise ValueError(f"version {magic[6]} of .npy is not known")
+    length = int.from_bytes(file.read(width), "little")
+    if length > min(_LONGEST_HEADER, size):
+        raise ValueError("the header of the array is cut off")
+    header = _parse_header(file.read(length))._replace(offset=8 + width + length)
+    if header.offset + header.nbytes != size:
+        found = max(0, size - header.offset)
+        raise ValueError(f"the array should have {header.nbytes:,} bytes and has {found:,}")
+    return header
+
+
+def _parse_header(text: bytes) -> ArrayHeader:
+    """Return what a header says. NumPy's own parser lets errors of Python's tokenizer escape."""
+    try:
+        # Longer or deeper than any header of a plain array: Python's parser would need much memory for it.
+        found = ast.literal_eval(text.decode("latin-1").strip()) if text.count(b"(") < 9 and len(text) < 4096 else {}
+        shape, order = found["shape"], found["fortran_order"]
+        descr = found["descr"]
+        dtype = np.dtype(descr) if isinstance(descr, str) else None
+        right = type(shape) is tuple and all(type(side) is int and 0 <= side < 2**62 for side in shape)
+    except Exception:
+        raise ValueError("the header of the array is damaged") from None
+    if not right or len(shape) > 32 or not isinstance(order, bool):
+        raise ValueError("the header of the array is damaged")
+    if dtype is None or dtype.kind not in "biufcSU" or not dtype.itemsize:
+        raise ValueError("the array does not hold plain numbers or texts")
+    return ArrayHeader(dtype, shape, order, 0)
+
+
+def read_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
+    """Return the array of a .npy file, memory-mapped if asked for and not tiny."""
+    with damage_named(path, "the array"), open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        header = read_header(file, size)
+        order: Any = "F" if header.fortran_order else "C"
+        if mapped and size >= _SMALL and header.nbytes:
+            return np.memmap(path, header.dtype, "r", header.offset, header.shape, order)
+        return _decoded(header, file.read())
+
+
+def _decoded(header: ArrayHeader, content: bytes) -> NDArray[Any]:
+    if len(content) != header.nbytes:
+        raise ValueError("the array is cut off")
+    # A bytearray, since arrays that are read may be changed.
+    flat = np.frombuffer(bytearray(content), header.dtype)
+    return flat.reshape(header.shape, order="F" if header.fortran_order else "C")
+
+
+# ---------------------------------------------------------------- archives
+
+
+def read_archive(source: Path | bytes, path: Path, names: Names | None = None) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an .npz file, all of them or those of these names.
+
+    Args:
+        source: The file, or its bytes.
+        path: The file, as errors name it.
+        names: The arrays wanted; a name that the file does not have is left out.
+    """
+    from zipfile import ZipFile  # slow to import
+
+    with damage_named(path, "the .npz"), ZipFile(BytesIO(source) if isinstance(source, bytes) else source) as archive:
+        size = len(source) if isinstance(source, bytes) else source.stat().st_size
+        members = _checked_members(archive, size, path)
+        return {
+            name: _member_array(archive, member) for name, member in members.items() if names is None or name in names
+        }
+
+
+def _checked_members(archive: ZipFile, size: int, path: Path) -> dict[str, ZipInfo]:
+    """Return the members of an archive by name; refuse ways to compress that NumPy never uses, and large expansion."""
+    members: dict[str, ZipInfo] = {}
+    for member in archive.infolist():
+        if member.compress_type not in (0, 8) or member.flag_bits & 1:  # stored and deflated
+            raise ValueError(f"{member.filename!r} is compressed in a way that is not known, or encrypted")
+        if members.setdefault(member.filename.removesuffix(".npy"), member) is not member:
+            raise ValueError(f"{member.filename!r} occurs twice")
+    expanded = sum(member.file_size for member in members.values())
+    check_expansion(expanded, size, path)
+    return members
+
+
+def _member_array(archive: ZipFile, member: ZipInfo) -> NDArray[Any]:
+    content = archive.read(member)  # at most the size that was checked; compared with its checksum
+    header = read_header(BytesIO(content), len(content))
+    return _decoded(header, content[header.offset :])
+
+
+def check_tensors(path: Path) -> None:
+    """Raise `FileFormatError` unless a file is an archive of PyTorch whose sizes and checksums are right."""
+    from zipfile import ZipFile
+
+    with damage_named(path, "the archive"), ZipFile(path) as archive:
+        members = _checked_members(archive, path.stat().st_size, path)
+        if any(member.compress_type for member in members.values()):
+            raise ValueError("PyTorch compresses nothing")
+        if (bad := archive.testzip()) is not None:
+            raise ValueError(f"the checksum of {bad!r} is wrong")
+
+
+def load_tensors(path: Path) -> Any:
+    """Return what `torch.save` wrote, if it is tensors and plain values; its checksums are compared first."""
+    import torch
+
+    check_tensors(path)
+    with damage_named(path, "the archive"):
+        return torch.load(path, map_location="cpu", weights_only=True)
+
+
+# ---------------------------------------------------------------- limits
+
+
+def check_expansion(expanded: int, size: int, path: Path) -> None:
+    """Raise `FileFormatError` if a file of `size` bytes expands to more than is allowed."""
+    if expanded > expansion_limit(size):
+        raise FileFormatError(
+            f"the file has {readable_bytes(size)} and expands to more than {readable_bytes(expansion_limit(size))}; "
+            f"if that is right, set {EXPANSION} to how many times its size it may expand to.",
+            path,
+        )
+
+
+def expansion_limit(size: int) -> int:
+    """Return how many bytes a compressed file of this size may expand to."""
+    given = os.environ.get(EXPANSION)
+    try:
+        times = _TIMES if given is None else check_number(EXPANSION, float(given), minimum=1)
+    except ValueError:
+        raise InputError(f"{EXPANSION} must be a number of at least 1, but it is {given!r}.") from None
+    return max(_ALWAYS, int(size * times))
+
+
+@contextmanager
+def damage_named(path: Path, what: str) -> Iterator[None]:
+    """Turn whatever a parser raises into one sentence that names the file.
+
+    The parsers of ZIP archives, headers and pickles raise AttributeError, NotImplementedError, AssertionError,
+    struct.error, UnicodeDecodeError and more on damaged files, so the kinds are not listed.
+    """
+    try:
+        yield
+    except FileFormatError:
+        raise
+    except InputError as error:
+        raise FileFormatError(str(error), path) from None
+    except MemoryError:
+        raise FileFormatError(f"{what} is larger than the memory of this machine.", path) from None
+    except OSError as error:
+        raise FileFormatError(f"{what} cannot be read ({error.strerror or error}).", path) from None
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise FileFormatError(f"{what} is damaged or of another kind ({reason}).", path) from None
+
+
+# ---------------------------------------------------------------- compressed rows, manifests and checksums
+
+
+def check_rows(indptr: NDArray[Any], indices: NDArray[Any], width: int) -> None:
+    """Raise `ValueError` unless two integer arrays are the compressed rows of a matrix with this many columns."""
+    if indptr.ndim != 1 or indices.ndim != 1 or indptr.dtype.kind not in "iu" or indices.dtype.kind not in "iu":
+        raise ValueError("indptr and indices must be rows of integers")
+    if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(indices):
+        raise ValueError("indptr must begin with 0 and end with the number of entries")
+    if (indptr[1:] < indptr[:-1]).any():
+        raise ValueError("indptr decreases")
+    if len(indices) and not (int(indices.min()) >= 0 and int(indices.max()) < width):
+        raise ValueError(f"indices must be from 0 to {width - 1}")
+
+
+def read_manifest(path: Path) -> dict[str, Any] | None:
+    """Return the object in a JSON file, None if it holds anything else; `FileNotFoundError` if there is none."""
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+class FileMark(NamedTuple):
+    """The length of a file and a checksum, by which a manifest knows it again."""
+
+    bytes: int
+    crc32: str
+
+
+def mark(path: Path) -> FileMark:
+    """Return the length of a file, and the CRC-32 of all of it or, beyond 64 MB, of 1,024 pieces of 64 KB.
+
+    The pieces are spread evenly. This keeps the check of a folder of any size below a tenth of a second.
+    """
+    size, found = path.stat().st_size, 0
+    step = max(_SAMPLE, (size - _SAMPLE) // (_SAMPLES - 1))
+    with open(path, "rb", buffering=0) as file:
+        for start in (*range(0, size - _SAMPLE, step), max(0, size - _SAMPLE)):
+            file.seek(start)
+            found = zlib.crc32(file.read(_SAMPLE), found)
+    return FileMark(size, f"{found:08x}")
+
+
+def check_lengths(folder: Path, marks: Mapping[str, Any]) -> None:
+    """Raise `ValueError` unless the files of a folder have the lengths that its manifest names."""
+    for name, (length, _) in marks.items():
+        if (found := (folder / name).stat().st_size) != length:
+            raise ValueError(f"{name} has {found:,} bytes where {length:,} were written")
+
+
+def check_marks(folder: Path, marks: Mapping[str, Any]) -> None:
+    """Raise `ValueError` unless the files of a folder have the lengths and checksums that its manifest names."""
+    check_lengths(folder, marks)
+    for name, wanted in marks.items():
+        if list(mark(folder / name)) != list(wanted):
+            raise ValueError(f"{name} has another checksum than what was written")
