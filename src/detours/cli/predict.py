@@ -111,11 +111,14 @@ def _write(out: Path, rows: list[dict[str, Any]]) -> None:
     from io import StringIO
 
     from detours.atomic import replacing
+    from detours.counting.export import csv_text
 
     text = StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(
+        {name: csv_text(value) if isinstance(value, str) else value for name, value in row.items()} for row in rows
+    )
     with replacing(out) as file:
         file.write(text.getvalue().encode())
 
