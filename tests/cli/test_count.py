@@ -105,15 +105,17 @@ def test_csv_has_a_row_per_line_of_the_file(run: Run) -> None:
     with open("o.csv", newline="") as file:
         rows = list(csv.reader(file))
     assert rows == [
-        ["source", "target", "den", "length_2"],
+        ["source", "target", "den", "length_2", "cycle_3"],
         *[
-            ["0", "1", "1", "1"],
-            ["1", "2", "1", "1"],
-            ["2", "0", "1", "1"],
-            ["2", "0", "1", "1"],
-            ["1", "1", "0", "0"],
+            ["0", "1", "1", "1", "1"],
+            ["1", "2", "1", "1", "1"],
+            ["2", "0", "1", "1", "1"],
+            ["2", "0", "1", "1", "1"],
+            ["1", "1", "0", "0", "0"],
         ],
     ]
+    run("count", "untidy.txt", "-k", "2", "--out", "once.csv", "--once")
+    assert Path("once.csv").read_text().split()[1:] == ["0,1,1,1,1", "1,2,1,1,1", "2,0,1,1,1"]
 
 
 def test_parquet_and_nodes(run: Run) -> None:
@@ -123,7 +125,9 @@ def test_parquet_and_nodes(run: Run) -> None:
     table = pyarrow.parquet.read_table("o.parquet").to_pydict()
     edges = dict(zip(map("".join, zip(table["source"], table["target"], strict=True)), table["den"], strict=True))
     assert edges == {"ab": 1, "ac": 1, "bd": 1, "cd": 3, "ce": 2, "cf": 2, "de": 2, "df": 2}
-    assert Path("n.csv").read_text() == "node,phi\na,2\nb,2\nc,8\nd,8\ne,4\nf,4\n"
+    assert Path("n.csv").read_text() == (
+        "node,cycle_3,cycle_4,phi\na,0,1,2\nb,0,1,2\nc,2,2,8\nd,2,2,8\ne,1,1,4\nf,1,1,4\n"
+    )
 
 
 def test_npz_holds_everything_and_is_a_graph_again(run: Run) -> None:
@@ -152,7 +156,7 @@ def test_out_replaces_a_file_and_keeps_its_mode(run: Run) -> None:
 @pytest.mark.parametrize(
     ("target", "says"),
     [
-        ("o.xls", "must end in .csv, .parquet or .npz"),
+        ("o.xls", "must end in .csv, .parquet, .npz, .gexf or .graphml"),
         ("missing/o.csv", "does not exist"),
         ("folder.csv", "is a folder"),
     ],
@@ -193,3 +197,15 @@ def test_a_directed_file_is_counted_directed_and_arcs_have_arrows(run: Run, tmp_
     assert "3 edges, undirected" in undirected and "a - b" in undirected
     refused = run("count", "arcs.graphml", "-k", "2", "--chordless")
     assert refused.code == 1 and "--undirected" in refused.err
+
+
+@pytest.mark.parametrize("ending", ["gexf", "graphml"])
+def test_gexf_and_graphml_hold_the_graph_with_counts(run: Run, tmp_path: Path, ending: str) -> None:
+    source = nx.cycle_graph(4)
+    nx.set_node_attributes(source, {0: "red", 1: "blue", 2: "red", 3: "blue"}, "colour")
+    nx.write_gml(source, tmp_path / "square.gml")
+    assert run("count", "square.gml", "-k", "3", "--out", f"o.{ending}").code == 0
+    made = getattr(nx, f"read_{ending}")(tmp_path / f"o.{ending}")
+    assert made.edges["0", "1"]["cycle_4"] == 1 and made.nodes["0"]["phi"] == 2
+    assert made.nodes["1"]["colour"] == "blue"
+    assert run("count", "square.gml", "-k", "3", "--out-nodes", f"n.{ending}").code == 1

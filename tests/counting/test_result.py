@@ -3,6 +3,7 @@
 import pickle
 import sys
 from math import comb, factorial, perm
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 import detours
 from detours.errors import InputError
+
+pandas = pytest.importorskip("pandas")
 
 
 def house() -> nx.Graph:
@@ -68,7 +71,9 @@ def test_to_networkx(result: detours.Detours) -> None:
     assert nx.utils.graphs_equal(nx.Graph(graph.edges), nx.Graph(house().edges))
     assert list(graph) == list(house())
     for edge in graph.edges:
-        assert graph.edges[edge] == {"den": sum(row(edge)), "den_by_length": row(edge)}
+        lengths = {f"length_{length}": number for length, number in enumerate(row(edge), 2)}
+        cycles = {f"cycle_{length}": number for length, number in enumerate(row(edge), 3)}
+        assert graph.edges[edge] == {"den": sum(row(edge)), **lengths, **cycles}
         assert type(graph.edges[edge]["den"]) is int
     assert dict(graph.nodes(data="phi")) == dict(zip(house(), [4, 4, 6, 6, 4, 0], strict=True))
 
@@ -86,18 +91,61 @@ def test_to_networkx_directed() -> None:
 
 def test_to_pandas(result: detours.Detours) -> None:
     table = result.to_pandas()
-    assert list(table.columns) == ["source", "target", "den", "length_2", "length_3", "length_4"]
+    lengths, cycles = ["length_2", "length_3", "length_4"], ["cycle_3", "cycle_4", "cycle_5"]
+    assert list(table.columns) == ["source", "target", "den", *lengths, *cycles]
     edges = [tuple(edge) for edge in house().edges]
     assert list(zip(table.source, table.target, strict=True)) == edges
-    assert table[["length_2", "length_3", "length_4"]].to_numpy().tolist() == [row(edge) for edge in edges]
+    for columns in (lengths, cycles):
+        assert table[columns].to_numpy().tolist() == [row(edge) for edge in edges]
     assert table.den.tolist() == [sum(row(edge)) for edge in edges]
     assert set(table.dtypes.iloc[2:]) == {np.dtype("int64")}
 
 
 @pytest.mark.filterwarnings("ignore::detours.errors.DroppedEdgesWarning")
 def test_to_pandas_keeps_loops_and_repeats() -> None:
-    table = detours.count(np.array([[0, 1, 2, 2, 0], [1, 2, 0, 2, 1]]), 2).to_pandas()
-    assert table.values.tolist() == [[0, 1, 1, 1], [1, 2, 1, 1], [2, 0, 1, 1], [2, 2, 0, 0], [0, 1, 1, 1]]
+    result = detours.count(np.array([[0, 1, 2, 2, 0], [1, 2, 0, 2, 1]]), 2)
+    rows = [[0, 1, 1, 1, 1], [1, 2, 1, 1, 1], [2, 0, 1, 1, 1], [2, 2, 0, 0, 0], [0, 1, 1, 1, 1]]
+    assert result.to_pandas().values.tolist() == rows
+    assert result.to_pandas(once=True).values.tolist() == rows[:3]
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_one_row_per_edge(directed: bool, tmp_path: Path) -> None:
+    both_ways = nx.to_scipy_sparse_array(house())
+    result = detours.count(both_ways, 4, directed=directed)
+    assert len(result.to_pandas()) == 2 * house().number_of_edges()
+    table = result.to_pandas(once=True)
+    assert len(table) == result.graph.num_edges and (directed or (table.source < table.target).all())
+    assert table.den.sum() == result.edge.sum() // (1 if directed else 2)
+    pytest.importorskip("pyarrow")
+    result.to_parquet(tmp_path / "edges.parquet", once=True)
+    assert pandas.read_parquet(tmp_path / "edges.parquet").equals(table)
+    assert result.to_arrow(once=True).to_pandas().equals(table)
+
+
+def test_nodes_to_pandas_has_the_cycles_through_every_node() -> None:
+    graph = house()
+    result = detours.count(graph, 4)
+    table = result.nodes_to_pandas()
+    assert list(table.columns) == ["node", "cycle_3", "cycle_4", "cycle_5", "phi"]
+    found = [tuple(cycle) for cycle in nx.simple_cycles(graph, length_bound=5)]
+    for line in table.itertuples():
+        through = [len(cycle) for cycle in found if line.node in cycle]
+        assert [line.cycle_3, line.cycle_4, line.cycle_5] == [through.count(length) for length in (3, 4, 5)]
+        assert line.phi == 2 * len(through)
+
+
+def test_cycles_through_arcs_and_nodes_if_directed() -> None:
+    arcs = nx.gnp_random_graph(9, 0.4, seed=3, directed=True)
+    result = detours.count(arcs, 4)
+    found = [cycle for cycle in nx.simple_cycles(arcs, length_bound=5) if len(cycle) > 2]
+    nodes, edges = result.nodes_to_pandas(), result.to_pandas()
+    for length in (3, 4, 5):
+        cycles = [cycle for cycle in found if len(cycle) == length]
+        assert nodes[f"cycle_{length}"].tolist() == [sum(node in cycle for cycle in cycles) for node in arcs]
+        on = [set(zip(cycle, [*cycle[1:], cycle[0]], strict=True)) for cycle in cycles]
+        assert edges[f"cycle_{length}"].tolist() == [sum(arc in one for one in on) for arc in arcs.edges]
+    assert not np.array_equal(result.edge_cycles, result.by_length)
 
 
 def test_to_torch(result: detours.Detours) -> None:

@@ -25,13 +25,17 @@ def count(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write a row per edge to a .csv, .parquet or .npz file, or arrays to a folder; an interrupted count "
-            "into a folder continues when the command is repeated.",
+            help="Write a row per edge to a .csv, .parquet or .npz file, the graph with its counts to a .gexf or "
+            ".graphml file, or arrays to a folder; an interrupted count into a folder continues when the command is "
+            "repeated.",
         ),
     ] = None,
     out_nodes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a row per node, in the same formats.")
+        Path | None, typer.Option(metavar="FILE", help="Write a row per node to a .csv, .parquet or .npz file.")
     ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="One row per edge, where a file lists both directions or repeats.")
+    ] = False,
     as_json: options.Json = False,
     chordless: options.Chordless = False,
     directed: options.Directed = None,
@@ -58,11 +62,12 @@ def count(
       detours count roads.csv.gz -k 6 --out counts.parquet
       detours count links.mtx -k 4 --directed --json
       detours count molecule.gml -k 7 --chordless
+      detours count people.graphml -k 4 --out people.gexf
       detours count saved-graph -k 4 --out counts --memory 4GB
       detours count roads.txt -k 6 --cluster tcp://scheduler:8786
     """
     import detours
-    from detours.cli.shared.output import check_target, is_folder, write_result
+    from detours.cli.shared.output import TABLES, check_target, is_folder, write_result
     from detours.cli.shared.progress import progress_bar
     from detours.cli.shared.summary import print_summary, summarise
 
@@ -70,7 +75,8 @@ def count(
     if len({*targets, Path(file).resolve()}) <= len(targets):
         raise InputError("the graph, --out and --out-nodes must be different files")
     folder = out if is_folder(out) else None
-    edges, nodes = (path and check_target(path) for path in (None if folder else out, out_nodes))
+    edges = None if folder or out is None else check_target(out)
+    nodes = None if out_nodes is None else check_target(out_nodes, TABLES)
     # With a memory limit a Parquet file is written part by part, while counting.
     within = edges if memory is not None and device is None and edges and edges.suffix.lower() == ".parquet" else None
     show = False if quiet and progress is None else progress
@@ -90,7 +96,7 @@ def count(
             progress=report,
         )
     seconds = time.perf_counter() - start
-    write_result(result, edges=None if within else edges, nodes=nodes)
+    write_result(result, edges=None if within else edges, nodes=nodes, once=once)
     if folder is not None:
         _print_folder(result, {"file": file, "folder": str(folder), "seconds": round(seconds, 6)}, as_json, quiet)
     elif as_json:

@@ -11,8 +11,10 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.arrays import Int64
 from detours.errors import InputError, printable
 from detours.graph.arcs import locate
+from detours.graph.convert import library
 
 if TYPE_CHECKING:
     from detours.counting.result import Detours
@@ -42,35 +44,83 @@ def _is_int64(name: object) -> bool:
     return isinstance(name, int | np.integer) and not isinstance(name, bool) and -(2**63) <= int(name) < 2**63
 
 
-def edge_tables(result: Detours) -> Iterator[Columns]:
+def length_names(result: Detours) -> list[str]:
+    """Return the columns of detours by length."""
+    return [f"length_{length}" for length in range(2, result.k + 1)]
+
+
+def cycle_names(result: Detours) -> list[str]:
+    """Return the columns of cycles by length."""
+    return [f"cycle_{length}" for length in range(3, result.k + 2)]
+
+
+def edge_tables(result: Detours, once: bool = False) -> Iterator[Columns]:
     """Yield the rows of `Detours.to_pandas`, some at a time; there is at least one table."""
     graph = result.graph
-    total = graph.num_arcs if graph.edges_in_csr_order else graph.edge_index.shape[1]
+    chosen = _first_rows(graph) if once else None
+    given = graph.num_arcs if graph.edges_in_csr_order else graph.edge_index.shape[1]
+    total = given if chosen is None else len(chosen)
     for begin in range(0, max(total, 1), ROWS):
-        yield edge_columns(result, begin, min(begin + ROWS, total))
+        rows = slice(begin, min(begin + ROWS, total))
+        yield _edge_columns(result, rows if chosen is None else chosen[rows])
 
 
-def edge_columns(result: Detours, begin: int, end: int) -> Columns:
-    """Return the edges begin .. end - 1 in the caller's order: source, target, den, length_2 .. length_k."""
+def _first_rows(graph: Graph) -> Int64:
+    """Return the rows of the caller in which an edge is given for the first time; loops have none."""
+    low, high = graph.edge_index
+    if not graph.directed:
+        low, high = np.minimum(low, high), np.maximum(low, high)
+    first = np.unique(low * graph.num_nodes + high, return_index=True)[1]
+    first.sort()
+    rows: Int64 = first[low[first] != high[first]]
+    return rows
+
+
+def _edge_columns(result: Detours, rows: slice | Int64) -> Columns:
+    """Return some edges in the caller's order."""
     graph = result.graph
     if graph.edges_in_csr_order:
-        source = np.searchsorted(graph.indptr, np.arange(begin, end), side="right") - 1
-        target = np.asarray(graph.indices[begin:end], np.int64)
-        counts = result.arc_by_length[begin:end]
+        numbers = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        source = np.searchsorted(graph.indptr, numbers, side="right") - 1
+        target = np.asarray(graph.indices[rows], np.int64)
+        counts, cycles = (np.asarray(values[rows]) for values in (result.arc_by_length, result.arc_cycles))
     else:
-        ends = np.ascontiguousarray(graph.edge_index[:, begin:end])
+        ends = np.ascontiguousarray(graph.edge_index[:, rows])
         ends.flags.writeable = False  # as the caller's edges are: the search is then compiled once
         (source, target), arc = ends, locate(graph.indptr, graph.indices, ends)
-        kept = arc >= 0
-        counts = np.zeros((len(arc), result.k - 1), np.int64)
-        counts[kept] = result.arc_by_length[arc[kept]]
+        counts, cycles = (_on_rows(values, arc) for values in (result.arc_by_length, result.arc_cycles))
     columns = {"source": result.names_of(source), "target": result.names_of(target), "den": result.totals(counts)}
-    return columns | {f"length_{length}": counts[:, length - 2] for length in range(2, result.k + 1)}
+    columns |= dict(zip(length_names(result), counts.T, strict=True))
+    return columns | dict(zip(cycle_names(result), cycles.T, strict=True))
+
+
+def _on_rows(values: Int64, arc: Int64) -> Int64:
+    kept = arc >= 0
+    found = np.zeros((len(arc), values.shape[1]), np.int64)
+    found[kept] = values[arc[kept]]
+    return found
 
 
 def node_tables(result: Detours) -> Iterator[Columns]:
-    """Yield one table with a row per node: node, phi."""
-    yield {"node": result.names_of(np.arange(result.graph.num_nodes)), "phi": result.node}
+    """Yield one table, that of `Detours.nodes_to_pandas`."""
+    cycles = dict(zip(cycle_names(result), result.node_cycles.T, strict=True))
+    yield {"node": result.names_of(np.arange(result.graph.num_nodes)), **cycles, "phi": result.node}
+
+
+def as_pandas(tables: Iterable[Columns]) -> Any:
+    """Return tables with the same columns, one below the other, as one of pandas."""
+    pandas = library("pandas", "'detours[tables]'")
+    return pandas.DataFrame(_joined(tables))
+
+
+def as_arrow(tables: Iterable[Columns]) -> Any:
+    """Return tables with the same columns, one below the other, as one of Arrow."""
+    return library("pyarrow", "pyarrow").table(_joined(tables))
+
+
+def _joined(tables: Iterable[Columns]) -> Columns:
+    first, *more = tables
+    return {name: np.concatenate([first[name], *(each[name] for each in more)]) for name in first} if more else first
 
 
 def write_csv(file: IO[bytes], tables: Iterable[Columns]) -> None:
@@ -130,6 +180,8 @@ def write_npz(file: IO[bytes], result: Detours) -> None:
         "edge": result.edge,
         "node": result.node,
         "by_length": result.by_length,
+        "edge_cycles": result.edge_cycles,
+        "node_cycles": result.node_cycles,
         "cycle_length": lengths,
         # A total may pass 2^63 where no single edge does; then they are written as decimal strings.
         "cycles": counts if max(counts) < 2**63 else [str(count) for count in counts],

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from detours.arrays import Bool, Int64
 from detours.atomic import replacing
 from detours.counting import export
+from detours.counting.attributes import to_networkx
 from detours.counting.sums import sum_columns, sum_groups, sum_rows
 from detours.graph import Graph
 from detours.graph.convert import library
@@ -21,6 +22,7 @@ from detours.graph.convert import library
 if TYPE_CHECKING:
     import networkx
     import pandas
+    import pyarrow
     import torch
 
 
@@ -76,8 +78,23 @@ class Detours:
 
     @property
     def arc_cycles(self) -> Int64:
-        """int64 [arcs, k - 1]: cycles of length 3 .. k + 1 through each arc (undirected: the same as its detours)."""
+        """int64 [arcs, k - 1] in the order of the graph's own CSR: column L - 3 counts cycles of length L.
+
+        Undirected, these are the detours of length L - 1. Directed, they are not: a detour of i → j leads from i to j,
+        and a cycle through i → j leads on from j to i.
+        """
         return self.arc_by_length if self._arc_cycles is None else self._arc_cycles
+
+    @cached_property
+    def edge_cycles(self) -> Int64:
+        """int64 [edges, k - 1]: cycles of length L in column L - 3, edges in the caller's own order (0 for a loop).
+
+        >>> import detours
+        >>> r = detours.count([[0, 1, 2], [1, 2, 0]], k=2, directed=True)  # a directed triangle has no detours
+        >>> r.by_length.tolist(), r.edge_cycles.tolist()
+        ([[0], [0], [0]], [[1], [1], [1]])
+        """
+        return self.by_length if self._arc_cycles is None else self._on_edges(self._arc_cycles)
 
     @cached_property
     def by_length(self) -> Int64:
@@ -96,6 +113,20 @@ class Detours:
             f"the detours around a node up to k = {self.k} pass 2^63 when added up; ask for a smaller k or use edge"
         )
         return _frozen(sum_groups(self.totals(self.arc_by_length), self.graph.indptr, message))
+
+    @cached_property
+    def node_cycles(self) -> Int64:
+        """int64 [nodes, k - 1]: cycles of length L through each node in column L - 3.
+
+        Undirected, `node` (Φ) is twice their sum, since a cycle through a node has two of its edges.
+
+        >>> import detours
+        >>> detours.count([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]], k=3).node_cycles.tolist()
+        [[2, 1], [1, 1], [2, 1], [1, 1]]
+        """
+        message = f"the cycles through a node up to k = {self.k} pass 2^63 when added up; ask for a smaller k"
+        columns = [sum_groups(column, self.graph.indptr, message) for column in self.arc_cycles.T]
+        return _frozen(np.stack(columns, axis=1) // (1 if self.directed else 2))
 
     @cached_property
     def cycles(self) -> dict[int, int]:
@@ -157,33 +188,47 @@ class Detours:
         values[kept] = arc_values[arc[kept]]
         return cast(Values, _frozen(values))
 
-    def to_networkx(self) -> networkx.Graph:
-        """Return the graph with `den` and `den_by_length` on every edge, `phi` on every node."""
-        graph = self.graph.to_networkx()
-        names = self.graph.name_list()
-        source = np.repeat(np.arange(self.graph.num_nodes), np.diff(self.graph.indptr))
-        den = self.totals(self.arc_by_length).tolist()
-        rows = zip(source.tolist(), self.graph.indices.tolist(), den, self.arc_by_length.tolist(), strict=True)
-        for u, v, total, lengths in rows:
-            graph.edges[names[u], names[v]].update(den=total, den_by_length=lengths)
-        for name, phi in zip(names, self.node.tolist(), strict=True):
-            graph.nodes[name]["phi"] = phi
-        return graph
+    def to_networkx(self, *, attributes: bool = True) -> networkx.Graph:
+        """Return a NetworkX graph with the columns of `to_pandas` on edges and of `nodes_to_pandas` on nodes.
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return one row per edge in the caller's order: source, target, den, length_2 .. length_k.
+        What was a NetworkX or igraph graph, or a GraphML, GML, GEXF or Pajek file, is copied with its attributes, loops
+        and parallel edges; ``attributes=False`` returns the simple graph that was counted. All counts are integers,
+        so that `networkx.write_gexf` and `networkx.write_graphml` can write them.
+        """
+        return to_networkx(self, attributes)
+
+    def to_pandas(self, *, once: bool = False) -> pandas.DataFrame:
+        """Return one row per edge: source, target, den, length_2 .. length_k, cycle_3 .. cycle_(k+1).
+
+        Column length_L counts the detours of L edges, cycle_L the cycles of L edges through the edge; undirected,
+        cycle_L is length_(L-1). Rows are in the caller's order, as many as were given; with ``once`` every edge of the
+        graph has one row, though both of its directions, or repeats, were given, and loops have none.
 
         Names that are all integers or all strings keep their type; any others become strings, as `str` writes them.
         """
-        pandas = library("pandas", "'detours[tables]'")
-        made: Any = pandas.DataFrame(export.edge_columns(self, 0, self.graph.edge_index.shape[1]))
-        return made
+        return export.as_pandas(export.edge_tables(self, once))
 
-    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+    def nodes_to_pandas(self) -> pandas.DataFrame:
+        """Return one row per node: node, cycle_3 .. cycle_(k+1), the cycles through it of each length, and phi.
+
+        >>> import detours
+        >>> detours.count([("a", "b"), ("b", "c"), ("c", "a")], k=3).nodes_to_pandas()
+          node  cycle_3  cycle_4  phi
+        0    a        1        0    2
+        1    b        1        0    2
+        2    c        1        0    2
+        """
+        return export.as_pandas(export.node_tables(self))
+
+    def to_arrow(self, *, once: bool = False) -> pyarrow.Table:
+        """Return the rows of `to_pandas` as an Arrow table, which `polars.from_arrow` and DuckDB take as well."""
+        return export.as_arrow(export.edge_tables(self, once))
+
+    def to_parquet(self, path: str | os.PathLike[str], *, once: bool = False) -> None:
         """Write the rows of `to_pandas` to a file, some at a time: they may be more than fits in memory."""
         export.check_pyarrow(Path(path))
         with replacing(Path(path)) as file:
-            export.write_parquet(file, export.edge_tables(self))
+            export.write_parquet(file, export.edge_tables(self, once))
 
     def totals(self, by_length: Int64) -> Int64:
         """Return the k-DeN of edges with these counts by length."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 from importlib import import_module
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -60,6 +61,7 @@ def from_networkx(graph: Any) -> EdgeList:
         None if plain else tuple(nodes),
         "arcs" if graph.is_directed() else "edges",
         graph.is_directed(),
+        graph.copy,
     )
 
 
@@ -124,7 +126,13 @@ def from_igraph(graph: Any) -> EdgeList:
         names = None
     ends = np.ascontiguousarray(flat.reshape(-1, 2).T)
     directed = graph.is_directed()
-    return EdgeList(ends, graph.vcount(), names, "arcs" if directed else "edges", directed)
+    meaning: Literal["arcs", "edges"] = "arcs" if directed else "edges"
+    return EdgeList(ends, graph.vcount(), names, meaning, directed, partial(_igraph_as_networkx, graph, names))
+
+
+def _igraph_as_networkx(graph: Any, names: list[Hashable] | None) -> Any:
+    made = graph.to_networkx(vertex_attr_hashable="")  # by index, whatever attributes there are
+    return made if names is None else library("networkx", "networkx").relabel_nodes(made, dict(enumerate(names)))
 
 
 def library(name: str, package: str) -> Any:

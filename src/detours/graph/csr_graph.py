@@ -35,6 +35,7 @@ class CsrGraph:
         "names",
         "num_arcs",
         "num_nodes",
+        "origin",
         "path",
     )
 
@@ -51,6 +52,8 @@ class CsrGraph:
     """How many loops were dropped, repeats merged and one-way arcs completed."""
     path: Path | None
     """The folder this graph was opened from, None otherwise."""
+    origin: Callable[[], Any] | None
+    """Makes a NetworkX graph with all attributes of the input; None where it has none, and after pickling."""
     edges_in_csr_order: bool
     """Whether `edge_index` has exactly the arcs of the CSR, in its order."""
     _edge_index: Int64 | Callable[[], Int64] | None  # a function makes it on first use
@@ -76,6 +79,7 @@ class CsrGraph:
         edge_index: Int64 | Callable[[], Int64] | None = None,
         path: Path | None = None,
         check: Callable[[Int64, Int32], None] | None = None,
+        origin: Callable[[], Any] | None = None,
     ) -> Self:
         graph = object.__new__(cls)
         put = object.__setattr__
@@ -91,6 +95,7 @@ class CsrGraph:
         put(graph, "names", _frozen_names(names))
         put(graph, "dropped", dropped)
         put(graph, "path", path)
+        put(graph, "origin", origin)
         put(graph, "edges_in_csr_order", edge_index is None)
         put(graph, "_edge_index", _frozen(edge_index) if isinstance(edge_index, np.ndarray) else edge_index)
         put(graph, "_edge_arc", None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -43,6 +43,7 @@ class EdgeList:
             ``"lines"``: a column is an undirected edge, or an arc if a directed graph is asked for;
             ``"edges"``: a column is an undirected edge, or both of its arcs if a directed graph is asked for.
         directed: What to build when the caller does not say.
+        origin: Makes a NetworkX graph with the same names and all attributes of the input; None where it has none.
     """
 
     edge_index: Int64
@@ -50,6 +51,7 @@ class EdgeList:
     names: Names | None = None
     meaning: Literal["arcs", "lines", "edges"] = "arcs"
     directed: bool = False
+    origin: Callable[[], Any] | None = None
 
     def once(self) -> Int64:
         """Return the arcs if directed, else every edge once, smaller node first; of a list that has every arc."""

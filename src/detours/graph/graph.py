@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -221,13 +222,13 @@ class Graph(CsrGraph):
             return self
         if directed:
             edges = None if self.edges_in_csr_order else self._edge_index
-            (indptr, indices), names = self._arrays(), self.names
-            return wrap_arrays(indptr, indices, True, names, self.dropped, edges, self.path, self._check)
+            (indptr, indices), own = self._arrays(), (self.path, self._check, self.origin)
+            return wrap_arrays(indptr, indices, True, self.names, self.dropped, edges, *own)
         csr = sort_arcs(EdgeList(self.to_edge_index(), self.num_nodes), directed=False)
         report(csr.dropped, strict)
         dropped = self.dropped._replace(one_way=csr.dropped.one_way)
         edge_index = self._own_edges() if csr.in_order else self.edge_index
-        return wrap_arrays(csr.indptr, csr.indices, False, self.names, dropped, edge_index)
+        return wrap_arrays(csr.indptr, csr.indices, False, self.names, dropped, edge_index, origin=self.origin)
 
 
 # ---------------------------------------------------------------- for the other rooms of this library
@@ -242,11 +243,16 @@ def build_graph(edges: EdgeList, directed: bool | None = None) -> Graph:
     wanted = edges.directed if directed is None else directed
     csr = sort_arcs(edges, wanted)
     edge_index = None if csr.in_order else edges.edge_index
-    return wrap_arrays(csr.indptr, csr.indices, wanted, edges.names, csr.dropped, edge_index)
+    return wrap_arrays(csr.indptr, csr.indices, wanted, edges.names, csr.dropped, edge_index, origin=edges.origin)
 
 
-def as_graphs(sources: Iterable[Any], directed: bool | None = None, strict: bool = False) -> list[Graph]:
-    """Return a graph of each source, with one warning for all of them of what was dropped."""
+def as_graphs(
+    sources: Iterable[Any], directed: bool | None = None, strict: bool = False, *, keep_origin: bool = False
+) -> list[Graph]:
+    """Return a graph of each source, with one warning for all of them of what was dropped.
+
+    Unless `keep_origin`, they do not refer to the graphs given, which would live as long as their conversions.
+    """
     sources = list(sources)
     if directed is None and not strict and set(map(type, sources)) <= {Graph}:
         return sources
@@ -257,7 +263,7 @@ def as_graphs(sources: Iterable[Any], directed: bool | None = None, strict: bool
         if isinstance(found, Graph):
             graphs.append(found._turned(directed, strict))
         else:
-            graphs.append(build_graph(found, directed))
+            graphs.append(build_graph(found if keep_origin else replace(found, origin=None), directed))
             dropped.append(graphs[-1].dropped)
     report(union.add_dropped(dropped), strict)
     return graphs

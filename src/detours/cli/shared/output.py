@@ -3,21 +3,25 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from detours.atomic import atomic_file
 from detours.counting import export
+from detours.counting.attributes import write_markup
 from detours.errors import InputError
+from detours.graph.convert import library
 
 if TYPE_CHECKING:
     from detours.counting.export import Columns
     from detours.counting.result import Detours
 
-FORMATS = (".csv", ".parquet", ".npz")
+TABLES = (".csv", ".parquet", ".npz")
+FORMATS = (*TABLES, ".gexf", ".graphml")
 
 
-def check_target(path: str | Path) -> Path:
+def check_target(path: str | Path, allowed: tuple[str, ...] = FORMATS) -> Path:
     """Return the file that a result can be written to, or raise `InputError`.
 
     Called before the work, so that an hour of counting is not lost to a typing error.
@@ -25,11 +29,12 @@ def check_target(path: str | Path) -> Path:
     >>> check_target("results.xls")
     Traceback (most recent call last):
         ...
-    detours.errors.InputError: cannot write results.xls: the name must end in .csv, .parquet or .npz
+    detours.errors.InputError: cannot write results.xls: the name must end in .csv, .parquet, .npz, .gexf or .graphml
     """
     target = Path(path).resolve()  # a link is followed: the file it points to is replaced, not the link
-    if target.suffix.lower() not in FORMATS:
-        raise InputError(f"cannot write {path}: the name must end in .csv, .parquet or .npz")
+    if target.suffix.lower() not in allowed:
+        endings = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+        raise InputError(f"cannot write {path}: the name must end in {endings}")
     if target.is_dir():
         raise InputError(f"cannot write {path}: it is a folder; give the name of a file")
     if not target.parent.is_dir():
@@ -38,6 +43,8 @@ def check_target(path: str | Path) -> Path:
         raise InputError(f"cannot write {path}: the folder {target.parent} is not writable")
     if target.suffix.lower() == ".parquet":
         export.check_pyarrow(path)
+    if target.suffix.lower() not in TABLES:
+        library("networkx", "networkx")
     return target
 
 
@@ -46,11 +53,13 @@ def is_folder(out: Path | None) -> bool:
     return out is not None and (not out.suffix or (out.is_dir() and out.suffix.lower() not in FORMATS))
 
 
-def write_result(result: "Detours", *, edges: Path | None = None, nodes: Path | None = None) -> None:
-    """Write a row per edge of the caller, a row per node, or both; an .npz file holds everything anyway."""
+def write_result(
+    result: "Detours", *, edges: Path | None = None, nodes: Path | None = None, once: bool = False
+) -> None:
+    """Write a row per edge of the caller, a row per node, or both; .npz, .gexf and .graphml hold everything anyway."""
     with ExitStack() as files:
         # Both are complete before the first of them is renamed.
-        for target, tables in ((edges, export.edge_tables), (nodes, export.node_tables)):
+        for target, tables in ((edges, partial(export.edge_tables, once=once)), (nodes, export.node_tables)):
             if target is not None:
                 _write(files.enter_context(atomic_file(target)), target.suffix.lower(), result, tables)
 
@@ -58,6 +67,8 @@ def write_result(result: "Detours", *, edges: Path | None = None, nodes: Path | 
 def _write(file: IO[bytes], suffix: str, result: "Detours", tables: "Callable[[Detours], Iterator[Columns]]") -> None:
     if suffix == ".npz":
         export.write_npz(file, result)
+    elif suffix in (".gexf", ".graphml"):
+        write_markup(file, result, suffix.removeprefix("."))
     else:
         write = export.write_csv if suffix == ".csv" else export.write_parquet
         write(file, tables(result))

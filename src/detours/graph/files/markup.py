@@ -45,7 +45,7 @@ def _read(parse: Callable[[Any], Any], kind: str, path: Path) -> EdgeList:
         reason = str(error) or type(error).__name__
         raise FileFormatError(f"this cannot be read as {kind} ({reason}).", path) from None
     try:
-        return _with_integer_names(from_networkx(graph))
+        return _with_integer_names(graph, nx)
     except InputError as error:
         raise FileFormatError(str(error), path) from None
 
@@ -62,8 +62,9 @@ def _parse_gml(text: bytes, nx: Any) -> Any:
         return nx.read_gml(BytesIO(text), label="id")
 
 
-def _with_integer_names(edges: EdgeList) -> EdgeList:
+def _with_integer_names(graph: Any, nx: Any) -> EdgeList:
     """Return the edges with integer names, ascending as in an edge list, if all names spell integers."""
+    edges = from_networkx(graph)
     if edges.names is None:
         return edges
     numbers = [_integer(name) for name in edges.names]
@@ -75,7 +76,8 @@ def _with_integer_names(edges: EdgeList) -> EdgeList:
     rank = np.empty(len(names), dtype=np.int64)
     rank[order] = np.arange(len(names))
     plain = np.array_equal(names[order], np.arange(len(names)))
-    return replace(edges, edge_index=rank[edges.edge_index], names=None if plain else names[order])
+    origin = partial(nx.relabel_nodes, graph, dict(zip(graph, values, strict=True)))
+    return replace(edges, edge_index=rank[edges.edge_index], names=None if plain else names[order], origin=origin)
 
 
 def _integer(name: Hashable) -> int | None:

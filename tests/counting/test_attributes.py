@@ -1,0 +1,90 @@
+"""Counts as attributes of a NetworkX graph, beside those of the graph that was counted."""
+
+import pickle
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+import detours
+from detours.errors import InputError
+
+pytestmark = pytest.mark.filterwarnings("ignore::detours.errors.DroppedEdgesWarning")
+
+
+def molecule() -> nx.Graph:
+    graph = nx.cycle_graph(["C1", "C2", "C3", "C4", "C5", "C6"])
+    graph.add_edge("C1", "Cl", order="single")
+    nx.set_node_attributes(graph, {name: name[:1] for name in graph}, "element")
+    nx.set_edge_attributes(graph, 1.5, "order")
+    graph.graph["name"] = "chlorobenzene"
+    return graph
+
+
+def test_attributes_of_nodes_edges_and_graph_are_kept() -> None:
+    source = molecule()
+    made = detours.count(source, 5).to_networkx()
+    assert made.graph == source.graph
+    assert made.nodes["C1"] == {"element": "C", "cycle_3": 0, "cycle_4": 0, "cycle_5": 0, "cycle_6": 1, "phi": 2}
+    assert made.edges["C1", "C2"]["order"] == 1.5 and made.edges["C1", "C2"]["cycle_6"] == 1
+    assert "phi" not in source.nodes["C1"] and "den" not in source.edges["C1", "C2"]  # it is a copy
+    plain = detours.count(source, 5).to_networkx(attributes=False)
+    assert "element" not in plain.nodes["C1"] and plain.nodes["C1"]["cycle_6"] == 1
+
+
+@pytest.mark.parametrize("write, read", [(nx.write_gexf, nx.read_gexf), (nx.write_graphml, nx.read_graphml)])
+def test_networkx_writes_the_counts_for_gephi(write: Any, read: Any) -> None:
+    file = BytesIO()
+    write(detours.count(molecule(), 5).to_networkx(), file)
+    back = read(BytesIO(file.getvalue()))
+    assert back.edges["C1", "C2"]["cycle_6"] == 1 and back.edges["C1", "Cl"]["den"] == 0
+    assert back.nodes["C1"]["element"] == "C" and back.nodes["C1"]["phi"] == 2
+
+
+def test_parallel_edges_and_loops_are_kept() -> None:
+    source = nx.MultiDiGraph([(0, 1, {"road": "a"}), (0, 1, {"road": "b"}), (1, 2), (2, 0), (2, 2), (0, 2)])
+    made = detours.count(source, 2).to_networkx()
+    assert type(made) is nx.MultiDiGraph and list(made.edges) == list(source.edges)
+    assert [made.edges[0, 1, key]["road"] for key in (0, 1)] == ["a", "b"]
+    assert [made.edges[0, 1, key]["cycle_3"] for key in (0, 1)] == [1, 1]
+    assert made.edges[2, 2, 0]["cycle_3"] == 0 and made.edges[0, 2, 0]["den"] == 1
+    undirected = detours.count(source, 2, directed=False).to_networkx()
+    assert not undirected.is_directed() and undirected.edges[0, 1, 0]["den"] == 1
+    only_loops = detours.count(nx.Graph([(0, 0)]), 2).to_networkx()
+    assert only_loops.edges[0, 0]["den"] == 0
+
+
+def test_attributes_of_igraph_are_kept() -> None:
+    igraph = pytest.importorskip("igraph")
+    source = igraph.Graph([(0, 1), (1, 2), (2, 0)])
+    source.vs["name"], source.vs["age"], source.es["kind"] = ["x", "y", "z"], [1, 2, 3], ["p", "q", "r"]
+    made = detours.count(source, 2).to_networkx()
+    assert made.nodes["y"]["age"] == 2 and made.nodes["y"]["cycle_3"] == 1
+    assert made.edges["y", "z"]["kind"] == "q" and made.edges["y", "z"]["den"] == 1
+
+
+def test_attributes_of_a_file_and_of_a_list_of_graphs_are_kept(tmp_path: Path) -> None:
+    nx.write_graphml(nx.Graph([("20", "3", {"road": "a"}), ("3", "100"), ("100", "20")]), tmp_path / "g.graphml")
+    made = detours.count(tmp_path / "g.graphml", 2).to_networkx()
+    assert made.edges[20, 3]["road"] == "a" and made.edges[3, 20]["den"] == 1
+    both = detours.count_many([molecule(), nx.cycle_graph(4)], 3)
+    assert both[0].to_networkx().nodes["Cl"]["element"] == "C" and both[1].to_networkx().nodes[3]["cycle_4"] == 1
+    loaded = pickle.loads(pickle.dumps(both[0]))  # without the attributes: they may be of any type and size
+    assert loaded.to_networkx().nodes["C1"] == {"cycle_3": 0, "cycle_4": 0, "phi": 0}
+
+
+@pytest.mark.parametrize("change", ["add_node", "add_edge", "remove_edge", "move_edge"])
+def test_a_graph_that_has_changed_is_refused(change: str) -> None:
+    source = molecule()
+    result = detours.count(source, 5)
+    if change == "add_node":
+        source.add_node("H")
+    if change in ("add_edge", "move_edge"):
+        source.add_edge("C1", "C4")
+    if change in ("remove_edge", "move_edge"):
+        source.remove_edge("C1", "C2")
+    with pytest.raises(InputError, match=r"changed since it was counted.*attributes=False"):
+        result.to_networkx()
+    assert result.to_networkx(attributes=False).edges["C1", "C2"]["den"] == 1
