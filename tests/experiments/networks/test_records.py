@@ -49,6 +49,18 @@ def test_the_latest_settings_with_all_folds_count(tmp_path: Path) -> None:
     assert results(read_records(Store(tmp_path)))[PLAIN].records[0].cell.key["lr"] == 0.5
 
 
+def test_folds_of_a_seed_that_different_code_has_finished_are_joined(tmp_path: Path) -> None:
+    keep(tmp_path, PLAIN, TEN)
+    (record,) = read_records(Store(tmp_path))
+    key, value, _ = record.cell
+    for code, runs, wrong in (("abcdef01", value["runs"][:6], {"9": "lost"}), ("12345678", value["runs"][4:], {})):
+        Store(tmp_path).keep({**key, "code": code}, {**value, "runs": runs, "failed": wrong}, 6.0)
+    result = results(read_records(Store(tmp_path)))[PLAIN]
+    assert list(result.by_fold().values()) == pytest.approx([100 * each for each in TEN])
+    assert result.missing == 0 and not result.failures and result.seconds == pytest.approx(6 + 4 / 6 * 6)
+    assert set(result.records[0].cell.key["code"].split(", ")) == {"abcdef01", "12345678"}
+
+
 def test_a_metric_that_is_better_when_lower(tmp_path: Path) -> None:
     entry = replace(PLAIN, data="Texas")
     keep(tmp_path, entry, TEN, metric="mae")

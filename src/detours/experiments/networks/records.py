@@ -266,8 +266,8 @@ def _chosen(entry: Entry, records: Sequence[Record]) -> list[Record]:
     for record in records:
         settings = {**plain_settings(record.cell.key), "precision": record.cell.key["precision"]}
         seeds = groups.setdefault(repr(sorted(settings.items())), {})
-        others = (record, seeds.get(record.seed, record))
-        seeds[record.seed] = max(others, key=lambda one: (len(one.runs), one.finished))
+        before = seeds.get(record.seed)
+        seeds[record.seed] = record if before is None else _joined(before, record)
 
     def rank(seeds: Mapping[int, Record]) -> tuple[int, str]:
         most = max(len(record.runs) for record in seeds.values())
@@ -275,3 +275,17 @@ def _chosen(entry: Entry, records: Sequence[Record]) -> list[Record]:
 
     best = max(groups.values(), key=rank)
     return [best[seed] for seed in sorted(best)]
+
+
+def _joined(one: Record, other: Record) -> Record:
+    """Return the record with more folds, and with those that only the other has: a run may go on with newer code."""
+    first, second = sorted((one, other), key=lambda record: (len(record.runs), record.finished), reverse=True)
+    added = [run for fold, run in second.runs.items() if fold not in first.runs]
+    if not added:
+        return first
+    cell, share = first.cell, len(added) / len(second.runs)
+    key = {**cell.key, "code": ", ".join(dict.fromkeys((cell.key["code"], second.cell.key["code"])))}
+    runs = sorted((*first.runs.values(), *added), key=lambda run: run["fold"])
+    failed = {fold: why for fold, why in cell.value["failed"].items() if int(fold) not in second.runs}
+    value = {**cell.value, "common": {}, "runs": runs, "failed": failed, "finished": max(one.finished, other.finished)}
+    return Record(Cell(key, value, cell.seconds + share * second.cell.seconds))
