@@ -14,7 +14,7 @@ _HOME = {
     "paths": "detours.counting.count",
 }
 
-_ROOMS = ("data", "errors", "kernels", "nn", "transforms", "wl")
+_ROOMS = ("data", "errors", "kernels", "nn", "transforms", "viz", "wl")
 
 __all__ = [
     "Detours",
@@ -31,11 +31,12 @@ __all__ = [
     "nn",
     "paths",
     "transforms",
+    "viz",
     "wl",
 ]
 
 if TYPE_CHECKING:
-    from detours import data, errors, kernels, nn, transforms, wl
+    from detours import data, errors, kernels, nn, transforms, viz, wl
     from detours.counting.count import count, count_many, cycles, explain, paths
     from detours.counting.pairs import count_pairs
     from detours.counting.result import Detours

@@ -21,6 +21,7 @@ from detours.cli import (
     predict,
     report,
     reproduce,
+    show,
     train,
     tune,
 )
@@ -36,6 +37,7 @@ app.command()(paths.paths)
 app.command()(cycles.cycles)
 app.command()(explain.explain)
 app.command()(compare.compare)
+app.command()(show.show)
 app.command()(demo.demo)
 app.command(rich_help_panel=LEARNING)(train.train)
 app.command(rich_help_panel=LEARNING)(tune.tune)
@@ -59,6 +61,7 @@ def _root(
       detours demo
       detours count roads.txt -k 4
       detours paths roads.txt 17 42 -k 5
+      detours show roads.txt -k 4
       detours train --data rings -k 5 --folds 0
     """
     if version:

@@ -13,7 +13,7 @@ import numpy as np
 
 from detours.arrays import Bool, Float64, Int64
 from detours.graph import Graph
-from detours.viz import new_figure
+from detours.viz.style import new_figure
 from detours.viz.layout import flatness, stress_layout
 
 MOST_ROUNDS = 5  # drawn; the last column is always the stable colouring

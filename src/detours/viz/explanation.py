@@ -10,7 +10,7 @@ import numpy as np
 
 from detours.graph import Graph
 from detours.kernels.explain import Evidence
-from detours.viz import new_figure
+from detours.viz.style import new_figure
 from detours.viz.layout import flatness, stress_layout
 
 FOR, AGAINST, PLAIN = "#0072b2", "#d55e00", "#d0d0d0"

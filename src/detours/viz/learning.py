@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from detours.viz import new_figure, saved
+from detours.viz.style import new_figure, saved
 
 
 def draw_learning(curves: Mapping[str, Sequence[float]], stem: Path) -> list[Path]:

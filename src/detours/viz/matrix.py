@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from detours.arrays import Float64
-from detours.viz import new_figure
+from detours.viz.style import new_figure
 
 LEAST_WIDTH = 5.5  # inches, which the title needs
 

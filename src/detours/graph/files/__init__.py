@@ -8,7 +8,7 @@ from pathlib import Path
 from detours.checks import check_choice
 from detours.errors import FileFormatError
 from detours.graph.edges import EdgeList
-from detours.graph.files import edgelist, graph6, markup, matrix_market, npz
+from detours.graph.files import edgelist, graph6, markup, matrix_market, molecule, npz
 from detours.graph.files.format import Format, ending
 from detours.graph.files.saved import is_saved_graph
 from detours.graph.files.source import check_size, reading_within
@@ -23,6 +23,7 @@ FORMATS = {
     "g6": graph6.GRAPH6,
     "s6": graph6.SPARSE6,
     "npz": npz.FORMAT,
+    "molecule": molecule.FORMAT,
 }
 _BY_ENDING = {ending: name for name, format in FORMATS.items() for ending in format.endings}
 

@@ -1,0 +1,105 @@
+"""`detours show`: a graph, or two side by side, as an interactive page."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from detours.cli.shared import options
+from detours.cli.shared.command import report_errors
+from detours.cli.shared.graphs import read_graph
+from detours.errors import InputError
+
+if TYPE_CHECKING:
+    from detours.graph import Graph
+    from detours.viz.interactive import Molecule
+
+MARK = b'<meta name="generator" content="detours'
+_MOLECULES = (".sdf", ".mol", ".smi", ".smiles")
+
+
+@report_errors
+def show(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="A graph, as `detours count` reads it, or a molecule as SMILES.", show_default=False
+        ),
+    ],
+    other: Annotated[
+        str | None, typer.Argument(metavar="OTHER", help="A second graph, to compare.", show_default=False)
+    ] = None,
+    k: options.K = 4,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The page to write.  [default: the name of the graph, .html]")
+    ] = None,
+    open_it: Annotated[bool, typer.Option("--open", help="Open the page in the web browser.")] = False,
+    chordless: options.Chordless = False,
+    directed: options.Directed = False,
+    strict: options.Strict = False,
+    quiet: options.Quiet = False,
+    progress: options.Progress = None,
+) -> None:
+    """Draw a graph as an interactive page.
+
+    The page is one HTML file that needs no server and no network. Edges are coloured by their detours; a click lists
+    and draws them. Two graphs are drawn side by side, with the nodes by which colour refinement tells them apart.
+
+    \b
+    Examples:
+      detours show roads.txt -k 4
+      detours show a.g6 b.g6 --out pair.html --open
+      detours show 'c1ccc2ccccc2c1' -k 9
+    """
+    from detours.cli.shared.progress import progress_bar
+    from detours.viz import page
+
+    files = [file] if other is None else [file, other]
+    target = _target(files, out)
+    given = [_read(name, directed=directed, strict=strict, quiet=quiet) for name in files]
+    with progress_bar(f"Counting and drawing, k = {k}", show=False if quiet and progress is None else progress):
+        made = page(
+            tuple(graph for graph, _ in given) if other is not None else given[0][0],
+            k,
+            names=[Path(name).name if Path(name).exists() else name for name in files],
+            directed=directed or None,
+            chordless=chordless,
+            molecules=[molecule for _, molecule in given],
+        )
+    made.save(target)
+    if not quiet:
+        print(f"Wrote {target} ({len(made.html.encode()) / 1000:,.0f} kB); open it in a web browser.", file=sys.stderr)
+    if open_it:
+        import webbrowser
+
+        webbrowser.open(target.resolve().as_uri())
+
+
+def _target(files: list[str], out: Path | None) -> Path:
+    """Return the file to write, which is checked before the work; a file that is no page is only replaced if named."""
+    if out is not None:
+        if out.suffix.lower() not in (".html", ".htm"):
+            raise InputError(f"cannot write {out}: the name must end in .html")
+        if not out.resolve().parent.is_dir():
+            raise InputError(f"cannot write {out}: the folder {out.resolve().parent} does not exist; make it first")
+        return out
+    stems = [Path(file).stem if Path(file).exists() else "molecule" for file in files]
+    target = Path("-".join(stems) + ".html")
+    if target.exists() and MARK not in target.read_bytes()[:4000]:
+        raise InputError(f"{target} exists and is no page of this command; give another name with --out")
+    return target
+
+
+def _read(file: str, *, directed: bool, strict: bool, quiet: bool) -> "tuple[Graph, Molecule | None]":
+    from detours.graph.files.molecule import molecule_edges, parse_smiles, read_molecule
+    from detours.graph.graph import build_graph
+    from detours.viz.molecules import molecule_drawing
+
+    path = Path(file)
+    if path.exists() and not any(ending in _MOLECULES for ending in path.suffixes):
+        return read_graph(file, directed=directed, strict=strict, quiet=quiet), None
+    found = read_molecule(path) if path.exists() else parse_smiles(file)
+    if found is None:  # then the reader says that there is no such file
+        return read_graph(file, directed=directed, strict=strict, quiet=quiet), None
+    return build_graph(molecule_edges(found)), molecule_drawing(found)

@@ -1,0 +1,65 @@
+"""Molecules, by RDKit: SDF and MOL files, files of SMILES, and SMILES itself; atoms are nodes and bonds edges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from detours.errors import FileFormatError, InputError, warn_caller
+from detours.graph.convert import library
+from detours.graph.edges import EdgeList
+from detours.graph.files.format import Format
+from detours.graph.files.source import read_text
+
+
+def read_molecule(path: Path) -> Any:
+    """Return the first molecule of a file as RDKit holds it, with a warning if there are more."""
+    chem = _rdkit()
+    text = read_text(path).decode("utf-8", errors="replace")
+    if ".smi" in "".join(path.suffixes).lower():
+        lines = [line.split()[0] for line in text.splitlines() if line.strip()]
+        records, parse = lines, chem.MolFromSmiles
+    else:
+        records, parse = [one for one in text.split("$$$$\n") if one.strip()], chem.MolFromMolBlock
+    if not records:
+        raise FileFormatError("the file holds no molecule.", path)
+    if len(records) > 1:
+        warn_caller(f"{path} holds several molecules; only the first is read.", UserWarning)
+    molecule = parse(records[0])
+    if molecule is None:
+        raise FileFormatError("RDKit cannot read its first molecule.", path)
+    return molecule
+
+
+def parse_smiles(text: str) -> Any | None:
+    """Return the molecule of a SMILES as RDKit holds it; None if the text is none, or RDKit is not installed."""
+    try:
+        return _rdkit().MolFromSmiles(text) if text.strip() else None
+    except InputError:
+        return None
+
+
+def molecule_edges(molecule: Any) -> EdgeList:
+    """Return the bonds of a molecule; atoms are named by symbol and number, as in C0, C1, O2."""
+    pairs = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
+    names = [f"{atom.GetSymbol()}{atom.GetIdx()}" for atom in molecule.GetAtoms()]
+    return EdgeList(np.array(pairs, np.int64).reshape(-1, 2).T.copy(), len(names), names, "edges")
+
+
+def _read(path: Path) -> EdgeList:
+    return molecule_edges(read_molecule(path))
+
+
+def _write(edges: EdgeList, path: Path) -> NoReturn:
+    raise InputError(f"{path} cannot be written: molecules are only read; give a name that ends in .graphml or .gml.")
+
+
+def _rdkit() -> Any:
+    chem = library("rdkit.Chem", "'detours[chem]'")
+    library("rdkit.RDLogger", "'detours[chem]'").DisableLog("rdApp.*")  # our own sentence says what is wrong
+    return chem
+
+
+FORMAT = Format(("sdf", "mol", "smi", "smiles"), _read, _write)

@@ -1,0 +1,152 @@
+"""The interactive page: one HTML file that draws a graph or two, with the detours of every edge."""
+
+from __future__ import annotations
+
+import html
+import os
+import tempfile
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from detours.atomic import replacing
+from detours.counting.count import count
+from detours.counting.result import Detours
+from detours.errors import InputError
+from detours.viz.interactive.assemble import assemble
+from detours.viz.interactive.content import Molecule, add_colours, compare_sentence, describe_graph
+from detours.viz.interactive.names import shown_name
+from detours.viz.interactive.part import MOST_EDGES, Part, choose_part
+
+__all__ = ["Molecule", "Page", "page"]
+
+FRAME_HEIGHT = 720
+LOG_FROM = 1_000
+"""From this k-DeN on, the scale is logarithmic when the page opens."""
+
+
+class Page:
+    """An interactive page; in a notebook it displays itself.
+
+    >>> import detours
+    >>> triangle = detours.viz.page([(0, 1, 2), (1, 2, 0)], k=2)
+    >>> "<canvas" in triangle.html and "https://cdn" not in triangle.html
+    True
+    """
+
+    def __init__(self, text: str) -> None:
+        self.html = text
+        """The whole page, one self-contained HTML file."""
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file, completely or not at all, and return its path."""
+        with replacing(Path(path)) as file:
+            file.write(self.html.encode())
+        return Path(path)
+
+    def open(self) -> Path:
+        """Write the page to a temporary file, open it in the web browser, and return its path."""
+        path = self.save(Path(tempfile.mkdtemp(prefix="detours-"), "detours.html"))
+        webbrowser.open(path.as_uri())
+        return path
+
+    def _repr_html_(self) -> str:
+        # A frame without the origin of the notebook: nothing in the page can reach it. The page is stored in the
+        # notebook itself, so it needs no kernel, no extension and no network when the notebook is opened again.
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts allow-downloads" '
+            f'style="width:100%;height:{FRAME_HEIGHT}px;border:1px solid #8884" title="detours"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"Page({len(self.html.encode()) / 1000:,.0f} kB; save(path) writes it, open() opens it in a browser)"
+
+
+def page(
+    graphs: Any,
+    k: int = 4,
+    *,
+    names: Sequence[str] | None = None,
+    directed: bool | None = None,
+    chordless: bool = False,
+    molecules: Sequence[Molecule | None] | None = None,
+    most_edges: int = MOST_EDGES,
+    budget: float = 5.0,
+) -> Page:
+    """Return an interactive page of one graph, or of two side by side.
+
+    Edges are coloured and thickened by their k-DeN, nodes by Φ or by the colours of refinement, round by round. The
+    page lists and draws the detours of an edge that is clicked.
+
+    Args:
+        graphs: A graph of any kind that `detours.count` takes, a `Detours`, or a pair of these.
+        k: The largest number of edges of a detour; that of a `Detours` is its own.
+        names: A name for each graph, shown above it.
+        directed: Count directed detours. Default: as the graph says.
+        chordless: Count and list only detours that form chordless cycles.
+        molecules: Positions, symbols and bonds for graphs that are drawn as molecules.
+        most_edges: The most edges drawn of a graph. Of a larger one the neighbourhoods of the busiest edges are drawn.
+        budget: Seconds for deciding whether two graphs are isomorphic.
+
+    >>> import networkx as nx
+    >>> page(nx.karate_club_graph(), k=3)
+    Page(... kB; save(path) writes it, open() opens it in a browser)
+    """
+    given = list(graphs) if _is_pair(graphs) else [graphs]
+    titles = list(names) if names is not None else ["graph"] if len(given) == 1 else ["first graph", "second graph"]
+    if len(titles) != len(given):
+        raise InputError(f"names has {len(titles)} names for {len(given)} graph{'s' * (len(given) != 1)}")
+    results = [_counted(graph, k, directed, chordless) for graph in given]
+    if len({(one.k, one.directed) for one in results}) > 1:
+        raise InputError("both graphs must be counted with the same k, and both directed or both undirected")
+    parts = [choose_part(result, most_edges) for result in results]
+    drawn = molecules if molecules is not None else [None] * len(given)
+    described = [describe_graph(*each) for each in zip(results, parts, titles, drawn, strict=True)]
+    return Page(assemble(_content(results, parts, described, titles, budget)))
+
+
+def _content(
+    results: list[Detours], parts: list[Part], described: list[dict[str, Any]], titles: list[str], budget: float
+) -> dict[str, Any]:
+    k = results[0].k
+    pair = [result.graph for result in results]
+    add_colours(described, pair, parts, k)
+    most = max((int(result.arc_by_length.max(initial=0)) for result in results), default=0)
+    kind = "chordless detours" if results[0].chordless else "detours"
+    notes = [_note(result, part) for result, part in zip(results, parts, strict=True)]
+    return {
+        "title": " and ".join(map(shown_name, titles)),
+        "subtitle": f"{'Directed' if results[0].directed else 'Undirected'}; {kind} of at most {k} edges.",
+        "note": " ".join(filter(None, notes)),
+        "verdict": compare_sentence(pair, described, k, budget) if len(pair) == 2 else "",
+        "k": k,
+        "scale": "log" if most >= LOG_FROM else "linear",
+        "graphs": described,
+    }
+
+
+def _note(result: Detours, part: Part) -> str:
+    if part.seeds is None:
+        return ""
+    nodes = f"{len(part.nodes):,} of {result.graph.num_nodes:,} nodes"
+    edges = f"{len(part.arcs):,} of {result.graph.num_edges:,} edges"
+    around = "the busiest edge" if part.seeds == 1 else f"the {part.seeds:,} busiest edges"
+    return f"Shown: {nodes} and {edges}, the neighbourhood of {around}; all counts are those of the whole graph."
+
+
+def _is_pair(given: Any) -> bool:
+    """Whether two graphs were given: two items, unless they are the two rows of an edge_index."""
+    return isinstance(given, tuple | list) and len(given) == 2 and not all(_is_row(item) for item in given)
+
+
+def _is_row(item: Any) -> bool:
+    if isinstance(item, tuple | list):
+        return all(isinstance(entry, int | np.integer) for entry in item)
+    return getattr(item, "ndim", None) == 1
+
+
+def _counted(graph: Any, k: int, directed: bool | None, chordless: bool) -> Detours:
+    return graph if isinstance(graph, Detours) else count(graph, k, directed=directed, chordless=chordless)

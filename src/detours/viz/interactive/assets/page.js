@@ -1,0 +1,167 @@
+// The page: reads the data, makes the parts, and passes on what is hovered, selected and set.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const models = readModels(data);
+const byId = (id) => document.getElementById(id);
+const darkWanted = matchMedia("(prefers-color-scheme: dark)");
+const calmWanted = matchMedia("(prefers-reduced-motion: reduce)");
+const view = {
+  k: data.k, scale: data.scale, colouring: "phi", round: 0, theme: darkWanted.matches ? "dark" : "light",
+  calm: calmWanted.matches, hovered: null, chosen: null, path: null, alike: null,
+};
+let pointer = { x: 0, y: 0 };
+
+const events = {
+  hover(model, item, kind) {
+    view.hovered = item ? { model, item, kind } : null;
+    view.alike = kind === "node" && item && view.colouring !== "phi" ? alike(model, item) : null;
+    const tooltip = byId("tooltip");
+    tooltip.hidden = !item || document.activeElement?.tagName === "TR";
+    if (item) tooltip.textContent = tooltipText(model, item, kind, view);
+    placeTooltip();
+    redraw();
+  },
+  select(model, item, kind) {
+    view.chosen = item ? { model, item, kind } : null;
+    details.show();
+    table.mark();
+    redraw();
+  },
+};
+
+// In every graph, the nodes of the same colour of the refinement.
+function alike(model, node) {
+  const colours = (one) => one.colours[view.colouring][view.round];
+  const wanted = colours(model)[node.id];
+  return (other, candidate) => colours(other)[candidate.id] === wanted;
+}
+
+const panels = models.map((model) => new Panel(model, byId("panels"), view, events));
+const details = new Details(view, (path) => { view.path = path; redraw(); });
+const table = new EdgeTable(models, view, events);
+
+function redraw() {
+  for (const panel of panels) panel.redraw();
+}
+
+function largest(items) {
+  return items.reduce((most, item) => { const own = total(item, view.k); return own > most ? own : most; }, 0n);
+}
+
+function recolour() {
+  const mostEdge = largest(models.flatMap((model) => model.links));
+  const mostNode = largest(models.flatMap((model) => model.nodes));
+  const palette = view.colouring === "phi" ? null : paletteOf(models, view.colouring, view.round);
+  for (const panel of panels) {
+    panel.recolour(scaleOf(mostEdge, view.scale), scaleOf(mostNode, view.scale), palette);
+    const told = panel.model.nodes.filter((node) => node.told).length;
+    panel.telling.textContent = told ? ` · ${plural(told, "node")} ringed: colours that the other graph has more or less often` : "";
+  }
+  const theme = THEMES[view.theme];
+  byId("edge-legend").textContent = `edges: ${view.k}-DeN${view.scale === "log" ? ", log scale" : ""}`;
+  drawRamp(byId("edge-ramp"), theme.edges);
+  writeTicks(byId("edge-ticks"), mostEdge);
+  byId("node-legend").textContent = palette
+    ? `nodes: ${plural(palette.size, "colour")} in round ${view.round}` : `nodes: Φ${view.scale === "log" ? ", log scale" : ""}`;
+  byId("node-ramp").hidden = byId("node-ticks").hidden = palette !== null;
+  drawRamp(byId("node-ramp"), theme.nodes);
+  writeTicks(byId("node-ticks"), mostNode);
+}
+
+function writeTicks(place, most) {
+  const values = most > 1n ? [0n, middleOf(most, view.scale), most] : [0n, most];
+  place.replaceChildren(...values.map((value) => {
+    const tick = document.createElement("span");
+    tick.textContent = formatted(value);
+    return tick;
+  }));
+}
+
+function setK(k) {
+  view.k = k;
+  byId("k-value").textContent = String(k);
+  recolour();
+  table.refresh();
+  details.show();
+}
+
+function setColouring(colouring, round) {
+  const rounds = colouring === "phi" ? 0 : models[0].colours[colouring].length - 1;
+  Object.assign(view, { colouring, round: Math.min(round, rounds), alike: null });
+  byId("round-label").hidden = colouring === "phi";
+  byId("round").max = String(rounds);
+  byId("round").value = String(view.round);
+  byId("round-value").textContent = `${view.round} of ${rounds}`;
+  recolour();
+}
+
+function setTheme(theme) {
+  view.theme = theme;
+  document.documentElement.dataset.theme = theme;
+  byId("theme").setAttribute("aria-pressed", String(theme === "dark"));
+  recolour();
+}
+
+function find(text) {
+  const wanted = text.trim().toLowerCase();
+  if (!wanted) return;
+  const tests = [(name) => name === wanted, (name) => name.startsWith(wanted), (name) => name.includes(wanted)];
+  for (const test of tests) {
+    for (const panel of panels) {
+      const node = panel.model.nodes.find((one) => test(one.name.toLowerCase()));
+      if (!node) continue;
+      panel.centre(node);
+      events.select(panel.model, node, "node");
+      byId("status").textContent = `Found node ${node.name}.`;
+      return;
+    }
+  }
+  byId("status").textContent = `No node is named ${text}.`;
+}
+
+function placeTooltip() {
+  const tooltip = byId("tooltip");
+  if (tooltip.hidden) return;
+  const { offsetWidth: width, offsetHeight: height } = tooltip;
+  tooltip.style.left = `${Math.max(4, Math.min(pointer.x + 14, innerWidth - width - 6))}px`;
+  tooltip.style.top = `${Math.max(4, Math.min(pointer.y + 14, innerHeight - height - 6))}px`;
+}
+
+function start() {
+  byId("title").textContent = data.title;
+  byId("subtitle").textContent = data.subtitle;
+  for (const id of ["note", "verdict"]) {
+    byId(id).hidden = !data[id];
+    byId(id).textContent = data[id] ?? "";
+  }
+  byId("k").max = String(data.k);
+  byId("k").value = String(data.k);
+  byId("scale").value = view.scale;
+  const names = [...new Set(models.flatMap((model) => model.nodes.map((node) => node.name)))].slice(0, 1000);
+  byId("names").replaceChildren(...names.map((name) => { const option = document.createElement("option"); option.value = name; return option; }));
+  for (const option of [...byId("colouring").options]) {
+    if (option.value !== "phi" && !models[0].colours[option.value]) option.remove();
+    if (option.value === "den") option.textContent = `refinement from ${data.k}-DeN`;
+  }
+
+  byId("k").addEventListener("input", (event) => setK(Number(event.target.value)));
+  byId("scale").addEventListener("change", (event) => { view.scale = event.target.value; recolour(); });
+  byId("colouring").addEventListener("change", (event) => setColouring(event.target.value, 0));
+  byId("round").addEventListener("input", (event) => setColouring(view.colouring, Number(event.target.value)));
+  byId("search").addEventListener("change", (event) => find(event.target.value));
+  byId("controls").addEventListener("submit", (event) => { event.preventDefault(); find(byId("search").value); });
+  byId("fit").addEventListener("click", () => panels.forEach((panel) => panel.fit()));
+  byId("svg").addEventListener("click", () => exportSvg(panels, view));
+  byId("png").addEventListener("click", () => exportPng(panels, view));
+  byId("theme").addEventListener("click", () => setTheme(view.theme === "dark" ? "light" : "dark"));
+  byId("show-licences").addEventListener("click", () => { byId("licences").hidden = !byId("licences").hidden; });
+  darkWanted.addEventListener("change", () => setTheme(darkWanted.matches ? "dark" : "light"));
+  calmWanted.addEventListener("change", () => { view.calm = calmWanted.matches; if (view.calm) details.pause(); });
+  document.addEventListener("pointermove", (event) => { pointer = { x: event.clientX, y: event.clientY }; placeTooltip(); });
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") events.select(null); });
+
+  setTheme(view.theme);
+  setK(data.k);
+}
+
+start();

@@ -1,0 +1,171 @@
+"""What a page shows, as plain data: positions, counts by length, detours, and the colours of refinement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from detours import wl
+from detours.arrays import Float64, Int64
+from detours.counting.paths import path_batches
+from detours.counting.result import Detours
+from detours.graph import Graph
+from detours.viz.colouring import telling_colours
+from detours.viz.interactive.names import shown_name, shown_names
+from detours.viz.interactive.part import Part
+from detours.viz.layout import stress_layout
+
+EDGE_LENGTH = 40  # on the screen, before any zoom
+LISTED_EDGES = 1_500
+"""The most edges whose detours are listed, the busiest ones."""
+LISTED_NODES = 80_000
+"""About the most nodes on all listed detours together, which bounds the size of the page."""
+LISTED_EACH = 200
+"""The most detours listed of one edge."""
+MOST_ROUNDS = 8
+MOST_REFINED = 1_000_000  # edges; colours of larger graphs are left out
+SAFE = 2**53
+INITS = ("degree", "den")
+
+
+class Molecule(NamedTuple):
+    """What is drawn of a molecule besides its graph."""
+
+    points: Float64
+    """float64 [atoms, 2], about one unit per bond."""
+    symbols: list[str]
+    bonds: dict[tuple[int, int], float]
+    """The order of every bond, 1.5 if aromatic, by its atoms, the smaller first."""
+
+
+def describe_graph(result: Detours, part: Part, name: str, molecule: Molecule | None = None) -> dict[str, Any]:
+    """Return one graph as JSON can hold it; nodes and edges are numbered as in the part that is drawn."""
+    graph = result.graph
+    source, target = part.ends(graph)
+    names = shown_names(graph.name(node) for node in part.nodes)
+    listed = list(_listed(result, part))
+    hidden = _Numbering(part.nodes)
+    inner = [None if paths is None else [[hidden.number(v) for v in path] for path in paths] for paths in listed]
+    points = _points(graph, part) if molecule is None else molecule.points[part.nodes]
+    x, y = np.rint(points.T * EDGE_LENGTH).astype(int).tolist()
+    return {
+        "name": shown_name(name),
+        "directed": graph.directed,
+        "nodes_in_all": graph.num_nodes,
+        "edges_in_all": graph.num_edges,
+        "names": names + shown_names(graph.name(node) for node in hidden.added),
+        "x": x,
+        "y": [-value for value in y],  # the screen's y grows downwards
+        "degree": graph.degree[part.nodes].tolist(),
+        "phi": [_exact(_node_sums(graph, column, part.nodes)) for column in result.arc_by_length.T],
+        "sources": source.tolist(),
+        "targets": target.tolist(),
+        "counts": [_exact(column.tolist()) for column in result.arc_by_length[part.arcs].T],
+        "detours": inner,
+        "symbols": None if molecule is None else [molecule.symbols[node] for node in part.nodes],
+        "bonds": None if molecule is None else _bonds(molecule, part.nodes, source, target),
+        "colours": {},
+        "telling": None,
+    }
+
+
+def _bonds(molecule: Molecule, nodes: Int64, source: Int64, target: Int64) -> list[float]:
+    ends = np.sort(np.stack([nodes[source], nodes[target]]), axis=0).T.tolist()
+    return [molecule.bonds[u, v] for u, v in ends]
+
+
+class _Numbering:
+    """Numbers for the nodes on detours: those drawn come first, others follow in the order of their appearance."""
+
+    def __init__(self, drawn: Int64) -> None:
+        self.place = {node: at for at, node in enumerate(drawn.tolist())}
+        self.added: list[int] = []
+
+    def number(self, node: int) -> int:
+        if node not in self.place:
+            self.place[node] = len(self.place)
+            self.added.append(node)
+        return self.place[node]
+
+
+def _points(graph: Graph, part: Part) -> Float64:
+    ends = part.ends(graph)
+    return stress_layout(Graph.from_edge_index(np.hstack([ends, ends[::-1]]), num_nodes=len(part.nodes)))
+
+
+def _exact(values: Sequence[int]) -> list[int] | list[str]:
+    """Return integers that JavaScript reads exactly: as text if one of them is too large for its numbers."""
+    return list(values) if max(values, default=0) < SAFE else [str(value) for value in values]
+
+
+def _node_sums(graph: Graph, column: Int64, nodes: Int64) -> list[int]:
+    """Return the sum of a column over the arcs of each node, as Python integers: they may pass 2^63."""
+    sums = []
+    for node in nodes:
+        values = column[graph.indptr[node] : graph.indptr[node + 1]]
+        safe = values.sum(dtype=np.float64) < 2**62
+        sums.append(int(values.sum()) if safe else sum(values.tolist()))
+    return sums
+
+
+def listed_each(edges: int, k: int) -> int:
+    """Return the most detours that are listed of one edge, of so many edges.
+
+    >>> listed_each(78, 4), listed_each(1500, 4), listed_each(1500, 12)
+    (200, 10, 5)
+    """
+    return min(LISTED_EACH, max(5, LISTED_NODES // (max(min(edges, LISTED_EDGES), 1) * (k + 1))))
+
+
+def _listed(result: Detours, part: Part) -> Iterator[list[list[int]] | None]:
+    """Yield the inner nodes of the first detours of every edge drawn; None for an edge whose detours are not listed."""
+    graph = result.graph
+    source = np.searchsorted(graph.indptr, part.arcs, side="right") - 1
+    number = result.arc_by_length[part.arcs].sum(axis=1, dtype=np.float64)
+    chosen = np.zeros(len(part.arcs), np.bool_)
+    chosen[np.argsort(-number, kind="stable")[:LISTED_EDGES]] = True
+    most = listed_each(len(part.arcs), result.k)
+    for u, v, own, wanted in zip(source.tolist(), graph.indices[part.arcs].tolist(), number, chosen, strict=True):
+        if own == 0:
+            yield []
+        elif not wanted:
+            yield None
+        else:
+            batches = path_batches(graph.indptr, graph.indices, u, v, result.k, chordless=result.chordless)
+            paths = (path for batch in batches for path in batch[:, 1:-1].tolist())
+            yield list(islice(paths, most))
+
+
+def add_colours(described: Sequence[dict[str, Any]], graphs: Sequence[Graph], parts: Sequence[Part], k: int) -> None:
+    """Add the colours of the nodes in every round; of two graphs also the colours of which one has more."""
+    if sum(graph.num_edges for graph in graphs) > MOST_REFINED or not all(graph.num_nodes for graph in graphs):
+        return
+    for init in INITS:
+        colours = wl.refine(graphs, init=init, k=k, rounds=MOST_ROUNDS)
+        for which, (own, part) in enumerate(zip(described, parts, strict=True)):
+            own["colours"][init] = colours[which][:, part.nodes].tolist()
+        if len(graphs) == 2:
+            telling = [
+                telling_colours(*(colours.of(g, round) for g in (0, 1))).tolist() for round in range(colours.rounds + 1)
+            ]
+            for own in described:
+                own["telling"] = {**(own["telling"] or {}), init: telling}
+
+
+def compare_sentence(graphs: Sequence[Graph], described: Sequence[dict[str, Any]], k: int, budget: float) -> str:
+    """Say which tests tell two graphs apart, and from which round on."""
+    first = described[0]["telling"] or {}
+    tests = {"degree": "1-WL from degrees", "den": f"refinement from {k}-DeN"}
+    said = []
+    for init, telling in first.items():
+        found = next((round for round, colours in enumerate(telling) if colours), None)
+        said.append(
+            f"{tests[init]} " + ("does not tell them apart" if found is None else f"differs from round {found} on")
+        )
+    decided = wl.separate(*graphs, budget=budget)
+    verdict = {False: "Not isomorphic", True: "Isomorphic", None: "Not told apart"}[decided.same]
+    by = f" (decided by {decided.rung})" if decided.rung else ""
+    return f"{verdict}{by}: {'; '.join(said)}." if said else f"{verdict}{by}."

@@ -1,0 +1,35 @@
+"""Names of nodes as text that is safe to show: short, on one line, and without characters that change their order."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+LETTERS = 120
+"""The most letters of a name in a page; longer names end in an ellipsis."""
+# Controls, format characters such as bidirectional marks, surrogates, private use, unassigned, and line breaks.
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_JOINERS = "\u200c\u200d"  # part of ordinary words of some scripts, and of emoji
+
+
+def shown_name(name: Any) -> str:
+    """Return the name of a node as one line of text, with invisible characters written as escapes.
+
+    >>> shown_name("left\\u202eright"), shown_name(7), len(shown_name("a" * 10_000))
+    ('left\\\\u202eright', '7', 120)
+    """
+    text = str(name)
+    cut = text[: LETTERS - 1] + "…" if len(text) > LETTERS else text
+    return "".join(_visible(letter) for letter in cut)
+
+
+def shown_names(names: Iterable[Any]) -> list[str]:
+    """Return the names of many nodes as `shown_name` does."""
+    return [shown_name(name) for name in names]
+
+
+def _visible(letter: str) -> str:
+    if letter in _JOINERS or unicodedata.category(letter) not in _HIDDEN:
+        return letter
+    return f"\\u{ord(letter):04x}" if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"
