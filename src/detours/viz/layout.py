@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from detours.arrays import Float64
 from detours.graph import Graph
@@ -19,7 +20,7 @@ def stress_layout(graph: Graph) -> Float64:
     """Return float64 [n, 2]: each component by the method of Kamada and Kawai (1989), largest first, in rows.
 
     Components of more than 500 nodes, or 80 where igraph is not installed, are laid out by the forces of Fruchterman
-    and Reingold (1991), which take less time. Edges have a mean length of 1. The same graph gives the same drawing on
+    and Reingold (1991), which take less time; for graphs of more than 80 nodes igraph is used where it is. Edges have a mean length of 1. The same graph gives the same drawing on
     every run.
 
     >>> stress_layout(Graph.from_edge_index([[0, 1], [1, 0]])).round(3).tolist()
@@ -30,7 +31,8 @@ def stress_layout(graph: Graph) -> Float64:
     drawn.add_nodes_from(range(graph.num_nodes))
     drawn.add_edges_from(graph.to_edge_index().T.tolist())
     components = sorted(map(sorted, nx.connected_components(drawn)), key=lambda nodes: (-len(nodes), nodes))
-    layouts = [_layout(nx, drawn, nodes) for nodes in components]
+    with threadpool_limits(1):  # the matrices are too small for threads, which would only wait for each other
+        layouts = [_layout(nx, drawn, nodes) for nodes in components]
     points = np.zeros((graph.num_nodes, 2))
     for nodes, positions in zip(components, _in_rows(layouts), strict=True):
         points[nodes] = positions
@@ -44,7 +46,7 @@ def _layout(nx: Any, graph: Any, nodes: list[int]) -> Float64:
     component = nx.Graph()  # not a subgraph view, whose order of nodes may differ
     component.add_nodes_from(nodes)
     component.add_edges_from(graph.edges(nodes))
-    position = dict(zip(nodes, _positions(nx, component), strict=True))
+    position = dict(zip(nodes, _positions(nx, component, small=len(graph) <= _SMALL), strict=True))
     lengths = [np.linalg.norm(position[i] - position[j]) for i, j in component.edges]
     points = np.stack([position[node] for node in nodes]) / np.mean(lengths)
     points -= points.mean(axis=0)
@@ -53,22 +55,30 @@ def _layout(nx: Any, graph: Any, nodes: list[int]) -> Float64:
     return corner
 
 
-def _positions(nx: Any, component: Any) -> Float64:
+def _positions(nx: Any, component: Any, small: bool) -> Float64:
     """Return the positions of a connected graph, not yet scaled."""
-    if len(component) <= _SMALL:
+    igraph = None if small else _igraph()
+    if small or (igraph is None and len(component) <= _SMALL):
         return np.stack(list(nx.kamada_kawai_layout(component).values()))
     start = np.random.default_rng(_SEED).normal(size=(len(component), 2))
-    try:
-        import igraph
-    except ImportError:
+    if igraph is None:
         found = nx.spring_layout(component, pos=dict(zip(component, start, strict=True)), seed=_SEED)
         return np.stack(list(found.values()))
     graph = igraph.Graph.from_networkx(component)
     if len(component) <= _MEDIUM:
+        start *= np.sqrt(len(component))
         return np.array(graph.layout_kamada_kawai(seed=start.tolist()).coords)
     grid = "grid" if len(component) > 1000 else "nogrid"
     spread = start * np.sqrt(len(component))
     return np.array(graph.layout_fruchterman_reingold(seed=spread.tolist(), niter=500, grid=grid).coords)
+
+
+def _igraph() -> Any | None:
+    try:
+        import igraph
+    except ImportError:
+        return None
+    return igraph
 
 
 def _in_rows(parts: list[Float64]) -> list[Float64]:

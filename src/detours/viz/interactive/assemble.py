@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-SCRIPTS = ("model.js", "colours.js", "panel.js", "table.js", "details.js", "export.js", "page.js")
+SCRIPTS = ("model.js", "colours.js", "layer.js", "panel.js", "table.js", "details.js", "export.js", "page.js")
 _ESCAPES = {character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 

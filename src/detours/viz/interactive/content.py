@@ -18,7 +18,7 @@ from detours.viz.interactive.names import shown_name, shown_names
 from detours.viz.interactive.part import Part
 from detours.viz.layout import stress_layout
 
-EDGE_LENGTH = 40  # on the screen, before any zoom
+EDGE_LENGTH, SPACING = 40, 16  # pixels before any zoom: the mean edge, and the least usual distance of two nodes
 LISTED_EDGES = 1_500
 """The most edges whose detours are listed, the busiest ones."""
 LISTED_NODES = 80_000
@@ -50,7 +50,7 @@ def describe_graph(result: Detours, part: Part, name: str, molecule: Molecule | 
     hidden = _Numbering(part.nodes)
     inner = [None if paths is None else [[hidden.number(v) for v in path] for path in paths] for paths in listed]
     points = _points(graph, part) if molecule is None else molecule.points[part.nodes]
-    x, y = np.rint(points.T * EDGE_LENGTH).astype(int).tolist()
+    x, y = np.rint(points.T * _magnification(points)).astype(int).tolist()
     return {
         "name": shown_name(name),
         "directed": graph.directed,
@@ -94,6 +94,16 @@ class _Numbering:
 def _points(graph: Graph, part: Part) -> Float64:
     ends = part.ends(graph)
     return stress_layout(Graph.from_edge_index(np.hstack([ends, ends[::-1]]), num_nodes=len(part.nodes)))
+
+
+def _magnification(points: Float64) -> float:
+    """Return the pixels per unit: edges have their usual length, unless nodes would lie on top of each other then."""
+    if len(points) < 2:
+        return EDGE_LENGTH
+    from scipy.spatial import KDTree
+
+    nearest = KDTree(points).query(points, k=2)[0][:, 1]
+    return float(max(EDGE_LENGTH, SPACING / max(float(np.median(nearest)), 1e-3)))
 
 
 def _exact(values: Sequence[int]) -> list[int] | list[str]:

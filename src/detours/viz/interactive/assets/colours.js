@@ -25,16 +25,22 @@ function mixed(stops, share) {
   return `#${parts.join("")}`;
 }
 
-// A function from counts to shares of the largest, linear or logarithmic.
-function scaleOf(largest, kind) {
-  const most = Number(largest);
-  if (most === 0) return () => 0;
-  if (kind === "log") return (count) => Math.log1p(Number(count)) / Math.log1p(most);
-  return (count) => Number(count) / most;
+// A function from counts to shares between the least and the most: from 0 if linear, from the least if logarithmic.
+function scaleOf({ least, most }, kind) {
+  const logarithmic = kind === "log";
+  const read = (count) => (logarithmic ? Math.log1p(Number(count)) : Number(count));
+  const low = logarithmic ? read(least) : 0;
+  const span = read(most) - low;
+  return (count) => (span > 0 ? (read(count) - low) / span : most > 0n ? 1 : 0);
 }
 
-function middleOf(largest, kind) {
-  return BigInt(Math.round(kind === "log" ? Math.expm1(Math.log1p(Number(largest)) / 2) : Number(largest) / 2));
+// The values at the ends and in the middle of the scale.
+function ticksOf({ least, most }, kind) {
+  if (kind === "log") {
+    const [low, high] = [Math.log1p(Number(least)), Math.log1p(Number(most))];
+    return [least, BigInt(Math.round(Math.expm1((low + high) / 2))), most];
+  }
+  return most > 1n ? [0n, BigInt(Math.round(Number(most) / 2)), most] : [0n, most];
 }
 
 // Colours on paper of the colours of a refinement, the same in both graphs.

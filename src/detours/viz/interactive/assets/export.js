@@ -50,7 +50,7 @@ function drawSvg(place, panel, theme) {
     points: ids.filter((id) => id < model.nodes.length).map((id) => { const p = at(model.nodes[id]); return `${p.x.toFixed(1)},${p.y.toFixed(1)}`; }).join(" "),
     fill: "none", "stroke-linejoin": "round", ...attributes,
   });
-  for (const link of model.links) line([link.source.id, link.target.id], { stroke: link.colour, "stroke-width": link.width.toFixed(2) });
+  for (const link of model.links) line([link.source.id, link.target.id], { stroke: link.stroke, "stroke-opacity": link.opacity.toFixed(2), "stroke-width": link.width.toFixed(2) });
   if (view.path && view.chosen.model === model) line(view.path, { stroke: theme.path, "stroke-width": 4 });
   for (const node of model.nodes) {
     const { x, y } = at(node);

@@ -30,7 +30,12 @@ function readModel(graph, index, data) {
     link.target.links.push(link);
   }
   const radius = graph.symbols ? 7 : 4;
-  return { ...graph, index, k: data.k, nodes, links: [...links], byId: links, radius };
+  const edge = 2 * radius + 4;
+  const box = {
+    left: Math.min(...graph.x) - edge, right: Math.max(...graph.x) + edge,
+    top: Math.min(...graph.y) - edge, bottom: Math.max(...graph.y) + edge,
+  };
+  return { ...graph, index, k: data.k, nodes, links: [...links], byId: links, radius, box };
 }
 
 // Detours of at most k edges of a link, or around a node.

@@ -44,35 +44,40 @@ function redraw() {
   for (const panel of panels) panel.redraw();
 }
 
-function largest(items) {
-  return items.reduce((most, item) => { const own = total(item, view.k); return own > most ? own : most; }, 0n);
+// The least and the most detours of all edges, or around all nodes.
+function rangeOf(items) {
+  const counts = items.map((item) => total(item, view.k));
+  return {
+    least: counts.reduce((least, own) => (own < least ? own : least), counts[0] ?? 0n),
+    most: counts.reduce((most, own) => (own > most ? own : most), 0n),
+  };
 }
 
 function recolour() {
-  const mostEdge = largest(models.flatMap((model) => model.links));
-  const mostNode = largest(models.flatMap((model) => model.nodes));
+  const edges = rangeOf(models.flatMap((model) => model.links));
+  const nodes = rangeOf(models.flatMap((model) => model.nodes));
   const palette = view.colouring === "phi" ? null : paletteOf(models, view.colouring, view.round);
   for (const panel of panels) {
-    panel.recolour(scaleOf(mostEdge, view.scale), scaleOf(mostNode, view.scale), palette);
+    panel.recolour(scaleOf(edges, view.scale), scaleOf(nodes, view.scale), palette);
     const told = panel.model.nodes.filter((node) => node.told).length;
     panel.telling.textContent = told ? ` · ${plural(told, "node")} ringed: colours that the other graph has more or less often` : "";
   }
   const theme = THEMES[view.theme];
   byId("edge-legend").textContent = `edges: ${view.k}-DeN${view.scale === "log" ? ", log scale" : ""}`;
   drawRamp(byId("edge-ramp"), theme.edges);
-  writeTicks(byId("edge-ticks"), mostEdge);
+  writeTicks(byId("edge-ticks"), edges);
   byId("node-legend").textContent = palette
     ? `nodes: ${plural(palette.size, "colour")} in round ${view.round}` : `nodes: Φ${view.scale === "log" ? ", log scale" : ""}`;
   byId("node-ramp").hidden = byId("node-ticks").hidden = palette !== null;
   drawRamp(byId("node-ramp"), theme.nodes);
-  writeTicks(byId("node-ticks"), mostNode);
+  writeTicks(byId("node-ticks"), nodes);
 }
 
-function writeTicks(place, most) {
-  const values = most > 1n ? [0n, middleOf(most, view.scale), most] : [0n, most];
-  place.replaceChildren(...values.map((value) => {
+function writeTicks(place, range) {
+  place.replaceChildren(...ticksOf(range, view.scale).map((value) => {
     const tick = document.createElement("span");
-    tick.textContent = formatted(value);
+    tick.textContent = value < 100000n ? formatted(value) : Number(value).toLocaleString("en-US", { notation: "compact", maximumSignificantDigits: 3 });
+    tick.title = formatted(value);
     return tick;
   }));
 }

@@ -1,5 +1,7 @@
 // One drawing: force-graph with fixed positions, and what is drawn above it.
 
+const BOND_WIDTHS = new Map([[1, 3], [1.5, 7], [2, 8], [3, 11]]);
+
 class Panel {
   constructor(model, place, view, events) {
     Object.assign(this, { model, view });
@@ -13,6 +15,7 @@ class Panel {
     this.drawing.className = "drawing";
     place.appendChild(figure);
     this.graph = this.makeGraph(events);
+    this.layer = Math.max(model.links.length, model.nodes.length) > LARGE && !model.bonds ? new Layer(this) : null;
     new ResizeObserver(() => this.resize()).observe(this.drawing);
     this.resize();
     this.fit();
@@ -69,13 +72,16 @@ class Panel {
   recolour(edgeScale, nodeScale, palette) {
     const { view, model } = this;
     const theme = THEMES[view.theme];
-    const crowd = Math.min(1, Math.sqrt(400 / Math.max(model.links.length, 1)));
+    // In a dense graph, thin and transparent lines let the busy ones be seen.
+    const crowd = Math.min(1, Math.max(0.25, (6 * model.nodes.length) / Math.max(model.links.length, 1)));
     for (const link of model.links) {
       link.den = total(link, view.k);
       const level = Math.round(edgeScale(link.den) * LEVELS) / LEVELS;
       link.level = level;
-      link.colour = mixed(theme.edges, level);
-      link.width = model.bonds ? 3 + 4 * level : (0.8 + 5.2 * level) * (0.35 + 0.65 * crowd);
+      link.stroke = mixed(theme.edges, level);
+      link.opacity = 1 - 0.85 * (1 - crowd) * (1 - level);
+      link.colour = link.stroke + Math.round(255 * link.opacity).toString(16).padStart(2, "0");
+      link.width = model.bonds ? (BOND_WIDTHS.get(link.bond) ?? 3) + 2 * level : (0.8 + 5.2 * level) * (0.3 + 0.7 * crowd);
     }
     model.links.sort((a, b) => a.level - b.level);
     for (const node of model.nodes) {
@@ -86,6 +92,7 @@ class Panel {
       node.radius = model.radius * (palette || model.symbols ? 1 : 0.8 + 0.7 * share);
       node.told = palette !== null && model.telling !== null && model.telling[view.colouring][view.round].includes(kind);
     }
+    if (this.layer) this.layer.forget();
     this.redraw();
   }
 
