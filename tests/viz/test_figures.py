@@ -24,14 +24,14 @@ def texts(figure: object) -> list[str]:
 
 def test_the_matrix_says_every_percentage(tmp_path: Path) -> None:
     values = np.array([[0.0, 0.9996], [1.0, np.nan]])
-    figure = ratio_matrix(["1-WL", "4-DeN"], ["EXP", "MUTAG"], values, title="Told apart")
+    figure = ratio_matrix(["1-WL", "4-DeN"], ["EXP", "MUTAG"], values, title="Told apart").figure
     said = texts(figure)
     assert {"0", "99.9", "100", "–", "1-WL", "4-DeN", "EXP", "MUTAG", "Told apart"} <= set(said)
 
 
 def test_files_are_complete_and_the_same_every_time(tmp_path: Path) -> None:
     def draw(stem: str) -> list[Path]:
-        return saved(ratio_matrix(["1-WL"], ["EXP"], np.array([[0.5]])), tmp_path / stem)
+        return saved(ratio_matrix(["1-WL"], ["EXP"], np.array([[0.5]])).figure, tmp_path / stem)
 
     first, second = draw("a"), draw("b")
     assert [file.name for file in first] == ["a.png", "a.svg"]

@@ -36,7 +36,7 @@ def show(
     ] = None,
     open_it: Annotated[bool, typer.Option("--open", help="Open the page in the web browser.")] = False,
     chordless: options.Chordless = False,
-    directed: options.Directed = False,
+    directed: options.Directed = None,
     strict: options.Strict = False,
     quiet: options.Quiet = False,
     progress: options.Progress = None,
@@ -63,7 +63,7 @@ def show(
             tuple(graph for graph, _ in given) if other is not None else given[0][0],
             k,
             names=[Path(name).name if Path(name).exists() else name for name in files],
-            directed=directed or None,
+            directed=directed,
             chordless=chordless,
             molecules=[molecule for _, molecule in given],
         )
@@ -91,7 +91,7 @@ def _target(files: list[str], out: Path | None) -> Path:
     return target
 
 
-def _read(file: str, *, directed: bool, strict: bool, quiet: bool) -> "tuple[Graph, Molecule | None]":
+def _read(file: str, *, directed: bool | None, strict: bool, quiet: bool) -> "tuple[Graph, Molecule | None]":
     from detours.graph.files.molecule import molecule_edges, parse_smiles, read_molecule
     from detours.graph.graph import build_graph
     from detours.viz.molecules import molecule_drawing

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, overload
 
@@ -18,12 +19,15 @@ from detours.counting.attributes import to_networkx
 from detours.counting.sums import sum_columns, sum_groups, sum_rows
 from detours.graph import Graph
 from detours.graph.convert import library
+from detours.graph.notebook import html_table
 
 if TYPE_CHECKING:
     import networkx
     import pandas
     import pyarrow
     import torch
+
+    Page = Any  # detours.viz.Page, of a room above this one
 
 
 Values = TypeVar("Values", bound=NDArray[Any])
@@ -253,6 +257,44 @@ class Detours:
             "by_length": self.by_length,
         }
         return {name: torch.from_numpy(np.array(values)) for name, values in arrays.items()}
+
+    def show(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Page:
+        """Return an interactive page of the graph and its detours, and write it to a file if a path is given.
+
+        In a notebook the page displays itself; elsewhere its `open()` opens it in a web browser. The options are those
+        of `detours.viz.page`.
+
+        >>> import detours
+        >>> detours.count([(0, 1, 2), (1, 2, 0)], k=2).show()  # doctest: +ELLIPSIS
+        Page(... kB; save(path) writes it, open() opens it in a browser)
+        """
+        # Named, not imported: pictures are a room above this one, and counting does without them.
+        page: Page = import_module("detours.viz").page(self, **options)
+        if path is not None:
+            page.save(path)
+        return page
+
+    def draw(self, ax: Any = None, **options: Any) -> Any:
+        """Draw the graph with its detours by matplotlib, as `detours.viz.draw_graph` does, and return the axes.
+
+        >>> import detours
+        >>> detours.count([(0, 1, 2), (1, 2, 0)], k=2).draw().get_title()
+        '2-DeN'
+        """
+        return import_module("detours.viz").draw_graph(self, ax, **options)
+
+    def _repr_html_(self) -> str:
+        lengths = [
+            (
+                length,
+                sum_columns(self.arc_by_length[:, length - 2 : length - 1])[0] // (1 if self.directed else 2),
+                number,
+            )
+            for length, number in zip(range(2, self.k + 1), self.cycles.values(), strict=True)
+        ]
+        kind = "chordless " if self.chordless else ""
+        headings = ["edges of a detour", f"{kind}detours", f"{kind}cycles they form"]
+        return html_table(f"{self.k}-DeN of {self.graph!r}", headings, lengths)
 
     def __repr__(self) -> str:
         cycles = ", ".join(f"{total:,} of length {length}" for length, total in self.cycles.items())

@@ -61,14 +61,12 @@ def _figures(environment: Environment, cells: Sequence[Cell]) -> list[Path]:
     if find_spec("matplotlib") is None:
         environment.notes.append("no figures: they need matplotlib; run: pip install 'detours[viz]'")
         return []
-    from detours.viz import saved
-    from detours.viz.colouring import pair_figure
-    from detours.viz.matrix import ratio_matrix
+    from detours.viz import pair_figure, ratio_matrix, saved
 
     files = []
     for rule, meaning in expressiveness.RULES.items():
         title = f"Told apart, per cent of the pairs (EXP, CEXP) or graphs\nRule “{rule}”: {meaning}"
-        figure = ratio_matrix(*expressiveness.matrix(cells, rule), title=title)
+        figure = ratio_matrix(*expressiveness.matrix(cells, rule), title=title).figure
         files += saved(figure, environment.store.folder / f"expressiveness-{rule}")
     if any(cell.key["data"] == "ENZYMES" for cell in cells):
         data, _ = environment.distinct("ENZYMES")

@@ -189,6 +189,11 @@ class CsrGraph:
         names = "" if self.names is None else f", names {naming.sample(self.names, self.num_nodes)}"
         return f"Graph({self.num_nodes:,} {nodes}, {self.num_edges:,} {kind}{names})"
 
+    def _repr_html_(self) -> str:
+        from detours.graph.notebook import graph_table
+
+        return graph_table(self)
+
     def __eq__(self, other: object) -> bool:
         """Equal nodes, names and arcs; the order in which the caller listed the edges does not matter."""
         if not isinstance(other, CsrGraph):

@@ -10,18 +10,26 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from detours.arrays import Bool, Float64, Int64
 from detours.graph import Graph
-from detours.viz.style import new_figure
 from detours.viz.layout import flatness, stress_layout
+from detours.viz.style import new_figure
 
 MOST_ROUNDS = 5  # drawn; the last column is always the stable colouring
 SIDE = 2.0  # the width of a drawing, in inches
 
 
 def pair_figure(first: Graph, second: Graph, colours: Mapping[str, tuple[Int64, Int64]], title: str = "") -> Any:
-    """Draw a pair; `colours` maps each start to the colours of both graphs, each [rounds + 1, nodes]."""
+    """Draw a pair; `colours` maps each start to the colours of both graphs, each [rounds + 1, nodes].
+
+    >>> path = Graph.from_edge_index([[0, 1, 1, 2], [1, 0, 2, 1]])
+    >>> triangle = Graph.from_edge_index([[0, 0, 1, 1, 2, 2], [1, 2, 0, 2, 0, 1]])
+    >>> colours = {"degree": (np.array([[0, 1, 0]]), np.array([[1, 1, 1]]))}
+    >>> len(pair_figure(path, triangle, colours).axes)
+    2
+    """
     shown = {start: _rounds(len(both[0])) for start, both in colours.items()}
     columns = max(map(len, shown.values()))
     points = stress_layout(first), stress_layout(second)
@@ -46,7 +54,7 @@ def pair_figure(first: Graph, second: Graph, colours: Mapping[str, tuple[Int64, 
     return figure
 
 
-def telling_colours(first: Int64, second: Int64) -> Int64:
+def telling_colours(first: NDArray[Any], second: NDArray[Any]) -> Int64:
     """Return the colours that occur more often in one of two graphs.
 
     >>> telling_colours(np.array([0, 1, 1]), np.array([0, 0, 1])).tolist()

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from detours.graph import Graph
-from detours.kernels.explain import Evidence
-from detours.viz.style import new_figure
 from detours.viz.layout import flatness, stress_layout
+from detours.viz.style import COLOURS, new_figure
 
-FOR, AGAINST, PLAIN = "#0072b2", "#d55e00", "#d0d0d0"
+if TYPE_CHECKING:
+    from detours.kernels.explain import Evidence  # needs scikit-learn, which a page does not
+
+FOR, AGAINST, PLAIN = COLOURS[0], COLOURS[5], "#d0d0d0"
 SIDE = 2.6  # of a drawing, in inches
 ACROSS = 3
 
@@ -22,6 +24,15 @@ def evidence_figure(graph: Any, evidence: Sequence[Evidence], title: str = "") -
     """Draw a graph once for each feature that it has; `evidence` is what `detours.kernels.evidence` gives.
 
     Nodes that carry a feature for the later class are blue, against it orange.
+
+    >>> from sklearn.svm import LinearSVC
+    >>> from detours.data import rings
+    >>> from detours.kernels import WLDetour, evidence, explain
+    >>> task, kernel = rings(20), WLDetour(k=3, n_iter=0, base="subtree")
+    >>> model = LinearSVC().fit(kernel.fit_transform(task.graphs), task.y)
+    >>> found = evidence(kernel, explain(kernel, model, top=10), task.graphs[0])
+    >>> len(evidence_figure(task.graphs[0], found).axes) == len(found)
+    True
     """
     drawn = Graph.from_any(graph)
     points, ends = stress_layout(drawn), drawn.to_edge_index()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from detours.arrays import Float64
-from detours.viz.style import new_figure
+from detours.viz.style import EDGES, new_axes, ramp, styled
 
 LEAST_WIDTH = 5.5  # inches, which the title needs
 
@@ -27,35 +27,44 @@ def percent(value: float) -> str:
     return text.removesuffix(".0")
 
 
-def ratio_matrix(tests: Sequence[str], data: Sequence[str], values: Float64, *, title: str = "") -> Any:
-    """Draw the shares `values` [tests, data sets]: dark is told apart, every cell shows its percentage.
+def ratio_matrix(tests: Sequence[str], data: Sequence[str], values: Float64, ax: Any = None, *, title: str = "") -> Any:
+    """Draw the shares `values` [tests, data sets], dark is told apart, and return the axes.
 
-    NaN stands for a test that was not run. Tests come cheapest first.
+    Every cell shows its percentage. NaN stands for a test that was not run. Tests come cheapest first.
+
+    >>> ax = ratio_matrix(["1-WL", "4-DeN"], ["EXP"], np.array([[0.0], [1.0]]))
+    >>> [text.get_text() for text in ax.texts]
+    ['0', '100']
     """
-    from matplotlib import colormaps
-    from matplotlib.colors import LinearSegmentedColormap
+    with styled():
+        axes = new_axes(ax, max(1.9 + 0.78 * len(data), LEAST_WIDTH), 1.3 + 0.27 * len(tests))
+        _draw_cells(axes, values)
+        _draw_headings(axes, tests, data)
+        _family_lines(axes, tests)
+        if title:
+            axes.set_title(title, loc="left", pad=10)
+    return axes
 
-    figure = new_figure(max(1.9 + 0.78 * len(data), LEAST_WIDTH), 1.3 + 0.27 * len(tests))
-    axes = figure.add_subplot()
-    blues = LinearSegmentedColormap.from_list("told", colormaps["Blues"](np.linspace(0.0, 0.8, 256)))
-    colours = blues.with_extremes(bad="#eeeeee")
+
+def _draw_cells(axes: Any, values: Float64) -> None:
+    colours = ramp(("#f7fbff", *EDGES[1:3])).with_extremes(bad="#eeeeee")
     axes.imshow(np.ma.masked_invalid(values), cmap=colours, vmin=0, vmax=1, aspect="auto")
     for row, column in np.ndindex(*values.shape):
         value = float(values[row, column])
         dark = not np.isnan(value) and value > 0.7
         axes.text(column, row, percent(value), ha="center", va="center", size=8, color="white" if dark else "black")
-    axes.set_xticks(range(len(data)), data, size=8, rotation=30, ha="left", rotation_mode="anchor")
-    axes.set_yticks(range(len(tests)), tests, size=8)
+
+
+def _draw_headings(axes: Any, tests: Sequence[str], data: Sequence[str]) -> None:
+    axes.set_xticks(range(len(data)), data, rotation=30, ha="left", rotation_mode="anchor")
+    axes.set_yticks(range(len(tests)), tests)
     axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     axes.set_xticks(np.arange(len(data) + 1) - 0.5, minor=True)
     axes.set_yticks(np.arange(len(tests) + 1) - 0.5, minor=True)
     axes.grid(which="minor", color="white", linewidth=1.5)
     axes.tick_params(which="minor", length=0, top=False)
     axes.spines[:].set_visible(False)
-    _family_lines(axes, tests)
-    axes.set_ylabel("more expensive   ←   cost   →   cheaper", size=8, color="#555555")
-    figure.suptitle(title, size=9, x=0.01, ha="left")
-    return figure
+    axes.set_ylabel("more expensive   ←   cost   →   cheaper", color="#555555")
 
 
 def _family_lines(axes: Any, tests: Sequence[str]) -> None:

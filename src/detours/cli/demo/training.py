@@ -46,10 +46,10 @@ def show_training(console: "Console", progress: bool | None, figure: Path = FIGU
         table.add_row(name, bars, f"[bold green]{100 * curve.test:.1f}[/]", f"[dim]{curve.seconds:.0f}[/]")
     show(console, table)
     if find_spec("matplotlib") is not None:
-        from detours.viz.learning import draw_learning
+        from detours.viz import draw_learning, saved
 
         figure.parent.mkdir(parents=True, exist_ok=True)
-        files = draw_learning({name: curve.validation for name, curve in curves.items()}, figure)
+        files = saved(draw_learning({name: curve.validation for name, curve in curves.items()}).figure, figure)
         console.print(f"\nDrawn in {files[0]}", style="dim")
 
 

@@ -32,7 +32,7 @@ class Page:
     """An interactive page; in a notebook it displays itself.
 
     >>> import detours
-    >>> triangle = detours.viz.page([(0, 1, 2), (1, 2, 0)], k=2)
+    >>> triangle = detours.viz.page([(0, 1), (1, 2), (2, 0)], k=2)
     >>> "<canvas" in triangle.html and "https://cdn" not in triangle.html
     True
     """
@@ -92,7 +92,7 @@ def page(
         budget: Seconds for deciding whether two graphs are isomorphic.
 
     >>> import networkx as nx
-    >>> page(nx.karate_club_graph(), k=3)
+    >>> page(nx.karate_club_graph(), k=3)  # doctest: +ELLIPSIS
     Page(... kB; save(path) writes it, open() opens it in a browser)
     """
     given = list(graphs) if _is_pair(graphs) else [graphs]

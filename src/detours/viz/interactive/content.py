@@ -13,6 +13,8 @@ from detours.arrays import Float64, Int64
 from detours.counting.paths import path_batches
 from detours.counting.result import Detours
 from detours.graph import Graph
+from detours.graph.edges import EdgeList
+from detours.graph.graph import build_graph
 from detours.viz.colouring import telling_colours
 from detours.viz.interactive.names import shown_name, shown_names
 from detours.viz.interactive.part import Part
@@ -92,8 +94,7 @@ class _Numbering:
 
 
 def _points(graph: Graph, part: Part) -> Float64:
-    ends = part.ends(graph)
-    return stress_layout(Graph.from_edge_index(np.hstack([ends, ends[::-1]]), num_nodes=len(part.nodes)))
+    return stress_layout(build_graph(EdgeList(part.ends(graph), len(part.nodes), meaning="edges")))
 
 
 def _magnification(points: Float64) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 
 from detours.arrays import Float64, Int64
 from detours.counting.result import Detours
+from detours.counting.shrink.csr import transposed
 from detours.graph import Graph
 
 MOST_EDGES = 5_000
@@ -42,6 +43,9 @@ def choose_part(result: Detours, most: int = MOST_EDGES) -> Part:
     busy = _float_totals(result)
     inside = np.zeros(graph.num_nodes, np.bool_)
     edges = seeds = 0
+    rows = [(graph.indptr, graph.indices)]  # of the arcs that leave a node, and of those that arrive if directed
+    if graph.directed:
+        rows.append(transposed(graph.indptr, graph.indices, np.zeros(graph.num_arcs, np.int64))[:2])
     for arc in np.argsort(-busy, kind="stable"):
         u, v = ends[:, arc]
         if inside[u] and inside[v]:
@@ -49,7 +53,7 @@ def choose_part(result: Detours, most: int = MOST_EDGES) -> Part:
         for node in _neighbourhood(graph, busy, u, v):
             if inside[node]:
                 continue
-            edges += _between(graph, node, inside)
+            edges += sum(int(inside[indices[indptr[node] : indptr[node + 1]]].sum()) for indptr, indices in rows)
             if edges > most:
                 return _part(graph, np.flatnonzero(inside), max(seeds, 1))
             inside[node] = True
@@ -59,7 +63,8 @@ def choose_part(result: Detours, most: int = MOST_EDGES) -> Part:
 
 def _float_totals(result: Detours) -> Float64:
     """Return about the detours of each arc: only their order matters, so a sum above 2^63 does no harm."""
-    return result.arc_by_length.sum(axis=1, dtype=np.float64)
+    totals: Float64 = result.arc_by_length.sum(axis=1, dtype=np.float64)
+    return totals
 
 
 def _neighbourhood(graph: Graph, busy: Float64, u: int, v: int) -> Int64:
@@ -67,21 +72,6 @@ def _neighbourhood(graph: Graph, busy: Float64, u: int, v: int) -> Int64:
     neighbours = np.concatenate([graph.indices[row] for row in rows])
     order = np.argsort(-np.concatenate([busy[row] for row in rows]), kind="stable")
     return np.concatenate([[u, v], neighbours[order]])
-
-
-def _between(graph: Graph, node: int, inside: np.ndarray) -> int:
-    own = graph.indices[graph.indptr[node] : graph.indptr[node + 1]]
-    forth = int(inside[own].sum())
-    if not graph.directed:
-        return forth
-    # Arcs that arrive: those of the nodes inside that have this one among their successors.
-    return forth + sum(_has_arc(graph, other, node) for other in np.flatnonzero(inside))
-
-
-def _has_arc(graph: Graph, u: int, v: int) -> bool:
-    row = graph.indices[graph.indptr[u] : graph.indptr[u + 1]]
-    at = int(np.searchsorted(row, v))
-    return at < len(row) and int(row[at]) == v
 
 
 def _part(graph: Graph, nodes: Int64, seeds: int | None) -> Part:

@@ -170,3 +170,4 @@ function start() {
 }
 
 start();
+window.detoursPanels = panels; // for the console, and for tests

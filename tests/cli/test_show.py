@@ -1,0 +1,63 @@
+"""`detours show`: the page it writes, where, and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+
+from detours import cli
+
+TRIANGLE = "a b\nb c\nc a\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "triangle.txt").write_text(TRIANGLE)
+    (tmp_path / "path.txt").write_text("a b\nb c\n")
+    return tmp_path
+
+
+def test_the_page_is_named_after_the_graph(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["show", "triangle.txt", "-k", "2"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.startswith("Wrote triangle.html (")
+    assert '"names":["a","b","c"]' in (folder / "triangle.html").read_text("utf-8")
+    assert cli.run(["show", "triangle.txt", "-q"]) == 0  # an own page is replaced
+    assert capsys.readouterr().err == ""
+
+
+def test_two_graphs_side_by_side(folder: Path) -> None:
+    assert cli.run(["show", "triangle.txt", "path.txt", "-k", "2", "-q"]) == 0
+    assert "Not isomorphic (decided by 1-WL)" in (folder / "triangle-path.html").read_text("utf-8")
+
+
+def test_a_file_that_is_no_page_is_not_replaced(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "triangle.html").write_text("my thesis")
+    assert cli.run(["show", "triangle.txt"]) == 1
+    assert "give another name with --out" in capsys.readouterr().err
+    assert (folder / "triangle.html").read_text() == "my thesis"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["triangle.txt", "--out", "page.pdf"], "the name must end in .html"),
+        (["triangle.txt", "--out", "nowhere/page.html"], "does not exist; make it first"),
+        (["missing.txt"], "missing.txt: there is no such file."),
+    ],
+)
+def test_refusals(folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str) -> None:
+    assert cli.run(["show", *arguments]) == 1
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_molecule_as_smiles_and_as_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("rdkit")
+    assert cli.run(["show", "C1CC1=O", "-k", "2", "--out", "ring.html"]) == 0
+    page = (folder / "ring.html").read_text("utf-8")
+    assert '"symbols":["C","C","C","O"]' in page and '"bonds":[1.0,1.0,1.0,2.0]' in page
+    (folder / "ring.smi").write_text("C1CC1=O cyclopropanone\n")
+    assert cli.run(["show", "ring.smi", "-k", "2", "-q"]) == 0
+    capsys.readouterr()
+    assert cli.run(["count", "ring.smi", "-k", "2", "--json"]) == 0
+    assert '"cycles": 1' in capsys.readouterr().out

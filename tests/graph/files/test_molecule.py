@@ -1,0 +1,36 @@
+"""Molecules read by RDKit."""
+
+from pathlib import Path
+
+import pytest
+
+from detours.errors import FileFormatError, InputError
+from detours.graph import Graph
+from detours.graph.files.molecule import parse_smiles
+
+chem = pytest.importorskip("rdkit.Chem")
+
+
+@pytest.mark.parametrize("name", ["benzene.sdf", "benzene.mol", "benzene.smi"])
+def test_atoms_are_nodes_and_bonds_are_edges(tmp_path: Path, name: str) -> None:
+    molecule = chem.MolFromSmiles("c1ccccc1O")
+    block = "c1ccccc1O phenol\n" if name.endswith(".smi") else chem.MolToMolBlock(molecule) + "$$$$\n" * ("sdf" in name)
+    (tmp_path / name).write_text(block)
+    graph = Graph.read(tmp_path / name)
+    assert graph.num_nodes == 7 and graph.num_edges == 7
+    assert graph.name(6) == "O6" and graph.degree[graph.node("O6")] == 1
+
+
+def test_of_several_molecules_the_first_is_read(tmp_path: Path) -> None:
+    (tmp_path / "many.smi").write_text("CC\nCCC\n")
+    with pytest.warns(UserWarning, match="several molecules"):
+        assert Graph.read(tmp_path / "many.smi").num_nodes == 2
+
+
+def test_what_is_no_molecule_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bad.smi").write_text("C1CC(\n")
+    with pytest.raises(FileFormatError, match="RDKit cannot read"):
+        Graph.read(tmp_path / "bad.smi")
+    with pytest.raises(InputError, match="molecules are only read"):
+        Graph.from_edge_index([[0, 1], [1, 0]]).write(tmp_path / "out.sdf")
+    assert parse_smiles("no molecule") is None and parse_smiles(" ") is None
