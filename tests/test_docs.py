@@ -102,7 +102,9 @@ def test_readme_starts_with_the_two_commands() -> None:
     assert [line.split("#")[0].strip() for line in first.splitlines()] == ["make demo", "make test"]
 
 
-@pytest.mark.parametrize("room", ["", ".data", ".data.hard", ".errors", ".kernels", ".nn", ".transforms", ".viz", ".wl"])
+@pytest.mark.parametrize(
+    "room", ["", ".data", ".data.hard", ".errors", ".kernels", ".nn", ".transforms", ".viz", ".wl"]
+)
 def test_the_api_page_names_everything_public(room: str) -> None:
     names = import_module(f"detours{room}").__all__
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")

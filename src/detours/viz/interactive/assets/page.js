@@ -60,14 +60,14 @@ function recolour() {
   for (const panel of panels) {
     panel.recolour(scaleOf(edges, view.scale), scaleOf(nodes, view.scale), palette);
     const told = panel.model.nodes.filter((node) => node.told).length;
-    panel.telling.textContent = told ? ` · ${plural(told, "node")} ringed: colours that the other graph has more or less often` : "";
+    panel.telling.textContent = told ? ` · ${plural(told, "node")} ringed` : "";
   }
   const theme = THEMES[view.theme];
   byId("edge-legend").textContent = `edges: ${view.k}-DeN${view.scale === "log" ? ", log scale" : ""}`;
   drawRamp(byId("edge-ramp"), theme.edges);
   writeTicks(byId("edge-ticks"), edges);
   byId("node-legend").textContent = palette
-    ? `nodes: ${plural(palette.size, "colour")} in round ${view.round}` : `nodes: Φ${view.scale === "log" ? ", log scale" : ""}`;
+    ? `nodes: ${plural(palette.size, "colour")} in round ${view.round}${panels.length > 1 ? "; ringed: more or fewer in the other graph" : ""}` : `nodes: Φ${view.scale === "log" ? ", log scale" : ""}`;
   byId("node-ramp").hidden = byId("node-ticks").hidden = palette !== null;
   drawRamp(byId("node-ramp"), theme.nodes);
   writeTicks(byId("node-ticks"), nodes);
