@@ -34,7 +34,11 @@ def run(run: Run, tmp_path: Path) -> Run:
 def test_told_apart_by_their_detours(run: Run) -> None:
     code, out, err = run("hexagon.g6", "triangles.g6", "-k", "2")
     assert code == 0 and err == ""
-    assert out.splitlines() == ["not isomorphic", "in round 0: two edges on no cycle of up to 3 edges: 6 and 0 nodes"]
+    assert out.splitlines() == [
+        "not isomorphic",
+        "the first has no 3-cycle, the second two 3-cycles",
+        "in round 0: two edges on no cycle of up to 3 edges: 6 nodes of the first graph, 0 of the second",
+    ]
 
 
 def test_not_told_apart_says_no_more_than_that(run: Run) -> None:
@@ -54,7 +58,7 @@ def test_isomorphic_graphs_are_called_so_only_with_exact(run: Run, options: tupl
 def test_exact_settles_what_the_colours_do_not(run: Run) -> None:
     code, out, _ = run("rook.g6", "shrikhande.g6", "-k", "6", "--exact")
     assert code == 0 and out.splitlines()[0] == "not isomorphic" and "settled by BLISS (igraph)" in out
-    assert run("rook.g6", "shrikhande.g6", "-k", "7")[1].startswith("not isomorphic\nin round 0")
+    assert run("rook.g6", "shrikhande.g6", "-k", "7")[1].splitlines()[2].startswith("in round 0")
 
 
 def test_json(run: Run) -> None:
@@ -74,7 +78,9 @@ def test_the_rungs_and_the_cheapest_that_tells(run: Run) -> None:
     assert code == 0 and err == "" and lines[0].split() == ["test", "verdict", "milliseconds"]
     assert [line.split()[0] for line in lines[1:4]] == ["1-WL", "4-DeN", "7-DeN"]
     assert "not told apart" in lines[1] and "not isomorphic" in lines[3]
-    assert out[out.index("Not isomorphic: ") :].startswith("Not isomorphic: in round 0, colour")
+    assert out[out.index("Not isomorphic: ") :] == (
+        "Not isomorphic: the first has 11,952 8-cycles, the second 11,688.\n"
+    )
 
 
 def test_isomorphic_graphs_come_with_a_mapping(run: Run) -> None:

@@ -2,13 +2,15 @@
 
 import csv
 import json
+import subprocess
 from pathlib import Path
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from tests.cli.programs import Run, one_sentence
+import detours
+from tests.cli.programs import Run, command, one_sentence
 
 
 def test_count_shows_tables(run: Run) -> None:
@@ -91,7 +93,8 @@ def test_a_device(run: Run, tmp_path: Path) -> None:
     file.write_text("0 1\n1 2\n2 3\n3 0\n0 2\n")
     on_device = run("count", str(file), "-k", "3", "--engine", "dense", "--device", "cpu", "--json")
     here, there = json.loads(run("count", str(file), "-k", "3", "--json").out), json.loads(on_device.out)
-    assert {**there, "seconds": here["seconds"]} == here
+    times = {name: here[name] for name in ("seconds", "loading_seconds")}
+    assert {**there, **times} == here
     assert "on cpu" in run("explain", str(file), "-k", "3", "--engine", "dense", "--device", "cpu").out
     wrong = run("count", str(file), "-k", "3", "--device", "tpu")
     assert wrong.code == 1 and wrong.err.startswith("detours: device must be 'cpu', 'cuda'")
@@ -209,3 +212,31 @@ def test_gexf_and_graphml_hold_the_graph_with_counts(run: Run, tmp_path: Path, e
     assert made.edges["0", "1"]["cycle_4"] == 1 and made.nodes["0"]["phi"] == 2
     assert made.nodes["1"]["colour"] == "blue"
     assert run("count", "square.gml", "-k", "3", "--out-nodes", f"n.{ending}").code == 1
+
+
+def test_counting_is_timed_apart_from_loading(run: Run) -> None:
+    run("count", "g1.txt", "-k", "4")  # so that compiled code is in the cache
+    fresh = subprocess.run(command("count", "g1.txt", "-k", "4", "--json"), capture_output=True, text=True, check=True)
+    told = json.loads(fresh.stdout)
+    assert told["seconds"] < 0.5 * told["loading_seconds"]
+    assert "loading compiled code took" in run("count", "g1.txt", "-k", "4").out
+
+
+def test_a_folder_has_the_table_the_edges_and_the_names(run: Run) -> None:
+    arguments = ("count", "g1.txt", "-k", "3", "--top", "2")
+    table, counted = (run(*arguments, *more).out.rsplit("Counted", 1)[0] for more in ((), ("--out", "counts")))
+    assert counted == table and "c - d" in table
+    told = json.loads(run(*arguments, "--out", "counts", "--json").out)
+    assert told["folder"] == "counts" and told["resumed"] == told["blocks"] and len(told["busiest_edges"]) == 2
+    opened = detours.Detours.open("counts")
+    expected = detours.count("g1.txt", 3)
+    assert opened.to_pandas().equals(expected.to_pandas()) and opened.graph == expected.graph
+
+
+def test_the_summary_is_the_same_in_small_pieces(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run("count", "k6.txt", "-k", "4", "--json", "--top", "7").out
+    monkeypatch.setattr("detours.cli.shared.summary.ROWS", 3)
+    pieces = run("count", "k6.txt", "-k", "4", "--json", "--top", "7").out
+    assert [line for line in pieces.splitlines() if "seconds" not in line] == [
+        line for line in whole.splitlines() if "seconds" not in line
+    ]

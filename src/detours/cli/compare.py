@@ -7,7 +7,7 @@ import typer
 
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import print_json, standard_output
-from detours.cli.shared.graphs import read_graph
+from detours.cli.shared.graphs import number, read_graph
 from detours.cli.shared.options import Directed, Json, Quiet, Strict, parse_k
 from detours.cli.shared.progress import progress_bar
 
@@ -180,11 +180,14 @@ def _show_rungs(answer: dict[str, Any]) -> None:
 
 def _run_test(graphs: "list[Graph]", chosen: dict[str, Any], exact: bool) -> dict[str, Any]:
     from detours import wl
+    from detours.wl.difference import describe_difference
 
     options: dict[str, Any] = {"init": "den", "k": 4, "edges": None, "pairs": None}
     options |= {name: getattr(value, "value", value) for name, value in chosen.items()}
     found = wl.compare(*graphs, **options)
-    answer = {**options, **_answer(found)}
+    counted = "den" in f"{options['init']} {options['edges']} {options['pairs']}" or options["init"] == "phi"
+    difference = "" if found.same else describe_difference(graphs[0], graphs[1], options["k"] if counted else None)
+    answer = {**options, **_answer(found), "difference": difference or None}
     return answer | (_settled(*graphs, told_apart=not found.same) if exact else {})
 
 
@@ -219,9 +222,12 @@ def _show(answer: dict[str, Any]) -> None:
     console = standard_output()
     console.print(answer["verdict"], style="bold")
     if answer["told_apart"]:
+        if answer["difference"]:
+            console.print(answer["difference"])
         ours, theirs = answer["counts"]
         colour = answer["meaning"] or f"colour {answer['witness']}"
-        console.print(f"in round {answer['round']}: {colour}: {ours:,} and {theirs:,} nodes", style="dim")
+        nodes = f"{number(ours, 'node')} of the first graph, {theirs:,} of the second"
+        console.print(f"in round {answer['round']}: {colour}: {nodes}", style="dim", markup=False)
     elif "settled_by" in answer:
         console.print(f"not told apart by the colours; settled by {answer['settled_by']}", style="dim")
     else:

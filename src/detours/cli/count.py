@@ -3,7 +3,7 @@
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,7 @@ from detours.cli.shared.graphs import read_graph
 from detours.errors import InputError
 
 if TYPE_CHECKING:
+    from detours.compiled import CompileClock
     from detours.counting.result import Detours
 
 
@@ -70,6 +71,7 @@ def count(
     from detours.cli.shared.output import TABLES, check_target, is_folder, write_result
     from detours.cli.shared.progress import progress_bar
     from detours.cli.shared.summary import print_summary, summarise
+    from detours.counting.plan import readable_seconds
 
     targets = [path.resolve() for path in (out, out_nodes) if path is not None]
     if len({*targets, Path(file).resolve()}) <= len(targets):
@@ -82,7 +84,9 @@ def count(
     show = False if quiet and progress is None else progress
     graph = read_graph(file, directed=directed, strict=strict, quiet=quiet, progress=show)
     start = time.perf_counter()
-    with progress_bar(f"Counting, k = {k}", show=show) as report:
+    clock = _load_engines()
+    loaded = time.perf_counter()
+    with clock, progress_bar(f"Counting, k = {k}", show=show) as report:
         result = detours.count(
             graph,
             k,
@@ -95,31 +99,38 @@ def count(
             cluster=cluster,
             progress=report,
         )
-    seconds = time.perf_counter() - start
+    loading = loaded - start + clock.seconds
+    seconds = time.perf_counter() - start - loading
     write_result(result, edges=None if within else edges, nodes=nodes, once=once)
-    if folder is not None:
-        _print_folder(result, {"file": file, "folder": str(folder), "seconds": round(seconds, 6)}, as_json, quiet)
-    elif as_json:
-        print_json({"file": file, **summarise(result, top), "seconds": round(seconds, 6)})
+    times = {"seconds": round(seconds, 6), "loading_seconds": round(loading, 6)}
+    if as_json:
+        about = {} if folder is None or result.run is None else {"folder": str(folder), **result.run._asdict()}
+        print_json({"file": file, **summarise(result, top), **about, **times})
     elif not quiet:
         console = standard_output()
         print_summary(summarise(result, top), console, Path(file).name)
-        console.print(f"Counted in {seconds:.2f} s.", style="dim")
+        took = f"Counted in {readable_seconds(seconds)}; loading compiled code took {readable_seconds(loading)}."
+        console.print(took, style="dim")
         for path in filter(None, (out, out_nodes)):
-            print(f"Wrote {path}", file=sys.stderr)
+            blocks = "" if folder is None or path != out else _blocks(result)
+            print(f"Wrote {path}{blocks}", file=sys.stderr)
 
 
-def _print_folder(result: "Detours", head: dict[str, Any], as_json: bool, quiet: bool) -> None:
-    """Print the totals of counts in a folder, which need not fit in memory, and how the blocks went."""
-    graph, run = result.graph, result.run
+def _load_engines() -> "CompileClock":
+    """Import what counts need, and return a clock for what is compiled or loaded during the count."""
+    from importlib import import_module
+
+    from detours.compiled import CompileClock
+
+    for name in ("count", "engines.rows.loops_numba", "engines.search.count", "engines.dense.count"):
+        import_module(f"detours.counting.{name}")
+    return CompileClock()
+
+
+def _blocks(result: "Detours") -> str:
+    """Return how the blocks of a count in a folder went."""
+    run = result.run
     assert run is not None
-    if as_json:
-        about = {"k": result.k, "directed": graph.directed, "nodes": graph.num_nodes, "edges": graph.num_edges}
-        cycles = {str(length): total for length, total in result.cycles.items()}
-        print_json({**head, **about, "cycles": cycles, **run._asdict()})
-    elif not quiet:
-        print(result)
-        blocks = f"{run.blocks:,} block{'s' * (run.blocks != 1)}"
-        blocks += f", {run.resumed:,} of an earlier run" if run.resumed else ""
-        blocks += f", {run.redone:,} started more than once" if run.redone else ""
-        print(f"Wrote {head['folder']} in {head['seconds']:.2f} s: {blocks}.", file=sys.stderr)
+    blocks = f": {run.blocks:,} block{'s' * (run.blocks != 1)}"
+    blocks += f", {run.resumed:,} of an earlier run" if run.resumed else ""
+    return blocks + (f", {run.redone:,} started more than once" if run.redone else "")

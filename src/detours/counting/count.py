@@ -51,7 +51,8 @@ def count(
         out: A folder that the counts are written to, block by block. A run that was killed resumes after its finished
             blocks, and a graph too large for `memory_limit` is counted in parts if it was opened from a folder. The
             result maps `by_length.npy` (and, if directed, `cycles.npy`) in the folder, with one row per arc of the
-            graph's CSR. A name that ends in .parquet gives such a file instead, with one row per edge.
+            graph's CSR; the folder `graph` has the edges and names, and `Detours.open` opens both again. A name that
+            ends in .parquet gives such a file instead, with one row per edge.
         cluster: Count on a Dask cluster: a `distributed.Client`, the address of a scheduler, as in "tcp://host:8786",
             or "local:4" for four worker processes on this machine.
         progress: Called as progress(done, total) during the work.

@@ -16,6 +16,7 @@ from detours.arrays import Bool, Int64
 from detours.atomic import replacing
 from detours.counting import export
 from detours.counting.attributes import to_networkx
+from detours.counting.finished import open_finished
 from detours.counting.sums import sum_columns, sum_groups, sum_rows
 from detours.graph import Graph
 from detours.graph.convert import library
@@ -75,6 +76,12 @@ class Detours:
         """Whether only chordless cycles, and the detours that form them, were counted."""
         self.run = run
         """The numbers of blocks, resumed and redone; None unless counted into a folder or on a cluster."""
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Detours:
+        """Open a folder of counts that `count(..., out=folder)` wrote, with its graph; all of it is memory-mapped."""
+        graph, k, counts, run = open_finished(Path(folder))
+        return cls(graph, k, *counts, run=Run(*run))
 
     @property
     def directed(self) -> bool:

@@ -206,8 +206,10 @@ class Graph(CsrGraph):
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write a folder of plain .npy arrays for `open`, completely or not at all."""
-        from detours.graph.files.saved import SavedGraph, save_folder
+        from detours.graph.files.saved import SavedGraph, copy_folder, save_folder
 
+        if self.path is not None and not os.path.exists(folder) and copy_folder(self.path, self.directed, Path(folder)):
+            return
         arrays = (self.indptr, self.indices, self.directed, self.names, self.dropped, self._own_edges())
         save_folder(SavedGraph(*arrays), Path(folder))
 

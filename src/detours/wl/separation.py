@@ -13,10 +13,12 @@ import numpy as np
 
 from detours.arrays import Int32
 from detours.checks import check_jobs, check_number
+from detours.compiled import CompileClock
 from detours.counting.count import explain
 from detours.counting.engines.threads import Progress
 from detours.graph import Graph
 from detours.wl.comparison import compare_rounds
+from detours.wl.difference import describe_difference
 from detours.wl.individual.copies import Copies, as_copies
 from detours.wl.individual.matching import Matching, OutOfSteps, alone, is_isomorphism
 from detours.wl.individual.tree import Tree
@@ -40,6 +42,7 @@ class Rung:
     told_apart: bool | None
     """Whether it told the graphs apart; None if it was left out or not finished."""
     seconds: float
+    """Without the time in which functions were compiled."""
     note: str = ""
     """What it found, or why it was left out."""
 
@@ -109,7 +112,8 @@ def separate(
     seconds = inf if budget is None else check_number("budget", budget, minimum=0, otherwise="None for no limit")
     if labels is not None:
         labels = list(labels)
-    return _Ladder(graphs, labels, seconds, check_jobs(n_jobs), progress).climb()
+    with CompileClock() as clock:
+        return _Ladder(graphs, labels, seconds, check_jobs(n_jobs), progress, clock).climb()
 
 
 @dataclass(slots=True)
@@ -119,6 +123,7 @@ class _Ladder:
     budget: float
     n_jobs: int
     progress: Progress | None
+    clock: CompileClock
     started: float = field(default_factory=time.perf_counter)
     rungs: list[Rung] = field(default_factory=list)
 
@@ -135,12 +140,13 @@ class _Ladder:
             if reason := self._why_skipped(options):
                 self.rungs.append(Rung(name, None, 0.0, reason))
                 continue
-            begin = time.perf_counter()
+            begin = self._now()
             prepared = prepare("separate", self.graphs, labels=self.labels, n_jobs=self.n_jobs, **options)
             found, colour = compare_rounds(prepared)
             self._add(name, not found.same, begin, found.reason)
             if not found.same:
-                return self._end("different", name, found.reason)
+                in_words = describe_difference(self.graphs[0], self.graphs[1], options.get("k"))
+                return self._end("different", name, in_words or found.reason)
             if len(self.rungs) == 1:  # most isomorphic graphs are mapped with no more than this
                 mapped = self._search(colour, FIRST_STEPS + self.graphs[0].num_nodes)
                 if mapped is not None and mapped.same:
@@ -175,7 +181,7 @@ class _Ladder:
         """Compare trees of copies, one level deeper each time, and search for a mapping as long as that took."""
         depth = 1
         while True:
-            begin = time.perf_counter()
+            begin = self._now()
             name = f"individualised, depth {depth}"
             tree = Tree(Method("degree", None, None, None, None, "mark", depth), self.n_jobs)
             witness = self._compare_trees(tree, colour)
@@ -203,7 +209,7 @@ class _Ladder:
 
     def _search(self, colour: Int32, most_steps: float) -> Separation | None:
         """Search for a mapping; return None if that did not decide."""
-        begin = time.perf_counter()
+        begin = self._now()
         root = self._root(colour)
         matching = Matching(root, self._check_time)
         try:
@@ -228,10 +234,14 @@ class _Ladder:
         return as_copies(union, offsets, neighbours(union).arcs, colour)
 
     def _end(self, verdict: str, rung: str | None, witness: str, mapping: dict[Any, Any] | None = None) -> Separation:
-        return Separation(verdict, rung, tuple(self.rungs), time.perf_counter() - self.started, witness, mapping)
+        return Separation(verdict, rung, tuple(self.rungs), self._now() - self.started, witness, mapping)
+
+    def _now(self) -> float:
+        """The time without that of compiling."""
+        return time.perf_counter() - self.clock.seconds
 
     def _add(self, name: str, told_apart: bool, begin: float, note: str) -> None:
-        self.rungs.append(Rung(name, told_apart, time.perf_counter() - begin, note))
+        self.rungs.append(Rung(name, told_apart, self._now() - begin, note))
 
     def _report(self, share: float) -> None:
         self._check_time()

@@ -152,7 +152,7 @@ def test_a_raised_limit_reaches_the_workers(client: Any, tmp_path: Path) -> None
     result = detours.count(tmp_path / "graph", 4, out=out, memory_limit="2MB", cluster=client)
     assert result.run is not None and result.run.resumed > 0
     assert_same(result, detours.count(tmp_path / "graph", 4))
-    assert sorted(os.listdir(out)) == ["by_length.npy", "manifest.json"]
+    assert sorted(os.listdir(out)) == ["by_length.npy", "graph", "manifest.json"]
 
 
 def test_the_command_line_counts_on_a_cluster(client: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -98,7 +98,8 @@ def test_a_stopped_count_goes_on(tmp_path: Path, limit: int | None) -> None:
     result = detours.count(graph, 4, out=tmp_path / "out", memory_limit=limit)
     assert result.run is not None and result.run.resumed == 1 < result.run.blocks
     assert_same(result, detours.count(graph, 4))
-    assert sorted(os.listdir(tmp_path / "out")) == ["by_length.npy", "manifest.json"]
+    assert sorted(os.listdir(tmp_path / "out")) == ["by_length.npy", "graph", "manifest.json"]
+    assert_same(detours.Detours.open(tmp_path / "out"), result)
 
 
 def test_a_killed_process_is_resumed(tmp_path: Path) -> None:
@@ -125,7 +126,7 @@ def test_the_command_line_counts_into_a_folder(tmp_path: Path, capsys: pytest.Ca
     assert command([*line, "--jobs", "1"]) == 0
     said = json.loads(capsys.readouterr().out)
     expected = detours.count(sparse(), 4)
-    assert said["cycles"] == {str(length): total for length, total in expected.cycles.items()}
+    assert {row["cycle_length"]: row["cycles"] for row in said["by_length"]} == expected.cycles
     assert said["blocks"] > 1 and said["resumed"] == 0
     np.testing.assert_array_equal(np.load(tmp_path / "out" / "by_length.npy"), expected.arc_by_length)
     assert command([*line[:-1], "--jobs", "1"]) == 0
@@ -205,7 +206,7 @@ def test_what_killed_runs_left_is_removed(tmp_path: Path) -> None:
     (out / "..graph.123.part").mkdir()
     result = detours.count(graph, 3, out=out, memory_limit=limit)
     assert_same(result, detours.count(graph, 3))
-    whole = ["by_length.npy", "cycles.npy", "manifest.json"]
+    whole = ["by_length.npy", "cycles.npy", "graph", "manifest.json"]
     assert sorted(os.listdir(out)) == whole
     for name in ("blocks/0-000000.npz", "blocks/.0-1.0a1b2c3d", "begun/0-0.1-0a1b2c3d", ".cycles.npy.1.part"):
         (out / name).parent.mkdir(exist_ok=True)

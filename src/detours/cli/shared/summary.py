@@ -1,13 +1,14 @@
 """The summary of a count: totals by length, and the edges and nodes with most detours; as tables or as JSON."""
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from detours.arrays import Int64
 from detours.cli.shared.console import escape, plain_table, show, side_by_side
 from detours.cli.shared.graphs import number
+from detours.counting.export import ROWS
 from detours.counting.sums import sum_columns
 
 if TYPE_CHECKING:
@@ -19,17 +20,30 @@ if TYPE_CHECKING:
 Summary = dict[str, Any]
 
 
+class _Totals(NamedTuple):
+    """Sums and maxima over all edges by length, and the edges with most detours: source, target and number."""
+
+    sums: list[int]
+    maxima: list[int]
+    busiest: list[tuple[int, int, int]]
+
+
 def summarise(result: "Detours", top: int = 10) -> Summary:
     """Return the summary as data for JSON: every number is an exact integer."""
-    sources, targets, counts = _edges_once(result)
-    lengths = [_length_row(result, length, counts[:, length - 2]) for length in range(2, result.k + 1)]
-    edges, nodes = [], []
-    with suppress(OverflowError):  # a sum over lengths, or around a node, may pass 2^63 where no count does
-        per_edge = result.totals(counts)
-        edges = [
-            {"source": name(result, sources[e]), "target": name(result, targets[e]), "detours": int(per_edge[e])}
-            for e in largest(per_edge, top)
-        ]
+    sums, maxima, busiest = _scan(result, top)
+    lengths = [
+        {
+            "length": length,
+            "detours": total,
+            "most_on_an_edge": most,
+            "cycle_length": length + 1,
+            "cycles": int(result.cycles[length + 1]),
+        }
+        for length, (total, most) in enumerate(zip(sums, maxima, strict=True), 2)
+    ]
+    edges = [{"source": name(result, u), "target": name(result, v), "detours": den} for u, v, den in busiest]
+    nodes = []
+    with suppress(OverflowError):  # a sum around a node may pass 2^63 where no count does
         nodes = [{"node": name(result, v), "detours": int(result.node[v])} for v in largest(result.node, top)]
     return {
         "k": result.k,
@@ -38,7 +52,7 @@ def summarise(result: "Detours", top: int = 10) -> Summary:
         "nodes": result.graph.num_nodes,
         "edges": result.graph.num_edges,
         "dropped": result.graph.dropped._asdict(),
-        "detours": sum(row["detours"] for row in lengths),
+        "detours": sum(sums),
         "cycles": sum(row["cycles"] for row in lengths),
         "by_length": lengths,
         "busiest_edges": edges,
@@ -46,23 +60,29 @@ def summarise(result: "Detours", top: int = 10) -> Summary:
     }
 
 
-def _edges_once(result: "Detours") -> tuple[Int64, Int64, Int64]:
-    """Return the ends and counts of every edge of the graph, each edge once."""
-    ends, counts = result.graph.to_edge_index(), result.arc_by_length
-    if not result.directed:
-        once = ends[0] < ends[1]
-        ends, counts = ends[:, once], counts[once]
-    return ends[0], ends[1], counts
-
-
-def _length_row(result: "Detours", length: int, counts: Int64) -> Summary:
-    return {
-        "length": length,
-        "detours": sum_columns(counts[:, None])[0],
-        "most_on_an_edge": int(counts.max(initial=0)),
-        "cycle_length": length + 1,
-        "cycles": int(result.cycles[length + 1]),
-    }
+def _scan(result: "Detours", top: int) -> _Totals:
+    """Go through the edges of the graph, each once and some at a time: counts may be more than fits in memory."""
+    indptr, arcs = result.graph.indptr, result.graph.num_arcs
+    sums, maxima = [0] * (result.k - 1), [0] * (result.k - 1)
+    ends, dens, fits = np.empty((2, 0), np.int64), np.empty(0, np.int64), True
+    for begin in range(0, arcs, ROWS):
+        rows = slice(begin, min(begin + ROWS, arcs))
+        source = np.searchsorted(indptr, np.arange(rows.start, rows.stop), side="right") - 1
+        target = np.asarray(result.graph.indices[rows], np.int64)
+        once = np.ones(len(source), np.bool_) if result.directed else source < target
+        counts = np.asarray(result.arc_by_length[rows])[once]
+        sums = [a + b for a, b in zip(sums, sum_columns(counts), strict=True)]
+        maxima = [max(a, b) for a, b in zip(maxima, counts.max(axis=0, initial=0).tolist(), strict=True)]
+        try:
+            dens = np.concatenate([dens, result.totals(counts)])
+        except OverflowError:  # a sum over lengths may pass 2^63 where no count does
+            fits = False
+            continue
+        best = largest(dens, top)
+        ends = np.concatenate([ends, np.stack([source[once], target[once]])], axis=1)[:, best]
+        dens = dens[best]
+    busiest = list(zip(*ends.tolist(), dens.tolist(), strict=True)) if fits else []
+    return _Totals(sums, maxima, busiest)
 
 
 def largest(values: Int64, top: int) -> Int64:

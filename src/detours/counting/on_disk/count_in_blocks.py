@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ import numpy as np
 
 from detours.arrays import Int64
 from detours.checks import check_jobs, parse_bytes
-from detours.containers import check_marks, damage_named, mark, read_array
+from detours.containers import mark
 from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress, Stop, run_ranges
 from detours.counting.export import check_pyarrow
+from detours.counting.finished import ARRAYS, GRAPH, frozen, open_counts
 from detours.counting.on_disk.cluster import connect, run_blocks
-from detours.counting.on_disk.job import GRAPH, Job, reverse_in, writing
+from detours.counting.on_disk.job import SHARED, Job, reverse_in, writing
 from detours.counting.on_disk.parts import describe_parts, most_arcs, needs_parts, write_parts
 from detours.counting.on_disk.scratch import SCRATCH, shared_scratch
 from detours.counting.on_disk.whole_graph import describe
@@ -25,11 +26,10 @@ from detours.counting.on_disk.worker import BlockRunner, rows_of
 from detours.counting.plan import make_plan
 from detours.counting.result import Detours, Run
 from detours.counting.shrink.cyclic_part import Cyclic
-from detours.errors import EngineError, FileFormatError, InputError
+from detours.errors import EngineError, InputError
 from detours.graph import Graph
 from detours.graph.disk_rows import digest, new_array
-
-ARRAYS = ("by_length", "cycles")
+from detours.graph.files.names import pack_names
 
 
 def count_in_blocks(
@@ -55,6 +55,8 @@ def count_in_blocks(
     if table is not None:
         check_pyarrow(table)
         kept = table.with_name(f"{table.name}.blocks")
+    elif kept is not None:
+        pack_names(graph.names)  # what cannot be stored is refused before the work, too
     with (
         nullcontext() if cluster is None else connect(cluster) as client,
         shared_scratch() if kept is None else nullcontext(kept) as folder,
@@ -68,12 +70,15 @@ def count_in_blocks(
                 _share(runner.job, graph)
             run = _run_stages(runner, jobs, client, progress)
             if out is None and runner.job.manifest["way"] == "whole":
-                return Detours(graph, k, *_frozen(_whole_counts(runner, jobs)), run=run)
+                return Detours(graph, k, *frozen(_whole_counts(runner, jobs)), run=run)
             _finish(runner, jobs)
             files = [f"{name}.npy" for name in ARRAYS[: 1 + graph.directed]]
             runner.job.note(run=run, files={name: mark(folder / name) for name in files})
             runner.job.clear()
-        result = Detours(graph, k, *_open_counts(runner.job, graph, k, keep=out is not None), run=run)
+        counts = open_counts(folder, runner.job.manifest, graph, k, keep=out is not None)
+        result = Detours(graph, k, *counts, run=run)
+        if out is not None and table is None and not (folder / GRAPH).exists():
+            graph.save(folder / GRAPH)
         if table is not None:
             result.to_parquet(table)
             shutil.rmtree(folder, ignore_errors=True)  # what is mapped stays readable
@@ -111,7 +116,7 @@ def _share(job: Job, graph: Graph) -> None:
     """Save the graph if it has no folder, so that workers can open it by its path."""
     source = graph.path
     if source is None:
-        source = job.folder / GRAPH
+        source = job.folder / SHARED
         if not source.exists():
             graph.save(source)
     job.note(source=str(source.resolve()), nodes=graph.num_nodes, arcs=graph.num_arcs)
@@ -171,24 +176,3 @@ def _whole_counts(runner: BlockRunner, n_jobs: int) -> list[Int64]:
     tally = Tally.new(runner.graph.num_arcs, runner.job.manifest["k"], runner.graph.directed)
     runner.finish(tally, n_jobs)
     return [counts for counts in tally if counts is not None]
-
-
-def _open_counts(job: Job, graph: Graph, k: int, keep: bool) -> list[Int64]:
-    """Open the counts of a finished folder: mapped, or read if it is not kept."""
-    found, folder, marks = [], job.folder, job.manifest.get("files", {})
-    for name in ARRAYS[: 1 + graph.directed]:
-        file = folder / f"{name}.npy"
-        with suppress(FileFormatError), damage_named(file, "the array"):
-            check_marks(folder, {each: marks[each] for each in marks if each == file.name})
-            counts = read_array(file, mapped=keep)
-            if counts.shape == (graph.num_arcs, k - 1) and counts.dtype == np.int64:
-                found.append(counts)
-                continue
-        raise InputError(f"{file} is missing or damaged; remove {folder} and run the same count again.")
-    return _frozen(found)
-
-
-def _frozen(counts: list[Int64]) -> list[Int64]:
-    for one in counts:
-        one.flags.writeable = False
-    return [one.view(np.ndarray) for one in counts]

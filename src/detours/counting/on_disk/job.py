@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 from detours import __version__
 from detours.atomic import atomic_file, write_new
 from detours.containers import read_archive, read_manifest
+from detours.counting.finished import MANIFEST
 from detours.errors import FileFormatError, InputError
 
 Arrays = tuple[NDArray[Any], ...]
 
-MANIFEST = "manifest.json"
 FORM = 4  # the version of this layout of the folder; to be increased when blocks are divided or written in another way
-GRAPH = ".graph"  # where a graph without a folder of its own is saved for workers to open
-_LEFT = (GRAPH, ".reverse-*", ".*.part", f".{MANIFEST}.*")
+SHARED = ".graph"  # where a graph without a folder of its own is saved for workers to open
+_LEFT = (SHARED, ".reverse-*", ".*.part", f".{MANIFEST}.*")
 """What a count needs while it runs, or leaves incomplete when it is killed."""
 _WORDS = {
     "graph": "another graph",

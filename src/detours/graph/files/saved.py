@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,6 +63,20 @@ def save_folder(graph: SavedGraph, folder: Path) -> None:
             np.save(part / f"{name}.npy", array, allow_pickle=False)
         about["files"] = {f"{name}.npy": mark(part / f"{name}.npy") for name in arrays}
         (part / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+def copy_folder(source: Path, directed: bool, folder: Path) -> bool:
+    """Copy a saved graph without reading it, by links where the disk can; return False if it is of the other kind."""
+    about = _about(source / ABOUT)
+    if about["directed"] != directed:
+        return False
+    with replacing_folder(folder) as part:
+        for name in (ABOUT, *(f"{name}.npy" for name in about["arrays"])):
+            try:
+                os.link(source / name, part / name)
+            except OSError:
+                shutil.copyfile(source / name, part / name)
+    return True
 
 
 def open_folder(folder: Path) -> SavedGraph:
