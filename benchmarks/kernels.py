@@ -46,7 +46,7 @@ class Case:
         from detours import kernels
 
         options = {} if self.n_iter is None else {"n_iter": self.n_iter}
-        return getattr(kernels, self.kernel)(**options, output="gram")
+        return getattr(kernels, self.kernel)(**options, labels="degree", output="gram", normalize=False)
 
     def theirs(self) -> Any:
         import grakel

@@ -14,23 +14,27 @@ from tests.oracles import kernels as oracle
 from tests.strategies import SmallGraph, small_graphs
 
 KERNELS: list[tuple[GraphKernel, dict[str, Any]]] = [
-    (ShortestPath(), {"base": "pairs"}),
+    (ShortestPath(labels="degree"), {"base": "pairs"}),
     (ShortestPath(labels="none"), {"base": "pairs", "labels": "none"}),
     (ShortestPath(labels="both"), {"base": "pairs", "labels": "both"}),
     (WLSubtree(0, labels="data"), {"labels": "data"}),
-    (WLSubtree(3), {"rounds": 3}),
+    (WLSubtree(3), {"rounds": 3, "labels": "data"}),
     (WLSubtree(4, labels="none"), {"rounds": 4, "labels": "none"}),
-    (WLShortestPath(2), {"rounds": 2, "base": "pairs"}),
+    (WLShortestPath(2, labels="degree"), {"rounds": 2, "base": "pairs"}),
     (WLShortestPath(3, labels="data"), {"rounds": 3, "base": "pairs", "labels": "data"}),
-    (WLDetour(2, 2), {"rounds": 2, "base": "pairs", "init": "den", "k": 2}),
-    (WLDetour(4, 3, base="subtree"), {"rounds": 3, "init": "den", "k": 4}),
+    (WLDetour.paper(2, 2), {"rounds": 2, "base": "pairs", "init": "den-sum", "k": 2}),
+    (WLDetour(4, 3), {"rounds": 3, "init": "den", "k": 4, "labels": "data", "plain": True}),
     (
-        WLDetour(4, 1, base="subtree", labels="both", init="den-by-length"),
-        {"rounds": 1, "labels": "both", "init": "den-by-length", "k": 4},
+        WLDetour(3, 2, base="shortest-path", labels="degree"),
+        {"rounds": 2, "base": "pairs", "init": "den", "k": 3, "plain": True},
     ),
     (
-        WLDetour(3, 1, labels="data", init="phi"),
-        {"rounds": 1, "base": "pairs", "labels": "data", "init": "phi", "k": 3},
+        WLDetour(4, 1, labels="both", plain=False),
+        {"rounds": 1, "labels": "both", "init": "den", "k": 4},
+    ),
+    (
+        WLDetour(3, 1, base="shortest-path", labels="data", init="phi"),
+        {"rounds": 1, "base": "pairs", "labels": "data", "init": "phi", "k": 3, "plain": True},
     ),
     (WLSubtree(3, labels="data", edge_labels=True), {"rounds": 3, "labels": "data", "edge_labels": True}),
     (
@@ -38,8 +42,8 @@ KERNELS: list[tuple[GraphKernel, dict[str, Any]]] = [
         {"rounds": 2, "base": "pairs", "labels": "none", "edge_labels": True},
     ),
     (
-        WLDetour(3, 2, base="subtree", edge_labels=True),
-        {"rounds": 2, "init": "den", "k": 3, "edge_labels": True},
+        WLDetour(3, 2, labels="degree", init="den-sum", edge_labels=True),
+        {"rounds": 2, "init": "den-sum", "k": 3, "edge_labels": True, "plain": True},
     ),
 ]
 

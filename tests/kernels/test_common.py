@@ -19,7 +19,7 @@ from sklearn.utils import estimator_checks
 from detours.kernels import GraphKernel, ShortestPath, WLDetour, WLShortestPath, WLSubtree
 from tests.kernels.cases import equal
 
-KERNELS = [ShortestPath(), WLSubtree(2), WLShortestPath(2), WLDetour(3, 2), WLDetour(3, 2, base="subtree")]
+KERNELS = [ShortestPath(), WLSubtree(2), WLShortestPath(2), WLDetour(3, 2), WLDetour.paper(3, 2)]
 each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=str)
 GRAPHS = [nx.cycle_graph(3), nx.path_graph(4), nx.cycle_graph(5), nx.star_graph(3)]
 
@@ -86,7 +86,7 @@ def test_checks_with_tables(kernel: GraphKernel, name: str) -> None:
 @each_kernel
 @pytest.mark.parametrize("output", ["features", "gram"])
 def test_parameters_are_read_by_fit_alone(kernel: GraphKernel, output: str) -> None:
-    fitted = clone(kernel).set_params(output=output).fit(GRAPHS)
+    fitted = clone(kernel).set_params(output=output, normalize=False).fit(GRAPHS)
     expected = fitted.transform(GRAPHS)
     fitted.set_params(output="gram" if output == "features" else "features", normalize=True, labels="none")
     assert equal(fitted.transform(GRAPHS), expected)

@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +22,7 @@ from detours.graph import Graph
 from detours.kernels import GraphKernel, Labelled, ShortestPath, WLDetour, WLShortestPath, WLSubtree, labelled
 from tests.kernels.cases import equal
 
-KERNELS = [ShortestPath(), WLSubtree(2), WLShortestPath(2), WLDetour(3, 2), WLDetour(3, 2, base="subtree")]
+KERNELS = [ShortestPath(), WLSubtree(2), WLShortestPath(2), WLDetour(3, 2), WLDetour.paper(3, 2)]
 EDGE = detours.Graph.from_any(nx.path_graph(2))
 each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=str)
 
@@ -68,11 +69,30 @@ def test_pipelines_learn_what_detours_show() -> None:
 def test_grid_search_over_k_and_rounds() -> None:
     graphs, y = rings()
     search = GridSearchCV(
-        make_pipeline(WLDetour(base="subtree", output="gram"), SVC(kernel="precomputed")),
+        make_pipeline(WLDetour(output="gram"), SVC(kernel="precomputed")),
         {"wldetour__k": [2, 5], "wldetour__n_iter": [0, 2], "svc__C": [0.1, 10]},
         cv=3,
     )
     assert search.fit(graphs, y).best_score_ == 1.0
+
+
+def test_headline_defaults_and_the_papers_variant() -> None:
+    kernel = WLDetour()
+    assert (kernel.base, kernel.init, kernel.labels, kernel.normalize) == ("subtree", "den", "auto", True)
+    paper = WLDetour.paper(k=3, output="gram")
+    assert (paper.base, paper.init, paper.labels, paper.normalize) == ("shortest-path", "den-sum", "degree", False)
+    assert clone(paper).get_params() == paper.get_params() and paper.output == "gram"
+    hexagon, triangles = nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
+    sums, lengths = (WLDetour(5, 0, init=init, plain=False, output="gram") for init in ("den-sum", "den"))
+    assert sums.fit_transform([hexagon, triangles])[0, 1] == pytest.approx(1)  # one detour around every edge
+    assert lengths.fit_transform([hexagon, triangles])[0, 1] == 0
+
+
+def test_the_headline_pipeline_converges_and_learns() -> None:
+    graphs, y = rings()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cross_val_score(make_pipeline(WLDetour(), LinearSVC()), graphs, y, cv=3).min() > 0.9
 
 
 def test_names() -> None:
@@ -84,8 +104,10 @@ def test_names() -> None:
         "degree 2, label N –1– degree 1, label C",
     ]
     triangle = nx.complete_graph(3)
-    assert WLDetour(2, 0, base="subtree", labels="none").fit([triangle]).feature_name(0) == "den {1, 1}"
-    assert WLDetour(2, 0, base="subtree", init="phi").fit([triangle]).feature_name(0) == "degree 2, phi 2"
+    assert WLDetour(2, 0, labels="none").fit([triangle]).feature_name(0) == "two edges on one 3-cycle"
+    assert WLDetour(2, 0, labels="none").fit([triangle]).feature_name(1) == "node, without detours"
+    assert WLDetour(2, 0, init="den-sum", labels="none").fit([triangle]).feature_name(0) == "den {1, 1}"
+    assert WLDetour(2, 0, init="phi").fit([triangle]).feature_name(0) == "degree 2, phi 2"
     directed = WLSubtree(1).fit([detours.Graph.from_networkx(nx.DiGraph([(0, 1)]), directed=True)])
     assert directed.feature_name(0) == "round 0: degree 0 out 1 in"
     assert directed.feature_name(-1) == "round 1: colour 1"
@@ -122,7 +144,8 @@ def test_labels_of_edges_from_everywhere() -> None:
     csr = detours.Graph.from_any(nx.path_graph(3).to_directed(), directed=False)
     pyg_like = SimpleNamespace(edge_index=listed.edge_index, num_nodes=3, labels=None, edge_labels=labels)
     data_set = SimpleNamespace(name="made", graphs=[csr], labels=[np.zeros(3, int)], edge_labels=[labels[::-1]])
-    kernel = WLSubtree(1, edge_labels=True).fit([Labelled(nx.path_graph(3), None, ["single", "double"])])
+    kernel = WLSubtree(1, labels="degree", edge_labels=True, normalize=False)
+    kernel.fit([Labelled(nx.path_graph(3), None, ["single", "double"])])
     expected = [[2, 1, 1, 1, 1]]
     for given in ([graph], [Labelled(listed, None, labels)], [(listed, None, labels)], [pyg_like], data_set):
         assert kernel.transform(given).toarray().tolist() == expected
@@ -132,7 +155,7 @@ def test_labels_of_edges_from_everywhere() -> None:
 def test_an_edge_taken_as_two_arcs_has_its_label_twice() -> None:
     once = detours.Graph.from_networkx(nx.path_graph(3), directed=True)
     twice = detours.Graph.from_edge_index([[0, 1, 1, 2], [1, 0, 2, 1]], directed=True)
-    kernel = WLSubtree(2, edge_labels=True).fit([Labelled(once, None, [5, 6])])
+    kernel = WLSubtree(2, edge_labels=True, normalize=False).fit([Labelled(once, None, [5, 6])])
     both = kernel.transform([Labelled(once, None, [5, 6]), Labelled(twice, None, [5, 5, 6, 6])]).toarray()
     assert both[0].tolist() == both[1].tolist() == [2, 1, 1, 1, 1, 1, 1, 1]
 
@@ -152,15 +175,19 @@ def test_graph_without_features() -> None:
         (WLSubtree(), 3, "takes a list of graphs"),
         (WLSubtree(n_iter=-1), [nx.path_graph(3)], "n_iter must be an integer of at least 0, but it is -1"),
         (WLSubtree(n_iter=True), [nx.path_graph(3)], "n_iter must be"),
-        (WLSubtree(labels="names"), [nx.path_graph(3)], "labels must be one of 'degree', 'data', 'both', 'none'"),
+        (
+            WLSubtree(labels="names"),
+            [nx.path_graph(3)],
+            "labels must be one of 'auto', 'degree', 'data', 'both', 'none'",
+        ),
         (WLSubtree(output="matrix"), [nx.path_graph(3)], "output must be one of 'features', 'gram'"),
         (WLDetour(k=1), [nx.path_graph(3)], "must be an integer of at least 2"),
-        (WLDetour(base="tree"), [nx.path_graph(3)], "base must be one of 'shortest-path', 'subtree'"),
+        (WLDetour(base="tree"), [nx.path_graph(3)], "base must be one of 'subtree', 'shortest-path'"),
         (WLDetour(init="degree"), [nx.path_graph(3)], "init must be one of"),
         (WLSubtree(labels="data"), [nx.path_graph(3)], "Graph number 0 has no labels"),
         (WLSubtree(labels="data"), [Labelled(nx.path_graph(3), [1, 2])], "3 nodes but 2 labels"),
         (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), [1, "C"])], "all integers or all strings"),
-        (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), [1, 0.5])], "among them is 0.5"),
+        (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), [1, 0.5])], "but one is 0.5"),
         (WLSubtree(edge_labels=True), [EDGE], "Graph number 0 has no labels of edges; give Labelled"),
         (WLSubtree(edge_labels=True), [Labelled(nx.path_graph(3), None, [1])], "2 edges but 1 labels"),
         (WLSubtree(edge_labels=True), [Labelled(nx.path_graph(3), None, [1, 0.5])], "Labels of edges .* is 0.5"),

@@ -20,7 +20,7 @@ def lollipop() -> nx.Graph:
 
 def test_cycles_are_found_and_shown() -> None:
     paths, triangles = [nx.path_graph(n) for n in range(3, 8)], [lollipop() for _ in range(5)]
-    kernel = WLDetour(k=2, n_iter=0, base="subtree", labels="none")
+    kernel = WLDetour(k=2, n_iter=0, labels="none", init="den-sum", plain=False, normalize=False)
     model = LinearSVC().fit(kernel.fit_transform(paths + triangles), [0] * 5 + [1] * 5)
     found = explain(kernel, model, top=3)
     weights = [abs(feature.weight) for feature in found]
@@ -33,8 +33,8 @@ def test_cycles_are_found_and_shown() -> None:
 
 def test_carriers_are_as_many_as_the_feature_counts() -> None:
     graphs = [lollipop(), nx.path_graph(5), nx.cycle_graph(5)]
-    for kernel in (ShortestPath(), WLShortestPath(2), WLDetour(3, 2), WLDetour(3, 2, base="subtree")):
-        made = kernel.fit_transform(graphs).toarray()
+    for kernel in (ShortestPath(), WLShortestPath(2), WLDetour(3, 2), WLDetour.paper(3, 2)):
+        made = kernel.set_params(normalize=False).fit_transform(graphs).toarray()
         for column in range(made.shape[1]):
             for graph, row in zip(graphs, made, strict=True):
                 nodes, pairs = kernel.carriers(graph, column)
@@ -55,7 +55,7 @@ def test_refused() -> None:
         (ShortestPath(output="gram").fit([nx.path_graph(3)]), SimpleNamespace(coef_=np.zeros((1, 1)))),
         (ShortestPath(), SimpleNamespace(coef_=np.zeros((1, 3)))),
     ):
-        with pytest.raises(InputError, match="explain needs a kernel"):
+        with pytest.raises(InputError, match="top_features needs a kernel"):
             explain(given, model)
     with pytest.raises(InputError, match="7 weights but the kernel"):
         explain(kernel, SimpleNamespace(coef_=np.zeros((1, 7))))

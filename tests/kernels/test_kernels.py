@@ -101,7 +101,11 @@ def test_positive_semidefinite(kernel: GraphKernel, batch: list[Labelled]) -> No
     assert {round(entry, 9) for entry in gram.diagonal().tolist()} <= {0.0, 1.0}
 
 
-@pytest.mark.parametrize("kernel", [WLSubtree(6), WLShortestPath(6), WLDetour(3, 6, base="subtree")], ids=name_of)
+@pytest.mark.parametrize(
+    "kernel",
+    [WLSubtree(6, normalize=False), WLShortestPath(6, normalize=False), WLDetour(3, 6, normalize=False)],
+    ids=name_of,
+)
 @given(batch=batches())
 @few
 def test_all_numbers_of_rounds_at_once(kernel: GraphKernel, batch: list[Labelled]) -> None:
@@ -118,7 +122,7 @@ def test_all_numbers_of_rounds_at_once(kernel: GraphKernel, batch: list[Labelled
 
 def test_labels_of_edges_that_fit_did_not_see_match_nothing() -> None:
     old, new = Labelled(nx.path_graph(3), None, [1, 1]), Labelled(nx.path_graph(3), None, [1, 2])
-    kernel = WLSubtree(2, labels="none", edge_labels=True, output="gram").fit([old])
+    kernel = WLSubtree(2, labels="none", edge_labels=True, output="gram", normalize=False).fit([old])
     assert kernel.transform([old, new]).tolist() == [[9 + 5 + 5], [9 + 2]]  # the end at the edge 1 once in round 1
 
 
@@ -144,10 +148,10 @@ def test_more_columns_than_the_first_table_holds() -> None:
     """A long path: every distance makes a column, and the table has to grow."""
     n = 1500
     path = Labelled([(*range(n - 1), *range(1, n)), (*range(1, n), *range(n - 1))], [0] + [1] * (n - 1))
-    rows = ShortestPath(labels="data").fit_transform([path, path]).toarray()
+    rows = ShortestPath(labels="data", normalize=False).fit_transform([path, path]).toarray()
     assert rows.shape == (2, 3 * (n - 1) - 1)
     # from the first node to each other one and back; between others n - 1 - d pairs at distance d, in both directions
     expected = [1] * (n - 1) + [1] * (n - 1) + [2 * (n - 1 - d) for d in range(1, n - 1)]
     assert sorted(rows[0].tolist()) == sorted(expected)
-    gram = ShortestPath(labels="data", output="gram").fit_transform([path, path])
+    gram = ShortestPath(labels="data", output="gram", normalize=False).fit_transform([path, path])
     assert np.array_equal(gram, rows @ rows.T)

@@ -28,9 +28,19 @@ def features(
     base: str = "subtree",
     labels: str = "degree",
     edge_labels: bool = False,
+    plain: bool = False,
     **detours: Any,
 ) -> Features:
-    """What a graph is made of; the labels of nodes and edges are their attribute "label", `detours` is init= and k=."""
+    """What a graph is made of; the labels of nodes and edges are their attribute "label", `detours` is init= and k=.
+
+    With `plain` the features without detours are added, and never the same as those with them.
+    """
+    if plain:
+        words: dict[str, Any] = {"rounds": rounds, "base": base, "labels": labels, "edge_labels": edge_labels}
+        without = features(graph, palette, **words)
+        return features(graph, palette, **words, **detours) + Counter(
+            {("plain", *key): count for key, count in without.items()}  # type: ignore[misc]  # keys are tuples
+        )
     found: Features = Counter()
     colours = _start(graph, palette, labels, **detours)
     for round in range(rounds + 1):
@@ -64,7 +74,7 @@ def _start(graph: nx.Graph, palette: Palette, labels: str, init: str | None = No
     counts = by_subsets(len(graph), arcs, k) if init else {}
 
     def number(arc: tuple[int, int]) -> Hashable:
-        return tuple(counts[arc]) if init == "den-by-length" else sum(counts[arc])
+        return tuple(counts[arc]) if init == "den" else sum(counts[arc])
 
     colours = {}
     for node in graph:

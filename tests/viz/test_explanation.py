@@ -15,7 +15,7 @@ from detours.viz import saved  # noqa: E402
 from detours.viz.explanation import AGAINST, FOR, evidence_figure  # noqa: E402
 
 
-@pytest.mark.parametrize("kernel", [WLDetour(k=5, n_iter=0, base="subtree"), ShortestPath()])
+@pytest.mark.parametrize("kernel", [WLDetour(k=5, n_iter=0), ShortestPath()])
 def test_a_drawing_per_feature_with_its_nodes_coloured(kernel: object, tmp_path: Path) -> None:
     task = rings(40)
     model = svm.LinearSVC().fit(kernel.fit_transform(task.graphs), task.y)  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
 """Graph kernels as scikit-learn transformers: shortest paths, Weisfeiler–Lehman, and both with detours.
 
 Each has `fit`, `transform` and `get_feature_names_out` over lists of graphs, and gives explicit sparse features or
-exact Gram matrices. `explain` and `evidence` say which features a linear model rests on and where they are.
+exact Gram matrices. `top_features` and `evidence` say which features a linear model rests on and where they are.
 """
 
 from importlib.util import find_spec
@@ -10,8 +10,8 @@ if find_spec("sklearn") is None:
     raise ImportError("detours.kernels needs scikit-learn, which is not installed; run: pip install detours[kernels]")
 
 from detours.kernels.base import GraphKernel
-from detours.kernels.batch import Labelled, labelled
-from detours.kernels.explain import WeightedFeature, evidence, explain
+from detours.kernels.conversion import Labelled, labelled
+from detours.kernels.explain import WeightedFeature, evidence, explain, top_features
 from detours.kernels.features.blocks import Carriers
 from detours.kernels.shortest_path import ShortestPath
 from detours.kernels.wl_detour import WLDetour
@@ -30,4 +30,5 @@ __all__ = [
     "evidence",
     "explain",
     "labelled",
+    "top_features",
 ]

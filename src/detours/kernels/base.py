@@ -15,14 +15,15 @@ from detours.checks import check_choice, check_integer, parse_bytes
 from detours.errors import InputError, shown
 from detours.kernels.batch import read_batch
 from detours.kernels.colours.colouring import ColouredBatch, Colouring, ColouringOptions
+from detours.kernels.colours.description import describe, draw
 from detours.kernels.features.blocks import Base, Blocks, Carriers, side_by_side
 from detours.kernels.features.histograms import HistogramBase
 from detours.kernels.features.products import mirror
 from detours.kernels.features.triples import TripleBase
 
 OUTPUTS = ("features", "gram")
-LABELS = ("degree", "data", "both", "none")
-BASES = ("shortest-path", "subtree")
+LABELS = ("auto", "degree", "data", "both", "none")
+BASES = ("subtree", "shortest-path")
 DEFAULT_LIMIT = 4 * 10**9
 """Bytes for distances and features unless `memory_limit` says otherwise."""
 
@@ -31,7 +32,8 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
     """A graph kernel with an explicit feature map; subclasses say how nodes are coloured and what is counted.
 
     `X` is a list of graphs, each whatever `detours.count` takes; with labels of nodes or edges a list of
-    `Labelled(graph, labels, edge_labels)`, of NetworkX graphs with the attribute "label", or a `detours.data` set.
+    `Labelled(graph, labels, edge_labels)`, of NetworkX or igraph graphs with the attribute "label", of PyG data whose
+    `x` is one-hot, or a `detours.data` set. `labelled` converts such a list once, where it is used many times.
 
     Parameters are read by `fit`; changing them afterwards has no effect until the next `fit`. As for every sparse
     transformer of scikit-learn, `set_output(transform="pandas")` needs a dense output, here output="gram".
@@ -122,6 +124,18 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         name = self.base_.name(self.colouring_, round, within)
         return f"round {round}: {name}" if self.colouring_.options.rounds else name
 
+    def describe_feature(self, column: int) -> str:
+        """Say what a feature stands for: the node (or the two nodes) and what is around."""
+        round, within = self.feature_round(column)
+        words = [describe(self.colouring_, round, colour) for colour in self.base_.colours(round, within)]
+        return " and ".join(words) + self.base_.relation(round, within)
+
+    def draw_feature(self, column: int) -> str:
+        """Draw it as lines of text: the node, its neighbours and their neighbours, up to three steps away."""
+        round, within = self.feature_round(column)
+        drawn = [draw(self.colouring_, round, colour) for colour in self.base_.colours(round, within)]
+        return "\n".join(filter(None, ["\n".join(drawn), self.base_.relation(round, within).strip()]))
+
     def feature_round(self, column: int) -> tuple[int, int]:
         """The round of a feature, and its place among the features of that round."""
         check_is_fitted(self, "block_starts_")
@@ -133,7 +147,9 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         """The nodes of one graph, given like an item of `X`, that carry a feature, and the pairs of them."""
         round, within = self.feature_round(column)
         coloured = self._coloured([graph], self.colouring_.options)
-        return self.base_.carriers(coloured, self.colouring_.find(coloured), round, within)
+        nodes, pairs = self.base_.carriers(coloured, self.colouring_.find(coloured), round, within)
+        number = coloured.batch.graphs[0].num_nodes  # a second copy, if there is one, begins here
+        return Carriers(nodes % number if number else nodes, None if pairs is None else pairs % number)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -152,7 +168,8 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         return self._colouring_options()
 
     def _coloured(self, X: Any, options: ColouringOptions) -> ColouredBatch:
-        return ColouredBatch(read_batch(X, options.with_labels, options.edge_labels), options)
+        batch = read_batch(X, "if any" if options.labels == "auto" else options.with_labels, options.edge_labels)
+        return ColouredBatch(batch, options.resolved(batch.labels is not None))
 
     def _learn_colours(self, X: Any) -> ColouredBatch:
         coloured = self._coloured(X, self._checked())

@@ -3,41 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from detours.arrays import Int64
+from detours.arrays import Bool, Int64
 from detours.errors import InputError, shown
 from detours.graph import Graph
-from detours.graph.arcs import values_on_arcs
-from detours.graph.graph import as_graphs
-
-
-class Labelled(NamedTuple):
-    """A graph, the labels of its nodes in their order, and perhaps of its edges: integers or strings.
-
-    Edges are in the order in which the caller listed them (`Graph.edge_index`); where an undirected edge is listed
-    in both directions, it has the same label twice.
-    """
-
-    graph: Any
-    labels: Any
-    edge_labels: Any = None
-
-
-def labelled(graph_set: Any) -> list[Labelled]:
-    """The graphs of a `detours.data` set, each with its labels: a list that scikit-learn can split.
-
-    >>> from types import SimpleNamespace
-    >>> labelled(SimpleNamespace(name="one", graphs=[[(0, 1), (1, 0)]], labels=[[6, 8]]))
-    [Labelled(graph=[(0, 1), (1, 0)], labels=[6, 8], edge_labels=None)]
-    """
-    if graph_set.labels is None:
-        raise InputError(f'{graph_set.name} has no labels of nodes; use labels="degree" with its graphs.')
-    return _items(graph_set)
+from detours.kernels.conversion import Labelled, convert, read_items
+from detours.wl.nodes.labels import edge_numbers, ranks_on_arcs
 
 
 @dataclass(frozen=True)
@@ -69,15 +45,18 @@ class Batch:
         return len(self.graphs)
 
 
-def read_batch(X: Any, with_labels: bool, with_edge_labels: bool = False) -> Batch:
-    """Read the graphs of `X`, and their labels if they are wanted.
+def read_batch(X: Any, labels: bool | Literal["if any"], with_edge_labels: bool = False) -> Batch:
+    """Read the graphs of `X`, and their labels if they are wanted; "if any" wants them if any graph has labels.
 
     `X` is a list of whatever `detours.count` takes, of `Labelled` (or plain tuples of a graph object and labels), or a
-    `detours.data` set. Labels are also found in the attribute "label" of NetworkX nodes and edges and in attributes
-    `labels` and `edge_labels` of any other graph object.
+    `detours.data` set. Labels are also found in the attribute "label" of the nodes and edges of NetworkX and igraph, in
+    one-hot features of PyG, and in attributes `labels` and `edge_labels` of any other graph object.
     """
-    items = _items(X)
-    graphs = as_graphs([item.graph for item in items])
+    single = isinstance(X, str | os.PathLike | Graph) or hasattr(X, "adj") or not hasattr(X, "__iter__")
+    if single and not hasattr(X, "graphs"):
+        raise InputError(f"A kernel takes a list of graphs, but it was given {shown(X)}; put graphs into a list.")
+    items = read_items(X)
+    graphs = convert([item.graph for item in items])
     if not graphs:
         raise InputError("A kernel needs at least one graph, but an empty list was given.")
     if len({graph.directed for graph in graphs}) > 1:
@@ -85,52 +64,58 @@ def read_batch(X: Any, with_labels: bool, with_edge_labels: bool = False) -> Bat
             "Some of the graphs are directed and some are not; make them alike with to_directed() or to_undirected()."
         )
     union, offsets = Graph.disjoint_union(graphs)
+    if labels == "if any":
+        labels = any(item.labels is not None for item in items)
     return Batch(
         graphs,
         union,
         offsets,
-        _node_labels(items, graphs) if with_labels else None,
+        _node_labels(items, graphs) if labels else None,
         _edge_labels(items, graphs, union, offsets) if with_edge_labels else None,
     )
 
 
+class Doubled(NamedTuple):
+    """A batch in which every graph consists of two copies of itself, one beside the other."""
+
+    batch: Batch
+    second: Bool
+    """bool [nodes]: those of the second copies."""
+    nodes: Int64
+    """int64 [nodes]: the same node before."""
+    arcs: Int64
+    """int64 [arcs]: the same arc before."""
+
+
+def double(batch: Batch) -> Doubled:
+    """Put a copy of every graph beside it."""
+    union, offsets = Graph.disjoint_union([graph for graph in batch.graphs for _ in range(2)])
+    nodes, arcs = _repeated(batch.offsets), _repeated(batch.union.indptr[batch.offsets])
+    labels, edge_labels = batch.labels, batch.edge_labels
+    made = Batch(
+        batch.graphs,
+        union,
+        offsets[::2],
+        None if labels is None else [labels[node] for node in nodes.tolist()],
+        None if edge_labels is None else EdgeLabels(edge_labels.values, edge_labels.of_arcs[arcs]),
+    )
+    second = np.repeat(np.tile([False, True], len(batch)), np.diff(offsets))
+    return Doubled(made, second, nodes, arcs)
+
+
+def _repeated(begins: Int64) -> Int64:
+    """The numbers ``begins[g]`` to ``begins[g + 1]`` twice, for every g."""
+    sizes = np.repeat(np.diff(begins), 2)
+    ends = np.cumsum(sizes)
+    places: Int64 = np.arange(ends[-1]) + np.repeat(np.repeat(begins[:-1], 2) - (ends - sizes), sizes)
+    return places
+
+
 def join_batches(first: Batch, second: Batch) -> Batch:
     """The graphs of two batches in one, without labels."""
-    union, offsets = Graph.disjoint_union([*first.graphs, *second.graphs])
+    union, begins = Graph.disjoint_union([first.union, second.union])
+    offsets = np.concatenate([first.offsets, second.offsets[1:] + begins[1]])
     return Batch([*first.graphs, *second.graphs], union, offsets, None)
-
-
-def _items(X: Any) -> list[Labelled]:
-    if hasattr(X, "graphs") and hasattr(X, "labels"):
-        without = [None] * len(X.graphs)
-        labels = X.labels or without, getattr(X, "edge_labels", None) or without
-        return [Labelled(*each) for each in zip(X.graphs, *labels, strict=True)]
-    if isinstance(X, str | os.PathLike | Graph) or hasattr(X, "adj") or not hasattr(X, "__iter__"):
-        raise InputError(f"A kernel takes a list of graphs, but it was given {shown(X)}; put graphs into a list.")
-    return [_item(one) for one in X]
-
-
-def _item(one: Any) -> Labelled:
-    if isinstance(one, Labelled):
-        return one
-    # A pair of numbers or rows is an edge_index; a tuple that begins with a graph object comes with labels.
-    if isinstance(one, tuple) and len(one) in (2, 3) and _is_graph_object(one[0]):
-        return Labelled(*one)
-    if hasattr(one, "is_multigraph"):
-        return Labelled(one, *(_attribute(things(data="label")) for things in (one.nodes, one.edges)))
-    return Labelled(one, getattr(one, "labels", None), getattr(one, "edge_labels", None))
-
-
-def _attribute(rows: Iterable[Any]) -> list[Any] | None:
-    """The last entries of the rows, or None where one of them is missing."""
-    found = [row[-1] for row in rows]
-    return None if any(label is None for label in found) else found
-
-
-def _is_graph_object(one: Any) -> bool:
-    return isinstance(one, Graph) or any(
-        hasattr(one, sign) for sign in ("is_multigraph", "get_edgelist", "edge_index", "tocoo")
-    )
 
 
 def _node_labels(items: Sequence[Labelled], graphs: Sequence[Graph]) -> list[Hashable]:
@@ -139,20 +124,12 @@ def _node_labels(items: Sequence[Labelled], graphs: Sequence[Graph]) -> list[Has
 
 
 def _edge_labels(items: Sequence[Labelled], graphs: Sequence[Graph], union: Graph, offsets: Int64) -> EdgeLabels:
-    numbers = [graph.num_arcs if graph.edges_in_csr_order else graph.edge_index.shape[1] for graph in graphs]
+    numbers = edge_numbers(graphs)
     otherwise = "give Labelled(graph, labels, edge_labels), or choose edge_labels=False"
     labels = _in_a_row([item.edge_labels for item in items], numbers, "edge", otherwise)
     values: list[Hashable] = sorted(set(labels))  # type: ignore[type-var]  # all integers or all strings
     rank = {label: at for at, label in enumerate(values)}
-    of_arcs, contradicted = values_on_arcs(union, np.array([rank[label] for label in labels], dtype=np.int64))
-    if len(contradicted):
-        ends = union.edge_index[:, contradicted[0]]
-        at = int(np.searchsorted(offsets, ends[0], side="right")) - 1
-        first, second = (graphs[at].name(end) for end in (ends - offsets[at]).tolist())
-        raise InputError(
-            f"The edge {shown(first)}, {shown(second)} of graph number {at} is listed with different labels; "
-            "an undirected edge has one label, in both directions."
-        )
+    of_arcs = ranks_on_arcs(np.array([rank[label] for label in labels], dtype=np.int64), graphs, union, offsets)
     return EdgeLabels(values, of_arcs)
 
 
@@ -171,7 +148,9 @@ def _in_a_row(given: Sequence[Any], numbers: Sequence[int], thing: str, otherwis
     kinds = {str if isinstance(label, str) else int if _is_integer(label) else None for label in set(together)}
     if None in kinds or len(kinds) > 1:
         example = next(label for label in together if None not in kinds or not _is_integer(label))
-        raise InputError(f"Labels of {thing}s must be all integers or all strings; among them is {shown(example)}.")
+        raise InputError(
+            f"Labels of {thing}s must be all integers or all strings, but one is {shown(example)}; {otherwise}."
+        )
     return together
 
 

@@ -19,26 +19,34 @@ class WeightedFeature:
 
     column: int
     name: str
+    """A short name, different for every feature."""
     weight: float
     round: int
+    meaning: str = ""
+    """What it stands for, in words: the node, its neighbours, and the cycles through its edges."""
+
+    def __str__(self) -> str:
+        return f"{self.weight:+.3g}  {self.meaning or self.name}"
 
 
 Evidence = tuple[WeightedFeature, Carriers]
 
 
-def explain(kernel: GraphKernel, model: Any, *, top: int = 10, row: int = 0) -> list[WeightedFeature]:
-    """The features with the largest weights, by absolute value; a positive weight speaks for the later class.
+def top_features(kernel: GraphKernel, model: Any, *, top: int = 10, row: int = 0) -> list[WeightedFeature]:
+    """Return the features with the largest weights, by absolute value; a positive weight speaks for the later class.
+
+    Each says in words what it stands for (`meaning`); `kernel.draw_feature(column)` draws the neighbourhood behind it.
 
     Args:
         kernel: Fitted, with output="features".
         model: A linear model fitted on its features: anything with `coef_`, such as `LinearSVC`.
-        top: How many.
+        top: The number of features.
         row: Which row of `coef_`, where there is one for each class.
     """
     weights = np.atleast_2d(np.asarray(getattr(model, "coef_", np.empty((0, 0)))))
     if row not in range(-len(weights), len(weights)) or getattr(kernel, "output_", None) != "features":
         raise InputError(
-            f"explain needs a kernel fitted with output='features' and a linear model with row {row} of coef_, "
+            f"top_features needs a kernel fitted with output='features' and a linear model with row {row} of coef_, "
             f"but it was given {shown(kernel)} and {shown(model)}."
         )
     of_row = weights[row]
@@ -49,12 +57,22 @@ def explain(kernel: GraphKernel, model: Any, *, top: int = 10, row: int = 0) -> 
         )
     order = np.argsort(-np.abs(of_row), kind="stable")[:top]
     return [
-        WeightedFeature(column, kernel.feature_name(column), float(of_row[column]), kernel.feature_round(column)[0])
+        WeightedFeature(
+            column,
+            kernel.feature_name(column),
+            float(of_row[column]),
+            kernel.feature_round(column)[0],
+            kernel.describe_feature(column),
+        )
         for column in order.tolist()
     ]
 
 
+explain = top_features
+"""The name of `top_features` in 0.1; `detours.explain` is about the cost of counting."""
+
+
 def evidence(kernel: GraphKernel, features: Sequence[WeightedFeature], graph: Any) -> list[Evidence]:
-    """Those of the features that a graph has, each with the nodes (and pairs of nodes) that carry it."""
+    """Return those of the features that a graph has, each with the nodes (and pairs of nodes) that carry it."""
     found = [(feature, kernel.carriers(graph, feature.column)) for feature in features]
     return [(feature, carriers) for feature, carriers in found if len(carriers.nodes)]

@@ -15,14 +15,16 @@ class ShortestPath(GraphKernel):
     an undirected pair counts in both directions, as in GraKeL.
 
     Args:
-        labels: What nodes are told apart by: "degree", "data" (their labels), "both" or "none".
+        labels: What nodes are told apart by: "auto" (their labels if the graphs have any, else degrees), "degree",
+            "data" (their labels), "both" or "none".
         output: "features" for a sparse matrix of counts, "gram" for the products with the graphs of `fit`.
-        normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features).
+        normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features). Without it counts
+            and products are exact integers.
         memory_limit: Bytes, or a text like "2GB", for distances and features; 4 GB by default. Distances that do not
             fit are searched for again when needed; features that do not fit are refused.
 
     >>> path = [(0, 1, 1, 2), (1, 0, 2, 1)]
-    >>> kernel = ShortestPath(labels="none")
+    >>> kernel = ShortestPath(labels="none", normalize=False)
     >>> kernel.fit_transform([path]).toarray().tolist(), kernel.get_feature_names_out().tolist()
     ([[4, 2]], ['node –1– node', 'node –2– node'])
     """
@@ -30,9 +32,9 @@ class ShortestPath(GraphKernel):
     def __init__(
         self,
         *,
-        labels: str = "degree",
+        labels: str = "auto",
         output: str = "features",
-        normalize: bool = False,
+        normalize: bool = True,
         memory_limit: int | str | None = None,
     ) -> None:
         self.labels = labels

@@ -1,39 +1,56 @@
-"""`WLDetour`: graphs compared by colours that see cycles, the WL-DeN of the paper."""
+"""`WLDetour`: graphs compared by colours that see cycles; with `WLDetour.paper` the WL-DeN of the paper."""
 
 from __future__ import annotations
+
+from typing import Any, Self
 
 from detours.checks import check_choice, check_k
 from detours.kernels.base import LABELS, GraphKernel, base_named, check_edge_labels, check_rounds
 from detours.kernels.colours.colouring import ColouringOptions
 from detours.kernels.features.blocks import Base
+from detours.wl.options import OLD_NAMES
 
-INITS = ("den", "den-by-length", "phi")
+INITS = ("den", "den-sum", "phi")
+PAPER: dict[str, Any] = {
+    "base": "shortest-path",
+    "init": "den-sum",
+    "labels": "degree",
+    "normalize": False,
+    "plain": False,
+}
 
 
 class WLDetour(GraphKernel):
-    """A Weisfeiler–Lehman kernel that starts from {D, k-DeN}: degrees and the detour numbers of the edges around.
+    """A Weisfeiler–Lehman kernel that starts from detours: a node's label, its degree and the cycles through its edges.
 
-    The colour of a node in round 0 is its degree and the multiset of k-DeN of its edges, in every round it is refined
-    by the colours of its neighbours, and in every round the base kernel is taken of the colours.
+    The colour of a node in round 0 is its label, if the graphs have labels, and for each of its edges the number of
+    detours of each length. In every round it is refined by the colours of its neighbours, and in every round the base
+    kernel is taken of the colours. With `plain` the features of the same kernel without detours stand beside them.
 
     Args:
-        k: The longest detour counted, in edges.
+        k: The longest detour counted, in edges. An edge on a cycle of length L has a detour of L - 1 edges, so k must
+            be at least 5 to see six-rings: take 5 to 7 for molecules, 3 or 4 for dense networks.
         n_iter: Rounds of refinement after round 0; all rounds count.
-        base: "shortest-path" as in the paper (WL-SP with other first colours), or "subtree", histograms of colours,
-            whose cost grows with the nodes instead of the pairs of nodes: the one to take for big data.
-        init: "den", "den-by-length" (the counts of each length apart) or "phi" (the sum over the edges of a node).
-        labels: What round 0 sees besides: "degree", "data" (the labels of the nodes), "both" or "none". For "den" and
-            "den-by-length" the degree is the size of the multiset and adds nothing.
+        base: "subtree", histograms of colours, or "shortest-path", pairs of nodes by colours and distance, whose cost
+            grows with the pairs of nodes.
+        init: "den" (the counts of each length), "den-sum" (their sum, the paper's k-DeN) or "phi" (the sum over the
+            edges of a node as well).
+        labels: What round 0 sees besides: "auto" (the labels of the nodes if the graphs have any, else degrees),
+            "degree", "data" (the labels), "both" or "none". For "den" and "den-sum" the degree is the size of the
+            multiset and adds nothing.
         edge_labels: Whether a round sees the labels of edges, each with the colour of the node behind it.
         output: "features" for a sparse matrix of counts, "gram" for the products with the graphs of `fit`.
-        normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features).
+        normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features). Without it counts
+            and products are exact integers.
+        plain: Whether the colours of the same refinement without detours count as well. They keep graphs similar in
+            which no two nodes have the same detours; without them the kernel is often worse than plain WL on proteins.
         n_jobs: Threads for counting detours; the result does not depend on it.
         memory_limit: Bytes, or a text like "2GB", for distances and features of base="shortest-path"; 4 GB by default.
 
     >>> hexagon = [(0, 1, 2, 3, 4, 5) + (1, 2, 3, 4, 5, 0), (1, 2, 3, 4, 5, 0) + (0, 1, 2, 3, 4, 5)]
     >>> triangles = [(0, 1, 2, 3, 4, 5) + (1, 2, 0, 4, 5, 3), (1, 2, 0, 4, 5, 3) + (0, 1, 2, 3, 4, 5)]
-    >>> WLDetour(k=2, n_iter=0, base="subtree", output="gram").fit_transform([hexagon, triangles]).tolist()
-    [[36, 0], [0, 36]]
+    >>> WLDetour(k=2, n_iter=0, output="gram", normalize=False).fit_transform([hexagon, triangles]).tolist()
+    [[72, 36], [36, 72]]
     """
 
     def __init__(
@@ -41,12 +58,13 @@ class WLDetour(GraphKernel):
         k: int = 4,
         n_iter: int = 5,
         *,
-        base: str = "shortest-path",
+        base: str = "subtree",
         init: str = "den",
-        labels: str = "degree",
+        labels: str = "auto",
         edge_labels: bool = False,
         output: str = "features",
-        normalize: bool = False,
+        normalize: bool = True,
+        plain: bool = True,
         n_jobs: int = 1,
         memory_limit: int | str | None = None,
     ) -> None:
@@ -58,14 +76,26 @@ class WLDetour(GraphKernel):
         self.edge_labels = edge_labels
         self.output = output
         self.normalize = normalize
+        self.plain = plain
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
 
+    @classmethod
+    def paper(cls, k: int = 4, n_iter: int = 10, **options: Any) -> Self:
+        """Return the paper's WL-DeN: WL-SP from {D, k-DeN} with sums over all lengths, degrees only, not normalised.
+
+        >>> WLDetour.paper(k=3)
+        WLDetour(base='shortest-path', init='den-sum', k=3, labels='degree', n_iter=10,
+                 normalize=False, plain=False)
+        """
+        return cls(k, n_iter, **(PAPER | options))
+
     def _colouring_options(self) -> ColouringOptions:
         check_choice("labels", self.labels, LABELS)
-        check_choice("init", self.init, INITS)
+        init = OLD_NAMES.get(self.init, self.init)
+        check_choice("init", init, INITS)
         rounds, edge_labels = check_rounds(self.n_iter), check_edge_labels(self.edge_labels)
-        return ColouringOptions(self.labels, rounds, self.init, check_k(self.k), self.n_jobs, edge_labels)
+        return ColouringOptions(self.labels, rounds, init, check_k(self.k), self.n_jobs, edge_labels, bool(self.plain))
 
     def _new_base(self) -> Base:
         return base_named(self.base, self.memory_limit)

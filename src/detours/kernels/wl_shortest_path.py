@@ -16,15 +16,17 @@ class WLShortestPath(GraphKernel):
 
     Args:
         n_iter: Rounds of refinement after round 0; all rounds count.
-        labels: The colours of round 0: "degree", "data" (the labels of the nodes), "both" or "none".
+        labels: The colours of round 0: "auto" (the labels of the nodes if the graphs have any, else degrees), "degree",
+            "data" (the labels), "both" or "none".
         edge_labels: Whether a round sees the labels of edges, each with the colour of the node behind it.
         output: "features" for a sparse matrix of counts, "gram" for the products with the graphs of `fit`.
-        normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features).
+        normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features). Without it counts
+            and products are exact integers.
         memory_limit: Bytes, or a text like "2GB", for distances and features; 4 GB by default. Distances that do not
             fit are searched for again when needed; features that do not fit are refused.
 
     >>> path = [(0, 1, 1, 2), (1, 0, 2, 1)]
-    >>> WLShortestPath(n_iter=2, output="gram").fit_transform([path]).tolist()
+    >>> WLShortestPath(n_iter=2, output="gram", normalize=False).fit_transform([path]).tolist()
     [[36]]
     """
 
@@ -32,10 +34,10 @@ class WLShortestPath(GraphKernel):
         self,
         n_iter: int = 5,
         *,
-        labels: str = "degree",
+        labels: str = "auto",
         edge_labels: bool = False,
         output: str = "features",
-        normalize: bool = False,
+        normalize: bool = True,
         memory_limit: int | str | None = None,
     ) -> None:
         self.n_iter = n_iter

@@ -13,13 +13,15 @@ class WLSubtree(GraphKernel):
 
     Args:
         n_iter: Rounds of refinement after round 0; all rounds count.
-        labels: The colours of round 0: "degree", "data" (the labels of the nodes), "both" or "none".
+        labels: The colours of round 0: "auto" (the labels of the nodes if the graphs have any, else degrees), "degree",
+            "data" (the labels), "both" or "none".
         edge_labels: Whether a round sees the labels of edges, each with the colour of the node behind it.
         output: "features" for a sparse matrix of counts, "gram" for the products with the graphs of `fit`.
-        normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features).
+        normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features). Without it counts
+            and products are exact integers.
 
     >>> path = [(0, 1, 1, 2), (1, 0, 2, 1)]
-    >>> kernel = WLSubtree(n_iter=1)
+    >>> kernel = WLSubtree(n_iter=1, normalize=False)
     >>> kernel.fit_transform([path]).toarray().tolist()
     [[2, 1, 2, 1]]
     >>> kernel.get_feature_names_out().tolist()
@@ -30,10 +32,10 @@ class WLSubtree(GraphKernel):
         self,
         n_iter: int = 5,
         *,
-        labels: str = "degree",
+        labels: str = "auto",
         edge_labels: bool = False,
         output: str = "features",
-        normalize: bool = False,
+        normalize: bool = True,
     ) -> None:
         self.n_iter = n_iter
         self.labels = labels

@@ -47,7 +47,7 @@ def evidence_figure(graph: Any, evidence: Sequence[Evidence], title: str = "") -
         colours = np.full(drawn.num_nodes, PLAIN, object)
         colours[carriers.nodes] = FOR if feature.weight > 0 else AGAINST
         axes.scatter(*points.T, c=colours.tolist(), s=45, edgecolors="black", linewidths=0.5, zorder=2)
-        axes.set_title(fill(f"{feature.weight:+.3g} · {feature.name}", 38), size=7)
+        axes.set_title(fill(f"{feature.weight:+.3g} · {feature.meaning or feature.name}", 38), size=7)
         axes.set_aspect("equal")
         axes.axis("off")
     figure.suptitle(f"{title}\nblue speaks for the later class, orange against it".strip(), size=9)

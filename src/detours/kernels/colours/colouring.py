@@ -9,18 +9,19 @@ new colour in the next round. So the cost of `transform` does not depend on how 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from detours.arrays import Int32, Int64, read_only
+from detours.arrays import Bool, Int32, Int64, read_only
 from detours.counting.count import count
 from detours.counting.sums import sum_rows
 from detours.errors import InputError
-from detours.kernels.batch import Batch
+from detours.kernels.batch import Batch, double
+from detours.kernels.colours import description
 from detours.kernels.colours.signatures import UNSEEN, Rows, SignatureTable, fixed_rows, neighbour_rows
 from detours.wl.nodes.initial import by_degree
 from detours.wl.nodes.neighbourhood import Neighbourhood, neighbours
@@ -33,15 +34,21 @@ class ColouringOptions:
     """How nodes are coloured."""
 
     labels: str
-    """What round 0 sees of a node: "degree", "data" (its label), "both" or "none"."""
+    """What round 0 sees of a node: "degree", "data" (its label), "both", "none", or "auto" until it is `resolved`."""
     rounds: int
     """Rounds of refinement after round 0."""
     detours: str | None = None
-    """What else it sees: k-DeN of its edges ("den"), counts of each length ("den-by-length"), or the sum ("phi")."""
+    """What else it sees: counts of its edges by length ("den"), their sums ("den-sum"), or the sum of all ("phi")."""
     k: int | None = None
     n_jobs: int = 1
     edge_labels: bool = False
     """Whether a round sees the labels of edges with the colours of the nodes behind them."""
+    plain: bool = False
+    """Whether every graph has a second copy beside it in which no node sees its detours."""
+
+    def resolved(self, labelled: bool) -> ColouringOptions:
+        """Replace labels="auto" by what it means: labels where the graphs have any, else degrees."""
+        return replace(self, labels="data" if labelled else "degree") if self.labels == "auto" else self
 
     @property
     def with_labels(self) -> bool:
@@ -56,9 +63,16 @@ class ColouredBatch:
     """A batch with its colours of every round, numbered from 0 in each round."""
 
     def __init__(self, batch: Batch, options: ColouringOptions) -> None:
+        self._values = _arc_values(batch, options)
+        self.plain = np.zeros(batch.union.num_nodes, np.bool_)
+        """bool [nodes]: those that do not see their detours."""
+        if options.plain:
+            doubled = double(batch)
+            batch, self.plain = doubled.batch, doubled.second
+            if self._values is not None:
+                self._values = self._values[doubled.nodes if options.detours == "phi" else doubled.arcs]
         self.batch = batch
         self.options = options
-        self._values = _arc_values(batch, options)
         edge_labels = batch.edge_labels
         self.around = neighbours(batch.union, None if edge_labels is None else edge_labels.of_arcs[:, None])
         self.history = list(islice(self._rounds(), options.rounds + 1))
@@ -95,7 +109,7 @@ class ColouredBatch:
             parts.append(self.label_ranks)
         if self.first is not None:
             alike = np.zeros(union.num_nodes, np.int32)
-            parts.append(next(refinements(alike, self.first), alike))
+            parts.append(np.where(self.plain, 0, next(refinements(alike, self.first), alike)))
         if not parts:
             return np.zeros(union.num_nodes, np.int32)
         return rank_vectors(np.stack(parts, axis=1).astype(np.int64))[0]
@@ -103,13 +117,15 @@ class ColouredBatch:
     @cached_property
     def columns(self) -> Int64:
         """int64 [nodes, …]: the plain numbers that round 0 sees."""
-        columns = np.empty((self.batch.union.num_nodes, 0), np.int64)
+        columns: list[Any] = [np.empty((self.batch.union.num_nodes, 0), np.int64)]
+        if self.options.plain:
+            columns.append(self.plain[:, None])
         if self.options.with_degree:
             degree = by_degree(self.batch.union)
-            columns = np.asarray(degree.values)[degree.colour]
+            columns.append(np.asarray(degree.values)[degree.colour])
         if self.options.detours == "phi" and self._values is not None:
-            columns = np.column_stack([columns, self._values])
-        return columns
+            columns.append(np.where(self.plain[:, None], 0, self._values))
+        return np.hstack(columns).astype(np.int64)
 
     @cached_property
     def label_values(self) -> list[Hashable]:
@@ -140,7 +156,8 @@ class ColouredBatch:
             known = np.array([place.get(label, UNSEEN) for label in self.label_values], dtype=np.int64)
             columns.append(known[self.label_ranks[nodes]])
             whole = columns[-1] != UNSEEN
-        return fixed_rows(columns, None if self.first is None else _arc_rows(nodes, self.first), whole)
+        arcs = None if self.first is None else _arc_rows(nodes, self.first, self.plain[nodes])
+        return fixed_rows(columns, arcs, whole)
 
     @property
     def edge_label_values(self) -> list[Hashable]:
@@ -195,21 +212,7 @@ class Colouring:
 
     def name(self, round: int, colour: int) -> str:
         """What a colour is called: in round 0 by what it stands for."""
-        if round > 0:
-            return f"colour {colour}"
-        row = self.tables[0].row(colour).tolist()
-        words = []
-        if self.options.with_degree:
-            words.append(f"degree {row[0]}" if not self.directed else f"degree {row[0]} out {row[1]} in")
-        if self.options.detours == "phi":
-            words.append(f"phi {row[self.num_columns - 1]}")
-        rest = row[self.num_columns :]
-        if self.options.with_labels:
-            words.append(f"label {self.label_values[rest[0]]}")
-            rest = rest[1:]
-        if self.options.detours in ("den", "den-by-length"):
-            words.append(f"{self.options.detours} {{{', '.join(map(str, rest))}}}")
-        return ", ".join(words) or "node"
+        return f"colour {colour}" if round else description.name_start(self, colour)
 
 
 def _arc_values(batch: Batch, options: ColouringOptions) -> Int64 | None:
@@ -219,18 +222,16 @@ def _arc_values(batch: Batch, options: ColouringOptions) -> Int64 | None:
     counts = count(batch.union, options.k, n_jobs=options.n_jobs)
     if options.detours == "phi":
         return counts.node[:, None]
-    if options.detours == "den-by-length":
+    if options.detours == "den":
         return counts.arc_by_length
-    message = (
-        f'the detours of an edge up to k = {options.k} pass 2^63 when added up; use init="den-by-length" or a smaller k'
-    )
+    message = f'the detours of an edge up to k = {options.k} pass 2^63 when added up; use init="den" or a smaller k'
     return sum_rows(counts.arc_by_length, message)[:, None]
 
 
-def _arc_rows(nodes: Int32, first: Neighbourhood) -> tuple[Int64, Int64]:
-    """The values of the arcs of each node, in order, as a ragged array."""
+def _arc_rows(nodes: Int32, first: Neighbourhood, plain: Bool) -> tuple[Int64, Int64]:
+    """The values of the arcs of each node, in order, as a ragged array; none of plain nodes."""
     assert first.arc_values is not None
-    degree = np.diff(first.arcs.indptr)[nodes]
+    degree = np.where(plain, 0, np.diff(first.arcs.indptr)[nodes])
     starts = np.concatenate([[0], np.cumsum(degree)])
     arcs = np.repeat(first.arcs.indptr[nodes] - starts[:-1], degree) + np.arange(starts[-1])
     # Within each node the arcs are put in the order of their colours, which is that of their values.

@@ -72,6 +72,12 @@ class Base(Protocol):
     def products(self, coloured: ColouredBatch, found: list[Int32]) -> Int64:
         """int64 [graphs, remembered graphs]: all rounds together."""
 
+    def colours(self, round: int, column: int) -> tuple[int, ...]:
+        """The colours that a feature is made of."""
+
+    def relation(self, round: int, column: int) -> str:
+        """Where they are to each other, in words that follow them."""
+
     def name(self, colouring: Colouring, round: int, column: int) -> str:
         """What a feature is called, without its round."""
 

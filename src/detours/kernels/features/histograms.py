@@ -48,6 +48,12 @@ class HistogramBase:
             _multiply(new, fitted, False, gram)
         return gram
 
+    def colours(self, round: int, column: int) -> tuple[int, ...]:
+        return (column,)
+
+    def relation(self, round: int, column: int) -> str:
+        return ""
+
     def name(self, colouring: Colouring, round: int, column: int) -> str:
         return colouring.name(round, column)
 

@@ -122,6 +122,13 @@ class TripleBase:
             _sweep(distances, classes, both.directed, ACROSS, split, gram, settled, own)
         return gram
 
+    def colours(self, round: int, column: int) -> tuple[int, ...]:
+        first, second, _ = self.columns[round].triple(column)
+        return int(first), int(second)
+
+    def relation(self, round: int, column: int) -> str:
+        return f", at distance {self.columns[round].triple(column)[2]}"
+
     def name(self, colouring: Colouring, round: int, column: int) -> str:
         first, second, distance = self.columns[round].triple(column)
         return f"{colouring.name(round, first)} –{distance}– {colouring.name(round, second)}"
@@ -134,7 +141,7 @@ class TripleBase:
         return Carriers(np.unique(pairs), pairs)
 
     def _distances(self, batch: Batch, rounds: int) -> Distances:
-        largest = max(graph.num_nodes for graph in batch.graphs)
+        largest = int(np.diff(batch.offsets).max())
         if rounds * largest**4 >= 2**63:
             raise OverflowError(
                 f"the product of a graph of {largest:,} nodes with itself may pass 2^63; use a base of subtrees"

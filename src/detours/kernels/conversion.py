@@ -1,0 +1,133 @@
+"""From what a caller gives to graphs and labels; NetworkX graphs are converted once as long as they do not change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from detours.graph import Graph
+from detours.graph.graph import as_graphs
+
+KEY = "detours.kernels"
+
+
+class Labelled(NamedTuple):
+    """A graph, the labels of its nodes in their order, and perhaps of its edges: integers or strings.
+
+    Edges are in the order in which the caller listed them (`Graph.edge_index`); where an undirected edge is listed
+    in both directions, it has the same label twice.
+    """
+
+    graph: Any
+    labels: Any
+    edge_labels: Any = None
+
+
+class Conversion(NamedTuple):
+    """A graph made of a NetworkX graph, and the mark left in NetworkX's own cache at that time."""
+
+    mark: object
+    graph: Graph
+
+
+_converted: WeakKeyDictionary[Any, Conversion] = WeakKeyDictionary()
+
+
+def convert(sources: Sequence[Any]) -> list[Graph]:
+    """Return a `Graph` of every source.
+
+    Cross-validation gives the same objects again in every fold, so the graphs made of NetworkX graphs are remembered.
+    NetworkX clears the cache of a graph whenever an edge or a node is added or removed; a mark in that cache tells that
+    the graph is still the same. Labels are not remembered.
+    """
+    graphs: list[Graph | None] = [_recall(source) for source in sources]
+    missing = [at for at, graph in enumerate(graphs) if graph is None]
+    for at, graph in zip(missing, as_graphs(sources[at] for at in missing), strict=True):
+        graphs[at] = graph
+        _remember(sources[at], graph)
+    return [graph for graph in graphs if graph is not None]
+
+
+def _recall(source: Any) -> Graph | None:
+    cache = getattr(source, "__networkx_cache__", None)
+    if not cache or KEY not in cache:
+        return None
+    found = _converted.get(source)
+    return found.graph if found is not None and found.mark is cache[KEY] else None
+
+
+def _remember(source: Any, graph: Graph) -> None:
+    cache = getattr(source, "__networkx_cache__", None)
+    if cache is not None and not any(graph.dropped):  # what was dropped is reported every time
+        cache[KEY] = object()
+        _converted[source] = Conversion(cache[KEY], graph)
+
+
+def read_item(one: Any) -> Labelled:
+    """Return a graph as it was given and the labels that come with it."""
+    if isinstance(one, Labelled):
+        return one
+    # A pair of numbers or rows is an edge_index; a tuple that begins with a graph object comes with labels.
+    if isinstance(one, tuple) and len(one) in (2, 3) and _is_graph_object(one[0]):
+        return Labelled(*one)
+    if hasattr(one, "is_multigraph"):
+        return Labelled(one, *(_attribute(things(data="label")) for things in (one.nodes, one.edges)))
+    if hasattr(one, "get_edgelist"):
+        return Labelled(one, *(_column(sequence) for sequence in (one.vs, one.es)))
+    labels, edge_labels = (getattr(one, name, None) for name in ("labels", "edge_labels"))
+    if hasattr(one, "edge_index") and not isinstance(one, Graph):
+        labels = _categories(getattr(one, "x", None)) if labels is None else labels
+        edge_labels = _categories(getattr(one, "edge_attr", None)) if edge_labels is None else edge_labels
+    return Labelled(one, labels, edge_labels)
+
+
+def labelled(graphs: Any) -> list[Labelled]:
+    """Convert a list of graphs or a `detours.data` set once: kernels read the result fast, scikit-learn can split it.
+
+    >>> labelled([[(0, 1), (1, 0)]])
+    [Labelled(graph=Graph(2 nodes, 1 edge), labels=None, edge_labels=None)]
+    """
+    items = read_items(graphs)
+    made = convert([item.graph for item in items])
+    return [item._replace(graph=graph) for item, graph in zip(items, made, strict=True)]
+
+
+def read_items(X: Any) -> list[Labelled]:
+    """Return every graph of a list or of a `detours.data` set with its labels."""
+    if hasattr(X, "graphs") and hasattr(X, "labels"):
+        without = [None] * len(X.graphs)
+        labels = X.labels or without, getattr(X, "edge_labels", None) or without
+        return [Labelled(*each) for each in zip(X.graphs, *labels, strict=True)]
+    return [read_item(one) for one in X]
+
+
+def _attribute(rows: Iterable[Any]) -> list[Any] | None:
+    """The last entries of the rows, or None where all of them are missing."""
+    found = [row[-1] for row in rows]
+    return None if all(label is None for label in found) else found
+
+
+def _column(sequence: Any) -> list[Any] | None:
+    """The attribute "label" of the vertices or edges of an igraph graph, if they have it."""
+    return list(sequence["label"]) if "label" in sequence.attributes() else None
+
+
+def _categories(x: Any) -> Any:
+    """The labels that PyG's features stand for: one-hot rows, or one column of integers; None for other features."""
+    if x is None or not hasattr(x, "detach"):
+        return None
+    values = x.detach().cpu().numpy()
+    if values.dtype.kind == "i" and (values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1)):
+        return values.reshape(-1)
+    if values.ndim != 2 or values.shape[1] < 2 or not np.isin(values, (0, 1)).all() or (values.sum(axis=1) != 1).any():
+        return None
+    return values.argmax(axis=1)
+
+
+def _is_graph_object(one: Any) -> bool:
+    return isinstance(one, Graph) or any(
+        hasattr(one, sign) for sign in ("is_multigraph", "get_edgelist", "edge_index", "tocoo")
+    )

@@ -1,0 +1,147 @@
+"""Graphs and labels as callers have them, and NetworkX graphs that are converted once."""
+
+import gc
+import pickle
+import time
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+from detours.errors import InputError
+from detours.kernels import Labelled, WLDetour, WLSubtree, conversion, labelled
+from detours.kernels.conversion import convert
+
+
+def ring(labels: str = "CCCCCN") -> nx.Graph:
+    graph = nx.cycle_graph(len(labels))
+    nx.set_node_attributes(graph, dict(enumerate(labels)), "label")
+    return graph
+
+
+def test_labels_are_used_when_there_are_any() -> None:
+    """Benzene and pyridine: without their atoms the two are the same graph."""
+    for kernel in (WLDetour(output="gram"), WLSubtree(output="gram")):
+        with_labels = kernel.fit_transform([ring("CCCCCC"), ring("CCCCCN")])
+        assert with_labels[0, 1] < 1
+        bare = kernel.fit_transform([nx.cycle_graph(6), nx.cycle_graph(6)])
+        assert bare[0, 1] == pytest.approx(1)
+        assert kernel.set_params(labels="degree").fit_transform([ring("CCCCCC"), ring("CCCCCN")])[
+            0, 1
+        ] == pytest.approx(1)
+
+
+def test_what_fit_found_holds_for_transform() -> None:
+    kernel = WLSubtree(1).fit([ring()])
+    assert kernel.colouring_.options.labels == "data"
+    with pytest.raises(InputError, match="Graph number 0 has no labels"):
+        kernel.transform([nx.cycle_graph(6)])
+    assert WLSubtree(1).fit([nx.cycle_graph(6)]).transform([ring()]).nnz == 2  # degrees, as in fit
+
+
+def test_some_graphs_with_labels_and_some_without() -> None:
+    with pytest.raises(InputError, match=r"Graph number 1 has no labels of nodes; .* labels=.degree"):
+        WLDetour().fit([ring(), nx.cycle_graph(6)])
+    partly = ring()
+    del partly.nodes[0]["label"]
+    with pytest.raises(InputError, match="but one is None"):
+        WLDetour().fit([partly])
+
+
+def test_one_hot_features_of_pyg_are_labels() -> None:
+    torch = pytest.importorskip("torch")
+    data = pytest.importorskip("torch_geometric.data")
+    edge_index = torch.from_numpy(np.array(convert([nx.cycle_graph(6)])[0].to_edge_index()))
+    atoms = torch.tensor([0, 0, 0, 0, 0, 1])
+    kernel = WLSubtree(1, labels="data").fit([Labelled(nx.cycle_graph(6), atoms.numpy())])
+    expected = kernel.transform([Labelled(nx.cycle_graph(6), atoms.numpy())]).toarray()
+    for x in (torch.nn.functional.one_hot(atoms).float(), atoms[:, None], torch.nn.functional.one_hot(atoms)):
+        assert np.array_equal(kernel.transform([data.Data(x=x, edge_index=edge_index)]).toarray(), expected)
+    for x in (torch.rand(6, 2), torch.ones(6, 1), torch.ones(6, 2), None):
+        fitted = WLSubtree(1).fit([data.Data(x=x, edge_index=edge_index, num_nodes=6)])
+        assert fitted.colouring_.options.labels == "degree"
+
+
+def test_labels_of_igraph() -> None:
+    igraph = pytest.importorskip("igraph")
+    graph = igraph.Graph.Ring(6)
+    graph.vs["label"] = list("CCCCCN")
+    assert np.array_equal(WLDetour(output="gram").fit([ring()]).transform([graph]), [[pytest.approx(1)]])
+
+
+# ---------------------------------------------------------------- remembered conversions
+
+
+def test_a_graph_is_converted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs = [ring("C" * n) for _ in range(3) for n in (4, 5, 6, 7)]
+    y = [0, 1, 0, 1] * 3
+    seen: list[Any] = []
+    plain = conversion.as_graphs
+    monkeypatch.setattr(conversion, "as_graphs", lambda given: plain([seen.append(one) or one for one in given]))
+    cross_val_score(make_pipeline(WLDetour(output="gram"), SVC(kernel="precomputed")), graphs, y, cv=3)
+    assert len(seen) == 12
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda graph: graph.add_edge(0, 3),
+        lambda graph: graph.remove_edge(0, 1),
+        lambda graph: (graph.remove_edge(0, 1), graph.add_edge(0, 3)),
+        lambda graph: graph.add_node(17, label="C"),
+        lambda graph: graph.remove_node(3),
+        lambda graph: graph.add_edges_from([(1, 4)]),
+        lambda graph: graph.update(edges=[(1, 4)]),
+    ],
+)
+def test_a_changed_graph_is_converted_again(change: Any) -> None:
+    graph = ring()
+    kernel = WLDetour(3, 2, output="gram").fit([graph])
+    change(graph)
+    assert np.array_equal(kernel.transform([graph]), kernel.transform([graph.copy()]))
+    assert kernel.transform([graph])[0, 0] < 0.999
+
+
+def test_changed_labels_are_seen() -> None:
+    graph = ring()
+    kernel = WLDetour(output="gram").fit([graph])
+    graph.nodes[0]["label"] = "O"
+    assert kernel.transform([graph])[0, 0] < 0.999
+
+
+def test_conversions_die_with_their_graphs_and_are_not_pickled() -> None:
+    gc.collect()
+    before = len(conversion._converted)
+    graph = nx.gnp_random_graph(300, 0.1, seed=0)
+    size = len(pickle.dumps(graph))
+    (made,) = convert([graph])
+    assert convert([graph])[0] is made and len(conversion._converted) == before + 1
+    assert len(pickle.dumps(graph)) < size + 200
+    again = pickle.loads(pickle.dumps(graph))
+    assert convert([again])[0] is not made
+    del graph, again
+    gc.collect()
+    assert len(conversion._converted) <= before
+
+
+def test_converted_by_hand() -> None:
+    graphs = [ring("CCCC"), ring("CNO")]
+    items = labelled(graphs)
+    assert [item.labels for item in items] == [list("CCCC"), list("CNO")]
+    kernel = WLDetour(output="gram")
+    assert np.array_equal(kernel.fit_transform(items), kernel.fit_transform(graphs))
+
+
+@pytest.mark.slow
+def test_the_second_time_is_faster() -> None:
+    graphs = [nx.random_regular_graph(3, 200, seed=seed) for seed in range(100)]
+    times = []
+    for _ in range(2):
+        start = time.process_time()
+        convert(graphs)
+        times.append(time.process_time() - start)
+    assert times[1] < times[0]
