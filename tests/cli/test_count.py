@@ -1,7 +1,9 @@
 """`detours count`: tables, JSON, and files."""
 
 import csv
+import io
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import numpy as np
 import pytest
 
 import detours
-from tests.cli.programs import Run, command, one_sentence
+from tests.cli.programs import Ran, Run, command, one_sentence
 
 
 def test_count_shows_tables(run: Run) -> None:
@@ -240,3 +242,33 @@ def test_the_summary_is_the_same_in_small_pieces(run: Run, monkeypatch: pytest.M
     assert [line for line in pieces.splitlines() if "seconds" not in line] == [
         line for line in whole.splitlines() if "seconds" not in line
     ]
+
+
+def test_columns_separators_and_formats(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("id;person;friend\n1;Ada;Grace\n2;Grace;Alan\n3;Alan;Ada\n")
+    assert "Ada - Alan" in run("count", "people.csv", "-k", "2", "--columns", "person,friend", "--sep", ";").out
+    (tmp_path / "tabs.data").write_text("0\t1\tx\n1\t2\ty\n2\t0\tz\n")
+    table = ("--format", "edgelist", "--columns", "1,2", "--sep", "tab")
+    assert "3 nodes, 3 edges" in run("count", "tabs.data", "-k", "2", *table).out
+    for name in (("paths", "people.csv", "Ada", "Grace"), ("cycles", "people.csv")):
+        assert "Alan" in run(*name, "-k", "2", "--columns", "person,friend").out
+    wrong = run("count", "people.csv", "-k", "2", "--columns", "person,enemy")
+    assert wrong.code == 1 and one_sentence(wrong.err) and "id, person, friend" in wrong.err
+
+
+def test_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(text: str, *arguments: str) -> Ran:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        return run("count", "-", "-k", "2", *arguments)
+
+    assert "standard input: 3 nodes, 3 edges" in read("a b\nb c\nc a\n").out
+    matrix = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
+    assert "3 nodes, 2 edges" in read(matrix, "--format", "mtx").out
+    broken = read("a\n")
+    assert broken.code == 1 and broken.err.startswith("detours: standard input, line 1: a line must hold two nodes")
+
+
+def test_shell_completion() -> None:
+    asked = {**os.environ, "_DETOURS_COMPLETE": "complete_bash", "COMP_WORDS": "detours co", "COMP_CWORD": "1"}
+    told = subprocess.run(command(), env=asked, capture_output=True, text=True, check=False)
+    assert told.stdout.split() == ["count", "compare"]

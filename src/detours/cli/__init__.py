@@ -31,7 +31,7 @@ from detours.cli.shared.interrupt import discard_unfinished, leave, prompt_exit
 
 LEARNING, RESEARCH = "Learning", "Experiments and benchmarks"
 
-app = new_app(name="detours")
+app = new_app(name="detours", completion=True)
 app.command()(count.count)
 app.command()(paths.paths)
 app.command()(cycles.cycles)

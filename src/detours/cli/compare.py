@@ -8,7 +8,7 @@ import typer
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import print_json, standard_output
 from detours.cli.shared.graphs import number, read_graph
-from detours.cli.shared.options import Directed, Json, Quiet, Strict, parse_k
+from detours.cli.shared.options import ENDINGS, Columns, Directed, Format, Json, Quiet, Sep, Strict, parse_k
 from detours.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -39,13 +39,12 @@ class Individualise(StrEnum):
     delete = "delete"
 
 
-_ENDINGS = "Edge list, .mtx, .graphml, .gml, .g6, .s6 or .npz."
 _ONE_TEST = "One test"
 
 
 @report_errors
 def compare(
-    first: Annotated[str, typer.Argument(metavar="A", help=_ENDINGS, show_default=False)],
+    first: Annotated[str, typer.Argument(metavar="A", help=ENDINGS, show_default=False)],
     second: Annotated[
         str, typer.Argument(metavar="B", help="The other graph, in the same formats.", show_default=False)
     ],
@@ -99,6 +98,9 @@ def compare(
     as_json: Json = False,
     directed: Directed = None,
     strict: Strict = False,
+    columns: Columns = None,
+    sep: Sep = None,
+    format: Format = None,
     quiet: Quiet = False,
 ) -> None:
     """Tell two graphs apart, or find an isomorphism.
@@ -112,7 +114,9 @@ def compare(
       detours compare a.txt b.txt -k 6 --pairs den --exact
       detours compare a.txt b.txt -k 6 --individualise delete
     """
-    graphs = [read_graph(file, directed=directed, strict=strict, quiet=quiet) for file in (first, second)]
+    reading: dict[str, Any] = {"directed": directed, "strict": strict, "quiet": quiet}
+    reading |= {"columns": columns, "sep": sep, "format": format}
+    graphs = [read_graph(file, **reading) for file in (first, second)]
     given = {
         "k": k,
         "init": init,

@@ -10,7 +10,7 @@ import typer
 from detours.cli.shared import options
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import print_json, standard_output
-from detours.cli.shared.graphs import read_graph
+from detours.cli.shared.graphs import read_graph, title
 from detours.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ def count(
     chordless: options.Chordless = False,
     directed: options.Directed = None,
     strict: options.Strict = False,
+    columns: options.Columns = None,
+    sep: options.Sep = None,
+    format: options.Format = None,
     engine: options.EngineChoice = options.Engine.auto,
     jobs: options.Jobs = None,
     memory: options.Memory = None,
@@ -62,6 +65,8 @@ def count(
       detours count roads.txt -k 4
       detours count roads.csv.gz -k 6 --out counts.parquet
       detours count links.mtx -k 4 --directed --json
+      detours count people.csv -k 4 --columns person,friend --sep ';'
+      zcat links.txt.gz | detours count - -k 4
       detours count molecule.gml -k 7 --chordless
       detours count people.graphml -k 4 --out people.gexf
       detours count saved-graph -k 4 --out counts --memory 4GB
@@ -82,7 +87,9 @@ def count(
     # With a memory limit a Parquet file is written part by part, while counting.
     within = edges if memory is not None and device is None and edges and edges.suffix.lower() == ".parquet" else None
     show = False if quiet and progress is None else progress
-    graph = read_graph(file, directed=directed, strict=strict, quiet=quiet, progress=show)
+    graph = read_graph(
+        file, directed=directed, strict=strict, columns=columns, sep=sep, format=format, quiet=quiet, progress=show
+    )
     start = time.perf_counter()
     clock = _load_engines()
     loaded = time.perf_counter()
@@ -108,7 +115,7 @@ def count(
         print_json({"file": file, **summarise(result, top), **about, **times})
     elif not quiet:
         console = standard_output()
-        print_summary(summarise(result, top), console, Path(file).name)
+        print_summary(summarise(result, top), console, title(file))
         took = f"Counted in {readable_seconds(seconds)}; loading compiled code took {readable_seconds(loading)}."
         console.print(took, style="dim")
         for path in filter(None, (out, out_nodes)):

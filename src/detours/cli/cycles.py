@@ -25,6 +25,9 @@ def cycles(
     as_json: options.Json = False,
     directed: options.Directed = None,
     strict: options.Strict = False,
+    columns: options.Columns = None,
+    sep: options.Sep = None,
+    format: options.Format = None,
     quiet: options.Quiet = False,
 ) -> None:
     """List the cycles of a graph.
@@ -40,7 +43,7 @@ def cycles(
     """
     import detours
 
-    graph = read_graph(file, directed=directed, strict=strict, quiet=quiet)
+    graph = read_graph(file, directed=directed, strict=strict, columns=columns, sep=sep, format=format, quiet=quiet)
     nodes = [graph.name(graph.node(text)) for text in through or ()]
     found = detours.cycles(graph, k, chordless=chordless, nodes=nodes, limit=limit, time_limit=time_limit)
     if as_json:

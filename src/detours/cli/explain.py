@@ -14,6 +14,9 @@ def explain(
     chordless: options.Chordless = False,
     directed: options.Directed = None,
     strict: options.Strict = False,
+    columns: options.Columns = None,
+    sep: options.Sep = None,
+    format: options.Format = None,
     engine: options.EngineChoice = options.Engine.auto,
     jobs: options.Jobs = None,
     memory: options.Memory = None,
@@ -31,7 +34,7 @@ def explain(
     """
     import detours
 
-    graph = read_graph(file, directed=directed, strict=strict, quiet=quiet)
+    graph = read_graph(file, directed=directed, strict=strict, columns=columns, sep=sep, format=format, quiet=quiet)
     threads = jobs or options.ALL_CORES
     plan = detours.explain(
         graph, k, chordless=chordless, engine=engine.value, n_jobs=threads, device=device, memory_limit=memory

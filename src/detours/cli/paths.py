@@ -24,6 +24,9 @@ def paths(
     as_json: options.Json = False,
     directed: options.Directed = None,
     strict: options.Strict = False,
+    columns: options.Columns = None,
+    sep: options.Sep = None,
+    format: options.Format = None,
     quiet: options.Quiet = False,
 ) -> None:
     """List the detours from one node to another.
@@ -39,7 +42,7 @@ def paths(
     """
     import detours
 
-    graph = read_graph(file, directed=directed, strict=strict, quiet=quiet)
+    graph = read_graph(file, directed=directed, strict=strict, columns=columns, sep=sep, format=format, quiet=quiet)
     i, j = (graph.name(graph.node(text)) for text in (source, target))
     found = detours.paths(graph, i, j, k, chordless=chordless, max_paths=max_paths, time_limit=time_limit)
     if as_json:

@@ -127,12 +127,22 @@ class Graph(CsrGraph):
         directed: bool | None = None,
         strict: bool = False,
         format: str | None = None,
+        columns: Sequence[str | int] | None = None,
+        sep: str | None = None,
     ) -> Graph:
-        """Read an edge list, .mtx, .graphml, .gml, .g6, .s6 or .npz, each also with .gz, as the ending says.
+        """Read an edge list or another file of a graph, as its ending says; each may also end in .gz.
 
-        A folder written by `save` is opened. `format` overrules the ending ("edgelist", "mtx", ...).
+        A folder written by `save` is opened.
+
+        Args:
+            path: A .csv, .tsv, .txt, .mtx, .graphml, .gml, .gexf, .net (Pajek), .adjlist, .g6, .s6 or .npz file, say.
+            directed: Whether the graph is directed. Default: as the file says.
+            strict: Refuse loops, repeated edges and one-way arcs.
+            format: Overrules the ending ("edgelist", "mtx", ...).
+            columns: Of an edge list, the names of the two columns of nodes, or their numbers from 1.
+            sep: Of an edge list, what separates its columns, such as ";".
         """
-        found = _read_path(path, format)
+        found = _read_path(path, format, columns, sep)
         return found._turned(directed, strict) if isinstance(found, Graph) else _build(found, directed, strict)
 
     @classmethod
@@ -316,7 +326,14 @@ def _read_numbered(number: int, source: Any) -> Any:
         raise InputError(f"Graph number {number}: {error}") from None
 
 
-def _read_path(path: str | os.PathLike[str], format: str | None = None) -> EdgeList | Graph:
+def _read_path(
+    path: str | os.PathLike[str],
+    format: str | None = None,
+    columns: Sequence[str | int] | None = None,
+    sep: str | None = None,
+) -> EdgeList | Graph:
     from detours.graph import files
 
-    return Graph.open(path) if files.is_saved_graph(path) else files.read(path, format=format)
+    if files.is_saved_graph(path):
+        return Graph.open(path)
+    return files.read(path, format=format, columns=columns, sep=sep)

@@ -78,7 +78,12 @@ def _from_ends(sources: Any, targets: Any) -> EdgeList:
         ids = np.stack([column.astype(np.int64) for column in ends])
         edges, names, num_nodes = number_ids(ids)
         return EdgeList(edges, num_nodes, names, "lines")
-    values = [column.tolist() for column in ends]
+    return from_names(*(column.tolist() for column in ends))
+
+
+def from_names(sources: list[Any], targets: list[Any]) -> EdgeList:
+    """Return the edges between nodes of these names; strings are sorted, as in a file."""
+    values = [sources, targets]
     places: dict[Any, int] = {}
     for pair in zip(*values, strict=True):
         for name in pair:
@@ -89,7 +94,7 @@ def _from_ends(sources: Any, targets: Any) -> EdgeList:
             except TypeError:
                 raise InputError(f"the node {shown(name)} cannot be a name; use numbers, strings or tuples.") from None
     known: list[Any] = list(places)
-    if all(isinstance(name, str) for name in known):  # sorted, as in a file
+    if all(isinstance(name, str) for name in known):
         known.sort()
         places = {name: place for place, name in enumerate(known)}
     flat = [[places[name] for name in column] for column in values]

@@ -20,7 +20,8 @@ def test_unknown_endings_and_formats(tmp_path):
 NAMED = nx.Graph([("anna", "bob"), ("bob", "carl"), ("dora", "anna")])
 
 
-ENDINGS = ["txt", "csv", "tsv", "edgelist.gz", "mtx", "graphml", "gml", "npz", "mtx.gz"]
+TEXTS = ["txt", "csv", "tsv", "edgelist.gz", "gexf", "net", "adjlist.gz"]
+ENDINGS = [*TEXTS, "mtx", "graphml", "gml", "npz", "mtx.gz"]
 
 
 @pytest.mark.parametrize("ending", [*ENDINGS, "g6", "s6", "g6.gz"])

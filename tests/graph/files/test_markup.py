@@ -53,3 +53,46 @@ def test_markup_without_networkx_says_what_to_install(tmp_path, monkeypatch):
     path = put(tmp_path, "g.gml", "graph [ node [ id 4 ] ]")
     with pytest.raises(InputError, match="pip install networkx"):
         Graph.read(path)
+
+
+def test_names_of_igraph_graphml(tmp_path):
+    igraph = pytest.importorskip("igraph")
+    source = igraph.Graph([(0, 1), (1, 2)])
+    source.vs["name"] = ["Ada", "Grace", "Alan"]
+    source.write_graphml(str(tmp_path / "g.graphml"))
+    graph = Graph.read(tmp_path / "g.graphml")
+    assert graph.name_list() == ["Ada", "Grace", "Alan"] and edges(graph) == [("Ada", "Grace"), ("Grace", "Alan")]
+    source.vs["name"] = ["Ada", "Ada", "Alan"]
+    source.write_graphml(str(tmp_path / "g.graphml"))
+    assert Graph.read(tmp_path / "g.graphml").name_list() == ["n0", "n1", "n2"]
+
+
+def test_labels_of_gexf(tmp_path):
+    source = nx.Graph([(0, 1), (1, 2)])
+    nx.set_node_attributes(source, {0: "Ada", 1: "Grace", 2: "Alan"}, "label")
+    nx.write_gexf(source, tmp_path / "g.gexf", version="1.3")
+    assert edges(Graph.read(tmp_path / "g.gexf")) == [("Ada", "Grace"), ("Grace", "Alan")]
+    nx.write_gexf(nx.DiGraph([("a", "b"), ("c", "b")]), tmp_path / "g.gexf")
+    assert Graph.read(tmp_path / "g.gexf").directed
+
+
+def test_pajek_has_edges_or_arcs(tmp_path):
+    vertices = '*Vertices 3\n1 "Ada"\n2 "Grace"\n3 "Alan"\n'
+    graph = Graph.read(put(tmp_path, "g.net", vertices + "*Edges\n1 2\n2 3 1.5\n"), strict=True)
+    assert not graph.directed and edges(graph) == [("Ada", "Grace"), ("Grace", "Alan")]
+    arcs = Graph.read(put(tmp_path, "h.net", vertices + "*Arcs\n1 2\n3 2\n"), strict=True)
+    assert arcs.directed and arcs.num_arcs == 2
+
+
+def test_adjacency_lists(tmp_path):
+    path = put(tmp_path, "g.adjlist", "# from somewhere\nb a c\nc b\nd\n")
+    graph = Graph.read(path, strict=True)
+    assert graph.name_list() == ["a", "b", "c", "d"] and graph.num_edges == 2 and not graph.directed
+    assert Graph.read(path, directed=True).num_arcs == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("g.gexf", "<gexf><graph>"), ("g.gexf", "0 1\n"), ("g.net", "0 1\n"), ("g.net", "*Vertices x\n")]
+)
+def test_broken_gexf_and_pajek(tmp_path, name, text):
+    refused(put(tmp_path, name, text), "", 1 if text.startswith("<gexf") else None)

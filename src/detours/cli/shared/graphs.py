@@ -1,30 +1,67 @@
 """Graphs read from files, with progress and notes on standard error."""
 
+import shutil
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any
 
-from detours.errors import DroppedEdgesWarning, printable
+from detours.errors import DroppedEdgesWarning, FileFormatError, printable
 
 if TYPE_CHECKING:
     from detours.graph import Dropped, Graph
 
 
-def read_graph(file: str, *, directed: bool | None, strict: bool, quiet: bool, progress: bool | None = None) -> "Graph":
+STANDARD_INPUT = "-"
+_SIGNS = {"tab": "\t", "\\t": "\t", "space": " "}
+
+
+def read_graph(
+    file: str,
+    *,
+    directed: bool | None,
+    strict: bool,
+    quiet: bool,
+    progress: bool | None = None,
+    columns: str | None = None,
+    sep: str | None = None,
+    format: str | None = None,
+) -> "Graph":
     """Return the graph of a file; a note on standard error says which edges were dropped or merged."""
     from detours.cli.shared.progress import progress_bar
     from detours.graph import Graph
 
-    with progress_bar(f"Reading {Path(file).name}", show=progress), warnings.catch_warnings(record=True) as caught:
+    options: dict[str, Any] = {"directed": directed, "strict": strict, "format": format}
+    options |= {"columns": columns and columns.split(","), "sep": _SIGNS.get(sep or "", sep)}
+    with progress_bar(f"Reading {title(file)}", show=progress), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        graph = Graph.read(file, directed=directed, strict=strict)
+        graph = Graph.read(file, **options) if file != STANDARD_INPUT else _read_input(options)
     # The warning about dropped edges is replaced by a note in the words of this command.
     notes = [str(one.message) for one in caught if not issubclass(one.category, DroppedEdgesWarning)]
     for note in (*notes, dropped_note(graph.dropped)):
         if note and not quiet:
             print(f"note: {printable(note)}", file=sys.stderr)
     return graph
+
+
+def title(file: str) -> str:
+    """Return the name of a file without its folders."""
+    return "standard input" if file == STANDARD_INPUT else Path(file).name
+
+
+def _read_input(options: dict[str, Any]) -> "Graph":
+    """Return the graph on standard input, an edge list unless a format is given."""
+    from detours.graph import Graph
+
+    with NamedTemporaryFile() as copy:  # some formats are read more than once
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+        copy.flush()
+        try:
+            return Graph.read(copy.name, **options | {"format": options["format"] or "edgelist"})
+        except FileFormatError as error:
+            error.path = Path("standard input")
+            raise
 
 
 def dropped_note(dropped: "Dropped") -> str:

@@ -32,8 +32,11 @@ def show_help(context: typer.Context) -> None:
         print(context.get_help())
 
 
-def new_app(name: str | None = None, help: str | None = None) -> typer.Typer:
-    """Return an empty group of commands, which shows its help when it is called without one."""
+def new_app(name: str | None = None, help: str | None = None, completion: bool = False) -> typer.Typer:
+    """Return an empty group of commands, which shows its help when it is called without one.
+
+    With `completion` it has options that install the completion of a shell.
+    """
     texts: dict[str, Any] = {} if help is None else {"help": help}  # None would hide the docstring of a callback
     return typer.Typer(
         name=name,
@@ -41,7 +44,7 @@ def new_app(name: str | None = None, help: str | None = None) -> typer.Typer:
         callback=show_help,
         invoke_without_command=True,
         context_settings={"help_option_names": ["-h", "--help"]},
-        add_completion=False,
+        add_completion=completion,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         **texts,

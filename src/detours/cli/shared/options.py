@@ -10,6 +10,8 @@ from detours.checks import check_k
 from detours.errors import InputError
 
 ALL_CORES = -1
+ENDINGS = "Edge list, .csv, .tsv, .mtx, .graphml, .gml, .gexf, .net, .adjlist, .g6, .s6 or .npz; may be .gz."
+_INPUT = "Input"
 
 
 class Engine(StrEnum):
@@ -46,8 +48,28 @@ File = Annotated[
     str,
     typer.Argument(
         metavar="FILE",
-        help="Edge list (spaces, tabs or commas; may be .gz), .mtx, .graphml, .gml, .g6, .s6 or .npz.",
+        help=f"{ENDINGS} - reads standard input.",
         show_default=False,
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="The two columns of nodes of a table of edges, by name or by number from 1.",
+        rich_help_panel=_INPUT,
+    ),
+]
+Sep = Annotated[
+    str | None,
+    typer.Option(metavar="SIGN", help="What separates columns: , ; | tab or space.", rich_help_panel=_INPUT),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Format of the file, whatever its name: edgelist, mtx, graphml, gml, gexf, pajek, adjlist, g6, s6 or npz.",
+        rich_help_panel=_INPUT,
     ),
 ]
 K = Annotated[int, typer.Option("-k", metavar="K", parser=parse_k, help="Maximum length of a detour, in edges (>= 2).")]

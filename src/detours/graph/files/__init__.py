@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from detours.checks import check_choice
-from detours.errors import FileFormatError
+from detours.errors import FileFormatError, InputError
 from detours.graph.edges import EdgeList
 from detours.graph.files import edgelist, graph6, markup, matrix_market, molecule, npz
 from detours.graph.files.format import Format, ending
 from detours.graph.files.saved import is_saved_graph
 from detours.graph.files.source import check_size, reading_within
+from detours.graph.files.table import read_table
 
 __all__ = ["FORMATS", "is_saved_graph", "read", "reading_within", "write"]
 
@@ -20,6 +22,9 @@ FORMATS = {
     "mtx": matrix_market.FORMAT,
     "graphml": markup.GRAPHML,
     "gml": markup.GML,
+    "gexf": markup.GEXF,
+    "pajek": markup.PAJEK,
+    "adjlist": markup.ADJLIST,
     "g6": graph6.GRAPH6,
     "s6": graph6.SPARSE6,
     "npz": npz.FORMAT,
@@ -28,14 +33,25 @@ FORMATS = {
 _BY_ENDING = {ending: name for name, format in FORMATS.items() for ending in format.endings}
 
 
-def read(path: str | os.PathLike[str], *, format: str | None = None) -> EdgeList:
+def read(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    columns: Sequence[str | int] | None = None,
+    sep: str | None = None,
+) -> EdgeList:
     """Return the edges in a file; of a file with several graphs those of the first, with a warning."""
     path = Path(path)
     if not os.path.exists(path):
         raise FileFormatError("there is no such file.", path)
     if path.is_dir():
         raise FileFormatError("this is a folder, not a file, and not one written by Graph.save.", path)
-    edges = _format(path, format).read(path)
+    if columns is not None or sep is not None:
+        if _format(path, format) is not FORMATS["edgelist"]:
+            raise InputError(f"columns and sep are for edge lists, and {path} is not one by its name.")
+        edges = read_table(path, columns, sep)
+    else:
+        edges = _format(path, format).read(path)
     check_size(edges.num_nodes, edges.edge_index.shape[1], path)
     return edges
 

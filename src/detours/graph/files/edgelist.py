@@ -26,9 +26,9 @@ from detours.graph.files.lines import (
     read_integers,
 )
 from detours.graph.files.source import BOM, check_text, opened
+from detours.graph.files.table import HEADERS, guess_separator, known_header, read_table, split_line
 from detours.graph.pairs import number_ids
 
-_HEADERS = {("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2")}
 _ROWS = 100_000
 
 
@@ -51,6 +51,8 @@ def read(path: Path) -> EdgeList:
         if not head:
             raise FileFormatError("the file is empty.", path)
         check_text(head, path)
+        if _needs_table(head):
+            return read_table(path, text=b"".join(chain([head], text)))
         # A byte-order mark becomes blanks, so that the length stays the same.
         head = head.replace(BOM, b"   ", 1) if head.startswith(BOM) else head
         found = list(_first_data(head))
@@ -64,6 +66,18 @@ def read(path: Path) -> EdgeList:
             head = head[: found[0].start] + b"#" + head[found[0].start :]
         text = chain([head], text)
         return _read_integers(text, path) if integers else _read_names(text, path, found[0])
+
+
+def _needs_table(head: bytes) -> bool:
+    """Return whether the first lines have separators, columns in another order, or text, that only `table` can read."""
+    lines = (line.decode("utf-8", "replace") for line in head.removeprefix(BOM).split(b"\n") if is_data(line))
+    first, second = next(lines, ""), next(lines, "")
+    sep = guess_separator(first)
+    places = known_header(split_line(first, sep))
+    if sep in (";", "|") or (places is not None and places != (0, 1)):
+        return True
+    beside = split_line(second, sep)[2:3]
+    return places is not None and beside not in ([], [""]) and not is_decimal(beside[0].encode())
 
 
 def _first_data(head: bytes) -> Iterator[_Line]:
@@ -98,7 +112,7 @@ def _decide(found: list[_Line], path: Path) -> tuple[bool, bool]:
         # Words above integers are a header; a line of a word and an integer is broken, and refused later.
         return True, not any(is_integer(field) for field in first.fields[:2])
     names = tuple(field.decode("utf-8", "replace").lower() for field in first.fields[:2])
-    return False, names in _HEADERS
+    return False, names in HEADERS
 
 
 def _separator(line: bytes) -> bytes | None:

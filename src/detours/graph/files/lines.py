@@ -128,7 +128,10 @@ def check_weight(rest: bytes, line: int, path: Path) -> None:
         weight = float(field)
     except ValueError:
         raise FileFormatError(
-            f"the third column is the weight of the edge and must be a number, not {quoted(field)}.", path, line
+            f"the third column is the weight of the edge and must be a number, not {quoted(field)}; "
+            "if it is none, name the columns of nodes, as in columns=(1, 2), --columns 1,2 on the command line.",
+            path,
+            line,
         ) from None
     if not math.isfinite(weight):
         raise FileFormatError(f"the weight of the edge must be a finite number, not {quoted(field)}.", path, line)

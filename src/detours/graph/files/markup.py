@@ -1,7 +1,8 @@
-"""GraphML and GML, through NetworkX."""
+"""GraphML, GML, GEXF, Pajek and adjacency lists, through NetworkX."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import partial
@@ -24,12 +25,42 @@ def read_graphml(path: Path) -> EdgeList:
     text = read_text(path, xml=True)
     if b"<graphml" not in text[:100_000]:
         raise FileFormatError("this is no GraphML: there is no <graphml> in it.", path)
-    return _read(partial(_parse_graphml, text), "GRAPHML", path)
+    return _read(partial(_parse_graphml, text), "GraphML", path)
 
 
 def read_gml(path: Path) -> EdgeList:
     """Return the edges of a GML file."""
     return _read(partial(_parse_gml, read_text(path, xml=True)), "GML", path)
+
+
+def read_gexf(path: Path) -> EdgeList:
+    """Return the edges of a GEXF file."""
+    text = read_text(path, xml=True)
+    if b"<gexf" not in text[:100_000]:
+        raise FileFormatError("this is no GEXF: there is no <gexf> in it.", path)
+    return _read(lambda nx: nx.read_gexf(BytesIO(text)), "GEXF", path)
+
+
+def read_pajek(path: Path) -> EdgeList:
+    """Return the edges of a Pajek network; those of *Arcs are directed."""
+    text = read_text(path)
+    if b"*vertices" not in text[:100_000].lower():
+        raise FileFormatError("this is no Pajek network: there is no *Vertices in it.", path)
+    return _read(lambda nx: nx.read_pajek(BytesIO(text)), "Pajek", path)
+
+
+def read_adjlist(path: Path) -> EdgeList:
+    """Return the edges of an adjacency list: a line has a node and its neighbours."""
+    text = read_text(path)
+    edges = _read(lambda nx: nx.read_adjlist(BytesIO(text), create_using=nx.DiGraph), "adjacency list", path)
+    # An edge may be in the line of one of its ends, or of both.
+    edges = replace(edges, meaning="lines", directed=False, origin=None)
+    if not isinstance(edges.names, tuple):
+        return edges
+    order = sorted(range(edges.num_nodes), key=edges.name_list().__getitem__)  # as in an edge list
+    rank = np.empty(edges.num_nodes, np.int64)
+    rank[order] = np.arange(edges.num_nodes)
+    return replace(edges, edge_index=rank[edges.edge_index], names=tuple(edges.names[at] for at in order))
 
 
 def _read(parse: Callable[[Any], Any], kind: str, path: Path) -> EdgeList:
@@ -39,13 +70,13 @@ def _read(parse: Callable[[Any], Any], kind: str, path: Path) -> EdgeList:
     try:
         graph = parse(nx)
     except ParseError as error:
-        raise FileFormatError(f"the GraphML is cut off or damaged ({error}).", path, error.position[0]) from None
+        raise FileFormatError(f"the {kind} is cut off or damaged ({error}).", path, error.position[0]) from None
     except Exception as error:
         # The parsers let KeyError, AttributeError, RecursionError and more escape on files of another kind.
         reason = str(error) or type(error).__name__
         raise FileFormatError(f"this cannot be read as {kind} ({reason}).", path) from None
     try:
-        return _with_integer_names(graph, nx)
+        return _with_names(graph, nx)
     except InputError as error:
         raise FileFormatError(str(error), path) from None
 
@@ -62,22 +93,36 @@ def _parse_gml(text: bytes, nx: Any) -> Any:
         return nx.read_gml(BytesIO(text), label="id")
 
 
-def _with_integer_names(graph: Any, nx: Any) -> EdgeList:
-    """Return the edges with integer names, ascending as in an edge list, if all names spell integers."""
-    edges = from_networkx(graph)
-    if edges.names is None:
-        return edges
-    numbers = [_integer(name) for name in edges.names]
+def _with_names(graph: Any, nx: Any) -> EdgeList:
+    """Return the edges, with the labels of nodes that are only numbered, and ascending if all names are integers."""
+    names = _labels(graph) or list(graph)
+    numbers = [_integer(name) for name in names]
     values = [number for number in numbers if number is not None]
-    if len(values) < len(numbers) or len(set(values)) < len(values):
+    spelled = len(values) == len(names) == len(set(values))
+    names = values if spelled else names
+    edges = from_networkx(graph)
+    if names == list(graph) and not spelled:
         return edges
-    names = np.array(values, dtype=np.int64)
-    order = np.argsort(names)
-    rank = np.empty(len(names), dtype=np.int64)
-    rank[order] = np.arange(len(names))
-    plain = np.array_equal(names[order], np.arange(len(names)))
-    origin = partial(nx.relabel_nodes, graph, dict(zip(graph, values, strict=True)))
-    return replace(edges, edge_index=rank[edges.edge_index], names=None if plain else names[order], origin=origin)
+    origin = partial(nx.relabel_nodes, graph, dict(zip(graph, names, strict=True)))
+    if not spelled:
+        return replace(edges, names=tuple(names), origin=origin)
+    ids = np.array(values, dtype=np.int64)
+    order = np.argsort(ids)
+    rank = np.empty(len(ids), dtype=np.int64)
+    rank[order] = np.arange(len(ids))
+    plain = np.array_equal(ids[order], np.arange(len(ids)))
+    return replace(edges, edge_index=rank[edges.edge_index], names=None if plain else ids[order], origin=origin)
+
+
+def _labels(graph: Any) -> list[Any] | None:
+    """Return the attribute name or label of all nodes, if their ids only number them: igraph and Gephi write both."""
+    if not all(re.fullmatch(r"n?\d+", str(node)) for node in graph):
+        return None
+    for attribute in ("name", "label"):
+        labels = [label for _, label in graph.nodes(data=attribute)]
+        if all(isinstance(label, str) and label.strip() for label in labels) and len(set(labels)) == len(labels):
+            return labels
+    return None
 
 
 def _integer(name: Hashable) -> int | None:
@@ -98,6 +143,25 @@ def write_gml(edges: EdgeList, path: Path) -> None:
     _write(edges, path, lambda nx, graph, file: nx.write_gml(graph, file, stringizer=str))
 
 
+def write_gexf(edges: EdgeList, path: Path) -> None:
+    """Write a GEXF file."""
+    _write(edges, path, lambda nx, graph, file: nx.write_gexf(graph, file))
+
+
+def write_pajek(edges: EdgeList, path: Path) -> None:
+    """Write a Pajek network."""
+    _write(edges, path, lambda nx, graph, file: nx.write_pajek(graph, file))
+
+
+def write_adjlist(edges: EdgeList, path: Path) -> None:
+    """Write an adjacency list; names must not have blanks."""
+    for name in edges.name_list():
+        if not str(name) or str(name)[0] == "#" or len(str(name).split()) != 1:
+            raise InputError(f"The node name {name!r} cannot be written to an adjacency list; write .graphml or .npz.")
+    lines = "\n".join  # without the comments that NetworkX writes, which name the time
+    _write(edges, path, lambda nx, graph, file: file.write((lines(nx.generate_adjlist(graph)) + "\n").encode()))
+
+
 def _write(edges: EdgeList, path: Path, write: Callable[[Any, Any, Any], None]) -> None:
     nx = library("networkx", "networkx")
     graph = to_networkx(edges)
@@ -109,3 +173,6 @@ def _write(edges: EdgeList, path: Path, write: Callable[[Any, Any, Any], None]) 
 
 GRAPHML = Format(("graphml",), read_graphml, write_graphml)
 GML = Format(("gml",), read_gml, write_gml)
+GEXF = Format(("gexf",), read_gexf, write_gexf)
+PAJEK = Format(("net", "pajek", "paj"), read_pajek, write_pajek)
+ADJLIST = Format(("adjlist", "adj"), read_adjlist, write_adjlist)

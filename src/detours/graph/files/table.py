@@ -1,0 +1,152 @@
+"""Tables of edges, with a header or columns chosen by the caller: CSV, TSV, or any other separator."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from detours.checks import check_choice
+from detours.errors import FileFormatError, InputError, shown
+from detours.graph.edges import EdgeList
+from detours.graph.files.lines import check_weight, is_data, is_integer
+from detours.graph.files.source import BOM, read_text
+from detours.graph.pairs import from_names, number_ids
+
+HEADERS = (("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2"))
+SEPARATORS = (",", ";", "\t", "|", " ")
+
+
+class Row(NamedTuple):
+    """The fields of a line that is neither blank nor a comment."""
+
+    number: int
+    fields: list[str]
+
+
+def read_table(
+    path: Path, columns: Sequence[str | int] | None = None, sep: str | None = None, *, text: bytes | None = None
+) -> EdgeList:
+    """Return the edges of a table.
+
+    Args:
+        path: The file.
+        columns: The names of the two columns of nodes, or their numbers from 1; by default those of a known header,
+            or the first two.
+        sep: What separates the columns; by default what the first line has most often.
+        text: The content of the file, if it has been read already.
+    """
+    if sep is not None:
+        check_choice("sep", sep, SEPARATORS)
+    if columns is not None and (isinstance(columns, str) or len(columns) != 2):
+        raise InputError(f"columns must be two names or numbers of columns, but {shown(columns)} was given.")
+    rows = _rows(read_text(path) if text is None else text.removeprefix(BOM), sep, path)
+    head = list(islice(rows, 2))
+    first = head[0]
+    header = known_header(first.fields) is not None
+    places: Sequence[int]
+    if columns is None:
+        places = known_header(first.fields) or (0, 1)
+    else:
+        places = _places(columns, first, path)
+        header = header or not all(str(column).isdigit() for column in columns)
+    header = header or _is_header(head, places)
+    lower = [field.lower() for field in first.fields]
+    weight = lower.index("weight") if header and "weight" in lower else None
+    return _edges(chain(head[header:], rows), places, weight, path)
+
+
+def known_header(fields: Sequence[str]) -> tuple[int, int] | None:
+    """Return the positions of the columns of nodes in a header with usual names, None if it is none.
+
+    >>> known_header(["Id", "Source", "Target", "Weight"])
+    (1, 2)
+    """
+    names = [field.strip().lower() for field in fields]
+    for source, target in HEADERS:
+        if source in names and target in names:
+            return names.index(source), names.index(target)
+    return None
+
+
+def split_line(line: str, sep: str) -> list[str]:
+    """Return the fields of a line, without quotes and outer blanks."""
+    if sep == " ":
+        return line.split()
+    return [field.strip() for field in next(csv.reader([line], delimiter=sep), [])]
+
+
+def guess_separator(line: str) -> str:
+    """Return the separator that a line has most often, a blank if it has none.
+
+    >>> guess_separator("Ada;Grace, Hopper;1952")
+    ';'
+    """
+    return max(SEPARATORS[:-1], key=line.count) if any(map(line.count, SEPARATORS[:-1])) else " "
+
+
+def _rows(raw: bytes, sep: str | None, path: Path) -> Iterator[Row]:
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise FileFormatError("the file is not UTF-8 text; save it as UTF-8.", path, line) from None
+    first = next((line for line in io.StringIO(text) if is_data(line.strip().encode())), None)
+    if first is None:
+        raise FileFormatError("the file holds no edges: every line is blank or a comment.", path)
+    sep = guess_separator(first) if sep is None else sep
+    if sep == " ":
+        lines = enumerate(io.StringIO(text), 1)
+        yield from (Row(number, line.split()) for number, line in lines if is_data(line.strip().encode()))
+        return
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
+    try:
+        for fields in reader:
+            plain = [field.strip() for field in fields]
+            if any(plain) and not plain[0].startswith(("#", "%")):
+                yield Row(reader.line_num, plain)
+    except csv.Error as error:
+        raise FileFormatError(f"the table cannot be read ({error}).", path, reader.line_num) from None
+
+
+def _places(columns: Sequence[str | int], first: Row, path: Path) -> tuple[int, ...]:
+    """Return the positions of columns given by names, or by numbers from 1."""
+    texts, width = list(map(str, columns)), len(first.fields)
+    numbered = all(map(str.isdigit, texts))
+    for text in texts:
+        if not (1 <= int(text) <= width if numbered else text in first.fields):
+            names = ", ".join(first.fields)
+            raise FileFormatError(f"there is no column {text!r}; the first line has {names}.", path, first.number)
+    return tuple(int(text) - 1 if numbered else first.fields.index(text) for text in texts)
+
+
+def _is_header(head: list[Row], places: Sequence[int]) -> bool:
+    """Words above integers are a header."""
+    if len(head) < 2:
+        return False
+    above, below = (
+        [is_integer(row.fields[place].encode()) for place in places if place < len(row.fields)] for row in head
+    )
+    return all(below) and not any(above)
+
+
+def _edges(rows: Iterable[Row], places: Sequence[int], weight: int | None, path: Path) -> EdgeList:
+    pairs: list[tuple[str, str]] = []
+    for number, fields in rows:
+        source, target = (fields[place] if place < len(fields) else "" for place in places)
+        if not source or not target:
+            raise FileFormatError(f"a node is missing in {shown(','.join(fields))}.", path, number)
+        if weight is not None and weight < len(fields):
+            check_weight(fields[weight].encode(), number, path)
+        pairs.append((source, target))
+    if not pairs:
+        raise FileFormatError("the file holds no edges.", path)
+    if all(len(name) <= 18 and is_integer(name.encode()) for pair in pairs for name in pair):
+        edges, names, num_nodes = number_ids(np.array(pairs, np.int64).T.copy())
+        return EdgeList(edges, num_nodes, names, "lines")
+    return from_names([u for u, _ in pairs], [v for _, v in pairs])

@@ -1,0 +1,90 @@
+"""Tables of edges: headers, columns, separators, quotes."""
+
+import os
+import threading
+
+import pytest
+
+from detours.errors import InputError
+from detours.graph import Graph
+from tests.graph.cases import edges, put, refused
+
+PEOPLE = "id;person;friend;since\n1;Ada;Grace;1952\n2;Grace;Alan;1947\n3;Alan;Ada;?\n"
+
+
+def test_columns_by_name_and_by_number(tmp_path):
+    path = put(tmp_path, "people.csv", PEOPLE)
+    expected = [("Ada", "Grace"), ("Grace", "Alan"), ("Alan", "Ada")]
+    assert edges(Graph.read(path, columns=("person", "friend"))) == expected
+    assert edges(Graph.read(path, columns=("person", "friend"), sep=";", directed=True)) == expected
+    numbered = Graph.read(path, columns=("friend", "since"))
+    assert edges(numbered)[0] == ("Grace", "1952")
+    plain = put(tmp_path, "plain.tsv", "x\t0\t1\ny\t1\t2\n")
+    assert edges(Graph.read(plain, columns=(2, 3))) == [(0, 1), (1, 2)]
+    headed = put(tmp_path, "headed.txt", "what a b\nx 0 1\ny 1 2\n")
+    assert edges(Graph.read(headed, columns=("2", "3"))) == [(0, 1), (1, 2)]
+    assert edges(Graph.read(put(tmp_path, "p.csv.gz", PEOPLE), columns=["person", "friend"])) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Source,Target,Type,Id,Label,Weight\na,b,Undirected,0,,1.0\nb,c,Undirected,1,,2.0\n",  # as Gephi writes it
+        "Id,Source,Target\n0,a,b\n1,b,c\n",
+        "from;to;kind\na;b;road\nb;c;rail\n",
+        "a;b\nb;c\n",
+        "\ufeffsource,target,kind\r\na,b,road\r\nb,c,rail\r\n",
+        '# made by hand\nsource,target,kind\n"a","b","x, y"\nb,c,rail\n',
+        "source\ttarget\tkind\na\tb\troad\nb\tc\trail\n",
+    ],
+)
+def test_usual_headers_need_no_options(tmp_path, text):
+    graph = Graph.read(put(tmp_path, "g.csv", text), strict=True)
+    assert edges(graph) == [("a", "b"), ("b", "c")] and not graph.directed
+
+
+def test_a_name_may_hold_the_separator(tmp_path):
+    path = put(tmp_path, "g.csv", 'who,whom\n"Hopper, Grace","Turing; Alan"\n')
+    assert edges(Graph.read(path, columns=("who", "whom"))) == [("Hopper, Grace", "Turing; Alan")]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "says", "line"),
+    [
+        (
+            PEOPLE,
+            {"columns": ("person", "enemy")},
+            "no column 'enemy'; the first line has id, person, friend, since",
+            1,
+        ),
+        (PEOPLE, {"columns": (1, 9)}, "no column '9'", 1),
+        ("a;b\nc;\n", {"sep": ";"}, "a node is missing in 'c,'", 2),
+        ("source,target,weight\na,b,nan\n", {"columns": ("source", "target")}, "finite number", 2),
+        ("source,target,x\n", {"columns": ("source", "target")}, "no edges", None),
+        ("# nothing\n", {"sep": ","}, "no edges", None),
+        (b"a;\xff\n", {"sep": ";"}, "UTF-8", 1),
+        ("a b road\n", {}, "--columns 1,2", 1),
+    ],
+)
+def test_broken_tables(tmp_path, text, options, says, line):
+    refused(put(tmp_path, "g.csv", text), says, line, **options)
+
+
+def test_wrong_options(tmp_path):
+    path = put(tmp_path, "g.csv", "a,b\n")
+    for columns in ("ab", ("a",), (1, 2, 3)):
+        with pytest.raises(InputError, match="columns must be two"):
+            Graph.read(path, columns=columns)
+    with pytest.raises(InputError, match="sep must be one of"):
+        Graph.read(path, sep="::")
+    with pytest.raises(InputError, match="for edge lists"):
+        Graph.read(put(tmp_path, "g.gml", "graph [ ]"), columns=(1, 2))
+
+
+def test_a_pipe_is_read_once(tmp_path):
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=("id;from;to\n0;a;b\n",))
+    writer.start()
+    assert edges(Graph.read(pipe)) == [("a", "b")]
+    writer.join()
