@@ -86,7 +86,7 @@ def _parse_header(text: bytes) -> ArrayHeader:
     if not right or len(shape) > 32 or not isinstance(order, bool):
         raise ValueError("the header of the array is damaged")
     if dtype is None or dtype.kind not in "biufcSU" or not dtype.itemsize:
-        raise ValueError("the array does not hold plain numbers or texts")
+        raise ValueError("it holds Python objects or records, not plain numbers or texts")
     return ArrayHeader(dtype, shape, order, 0)
 
 
@@ -99,6 +99,13 @@ def read_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
         if mapped and size >= _SMALL and header.nbytes:
             return np.memmap(path, header.dtype, "r", header.offset, header.shape, order)
         return _decoded(header, file.read())
+
+
+def parse_array(content: bytes, path: Path) -> NDArray[Any]:
+    """Return the array that the bytes of a .npy file hold."""
+    with damage_named(path, "the array"):
+        header = read_header(BytesIO(content), len(content))
+        return _decoded(header, content[header.offset :])
 
 
 def _decoded(header: ArrayHeader, content: bytes) -> NDArray[Any]:

@@ -126,7 +126,7 @@ def test_a_block_that_cannot_be_read_now_is_kept(tmp_path: Path, monkeypatch: py
     def away(*args: Any, **options: Any) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr("detours.counting.on_disk.job.np.load", away)
+    monkeypatch.setattr(Path, "read_bytes", away)
     with pytest.raises(InputError, match=r"0-000000.npz cannot be read \(Input/output error\); run the same count"):
         job.load(0, 0)
     assert job.has(0, 0)

@@ -94,3 +94,9 @@ def test_names_that_do_not_fit_are_refused(tmp_path):
     ):
         np.savez(tmp_path / "a.npz", edge_index=edges, **names)
         refused(tmp_path / "a.npz", "")
+
+
+def test_npz_can_be_compressed_once_more(tmp_path):
+    graph = Graph.from_networkx(nx.karate_club_graph())
+    graph.write(tmp_path / "g.npz.gz")
+    assert Graph.read(tmp_path / "g.npz.gz") == graph

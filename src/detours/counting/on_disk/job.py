@@ -13,6 +13,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from detours.errors import FileFormatError, InputError
 Arrays = tuple[NDArray[Any], ...]
 
 FORM = 4  # the version of this layout of the folder; to be increased when blocks are divided or written in another way
+MOST_BLOCKS = 1 << 26  # of a stage; more would be no layout of ours
 SHARED = ".graph"  # where a graph without a folder of its own is saved for workers to open
 _LEFT = (SHARED, ".reverse-*", ".*.part", f".{MANIFEST}.*")
 """What a count needs while it runs, or leaves incomplete when it is killed."""
@@ -198,6 +200,21 @@ def _read(folder: Path) -> dict[str, Any]:
         raise InputError(
             f"{folder} cannot be seen from here; a cluster needs a folder that all machines share."
         ) from None
-    if manifest is None or manifest.get("format") != "detours count":
+    if manifest is None or manifest.get("format") != "detours count" or not _fits(manifest):
         raise InputError(f"{folder / MANIFEST} does not describe a count; give another folder.")
     return manifest
+
+
+def _fits(manifest: Mapping[str, Any]) -> bool:
+    """Whether the stages are numbers of blocks; the rest of a manifest is checked by those that use it."""
+    stages = manifest.get("stages")
+    some = isinstance(stages, list) and all(type(blocks) is int and 0 <= blocks <= MOST_BLOCKS for blocks in stages)
+    return some and manifest.get("way", "whole") in ("whole", "parts")
+
+
+def check_cuts(cuts: Any, blocks: int, last: int) -> list[int]:
+    """Return where blocks begin and end; raise `ValueError` unless they go from 0 to `last` without a step back."""
+    right = isinstance(cuts, list) and all(type(cut) is int for cut in cuts) and len(cuts) == blocks + 1
+    if not right or cuts[0] != 0 or cuts[-1] != last or any(end < begin for begin, end in pairwise(cuts)):
+        raise ValueError("its blocks do not fit the graph")
+    return list(cuts)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from detours.counting.derive.closed_forms import MAX_LENGTH
-from detours.counting.engines.rows.graph import Layout
-from detours.counting.on_disk.job import Arrays, Job, writing
+from detours.counting.on_disk.job import Arrays, Job, check_cuts, writing
 from detours.counting.on_disk.part_engine import count_roots
+from detours.counting.on_disk.whole_graph import read_layout
 from detours.counting.plan import make_plan
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.counting.shrink.halo import Halo, TooLarge, cut_halo, radius
@@ -49,9 +49,16 @@ class Parts:
 
     def __init__(self, rows: Rows, back: Rows | None, k: int, about: dict[str, Any]) -> None:
         self.rows, self.back, self.k = rows, back, k
-        self.cuts, self.most, self.engine = about["cuts"], about["most_arcs"], about["runs"]
+        (blocks,) = about["stages"]
+        self.cuts, self.most, self.engine = (
+            check_cuts(about["cuts"], blocks, rows.num_nodes),
+            about["most_arcs"],
+            about["runs"],
+        )
+        if self.engine not in ("rows", "search", "dense") or type(self.most) is not int or self.most < 1:
+            raise ValueError("its engine or its limit is none")
         self.asked = about["engine"] == self.engine
-        self.layout = None if about["layout"] is None else Layout(*about["layout"])
+        self.layout = None if about["layout"] is None else read_layout(about["layout"])
 
     def run(self, stage: int, block: int) -> Arrays:
         found, directed = [], self.back is not None
@@ -108,7 +115,7 @@ def describe_parts(rows: Rows, reverse: Path, k: int, directed: bool, engine: st
 
 def write_parts(job: Job, rows: Rows, k: int, directed: bool) -> None:
     """Write the counts of all parts one after the other."""
-    cuts = job.manifest["cuts"]
+    cuts = check_cuts(job.manifest["cuts"], job.stages[0], rows.num_nodes)
     begin = [int(rows.pointers(cut, cut)[0]) for cut in cuts]
     for number, name in enumerate(("by_length", "cycles")[: 1 + directed]):
         with writing(job.folder), new_array(job.folder / f"{name}.npy", np.int64, (rows.num_arcs, k - 1)) as file:

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from detours.arrays import Float64, Int64
 from detours.counting.engines.base import Tally
 from detours.counting.engines.dense.count import DenseCount
+from detours.counting.engines.overflow import narrowest_word
 from detours.counting.engines.rows.cost import work_of_blocks
 from detours.counting.engines.rows.evaluate import RowCount, RunningPass, Scratch
 from detours.counting.engines.rows.graph import Layout
 from detours.counting.engines.search.count import SearchCount, Worker
 from detours.counting.engines.threads import one_blas_thread
-from detours.counting.on_disk.job import Arrays
+from detours.counting.on_disk.job import Arrays, check_cuts
 from detours.counting.plan import Plan
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError
@@ -32,6 +33,7 @@ sending it, about 10 ms of processor time on both sides together."""
 FEW, MOST = 32, 4096
 """The number of blocks of a stage: enough for workers to finish together, but no blocks that are too short, and not too
 many files."""
+MOST_LANES = 1 << 10
 TAPER = 1.5
 """How much longer the first blocks of a stage are than the average; the last are short: workers finish together."""
 
@@ -74,14 +76,34 @@ def describe(plan: Plan) -> dict[str, Any]:
 
 
 def make_blocks(cyclic: Cyclic, k: int, about: dict[str, Any]) -> Blocks:
-    """Return the blocks that were described."""
+    """Return the blocks that were described; raise `ValueError` if they do not fit the graph."""
     stages: list[int] = list(about["stages"])
     if about["runs"] == "rows":
-        word, layout = np.dtype(about["word"]).type, Layout(*about["layout"])
-        return RowBlocks(RowCount.build(cyclic.reduced, k, word, layout), about["cuts"])
+        word, needed = np.dtype(about["word"]), np.dtype(narrowest_word(cyclic.reduced, k))
+        if word.kind != "i" or not needed.itemsize <= word.itemsize <= 8:
+            raise ValueError("its integers are too narrow")
+        count = RowCount.build(cyclic.reduced, k, word.type, read_layout(about["layout"]))
+        if not len(stages) == len(about["cuts"]) == len(count.program.passes):
+            raise ValueError("its stages are others")
+        cuts = zip(about["cuts"], stages, strict=True)
+        return RowBlocks(count, [check_cuts(each, blocks, len(count.roots)) for each, blocks in cuts])
     if about["runs"] == "search":
-        return SearchBlocks(SearchCount(cyclic, k), stages)
-    return DenseBlocks(DenseCount(cyclic.reduced, k), stages)
+        search = SearchCount(cyclic, k)
+        if len(stages) != 1 or not 1 <= stages[0] <= max(1, search.num_roots):
+            raise ValueError("its stages are others")
+        return SearchBlocks(search, stages)
+    dense = DenseCount(cyclic.reduced, k)
+    if about["runs"] != "dense" or stages != [len(dense.bundles)]:
+        raise ValueError("its stages are others")
+    return DenseBlocks(dense, stages)
+
+
+def read_layout(found: Any) -> Layout:
+    """Return the layout that a manifest names; raise `ValueError` if it is none."""
+    by_degree, lanes = found
+    if type(by_degree) is not bool or type(lanes) is not int or not 1 <= lanes <= MOST_LANES:
+        raise ValueError("its layout is none")
+    return Layout(by_degree, lanes)
 
 
 def _check_shape(found: NDArray[Any], shape: tuple[int, ...]) -> None:

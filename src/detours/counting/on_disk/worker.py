@@ -8,7 +8,7 @@ from typing import Any
 
 from detours import __version__
 from detours.counting.engines.base import Tally
-from detours.counting.on_disk.job import FORM, Job, reverse_in
+from detours.counting.on_disk.job import FORM, MANIFEST, Job, reverse_in
 from detours.counting.on_disk.parts import Parts
 from detours.counting.on_disk.whole_graph import Blocks, make_blocks
 from detours.counting.shrink.cyclic_part import Cyclic
@@ -58,11 +58,17 @@ class BlockRunner:
 
     def _new_blocks(self) -> Blocks | Parts:
         graph, about = self.graph, dict(self.job.manifest)
-        if about["way"] == "whole":
-            cyclic = self._cyclic or Cyclic(graph.indptr, graph.indices, graph.directed)
-            return make_blocks(cyclic, about["k"], about)
-        back = Rows.open(reverse_in(self.job.folder, about["graph"])) if graph.directed else None
-        return Parts(rows_of(graph), back, about["k"], about)
+        try:
+            if about["way"] == "whole":
+                cyclic = self._cyclic or Cyclic(graph.indptr, graph.indices, graph.directed)
+                return make_blocks(cyclic, about["k"], about)
+            back = Rows.open(reverse_in(self.job.folder, about["graph"])) if graph.directed else None
+            return Parts(rows_of(graph), back, about["k"], about)
+        except (LookupError, TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            manifest = self.job.folder / MANIFEST
+            raise InputError(f"{manifest} is damaged ({error}); remove {self.job.folder} and count again.") from None
 
 
 def rows_of(graph: Graph) -> Rows:

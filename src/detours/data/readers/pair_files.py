@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from detours.containers import parse_array
 from detours.data.graph_set import GraphSet
 from detours.errors import FileFormatError, InputError
 from detours.graph import Graph
@@ -66,16 +67,7 @@ def _line_words(file: Path) -> list[tuple[int, bytes]]:
 
 def _array_words(file: Path) -> list[tuple[int, bytes]]:
     with opened(file) as source:
-        try:
-            array = np.lib.format.read_array(source, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            pickled = "Object arrays" in str(error)
-            what = (
-                "it holds Python objects; save it as an array of strings"
-                if pickled
-                else "it is no .npy file or cut off"
-            )
-            raise FileFormatError(f"{what}.", file) from None
+        array = parse_array(source.read(), file)
     if array.dtype.kind not in "SU" or array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] != 2):
         kind = f"{array.dtype} {list(array.shape)}"
         raise FileFormatError(

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Float32, Int64
-from detours.containers import check_tensors, damage_named, load_tensors
+from detours.containers import check_expansion, check_tensors, damage_named, load_tensors
 from detours.data.graph_set import GraphSet
 from detours.data.readers.tu import read_tu
 from detours.errors import FileFormatError, InputError, shown, warn_caller
 from detours.graph import Graph
 
+_PER_NODE = 32  # bytes of memory, about
 MASKS = ("train_mask", "val_mask", "test_mask")
 
 
@@ -52,7 +53,7 @@ def graph_set_of(dataset: Any, name: str = "data") -> GraphSet:
     )
     classes = made.classes
     if classes.size and classes[0] >= 0 and classes[-1] >= len(classes):
-        missing = int(np.setdiff1d(np.arange(classes[-1]), classes)[0])
+        missing = int(np.argmax(classes != np.arange(len(classes))))
         warn_caller(
             f"{name} has no class {missing}; its {len(classes)} classes are {shown(classes.tolist())}.", UserWarning
         )
@@ -75,7 +76,12 @@ def read_own(path: str | os.PathLike[str]) -> GraphSet:
         return GraphSet(name, read.graphs, read.y, read.labels, edge_labels=read.edge_labels, x=read.x)
     if path.suffix not in (".pt", ".pth"):
         raise FileFormatError("give a .pt file with PyG data, or a folder in the TU Dortmund format.", path)
-    return graph_set_of(_load(path), path.stem)
+    found = _load(path)
+    with damage_named(path, "the PyG data"):
+        listed = found if isinstance(found, list) else [found]
+        nodes = sum(int(each.num_nodes or 0) for each in listed if hasattr(each, "num_nodes"))
+        check_expansion(_PER_NODE * nodes, path.stat().st_size, path)
+        return graph_set_of(found, path.stem)
 
 
 def _targets(listed: Sequence[Any]) -> tuple[NDArray[Any], Literal["graph", "node"]]:

@@ -124,7 +124,11 @@ def _fields(line: bytes, separator: bytes | None) -> list[bytes]:
     if separator is None:
         return line.split(None, 2)
     if b'"' in line:
-        row = next(csv.reader([line.decode("utf-8", "surrogateescape")], delimiter=separator.decode()))
+        text = line.decode("utf-8", "surrogateescape")
+        try:
+            row = next(csv.reader([text], delimiter=separator.decode()))
+        except csv.Error:  # a carriage return within the line, say
+            row = text.split(separator.decode())
         return [field.strip().encode("utf-8", "surrogateescape") for field in row[:3]]
     return [field.strip() for field in line.split(separator)[:3]]
 

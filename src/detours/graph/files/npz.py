@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,9 @@ def write(edges: EdgeList, path: Path) -> None:
         **pack_names(edges.names),
     }
     with replacing(path) as file:
-        np.savez_compressed(file, **arrays)
+        buffer = BytesIO()  # an archive is not written from its beginning to its end, as gzip needs it
+        np.savez_compressed(buffer, **arrays)
+        file.write(buffer.getbuffer())
 
 
 FORMAT = Format(("npz",), read, write)

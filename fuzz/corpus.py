@@ -1,0 +1,126 @@
+"""Write the files that the mutational fuzzer begins with to tests/corpus: a few of every format, all small."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import warnings
+from pathlib import Path
+
+import networkx as nx
+import scipy.sparse as sp
+
+import detours
+from detours.store import Store
+from fuzz.running import CORPUS
+from fuzz.targets import EDGES, KEY
+
+ARGUMENTS = (
+    "count g.txt -k 3",
+    "count g.txt -k 4 --json --top 2",
+    "count g.txt -k 3 --out out.csv --directed",
+    "count g.txt -k 3 --out folder --memory 1MB --engine search",
+    "count g.txt -k 3 --chordless --jobs 1 -q",
+    "paths g.txt 0 1 -k 3",
+    "paths g.txt 0 1 -k 3 --max-paths 2 --json",
+    "cycles g.txt -k 3 --nodes 0",
+    "explain g.txt -k 4",
+    "compare g.txt g.txt -k 3",
+    "--version",
+)
+
+
+def write_graphs(folder: Path) -> None:
+    """A small graph in every format."""
+    graph = detours.Graph.from_networkx(nx.lollipop_graph(5, 3))
+    named = detours.Graph.from_networkx(nx.Graph([("ä", "b c"), ("b c", "d"), ("d", "ä"), ("d", "e")]))
+    literal = detours.Graph.from_networkx(nx.grid_2d_graph(2, 3))
+    for ending in ("txt", "csv", "tsv", "mtx", "graphml", "gml", "g6", "s6", "npz", "txt.gz", "npz.gz", "mtx.gz"):
+        graph.write(folder / f"plain.{ending}")
+    for ending in ("csv", "graphml", "gml", "npz"):
+        named.write(folder / f"named.{ending}")
+    literal.write(folder / "literal.npz")
+    (folder / "weights.txt").write_text("# weights\nsource target weight\n0 1 0.5\n1 2 1e3\n2 0 -1 {'a': 1}\n\n7 7\n")
+    (folder / "values.mtx").write_text(
+        "%%MatrixMarket matrix coordinate real general\n% a comment\n3 3 3\n1 2 0.5\n2 3 1.5\n3 1 0\n"
+    )
+    ring = nx.to_scipy_sparse_array(nx.cycle_graph(6))
+    for kind in ("csr", "csc", "coo", "dia"):
+        sp.save_npz(folder / f"{kind}.npz", getattr(sp, f"{kind}_array")(ring), compressed=kind == "csr")
+    sp.save_npz(folder / "bsr.npz", sp.bsr_array(ring, blocksize=(2, 2)))
+
+
+def write_folders(corpus: Path) -> None:
+    """Saved graphs, and counts in folders: finished, and cut off after a block."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        graph = detours.Graph.from_edge_index(EDGES)
+    graph.save(corpus / "saved" / "plain")
+    detours.Graph.from_networkx(nx.grid_2d_graph(2, 3)).save(corpus / "saved" / "literal")
+    detours.Graph.from_networkx(nx.DiGraph([("a", "b"), ("b", "c"), ("c", "a")]), directed=True).save(
+        corpus / "saved" / "directed"
+    )
+    detours.count(graph, 4, out=corpus / "counts" / "finished")
+
+    class Stop(Exception):
+        pass
+
+    def stop(done: float, total: float) -> None:
+        raise Stop
+
+    for engine in ("rows", "search", "dense"):
+        try:
+            detours.count(graph, 4, engine=engine, out=corpus / "counts" / engine, progress=stop)
+        except Stop:
+            about = corpus / "counts" / engine / "manifest.json"
+            about.write_text(json.dumps({**json.loads(about.read_text()), "engine": "auto"}, indent=1) + "\n")
+
+
+def write_learning(corpus: Path) -> None:
+    """A model, a checkpoint, PyG data and a folder in the format of TU Dortmund."""
+    import torch
+    from torch_geometric.data import Data
+
+    from detours.data import rings, stratified_splits
+    from detours.training.checkpoint import Checkpoint
+    from detours.training.folds import Workplace, run_all
+    from detours.training.loop import Run
+    from detours.training.recipe import recipe
+
+    data = rings(8, sizes=(3, 4), seed=5)
+    made = recipe(data.name, data.digest, "here", data.level, hidden=2, layers=1, epochs=1, k=3)
+    for name in ("model", "checkpoint", "own"):
+        (corpus / name).mkdir(parents=True, exist_ok=True)
+    fold = stratified_splits(data, folds=4)[0]
+    store = Store(corpus / "work")
+    run = Run(made, data, fold, store.path(made.key()), model=corpus / "model" / "a.pt", every=0.0)
+    run_all(store, [run], Workplace("cpu"))
+    shutil.rmtree(store.folder)
+    Checkpoint(corpus / "checkpoint" / "a.ckpt", [made], 0.0).save({"epoch": 1, "weights": [torch.arange(3)]})
+    path = torch.tensor([[0, 1], [1, 2]])
+    graphs = [Data(x=torch.ones(3, 1), edge_index=path, y=torch.tensor([label])) for label in (0, 1)]
+    torch.save(graphs, corpus / "own" / "a.pt")
+    tu = corpus / "own" / "TU"
+    tu.mkdir()
+    (tu / "TU_A.txt").write_text("1, 2\n2, 1\n2, 3\n3, 2\n4, 5\n5, 4\n")
+    (tu / "TU_graph_indicator.txt").write_text("1\n1\n1\n2\n2\n")
+    (tu / "TU_graph_labels.txt").write_text("1\n-1\n")
+    (tu / "TU_node_labels.txt").write_text("0\n1\n0\n2\n2\n")
+
+
+def main() -> None:
+    """Write everything anew, but for what fuzzing has found."""
+    for kind in ("graph", "saved", "counts", "model", "checkpoint", "own", "cell", "arguments"):
+        for old in (CORPUS / kind).glob("[!_]*"):
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+        (CORPUS / kind).mkdir(parents=True, exist_ok=True)
+    write_graphs(CORPUS / "graph")
+    write_folders(CORPUS)
+    write_learning(CORPUS)
+    (CORPUS / "cell" / "a.json").write_text(json.dumps({"key": KEY, "value": {"a": 1.5}, "seconds": 0.1}))
+    for number, line in enumerate(ARGUMENTS):
+        (CORPUS / "arguments" / f"{number}.txt").write_text("\t".join(line.split()))
+
+
+if __name__ == "__main__":
+    main()
