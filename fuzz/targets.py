@@ -49,7 +49,11 @@ def use(graph: detours.Graph) -> None:
 
 
 def try_counts(folder: Path) -> None:
-    """Count into a folder that holds a count, finished or not."""
+    """Open a folder that holds a count, finished or not, and count into it."""
+    with contextlib.suppress(DetoursError):
+        opened = detours.Detours.open(folder)
+        repr(opened)
+        assert len(opened.edge) == opened.graph.edge_index.shape[1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         graph = detours.Graph.from_edge_index(EDGES)

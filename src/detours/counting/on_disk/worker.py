@@ -8,7 +8,8 @@ from typing import Any
 
 from detours import __version__
 from detours.counting.engines.base import Tally
-from detours.counting.on_disk.job import FORM, MANIFEST, Job, reverse_in
+from detours.counting.finished import MANIFEST
+from detours.counting.on_disk.job import FORM, Job, reverse_in
 from detours.counting.on_disk.parts import Parts
 from detours.counting.on_disk.whole_graph import Blocks, make_blocks
 from detours.counting.shrink.cyclic_part import Cyclic
