@@ -16,6 +16,7 @@ from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.graph.graph import as_graphs, is_one_graph
+from detours.progress import as_report
 
 
 def count(
@@ -31,7 +32,7 @@ def count(
     memory_limit: int | str | None = None,
     out: str | os.PathLike[str] | None = None,
     cluster: Any = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Detours:
     """Count the detours of length 2 .. k around every edge.
 
@@ -55,16 +56,17 @@ def count(
             ends in .parquet gives such a file instead, with one row per edge.
         cluster: Count on a Dask cluster: a `distributed.Client`, the address of a scheduler, as in "tcp://host:8786",
             or "local:4" for four worker processes on this machine.
-        progress: Called as progress(done, total) during the work.
+        progress: True prints how far the work is; a function is called as progress(done, total).
 
     >>> count([(0, 1, 2), (1, 2, 0)], k=2).edge.tolist()
     [1, 1, 1]
     """
     k = check_k(k)
+    report = as_report(progress, "Counting detours")
     given = Graph.from_any(graph, directed=directed, strict=strict)
     options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit}
     if out is None and cluster is None:
-        return _run(given, _plan(given, k, chordless, device=device, **options), chordless, progress)
+        return _run(given, _plan(given, k, chordless, device=device, **options), chordless, report)
     from detours.counting.on_disk.count_in_blocks import count_in_blocks
 
     _check_length(k)
@@ -72,7 +74,7 @@ def count(
         raise InputError("chordless=True counts in this process; leave it out with out= or cluster=")
     if device is not None:
         raise InputError(f"device={device!r} counts in this process; leave it out with out= or cluster=")
-    return count_in_blocks(given, k, out=out, cluster=cluster, progress=progress, **options)
+    return count_in_blocks(given, k, out=out, cluster=cluster, progress=report, **options)
 
 
 def count_many(
@@ -86,7 +88,7 @@ def count_many(
     n_jobs: int = 1,
     device: Any = None,
     memory_limit: int | str | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> DetoursList:
     """Count many graphs in one go, as their disjoint union; item i of the result is what `count` gives for graph i.
 
@@ -100,7 +102,7 @@ def count_many(
     union, _ = Graph.disjoint_union(given)
     options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit, "device": device}
     plan = _plan(union, k, chordless, **options)
-    return DetoursList(given, _run(union, plan, chordless, progress))
+    return DetoursList(given, _run(union, plan, chordless, as_report(progress, "Counting detours")))
 
 
 def explain(

@@ -35,7 +35,7 @@ class Options(TypedDict, total=False):
     depth: int
     cell: str
     n_jobs: int
-    progress: Progress | None
+    progress: Progress | bool | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from detours.counting.result import Detours
 from detours.counting.sums import sum_rows
 from detours.errors import EngineError, InputError
 from detours.graph import Graph
+from detours.progress import as_report
 from detours.wl.nodes.initial import InitialColours, by_degree, by_label, join, uniform
 from detours.wl.nodes.labels import edge_numbers, ranks_on_arcs, read_labels
 from detours.wl.nodes.neighbourhood import PAIRS_BYTES, Neighbourhood, all_pairs, held_bytes, neighbours, pairs_bytes
@@ -65,7 +66,7 @@ def prepare(
     labels: Any = None,
     edge_labels: Any = None,
     n_jobs: int = 1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **chosen: Any,
 ) -> Prepared:
     """Check the options, those of `refine` as given to `caller`, and do all that comes before the first round."""
@@ -85,7 +86,9 @@ def prepare(
         read = read_labels(edge_labels, edge_numbers(given), "edge")
         on_arcs = read.as_integers()[ranks_on_arcs(read.rank, given, union, offsets)]
     seen = around(method, given, union, counts, on_arcs)
-    return Prepared(method, given, union, offsets, initial, first, seen, check_jobs(n_jobs), progress)
+    return Prepared(
+        method, given, union, offsets, initial, first, seen, check_jobs(n_jobs), as_report(progress, "Comparing copies")
+    )
 
 
 def check_pairs(method: Method, graphs: list[Graph]) -> None:

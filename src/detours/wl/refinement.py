@@ -25,7 +25,7 @@ def refine(
     depth: int = 1,
     cell: str = "target",
     n_jobs: int = 1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Colors:
     """Colour the nodes of all graphs and refine the colours: 1-WL, or stronger tests with detours in the colours.
 
@@ -65,7 +65,7 @@ def refine(
         cell: "target" individualises the nodes of one colour only: that which is joined in part (its nodes to some but
             not all nodes) to most colours, and of these the smallest. "all" does every node.
         n_jobs: Threads for counting and for marked copies; the colours do not depend on it.
-        progress: Called as progress(done, total) while copies are refined.
+        progress: True prints how far the copies are refined; a function is called as progress(done, total).
 
     >>> colors = refine([[(0, 1), (1, 2)], [(0, 1, 2), (1, 2, 0)]], init="uniform")  # a path and a triangle
     >>> colors

@@ -17,6 +17,7 @@ from detours.compiled import CompileClock
 from detours.counting.count import explain
 from detours.counting.engines.threads import Progress
 from detours.graph import Graph
+from detours.progress import as_report
 from detours.wl.comparison import compare_rounds
 from detours.wl.difference import describe_difference
 from detours.wl.individual.copies import Copies, as_copies
@@ -84,7 +85,7 @@ def separate(
     budget: float | None = None,
     labels: Any = None,
     n_jobs: int = 1,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Separation:
     """Tell two graphs apart by the cheapest test that can, or find an isomorphism.
 
@@ -99,7 +100,7 @@ def separate(
             of detours that would take longer than what is left is skipped.
         labels: A pair: for each graph one integer or string per node, which an isomorphism keeps.
         n_jobs: Threads.
-        progress: Called as progress(done, total) during each test on copies.
+        progress: True prints how far each test on copies is; a function is called as progress(done, total).
 
     >>> hexagon, other = [(0, 1, 2, 3, 4, 5), (1, 2, 3, 4, 5, 0)], [(0, 2, 4, 1, 3, 5), (2, 4, 1, 3, 5, 0)]
     >>> triangles = [(0, 1, 2, 3, 4, 5), (1, 2, 0, 4, 5, 3)]
@@ -113,7 +114,9 @@ def separate(
     if labels is not None:
         labels = list(labels)
     with CompileClock() as clock:
-        return _Ladder(graphs, labels, seconds, check_jobs(n_jobs), progress, clock).climb()
+        return _Ladder(
+            graphs, labels, seconds, check_jobs(n_jobs), as_report(progress, "Comparing copies"), clock
+        ).climb()
 
 
 @dataclass(slots=True)

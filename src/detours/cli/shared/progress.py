@@ -1,15 +1,11 @@
 """Progress on standard error: a bar on a terminal, lines in a log if asked for, else nothing."""
 
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from detours.cli.shared.console import escape
-from detours.errors import printable
-
-Report = Callable[[float, float], None]
-LINE_EVERY = 5.0  # seconds between two lines in a log
+from detours.progress import Report, print_progress
 
 
 @contextmanager
@@ -30,7 +26,7 @@ def progress_bar(description: str, *, show: bool | None = None) -> Iterator[Repo
     elif terminal:
         yield from _bar(description)
     else:
-        yield _lines(description)
+        yield print_progress(description)
 
 
 def _bar(description: str) -> Iterator[Report]:
@@ -53,17 +49,3 @@ def _bar(description: str) -> Iterator[Report]:
             bar.update(task, completed=done, total=total)
 
         yield report
-
-
-def _lines(description: str) -> Report:
-    start = last = time.monotonic()
-
-    def report(done: float, total: float) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= LINE_EVERY or done >= total:
-            last = now
-            share = done / total if total else 1.0
-            print(f"{printable(description)}: {share:.0%} after {now - start:.0f} s", file=sys.stderr, flush=True)
-
-    return report

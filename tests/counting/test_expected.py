@@ -1,0 +1,98 @@
+"""Expected detours against all pairings of the ends of edges, one by one."""
+
+from collections.abc import Iterator
+from itertools import pairwise, permutations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import detours
+
+Pairing = list[tuple[int, int]]
+
+
+def pairings(ends: list[int]) -> Iterator[Pairing]:
+    if not ends:
+        yield []
+        return
+    first, *rest = ends
+    for at, other in enumerate(rest):
+        for more in pairings(rest[:at] + rest[at + 1 :]):
+            yield [(first, other), *more]
+
+
+def mean_paths(degrees: list[int], i: int, j: int, k: int) -> list[float]:
+    """The mean number of simple paths by length over all pairings that join one end of i with one of j."""
+    left = [node for node, degree in enumerate(degrees) for _ in range(degree - (node in (i, j)))]
+    totals, number = np.zeros(k - 1), 0
+    for pairing in pairings(left):
+        joined = np.zeros((len(degrees),) * 2)
+        for a, b in pairing:
+            joined[a, b] += 1
+            joined[b, a] += a != b
+        number += 1
+        for length in range(2, k + 1):
+            for inner in permutations(set(range(len(degrees))) - {i, j}, length - 1):
+                way = [i, *inner, j]
+                totals[length - 2] += np.prod([joined[a, b] for a, b in pairwise(way)])
+    return list(totals / number)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [nx.complete_graph(4), nx.cycle_graph(5), nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)])],
+    ids=["K4", "ring", "tailed triangle"],
+)
+def test_as_the_mean_over_all_pairings(graph: nx.Graph) -> None:
+    result = detours.count(graph, k=4)
+    degrees = [graph.degree[node] for node in range(len(graph))]
+    for (i, j), row in zip(graph.edges, result.expected.tolist(), strict=True):
+        assert row == pytest.approx(mean_paths(degrees, i, j, 4))
+
+
+def directed_mean(arcs: list[tuple[int, int]], i: int, j: int, k: int, nodes: int) -> list[float]:
+    heads = [b for _, b in arcs]
+    heads.remove(j)
+    tails = [a for a, _ in arcs]
+    tails.remove(i)
+    totals, number = np.zeros(k - 1), 0
+    for order in permutations(heads):
+        joined = np.zeros((nodes, nodes))
+        for a, b in zip(tails, order, strict=True):
+            joined[a, b] += 1
+        number += 1
+        for length in range(2, k + 1):
+            for inner in permutations(set(range(nodes)) - {i, j}, length - 1):
+                way = [i, *inner, j]
+                totals[length - 2] += np.prod([joined[a, b] for a, b in pairwise(way)])
+    return list(totals / number)
+
+
+def test_directed() -> None:
+    arcs = [(0, 1), (1, 2), (0, 2), (2, 0), (2, 3), (3, 0), (1, 3)]
+    result = detours.count(nx.DiGraph(arcs), k=3)
+    for (i, j), row in zip(result.graph.edge_index.T.tolist(), result.expected.tolist(), strict=True):
+        assert row == pytest.approx(directed_mean(arcs, i, j, 3, 4))
+
+
+def test_random_graphs_have_what_is_expected_and_rings_have_more() -> None:
+    random = detours.count(nx.random_regular_graph(4, 400, seed=1), k=6)
+    assert random.by_length.sum() / random.expected.sum() == pytest.approx(1, abs=0.15)
+    lattice = detours.count(nx.watts_strogatz_graph(400, 4, 0.0), k=4)
+    assert lattice.relative.min() > 10
+
+
+def test_hubs_are_not_above_the_others() -> None:
+    """DeN grows with the degrees of the ends; divided by what is expected it does not."""
+    graph = nx.barabasi_albert_graph(600, 4, seed=0)
+    result = detours.count(graph, k=4)
+    hubs = np.array([graph.degree[a] * graph.degree[b] for a, b in graph.edges])
+    assert np.corrcoef(hubs, result.edge)[0, 1] > 0.8
+    assert np.corrcoef(hubs, result.relative)[0, 1] < 0.2
+
+
+def test_no_detours_expected() -> None:
+    result = detours.count(nx.path_graph(4), k=5)
+    assert result.relative.tolist() == [0, 0, 0] and not result.expected[[0, 2]].any()
+    assert detours.count([(0, 1), (1, 2), (2, 2)], k=3).relative.tolist() == [0, 0, 0]
