@@ -94,10 +94,12 @@ def accuracies(gram: Gram, y: NDArray[Any], repeats: int) -> list[float]:
     return found
 
 
-def measure(data: GraphSet, repeats: int) -> dict[str, list[float]]:
-    """Return the accuracies of all kernels on a data set."""
+def measure(data: GraphSet, repeats: int, only: list[str] | None = None) -> dict[str, list[float]]:
+    """Return the accuracies of kernels on a data set."""
     results = {"largest class": [100 * float(np.unique(data.y, return_counts=True)[1].max()) / len(data.y)]}
     for name, gram in kernels(data).items():
+        if only is not None and name not in only:
+            continue
         try:
             results[name] = accuracies(gram(), data.y, repeats)
         except ImportError as missing:
@@ -131,12 +133,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kernel_defaults", description=__doc__.splitlines()[0])
     parser.add_argument("data", nargs="*", default=DATA, metavar="NAME|FOLDER")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--most", type=int, metavar="N", help="of larger data sets N random graphs")
+    parser.add_argument("--kernel", nargs="+", metavar="NAME", help="only these, named as in the table")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all accuracies")
     options = parser.parse_args(arguments)
     results = {}
     for name in options.data:
         data = read_own(Path(name)) if Path(name).is_dir() else load(name)
-        results[data.name] = measure(data, options.repeats)
+        if options.most is not None and len(data.graphs) > options.most:
+            chosen = np.random.default_rng(0).permutation(len(data.graphs))[: options.most]
+            data = data.subset(sorted(chosen.tolist()))
+        results[data.name] = measure(data, options.repeats, options.kernel)
         if options.json is not None:
             options.json.write_text(json.dumps(results, indent=1))
     sheet(results).show(Console())
