@@ -13,6 +13,7 @@ from detours.graph import Graph
 from detours.wl.individual.copies import Choices, Copies
 from detours.wl.individual.marking import mark
 from detours.wl.individual.matching import find_orbits
+from detours.wl.individual.targets import with_fewest_marks
 from detours.wl.nodes.pair_colours import StablePairs, stable_pairs
 from detours.wl.nodes.ranks import rank_vectors
 
@@ -26,11 +27,11 @@ class PairStep(NamedTuple):
 
 
 def mark_pairs(
-    copies: Copies, choices: Choices, graphs: list[Graph], pairs: list[StablePairs], n_jobs: int
+    copies: Copies, choices: Choices, graphs: list[Graph], pairs: list[StablePairs], wholes: Int32, n_jobs: int
 ) -> PairStep:
     """Mark a node for each choice, refine the nodes and then the pairs.
 
-    `pairs` are the stable colours of the pairs of each graph. Of copies that an automorphism exchanges, which have the
+    `pairs` are the stable colours of the pairs of each graph, `wholes` the cells before any mark (`whole_cells`). Of copies that an automorphism exchanges, which have the
     same digest, only the first is refined further.
     """
     digests, below, _ = mark(copies, choices, n_jobs, keep=True)
@@ -40,12 +41,13 @@ def mark_pairs(
     cell = partitions.cell.copy()
     for i in np.flatnonzero(alike == np.arange(len(alike))).tolist():
         own, g = slice(partitions.begins[i], partitions.begins[i + 1]), int(partitions.graph[i])
-        found = stable_pairs(graphs[g], _marked(pairs[g].colour, cell[own]))
-        digests[i] = hashlib.sha256(digests[i] + found.digest).digest()
-        cell[own] = _cells(cell[own], np.diagonal(found.colour))
+        stable = stable_pairs(graphs[g], _marked(pairs[g].colour, cell[own]))
+        digests[i] = hashlib.sha256(digests[i] + stable.digest).digest()
+        cell[own] = _cells(cell[own], np.diagonal(stable.colour))
     everything = Choices(np.arange(len(alike)), np.full(len(alike), -1))
     described, _, _ = replace(below, partitions=partitions._replace(cell=cell)).refine(everything)
-    return PairStep([digests[i] for i in alike.tolist()], replace(below, partitions=described), alike)
+    found = with_fewest_marks(replace(below, partitions=described), wholes)
+    return PairStep([digests[i] for i in alike.tolist()], found, alike)
 
 
 def _marked(colour: Int32, cell: Int32) -> Int64:

@@ -26,6 +26,7 @@ from detours.wl.individual.deletion import delete
 from detours.wl.individual.marking import mark
 from detours.wl.individual.matching import find_orbits
 from detours.wl.individual.pairs import mark_pairs
+from detours.wl.individual.targets import whole_cells, with_fewest_marks
 from detours.wl.nodes.neighbourhood import neighbours
 from detours.wl.nodes.pair_colours import StablePairs, stable_pairs
 from detours.wl.nodes.ranks import rank_vectors
@@ -45,6 +46,8 @@ class Tree:
     graphs: list[Graph] = field(default_factory=list)
     pairs: list[StablePairs] = field(default_factory=list)
     """For each graph the stable colours of its pairs, if those of copies are refined too."""
+    wholes: Int32 = field(default_factory=lambda: np.empty(0, np.int32))
+    """The cells of all nodes before any was marked, then too."""
     copies: int = 0
     """Copies refined so far."""
     exhausted: bool = True
@@ -100,7 +103,7 @@ class Tree:
         if self.method.individualise == "delete":
             return *delete(copies, choices, self.method, self.n_jobs, keep), alike
         if self.pairs:
-            step = mark_pairs(copies, choices, self.graphs, self.pairs, self.n_jobs)
+            step = mark_pairs(copies, choices, self.graphs, self.pairs, self.wholes, self.n_jobs)
             self.exhausted &= keep or step.copies.partitions.target.max(initial=-1) < 0
             return step
         digests, below, targets = mark(copies, choices, self.n_jobs, keep, None if keep else report)
@@ -140,6 +143,9 @@ def grow_tree(prepared: Prepared, colour: Int32, asked: Bool | None = None) -> t
         tree.pairs = [stable_pairs(graph, count_pairs(graph, k)) for graph in prepared.graphs]
         arcs = neighbours(prepared.union).arcs  # the pairs are refined apart
     root = as_copies(prepared.union, prepared.offsets, arcs, colour)
+    if tree.pairs:
+        tree.wholes = whole_cells(root)
+        root = with_fewest_marks(root, tree.wholes)
 
     def report(share: float) -> None:
         if prepared.progress is not None:
