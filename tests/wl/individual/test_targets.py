@@ -38,7 +38,9 @@ def test_the_target_belongs_to_a_smallest_set(seed: int) -> None:
     tied = as_tied(graph)
     found = choose(tied, dict.fromkeys(tied, 2), {cell: cell for cell in tied})
     smallest = next(
-        sets for size in range(12) if (sets := [cells for cells in combinations(tied, size) if not reduced(tied, cells)])
+        sets
+        for size in range(12)
+        if (sets := [cells for cells in combinations(tied, size) if not reduced(tied, cells)])
     )
     if len(smallest[0]) == 0:
         assert found is None

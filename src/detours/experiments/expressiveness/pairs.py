@@ -5,6 +5,7 @@ The pairs come from a folder of graph6 files, or are made in code: the built-in 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -29,6 +30,8 @@ EXPERIMENT = "pairs"
 
 
 LADDER = "separate"
+REFINED = "pairs refined, nodes marked"
+MOST_MARKS = 3
 PAIR_SECONDS = 60.0
 """The budget of `detours.wl.separate` for one pair."""
 
@@ -40,13 +43,16 @@ def methods(k: int) -> list[Method]:
 
 
 def tasks(categories: Sequence[GraphSet], k: int, *, n_jobs: int = 1, limit: float = TUPLE_STEPS) -> list[Task]:
-    """Return a task per category and test, and one for `detours.wl.separate` on each pair of a category."""
+    """Return a task per category and test, and two that climb until a pair is told apart: `separate`, and marks."""
     made = []
     for data in categories:
         made += expressiveness.tasks(data, methods(k), experiment=EXPERIMENT, n_jobs=n_jobs, limit=limit)
         code = code_digest("experiments.expressiveness", "wl")
-        key = {"experiment": EXPERIMENT, "data": data.name, "method": LADDER, "parameters": {"budget": PAIR_SECONDS}}
-        made.append(Task({**key, "digest": data.digest, "code": code}, partial(_separate, data, n_jobs)))
+        common = {"experiment": EXPERIMENT, "data": data.name, "digest": data.digest, "code": code}
+        key = {**common, "method": LADDER, "parameters": {"budget": PAIR_SECONDS}}
+        made.append(Task(key, partial(_separate, data, n_jobs)))
+        key = {**common, "method": f"{k}-DeN, {REFINED}", "parameters": {"k": k, "depth": MOST_MARKS}}
+        made.append(Task(key, partial(_marks, data, k, n_jobs)))
     return made
 
 
@@ -61,7 +67,29 @@ def _separate(data: GraphSet, n_jobs: int) -> Value:
         found = wl.separate(data.graphs[i], data.graphs[j], budget=PAIR_SECONDS, n_jobs=n_jobs)
         told += found.same is False
         rungs.setdefault(found.rung or found.verdict, []).append(1000 * found.seconds)
-    of = len(data.pairs)
+    return _climbed(told, len(data.pairs), rungs)
+
+
+def _marks(data: GraphSet, k: int, n_jobs: int) -> Value:
+    """Return how many pairs 2-FWL from k-DeN tells apart with each number of marked nodes, and the time."""
+    from detours import wl
+
+    assert data.pairs is not None
+    rungs: dict[str, list[float]] = {}
+    told = 0
+    for i, j in data.pairs:
+        start, rung = time.process_time(), "not told apart"
+        for depth in range(MOST_MARKS + 1):
+            copies: dict[str, Any] = {"individualise": "mark", "depth": depth} if depth else {}
+            options = {"init": "den", "k": k, "pairs": "fwl", "n_jobs": n_jobs, **copies}
+            if not wl.same(data.graphs[i], data.graphs[j], **options):
+                rung, told = f"{depth} marked", told + 1
+                break
+        rungs.setdefault(rung, []).append(1000 * (time.process_time() - start))
+    return _climbed(told, len(data.pairs), rungs)
+
+
+def _climbed(told: int, of: int, rungs: dict[str, list[float]]) -> Value:
     sound = {"told_apart": told, "of": of, "ratio": told / of if of else 1.0, "pairs_confused": of - told}
     return {"sound": sound, "rungs": {rung: {"pairs": len(ms), "ms": sum(ms)} for rung, ms in rungs.items()}}
 
@@ -71,12 +99,22 @@ def tables(cells: Sequence[Cell]) -> list[Table]:
     told = matrix(cells, "Pairs told apart", COUNT, told_apart)
     told.notes.append("In the heading: how many pairs there are. “–”: beyond the limit of work for a test on tuples.")
     seconds = matrix(cells, "Seconds", SECONDS, lambda cell: None if "skipped" in cell.value else cell.seconds)
-    return [_with_total(told), _with_total(seconds), _ladder(cells)] if told.rows else []
+    if not told.rows:
+        return []
+    separate = _ladder(cells, LADDER, "The rung each pair needs")
+    separate.notes.append(
+        "The cheapest rung that decides each pair, and the mean time of `separate` up to it, for a pair."
+    )
+    marks = _ladder(
+        cells, REFINED, "Marked nodes that each pair needs if the colours of all pairs of nodes are refined"
+    )
+    marks.notes.append("The mean CPU time of all tests up to that number of marks, for a pair.")
+    return [_with_total(told), _with_total(seconds), separate, marks]
 
 
-def _ladder(cells: Sequence[Cell]) -> Table:
-    """Return a table of the rungs of `separate`: how many pairs of each category each of them decided."""
-    of_ladder = {cell.key["data"]: cell.value["rungs"] for cell in cells if cell.key["method"] == LADDER}
+def _ladder(cells: Sequence[Cell], method: str, title: str) -> Table:
+    """Return a table of rungs: how many pairs of each category each of them decided."""
+    of_ladder = {cell.key["data"]: cell.value["rungs"] for cell in cells if cell.key["method"].endswith(method)}
     names = sorted({rung for rungs in of_ladder.values() for rung in rungs}, key=_rung_order)
     rows = []
     for name in names:
@@ -84,8 +122,7 @@ def _ladder(cells: Sequence[Cell]) -> Table:
         pairs = sum(one["pairs"] for one in found)
         rows.append([name, *(one["pairs"] for one in found), pairs, sum(one["ms"] for one in found) / pairs])
     columns = [Column("rung"), *(Column(name, COUNT) for name in of_ladder), Column("in all", COUNT)]
-    notes = ["The cheapest rung that decides each pair, and the mean time of `separate` up to it, for a pair."]
-    return Table("The rung each pair needs", [*columns, Column("ms a pair", ",.1f")], rows, notes)
+    return Table(title, [*columns, Column("ms a pair", ",.1f")], rows)
 
 
 def _rung_order(name: str) -> tuple[int, str]:

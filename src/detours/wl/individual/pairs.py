@@ -31,8 +31,8 @@ def mark_pairs(
 ) -> PairStep:
     """Mark a node for each choice, refine the nodes and then the pairs.
 
-    `pairs` are the stable colours of the pairs of each graph, `wholes` the cells before any mark (`whole_cells`). Of copies that an automorphism exchanges, which have the
-    same digest, only the first is refined further.
+    `pairs` are the stable colours of the pairs of each graph, `wholes` the cells before any mark (`whole_cells`). Of
+    copies that an automorphism exchanges, which have the same digest, only the first is refined further.
     """
     digests, below, _ = mark(copies, choices, n_jobs, keep=True)
     assert below is not None

@@ -1,10 +1,11 @@
 """Target cells for copies whose pairs are refined too: those that leave a graph of treewidth 2 after fewest marks.
 
-Two cells are *tied* if a node of one sees some, but not all, nodes of the other; a cell may be tied to itself. Refinement
-with marked nodes works like a pebble game on the graph of tied cells: 2-FWL decides what remains once that graph has
-treewidth 2 or less, and marking a node takes its cell away. The target is therefore a cell of a smallest set without
-which the treewidth is at most 2. A graph has that treewidth if and only if nothing is left of it after nodes with at
-most two neighbours are taken away, their neighbours joined, as long as there are any (series and parallel reductions,
+Two cells are *tied* if a node of one sees some, but not all, nodes of the other; a cell may be tied to itself.
+Refinement with marked nodes works like a pebble game on the graph of tied cells: 2-FWL decides what remains once that
+graph has treewidth 2 or less, and marking a node takes its cell away. The target is therefore a cell of a smallest set
+without which the treewidth is at most 2. A graph has that treewidth if and only if nothing is left of it after nodes
+with at most two neighbours are taken away, their neighbours joined, as long as there are any (series and parallel
+reductions,
 `Duffin, 1965 <https://doi.org/10.1016/0022-247X(65)90125-3>`_).
 
 Only the graph of tied cells, the sizes and the order of the cells are used, which isomorphic graphs share.
@@ -92,7 +93,9 @@ def tied_cells(words: Int64) -> tuple[Tied, dict[int, int]]:
 
 
 def choose(tied: Tied, sizes: Mapping[int, int], whole: Mapping[int, int]) -> int | None:
-    """Return a cell of a smallest set without which the treewidth is at most 2, or least is left; None if it is already.
+    """Return a cell of a smallest set without which the treewidth is at most 2; None if it is already.
+
+    Where no set of `MOST_MARKS` cells suffices, it is one that leaves least.
 
     Cells that are parts of one `whole` count as one; of its parts the smallest is taken.
     """
