@@ -88,8 +88,8 @@ def test_info_of_a_task_made_in_code(run: Run) -> None:
     [
         (["info", "mutga"], "There is no data set 'mutga' (did you mean MUTAG?); give one of EXP"),
         (["info", "NCI1", "--data", "."], "NCI1 is not in .: its raw files should be in TUDataset/NCI1/raw"),
-        (["list", "--data", "nowhere"], "--data nowhere: there is no such folder"),
-        (["check", "--data", "nowhere"], "--data nowhere: there is no such folder"),
+        (["list", "--root", "nowhere"], "--root nowhere: there is no such folder"),
+        (["check", "--data", "nowhere"], "--root nowhere: there is no such folder"),
         (["check", "squirel"], "(did you mean Squirrel?)"),
     ],
 )

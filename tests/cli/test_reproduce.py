@@ -67,7 +67,9 @@ def test_counting(run: Run, tmp_path: Path) -> None:
     counted, errors = json.loads(run("counting", "--data", "raw", "--json").out)
     assert [row["exactly equal"] for row in counted["rows"]] == [2, 2, 2, 2]
     assert "their figures" in errors["rows"][1]["method"]
-    assert run("counting", "--data", "elsewhere").code == 1
+    assert run("counting", "--root", "elsewhere").code == 1
+    wrong = run("counting", "--data", "MUTAG")
+    assert wrong.code == 1 and "--data MUTAG: this experiment has its own data sets" in wrong.err
 
 
 # ---------------------------------------------------------------- pairs
@@ -217,7 +219,7 @@ def test_all_runs_every_experiment(run: Run, data: Path, monkeypatch: pytest.Mon
 
     for name in ("expressiveness", "cycles", "kernels", "networks"):
         monkeypatch.setattr(runs, f"run_{name}", stub(name))
-    code, _, err = run("all", "--data", str(data))
+    code, _, err = run("all", "--root", str(data))
     assert code == 0 and ran == ["expressiveness", "cycles", "kernels", "networks"]
     assert err == "Wrote expressiveness.md\nWrote cycles.md\nWrote kernels.md\nWrote networks.md\n"
     assert run("all").code == 0 and ran[4:] == ["expressiveness"]  # the others need data
@@ -260,8 +262,9 @@ def test_networks_are_trained_shown_and_not_trained_again(
 def test_wrong_options_of_networks(run: Run, texas: Path) -> None:
     code, _, err = run("nodes", "--preset", "theirs")
     assert code == 2 and "there is no preset 'theirs'; give ours, paper or paper-small" in err
-    code, _, err = run("nodes", "--data", str(texas), "--row", "GIN", "--only", "Texas")
-    assert code == 1 and "there is no row 'GIN'; choose from plain GCN" in err
+    for more in ((), ("--root", str(texas), "--data", "Texas"), ("--data", str(texas), "--only", "Texas")):
+        code, _, err = run("nodes", "--row", "GIN", *more)
+        assert code == 1 and "there is no row 'GIN'; choose from plain GCN" in err
     code, _, err = run("nodes", "--data", str(texas), "--only", "MUTAG")
     assert code == 1 and "MUTAG is not in this table; choose from Texas, Cornell" in err
     code, _, err = run("graphs", "--data", str(texas))

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -168,11 +169,38 @@ def test_own_data(run: Run, tmp_path: Path) -> None:
     ]
     torch.save(graphs, tmp_path / "mine.pt")
     quick = "--model plain --hidden 4 --epochs 2 --folds 0 --device cpu --set layers=1".split()
-    code, out, err = run("train", "--data-file", str(tmp_path / "mine.pt"), *quick, "--save", "models")
+    code, out, err = run("train", "--data", str(tmp_path / "mine.pt"), *quick, "--save", "models")
     assert code == 0, err
     assert "MAE on the test parts of 1 fold: mine, plain gin" in out and "validation MAE" in out
     assert json.loads(next(Path("results").rglob("*.json")).read_text())["key"]["task"] == "regression"
     code, _, err = run("train", "--data-file", "mine.pt", "--data", "rings")
     assert code == 2 and "give either --data or --data-file" in err
+    for option in ("--data", "--data-file"):
+        model = str(next(Path("models").iterdir()))
+        predicted = run("predict", model, option, "mine.pt", "--device", "cpu", "--json").out
+        assert len(json.loads(predicted)) == 20
+    space = tmp_path / "space.toml"
+    space.write_text("[space]\nhidden = [4, 8]\n")
+    tuning = "--models plain --trials 2 --draws 1 --folds 0-1 --device cpu --set epochs=2 --set layers=1".split()
+    code, out, err = run("tune", "--data-file", "mine.pt", "--space", str(space), *tuning)
+    assert code == 0, err
+    (score,) = re.findall(r"of 2: (\S+) ± \S+ MAE", out)
+    assert 0 < float(score) < 3  # targets are from 0 to 1
     code, _, err = run("train", "--data-file", "none.pt")
     assert code == 1 and "none.pt: there is no such file" in err
+
+
+def test_masks_without_a_test_part(run: Run, tmp_path: Path) -> None:
+    import torch
+    from torch_geometric.data import Data
+
+    ring = torch.stack([torch.arange(30), (torch.arange(30) + 1) % 30])
+    masks = {"train_mask": torch.arange(30) < 15, "val_mask": torch.arange(30) >= 15}
+    y = torch.arange(30) % 2
+    data = Data(edge_index=torch.cat([ring, ring.flip(0)], 1), x=torch.rand(30, 2), y=y, **masks)
+    data.test_mask = torch.zeros(30, dtype=torch.bool)
+    torch.save(data, tmp_path / "masked.pt")
+    quick = "--model plain --hidden 4 --epochs 2 --device cpu --set layers=1".split()
+    code, out, err = run("train", "--data", "masked.pt", *quick)
+    assert code == 0 and "on the validation parts of 1 fold" in out, err
+    assert json.loads(run("train", "--data", "masked.pt", *quick, "--json")[1])["part"] == "validation"

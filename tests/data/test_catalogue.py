@@ -38,8 +38,49 @@ def test_unknown_names_are_told_the_nearest(name: str, meant: str) -> None:
 
 @pytest.mark.parametrize("name", [3, None, ""])
 def test_no_names(name: object) -> None:
-    with pytest.raises(InputError, match=rf"There is no data set {name!r}; give one of EXP"):
-        load(name)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"There is no data set '';|is no data set; give a name, a path, PyG data"):
+        load(name)
+
+
+def as_own(root: Path) -> Path:
+    """Rename the data set in a folder of tests: as one that is in no catalogue."""
+    raw = root / "TUDataset" / "MUTAG" / "raw"
+    for file in raw.iterdir():
+        file.rename(raw / file.name.replace("MUTAG", "COX2"))
+    return raw.parent.rename(root / "TUDataset" / "COX2")
+
+
+def test_any_folder_in_the_tu_format(tiny_tu: Path) -> None:
+    expected = load("MUTAG", tiny_tu)
+    folder = as_own(tiny_tu)
+    for data in (load(str(folder)), load(folder / "raw"), load("COX2", tiny_tu)):
+        assert data.name == "COX2" and data.digest == expected.digest
+    with pytest.raises(
+        InputError, match=r"There is no data set 'COX3'.*the path of a folder in the TU Dortmund format"
+    ):
+        load("COX3", tiny_tu)
+
+
+def test_graphs_of_any_kind_with_targets() -> None:
+    graphs = [nx.cycle_graph(4), nx.path_graph(3)]
+    assert load(graphs, y=["ring", "chain"]).y.tolist() == [1, 0]
+    assert load(graphs, y=[0.5, 1.5]).task == "regression"
+    for graph, target in zip(graphs, (3, 7), strict=True):
+        graph.graph["y"] = target
+        nx.set_node_attributes(graph, {node: "CN"[node % 2] for node in graph}, "label")
+    data = load(graphs)
+    assert data.y.tolist() == [3, 7] and [labels.tolist() for labels in data.labels or []] == [[0, 1, 0, 1], [0, 1, 0]]
+    assert load(data) is data
+    with pytest.raises(InputError, match="graph number 0 has no attribute"):
+        load([nx.path_graph(2)])
+    with pytest.raises(InputError, match="a target for each of the 2 graphs, but it has 3"):
+        load(graphs, y=[1, 2, 3])
+
+
+def test_pyg_data() -> None:
+    torch, pyg = pytest.importorskip("torch"), pytest.importorskip("torch_geometric.data")
+    edge = torch.tensor([[0, 1], [1, 0]])
+    assert load([pyg.Data(edge_index=edge, y=torch.tensor([at % 2]), num_nodes=2) for at in range(4)]).y.sum() == 2
 
 
 def test_a_missing_data_set_says_where_it_should_be_and_how_to_get_it(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ standard error, or a traceback where DETOURS_TRACEBACK is set. Standard output c
 """
 
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -77,8 +78,14 @@ def run(arguments: list[str]) -> int:
     return run_app(app, arguments)
 
 
+def _note(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a warning as a note; where in the code it was raised is of no use here."""
+    print(f"note: {' '.join(str(message).split())}", file=sys.stderr)
+
+
 def main() -> None:
     """The entry point of the `detours` command."""
+    warnings.showwarning = _note
     for stream in (sys.stdout, sys.stderr):
         # A node's name must not break a terminal that lacks the letter.
         if hasattr(stream, "reconfigure"):

@@ -7,11 +7,13 @@ import typer
 from detours.cli.shared.command import FAILED, report_errors
 from detours.cli.shared.console import plain_table, print_json, show, standard_output
 from detours.cli.shared.help import new_app
-from detours.cli.shared.options import Json, RawFolder
+from detours.cli.shared.options import OWN_DATA, Json, OldRawFolder, RawFolder
 
 app = new_app(help="List, describe and check the data sets.")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Data set, in upper or lower case.", show_default=False)]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help=f"Data set, in upper or lower case, or {OWN_DATA}.", show_default=False)
+]
 Names = Annotated[
     list[str] | None,
     typer.Argument(metavar="NAME", help="Data sets.  [default: all that are found]", show_default=False),
@@ -20,28 +22,28 @@ Names = Annotated[
 
 @app.command("list")
 @report_errors
-def list_sets(data: RawFolder = None, as_json: Json = False) -> None:
+def list_sets(root: RawFolder = None, data: OldRawFolder = None, as_json: Json = False) -> None:
     """List the data sets, with the sizes of those that are found.
 
     \b
     Examples:
       detours data list
-      detours data list --data raw --json
+      detours data list --root raw --json
     """
     from detours.data import HETEROPHILOUS_SETS, NODE_SETS, TASKS, load, splits
     from detours.data.overview import ALL, counted, is_there
     from detours.errors import InputError
 
-    _check_folder(data)
+    root = _check_folder(root or data)
     rows: list[dict[str, Any]] = []
     for name in ALL:
         row: dict[str, Any] = {"data": name, "made_in_code": name in TASKS, "state": "not found"}
         row["level"] = "node" if name in (*NODE_SETS, *HETEROPHILOUS_SETS) else "graph"
         row |= dict.fromkeys(("graphs", "nodes", "edges", "classes", "splits"))
-        if is_there(name, data):
+        if is_there(name, root):
             try:
-                found = load(name, data)
-                row |= {"state": "there", **counted(found), "splits": splits(found, data).source}
+                found = load(name, root)
+                row |= {"state": "there", **counted(found), "splits": splits(found, root).source}
             except InputError:
                 row["state"] = "damaged, see: detours data check"
         rows.append(row)
@@ -53,18 +55,20 @@ def list_sets(data: RawFolder = None, as_json: Json = False) -> None:
 
 @app.command()
 @report_errors
-def info(name: Name, data: RawFolder = None, as_json: Json = False) -> None:
+def info(name: Name, root: RawFolder = None, data: OldRawFolder = None, as_json: Json = False) -> None:
     """Describe a data set: sizes, features, classes and splits.
 
     \b
     Examples:
-      detours data info MUTAG --data raw
+      detours data info MUTAG --root raw
+      detours data info downloads/COX2
       detours data info ring-lattice
     """
     from detours.data import load
     from detours.data.overview import profile
 
-    facts = profile(load(name, data), data)
+    root = root or data
+    facts = profile(load(name, root), root)
     if as_json:
         print_json(facts)
         return
@@ -73,7 +77,7 @@ def info(name: Name, data: RawFolder = None, as_json: Json = False) -> None:
 
 @app.command()
 @report_errors
-def check(names: Names = None, data: RawFolder = None, as_json: Json = False) -> None:
+def check(names: Names = None, root: RawFolder = None, data: OldRawFolder = None, as_json: Json = False) -> None:
     """Read data sets completely and report what is wrong.
 
     The exit code is 1 if anything is wrong. A data set that is not found counts only if it was named.
@@ -81,20 +85,20 @@ def check(names: Names = None, data: RawFolder = None, as_json: Json = False) ->
     \b
     Examples:
       detours data check
-      detours data check MUTAG Texas --data raw
+      detours data check MUTAG Texas --root raw
     """
-    from detours.data.catalogue import full_name
+    from detours.data.catalogue import full_name, own_path
     from detours.data.overview import ALL, checked, is_there
     from detours.errors import InputError
 
-    _check_folder(data)
+    root = _check_folder(root or data)
     rows: list[dict[str, Any]] = []
-    for name in [full_name(each) for each in names] if names else ALL:
-        if not names and not is_there(name, data):
+    for name in [each if own_path(each, root) else full_name(each) for each in names] if names else ALL:
+        if not names and not is_there(name, root):
             rows.append({"data": name, "state": "not found", "says": ""})
             continue
         try:
-            rows.append({"data": name, "state": "ok", "says": checked(name, data)})
+            rows.append({"data": name, "state": "ok", "says": checked(name, root)})
         except InputError as error:
             rows.append({"data": name, "state": "wrong", "says": " ".join(str(error).split())})
     if as_json:
@@ -106,13 +110,14 @@ def check(names: Names = None, data: RawFolder = None, as_json: Json = False) ->
         raise typer.Exit(FAILED)
 
 
-def _check_folder(data: str | None) -> None:
+def _check_folder(root: str | None) -> str | None:
     from pathlib import Path
 
     from detours.errors import InputError
 
-    if data is not None and not Path(data).is_dir():
-        raise InputError(f"--data {data}: there is no such folder; give the one that holds the raw data sets.")
+    if root is not None and not Path(root).is_dir():
+        raise InputError(f"--root {root}: there is no such folder; give the one that holds the raw data sets.")
+    return root
 
 
 def _print_rows(rows: list[dict[str, Any]]) -> None:

@@ -9,7 +9,7 @@ import typer
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
 from detours.cli.shared.graphs import read_graph
-from detours.cli.shared.options import Directed, Json, Quiet, RawFolder, TorchDevice
+from detours.cli.shared.options import OWN_DATA, DataFile, Directed, Json, Quiet, RawFolder, TorchDevice
 from detours.cli.train import check_installed
 from detours.errors import InputError
 
@@ -26,7 +26,10 @@ def predict(
     files: Annotated[
         list[str] | None, typer.Argument(metavar="FILE...", help="Graphs, one per file.", show_default=False)
     ] = None,
-    data: Annotated[str | None, typer.Option(metavar="NAME", help="Data set to use instead of files.")] = None,
+    data: Annotated[
+        str | None, typer.Option(metavar="NAME|PATH", help=f"Data set to use instead of files, or {OWN_DATA}.")
+    ] = None,
+    data_file: DataFile = None,
     root: RawFolder = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a row per graph or node to a .csv.")] = None,
     directed: Directed = None,
@@ -46,7 +49,7 @@ def predict(
       detours predict models/MUTAG-mdnn-gin-0123456789ab-fold0.pt --data MUTAG --root raw --out classes.csv
     """
     check_installed()
-    if bool(files) == bool(data):
+    if sum(map(bool, (files, data, data_file))) != 1:
         raise typer.BadParameter("give either files with graphs or --data NAME")
     from detours.data import load
     from detours.training.devices import chosen_device
@@ -54,8 +57,8 @@ def predict(
 
     saved = SavedModel.load(model)
     where = chosen_device(device)
-    if data is not None:
-        given = [load(data, root)]
+    if data or data_file:
+        given = [load(data or data_file, root)]
         names: list[Any] = list(range(len(given[0]))) if given[0].level == "graph" else [given[0].name]
     else:
         names = files or []

@@ -14,6 +14,7 @@ from detours.cli.shared.console import escape, plain_table, print_json, show, st
 from detours.cli.shared.help import new_app
 from detours.cli.shared.options import ALL_CORES, Jobs, Json, K, KeepOld, Progress, RawFolder, TorchDevice
 from detours.cli.train import parse_numbers
+from detours.errors import InputError
 
 if TYPE_CHECKING:
     from detours.experiments.environment import Environment, Outcome
@@ -22,9 +23,16 @@ if TYPE_CHECKING:
 app = new_app(help="Run the experiments of the paper.")
 
 
+_OldData = Annotated[list[str] | None, typer.Option("--data", metavar="DIR", hidden=True)]
+"""The former name of --root, where no data sets are chosen."""
+
+
 def _environment(
-    data: RawFolder = None,
-    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Use this data set only; repeatable.")] = None,
+    root: RawFolder = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option("--data", "--only", metavar="NAME", help="Use this data set only; repeatable."),
+    ] = None,
     out: Annotated[
         str, typer.Option(metavar="DIR", help="Folder of finished results, tables and figures.")
     ] = "results",
@@ -38,20 +46,38 @@ def _environment(
     from detours.store import Store
 
     store, watch = Store(out, keep_old=keep_old), functools.partial(progress_bar, show=progress)
-    return Environment(store, watch, data, only or [], check_jobs(jobs or ALL_CORES), _say)
+    root, only = _named_sets(root, data or [])
+    return Environment(store, watch, root, only, check_jobs(jobs or ALL_CORES), _say)
+
+
+def _named_sets(root: str | None, data: list[str]) -> tuple[str | None, list[str]]:
+    """Return the folder of data sets and the names of those to use; --data was the name of --root."""
+    from pathlib import Path
+
+    from detours.data.catalogue import own_path
+
+    folders = [name for name in data if Path(name).is_dir() and own_path(name) is None]
+    if folders and root is None:
+        _say(f"note: --data {folders[0]} is taken for --root, as it is a folder of data sets")
+        root = folders[0]
+    return root, [name for name in data if name not in folders]
 
 
 def _say(sentence: str) -> None:
     print(sentence, file=sys.stderr, flush=True)
 
 
-def experiment(*, without: Sequence[str] = ()) -> Callable[[Callable[..., "Iterable[Outcome]"]], Callable[..., None]]:
+def experiment(
+    *, without: Sequence[str] = (), one_set: bool = False
+) -> Callable[[Callable[..., "Iterable[Outcome]"]], Callable[..., None]]:
     """Make a command of a function that takes a `Environment` and its own options, and gives outcomes.
 
-    The command has the options of every experiment, but for those named in `without`. It shows the tables of each
-    outcome as soon as it is finished.
+    The command has the options of every experiment, but for those named in `without`; with `one_set` its data sets
+    cannot be chosen. It shows the tables of each outcome as soon as it is finished.
     """
     common = [each for name, each in inspect.signature(_environment).parameters.items() if name not in without]
+    if one_set:
+        common = [each.replace(annotation=_OldData) if each.name == "data" else each for each in common]
     common.append(inspect.Parameter("as_json", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Json))
 
     def command_of(work: Callable[..., "Iterable[Outcome]"]) -> Callable[..., None]:
@@ -59,6 +85,8 @@ def experiment(*, without: Sequence[str] = ()) -> Callable[[Callable[..., "Itera
 
         def command(as_json: bool, **given: Any) -> None:
             environment = _environment(**{each.name: given.pop(each.name) for each in common[:-1]})
+            if one_set and environment.only:
+                raise InputError(f"--data {environment.only[0]}: this experiment has its own data sets; leave it out.")
             _show_outcomes(work(environment, **given), environment, as_json)
 
         functools.update_wrapper(command, work)
@@ -84,7 +112,7 @@ def expressiveness(environment: "Environment", k: LargestK = 6) -> "Iterable[Out
     \b
     Examples:
       detours reproduce expressiveness
-      detours reproduce expressiveness --data raw --only EXP --only CEXP
+      detours reproduce expressiveness --root raw --data EXP --data CEXP
     """
     from detours.experiments.runs import run_expressiveness
 
@@ -98,8 +126,8 @@ def cycles(environment: "Environment") -> "Iterable[Outcome]":
 
     \b
     Examples:
-      detours reproduce cycles --data raw
-      detours reproduce cycles --data raw --only Squirrel --json
+      detours reproduce cycles --root raw
+      detours reproduce cycles --root raw --data Squirrel --json
     """
     from detours.experiments.runs import run_cycles
 
@@ -107,7 +135,7 @@ def cycles(environment: "Environment") -> "Iterable[Outcome]":
 
 
 @app.command()
-@experiment(without=("only",))
+@experiment(one_set=True)
 def counting(environment: "Environment") -> "Iterable[Outcome]":
     """Count the cycles of the cycle-counting benchmark.
 
@@ -116,7 +144,7 @@ def counting(environment: "Environment") -> "Iterable[Outcome]":
 
     \b
     Examples:
-      detours reproduce counting --data raw
+      detours reproduce counting --root raw
     """
     from detours.experiments.runs import run_counting
 
@@ -138,9 +166,9 @@ def kernels(
 
     \b
     Examples:
-      detours reproduce kernels --data raw
-      detours reproduce kernels --data raw --only MUTAG --kernel WL-SP --kernel WL-DeN --repeats 3
-      detours reproduce kernels --data raw --finished
+      detours reproduce kernels --root raw
+      detours reproduce kernels --root raw --data MUTAG --kernel WL-SP --kernel WL-DeN --repeats 3
+      detours reproduce kernels --root raw --finished
     """
     from detours.experiments.runs import run_kernels
 
@@ -148,7 +176,7 @@ def kernels(
 
 
 @app.command()
-@experiment(without=("data", "only"))
+@experiment(without=("root", "data"))
 def pairs(
     environment: "Environment",
     folder: Annotated[
@@ -259,38 +287,38 @@ _network_command(
     "nodes",
     ["nodes"],
     "Train the networks for node classification.",
-    """      detours reproduce nodes --data raw --device cuda --minutes 30
-      detours reproduce nodes --data raw --preset ours --only Texas --row "MDNN GIN" --seeds 0""",
+    """      detours reproduce nodes --root raw --device cuda --minutes 30
+      detours reproduce nodes --root raw --preset ours --data Texas --row "MDNN GIN" --seeds 0""",
 )
 _network_command(
     "graphs",
     ["graphs"],
     "Train the networks for graph classification.",
-    """      detours reproduce graphs --data raw --only MUTAG --preset paper --device cuda
+    """      detours reproduce graphs --root raw --data MUTAG --preset paper --device cuda
       detours reproduce graphs --finished""",
 )
 _network_command(
     "ablation",
     ["ablation"],
     "Train MDNN GAT with and without detour numbers.",
-    """      detours reproduce ablation --data raw --device cuda""",
+    """      detours reproduce ablation --root raw --device cuda""",
 )
 _network_command(
     "zinc",
     ["zinc"],
     "Train networks on ZINC, not in the paper.",
-    """      detours reproduce zinc --data raw --device cuda --minutes 30""",
+    """      detours reproduce zinc --root raw --device cuda --minutes 30""",
 )
 _network_command(
     "heterophilous",
     ["heterophilous"],
     "Train networks on heterophilous graphs.",
-    """      detours reproduce heterophilous --data raw --only Minesweeper --device cuda""",
+    """      detours reproduce heterophilous --root raw --data Minesweeper --device cuda""",
 )
 
 
 @app.command("all")
-@experiment(without=("only",))
+@experiment(one_set=True)
 def everything(
     environment: "Environment",
     k: LargestK = 6,
@@ -307,7 +335,7 @@ def everything(
 
     \b
     Examples:
-      detours reproduce all --data raw --device cuda --minutes 60
+      detours reproduce all --root raw --device cuda --minutes 60
     """
     from importlib.util import find_spec
 

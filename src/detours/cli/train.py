@@ -12,7 +12,17 @@ import typer
 
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
-from detours.cli.shared.options import Json, KeepOld, Progress, Quiet, RawFolder, TorchDevice, parse_k
+from detours.cli.shared.options import (
+    OWN_DATA,
+    DataFile,
+    Json,
+    KeepOld,
+    Progress,
+    Quiet,
+    RawFolder,
+    TorchDevice,
+    parse_k,
+)
 from detours.errors import InputError
 from detours.training.recipe import checked, parse_setting, read_recipe, recipe, settings
 
@@ -65,14 +75,12 @@ def _setting(name: str, metavar: str) -> Any:
 def train(
     data: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A data set of `detours data list`, such as MUTAG or rings."),
-    ] = None,
-    data_file: Annotated[
-        Path | None,
         typer.Option(
-            metavar="FILE|DIR", help="Own data: a .pt file of PyG data, or a folder in the TU Dortmund format."
+            metavar="NAME|PATH",
+            help=f"A data set of `detours data list`, such as MUTAG or rings, or own data: {OWN_DATA}.",
         ),
     ] = None,
+    data_file: DataFile = None,
     model: Annotated[Any, _setting("model", "plain|weighted|mdnn")] = None,
     backbone: Annotated[Any, _setting("backbone", "gcn|gat|gin")] = None,
     preset: Annotated[
@@ -161,7 +169,7 @@ def train(
       detours train --data Chameleon --preset paper --root raw --save models
       detours train --data MUTAG --show-recipe > mutag.toml
       detours train --recipe mutag.toml --lr 1e-4
-      detours train --data-file molecules.pt --set task=regression
+      detours train --data molecules.pt --set task=regression
     """
     check_installed()
     if tensorboard and find_spec("tensorboard") is None:
@@ -172,7 +180,7 @@ def train(
     ks = k or [one_k]
 
     from detours.cli.train_table import fold_table
-    from detours.data import load, read_own, splits
+    from detours.data import load, splits
     from detours.store import Store, old_results
     from detours.training.devices import chosen_device
     from detours.training.folds import Workplace, best_of, run_all, runs_of
@@ -180,7 +188,7 @@ def train(
     place = Workplace(chosen_device(device), devices, jobs, replicas)
     if data is not None and data_file is not None:
         raise typer.BadParameter("give either --data or --data-file")
-    loaded = load(data, root) if data is not None else None if data_file is None else read_own(data_file)
+    loaded = load(data or data_file, root) if data or data_file else None
     if loaded is None:
         if not show_recipe:
             raise typer.BadParameter("give a data set with --data, in the file of --recipe, or with --data-file")
@@ -240,33 +248,34 @@ def make_folder(folder: Path) -> None:
 
 
 def _summary(cells: "list[Cell]") -> dict[str, Any]:
-    """Return mean and standard deviation over the folds, and the results of each."""
+    """Return mean and standard deviation over the folds, of validation parts if test parts are empty, and the folds."""
     import numpy as np
 
     from detours.training.tasks import score_of
 
-    test = np.array([score_of(cell.value, "test") for cell in cells])
+    tested = all(f"test_{cell.value['metric']}" in cell.value for cell in cells)
+    scores = np.array([score_of(cell.value, "test" if tested else "val") for cell in cells])
     key = cells[0].key
     kept = {name: key[name] for name in ("data", "model", "backbone", "preset", "splits", "seed", "metric")}
     folds = [{"fold": cell.key["fold"], "k": cell.key["k"], **cell.value, "seconds": cell.seconds} for cell in cells]
     return {
         **kept,
-        "mean": float(test.mean()),
-        "std": float(test.std(ddof=1)) if len(test) > 1 else None,
+        "part": "test" if tested else "validation",
+        "mean": float(scores.mean()),
+        "std": float(scores.std(ddof=1)) if len(scores) > 1 else None,
         "folds": folds,
     }
 
 
 def _show(cells: "list[Cell]", several: bool) -> None:
     from detours.cli.train_table import score_text, score_unit
-    from detours.training.tasks import score_of
 
     metric = cells[0].key["metric"]
     headings = (f"validation {score_unit(metric)}", f"test {score_unit(metric)}")
     table = plain_table(right=("fold", "k", *headings, "best epoch", "epochs", "seconds"))
     for cell in cells:
         value = cell.value
-        scores = (score_text(metric, score_of(value, part)) for part in ("val", "test"))
+        scores = (score_text(metric, value.get(f"{part}_{metric}")) for part in ("val", "test"))
         counted = (cell.key["fold"], cell.key["k"], *scores, value["best_epoch"], value["epochs"])
         table.add_row(*map(str, counted), f"{cell.seconds:.1f}")
     console, summary = standard_output(), _summary(cells)
@@ -275,7 +284,8 @@ def _show(cells: "list[Cell]", several: bool) -> None:
     k = "k by validation" if several else f"k = {cells[0].key['k']}"
     spread = "" if summary["std"] is None else f" ± {score_text(metric, summary['std'])}"
     console.print(
-        f"\n[bold]{score_text(metric, summary['mean'])}{spread} {score_unit(metric)}[/] on the test parts of {number}: "
+        f"\n[bold]{score_text(metric, summary['mean'])}{spread} {score_unit(metric)}[/] "
+        f"on the {summary['part']} parts of {number}: "
         f"{escape(summary['data'])}, {summary['model']} {summary['backbone']}, {k}, preset {summary['preset']}, "
         f"splits {escape(summary['splits'].split(';')[0])}",
         soft_wrap=True,

@@ -12,7 +12,7 @@ import typer
 
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
-from detours.cli.shared.options import Json, KeepOld, Progress, Quiet, RawFolder, TorchDevice
+from detours.cli.shared.options import OWN_DATA, DataFile, Json, KeepOld, Progress, Quiet, RawFolder, TorchDevice
 from detours.cli.shared.progress import progress_bar
 from detours.cli.train import check_installed, make_folder, merge_settings, parse_numbers
 from detours.cli.train_table import score_text, score_unit
@@ -32,8 +32,12 @@ SHOWN = 5
 def tune(
     data: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help="Data sets of `detours data list`, separated by commas; repeatable."),
+        typer.Option(
+            metavar="NAMES",
+            help=f"Data sets of `detours data list`, separated by commas, or own data, {OWN_DATA}; repeatable.",
+        ),
     ] = None,
+    data_file: DataFile = None,
     models: Annotated[
         str,
         typer.Option("--models", "--model", metavar="LIST", help="Networks to search for, such as plain,mdnn."),
@@ -113,6 +117,7 @@ def tune(
     """
     check_installed()
     names = [name.strip() for given in data or [] for name in given.split(",") if name.strip()]
+    names += [] if data_file is None else [str(data_file)]
     if not names:
         raise typer.BadParameter("give a data set with --data")
     given = merge_settings(file, changes or [], {})
@@ -158,9 +163,9 @@ def tune(
             except DetoursError as error:
                 failed.append(str(error))
                 continue
-            found.append({"data": name, "model": model, **_summary(search, tuned)})
+            found.append({"data": loaded.name, "model": model, **_summary(search, tuned)})
             if write is not None:
-                path = write if single else write / f"{name}-{model}.toml"
+                path = write if single else write / f"{loaded.name}-{model}.toml"
                 path.write_text(search.recipe(tuned.best.trial).to_toml(), "utf-8")
             if not quiet and not as_json:
                 _show(search, tuned, model)

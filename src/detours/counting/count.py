@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from detours.checks import check_choice, check_k
@@ -226,7 +227,8 @@ def _plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Plan:
         if options["device"] is not None:
             raise InputError(f"chordless cycles are counted on the CPU; leave device={options['device']!r} out")
         options["known"] = [ChordlessEngine()]
-    return make_plan(Cyclic(graph.indptr, graph.indices, graph.directed), k, **options)
+    plan = make_plan(Cyclic(graph.indptr, graph.indices, graph.directed), k, **options)
+    return replace(plan, chordless=chordless)
 
 
 def check_undirected(graph: Graph) -> None:

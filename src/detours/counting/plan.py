@@ -70,6 +70,8 @@ class Plan:
     """Counts into a tally."""
     others: tuple[str, ...] = ()
     """What the other engines expect, a line for each."""
+    chordless: bool = False
+    """Whether only chordless cycles are counted."""
 
     @property
     def seconds(self) -> float:
@@ -92,10 +94,11 @@ class Plan:
 
     def __repr__(self) -> str:
         cyclic = self.task.cyclic
+        kind = "directed detours" if cyclic.directed else "chordless detours" if self.chordless else "detours"
         parts = f"{cyclic.num_blocks:,} biconnected component{'s' * (cyclic.num_blocks != 1)}"
         time = f"about {readable_seconds(self.seconds)}" if self.sure else "cannot be told beforehand"
         lines = [
-            f"{'directed detours' if cyclic.directed else 'detours'} up to k = {self.task.k}",
+            f"{kind} up to k = {self.task.k}",
             f"  on cycles   {cyclic.num_nodes:,} nodes, {cyclic.num_arcs:,} arcs in {parts}",
             f"  engine      {self.engine}: {self.reason}",
             f"  threads     {self.task.n_jobs}",

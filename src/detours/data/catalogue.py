@@ -7,15 +7,19 @@ fetches them once into a cache. Tasks made in code have names as well.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from detours.data.attributes import Attributes
 from detours.data.graph_set import GraphSet
 from detours.data.readers.arrays import read_heterophilous, read_zinc
 from detours.data.readers.geom_gcn import read_features, read_geom_gcn
+from detours.data.readers.graphs import graph_set_of_graphs
 from detours.data.readers.graphsat import read_graphsat
+from detours.data.readers.pyg import graph_set_of, is_tu_folder, read_own
 from detours.data.readers.tu import read_tu
 from detours.errors import InputError, shown
 
@@ -55,20 +59,27 @@ _RAW = {
 }
 
 
-def load(name: str, root: str | os.PathLike[str] | None = None) -> GraphSet:
-    """Return one of the known data sets, or a task made in code.
+def load(name: Any, root: str | os.PathLike[str] | None = None, *, y: Any = None) -> GraphSet:
+    """Return a data set: one of the known ones, a task made in code, or your own.
 
     Args:
-        name: MUTAG, PTC_FM, ENZYMES, NCI1, IMDB-BINARY, DD, EXP, CEXP, or for one graph whose nodes have classes
-            Chameleon, Squirrel, Actor, Cornell, Wisconsin, Texas; beyond the paper ZINC, whose graphs have a number to
-            predict, and the node data Roman-empire, Amazon-ratings, Minesweeper, Tolokers, Questions,
-            Chameleon-filtered and Squirrel-filtered; or rings, fused-rings, ring-lattice, which need no file. Upper and
-            lower case do not matter.
+        name: Own data: a `GraphSet`, a data set or list of PyG data, a list of graphs of any kind that `detours.count`
+            takes, the path of a .pt file of PyG data or of a folder in the TU Dortmund format, or the name of such a
+            folder, `<root>/TUDataset/<name>`. Known ones, in upper or lower case: MUTAG, PTC_FM, ENZYMES, NCI1,
+            IMDB-BINARY, DD, EXP, CEXP; of one graph whose nodes have classes, Chameleon, Squirrel, Actor, Cornell,
+            Wisconsin, Texas; beyond the paper ZINC, whose graphs have a number to predict, and the node data
+            Roman-empire, Amazon-ratings, Minesweeper, Tolokers, Questions, Chameleon-filtered and Squirrel-filtered;
+            and rings, fused-rings and ring-lattice, which need no file.
         root: The folder that holds the raw data. Default: the environment variable DETOURS_DATA; without either, PyG
             fetches the files into a cache the first time.
+        y: The target of every graph of a list. Default: the graph attribute "y" of NetworkX graphs.
 
     The graphs of graph data are undirected; the paper's node data are one directed graph, its arcs as stored.
     """
+    if not isinstance(name, str):
+        return _own_data(name, y)
+    if (own := own_path(name, root)) is not None:
+        return read_own(own)
     name = full_name(name)
     if name in TASKS:
         return _made(name)
@@ -76,16 +87,49 @@ def load(name: str, root: str | os.PathLike[str] | None = None) -> GraphSet:
     return _read(name, folder, folder.parents[len(Path(_RAW[name]).parts) - 1])
 
 
+def own_path(name: str, root: str | os.PathLike[str] | None = None) -> Path | None:
+    """Return the path of own data, given by its path or by the name of a TU folder in the root; None if it is none."""
+    if name.lower() in _known():
+        return None
+    given = data_root(root)
+    in_root = [] if given is None else [given / "TUDataset" / name, given / name]
+    for path in (Path(name), *in_root):
+        if path.suffix in (".pt", ".pth") or is_tu_folder(path):
+            return path
+    return None
+
+
+def _own_data(given: Any, y: Any) -> GraphSet:
+    if isinstance(given, GraphSet):
+        return given
+    if isinstance(given, os.PathLike):
+        return read_own(given)
+    if hasattr(given, "edge_index") or (
+        isinstance(given, Iterable) and all(hasattr(each, "edge_index") for each in given) and y is None
+    ):
+        return graph_set_of(given)
+    if not isinstance(given, Iterable):
+        raise InputError(f"{shown(given)} is no data set; give a name, a path, PyG data or a list of graphs.")
+    return graph_set_of_graphs(list(given), y)
+
+
+def _known() -> dict[str, str]:
+    return {each.lower(): each for each in (*_RAW, *TASKS)}
+
+
 def full_name(name: str) -> str:
     """Return the name of a data set in its usual case, or raise `InputError` with the nearest name."""
-    known = {each.lower(): each for each in (*_RAW, *TASKS)}
+    known = _known()
     if isinstance(name, str) and name.lower() in known:
         return known[name.lower()]
     given = name.lower() if isinstance(name, str) else ""
     begun = [each for each in known if given and each.startswith(given)]
     near = get_close_matches(given, known, n=1, cutoff=0.7) or begun
     meant = f" (did you mean {known[near[0]]}?)" if near else ""
-    raise InputError(f"There is no data set {shown(name)}{meant}; give one of {', '.join(known.values())}.")
+    raise InputError(
+        f"There is no data set {shown(name)}{meant}; give one of {', '.join(known.values())}, "
+        "or the path of a folder in the TU Dortmund format or of a .pt file."
+    )
 
 
 def data_root(root: str | os.PathLike[str] | None = None) -> Path | None:

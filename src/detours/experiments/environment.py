@@ -11,7 +11,7 @@ from pathlib import Path
 
 from detours import __version__
 from detours.data import GRAPH_SETS, NODE_SETS, GraphSet, load
-from detours.data.catalogue import PAIR_SETS, ROOT_VARIABLE, raw_folder
+from detours.data.catalogue import PAIR_SETS, ROOT_VARIABLE, own_path, raw_folder
 from detours.errors import InputError
 from detours.experiments.expressiveness.distinct import distinct
 from detours.experiments.expressiveness.methods import Method, warm_up
@@ -51,11 +51,14 @@ class Environment:
         """Whether a folder of data sets was named."""
         return bool(self.root or os.environ.get(ROOT_VARIABLE))
 
-    def names(self, among: Sequence[str]) -> list[str]:
-        """Return those of the data sets that were asked for and are found."""
+    def names(self, among: Sequence[str], own: bool = False) -> list[str]:
+        """Return those of the data sets that were asked for and are found; own data too, where they can be used."""
         if self.root is not None and not Path(self.root).is_dir():
-            raise InputError(f"--data {self.root}: there is no such folder; give that of the raw data sets.")
-        asked = {name.lower() for name in self.only}
+            raise InputError(f"--root {self.root}: there is no such folder; give that of the raw data sets.")
+        others = [name for name in self.only if own and own_path(name, self.root) is not None]
+        asked = {name.lower() for name in self.only if name not in others}
+        if others and not asked:
+            return others
         every = dict.fromkeys((*GRAPH_SETS, *NODE_SETS, *among))
         if unknown := asked - {name.lower() for name in every}:
             known = ", ".join(every)
@@ -72,7 +75,7 @@ class Environment:
                 missing.append(name)
         if missing:
             self.notes.append(f"not found and left out: {', '.join(missing)}")
-        return found
+        return [*found, *others]
 
     def load(self, name: str) -> GraphSet:
         """Return a data set."""

@@ -25,7 +25,7 @@ from detours.store import Cell
 if TYPE_CHECKING:
     from detours.experiments.networks.queue import Wanted
 
-NO_DATA = "give --data DIR or set DETOURS_DATA"
+NO_DATA = "give --root DIR or set DETOURS_DATA"
 
 
 def run_expressiveness(environment: Environment, largest_k: int = 6) -> Outcome:
@@ -122,7 +122,7 @@ def run_kernels(
     from detours.experiments.kernels.table import tables
 
     rows = rows_named(names)
-    sets = environment.names(DATA)
+    sets = environment.names(DATA, own=True)
     if not sets:
         raise InputError(f"none of {', '.join(DATA)} is found; {NO_DATA}.")
     cells: list[Cell] = []
@@ -188,6 +188,7 @@ def _train_networks(
     from detours.experiments.networks import entries
     from detours.experiments.networks.queue import Queue, Wanted
 
+    entries.rows_named(rows)  # an unknown row is said before data are missed
     end = time.monotonic() + 60 * minutes
     queue = Queue(environment.store, wanted or Wanted(), environment.load, environment.say)
     waiting = []

@@ -205,7 +205,19 @@ def test_command(run: Callable[..., Any], rings: Path) -> None:
     assert code == 1 and "empty has no finished repeat" in err
 
 
+def test_own_data(run: Callable[..., Any], rings: Path) -> None:
+    own = rings / "TUDataset" / "MUTAG"
+    for file in (own / "raw").iterdir():
+        file.rename(own / "raw" / file.name.replace("MUTAG", "COX2"))
+    quick = ["--kernel", "sp", "--repeats", "1", "--jobs", "1"]
+    code, out, err = run("--data", str(own), *quick)
+    assert code == 0 and "COX2" in out.splitlines()[1], err
+    own.rename(own.parent / "COX2")
+    again = run("--root", str(rings), "--data", "COX2", *quick)
+    assert again[:2] == (0, out)
+
+
 def test_command_needs_data(run: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     code, out, err = run("--data", str(tmp_path / "empty"))
-    assert code == 1 and out == "" and "give --data DIR or set DETOURS_DATA" in err
+    assert code == 1 and out == "" and "give --root DIR or set DETOURS_DATA" in err

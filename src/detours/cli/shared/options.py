@@ -2,6 +2,7 @@
 
 import re
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -106,5 +107,12 @@ KeepOld = Annotated[bool, typer.Option("--keep-old", help="Also use finished res
 TorchDevice = Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda or cuda:0.")]
 RawFolder = Annotated[
     str | None,
-    typer.Option(metavar="DIR", help="Folder of the raw data sets.  [default: $DETOURS_DATA]", show_default=False),
+    typer.Option(
+        "--root", metavar="DIR", help="Folder of the raw data sets.  [default: $DETOURS_DATA]", show_default=False
+    ),
+]
+OldRawFolder = Annotated[str | None, typer.Option("--data", metavar="DIR", help="Former name of --root.", hidden=True)]
+OWN_DATA = "a .pt file of PyG data or a folder in the TU Dortmund format"
+DataFile = Annotated[
+    Path | None, typer.Option(metavar="FILE|DIR", help=f"As --data, for own data: {OWN_DATA}.", show_default=False)
 ]

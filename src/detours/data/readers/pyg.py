@@ -60,6 +60,11 @@ def graph_set_of(dataset: Any, name: str = "data") -> GraphSet:
     return made
 
 
+def is_tu_folder(path: Path) -> bool:
+    """Return whether a folder, or raw/ in it, holds a data set in the TU Dortmund format."""
+    return any(next(folder.glob("*_A.txt"), None) is not None for folder in (path / "raw", path) if folder.is_dir())
+
+
 def read_own(path: str | os.PathLike[str]) -> GraphSet:
     """Return the data in a .pt file that `torch.save` made of PyG data, or in a folder of the TU Dortmund format.
 

@@ -1,0 +1,59 @@
+"""A list of graphs of any library, with a target for each, as a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from detours.arrays import Int64
+from detours.data.graph_set import GraphSet
+from detours.errors import InputError
+from detours.graph.graph import as_graphs
+
+
+def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data") -> GraphSet:
+    """Return graphs of any kind that `detours.count` takes as a `GraphSet`.
+
+    Args:
+        graphs: The graphs. The attribute "label" of the nodes of NetworkX graphs, integers or strings, is their label.
+        y: The target of every graph: integers or strings for classes, other numbers to be predicted. Default: the graph
+            attribute "y", or else "label", of NetworkX graphs.
+        name: The name of the data set.
+    """
+    targets = [_target(number, graph) for number, graph in enumerate(graphs)] if y is None else list(y)
+    if len(targets) != len(graphs):
+        raise InputError(f"y must have a target for each of the {len(graphs):,} graphs, but it has {len(targets):,}.")
+    return GraphSet(name, as_graphs(graphs, directed=False), _as_targets(targets), _labels(graphs))
+
+
+def _target(number: int, graph: Any) -> Any:
+    known = getattr(graph, "graph", None)  # the attributes of a NetworkX graph
+    for attribute in ("y", "label"):
+        if isinstance(known, dict) and attribute in known:
+            return known[attribute]
+    raise InputError(f'graph number {number} has no attribute "y"; give the targets of all graphs as y.')
+
+
+def _as_targets(targets: list[Any]) -> Any:
+    if targets and all(isinstance(target, str) for target in targets):
+        return np.unique(targets, return_inverse=True)[1].astype(np.int64)  # classes in alphabetical order
+    values = np.asarray(targets)
+    if values.dtype.kind not in "iubf":
+        raise InputError("targets must be integers or strings for classes, or numbers to be predicted.")
+    return values.astype(np.int64 if values.dtype.kind in "iub" and values.ndim == 1 else np.float64)
+
+
+def _labels(graphs: Sequence[Any]) -> list[Int64] | None:
+    """Return the labels of all nodes as integers, None unless all have one."""
+    if not all(hasattr(graph, "is_multigraph") and hasattr(graph, "nodes") for graph in graphs):
+        return None
+    listed: list[list[Hashable]] = [[label for _, label in graph.nodes(data="label")] for graph in graphs]
+    every = {label for labels in listed for label in labels}
+    if not every or None in every:
+        return None
+    if all(isinstance(label, int | np.integer) for label in every):
+        return [np.array(labels, np.int64) for labels in listed]
+    number = {label: place for place, label in enumerate(sorted(every, key=str))}
+    return [np.array([number[label] for label in labels], np.int64) for labels in listed]
