@@ -37,6 +37,16 @@ def test_lengths_without_detours_are_told_in_one_line(run: Run) -> None:
     assert "6+" in shown and "39" not in shown
 
 
+def test_a_k_too_small_for_the_rings_is_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "benzene.txt").write_text("0 1\n1 2\n2 3\n3 4\n4 5\n5 0\n5 6\n")
+    small, enough = (run("count", "benzene.txt", "-k", k).out for k in ("4", "5"))
+    assert "No cycle has up to 5 edges, but there are longer ones: try a larger k (5 to 7 for molecules)." in small
+    assert "try a larger k" not in enough
+    (tmp_path / "chain.txt").write_text("0 1\n1 2\n")
+    assert "The graph has no cycles." in run("count", "chain.txt", "-k", "4").out
+    assert "5 to 7 for molecules" in " ".join(run("count", "--help").out.split())
+
+
 def test_count_json_is_the_only_output(run: Run) -> None:
     ran = run("count", "g1.txt", "-k", "3", "--json", "--top", "1")
     assert ran.code == 0 and ran.err == ""

@@ -54,7 +54,11 @@ def compare(
     k: Annotated[
         int | None,
         typer.Option(
-            "-k", metavar="K", parser=parse_k, help="Most edges of a detour.  [default: 4]", rich_help_panel=_ONE_TEST
+            "-k",
+            metavar="K",
+            parser=parse_k,
+            help="Maximum length of a detour, in edges; 5 to 7 for molecules.  [default: 4]",
+            rich_help_panel=_ONE_TEST,
         ),
     ] = None,
     init: Annotated[

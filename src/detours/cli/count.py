@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from detours.compiled import CompileClock
     from detours.counting.result import Detours
 
+FEW_EDGES = 1_000_000  # up to this number a search for bridges takes no time to speak of
+
 
 @report_errors
 def count(
@@ -116,6 +118,8 @@ def count(
     elif not quiet:
         console = standard_output()
         print_summary(summarise(result, top), console, title(file))
+        if suggestion := _suggest_k(result):
+            console.print(suggestion)
         took = f"Counted in {readable_seconds(seconds)}; loading compiled code took {readable_seconds(loading)}."
         console.print(took, style="dim")
         for path in filter(None, (out, out_nodes)):
@@ -132,6 +136,15 @@ def _load_engines() -> "CompileClock":
     for name in ("count", "engines.rows.loops_numba", "engines.search.count", "engines.dense.count"):
         import_module(f"detours.counting.{name}")
     return CompileClock()
+
+
+def _suggest_k(result: "Detours") -> str:
+    """Return what to try if k was too small to see any cycle of a graph that has some."""
+    if result.directed or result.chordless or any(result.cycles.values()) or result.graph.num_edges > FEW_EDGES:
+        return ""
+    if result.bridges.all():
+        return "The graph has no cycles."
+    return f"No cycle has up to {result.k + 1} edges, but there are longer ones: try a larger k (5 to 7 for molecules)."
 
 
 def _blocks(result: "Detours") -> str:

@@ -98,7 +98,8 @@ def train(
             "-k",
             metavar="K",
             parser=_parse_ks,
-            help="The longest detour; of several, such as 2-5, validation chooses.  [default: that of the preset]",
+            help="Maximum length of a detour, in edges: 5 to 7 for molecules. Of several, such as 2-5, validation "
+            "chooses.  [default: that of the preset]",
             show_default=False,
         ),
     ] = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -221,9 +221,10 @@ class MDNN(Network):
     r"""The message detouring neural network of the paper: layers :math:`[\mathrm{conv}(X, A), X^{out}]`.
 
     :math:`X^{out}` comes from a `DetourTransformer` that sees the same features as the convolution. Encoder, skip,
-    decoder and readout are those of `PlainNetwork`, so a comparison of the two is one of layers. By default each layer
-    has one transformer layer, which is enough for the tasks of this library and fast on a CPU; `MDNN.paper` has the
-    size of the paper.
+    decoder and readout are those of `PlainNetwork`, so a comparison of the two is one of layers. By default each of two
+    layers has one transformer layer: with 64 channels, 170,000 parameters. The paper's size, 253 million parameters for
+    graphs, is ``MDNN(…, 768, …, num_layers=4, transformer_layers=12, norm="none")``; for nodes, 64 million,
+    ``MDNN(…, 768, …, num_layers=4, transformer_layers=2, heads=4, norm="none", level="node")``.
 
     Args:
         in_channels: Width of the node features.
@@ -283,23 +284,6 @@ class MDNN(Network):
             return MDNNLayer(conv(width, half), transformer)
 
         super().__init__(in_channels, hidden_channels, out_channels, chosen, lambda i, o: ConvLayer(conv(i, o)), layer)
-
-    @classmethod
-    def paper(cls, in_channels: int, out_channels: int, backbone: Backbone = "gin", **options: Any) -> Self:
-        """Return a network of the paper's size: 768 channels, four layers without norms between them, and in each a
-        transformer of 12 layers and one head, or for level="node" of 2 layers and four heads.
-
-        With "gin" it has 253 million parameters, or 64 million for nodes: train it on a GPU. `options` are those of the
-        class.
-
-        >>> with torch.device("meta"):
-        ...     network = MDNN.paper(7, 2, "gcn")
-        >>> len(network.layers), network.layers[0].transformer.num_layers
-        (4, 12)
-        """
-        depth, heads = (2, 4) if options.get("level") == "node" else (12, 1)
-        size: dict[str, Any] = {"num_layers": 4, "transformer_layers": depth, "heads": heads, "norm": "none"}
-        return cls(in_channels, options.pop("hidden_channels", 768), out_channels, backbone, **(size | options))
 
     def _prepared(self, x: Tensor, graph: GraphInputs) -> GraphInputs:
         graph = super()._prepared(x, graph)

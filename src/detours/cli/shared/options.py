@@ -73,7 +73,16 @@ Format = Annotated[
         rich_help_panel=_INPUT,
     ),
 ]
-K = Annotated[int, typer.Option("-k", metavar="K", parser=parse_k, help="Maximum length of a detour, in edges (>= 2).")]
+K = Annotated[
+    int,
+    typer.Option(
+        "-k",
+        metavar="K",
+        parser=parse_k,
+        help="Maximum length of a detour, in edges (>= 2); its cycle has one more. Take 5 to 7 for molecules, whose "
+        "rings have five and six atoms, and 3 or 4 for dense networks.",
+    ),
+]
 Chordless = Annotated[
     bool, typer.Option("--chordless", help="Only cycles without chords (induced cycles), and their detours.")
 ]
