@@ -11,7 +11,7 @@ PARALLEL = -n $(WORKERS) --dist loadfile
 LOWEST := .venv-lowest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-lowest coverage lint format bench numbers clean
+.PHONY: help demo test test-all test-lowest coverage lint format bench numbers docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -45,7 +45,11 @@ bench: $(VENV)/.dev ## the ratios of benchmarks/, on this machine
 	$(BIN)/detours bench
 
 numbers: $(VENV)/.dev ## write the numbers of results/ into the documents that print them
-	$(BIN)/detours report --results results --update docs/kernels.md --update docs/reproduction.md
+	$(BIN)/detours report --results results --update README.md --update docs/kernels.md --update docs/reproduction.md
+
+docs: $(VENV)/.dev ## the site, in build/docs; a warning or a link that leads nowhere is an error
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+	@echo "Open build/docs/index.html"
 
 clean: ## remove the environment and everything built
 	rm -rf $(VENV) $(LOWEST) .coverage build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
