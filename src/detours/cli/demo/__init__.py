@@ -9,17 +9,19 @@ from detours.cli.shared.options import Progress
 def demo(progress: Progress = None) -> None:
     """Show what the library does, on graphs made in code.
 
-    Counts small and large graphs, tells hard pairs apart, and trains a network if torch is installed; takes about a
-    minute. The figure of the learning curve is saved in results/demo.
+    Counts small and large graphs, tells hard pairs apart, trains a network if torch is installed, and draws two graphs
+    as an interactive page; takes about a minute. The page and the figure of the learning curve are in results/demo.
 
     \b
     Examples:
       detours demo
     """
     from detours.cli.demo.graphs import show_graphs
+    from detours.cli.demo.picture import show_picture
     from detours.cli.demo.training import show_training
 
     console = standard_output()
     show_graphs(console, progress)
     show_training(console, progress)
-    console.print("\nYour turn:  detours count FILE -k 4  detours train --data rings  detours --help", style="dim")
+    show_picture(console, progress)
+    console.print("\nYour turn:  detours count FILE -k 4  detours show FILE  detours --help", style="dim")

@@ -21,8 +21,8 @@ from detours.viz.interactive.part import Part
 from detours.viz.layout import stress_layout
 
 EDGE_LENGTH, SPACING = 40, 16  # pixels before any zoom: the mean edge, and the least usual distance of two nodes
-LISTED_EDGES = 1_500
-"""The most edges whose detours are listed, the busiest ones."""
+LISTED_EDGES, LISTED_ARCS = 1_500, 2**25
+"""The most edges whose detours are listed, the busiest ones; and the most arcs passed over while looking for them."""
 LISTED_NODES = 80_000
 """About the most nodes on all listed detours together, which bounds the size of the page."""
 LISTED_EACH = 200
@@ -122,13 +122,22 @@ def _node_sums(graph: Graph, column: Int64, nodes: Int64) -> list[int]:
     return sums
 
 
+def listed_edges(edges: int, arcs: int) -> int:
+    """Return how many of the edges drawn have their detours listed; listing passes over all arcs for each.
+
+    >>> listed_edges(78, 156), listed_edges(5_000, 10_000), listed_edges(5_000, 200_000)
+    (78, 1500, 167)
+    """
+    return min(edges, LISTED_EDGES, max(20, LISTED_ARCS // max(arcs, 1)))
+
+
 def listed_each(edges: int, k: int) -> int:
-    """Return the most detours that are listed of one edge, of so many edges.
+    """Return the most detours that are listed of one edge, where those of `edges` edges are listed.
 
     >>> listed_each(78, 4), listed_each(1500, 4), listed_each(1500, 12)
     (200, 10, 5)
     """
-    return min(LISTED_EACH, max(5, LISTED_NODES // (max(min(edges, LISTED_EDGES), 1) * (k + 1))))
+    return min(LISTED_EACH, max(5, LISTED_NODES // (max(edges, 1) * (k + 1))))
 
 
 def _listed(result: Detours, part: Part) -> Iterator[list[list[int]] | None]:
@@ -137,8 +146,9 @@ def _listed(result: Detours, part: Part) -> Iterator[list[list[int]] | None]:
     source = np.searchsorted(graph.indptr, part.arcs, side="right") - 1
     number = result.arc_by_length[part.arcs].sum(axis=1, dtype=np.float64)
     chosen = np.zeros(len(part.arcs), np.bool_)
-    chosen[np.argsort(-number, kind="stable")[:LISTED_EDGES]] = True
-    most = listed_each(len(part.arcs), result.k)
+    edges = listed_edges(len(part.arcs), graph.num_arcs)
+    chosen[np.argsort(-number, kind="stable")[:edges]] = True
+    most = listed_each(edges, result.k)
     for u, v, own, wanted in zip(source.tolist(), graph.indices[part.arcs].tolist(), number, chosen, strict=True):
         if own == 0:
             yield []
