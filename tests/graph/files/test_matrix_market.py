@@ -27,6 +27,15 @@ def test_matrix_market_general_drops_zeros_and_counts_one_way(tmp_path):
     assert Graph.read(tmp_path / "g.mtx.gz", directed=True).num_arcs == 3
 
 
+def test_a_last_line_without_an_end(tmp_path):
+    """SciPy 1.17 ends the process for a blank after the last entry of a file that does not end with a newline."""
+    for rest in ("", " ", "\t", "\r"):
+        graph = Graph.read(put(tmp_path, "g.mtx", BANNER + "pattern symmetric\n3 3 2\n2 1\n3 1" + rest))
+        assert edges(graph) == [(2, 1), (3, 1)]
+    graph = Graph.read(put(tmp_path, "g.mtx", BANNER + "real symmetric\n3 3 1\n2 1 -1.5E-3 "))
+    assert edges(graph) == [(2, 1)]
+
+
 @pytest.mark.parametrize("matrix", [nx.to_scipy_sparse_array(nx.karate_club_graph()), sp.eye_array(3) * 2.5])
 def test_matrix_market_as_scipy_writes_it(tmp_path, matrix):
     scipy.io.mmwrite(tmp_path / "g.mtx", sp.coo_array(matrix))
@@ -50,6 +59,10 @@ def test_matrix_market_as_scipy_writes_it(tmp_path, matrix):
         (BANNER + "pattern general\n3 3 2\n1 2\n\n1 4\n", 5, 'two integers from 1 to 3, but it is "1 4"'),
         (BANNER + "pattern general\n3 3 2\n0 2\n1 2\n", 3, 'but it is "0 2"'),
         (BANNER + "pattern general\n3 3 2\n1 2\n1 x\n", 4, '"1 x"'),
+        (BANNER + "pattern general\n3 3 2\n1 2\n1 3 2\n", 4, '"1 3 2" (there is more in the line)'),
+        (BANNER + "pattern general\n% c\n3 3 2\n1 2\n1 3J\n", 5, '"1 3J" (there is more in the line)'),
+        (BANNER + "real general\n3 3 2\n1 2 1e0x\n1 3 1\n", 3, '"1 2 1e0x" (there is more in the line)'),
+        (BANNER + "pattern general\n3 3 2\n1 2\n1 3\7", 4, "there is more in the line"),
         (BANNER + "real general\n3 3 2\n1 2 0.5\n1 3\n", 4, "and a number"),
         (BANNER + "real general\n3 3 2\n1 2 0.5\n1 3 nan\n", None, "(1, 3) is nan"),
         (BANNER + "complex hermitian\n3 3 1\n1 2 0.5 1\n", 1, "not supported"),

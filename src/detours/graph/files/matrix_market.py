@@ -23,6 +23,10 @@ _FIELDS = {"pattern", "real", "integer", "unsigned-integer", "double"}
 _SYMMETRIES = {"general", "symmetric", "skew-symmetric"}
 _BANNER = "%%MatrixMarket matrix coordinate pattern|real|integer general|symmetric|skew-symmetric"
 _SHORTEST = len("1 1")  # a line of the file
+_KIND = np.full(256, 3, np.uint8)  # of a byte: 0 blank, 1 part of an index, 2 part of a number, 3 neither
+_KIND[list(b".eEnNaAiIfFtTyY")] = 2
+_KIND[list(b"0123456789+-")] = 1
+_KIND[list(b" \t\r\n\v\f")] = 0
 
 
 class _Header(NamedTuple):
@@ -41,6 +45,9 @@ def read(path: Path) -> EdgeList:
     header = _header(io, text, path)
     if header.entries > len(text) // _SHORTEST:  # SciPy would take the memory for all of them
         raise _cut_off(header, text.count(b"\n"), path)
+    if not text.endswith(b"\n"):
+        text += b"\n"  # without it SciPy (1.17) reads beyond the end where the last line has more than it expects
+    _check_rest(text, header, path)
     try:
         matrix = io.mmread(BytesIO(text))
     except (ValueError, OverflowError) as error:
@@ -87,6 +94,21 @@ def _header(io: Any, text: bytes, path: Path) -> _Header:
     return header
 
 
+def _check_rest(text: bytes, header: _Header, path: Path) -> None:
+    """Refuse entries with something behind them: SciPy reads what it expects, and not the rest of a line."""
+    end = re.search(rb"\A(?:[ \t]*(?:%[^\n]*)?\n)*[^\n]*\n", text)  # comments and empty lines, then the size
+    assert end is not None
+    kind = _KIND[np.frombuffer(text, np.uint8)[end.end() - 1 :]]
+    words = int(np.count_nonzero((kind[:-1] == 0) & (kind[1:] != 0)))
+    each = 2 if header.field == "pattern" else 3
+    if words <= each * header.entries and kind.max() <= each - 1:
+        return
+    first = text.count(b"\n", 0, end.end()) + 1
+    for number, line in enumerate(text[end.end() :].split(b"\n"), first):
+        if len(line.split()) > each or _KIND[np.frombuffer(line, np.uint8)].max(initial=0) >= each:
+            raise _bad_entry(line, "there is more in the line", header, path, number)
+
+
 def _refusal(reason: str, header: _Header, text: bytes, path: Path) -> FileFormatError:
     """Return SciPy's complaint about an entry as a sentence of ours."""
     if missing := re.search(r"Expected another (\d+) lines", reason):
@@ -97,9 +119,12 @@ def _refusal(reason: str, header: _Header, text: bytes, path: Path) -> FileForma
     if numbered is None:
         return FileFormatError(f"the matrix cannot be read ({reason}).", path)
     line = int(numbered[1])
-    entry = quoted(text.split(b"\n", line)[line - 1].strip())
+    return _bad_entry(text.split(b"\n", line)[line - 1], numbered[2], header, path, line)
+
+
+def _bad_entry(entry: bytes, why: str, header: _Header, path: Path, line: int) -> FileFormatError:
     allowed = f"two integers from 1 to {header.rows}" + (", and a number" if header.field != "pattern" else "")
-    return FileFormatError(f"an entry must be {allowed}, but it is {entry} ({numbered[2]}).", path, line)
+    return FileFormatError(f"an entry must be {allowed}, but it is {quoted(entry.strip())} ({why}).", path, line)
 
 
 def _cut_off(header: _Header, found: int, path: Path) -> FileFormatError:
