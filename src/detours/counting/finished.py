@@ -39,9 +39,11 @@ def open_finished(folder: Path) -> FinishedCount:
     if "run" not in manifest or not (folder / GRAPH).is_dir():
         raise InputError(f"the count in {folder} is not finished; run the same count again.")
     graph, k = Graph.open(folder / GRAPH), manifest.get("k")
-    if not isinstance(k, int) or graph.directed != manifest.get("directed"):
+    run = manifest["run"]
+    counted = isinstance(run, list) and len(run) == 3 and all(type(number) is int for number in run)
+    if not counted or type(k) is not int or graph.directed != manifest.get("directed"):
         raise InputError(f"{folder / MANIFEST} is damaged; remove {folder} and count again.")
-    return FinishedCount(graph, k, open_counts(folder, manifest, graph, k, keep=True), manifest["run"])
+    return FinishedCount(graph, k, open_counts(folder, manifest, graph, k, keep=True), run)
 
 
 def open_counts(folder: Path, manifest: Mapping[str, Any], graph: Graph, k: int, keep: bool) -> list[Int64]:

@@ -51,16 +51,16 @@ def test_of_two_runs_that_begin_at_once_one_lays_out_the_count(tmp_path: Path) -
     first: list[Job] = []
 
     def late() -> dict[str, Any]:
-        first.append(Job.begin(tmp_path / "out", key, lambda: {"stages": [3]}))
-        return {"stages": [5]}
+        first.append(Job.begin(tmp_path / "out", key, lambda: {"way": "whole", "stages": [3]}))
+        return {"way": "whole", "stages": [5]}
 
     second = Job.begin(tmp_path / "out", key, late)
     assert second.manifest == first[0].manifest == Job.open(tmp_path / "out").manifest and second.stages == [3]
     assert os.listdir(tmp_path / "out") == ["manifest.json"]
 
     def other() -> dict[str, Any]:
-        Job.begin(tmp_path / "other", {**key, "k": 5}, lambda: {"stages": [3]})
-        return {"stages": [5]}
+        Job.begin(tmp_path / "other", {**key, "k": 5}, lambda: {"way": "whole", "stages": [3]})
+        return {"way": "whole", "stages": [5]}
 
     with pytest.raises(InputError, match=r"other holds a count of k = 5; give an empty folder or remove this one"):
         Job.begin(tmp_path / "other", key, other)

@@ -209,7 +209,7 @@ def _fits(manifest: Mapping[str, Any]) -> bool:
     """Whether the stages are numbers of blocks; the rest of a manifest is checked by those that use it."""
     stages = manifest.get("stages")
     some = isinstance(stages, list) and all(type(blocks) is int and 0 <= blocks <= MOST_BLOCKS for blocks in stages)
-    return some and manifest.get("way", "whole") in ("whole", "parts")
+    return some and manifest.get("way") in ("whole", "parts")
 
 
 def check_cuts(cuts: Any, blocks: int, last: int) -> list[int]:

@@ -107,8 +107,8 @@ def read_layout(found: Any) -> Layout:
 
 
 def _check_shape(found: NDArray[Any], shape: tuple[int, ...]) -> None:
-    if found.shape != shape:
-        raise ValueError(f"{found.shape} where {shape} should be")
+    if found.shape != shape or found.dtype.kind != "i":
+        raise ValueError(f"{found.dtype} {found.shape} where integers {shape} should be")
 
 
 def _at_most(wanted: float, available: int) -> int:
@@ -198,8 +198,12 @@ class SearchBlocks:
         steps, *rest = found
         for number, counts in enumerate(self.total.counts.values()):
             rows, more = rest[2 * number], rest[2 * number + 1]
-            _check_shape(more, (len(rows), counts.shape[1]))
+            _check_shape(rows, (rows.size,))
+            _check_shape(more, (rows.size, counts.shape[1]))
+            if (rows < 0).any():
+                raise ValueError("rows before the first")
             counts[rows] += more
+        _check_shape(steps, (1,))
         self.total.steps += int(steps[0])
 
     def finish(self, tally: Tally, n_jobs: int) -> None:

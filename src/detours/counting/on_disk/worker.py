@@ -45,7 +45,7 @@ class BlockRunner:
                     found = self.job.load(self._loaded, block)
                     try:
                         self._blocks.load(self._loaded, block, found)
-                    except (ValueError, IndexError):
+                    except (ValueError, IndexError, TypeError):
                         raise self.job.damaged(self._loaded, block) from None
                 self._loaded += 1
             return self._blocks

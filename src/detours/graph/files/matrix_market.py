@@ -41,6 +41,10 @@ class _Header(NamedTuple):
 def read(path: Path) -> EdgeList:
     """Return the edges of a square matrix; row i is the node named i, so names begin with 1 as in the file."""
     text = read_text(path)
+    # SciPy reads beyond the end of a last line that is not complete, and past zero bytes, which may crash the process.
+    if b"\0" in text:
+        raise FileFormatError("this is not text: it holds binary data.", path)
+    text = text if text.endswith(b"\n") else text + b"\n"
     io = library("scipy.io", "scipy")
     header = _header(io, text, path)
     if header.entries > len(text) // _SHORTEST:  # SciPy would take the memory for all of them

@@ -71,7 +71,7 @@ def copy_folder(source: Path, directed: bool, folder: Path) -> bool:
     if about["directed"] != directed:
         return False
     with replacing_folder(folder) as part:
-        for name in (ABOUT, *(f"{name}.npy" for name in about["arrays"])):
+        for name in (ABOUT, *(f"{name}.npy" for name in _ARRAYS if name in about["arrays"])):
             try:
                 os.link(source / name, part / name)
             except OSError:
