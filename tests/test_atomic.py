@@ -1,5 +1,6 @@
 import gzip
 import os
+import sys
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
@@ -58,7 +59,20 @@ def test_files_are_flushed_to_the_disk_before_they_are_renamed(tmp_path: Path, m
     assert done == ["fsync", "replace", "fsync"]  # the file, its new name, the folder that holds the name
 
 
-def test_a_folder_is_replaced(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges names in one step")
+def test_a_folder_is_replaced_in_one_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "graph"
+    folder.mkdir()
+    monkeypatch.setattr(os, "rename", None)  # a kill between two renames would lose the old folder
+    with replacing_folder(folder) as part:
+        (part / "a.txt").write_text("new")
+    assert (folder / "a.txt").read_text() == "new" and list(tmp_path.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("one_step", [True, False])
+def test_a_folder_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_step: bool) -> None:
+    if not one_step:
+        monkeypatch.setattr(atomic, "_exchanged", lambda one, other: False)
     folder = tmp_path / "graph"
     for text in ("old", "new"):
         with replacing_folder(folder) as part:

@@ -6,6 +6,7 @@ it is complete. A reader never sees a part of it; a failure or an interrupt leav
 
 from __future__ import annotations
 
+import ctypes
 import gzip
 import os
 import shutil
@@ -45,15 +46,8 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
         for file in part.iterdir():
             _flush(file)
         _flush(part)
-        old = part.with_suffix(".old")
-        try:
-            if folder.exists():
-                os.rename(folder, old)
-            os.rename(part, folder)
-        finally:
-            if old.exists() and not folder.exists():
-                os.rename(old, folder)
-            _remove(old)
+        if not (folder.exists() and _exchanged(part, folder)):  # the old one is then removed under the name `part`
+            _rename_over(part, folder)
         _flush(folder.parent)
 
 
@@ -118,6 +112,29 @@ def _unfinished_path(path: Path) -> Iterator[Path]:
     finally:
         _remove(part)  # renamed already if all went well
         _unfinished.discard(part)
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Exchange the names of two folders in one step; False where the system cannot, as only Linux can."""
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    in_working_folder, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE of Linux
+    return bool(rename(in_working_folder, os.fsencode(one), in_working_folder, os.fsencode(other), exchange) == 0)
+
+
+def _rename_over(part: Path, folder: Path) -> None:
+    """Rename a folder in two steps if there is an old one; a process that is killed between them leaves both aside."""
+    old = part.with_suffix(".old")
+    try:
+        if folder.exists():
+            os.rename(folder, old)
+        os.rename(part, folder)
+    finally:
+        if old.exists() and not folder.exists():
+            os.rename(old, folder)
+        _remove(old)
 
 
 def _remove(part: Path) -> None:
