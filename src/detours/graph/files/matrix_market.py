@@ -49,8 +49,6 @@ def read(path: Path) -> EdgeList:
     header = _header(io, text, path)
     if header.entries > len(text) // _SHORTEST:  # SciPy would take the memory for all of them
         raise _cut_off(header, text.count(b"\n"), path)
-    if not text.endswith(b"\n"):
-        text += b"\n"  # without it SciPy (1.17) reads beyond the end where the last line has more than it expects
     _check_rest(text, header, path)
     try:
         matrix = io.mmread(BytesIO(text))
