@@ -89,3 +89,11 @@ def test_traceback_on_request(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("DETOURS_TRACEBACK", "1")
     with pytest.raises(detours.errors.InputError):
         run("count", "missing.txt", "-k", "3")
+
+
+def test_sentences_name_the_options_of_the_command(run: Run) -> None:
+    ran = run("count", "k6.txt", "-k", "4", "--memory", "1KB")
+    assert ran.code == 1 and "more than --memory 1 KB" in ran.err and "with --out FOLDER" in ran.err
+    assert "memory_limit" not in ran.err
+    listed = run("paths", "k6.txt", "0", "1", "-k", "5", "--max-paths", "2")
+    assert listed.code == 1 and "--max-paths 2 paths" in listed.err

@@ -78,6 +78,16 @@ def test_auto_keeps_to_the_limit_when_one_engine_can() -> None:
     assert detours.explain(ring, 6, n_jobs=8, memory_limit=(small + large) // 2).bytes <= (small + large) // 2
 
 
+def test_fewer_threads_where_that_fits() -> None:
+    ring = nx.circulant_graph(3000, [1, 2])
+    eight, two = (detours.explain(ring, 6, engine="search", n_jobs=jobs) for jobs in (8, 2))
+    limit = (two.bytes + eight.bytes) // 2
+    plan = detours.explain(ring, 6, engine="search", n_jobs=8, memory_limit=limit)
+    assert plan.bytes <= limit < eight.bytes and 2 <= plan.task.n_jobs < 8
+    with pytest.raises(EngineError, match=r"needs about .* with one thread, more than memory_limit = .* out="):
+        detours.explain(ring, 6, engine="search", n_jobs=8, memory_limit="100KB")
+
+
 def test_results_count_as_memory() -> None:
     assert detours.explain([(0,), (1,)], 10**6).bytes >= 8 * (10**6 - 1)
     with pytest.raises(EngineError, match="memory_limit"):

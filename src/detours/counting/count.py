@@ -235,8 +235,7 @@ def check_undirected(graph: Graph) -> None:
     """Raise `InputError` for a directed graph, which has no chordless cycles here."""
     if graph.directed:
         raise InputError(
-            "chordless cycles are those of undirected graphs, but this graph is directed; pass directed=False "
-            "(--undirected on the command line)"
+            "chordless cycles are those of undirected graphs, but this graph is directed; pass directed=False"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from math import inf
 from operator import attrgetter, itemgetter
@@ -119,22 +119,27 @@ def make_plan(
     device: Any = None,
     known: list[Engine] | None = None,
     compare_all: bool = False,
+    fewer_threads: bool = True,
 ) -> Plan:
     """Choose the engine that is expected to be fastest among those that can do it within the memory.
 
     ``known`` are the engines to choose from, if not all of `engines`. With ``compare_all`` the plan also tells the
-    estimates of those that were not chosen.
+    estimates of those that were not chosen. With ``fewer_threads`` it has less than ``n_jobs`` threads where only that
+    fits into the memory.
     """
     device = check_device(device)
     asked = _asked(engine, k, device, engines(device) if known is None else known)
     jobs, limit = min(check_jobs(n_jobs), max(1, cyclic.num_nodes // 64)), parse_bytes(memory_limit)
     task = Task(cyclic, k, jobs, limit, device)
     plan = _choose(asked, task, compare_all) if cyclic.num_arcs else _nothing_to_count(task)
+    while limit is not None and plan.bytes > limit and fewer_threads and task.n_jobs > 1 and cyclic.num_arcs:
+        task = replace(task, n_jobs=task.n_jobs // 2)
+        plan = _choose(asked, task, compare_all)
     if limit is not None and plan.bytes > limit:
         raise EngineError(
-            f"counting up to k = {k} needs about {readable_bytes(plan.bytes)}, more than memory_limit = "
-            f"{readable_bytes(limit)}; raise the limit, or use fewer threads or a smaller k"
-            + (", or count in parts with out=" if known is None else "")
+            f"counting up to k = {k} needs about {readable_bytes(plan.bytes)}"
+            f"{' with one thread' if task.n_jobs == 1 else ''}, more than memory_limit = {readable_bytes(limit)}; "
+            "raise the limit, or use a smaller k" + (", or count in parts with out=" if known is None else "")
         )
     return plan
 

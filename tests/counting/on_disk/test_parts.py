@@ -17,7 +17,7 @@ import detours
 from detours.counting.engines.dense.count import DenseCount
 from detours.counting.on_disk.job import Job
 from detours.counting.on_disk.part_engine import count_roots
-from detours.counting.on_disk.parts import describe_parts, fitting, most_arcs
+from detours.counting.on_disk.parts import RESERVE, bytes_per_arc, describe_parts, fitting, most_arcs
 from detours.counting.shrink.halo import TooLarge, cut_halo
 from detours.errors import EngineError, FileFormatError
 from detours.graph.disk_rows import CHUNK, Rows
@@ -75,9 +75,25 @@ def test_arcs_are_reversed_in_few_passes(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_node_that_sees_too_much_is_named(tmp_path: Path) -> None:
     graph = saved(detours.Graph.from_networkx(nx.wheel_graph(5000)), tmp_path / "graph")
-    with pytest.raises(EngineError, match=r"node \d+ has more than [\d,]+ arcs within 2 steps.*raise memory_limit"):
+    with pytest.raises(EngineError, match=r"node \d+ has more than [\d,]+ arcs within 2 steps.*give a memory_limit of"):
         detours.count(graph, 4, out=tmp_path / "out", memory_limit=100_000)
     assert_same(detours.count(graph, 4, out=tmp_path / "out"), detours.count(graph, 4))
+
+
+def test_fewer_threads_are_used_where_that_makes_it_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = saved(detours.Graph.from_networkx(nx.wheel_graph(5000)), tmp_path / "graph")
+    began: list[int] = []
+
+    def watched(k: int, directed: bool, n_jobs: int, limit: int | None) -> int:
+        began.append(n_jobs)
+        return most_arcs(k, directed, n_jobs, limit)
+
+    monkeypatch.setattr("detours.counting.on_disk.count_in_blocks.most_arcs", watched)
+    monkeypatch.setattr("detours.counting.on_disk.count_in_blocks.needs_parts", lambda *_: True)
+    limit = 2 * RESERVE + 2 * graph.num_arcs * bytes_per_arc(4, False)  # room for about two halos of the hub
+    result = detours.count(graph, 4, out=tmp_path / "out", n_jobs=8, memory_limit=limit)
+    assert began[0] == 8 and began[-1] < 8
+    assert_same(result, detours.count(graph, 4))
 
 
 @pytest.mark.parametrize("spoil", ["far", "descending", "loop", "short"])

@@ -63,7 +63,7 @@ def test_a_name_may_hold_the_separator(tmp_path):
         ("source,target,x\n", {"columns": ("source", "target")}, "no edges", None),
         ("# nothing\n", {"sep": ","}, "no edges", None),
         (b"a;\xff\n", {"sep": ";"}, "UTF-8", 1),
-        ("a b road\n", {}, "--columns 1,2", 1),
+        ("a b road\n", {}, "columns=(1, 2)", 1),
     ],
 )
 def test_broken_tables(tmp_path, text, options, says, line):

@@ -61,9 +61,27 @@ def report_errors(command: Callable[P, None]) -> Callable[P, None]:
     return reporting
 
 
+_OPTIONS = {
+    "columns=(1, 2)": "--columns 1,2",
+    "directed=True": "--directed",
+    "directed=False": "--undirected",
+    "strict=True": "--strict",
+    "with out=": "with --out FOLDER",
+    "memory_limit = ": "--memory ",
+    "memory_limit": "--memory",
+    "n_jobs": "--jobs",
+    "max_paths = ": "--max-paths ",
+    "time_limit = ": "--time-limit ",
+}
+"""Arguments of the library as the command line has them."""
+
+
 def _sentence(error: Exception) -> str:
     if isinstance(error, DetoursError | OverflowError):
-        return str(error)
+        sentence = str(error)
+        for argument, option in _OPTIONS.items():
+            sentence = sentence.replace(argument, option)
+        return sentence
     if isinstance(error, MemoryError):
         return "not enough memory; set --memory to stay within a limit, or use a smaller k"
     if isinstance(error, OSError) and error.strerror:

@@ -19,7 +19,7 @@ from detours.counting.export import check_pyarrow
 from detours.counting.finished import ARRAYS, GRAPH, frozen, open_counts
 from detours.counting.on_disk.cluster import connect, run_blocks
 from detours.counting.on_disk.job import SHARED, Job, reverse_in, writing
-from detours.counting.on_disk.parts import describe_parts, most_arcs, needs_parts, write_parts
+from detours.counting.on_disk.parts import HaloTooLarge, describe_parts, most_arcs, needs_parts, write_parts
 from detours.counting.on_disk.scratch import SCRATCH, shared_scratch
 from detours.counting.on_disk.whole_graph import describe
 from detours.counting.on_disk.worker import BlockRunner, rows_of
@@ -61,14 +61,10 @@ def count_in_blocks(
         nullcontext() if cluster is None else connect(cluster) as client,
         shared_scratch() if kept is None else nullcontext(kept) as folder,
     ):
-        runner = _begin(folder, graph, k, engine, jobs if client is None else 1, limit)
+        runner, run, jobs = _run_or_resume(folder, graph, k, engine, jobs, limit, client, progress)
         if runner.job.finished:
-            run = Run(sum(runner.job.stages), sum(runner.job.stages), 0)
             runner.job.clear()
         else:
-            if client is not None:
-                _share(runner.job, graph)
-            run = _run_stages(runner, jobs, client, progress)
             if out is None and runner.job.manifest["way"] == "whole":
                 return Detours(graph, k, *frozen(_whole_counts(runner, jobs)), run=run)
             _finish(runner, jobs)
@@ -85,6 +81,31 @@ def count_in_blocks(
         return result
 
 
+def _run_or_resume(
+    folder: Path,
+    graph: Graph,
+    k: int,
+    engine: str,
+    jobs: int,
+    limit: int | None,
+    client: Any,
+    progress: Progress | None,
+) -> tuple[BlockRunner, Run, int]:
+    """Run all blocks that are missing, with fewer threads if a part does not fit into the share of one; return how."""
+    while True:
+        try:
+            runner = _begin(folder, graph, k, engine, jobs if client is None else 1, limit)
+            if runner.job.finished:
+                return runner, Run(sum(runner.job.stages), sum(runner.job.stages), 0), jobs
+            if client is not None:
+                _share(runner.job, graph)
+            return runner, _run_stages(runner, jobs, client, progress), jobs
+        except HaloTooLarge:
+            if jobs == 1 or client is not None:
+                raise
+            jobs //= 2
+
+
 def _begin(folder: Path, graph: Graph, k: int, engine: str, at_a_time: int, limit: int | None) -> BlockRunner:
     """Begin the count in the folder, or resume it."""
     rows, most = rows_of(graph), most_arcs(k, graph.directed, at_a_time, limit)
@@ -96,7 +117,7 @@ def _begin(folder: Path, graph: Graph, k: int, engine: str, at_a_time: int, limi
         if not too_large:
             held.append(Cyclic(graph.indptr, graph.indices, graph.directed))
             try:
-                plan = make_plan(held[0], k, engine=engine, n_jobs=at_a_time, memory_limit=limit)
+                plan = make_plan(held[0], k, engine=engine, n_jobs=at_a_time, memory_limit=limit, fewer_threads=False)
             except EngineError:  # too little memory for all threads together
                 pass
             else:

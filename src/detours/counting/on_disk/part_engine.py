@@ -50,7 +50,7 @@ def _start(
         if asked:
             raise EngineError(
                 f"engine='dense' takes about {readable_bytes(size)} around node {halo.node[halo.first]}, more than "
-                "memory_limit allows; raise it, use fewer threads or engine='auto'"
+                "memory_limit allows; raise it, lower n_jobs, or use engine='auto'"
             )
         engine = "search"
     if engine == "search":

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from detours.checks import readable_bytes
 from detours.counting.derive.closed_forms import MAX_LENGTH
 from detours.counting.on_disk.job import Arrays, Job, check_cuts, writing
 from detours.counting.on_disk.part_engine import count_roots
@@ -44,6 +45,10 @@ def most_arcs(k: int, directed: bool, n_jobs: int, limit: int | None) -> int:
     return max(FEWEST_ARCS, max(limit - RESERVE, limit // 2) // n_jobs // bytes_per_arc(k, directed))
 
 
+class HaloTooLarge(EngineError):
+    """The halo of a single node does not fit into the share of the memory that one thread has."""
+
+
 class Parts:
     """Ranges of nodes; their results are the counts of their arcs, which form a range as well."""
 
@@ -78,10 +83,12 @@ def fitting(rows: Rows, back: Rows | None, first: int, last: int, k: int, most: 
             yield cut_halo(rows, back, first, last, k, most)
         except TooLarge as error:
             if last - first == 1:
-                size = error.arcs * bytes_per_arc(k, back is not None) / 2**20
-                raise EngineError(
-                    f"node {first} has more than {error.arcs:,} arcs within {radius(k)} steps, which takes about "
-                    f"{size:,.1f} MB to count; raise memory_limit, use fewer threads or a smaller k"
+                each = bytes_per_arc(k, back is not None)
+                size, enough = error.arcs * each, rows.num_arcs * each + 64 * rows.num_nodes + RESERVE
+                raise HaloTooLarge(
+                    f"node {first} has more than {error.arcs:,} arcs within {radius(k)} steps, and counting around it "
+                    f"takes more than {readable_bytes(size)} by itself; give a memory_limit of more than "
+                    f"{readable_bytes(size + RESERVE)} ({readable_bytes(enough)} is enough), or use a smaller k"
                 ) from None
             before = rows.pointers(first, last) + np.arange(last - first + 1)  # arcs and nodes
             half = int(np.searchsorted(before, (before[0] + before[-1]) // 2))
