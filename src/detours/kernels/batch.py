@@ -55,7 +55,7 @@ def read_batch(X: Any, labels: bool | Literal["if any"], with_edge_labels: bool 
     single = isinstance(X, str | os.PathLike | Graph) or hasattr(X, "adj") or not hasattr(X, "__iter__")
     if single and not hasattr(X, "graphs"):
         raise InputError(f"A kernel takes a list of graphs, but it was given {shown(X)}; put graphs into a list.")
-    items = read_items(X)
+    items = read_items(X, bool(labels), with_edge_labels)
     graphs = convert([item.graph for item in items])
     if not graphs:
         raise InputError("A kernel needs at least one graph, but an empty list was given.")

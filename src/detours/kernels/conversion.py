@@ -66,22 +66,23 @@ def _remember(source: Any, graph: Graph) -> None:
         _converted[source] = Conversion(cache[KEY], graph)
 
 
-def read_item(one: Any) -> Labelled:
-    """Return a graph as it was given and the labels that come with it."""
+def read_item(one: Any, labels: bool = True, edge_labels: bool = True) -> Labelled:
+    """Return a graph as it was given and the labels that come with it, as far as they are wanted."""
     if isinstance(one, Labelled):
         return one
     # A pair of numbers or rows is an edge_index; a tuple that begins with a graph object comes with labels.
     if isinstance(one, tuple) and len(one) in (2, 3) and _is_graph_object(one[0]):
         return Labelled(*one)
     if hasattr(one, "is_multigraph"):
-        return Labelled(one, *(_attribute(things(data="label")) for things in (one.nodes, one.edges)))
+        wanted = (one.nodes, labels), (one.edges, edge_labels)
+        return Labelled(one, *(_attribute(things(data="label")) if read else None for things, read in wanted))
     if hasattr(one, "get_edgelist"):
         return Labelled(one, *(_column(sequence) for sequence in (one.vs, one.es)))
-    labels, edge_labels = (getattr(one, name, None) for name in ("labels", "edge_labels"))
+    own, of_edges = (getattr(one, name, None) for name in ("labels", "edge_labels"))
     if hasattr(one, "edge_index") and not isinstance(one, Graph):
-        labels = _categories(getattr(one, "x", None)) if labels is None else labels
-        edge_labels = _categories(getattr(one, "edge_attr", None)) if edge_labels is None else edge_labels
-    return Labelled(one, labels, edge_labels)
+        own = _categories(getattr(one, "x", None)) if own is None and labels else own
+        of_edges = _categories(getattr(one, "edge_attr", None)) if of_edges is None and edge_labels else of_edges
+    return Labelled(one, own, of_edges)
 
 
 def labelled(graphs: Any) -> list[Labelled]:
@@ -95,13 +96,13 @@ def labelled(graphs: Any) -> list[Labelled]:
     return [item._replace(graph=graph) for item, graph in zip(items, made, strict=True)]
 
 
-def read_items(X: Any) -> list[Labelled]:
-    """Return every graph of a list or of a `detours.data` set with its labels."""
+def read_items(X: Any, labels: bool = True, edge_labels: bool = True) -> list[Labelled]:
+    """Return every graph of a list or of a `detours.data` set with its labels, as far as they are wanted."""
     if hasattr(X, "graphs") and hasattr(X, "labels"):
         without = [None] * len(X.graphs)
-        labels = X.labels or without, getattr(X, "edge_labels", None) or without
-        return [Labelled(*each) for each in zip(X.graphs, *labels, strict=True)]
-    return [read_item(one) for one in X]
+        known = X.labels or without, getattr(X, "edge_labels", None) or without
+        return [Labelled(*each) for each in zip(X.graphs, *known, strict=True)]
+    return [read_item(one, labels, edge_labels) for one in X]
 
 
 def _attribute(rows: Iterable[Any]) -> list[Any] | None:
