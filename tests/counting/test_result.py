@@ -117,10 +117,11 @@ def test_one_row_per_edge(directed: bool, tmp_path: Path) -> None:
     table = result.to_pandas(once=True)
     assert len(table) == result.graph.num_edges and (directed or (table.source < table.target).all())
     assert table.den.sum() == result.edge.sum() // (1 if directed else 2)
-    pytest.importorskip("pyarrow")
+    pyarrow = pytest.importorskip("pyarrow")
     result.to_parquet(tmp_path / "edges.parquet", once=True)
     assert pandas.read_parquet(tmp_path / "edges.parquet").equals(table)
     assert result.to_arrow(once=True).to_pandas().equals(table)
+    assert pyarrow.table(result).equals(result.to_arrow())  # as polars.DataFrame(result) does it
 
 
 def test_nodes_to_pandas_has_the_cycles_through_every_node() -> None:

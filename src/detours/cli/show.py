@@ -2,13 +2,13 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from detours.cli.shared import options
 from detours.cli.shared.command import report_errors
-from detours.cli.shared.graphs import read_graph
+from detours.cli.shared.graphs import STANDARD_INPUT, read_graph
 from detours.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ def show(
     chordless: options.Chordless = False,
     directed: options.Directed = None,
     strict: options.Strict = False,
+    columns: options.Columns = None,
+    sep: options.Sep = None,
+    format: options.Format = None,
     quiet: options.Quiet = False,
     progress: options.Progress = None,
 ) -> None:
@@ -57,7 +60,8 @@ def show(
 
     files = [file] if other is None else [file, other]
     target = _target(files, out)
-    given = [_read(name, directed=directed, strict=strict, quiet=quiet) for name in files]
+    reading = {"directed": directed, "strict": strict, "columns": columns, "sep": sep, "format": format, "quiet": quiet}
+    given = [_read(name, reading) for name in files]
     with progress_bar(f"Counting and drawing, k = {k}", show=False if quiet and progress is None else progress):
         made = page(
             tuple(graph for graph, _ in given) if other is not None else given[0][0],
@@ -84,22 +88,24 @@ def _target(files: list[str], out: Path | None) -> Path:
         if not out.resolve().parent.is_dir():
             raise InputError(f"cannot write {out}: the folder {out.resolve().parent} does not exist; make it first")
         return out
-    stems = [Path(file).stem if Path(file).exists() else "molecule" for file in files]
+    stems = [
+        Path(file).stem if Path(file).exists() else "graph" if file == STANDARD_INPUT else "molecule" for file in files
+    ]
     target = Path("-".join(stems) + ".html")
     if target.exists() and MARK not in target.read_bytes()[:4000]:
         raise InputError(f"{target} exists and is no page of this command; give another name with --out")
     return target
 
 
-def _read(file: str, *, directed: bool | None, strict: bool, quiet: bool) -> "tuple[Graph, Molecule | None]":
+def _read(file: str, reading: dict[str, Any]) -> "tuple[Graph, Molecule | None]":
     from detours.graph.files.molecule import molecule_edges, parse_smiles, read_molecule
     from detours.graph.graph import build_graph
     from detours.viz.molecules import molecule_drawing
 
     path = Path(file)
     if path.exists() and not any(ending in _MOLECULES for ending in path.suffixes):
-        return read_graph(file, directed=directed, strict=strict, quiet=quiet), None
+        return read_graph(file, **reading), None
     found = read_molecule(path) if path.exists() else parse_smiles(file)
     if found is None:  # then the reader says that there is no such file
-        return read_graph(file, directed=directed, strict=strict, quiet=quiet), None
+        return read_graph(file, **reading), None
     return build_graph(molecule_edges(found)), molecule_drawing(found)

@@ -257,6 +257,10 @@ class Detours:
         """Return the rows of `to_pandas` as an Arrow table, which `polars.from_arrow` and DuckDB take as well."""
         return export.as_arrow(export.edge_tables(self, once))
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows of `to_pandas` for any library that takes Arrow data, as in ``polars.DataFrame(result)``."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def to_parquet(self, path: str | os.PathLike[str], *, once: bool = False) -> None:
         """Write the rows of `to_pandas` to a file, some at a time: they may be more than fits in memory."""
         export.check_pyarrow(Path(path))
