@@ -1,11 +1,13 @@
 """The package as a whole: what importing it costs, what it calls itself, what its wheel holds."""
 
+import inspect
 import itertools
 import os
 import re
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
@@ -131,3 +133,16 @@ def test_wheel_is_pure_python(tmp_path: Path) -> None:
     assert {"detours/__init__.py", "detours/py.typed", "detours/cli/__init__.py"} <= names
     assert all(name.startswith("detours/") or re.match(r"detours-[^/]*\.dist-info/", name) for name in names)
     assert not any(name.endswith((".so", ".nbi", ".nbc", ".pyc")) for name in names)
+
+
+@pytest.mark.parametrize("room", ["", ".data", ".errors", ".kernels", ".nn", ".training", ".transforms", ".viz", ".wl"])
+def test_every_public_name_has_an_example_that_is_run(room: str) -> None:
+    """The examples are doctests: pytest runs those of all modules in src."""
+    found = import_module(f"detours{room}")
+    public = {name: getattr(found, name) for name in found.__all__}
+    without = [
+        name
+        for name, value in public.items()
+        if callable(value) and not inspect.ismodule(value) and ">>> " not in (inspect.getdoc(value) or "")
+    ]
+    assert without == []

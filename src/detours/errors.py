@@ -19,15 +19,35 @@ __all__ = [
 
 
 class DetoursError(Exception):
-    """Base of all exceptions of this library (except the built-in ``OverflowError``)."""
+    """Base of all exceptions of this library (except the built-in ``OverflowError``).
+
+    >>> issubclass(InputError, DetoursError), issubclass(EngineError, DetoursError)
+    (True, True)
+    """
 
 
 class InputError(DetoursError, ValueError):
-    """An argument, a graph or a file that cannot be used."""
+    """An argument, a graph or a file that cannot be used.
+
+    >>> import detours
+    >>> try:
+    ...     detours.count([(0, 1), (1, 2), (2, 0)], k=1)
+    ... except InputError as error:
+    ...     print(error)
+    k, the most edges a detour may have, must be an integer of at least 2, but it is 1.
+    """
 
 
 class FileFormatError(InputError):
-    """A file that is not what its name says; `path` and, where there is one, `line` say where."""
+    """A file that is not what its name says; `path` and, where there is one, `line` say where.
+
+    >>> import detours
+    >>> try:
+    ...     detours.count("missing.txt", k=3)
+    ... except FileFormatError as error:
+    ...     print(error.path, "-", error)
+    missing.txt - missing.txt: there is no such file.
+    """
 
     def __init__(self, message: str, path: str | os.PathLike[str] | None = None, line: int | None = None):
         super().__init__(message)
@@ -43,7 +63,15 @@ class FileFormatError(InputError):
 
 
 class BudgetExceeded(DetoursError):
-    """A limit set by the caller was reached; `found` is what was found so far, `reason` names the limit."""
+    """A limit set by the caller was reached; `found` is what was found so far, `reason` names the limit.
+
+    >>> import detours
+    >>> try:
+    ...     list(detours.paths([(0, 1), (0, 2), (2, 1), (0, 3), (3, 1)], 0, 1, k=2, max_paths=1))
+    ... except BudgetExceeded as error:
+    ...     print(error.found)
+    [(0, 2, 1)]
+    """
 
     def __init__(self, message: str, found: Any = None, reason: str = ""):
         super().__init__(message)
@@ -52,11 +80,26 @@ class BudgetExceeded(DetoursError):
 
 
 class EngineError(DetoursError):
-    """The engine asked for cannot do what was asked."""
+    """The engine asked for cannot do what was asked.
+
+    >>> import detours
+    >>> try:
+    ...     detours.count([(0, 1), (1, 2), (2, 0)], k=9, engine="rows")
+    ... except EngineError:
+    ...     print("the rows engine counts up to k = 6")
+    the rows engine counts up to k = 6
+    """
 
 
 class DroppedEdgesWarning(UserWarning):
-    """Loops were dropped, repeated edges merged or one-way arcs completed while a graph was read."""
+    """Loops were dropped, repeated edges merged or one-way arcs completed while a graph was read.
+
+    >>> import detours
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", DroppedEdgesWarning)
+    ...     detours.Graph.from_edges([(0, 0), (0, 1), (1, 2)]).dropped.loops
+    1
+    """
 
 
 def shown(value: object) -> str:

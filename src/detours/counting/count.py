@@ -118,7 +118,11 @@ def explain(
     device: Any = None,
     memory_limit: int | str | None = None,
 ) -> Plan:
-    """Say how `count` would do it, and what time and memory to expect of every engine; print the result to read it."""
+    """Say how `count` would do it, and what time and memory to expect of every engine; print the result to read it.
+
+    >>> explain([(0, 1), (1, 2), (2, 0)], k=4).engine
+    'search'
+    """
     k = check_k(k)
     given = Graph.from_any(graph, directed=directed, strict=strict)
     options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit, "device": device}

@@ -75,6 +75,9 @@ def load(name: Any, root: str | os.PathLike[str] | None = None, *, y: Any = None
         y: The target of every graph of a list. Default: the graph attribute "y" of NetworkX graphs.
 
     The graphs of graph data are undirected; the paper's node data are one directed graph, its arcs as stored.
+
+    >>> load("rings").name
+    'rings'
     """
     if not isinstance(name, str):
         return _own_data(name, y)

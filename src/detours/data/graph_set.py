@@ -20,7 +20,13 @@ from detours.graph import Graph
 
 @dataclass(frozen=True)
 class GraphSet:
-    """Graphs with their classes, and the labels and attributes of their nodes and edges."""
+    """Graphs with their classes, and the labels and attributes of their nodes and edges.
+
+    >>> from detours.data import rings
+    >>> data = rings(10)
+    >>> len(data), data.level, data.y[:4].tolist()
+    (10, 'graph', [0, 1, 0, 1])
+    """
 
     name: str
     graphs: list[Graph]

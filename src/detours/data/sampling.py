@@ -15,7 +15,14 @@ from detours.graph.edges import check_edge_index
 
 
 class Sampled(NamedTuple):
-    """A part of a graph, in PyG's conventions: messages flow from row 0 of `edge_index` to row 1."""
+    """A part of a graph, in PyG's conventions: messages flow from row 0 of `edge_index` to row 1.
+
+    >>> from detours.data import NeighborSampler
+    >>> triangle = Graph.from_edges([(0, 1), (1, 2), (2, 0)])
+    >>> part = NeighborSampler(triangle, sizes=(2,)).sample([0])
+    >>> part.batch_size, sorted(part.n_id.tolist())
+    (1, [0, 1, 2])
+    """
 
     n_id: Int64
     """The nodes by their index in the whole graph: the seeds first, then hop by hop in the order found."""

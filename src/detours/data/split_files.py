@@ -41,6 +41,10 @@ def splits(data: GraphSet, root: str | os.PathLike[str] | None = None) -> Splits
     degree) and the masks of Geom-GCN for node data, where their files are below `root` (default: the folder the data
     were read from, else DETOURS_DATA); the ones shipped with this library for MUTAG and PTC_FM; the published masks of
     the heterophilous graphs; the one published split of ZINC; else `stratified_splits(data)`. `source` says which.
+
+    >>> from detours.data import rings
+    >>> len(splits(rings(20)))
+    10
     """
     if data.folds is not None:
         return Splits("of the data", [Split(*parts) for parts in data.folds])

@@ -24,7 +24,13 @@ HELD_OUT = 10
 
 
 class Split(NamedTuple):
-    """One fold: int64 indices of graphs, or of nodes where the data set is one graph; each index is in one part."""
+    """One fold: int64 indices of graphs, or of nodes where the data set is one graph; each index is in one part.
+
+    >>> from detours.data import rings, stratified_splits
+    >>> fold = stratified_splits(rings(20))[0]
+    >>> len(fold.train) + len(fold.val) + len(fold.test)
+    20
+    """
 
     train: Int64
     val: Int64
@@ -33,7 +39,12 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True)
 class Splits:
-    """The folds of a data set, and where they come from."""
+    """The folds of a data set, and where they come from.
+
+    >>> from detours.data import rings, stratified_splits
+    >>> len(stratified_splits(rings(20)))
+    10
+    """
 
     source: str
     """ "errica2019", "geom-gcn", "platonov2023", "published", "shipped" or "generated, seed …"."""

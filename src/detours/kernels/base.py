@@ -43,6 +43,12 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         base_: What is counted in them.
         block_starts_: Where the features of each round begin, for output="features": the columns up to
             ``block_starts_[r + 1]`` are the features of the same kernel with n_iter = r.
+
+    >>> from detours.kernels import WLSubtree
+    >>> triangle, path = [(0, 1), (1, 2), (2, 0)], [(0, 1), (1, 2), (2, 3)]
+    >>> kernel = WLSubtree(n_iter=1)
+    >>> isinstance(kernel, GraphKernel), kernel.fit_transform([triangle, path]).shape
+    (True, (2, 5))
     """
 
     output: str

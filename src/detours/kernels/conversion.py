@@ -19,6 +19,11 @@ class Labelled(NamedTuple):
 
     Edges are in the order in which the caller listed them (`Graph.edge_index`); where an undirected edge is listed
     in both directions, it has the same label twice.
+
+    >>> from detours.kernels import WLSubtree
+    >>> water = Labelled([(0, 1), (0, 2), (1, 0), (2, 0)], ["O", "H", "H"])
+    >>> WLSubtree(n_iter=0, normalize=False).fit_transform([water]).toarray().tolist()
+    [[2, 1]]
     """
 
     graph: Any

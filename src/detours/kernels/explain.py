@@ -15,7 +15,11 @@ from detours.kernels.features.blocks import Carriers
 
 @dataclass(frozen=True, slots=True)
 class WeightedFeature:
-    """A feature of a kernel and its weight in a linear model."""
+    """A feature of a kernel and its weight in a linear model.
+
+    >>> WeightedFeature(column=0, name="degree 2", weight=0.5, round=0).weight
+    0.5
+    """
 
     column: int
     name: str
@@ -42,6 +46,14 @@ def top_features(kernel: GraphKernel, model: Any, *, top: int = 10, row: int = 0
         model: A linear model fitted on its features: anything with `coef_`, such as `LinearSVC`.
         top: The number of features.
         row: Which row of `coef_`, where there is one for each class.
+
+    >>> from sklearn.svm import LinearSVC
+    >>> from detours.kernels import WLSubtree
+    >>> triangle, path = [(0, 1), (1, 2), (2, 0)], [(0, 1), (1, 2), (2, 3)]
+    >>> kernel = WLSubtree(n_iter=0)
+    >>> model = LinearSVC().fit(kernel.fit_transform([triangle, path]), [0, 1])
+    >>> [(feature.name, feature.weight > 0) for feature in top_features(kernel, model)]
+    [('degree 1', True), ('degree 2', False)]
     """
     weights = np.atleast_2d(np.asarray(getattr(model, "coef_", np.empty((0, 0)))))
     if row not in range(-len(weights), len(weights)) or getattr(kernel, "output_", None) != "features":
@@ -73,6 +85,16 @@ explain = top_features
 
 
 def evidence(kernel: GraphKernel, features: Sequence[WeightedFeature], graph: Any) -> list[Evidence]:
-    """Return those of the features that a graph has, each with the nodes (and pairs of nodes) that carry it."""
+    """Return those of the features that a graph has, each with the nodes (and pairs of nodes) that carry it.
+
+    >>> from sklearn.svm import LinearSVC
+    >>> from detours.kernels import WLSubtree
+    >>> triangle, path = [(0, 1), (1, 2), (2, 0)], [(0, 1), (1, 2), (2, 3)]
+    >>> kernel = WLSubtree(n_iter=0)
+    >>> model = LinearSVC().fit(kernel.fit_transform([triangle, path]), [0, 1])
+    >>> found = evidence(kernel, top_features(kernel, model), path)
+    >>> [(feature.name, carriers.nodes.tolist()) for feature, carriers in found]
+    [('degree 1', [0, 3]), ('degree 2', [1, 2])]
+    """
     found = [(feature, kernel.carriers(graph, feature.column)) for feature in features]
     return [(feature, carriers) for feature, carriers in found if len(carriers.nodes)]

@@ -19,7 +19,15 @@ from detours.nn.tokens.messages import Messages
 
 
 class Attention(NamedTuple):
-    """What the nodes looked at in the last layer."""
+    """What the nodes looked at in the last layer.
+
+    >>> from detours.nn import DetourTransformer
+    >>> edge_index = torch.tensor([[0, 1], [1, 0]])
+    >>> layer = DetourTransformer(4, 8, pe_channels=0)
+    >>> _, attention = layer(torch.ones(2, 4), edge_index, torch.zeros(2), return_attention=True)
+    >>> attention.weights.shape
+    torch.Size([4, 1])
+    """
 
     tokens: Tokens
     """Token t is the message of node ``tokens.key[t]`` to node ``tokens.query[t]``."""
@@ -54,6 +62,10 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
         - x [N, in_channels], edge_index [2, E] without loops, den [E, den_channels] or [E] when that is 1,
           pe [N, pe_channels]
         - output [N, hidden_channels]
+
+    >>> edge_index = torch.tensor([[0, 1], [1, 0]])
+    >>> DetourTransformer(4, 8, pe_channels=0)(torch.ones(2, 4), edge_index, torch.zeros(2)).shape
+    torch.Size([2, 8])
     """
 
     def __init__(

@@ -176,6 +176,10 @@ class PlainNetwork(Network):
         out_channels: Number of classes.
         backbone: "gcn", "gat", "gin", a PyG class or a function (see `convolution`).
         **options: See `NetworkOptions`.
+
+    >>> edge_index = torch.tensor([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]])
+    >>> PlainNetwork(4, 8, 2)(torch.ones(3, 4), edge_index).shape
+    torch.Size([1, 2])
     """
 
     def __init__(
@@ -197,6 +201,10 @@ class WeightedNetwork(Network):
     Both halves share their parameters (`DetourWeighted`); so do those of the encoder and of the decoder, which takes
     the mean of its two. Everything else, and the arguments, are as in `PlainNetwork`; `den` holds the weights of the
     arcs.
+
+    >>> edge_index = torch.tensor([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]])
+    >>> WeightedNetwork(4, 8, 2)(torch.ones(3, 4), edge_index, torch.ones(6)).shape
+    torch.Size([1, 2])
     """
 
     def __init__(

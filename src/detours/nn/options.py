@@ -22,7 +22,11 @@ Directions = Literal["in", "out", "both"]
 
 @dataclass(frozen=True)
 class NetworkOptions:
-    """The parts of a network around its layers. Without arguments: the paper's, but for two layers and batch norm."""
+    """The parts of a network around its layers. Without arguments: the paper's, but for two layers and batch norm.
+
+    >>> NetworkOptions(num_layers=3).num_layers
+    3
+    """
 
     num_layers: int = 2
     """Layers between encoder and decoder (the paper: 4)."""

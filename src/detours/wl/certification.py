@@ -18,7 +18,7 @@ def certificate(G: Any, **options: Unpack[Options]) -> str:
     nor on other graphs. Compare only certificates made with the same options. `labels` and `edge_labels` are those of
     this one graph.
 
-    >>> path, other_path, triangle = [(0, 1), (1, 2)], [(2, 1), (0, 2)], [(0, 1, 2), (1, 2, 0)]
+    >>> path, other_path, triangle = [(0, 1), (1, 2), (2, 3)], [(2, 1), (0, 2), (1, 3)], [(0, 1), (1, 2), (2, 0)]
     >>> certificate(path) == certificate(other_path), certificate(path) == certificate(triangle)
     (True, False)
     """
@@ -30,7 +30,13 @@ def certificate(G: Any, **options: Unpack[Options]) -> str:
 
 
 def certificates(graphs: Iterable[Any], **options: Unpack[Options]) -> list[str]:
-    """Return the `certificate` of every graph, refined all together; the options are those of `refine`."""
+    """Return the `certificate` of every graph, refined all together; the options are those of `refine`.
+
+    >>> triangle, same, path = [(0, 1), (1, 2), (2, 0)], [(2, 1), (1, 0), (0, 2)], [(0, 1), (1, 2), (2, 3)]
+    >>> first, second, third = certificates([triangle, same, path])
+    >>> first == second, first == third
+    (True, False)
+    """
     return _certify(prepare("certificates", graphs, **options))
 
 

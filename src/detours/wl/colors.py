@@ -18,6 +18,11 @@ class Colors(Sequence[Int32]):
 
     Within a round equal numbers mean equal colours, in all graphs alike. Colours are numbered from 0 by rank of what
     they stand for, so they do not depend on the order of the graphs.
+
+    >>> from detours.wl import refine
+    >>> colors = refine([[(0, 1), (1, 2), (2, 3)]], init="degree")
+    >>> colors.rounds, colors[0].tolist(), colors.histogram(0)
+    (0, [[0, 1, 1, 0]], {0: 2, 1: 2})
     """
 
     def __init__(self, graphs: list[Graph], offsets: Int64, history: list[Int32], stable: bool) -> None:

@@ -22,7 +22,12 @@ INIT_NAMES = {"degree": "degree", "labels": "label", "phi": "Φ"}
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """Two graphs compared: certainly not isomorphic, or not told apart. It never says that they are isomorphic."""
+    """Two graphs compared: certainly not isomorphic, or not told apart. It never says that they are isomorphic.
+
+    >>> found = compare([(0, 1), (1, 2), (2, 0)], [(0, 1), (1, 2), (2, 3)], init="degree")
+    >>> found.same, found.verdict, found.round
+    (False, 'not isomorphic', 0)
+    """
 
     same: bool
     """False: certainly not isomorphic. True: not told apart."""

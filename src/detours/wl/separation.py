@@ -37,7 +37,11 @@ MAPPING = "search for a mapping"
 
 @dataclass(frozen=True, slots=True)
 class Rung:
-    """A test that `separate` tried."""
+    """A test that `separate` tried.
+
+    >>> [rung.name for rung in separate([(0, 1), (1, 2), (2, 0)], [(0, 1), (1, 2), (2, 3)]).rungs]
+    ['1-WL']
+    """
 
     name: str
     told_apart: bool | None
@@ -50,7 +54,12 @@ class Rung:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Separation:
-    """What `separate` found."""
+    """What `separate` found.
+
+    >>> found = separate([(0, 1), (1, 2), (2, 0)], [(0, 2), (2, 1), (1, 0)])
+    >>> found.verdict, found.mapping is not None
+    ('isomorphic', True)
+    """
 
     verdict: str
     """ "different" (certainly not isomorphic), "isomorphic" or "undecided" (not told apart within the budget)."""

@@ -31,6 +31,12 @@ def graph_set_of(dataset: Any, name: str = "data") -> GraphSet:
             and NaN (unknown) are labels. `x` and `edge_attr` are features of nodes and edges; a single column of
             integers is taken as labels. Edges are taken in both directions. Masks of nodes are folds.
         name: The name of the data set.
+
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> edge = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), y=torch.tensor([1]), num_nodes=2)
+    >>> graph_set_of([edge, edge], name="edges").y.tolist()
+    [1, 1]
     """
     # data sets of PyG have the attributes of their graphs too
     single = hasattr(dataset, "edge_index") and not hasattr(type(dataset), "indices")
@@ -69,6 +75,14 @@ def read_own(path: str | os.PathLike[str]) -> GraphSet:
     """Return the data in a .pt file that `torch.save` made of PyG data, or in a folder of the TU Dortmund format.
 
     Reading a .pt file runs no code: it may hold a `Data`, a list of them, or what a data set of PyG saves.
+
+    >>> import tempfile, torch
+    >>> from torch_geometric.data import Data
+    >>> edge = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), y=torch.tensor([0]), num_nodes=2)
+    >>> file = Path(tempfile.mkdtemp(), "edges.pt")
+    >>> torch.save([edge, edge], file)
+    >>> len(read_own(file))
+    2
     """
     path = Path(path)
     if path.is_dir():

@@ -45,7 +45,11 @@ class Blocks(NamedTuple):
 
 
 class Carriers(NamedTuple):
-    """The nodes of a graph that carry a feature; for a pair of colours also the pairs of nodes."""
+    """The nodes of a graph that carry a feature; for a pair of colours also the pairs of nodes.
+
+    >>> Carriers(np.array([0, 2]), None).nodes.tolist()
+    [0, 2]
+    """
 
     nodes: NDArray[np.int64]
     pairs: NDArray[np.int64] | None

@@ -23,6 +23,9 @@ class Tokens:
 
     Build one with :meth:`of`, or with :meth:`from_index` after `AddDetourTokens`; it depends on the graph alone, so
     one serves all layers, and all epochs where the batches stay the same.
+
+    >>> Tokens.of(torch.tensor([[0, 1], [1, 0]]), 2).query.tolist()  # each node sees itself and the other
+    [0, 0, 1, 1]
     """
 
     query: Tensor

@@ -60,7 +60,11 @@ _MOST_TUPLES = 2**31 - 1  # colours are int32
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TupleColors:
-    """The colours of all tuples of one graph after the last round; made by `refine_tuples`."""
+    """The colours of all tuples of one graph after the last round; made by `refine_tuples`.
+
+    >>> refine_tuples([[(0, 1), (1, 2), (2, 0)]], 2)[0].stable
+    True
+    """
 
     graph: Graph
     dim: int
@@ -139,6 +143,11 @@ def tuple_certificates(
 
     It depends on the graph alone: not on the order of its nodes, the other graphs or the machine. The arguments are
     those of `refine_tuples`.
+
+    >>> triangle, path = [(0, 1), (1, 2), (2, 0)], [(0, 1), (1, 2), (2, 3)]
+    >>> first, second, third = tuple_certificates([triangle, path, triangle], 2)
+    >>> first == third, first == second
+    (True, False)
     """
     refined = _refined("tuple_certificates", graphs, dim, folklore, rounds, memory_limit)
     return [colors.certificate for colors in refined]
@@ -152,7 +161,11 @@ def tuple_size_counts(
     rounds: int | None = None,
     memory_limit: int | str | None = None,
 ) -> tuple[tuple[int, int], ...]:
-    """Return pairs (size, number of colour classes of that size), by size; a weaker invariant than the certificate."""
+    """Return pairs (size, number of colour classes of that size), by size; a weaker invariant than the certificate.
+
+    >>> tuple_size_counts([(0, 1), (1, 2), (2, 0)], 2)  # three pairs of a node with itself, six of neighbours
+    ((3, 1), (6, 1))
+    """
     (colors,) = _refined("tuple_size_counts", [graph], dim, folklore, rounds, memory_limit)
     return colors.size_counts
 
@@ -162,6 +175,9 @@ def tuple_bytes(num_nodes: int, dim: int, folklore: bool = False, limited: bool 
 
     Usually far less is used. Most of it is space for the signatures of one class in case all its tuples differ and, for
     3-WL with `limited` rounds, for a list of all triples in case the rounds end before the colouring is stable.
+
+    >>> tuple_bytes(10, 2) < tuple_bytes(10, 3)
+    True
     """
     inner = _inner_dim(dim, folklore)
     tuples: int = num_nodes**inner
