@@ -11,7 +11,7 @@ PARALLEL = -n $(WORKERS) --dist loadfile
 LOWEST := .venv-lowest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-lowest coverage lint format bench numbers docs clean
+.PHONY: help demo test test-all test-lowest coverage lint format bench fuzz soak numbers docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,6 +43,15 @@ format: $(VENV)/.dev ## let ruff fix what it can
 
 bench: $(VENV)/.dev ## the ratios of benchmarks/, on this machine
 	$(BIN)/detours bench
+
+# Longer: make fuzz SECONDS=3600 WORKERS=16; the same again: FUZZ=--seed=N.
+SECONDS ?= 60
+fuzz: $(VENV)/.dev ## counts of all engines against a plain search, and changed files of every format, SECONDS each
+	PYTHONPATH=. $(BIN)/python -m fuzz.differential --seconds $(SECONDS) --jobs $(WORKERS) $(FUZZ)
+	PYTHONPATH=. $(BIN)/python -m fuzz.mutation --seconds $(SECONDS) --jobs $(WORKERS) $(FUZZ)
+
+soak: $(VENV)/.dev ## kill -9 at random moments for SECONDS, then resume and compare the bits
+	PYTHONPATH=. $(BIN)/python -m fuzz.soak --seconds $(SECONDS) --jobs $(WORKERS) $(FUZZ)
 
 numbers: $(VENV)/.dev ## write the numbers of results/ into the documents that print them
 	$(BIN)/detours report --results results --update README.md --update docs/kernels.md --update docs/reproduction.md

@@ -44,6 +44,10 @@ def write_graphs(folder: Path) -> None:
     (folder / "values.mtx").write_text(
         "%%MatrixMarket matrix coordinate real general\n% a comment\n3 3 3\n1 2 0.5\n2 3 1.5\n3 1 0\n"
     )
+    small = nx.lollipop_graph(4, 2)
+    nx.write_gexf(small, folder / "plain.gexf")
+    nx.write_pajek(nx.relabel_nodes(small, str), folder / "plain.net")
+    nx.write_adjlist(small, folder / "plain.adjlist")
     ring = nx.to_scipy_sparse_array(nx.cycle_graph(6))
     for kind in ("csr", "csc", "coo", "dia"):
         sp.save_npz(folder / f"{kind}.npz", getattr(sp, f"{kind}_array")(ring), compressed=kind == "csr")

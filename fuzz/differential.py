@@ -220,7 +220,7 @@ def _keep(case: Case, way: str, given: dict[str, Any], out: Path | None) -> str:
     """Write a failing case, as small as it gets, to the corpus or the folder given; return the file."""
     small = minimised(case, lambda each: bool(wrong(each, way, given)))
     about = {"way": way, "given": given, **small._asdict()}
-    folder = (out or CORPUS) / "counts"
+    folder = (out or CORPUS) / "counts-wrong"
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(about)
     file = folder / f"{way}-{zlib.crc32(text.encode()):08x}.json"

@@ -1,5 +1,9 @@
 import gzip
 import os
+<<<<<<< HEAD
+=======
+import subprocess
+>>>>>>> c4f20f4 (Readers honour the memory limit and refuse what is far larger than its file; one process per folder of counts; make fuzz and make soak)
 import sys
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
@@ -7,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from detours import atomic
-from detours.atomic import atomic_file, discard_unfinished, replacing, replacing_folder, write_new
+from detours.atomic import atomic_file, discard_unfinished, exclusive, replacing, replacing_folder, write_new
 from detours.errors import InputError
 
 
@@ -106,3 +110,27 @@ def test_unfinished_files_and_folders_are_discarded(tmp_path: Path) -> None:
         assert list(tmp_path.iterdir()) == []
         part.mkdir()
     assert [file.name for file in tmp_path.iterdir()] == ["b"]
+
+
+def test_a_lock_is_held_by_one_and_released_by_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / ".lock"
+    with exclusive(path) as first:
+        with exclusive(path) as second:
+            assert first and not second
+        assert path.exists()
+    assert not path.exists()
+    code = "import time; from pathlib import Path; from detours.atomic import exclusive\n"
+    code += f"with exclusive(Path({str(path)!r})): print(flush=True); time.sleep(600)"
+    holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    with exclusive(path) as mine:
+        assert not mine
+    holder.kill()
+    holder.wait()
+    holder.stdout.close()
+    assert path.exists()
+    with exclusive(path) as mine:
+        assert mine
+    with exclusive(tmp_path / "no folder" / ".lock") as mine:
+        assert mine

@@ -10,6 +10,7 @@ import ctypes
 import gzip
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -78,6 +79,56 @@ def write_new(path: Path, data: bytes) -> bool:
             os.replace(part, path)
         _flush(path.parent)
     return True
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[bool]:
+    """Give whether this process alone holds the lock file `path`, which is removed when the block ends.
+
+    The system releases the lock of a process that ends in any way, so a kill leaves nothing to clear up. Where a disk
+    knows no locks, or cannot be written, every process is told that it holds it.
+    """
+    while True:
+        try:
+            file = open(path, "ab")  # noqa: SIM115
+        except OSError:
+            yield True
+            return
+        with file:
+            try:
+                _lock(file)
+            except BlockingIOError:
+                yield False
+                return
+            except OSError:
+                yield True
+                return
+            if not _is_file(file, path):  # the one who held it has removed it in the meantime
+                continue
+            try:
+                yield True
+            finally:
+                with suppress(OSError):
+                    path.unlink()
+            return
+
+
+def _lock(file: IO[bytes]) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _is_file(file: IO[bytes], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except OSError:
+        return False
 
 
 def discard_unfinished() -> None:

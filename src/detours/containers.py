@@ -13,6 +13,7 @@ import os
 import zlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
@@ -36,6 +37,8 @@ _SAMPLE = 1 << 16
 _SAMPLES = 1 << 10
 
 Names = Collection[str]
+
+_memory_limit: ContextVar[int | None] = ContextVar("memory_limit", default=None)
 
 
 class ArrayHeader(NamedTuple):
@@ -198,6 +201,37 @@ def expansion_limit(size: int) -> int:
     except ValueError:
         raise InputError(f"{EXPANSION} must be a number of at least 1, but it is {given!r}.") from None
     return max(_ALWAYS, int(size * times))
+
+
+@contextmanager
+def reading_within(limit: int | None) -> Iterator[None]:
+    """Refuse files, while the block runs, that take more than so many bytes of memory; None: than the machine has."""
+    token = _memory_limit.set(limit)
+    try:
+        yield
+    finally:
+        _memory_limit.reset(token)
+
+
+def check_memory(size: int, path: Path) -> None:
+    """Raise `FileFormatError` if reading a file takes more memory than the limit, or than the machine has."""
+    limit = _memory_limit.get()
+    allowed = machine_memory() if limit is None else limit
+    if allowed is not None and size > allowed:
+        whose = "this machine has" if limit is None else "the memory limit is"
+        raise FileFormatError(
+            f"reading it takes {readable_bytes(size)} or more, and {whose} {readable_bytes(allowed)}; raise the limit, "
+            "or save the graph where there is room (Graph.save) and open that folder, which is memory-mapped.",
+            path,
+        )
+
+
+def machine_memory() -> int | None:
+    """Return the memory of this machine in bytes, None where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):  # not on every system
+        return None
 
 
 @contextmanager

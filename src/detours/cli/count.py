@@ -75,9 +75,11 @@ def count(
       detours count roads.txt -k 6 --cluster tcp://scheduler:8786
     """
     import detours
+    from detours.checks import parse_bytes
     from detours.cli.shared.output import TABLES, check_target, is_folder, write_result
     from detours.cli.shared.progress import progress_bar
     from detours.cli.shared.summary import print_summary, summarise
+    from detours.containers import reading_within
     from detours.counting.plan import readable_seconds
 
     targets = [path.resolve() for path in (out, out_nodes) if path is not None]
@@ -89,9 +91,9 @@ def count(
     # With a memory limit a Parquet file is written part by part, while counting.
     within = edges if memory is not None and device is None and edges and edges.suffix.lower() == ".parquet" else None
     show = False if quiet and progress is None else progress
-    graph = read_graph(
-        file, directed=directed, strict=strict, columns=columns, sep=sep, format=format, quiet=quiet, progress=show
-    )
+    reading = {"columns": columns, "sep": sep, "format": format}
+    with reading_within(parse_bytes(memory)):
+        graph = read_graph(file, directed=directed, strict=strict, quiet=quiet, progress=show, **reading)
     start = time.perf_counter()
     clock = _load_engines()
     loaded = time.perf_counter()

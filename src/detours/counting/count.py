@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from detours.checks import check_choice, check_k
+from detours.checks import check_choice, check_k, parse_bytes, readable_bytes
+from detours.containers import machine_memory, reading_within
 from detours.counting.budget import within_budget
 from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress
@@ -64,7 +65,8 @@ def count(
     """
     k = check_k(k)
     report = as_report(progress, "Counting detours")
-    given = Graph.from_any(graph, directed=directed, strict=strict)
+    with reading_within(parse_bytes(memory_limit)):
+        given = Graph.from_any(graph, directed=directed, strict=strict)
     options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit}
     if out is None and cluster is None:
         return _run(given, _plan(given, k, chordless, device=device, **options), chordless, report)
@@ -223,6 +225,7 @@ def _named(batches: Iterator[list[Any]], graph: Graph) -> Iterator[list[tuple[An
 
 def _plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Plan:
     _check_length(k)
+    _check_room(graph, k)
     if chordless:
         from detours.counting.cycles.chordless import ChordlessEngine
 
@@ -246,6 +249,16 @@ def check_undirected(graph: Graph) -> None:
 def _check_length(k: int) -> None:
     if k >= 2**31:
         raise InputError(f"k = {k} is more edges than any path can have here; give at most {2**31 - 1}")
+
+
+def _check_room(graph: Graph, k: int) -> None:
+    """Refuse counts that take more memory than there is, as with a k far beyond the number of nodes."""
+    size, room = 8 * (k - 1) * graph.num_arcs * (1 + graph.directed), machine_memory()
+    if room is not None and size > room:
+        raise InputError(
+            f"the counts of {graph.num_arcs:,} arcs by length up to k = {k} take {readable_bytes(size)}, and this "
+            f"machine has {readable_bytes(room)}; no path has more than {graph.num_nodes - 1:,} edges here"
+        )
 
 
 def _run(graph: Graph, plan: Plan, chordless: bool, progress: Progress | None) -> Detours:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import detours
-from detours.counting.on_disk.job import Job
+from detours.counting.on_disk.job import Job, held_alone
 from detours.errors import FileFormatError, InputError
 from tests.counting.on_disk.cases import assert_same, begun, saved, sparse
 
@@ -130,3 +130,13 @@ def test_a_block_that_cannot_be_read_now_is_kept(tmp_path: Path, monkeypatch: py
     with pytest.raises(InputError, match=r"0-000000.npz cannot be read \(Input/output error\); run the same count"):
         job.load(0, 0)
     assert job.has(0, 0)
+
+
+def test_of_two_processes_in_one_folder_one_is_refused(tmp_path: Path) -> None:
+    graph, refusal = sparse(), r"another process is counting in .*out; wait for its end, or give another folder"
+    with held_alone(tmp_path / "out"), pytest.raises(InputError, match=refusal):
+        detours.count(graph, 3, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    first = detours.count(graph, 3, out=tmp_path / "out")
+    assert_same(detours.count(graph, 3, out=tmp_path / "out"), first)
+    assert not (tmp_path / "out" / ".lock").exists()

@@ -18,7 +18,7 @@ from detours.counting.engines.threads import Progress, Stop, run_ranges
 from detours.counting.export import check_pyarrow
 from detours.counting.finished import ARRAYS, GRAPH, frozen, open_counts
 from detours.counting.on_disk.cluster import connect, run_blocks
-from detours.counting.on_disk.job import SHARED, Job, reverse_in, writing
+from detours.counting.on_disk.job import SHARED, Job, held_alone, reverse_in, writing
 from detours.counting.on_disk.parts import HaloTooLarge, describe_parts, most_arcs, needs_parts, write_parts
 from detours.counting.on_disk.scratch import SCRATCH, shared_scratch
 from detours.counting.on_disk.whole_graph import describe
@@ -60,6 +60,7 @@ def count_in_blocks(
     with (
         nullcontext() if cluster is None else connect(cluster) as client,
         shared_scratch() if kept is None else nullcontext(kept) as folder,
+        held_alone(folder),
     ):
         runner, run, jobs = _run_or_resume(folder, graph, k, engine, jobs, limit, client, progress)
         if runner.job.finished:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours import __version__
-from detours.atomic import atomic_file, write_new
+from detours.atomic import atomic_file, exclusive, write_new
 from detours.containers import read_archive, read_manifest
 from detours.counting.finished import MANIFEST
 from detours.errors import FileFormatError, InputError
@@ -30,6 +30,7 @@ Arrays = tuple[NDArray[Any], ...]
 
 FORM = 4  # the version of this layout of the folder; to be increased when blocks are divided or written in another way
 MOST_BLOCKS = 1 << 26  # of a stage; more would be no layout of ours
+LOCK = ".lock"
 SHARED = ".graph"  # where a graph without a folder of its own is saved for workers to open
 _LEFT = (SHARED, ".reverse-*", ".*.part", f".{MANIFEST}.*")
 """What a count needs while it runs, or leaves incomplete when it is killed."""
@@ -183,11 +184,30 @@ def writing(folder: Path) -> Iterator[None]:
         raise InputError(f"{folder} cannot be written ({error.strerror or error}).") from None
 
 
+@contextmanager
+def held_alone(folder: Path) -> Iterator[None]:
+    """Refuse a folder in which another process counts; one that was killed does not count any more."""
+    made = not folder.exists()
+    if made:
+        with writing(folder):
+            folder.mkdir(parents=True)
+    try:
+        with exclusive(folder / LOCK) as alone:
+            if not alone:
+                raise InputError(f"another process is counting in {folder}; wait for its end, or give another folder.")
+            yield
+    finally:
+        if made:
+            with suppress(OSError):  # there is something inside, as there should be
+                folder.rmdir()
+
+
 def _check_empty(folder: Path, reverse: Path) -> None:
     """Refuse a folder that holds anything but a count, or the remains of a run that was killed before its manifest."""
     if folder.exists():
         if folder.is_dir():
-            others = [held for held in folder.iterdir() if not held.name.startswith(f".{MANIFEST}.")]
+            known = (LOCK, f".{MANIFEST}.")
+            others = [held for held in folder.iterdir() if not held.name.startswith(known)]
             if others in ([], [reverse]) or (folder / MANIFEST).exists():
                 return
         raise InputError(f"{folder} exists and holds no count; give a new or empty folder.")

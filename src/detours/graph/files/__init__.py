@@ -12,10 +12,10 @@ from detours.graph.edges import EdgeList
 from detours.graph.files import edgelist, graph6, markup, matrix_market, molecule, npz
 from detours.graph.files.format import Format, ending
 from detours.graph.files.saved import is_saved_graph
-from detours.graph.files.source import check_size, reading_within
+from detours.graph.files.source import check_size
 from detours.graph.files.table import read_table
 
-__all__ = ["FORMATS", "is_saved_graph", "read", "reading_within", "write"]
+__all__ = ["FORMATS", "is_saved_graph", "read", "write"]
 
 FORMATS = {
     "edgelist": edgelist.FORMAT,

@@ -16,7 +16,7 @@ from detours.graph.convert import from_scipy, library
 from detours.graph.edges import EdgeList, check_edge_index
 from detours.graph.files.format import Format
 from detours.graph.files.names import pack_names, unpack_names
-from detours.graph.files.source import opened
+from detours.graph.files.source import check_size, opened
 
 
 def read(path: Path) -> EdgeList:
@@ -39,7 +39,7 @@ def _edges(arrays: dict[str, Any], path: Path) -> EdgeList:
         directed = bool(arrays.get("directed", False))
         return EdgeList(edges.edge_index, edges.num_nodes, names, directed=directed)
     if {"format", "shape", "data"} <= arrays.keys():
-        return from_scipy(_matrix(arrays))
+        return from_scipy(_matrix(arrays, path))
     raise FileFormatError(
         "an .npz must come from scipy.sparse.save_npz or hold an array edge_index (and may hold num_nodes), "
         f"but this one holds {', '.join(sorted(arrays)) or 'nothing'}.",
@@ -47,12 +47,13 @@ def _edges(arrays: dict[str, Any], path: Path) -> EdgeList:
     )
 
 
-def _matrix(arrays: dict[str, Any]) -> Any:
+def _matrix(arrays: dict[str, Any], path: Path) -> Any:
     """Return the matrix of `scipy.sparse.save_npz`, whose own reader hands unchecked arrays to compiled code."""
     sparse = library("scipy.sparse", "scipy")
     kind, data = arrays["format"].item(), arrays["data"]
     kind = kind.decode("ascii") if isinstance(kind, bytes) else kind
     rows, columns = shape = tuple(check_integer("a side of the matrix", side, minimum=0) for side in arrays["shape"])
+    check_size(max(shape), 0, path)  # SciPy takes memory for every row of some matrices
     if kind == "coo":
         ends = arrays["row"], arrays["col"]
         if any(end.dtype.kind not in "iu" or end.shape != data.shape for end in ends):

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, cast
 
-from detours.checks import readable_bytes
-from detours.containers import check_expansion, expansion_limit
+from detours.containers import check_expansion, check_memory, expansion_limit
 from detours.errors import FileFormatError
 
 _MAGIC = (
@@ -39,44 +36,12 @@ _HEAD = 4096
 _PER_EDGE = 72  # bytes that sorting the arcs of an edge takes, measured and rounded up
 _PER_NODE = 32
 
-_memory_limit: ContextVar[int | None] = ContextVar("memory_limit", default=None)
-
-
-@contextmanager
-def reading_within(limit: int | None) -> Iterator[None]:
-    """Refuse files, while the block runs, that take more than so many bytes of memory; None: than the machine has."""
-    token = _memory_limit.set(limit)
-    try:
-        yield
-    finally:
-        _memory_limit.reset(token)
-
-
-def check_memory(size: int, path: Path) -> None:
-    """Raise `FileFormatError` if reading a file takes more memory than the limit, or than the machine has."""
-    limit = _memory_limit.get()
-    allowed = _machine_memory() if limit is None else limit
-    if allowed is not None and size > allowed:
-        whose = "this machine has" if limit is None else "the memory limit is"
-        raise FileFormatError(
-            f"reading it takes {readable_bytes(size)} or more, and {whose} {readable_bytes(allowed)}; raise the limit, "
-            "or save the graph where there is room (Graph.save) and open that folder, which is memory-mapped.",
-            path,
-        )
-
 
 def check_size(num_nodes: int, num_edges: int, path: Path) -> None:
     """Raise `FileFormatError` if the graph in a file is far larger than the file, or takes too much memory."""
     if path.is_file():  # a pipe has no size
         check_expansion(_PER_NODE * num_nodes, path.stat().st_size, path)
     check_memory(_PER_NODE * num_nodes + _PER_EDGE * num_edges, path)
-
-
-def _machine_memory() -> int | None:
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # not on every system
-        return None
 
 
 class _Expanding(io.BufferedIOBase):

@@ -47,6 +47,8 @@ def read_table(
         raise InputError(f"columns must be two names or numbers of columns, but {shown(columns)} was given.")
     rows = _rows(read_text(path) if text is None else text.removeprefix(BOM), sep, path)
     head = list(islice(rows, 2))
+    if not head:
+        raise FileFormatError("the file holds no edges.", path)
     first = head[0]
     header = known_header(first.fields) is not None
     places: Sequence[int]
@@ -78,7 +80,11 @@ def split_line(line: str, sep: str) -> list[str]:
     """Return the fields of a line, without quotes and outer blanks."""
     if sep == " ":
         return line.split()
-    return [field.strip() for field in next(csv.reader([line], delimiter=sep), [])]
+    try:
+        fields = next(csv.reader([line], delimiter=sep), [])
+    except csv.Error:  # a carriage return within the line, say
+        fields = line.split(sep)
+    return [field.strip() for field in fields]
 
 
 def guess_separator(line: str) -> str:
