@@ -1,9 +1,6 @@
 import gzip
 import os
-<<<<<<< HEAD
-=======
 import subprocess
->>>>>>> c4f20f4 (Readers honour the memory limit and refuse what is far larger than its file; one process per folder of counts; make fuzz and make soak)
 import sys
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
