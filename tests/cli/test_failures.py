@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import detours
+from detours import cli
 from tests.cli.programs import Run, one_sentence
 
 
@@ -97,3 +98,8 @@ def test_sentences_name_the_options_of_the_command(run: Run) -> None:
     assert "memory_limit" not in ran.err
     listed = run("paths", "k6.txt", "0", "1", "-k", "5", "--max-paths", "2")
     assert listed.code == 1 and "--max-paths 2 paths" in listed.err
+
+
+def test_warnings_are_notes(capsys: pytest.CaptureFixture[str]) -> None:
+    cli._note(UserWarning("of two\nlines"), UserWarning, "somewhere.py", 7)
+    assert capsys.readouterr().err == "note: of two lines\n"

@@ -168,6 +168,7 @@ def kernels(
     Examples:
       detours reproduce kernels --root raw
       detours reproduce kernels --root raw --data MUTAG --kernel WL-SP --kernel WL-DeN --repeats 3
+      detours reproduce kernels --data downloads/COX2 --repeats 3
       detours reproduce kernels --root raw --finished
     """
     from detours.experiments.runs import run_kernels

@@ -4,7 +4,7 @@ import shutil
 import sys
 import warnings
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from detours.errors import DroppedEdgesWarning, FileFormatError, printable
@@ -54,11 +54,12 @@ def _read_input(options: dict[str, Any]) -> "Graph":
     """Return the graph on standard input, an edge list unless a format is given."""
     from detours.graph import Graph
 
-    with NamedTemporaryFile() as copy:  # some formats are read more than once
-        shutil.copyfileobj(sys.stdin.buffer, copy)
-        copy.flush()
+    with TemporaryDirectory() as folder:  # some formats are read more than once
+        copy = Path(folder) / "input"
+        with open(copy, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
         try:
-            return Graph.read(copy.name, **options | {"format": options["format"] or "edgelist"})
+            return Graph.read(copy, **options | {"format": options["format"] or "edgelist"})
         except FileFormatError as error:
             error.path = Path("standard input")
             raise
