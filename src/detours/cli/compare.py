@@ -48,9 +48,7 @@ def compare(
     second: Annotated[
         str, typer.Argument(metavar="B", help="The other graph, in the same formats.", show_default=False)
     ],
-    budget: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Give up after so long; 0 for no limit.")
-    ] = 60.0,
+    budget: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Time limit; 0 for none.")] = 60.0,
     k: Annotated[
         int | None,
         typer.Option(
@@ -109,8 +107,9 @@ def compare(
 ) -> None:
     """Tell two graphs apart, or find an isomorphism.
 
-    Tests are run from the cheapest on, and listed with their times. An option of “One test” runs that test alone: its
-    answer is “not isomorphic”, with the round and a colour that one graph has more often, or “not told apart”.
+    Runs tests from the cheapest to the most expensive and lists their times. An option of “One test” runs that test
+    alone: its answer is “not isomorphic”, with the round and a colour that one graph has more often, or “not told
+    apart”.
 
     \b
     Examples:

@@ -124,7 +124,9 @@ def train(
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Option("--recipe", metavar="FILE", help="Read settings from a TOML file; --set and options go first."),
+        typer.Option(
+            "--recipe", metavar="FILE", help="Read settings from a TOML file; --set and other options override them."
+        ),
     ] = None,
     show_recipe: Annotated[
         bool, typer.Option("--show-recipe", help="Print all settings as a file for --recipe, and train nothing.")

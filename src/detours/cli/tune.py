@@ -44,7 +44,7 @@ def tune(
     ] = "mdnn",
     space: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="TOML file of what to draw from.  [default: see --show-space]"),
+        typer.Option(metavar="FILE", help="TOML file with the settings to draw from.  [default: see --show-space]"),
     ] = None,
     show_space: Annotated[
         bool, typer.Option("--show-space", help="Print the default space of the data as a file for --space.")
@@ -56,7 +56,7 @@ def tune(
     budget: Annotated[
         float | None,
         typer.Option(
-            min=0, metavar="MINUTES", help="Time after which no training is begun, shared equally by the data sets."
+            min=0, metavar="MINUTES", help="Time after which no training is started, shared equally by the data sets."
         ),
     ] = None,
     halving: Annotated[
@@ -105,7 +105,7 @@ def tune(
     Draws settings from a space, trains those of one structure together, and chooses the best mean validation
     result over the folds; test parts are taken away first. Every network gets the same number of trials, of the
     same structures. Finished trials are in the folder of --out: a search that is interrupted, or whose budget is
-    spent, goes on when the command is repeated.
+    spent, continues when the command is repeated.
 
     \b
     Examples:

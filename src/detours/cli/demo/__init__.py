@@ -7,7 +7,7 @@ from detours.cli.shared.options import Progress
 
 @report_errors
 def demo(progress: Progress = None) -> None:
-    """Show what the library does, on graphs made in code.
+    """Show what the library does, on generated graphs.
 
     Counts small and large graphs, tells hard pairs apart, trains a network if torch is installed, and draws two graphs
     as an interactive page; takes about a minute. The page and the figure of the learning curve are in results/demo.
