@@ -332,7 +332,8 @@ class Detours:
     def __repr__(self) -> str:
         cycles = ", ".join(f"{total:,} of length {length}" for length, total in self.cycles.items())
         kind = "directed cycles" if self.directed else "chordless cycles" if self.chordless else "cycles"
-        return f"Detours(k={self.k}, {self.graph.num_nodes:,} nodes, {self.graph.num_edges:,} edges; {kind}: {cycles})"
+        edges = f"{self.graph.num_edges:,} {'arcs' if self.directed else 'edges'}"
+        return f"Detours(k={self.k}, {self.graph.num_nodes:,} nodes, {edges}; {kind}: {cycles})"
 
 
 class DetoursList(Sequence[Detours]):

@@ -30,6 +30,7 @@ from detours.graph.files.table import HEADERS, guess_separator, known_header, re
 from detours.graph.pairs import number_ids
 
 _ROWS = 100_000
+_HEAD = 1 << 16  # bytes in which a header is looked for
 
 
 class _Line(NamedTuple):
@@ -70,7 +71,8 @@ def read(path: Path) -> EdgeList:
 
 def _needs_table(head: bytes) -> bool:
     """Return whether the first lines have separators, columns in another order, or text, that only `table` can read."""
-    lines = (line.decode("utf-8", "replace") for line in head.removeprefix(BOM).split(b"\n") if is_data(line))
+    begin = head[:_HEAD].removeprefix(BOM).split(b"\n")
+    lines = (line.decode("utf-8", "replace") for line in begin if is_data(line))
     first, second = next(lines, ""), next(lines, "")
     sep = guess_separator(first)
     places = known_header(split_line(first, sep))
