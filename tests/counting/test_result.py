@@ -193,7 +193,7 @@ def test_graph_without_edges(num_nodes: int, directed: bool, engine: str) -> Non
     assert result.cycles == {3: 0, 4: 0}
     assert len(result.to_pandas()) == 0
     assert len(result.to_networkx()) == num_nodes
-    assert "0 edges" in repr(result)
+    assert ("0 arcs" if directed else "0 edges") in repr(result)
 
 
 def star_result(numbers: list[list[int]]) -> detours.Detours:
