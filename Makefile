@@ -70,7 +70,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP_INSTALL) -e '.[torch,viz]'
+	$(PIP_INSTALL) -e '.[kernels,torch,viz]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python

@@ -1,5 +1,9 @@
 """`detours demo`: a tour of what the library does."""
 
+import shutil
+import sys
+from pathlib import Path
+
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import standard_output
 from detours.cli.shared.options import Progress
@@ -24,4 +28,12 @@ def demo(progress: Progress = None) -> None:
     show_graphs(console, progress)
     show_training(console, progress)
     show_picture(console, progress)
+    if shutil.which("detours") is None and sys.prefix != sys.base_prefix:  # as `make demo` calls it
+        console.print(f"\nTo have the command detours:  source {_near(Path(sys.prefix))}/bin/activate", style="dim")
     console.print("\nYour turn:  detours count FILE -k 4  detours show FILE  detours --help", style="dim")
+
+
+def _near(folder: Path) -> Path:
+    """Return a folder by its path from here, if it is below."""
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder

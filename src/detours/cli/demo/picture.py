@@ -27,9 +27,9 @@ def show_picture(console: "Console", progress: bool | None, path: Path = PAGE) -
         path.parent.mkdir(parents=True, exist_ok=True)
         made = page((paper_graph("G2"), paper_graph("G3")), PAPER_K, names=["G2", "G3"]).save(path)
     console.print(
-        "G2 and G3 side by side: click an edge to see its detours, and colour the nodes by\n"
-        "refinement to see where the two graphs begin to differ. It is one file; open it\n"
-        "in a web browser, by its address or by a double click:\n"
+        "G2 and G3 side by side: click an edge to see its detours, and colour the\n"
+        "nodes by refinement to see where the two graphs begin to differ. It is one\n"
+        "file; open it in a web browser, by its address or by a double click:\n"
     )
     console.print(f"  {made}", style="bold green")
     console.print(f"  {made.resolve().as_uri()}", style="dim", soft_wrap=True)
