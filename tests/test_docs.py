@@ -93,7 +93,11 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_files_that_are_named_exist(page: Path) -> None:
-    files = [file.as_posix() for folder in ("src", "tests", "benchmarks") for file in (ROOT / folder).rglob("*.py")]
+    files = [
+        file.as_posix()
+        for folder in ("src", "tests", "benchmarks", "scripts")
+        for file in (ROOT / folder).rglob("*.py")
+    ]
     for named in re.findall(r"`([a-z][a-z_/]*\.py)[`:]", page.read_text(encoding="utf-8")):
         assert any(file.endswith(f"/{named}") for file in files), f"{page.name} names {named}"
 
