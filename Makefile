@@ -47,11 +47,11 @@ bench: $(VENV)/.dev ## the ratios of benchmarks/, on this machine
 # Longer: make fuzz SECONDS=3600 WORKERS=16; the same again: FUZZ=--seed=N.
 SECONDS ?= 60
 fuzz: $(VENV)/.dev ## counts of all engines against a plain search, and changed files of every format, SECONDS each
-	PYTHONPATH=. $(BIN)/python -m fuzz.differential --seconds $(SECONDS) --jobs $(WORKERS) $(FUZZ)
-	PYTHONPATH=. $(BIN)/python -m fuzz.mutation --seconds $(SECONDS) --jobs $(WORKERS) $(FUZZ)
+	PYTHONPATH=. $(BIN)/python -m fuzz.differential --full --seconds $(SECONDS) --jobs $(WORKERS) $(FUZZ)
+	PYTHONPATH=. $(BIN)/python -m fuzz.mutation --full --seconds $(SECONDS) --jobs $(WORKERS) $(FUZZ)
 
 soak: $(VENV)/.dev ## kill -9 at random moments for SECONDS, then resume and compare the bits
-	PYTHONPATH=. $(BIN)/python -m fuzz.soak --seconds $(SECONDS) --jobs $(WORKERS) $(FUZZ)
+	PYTHONPATH=. $(BIN)/python -m fuzz.soak --full --seconds $(SECONDS) --jobs $(WORKERS) $(FUZZ)
 
 numbers: $(VENV)/.dev ## write the numbers of results/ into the documents that print them
 	$(BIN)/detours report --results results --update README.md --update docs/kernels.md --update docs/reproduction.md

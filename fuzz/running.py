@@ -16,6 +16,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
+PREPARING = 600
+"""Seconds that compiling may take at most."""
 CORPUS = Path(__file__).parents[1] / "tests" / "corpus"
 
 Send = Callable[..., None]
@@ -46,6 +48,7 @@ def parser(what: str) -> ArgumentParser:
     """Return a parser with the options that all of these programs share."""
     found = ArgumentParser(description=what)
     found.add_argument("--seconds", type=float, default=60, help="when to stop (default: 60)")
+    found.add_argument("--full", action="store_true", help="do not count the time until the first case begins")
     found.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
     found.add_argument("--seed", type=int, default=None, help="where random choices begin (default: a new one)")
     found.add_argument("--out", type=Path, default=None, help="a folder for the summary and for what failed")
@@ -155,7 +158,8 @@ def _supervise(
     tried: Counter[str] = Counter()
     failures: list[dict[str, Any]] = []
     workers = [_Worker(work, options, index, 0, prepare) for index in range(options.jobs)]
-    last = time.monotonic()
+    last, begun = time.monotonic(), False
+    deadline += PREPARING if options.full else 0
 
     def note(failure: dict[str, Any]) -> None:
         failures.append(failure)
@@ -179,6 +183,9 @@ def _supervise(
                     continue
                 worker.since = time.monotonic()
                 if kind == "begin":
+                    if options.full and not begun:
+                        deadline = time.monotonic() + options.seconds
+                    begun = True
                     worker.unit, worker.begun = Unit(options.seed, worker.index, told), True
                 else:
                     tried.update(told.tried)
