@@ -57,7 +57,7 @@ numbers: $(VENV)/.dev ## write the numbers of results/ into the documents that p
 	$(BIN)/detours report --results results --update README.md --update docs/kernels.md --update docs/reproduction.md
 
 docs: $(VENV)/.dev ## the site, in build/docs; a warning or a link that leads nowhere is an error
-	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+	$(BIN)/sphinx-build -q -E -a -W --keep-going -b html docs build/docs
 	@echo "Open build/docs/index.html"
 
 clean: ## remove the environment and everything built

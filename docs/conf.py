@@ -22,7 +22,7 @@ suppress_warnings = ["myst.header", "ref.python"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True}
 napoleon_use_rtype = False
 
 html_theme = "furo"

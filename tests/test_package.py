@@ -131,6 +131,9 @@ def test_wheel_is_pure_python(tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("detours-*-py3-none-any.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {"detours/__init__.py", "detours/py.typed", "detours/cli/__init__.py"} <= names
+    page = "detours/viz/interactive/assets"
+    assert {f"{page}/page.html", f"{page}/page.js", f"{page}/vendor/force-graph.min.js"} <= names
+    assert f"{page}/vendor/LICENSES.txt" in names
     assert all(name.startswith("detours/") or re.match(r"detours-[^/]*\.dist-info/", name) for name in names)
     assert not any(name.endswith((".so", ".nbi", ".nbc", ".pyc")) for name in names)
 
