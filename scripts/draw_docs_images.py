@@ -5,7 +5,9 @@ python scripts/draw_docs_images.py
 
 import shutil
 import tempfile
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 from PIL import Image
@@ -14,13 +16,14 @@ from playwright.sync_api import sync_playwright
 
 import detours
 from detours.viz import draw_against, draw_lengths, new_figure, page, saved, styled
+from detours.viz.style import COLOURS
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-COLOURS = 128  # enough for the pictures, which are a third of the size then
+PALETTE = 128  # enough for the pictures, which are a third of the size then
 
 
 def shrink(image: Image.Image, name: str) -> None:
-    image.convert("RGB").quantize(COLOURS).save(IMAGES / name, optimize=True)
+    image.convert("RGB").quantize(PALETTE).save(IMAGES / name, optimize=True)
 
 
 def photograph(tab: Tab, made: detours.viz.Page, folder: Path, name: str, *clicks: str) -> None:
@@ -30,6 +33,32 @@ def photograph(tab: Tab, made: detours.viz.Page, folder: Path, name: str, *click
     tab.wait_for_timeout(500)
     tab.screenshot(path=folder / name)
     shrink(Image.open(folder / name), name)
+
+
+def draw_walks(ax: Any, walk: str, title: str) -> None:
+    """Draw a walk from i to j in a small graph, its steps numbered."""
+    places = {"i": (0, 0), "j": (1.6, 0), "a": (0, 1), "b": (1.6, 1), "c": (0.8, 1.7)}
+    for one, other in ("ij", "ia", "ab", "bj", "ac", "cb"):
+        ax.plot(*zip(places[one], places[other], strict=True), color="#c8ced4", linewidth=3, zorder=1)
+    for number, (one, other) in enumerate(pairwise(walk), 1):
+        (x, y), (u, v) = places[one], places[other]
+        shift = 0.12 if (other, one) in list(pairwise(walk))[: number - 1] else 0  # the way back, beside the way there
+        ax.annotate(
+            "",
+            (u + shift, v + shift),
+            (x + shift, y + shift),
+            arrowprops={"arrowstyle": "->", "color": COLOURS[5], "lw": 1.6, "shrinkA": 7, "shrinkB": 7},
+        )
+        ax.text(
+            (x + u) / 2 + (0.06 if shift else -0.14) + shift, (y + v) / 2 + 0.06, str(number), size=8, color=COLOURS[5]
+        )
+    for name, (x, y) in places.items():
+        ax.scatter(x, y, s=170, color="white", edgecolors="black", linewidths=0.8, zorder=3)
+        ax.text(x, y, name, ha="center", va="center", size=8, zorder=4)
+    ax.set_title(title)
+    ax.set_aspect("equal")
+    ax.margins(0.15)
+    ax.axis("off")
 
 
 def main() -> None:
@@ -52,6 +81,14 @@ def main() -> None:
         left, right = figure.subplots(1, 2)
     draw_against(result, "betweenness", left)
     draw_lengths(result, right)
+    walks = new_figure(6.5, 2.4)
+    with styled():
+        axes = walks.subplots(1, 3)
+    draw_walks(axes[0], "iabj", "i–a–b–j: a detour")
+    draw_walks(axes[1], "iaij", "i–a–i–j: back at i")
+    draw_walks(axes[2], "ijbj", "i–j–b–j: twice at j")
+    drawn = Image.open(saved(walks, folder / "walks")[0])
+    shrink(drawn.resize((drawn.width * 2 // 3, drawn.height * 2 // 3)), "walks.png")
     drawn = Image.open(saved(figure, folder / "measures")[0])
     shrink(drawn.resize((drawn.width * 2 // 3, drawn.height * 2 // 3)), "measures.png")
 

@@ -52,7 +52,9 @@ class Details {
     const item = document.createElement("li");
     const button = item.appendChild(document.createElement("button"));
     button.type = "button";
-    path.forEach((id, i) => button.append(...(i ? [" – "] : []), isolated(shortened(this.view.chosen.model.names[id], 40))));
+    const { model } = this.view.chosen;
+    const between = model.directed ? " → " : " – ";
+    path.forEach((id, i) => button.append(...(i ? [between] : []), isolated(shortened(model.names[id], 40))));
     button.addEventListener("click", () => { this.pause(); this.choose(at); });
     return item;
   }

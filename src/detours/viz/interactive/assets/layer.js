@@ -16,8 +16,8 @@ class Layer {
       .linkCanvasObjectMode(() => "replace").linkCanvasObject(() => {})
       .nodeCanvasObjectMode(() => "replace").nodeCanvasObject(() => {})
       .onRenderFramePre((context) => this.draw(context))
-      .onZoom(() => graph.enablePointerInteraction(false)) // nothing is hovered while the view moves
-      .onZoomEnd(() => { graph.enablePointerInteraction(true); this.forget(); })
+      .onZoom(() => graph.enablePointerInteraction(false).linkDirectionalArrowLength(0)) // nothing is hovered meanwhile
+      .onZoomEnd(() => { graph.enablePointerInteraction(true).linkDirectionalArrowLength(panel.model.directed ? 4 : 0); this.forget(); })
       .onNodeDrag((node) => { if (this.moving !== node) { this.moving = node; this.forget(); } })
       .onNodeDragEnd(() => { this.moving = null; this.forget(); });
   }
