@@ -93,8 +93,8 @@ def test_traceback_on_request(run: Run, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_sentences_name_the_options_of_the_command(run: Run) -> None:
-    ran = run("count", "k6.txt", "-k", "4", "--memory", "1KB")
-    assert ran.code == 1 and "more than --memory 1 KB" in ran.err and "with --out FOLDER" in ran.err
+    ran = run("count", "k6.txt", "-k", "4", "--memory", "2KB")
+    assert ran.code == 1 and "more than --memory 2 KB" in ran.err and "with --out FOLDER" in ran.err
     assert "memory_limit" not in ran.err
     listed = run("paths", "k6.txt", "0", "1", "-k", "5", "--max-paths", "2")
     assert listed.code == 1 and "--max-paths 2 paths" in listed.err
