@@ -191,8 +191,8 @@ def _supervise(
                     tried.update(told.tried)
                     for each in told.failures:
                         note({**each, "unit": str(worker.unit)})
-            elif time.monotonic() - worker.since > (hang if worker.begun else 120):
-                replace(worker, "hang", f"no answer after {hang:g} seconds")
+            elif time.monotonic() - worker.since > (hang if worker.begun else PREPARING):
+                replace(worker, "hang", f"no answer for {time.monotonic() - worker.since:.0f} seconds")
         if time.monotonic() - last > 30:
             last = time.monotonic()
             print(f"{dict(tried)}, {len(failures)} failures", flush=True)

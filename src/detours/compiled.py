@@ -66,7 +66,8 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._cache_file.__class__ = _CheckedFiles
+        locator, base = self._impl.locator, f"{self._impl.filename_base}-checked"  # not the files of Numba itself
+        self._cache_file = _CheckedFiles(self._cache_path, base, locator.get_source_stamp())
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:

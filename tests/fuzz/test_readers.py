@@ -1,0 +1,42 @@
+"""Any bytes at all: read, or refused in a sentence."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from detours.containers import parse_array, read_archive
+from detours.errors import FileFormatError
+from detours.graph.files import FORMATS
+from fuzz.mutation import Input, written
+from fuzz.targets import attempt
+
+HEADS = [
+    b"",
+    b"\x93NUMPY\x01\x00\x76\x00{'descr': '<i8', ",
+    b"PK\x03\x04",
+    b"%%MatrixMarket matrix coordinate ",
+    b"graph [",
+    b":~~",
+]
+ENDINGS = sorted({format.endings[0] for name, format in FORMATS.items() if name != "molecule"})
+
+
+@given(st.sampled_from(HEADS), st.binary(max_size=200))
+def test_containers(head: bytes, rest: bytes) -> None:
+    for read in (parse_array, read_archive):
+        with pytest.raises(FileFormatError) as caught:
+            read(head + rest, Path("a"))
+        assert "\n" not in str(caught.value)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.sampled_from(ENDINGS),
+    st.sampled_from(HEADS),
+    st.one_of(st.binary(max_size=100), st.text(max_size=60).map(str.encode)),
+)
+def test_graph_files(ending: str, head: bytes, rest: bytes) -> None:
+    with written(Input("graph", f"a.{ending}", {"": head + rest})) as path:
+        assert attempt("graph", path) == ""
