@@ -43,6 +43,27 @@ def test_usual_headers_need_no_options(tmp_path, text):
     assert edges(graph) == [("a", "b"), ("b", "c")] and not graph.directed
 
 
+@pytest.mark.parametrize("sep", [",", ";", "\t", "|"])
+def test_words_above_a_column_of_numbers_are_a_header(tmp_path, sep):
+    text = "Sender,Receiver,letters,since\nAda,Grace,7,1952\nGrace,Alan,2,?\n".replace(",", sep)
+    path = put(tmp_path, "letters.csv", text)
+    for options in ({}, {"columns": (1, 2)}, {"columns": ("Sender", "Receiver")}):
+        assert edges(Graph.read(path, **options)) == [("Ada", "Grace"), ("Grace", "Alan")]
+    plain = put(tmp_path, "plain.csv", text.replace("letters", "9", 1))  # a number is no name of a column
+    assert edges(Graph.read(plain, columns=(1, 2)))[0] == ("Sender", "Receiver")
+
+
+def test_a_first_line_that_may_be_a_header_is_warned_of(tmp_path, recwarn):
+    ring = "".join(f"n{i},n{(i + 1) % 12}\n" for i in range(12))
+    for text in ("who,whom\n" + ring, ("who,whom\n" + ring).replace(",", ";")):
+        with pytest.warns(UserWarning, match="if it is a header, name the columns of nodes, 'who' and 'whom'"):
+            assert Graph.read(put(tmp_path, "g.csv", text)).num_nodes == 14
+        recwarn.clear()
+        assert Graph.read(put(tmp_path, "g.csv", text), columns=("who", "whom")).num_nodes == 12
+    assert Graph.read(put(tmp_path, "ring.csv", ring)).num_nodes == 12
+    assert not recwarn
+
+
 def test_a_name_may_hold_the_separator(tmp_path):
     path = put(tmp_path, "g.csv", 'who,whom\n"Hopper, Grace","Turing; Alan"\n')
     assert edges(Graph.read(path, columns=("who", "whom"))) == [("Hopper, Grace", "Turing; Alan")]

@@ -26,11 +26,20 @@ from detours.graph.files.lines import (
     read_integers,
 )
 from detours.graph.files.source import BOM, check_text, opened
-from detours.graph.files.table import HEADERS, guess_separator, known_header, read_table, split_line
+from detours.graph.files.table import (
+    HEADERS,
+    guess_separator,
+    known_header,
+    read_table,
+    split_line,
+    warn_of_header,
+    words_above_numbers,
+)
 from detours.graph.pairs import number_ids
 
 _ROWS = 100_000
-_HEAD = 1 << 16  # bytes in which a header is looked for
+_HEAD = 1 << 16  # bytes and lines in which a header is looked for
+_HEAD_LINES = 20
 
 
 class _Line(NamedTuple):
@@ -66,18 +75,23 @@ def read(path: Path) -> EdgeList:
         if header:
             head = head[: found[0].start] + b"#" + head[found[0].start :]
         text = chain([head], text)
-        return _read_integers(text, path) if integers else _read_names(text, path, found[0])
+        edges = _read_integers(text, path) if integers else _read_names(text, path, found[0])
+        if not integers and not header:
+            warn_of_header(edges, path)
+        return edges
 
 
 def _needs_table(head: bytes) -> bool:
     """Return whether the first lines have separators, columns in another order, or text, that only `table` can read."""
     begin = head[:_HEAD].removeprefix(BOM).split(b"\n")
-    lines = (line.decode("utf-8", "replace") for line in begin if is_data(line))
-    first, second = next(lines, ""), next(lines, "")
+    lines = [line.decode("utf-8", "replace") for line in begin[:-1] if is_data(line)][:_HEAD_LINES]
+    first, second = (*lines[:2], "", "")[:2]
     sep = guess_separator(first)
     places = known_header(split_line(first, sep))
     if sep in (";", "|") or (places is not None and places != (0, 1)):
         return True
+    if places is None and not begins_with_integers(second.encode()):
+        return sep != " " and words_above_numbers([split_line(line, sep) for line in lines] or [[]])
     beside = split_line(second, sep)[2:3]
     return places is not None and beside not in ([], [""]) and not is_decimal(beside[0].encode())
 

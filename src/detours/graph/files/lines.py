@@ -129,7 +129,7 @@ def check_weight(rest: bytes, line: int, path: Path) -> None:
     except ValueError:
         raise FileFormatError(
             f"the third column is the weight of the edge and must be a number, not {quoted(field)}; "
-            "if it is none, name the columns of nodes, as in columns=(1, 2).",
+            "if it is none, name the columns of nodes, as in columns=(1, 2); of a header, give their names.",
             path,
             line,
         ) from None

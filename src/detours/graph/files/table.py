@@ -12,14 +12,16 @@ from typing import NamedTuple
 import numpy as np
 
 from detours.checks import check_choice
-from detours.errors import FileFormatError, InputError, shown
+from detours.errors import FileFormatError, InputError, shown, warn_caller
 from detours.graph.edges import EdgeList
-from detours.graph.files.lines import check_weight, is_data, is_integer
+from detours.graph.files.lines import check_weight, is_data, is_decimal, is_integer
 from detours.graph.files.source import BOM, read_text
 from detours.graph.pairs import from_names, number_ids
 
 HEADERS = (("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2"))
 SEPARATORS = (",", ";", "\t", "|", " ")
+_HEAD_ROWS = 20  # lines by which a header is recognised
+_SUSPECT = 10  # edges from which a first line whose names occur nowhere else is worth a warning
 
 
 class Row(NamedTuple):
@@ -46,7 +48,7 @@ def read_table(
     if columns is not None and (isinstance(columns, str) or len(columns) != 2):
         raise InputError(f"columns must be two names or numbers of columns, but {shown(columns)} was given.")
     rows = _rows(read_text(path) if text is None else text.removeprefix(BOM), sep, path)
-    head = list(islice(rows, 2))
+    head = list(islice(rows, _HEAD_ROWS))
     if not head:
         raise FileFormatError("the file holds no edges.", path)
     first = head[0]
@@ -57,10 +59,43 @@ def read_table(
     else:
         places = _places(columns, first, path)
         header = header or not all(str(column).isdigit() for column in columns)
-    header = header or _is_header(head, places)
+    header = header or _is_header(head, places) or words_above_numbers([row.fields for row in head], places)
     lower = [field.lower() for field in first.fields]
     weight = lower.index("weight") if header and "weight" in lower else None
-    return _edges(chain(head[header:], rows), places, weight, path)
+    edges = _edges(chain(head[header:], rows), places, weight, path)
+    if not header:
+        warn_of_header(edges, path)
+    return edges
+
+
+def words_above_numbers(rows: Sequence[Sequence[str]], nodes: Sequence[int] = (0, 1)) -> bool:
+    """Return whether the first row is a header: distinct words, one of them above a column of numbers beside the nodes.
+
+    >>> words_above_numbers([["sender", "receiver", "letters"], ["Ada", "Grace", "7"]])
+    True
+    """
+    first, below = rows[0], rows[1:]
+    if len(set(first)) < len(first) or any(not word or is_decimal(word.encode()) for word in first):
+        return False
+    for column in set(range(len(first))).difference(nodes):
+        fields = [row[column].encode() for row in below if len(row) > column and row[column]]
+        if fields and all(map(is_decimal, fields)):
+            return True
+    return False
+
+
+def warn_of_header(edges: EdgeList, path: Path) -> None:
+    """Warn if the first line, read as an edge, may be a header: its names are in no other line."""
+    ends = edges.edge_index
+    if ends.shape[1] < _SUSPECT or not isinstance(edges.names, tuple):
+        return
+    if all(np.count_nonzero(ends == node) == 1 for node in ends[:, 0]):
+        names = " and ".join(shown(edges.names[node]) for node in ends[:, 0])
+        warn_caller(
+            f"{path.name}: the first line was read as an edge, although its nodes are in no other line; "
+            f"if it is a header, name the columns of nodes, {names}.",
+            UserWarning,
+        )
 
 
 def known_header(fields: Sequence[str]) -> tuple[int, int] | None:
@@ -136,7 +171,7 @@ def _is_header(head: list[Row], places: Sequence[int]) -> bool:
     if len(head) < 2:
         return False
     above, below = (
-        [is_integer(row.fields[place].encode()) for place in places if place < len(row.fields)] for row in head
+        [is_integer(row.fields[place].encode()) for place in places if place < len(row.fields)] for row in head[:2]
     )
     return all(below) and not any(above)
 
