@@ -56,6 +56,8 @@ def test_a_molecule_as_smiles_and_as_a_file(folder: Path, capsys: pytest.Capture
     assert cli.run(["show", "C1CC1=O", "-k", "2", "--out", "ring.html"]) == 0
     page = (folder / "ring.html").read_text("utf-8")
     assert '"symbols":["C","C","C","O"]' in page and '"bonds":[1.0,1.0,1.0,2.0]' in page
+    assert cli.run(["show", "C1CC2=O", "-k", "2"]) == 1
+    assert "no such file, and RDKit cannot read it as a SMILES" in capsys.readouterr().err
     (folder / "ring.smi").write_text("C1CC1=O cyclopropanone\n")
     assert cli.run(["show", "ring.smi", "-k", "2", "-q"]) == 0
     capsys.readouterr()

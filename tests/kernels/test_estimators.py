@@ -187,6 +187,7 @@ def test_graph_without_features() -> None:
         (WLSubtree(labels="data"), [nx.path_graph(3)], "Graph number 0 has no labels"),
         (WLSubtree(labels="data"), [Labelled(nx.path_graph(3), [1, 2])], "3 nodes but 2 labels"),
         (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), [1, "C"])], "all integers or all strings"),
+        (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), ["C", None])], "number 0 has nodes without a label"),
         (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), [1, 0.5])], "but one is 0.5"),
         (WLSubtree(edge_labels=True), [EDGE], "Graph number 0 has no labels of edges; give Labelled"),
         (WLSubtree(edge_labels=True), [Labelled(nx.path_graph(3), None, [1])], "2 edges but 1 labels"),

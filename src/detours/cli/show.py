@@ -1,6 +1,7 @@
 """`detours show`: a graph, or two side by side, as an interactive page."""
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -98,14 +99,16 @@ def _target(files: list[str], out: Path | None) -> Path:
 
 
 def _read(file: str, reading: dict[str, Any]) -> "tuple[Graph, Molecule | None]":
-    from detours.graph.files.molecule import molecule_edges, parse_smiles, read_molecule
-    from detours.graph.graph import build_graph
+    from detours.graph import Graph
+    from detours.graph.files.molecule import parse_smiles, read_molecule
     from detours.viz.molecules import molecule_drawing
 
     path = Path(file)
     if path.exists() and not any(ending in _MOLECULES for ending in path.suffixes):
         return read_graph(file, **reading), None
     found = read_molecule(path) if path.exists() else parse_smiles(file)
-    if found is None:  # then the reader says that there is no such file
-        return read_graph(file, **reading), None
-    return build_graph(molecule_edges(found)), molecule_drawing(found)
+    if found is None:
+        if not path.suffix and file != STANDARD_INPUT and find_spec("rdkit") is not None:
+            raise InputError(f"{file}: there is no such file, and RDKit cannot read it as a SMILES.")
+        return read_graph(file, **reading), None  # which says that there is no such file
+    return Graph.from_any(found), molecule_drawing(found)

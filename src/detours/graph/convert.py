@@ -17,7 +17,8 @@ from detours.graph.pairs import from_frame, is_frame, read_list
 
 ACCEPTED = (
     "a detours Graph, a NetworkX or igraph graph, a SciPy sparse matrix, an edge_index of shape (2, edges), "
-    "a list of pairs, a table with columns source and target, a PyG Data or Batch, or the path of a file"
+    "a list of pairs, a table with columns source and target, a PyG Data or Batch, an RDKit molecule, "
+    "or the path of a file"
 )
 
 
@@ -31,6 +32,8 @@ def from_any(source: Any) -> EdgeList:
         return from_igraph(source)
     if hasattr(source, "edge_types") or hasattr(source, "edge_index"):
         return from_pyg(source)
+    if hasattr(source, "GetBonds"):
+        return from_molecule(source)
     if is_frame(source):
         return from_frame(source, "source", "target")
     if isinstance(source, (list, tuple)) and (edges := read_list(source)) is not None:
@@ -112,6 +115,13 @@ def from_pyg(data: Any) -> EdgeList:
     if weights is not None:
         refuse_nan(as_numpy(weights, "edge_weight"), "edge_weight")
     return check_edge_index(edge_index, getattr(data, "num_nodes", None))
+
+
+def from_molecule(molecule: Any) -> EdgeList:
+    """Return the bonds of an RDKit molecule; atoms are named by symbol and number, as in C0, C1, O2."""
+    pairs = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
+    names = [f"{atom.GetSymbol()}{atom.GetIdx()}" for atom in molecule.GetAtoms()]
+    return EdgeList(np.array(pairs, np.int64).reshape(-1, 2).T.copy(), len(names), names, "edges")
 
 
 def from_igraph(graph: Any) -> EdgeList:

@@ -52,7 +52,7 @@ class Graph(CsrGraph):
 
     @classmethod
     def from_any(cls, source: Any, *, directed: bool | None = None, strict: bool = False) -> Graph:
-        """Return a graph of a Graph, a NetworkX or igraph graph, a matrix, edges, a table, PyG data or a path.
+        """Return the graph of a Graph, NetworkX or igraph graph, matrix, edges, table, PyG data, molecule or path.
 
         A list is an edge_index (two rows) or a list of pairs; one that could be either is refused.
         """

@@ -144,6 +144,8 @@ def _in_a_row(given: Sequence[Any], numbers: Sequence[int], thing: str, otherwis
             raise InputError(
                 f"Graph number {at} has {number} {thing}s but {len(own)} labels; give one for each {thing}."
             )
+        if None in own:
+            raise InputError(f"Graph number {at} has {thing}s without a label; {otherwise}.")
         together += own
     kinds = {str if isinstance(label, str) else int if _is_integer(label) else None for label in set(together)}
     if None in kinds or len(kinds) > 1:

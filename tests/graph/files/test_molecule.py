@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import detours
 from detours.errors import FileFormatError, InputError
 from detours.graph import Graph
 from detours.graph.files.molecule import parse_smiles
@@ -34,3 +35,11 @@ def test_what_is_no_molecule_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="molecules are only read"):
         Graph.from_edge_index([[0, 1], [1, 0]]).write(tmp_path / "out.sdf")
     assert parse_smiles("no molecule") is None and parse_smiles(" ") is None
+
+
+def test_molecules_of_rdkit_are_graphs() -> None:
+    molecules = [chem.MolFromSmiles(text) for text in ("C", "CC", "CCC", "C1CC2CCC1C2")]
+    assert [Graph.from_any(molecule).num_nodes for molecule in molecules] == [1, 2, 3, 7]
+    counts = detours.count_many(molecules, k=6)
+    assert [one.cycles[5] for one in counts] == [0, 0, 0, 2] and counts[3].cycles[6] == 1  # norbornane
+    assert detours.count(molecules[3], k=6).nodes_to_pandas()["node"].tolist()[:2] == ["C0", "C1"]

@@ -56,13 +56,10 @@ def _molecule() -> Any:
         from rdkit import Chem as chem
     except ImportError:
         return None
-    from detours.graph.files.molecule import molecule_edges
-    from detours.graph.graph import build_graph
     from detours.viz.molecules import molecule_drawing
 
     naphthalene = chem.MolFromSmiles("c1ccc2ccccc2c1")
-    graph = build_graph(molecule_edges(naphthalene))
-    return page(graph, 9, names=["naphthalene"], molecules=[molecule_drawing(naphthalene)])
+    return page(naphthalene, 9, names=["naphthalene"], molecules=[molecule_drawing(naphthalene)])
 
 
 Opener = Callable[..., Any]

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NoReturn
 
-import numpy as np
-
 from detours.errors import FileFormatError, InputError, warn_caller
-from detours.graph.convert import library
+from detours.graph.convert import from_molecule, library
 from detours.graph.edges import EdgeList
 from detours.graph.files.format import Format
 from detours.graph.files.source import read_text
@@ -41,15 +39,8 @@ def parse_smiles(text: str) -> Any | None:
         return None
 
 
-def molecule_edges(molecule: Any) -> EdgeList:
-    """Return the bonds of a molecule; atoms are named by symbol and number, as in C0, C1, O2."""
-    pairs = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
-    names = [f"{atom.GetSymbol()}{atom.GetIdx()}" for atom in molecule.GetAtoms()]
-    return EdgeList(np.array(pairs, np.int64).reshape(-1, 2).T.copy(), len(names), names, "edges")
-
-
 def _read(path: Path) -> EdgeList:
-    return molecule_edges(read_molecule(path))
+    return from_molecule(read_molecule(path))
 
 
 def _write(edges: EdgeList, path: Path) -> NoReturn:
