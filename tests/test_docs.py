@@ -1,11 +1,13 @@
 """Every example in the README and the docs is run, and what it says it prints is compared."""
 
 import doctest
+import json
 import re
 import shlex
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 import pytest
@@ -143,3 +145,9 @@ def test_printed_results_are_those_of_the_store(page: Path) -> None:
     if "<!-- results:" in text:
         command = f"detours report --results results --update {page.relative_to(ROOT)}"
         assert text == updated(text, ROOT / "results", page), f"run: {command}"
+
+
+def test_the_errors_on_zinc_are_those_that_were_measured() -> None:
+    rows = json.loads((ROOT / "results" / "zinc_by_k.json").read_text("utf-8"))["rows"].values()
+    measured = (f"{mean(row['test_mae']):.3f} ± {stdev(row['test_mae']):.3f}" for row in rows)
+    assert f"| test MAE | {' | '.join(measured)} |" in (ROOT / "docs" / "transforms.md").read_text("utf-8")

@@ -138,7 +138,7 @@ def _separator(line: bytes) -> bytes | None:
 def _fields(line: bytes, separator: bytes | None) -> list[bytes]:
     line = line.strip(b" \t\r")
     if separator is None:
-        return line.split(None, 2)
+        return line.split(None, 2) or [line]  # blanks of other kinds alone
     if b'"' in line:
         text = line.decode("utf-8", "surrogateescape")
         try:
