@@ -182,7 +182,7 @@ def train(
     data, one_k = (given.pop(name, None) for name in ("data", "k"))
     ks = k or [one_k]
 
-    from detours.cli.train_table import fold_table
+    from detours.cli.shared.scores import fold_table
     from detours.data import load, splits
     from detours.store import Store, old_results
     from detours.training.devices import chosen_device
@@ -271,7 +271,7 @@ def _summary(cells: "list[Cell]") -> dict[str, Any]:
 
 
 def _show(cells: "list[Cell]", several: bool) -> None:
-    from detours.cli.train_table import score_text, score_unit
+    from detours.cli.shared.scores import score_text, score_unit
 
     metric = cells[0].key["metric"]
     headings = (f"validation {score_unit(metric)}", f"test {score_unit(metric)}")

@@ -15,7 +15,7 @@ from detours.cli.shared.console import escape, plain_table, print_json, show, st
 from detours.cli.shared.options import OWN_DATA, DataFile, Json, KeepOld, Progress, Quiet, RawFolder, TorchDevice
 from detours.cli.shared.progress import progress_bar
 from detours.cli.train import check_installed, make_folder, merge_settings, parse_numbers
-from detours.cli.train_table import score_text, score_unit
+from detours.cli.shared.scores import score_text, score_unit
 from detours.errors import DetoursError
 
 if TYPE_CHECKING:
