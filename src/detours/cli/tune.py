@@ -14,8 +14,8 @@ from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
 from detours.cli.shared.options import OWN_DATA, DataFile, Json, KeepOld, Progress, Quiet, RawFolder, TorchDevice
 from detours.cli.shared.progress import progress_bar
-from detours.cli.train import check_installed, make_folder, merge_settings, parse_numbers
 from detours.cli.shared.scores import score_text, score_unit
+from detours.cli.train import check_installed, make_folder, merge_settings, parse_numbers
 from detours.errors import DetoursError
 
 if TYPE_CHECKING:
