@@ -218,8 +218,15 @@ def _memory_of_machine() -> float:
 
 
 def readable_seconds(seconds: float) -> str:
+    """Return a time as people say it.
+
+    >>> readable_seconds(0.0123), readable_seconds(1108), readable_seconds(9000)
+    ('12 ms', '18 min', '2.5 h')
+    """
     if seconds < 0.001:
         return "1 ms"
     if seconds < 1:
         return f"{float(f'{1000 * seconds:.2g}'):g} ms"
-    return f"{seconds:.3g} s" if seconds < 600 else f"{seconds / 3600:.3g} h"
+    if seconds < 7200:
+        return f"{seconds:.3g} s" if seconds < 600 else f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.3g} h"

@@ -11,7 +11,10 @@ from detours.checks import check_k
 from detours.errors import InputError
 
 ALL_CORES = -1
-ENDINGS = "Edge list, .csv, .tsv, .mtx, .graphml, .gml, .gexf, .net, .adjlist, .g6, .s6 or .npz; may be .gz."
+ENDINGS = (
+    "Edge list, .csv, .tsv, .mtx, .graphml, .gml, .gexf, .net, .adjlist, .g6, .s6 or .npz; may be .gz. "
+    "Molecules (.sdf, .mol, .smi) with RDKit."
+)
 _INPUT = "Input"
 
 
