@@ -1,5 +1,6 @@
 """Paths and cycles on standard output: a line each, or JSON."""
 
+import csv
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -9,10 +10,14 @@ from detours.errors import BudgetExceeded, printable
 
 
 def print_lines(found: Iterable[tuple[Any, ...]]) -> int:
-    """Print the nodes of every item on a line, as soon as it is found, and return the number of lines."""
+    """Print the nodes of every item on a line, as soon as it is found, and return the number of lines.
+
+    Names that contain blanks are quoted, as in a CSV file.
+    """
     listed = 0
+    writer = csv.writer(sys.stdout, delimiter=" ", lineterminator="\n")
     for listed, nodes in enumerate(found, 1):  # noqa: B007
-        sys.stdout.write(" ".join(printable(str(node)) for node in nodes) + "\n")
+        writer.writerow([printable(str(node)) for node in nodes])
     sys.stdout.flush()
     return listed
 
