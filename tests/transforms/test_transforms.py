@@ -3,6 +3,7 @@
 import pickle
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -223,12 +224,13 @@ def test_the_device_is_kept(transform: DetourTransform) -> None:
         (Data(x=torch.ones(3, 1)), "needs an edge_index, but Data"),
         (HeteroData(), "needs an edge_index within one node type"),
         (ToSparseTensor()(ring(3)), "put this transform before any that turns it into a sparse matrix"),
-        ("MUTAG", "takes a PyG Data, Batch or HeteroData, or a list of them, but 'M' was given"),
+        ("MUTAG", "takes a PyG Data, Batch or HeteroData, or a list of them, but 'MUTAG' was given"),
+        (nx.path_graph(3), "but <networkx.classes.graph.Graph object"),
         (None, "but None was given"),
         ([ring(3), 7], "but 7 was given"),
         (Data(edge_index=torch.tensor([[0, 9], [9, 0]]), num_nodes=3), "9"),
     ],
-    ids=["no edges", "no types", "sparse", "text", "none", "number in a list", "node out of range"],
+    ids=["no edges", "no types", "sparse", "text", "networkx", "none", "number in a list", "node out of range"],
 )
 def test_what_cannot_be_counted_is_refused(transform: DetourTransform, given_data: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):

@@ -79,7 +79,8 @@ class DetourTransform(BaseTransform):  # type: ignore[misc]  # PyG's types are n
         self.directed = directed
 
     def __call__(self, data: Any) -> Any:
-        several = not isinstance(data, BaseData) and hasattr(data, "__len__") and hasattr(data, "__getitem__")
+        one = isinstance(data, BaseData | str) or hasattr(data, "adj")  # a NetworkX graph has a length, too
+        several = not one and hasattr(data, "__len__") and hasattr(data, "__getitem__")
         results = self._transform([copy.copy(each) for each in data] if several else [copy.copy(data)])
         return results if several else results[0]
 
