@@ -48,7 +48,7 @@ def test_some_graphs_with_labels_and_some_without() -> None:
         WLDetour().fit([ring(), nx.cycle_graph(6)])
     partly = ring()
     del partly.nodes[0]["label"]
-    with pytest.raises(InputError, match="but one is None"):
+    with pytest.raises(InputError, match="has nodes without a label"):
         WLDetour().fit([partly])
 
 
