@@ -126,6 +126,7 @@ def test_damaged_pairs_name_file_and_line(run: Run, benchmark: Path) -> None:
     assert code == 1 and out == "" and "bad.g6, line 3: " in err and len(err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on(run: Run, benchmark: Path, tmp_path: Path) -> None:
     # The third cell takes for ever, until somebody presses Ctrl-C.
     code = (

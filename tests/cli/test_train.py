@@ -56,6 +56,7 @@ def test_nodes(run: Run) -> None:
     assert sampled["folds"][0]["epochs"] == 2
 
 
+@pytest.mark.slow
 def test_a_run_that_is_interrupted_goes_on(run: Run, tmp_path: Path) -> None:
     arguments = [*QUICK, "--epochs", "8", "--folds", "0", "--checkpoint-every", "0", "--out", str(tmp_path / "out")]
     code = [sys.executable, "-c", "from detours.cli import main; main()", "train", *arguments]

@@ -63,7 +63,8 @@ def relabelled(graph: Graph, seed: int) -> Graph:
     return detours.Graph.from_edge_index(order[graph.to_edge_index()], num_nodes=graph.num_nodes)
 
 
-@pytest.mark.parametrize("number", [38, *(pytest.param(other, marks=pytest.mark.slow) for other in OTHERS)])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [38, *OTHERS])
 def test_three_marks_tell_the_hardest_pairs_apart(number: int) -> None:
     first, second = hard.pair_benchmark()["cfi"][number]
     options = {"init": "den", "k": 7, "pairs": "fwl", "individualise": "mark"}
