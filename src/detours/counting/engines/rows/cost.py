@@ -63,7 +63,8 @@ PRICES = Costs(
     edge_terms=6.0,
 )
 CORE_CACHE, SHARED_CACHE = 1e6, 16e6  # bytes of vectors that stay near the core, and in the cache that cores share
-LINE = 64  # bytes that are read at the least
+LINE = 64  # bytes that are read at the least,
+FIRST_CACHE = 32e3  # unless all of them stay in the first cache of the core
 
 SAMPLES = 5  # blocks of roots in the first sample; each further one is three times as large, until
 PRECISION = 0.1  # the standard error is below this share of the mean, or
@@ -163,8 +164,9 @@ def _pass_work(one_pass: Pass, sizes: Sizes, row_bytes: int, long_words: bool) -
             taken = push if pushed else np.minimum(push, pull)
             touched = np.where(taken == push, near[min(vector.support, reach)], ends[min(demand + 1, reach)])
             rows += taken
+            at_least = np.where(touched * row_bytes <= FIRST_CACHE, row_bytes, max(row_bytes, LINE))
             for level, share in zip(in_bytes, _cache_shares(touched * row_bytes), strict=True):
-                level += taken * share * max(row_bytes, LINE)
+                level += taken * share * at_least
             if not vector.operation.weighting.plain:
                 multiplied += taken
         if pushed or not isinstance(vector.operation, Combine):
