@@ -158,9 +158,10 @@ MEASURED = """
     detours.count(f"{folder}/small", k, out=f"{folder}/warm", memory_limit=200_000)  # what the code itself takes
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")  # the peak is counted from here
-    before = kilobytes("VmRSS")
+    before, mapped = kilobytes("VmRSS"), kilobytes("RssFile")
     detours.count(f"{folder}/large", k, out=f"{folder}/out", memory_limit=limit)
-    print(1024 * (kilobytes("VmHWM") - before))
+    # Pages of files that are mapped, code and arrays, belong to the system, which drops them where memory is short.
+    print(1024 * (kilobytes("VmHWM") - before - max(0, kilobytes("RssFile") - mapped)))
 """
 
 
@@ -176,7 +177,7 @@ def test_a_graph_four_times_the_limit_stays_within_it(tmp_path: Path, k: int, wi
     limit = (graph.indptr.nbytes + graph.indices.nbytes) // 4
     command = [sys.executable, "-c", textwrap.dedent(MEASURED), str(tmp_path), str(k), str(limit)]
     peak = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    assert peak <= limit + (1 << 20)  # threads and the allocator keep some pages, however large the graph is
+    assert peak <= limit
     assert Job.open(tmp_path / "out").manifest["way"] == "parts"
     found = np.load(tmp_path / "out" / "by_length.npy", mmap_mode="r")
     np.testing.assert_array_equal(found, detours.count(graph, k).arc_by_length)

@@ -22,7 +22,7 @@ class Layout(NamedTuple):
 
     def __str__(self) -> str:
         together = "of similar degree" if self.by_degree else "that lie close together"
-        return f"{self.lanes} roots {together} at a time"
+        return f"{self.lanes} roots {together} at a time" if self.lanes > 1 else "one root at a time"
 
 
 @dataclass(frozen=True)
