@@ -22,6 +22,7 @@ def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     assert ["G2", *"1 1 · 1 2 1 · · 1 1".split()] in lines
     assert ["G3", *"1 1 1 · 0 · · 1 1 1".split()] in lines
     # 1-WL, 4-DeN, 7-DeN, 7-DeN on pairs, 3-WL, 3-FWL
+    assert "two triangles, a hexagon no yes yes yes yes yes".split() in lines  # a larger k sees no less
     assert "rook's, Shrikhande's no no yes yes no yes".split() in lines
     assert "CFI over the prism no no no no no yes".split() in lines
     # An address is printed on one line, however long it is, so that a terminal makes it a link.

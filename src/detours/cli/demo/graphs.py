@@ -134,11 +134,12 @@ def _show_pairs(console: "Console", progress: bool | None) -> None:
     from detours.cli.shared.console import plain_table, show
     from detours.cli.shared.progress import progress_bar
     from detours.data import hard
-    from detours.experiments.expressiveness.methods import FWL3, WL3, den, den_pairs, wl1
+    from detours.experiments.expressiveness.methods import FWL3, WL3, Method, wl1
 
     console.print()
     console.rule("[bold]Hard to tell apart", align="left")
-    tests = [wl1(None), den(4, None), den(7, None), den_pairs(7), WL3, FWL3]
+    den = [Method(f"{k}-DeN", {"init": "den", "k": k}) for k in (4, 7)]  # by length, unlike the paper's sums
+    tests = [wl1(None), *den, Method("7-DeN on pairs", {"init": "den", "pairs": "den", "k": 7}), WL3, FWL3]
     pairs = {
         "two triangles, a hexagon": hard.cycle_unions(3),
         "two cycles of 8, a 16": hard.cycle_unions(8),
