@@ -260,7 +260,7 @@ class TokenLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
         own = gather(state, tokens.first)
         queries, keys, values = self._maps()
         attended = attend_self(self._asked(own, queries, keys), state, tokens, attention, bias)
-        valued = torch.einsum("nhc,hdc->nhd", attended, values.weight).flatten(1)
+        valued = _by_head(attended, values.weight).flatten(1)
         return self._after(own, valued + values.bias.to(valued.dtype), counted)
 
     def weights(self, state: Tensor, tokens: Tokens, bias: Tensor | None = None) -> Tensor:
@@ -271,7 +271,7 @@ class TokenLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
     def _asked(self, own: Tensor, queries: _Map, keys: _Map) -> Tensor:
         """[N, heads, channels] the scaled queries of self tokens, with the map of the keys in them."""
         query = F.linear(own, queries.weight.flatten(0, 1), queries.bias).unflatten(1, (self.heads, -1))
-        return torch.einsum("nhd,hdc->nhc", query / sqrt(query.size(-1)), keys.weight)
+        return _by_head(query / sqrt(query.size(-1)), keys.weight.transpose(1, 2))
 
     def _maps(self) -> list[_Map]:
         """The maps to queries, keys and values."""
@@ -282,6 +282,13 @@ class TokenLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
         first, second = self.norms
         state = normed(first, state + self.dropout(self.out(attended)), counted)
         return normed(second, state + self.dropout(self.feed_forward(state)), counted)
+
+
+def _by_head(x: Tensor, weight: Tensor) -> Tensor:
+    """Return [N, heads, out]: x [N, heads, in] of each head times its own weight [out, in]."""
+    if len(weight) == 1:
+        return F.linear(x.squeeze(1), weight[0]).unsqueeze(1)
+    return torch.einsum("nhc,hdc->nhd", x, weight)
 
 
 def _expect(name: str, given: Tensor, shape: tuple[int, int]) -> None:

@@ -7,6 +7,7 @@ indices moves one long run of numbers. Each is the gradient of the other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -16,9 +17,20 @@ from torch import Tensor, nn
 POOLS = ("mean", "max", "add")
 
 
+def rows_first(device: torch.device) -> bool:
+    """Whether all numbers of stacked networks lie [rows, networks, channels] in memory, not only where rows move."""
+    return bool(device.type == "cuda")
+
+
 def gather(x: Tensor, index: Tensor) -> Tensor:
     """Return ``x[index]``, rows of `x` [N, …]."""
     rows: Tensor = _Gather.apply(x, index)
+    return rows
+
+
+def gather_sum(x: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -> Tensor:
+    """Return ``x[index] + other[other_index]``."""
+    rows: Tensor = _GatherSum.apply(x, index, other, other_index)
     return rows
 
 
@@ -26,6 +38,18 @@ def segment_sum(values: Tensor, index: Tensor, size: int) -> Tensor:
     """Return [size, …]: row i is the sum of the rows of `values` whose index is i."""
     sums: Tensor = _SegmentSum.apply(values, index, size)
     return sums
+
+
+def rearranged(values: Tensor, index: Tensor, place: Tensor) -> Tensor:
+    """Return ``values[index]``, where ``index[place]`` counts the rows; other rows of the result have no gradient."""
+    rows: Tensor = _Rearranged.apply(values, index, place)
+    return rows
+
+
+def split_rows(values: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
+    """Return `values` [N, …] in parts of so many rows."""
+    parts: tuple[Tensor, ...] = _Split.apply(values, *sizes)
+    return parts
 
 
 def segment_max(values: Tensor, index: Tensor, size: int) -> Tensor:
@@ -88,11 +112,31 @@ class Dropout(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         if self.rate is None or self.factor is None or not self.training:
             return x
         bits = torch.randint(-(2**31), 2**31, x.shape, dtype=torch.int32, device=x.device)
-        kept = bits * self.factor >= self.rate * 2**32 - 2**31
+        kept = _Kept.apply(bits, self.factor, self.rate)
         return x * (kept / (1 - self.rate)).to(x.dtype)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"
+
+
+class _Kept(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    """Which numbers stay: those whose bits, times the factor, are at least a share `rate` of the way up."""
+
+    @staticmethod
+    def forward(bits: Tensor, factor: Tensor, rate: Tensor) -> Tensor:
+        return bits * factor >= rate * 2**32 - 2**31
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.mark_non_differentiable(output)
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], bits: Tensor, factor: Tensor, rate: Tensor
+    ) -> tuple[Tensor, int]:
+        place = 1 if rows_first(bits.device) else 0
+        ones = [1] * (bits.dim() - place)
+        return _Kept.forward(bits.unsqueeze(place), factor.view(-1, *ones), rate.view(-1, *ones)), place
 
 
 class _Gather(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
@@ -115,6 +159,30 @@ class _Gather(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types
         return gather(_networks_second(x, in_dims, info), index), 1
 
 
+class _GatherSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    @staticmethod
+    def forward(x: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -> Tensor:
+        return x.index_select(0, index).add_(other.index_select(0, other_index))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        x, index, other, other_index = inputs
+        ctx.save_for_backward(index, other_index)
+        ctx.sizes = x.size(0), other.size(0)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
+        (index, other_index), (size, other_size) = ctx.saved_tensors, ctx.sizes
+        return segment_sum(slope, index, size), None, segment_sum(slope, other_index, other_size), None
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], x: Tensor, index: Tensor, other: Tensor, other_index: Tensor
+    ) -> tuple[Tensor, int]:
+        x, other = _networks_second(x, in_dims, info), _networks_second(other, in_dims[2:], info)
+        return gather_sum(x, index, other, other_index), 1
+
+
 class _SegmentSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
     @staticmethod
     def forward(values: Tensor, index: Tensor, size: int) -> Tensor:
@@ -133,6 +201,46 @@ class _SegmentSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
         info: Any, in_dims: tuple[int | None, ...], values: Tensor, index: Tensor, size: int
     ) -> tuple[Tensor, int]:
         return segment_sum(_networks_second(values, in_dims, info), index, size), 1
+
+
+class _Rearranged(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    @staticmethod
+    def forward(values: Tensor, index: Tensor, place: Tensor) -> Tensor:
+        return values.index_select(0, index)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(inputs[2])
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, None]:
+        return gather(slope, ctx.saved_tensors[0]), None, None
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], values: Tensor, index: Tensor, place: Tensor
+    ) -> tuple[Tensor, int]:
+        return rearranged(_networks_second(values, in_dims, info), index, place), 1
+
+
+class _Split(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    @staticmethod
+    def forward(values: Tensor, *sizes: int) -> tuple[Tensor, ...]:
+        parts: tuple[Tensor, ...] = values.split(sizes)
+        return parts
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None: ...
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, ...]:
+        return torch.cat(slopes), *[None] * len(slopes)
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], values: Tensor, *sizes: int
+    ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+        return split_rows(_networks_second(values, in_dims, info), sizes), (1,) * len(sizes)
 
 
 def _networks_second(x: Tensor, in_dims: tuple[int | None, ...], info: Any) -> Tensor:

@@ -46,13 +46,13 @@ class TokenNorm(nn.BatchNorm1d):  # type: ignore[misc]  # PyTorch's types are no
         rows = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
         with torch.no_grad():  # `_Normalised` knows the slopes of mean and variance
             share = rows.new_ones(rows.size(0), 1) if counted is None else counted.to(rows.dtype).unsqueeze(1)
-            sums = _summed(torch.cat([(share * rows).sum(0), share.sum(0)]), together)
+            sums = _summed(torch.cat([(rows * share).sum(0), share.sum(0)]), together)
             number = sums[-1:]
             enough = number > 1
             share = share * (enough / number.clamp(min=1))
             mean = torch.where(enough, sums[:-1] / number.clamp(min=1), self.running_mean)
             # Squares around the mean: one sum of squares would cancel in single precision.
-            squares = _summed((share * (rows - mean).square()).sum(0), together)
+            squares = _summed(((rows - mean).square() * share).sum(0), together)
             variance = torch.where(enough, squares, self.running_var)
             self.num_batches_tracked.add_(enough.squeeze(0))
             unbiased = variance * (number / (number - 1).clamp(min=1))
@@ -89,7 +89,7 @@ class _Normalised(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
         of_bias, of_weight = slope.sum(0), (slope * normal).sum(0)
         sums = _summed(torch.cat([of_bias, of_weight]), ctx.together)
         first, second = sums.chunk(2)
-        of_x = (slope - share * torch.addcmul(first, normal, second)) * (scale * weight)
+        of_x = (slope - torch.addcmul(first, normal, second) * share) * (scale * weight)
         return of_x, None, None, None, of_weight, of_bias, None
 
 

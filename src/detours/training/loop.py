@@ -207,7 +207,7 @@ class Training:
             "metric": metric,
             **{name.replace("score", metric): number for name, number in best.items()},
             "epochs": last.epoch,
-            "parameters": self.fit.stack.flat.size(1),
+            "parameters": self.fit.stack.num_parameters,
             "device": _device_name(self.fabric.device),
             "processes": self.fabric.world_size,
             "replicas": self.replicas,

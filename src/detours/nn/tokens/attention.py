@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from detours.checks import check_choice
-from detours.nn.functional import gather, segment_softmax, segment_sum
+from detours.nn.functional import gather, rows_first, segment_softmax, segment_sum
 from detours.nn.tokens.buckets import single
 from detours.nn.tokens.layout import Layout, laid_out
 from detours.nn.tokens.tokens import Tokens
@@ -82,6 +82,11 @@ def attend_self(
     if attention == "varlen":
         weights = self_weights(query, state, tokens, bias).unsqueeze(-1)
         return segment_sum((weights * state.unsqueeze(1)).to(query.dtype), tokens.set_of_token, tokens.num_sets)
+    if attention == "auto" and query.size(1) == 1 and bias is None and rows_first(query.device):
+        begins = F.pad(tokens.first, (0, 1), value=tokens.num_tokens)
+        attended, _ = _OneQuery.apply(query.squeeze(1), state, tokens.set_of_token, begins)
+        result: Tensor = attended.unsqueeze(1)
+        return result
     layout = _one_bucket(tokens) if attention == "padded" else tokens.layout
     parts = []
     for asked, seen, mask in zip(layout.split_sets(query), layout.split(state), _masks(layout, bias), strict=True):
@@ -175,3 +180,55 @@ def _kernel(qkv: Tensor, tokens: Tokens) -> Tensor:
     begins = F.pad(tokens.first, (0, 1), value=tokens.num_tokens).to(torch.int32)
     attended: Tensor = kernel(query, key, value, begins, begins, tokens.largest, tokens.largest)
     return attended
+
+
+class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    """One query of each set, [N, d], asks states [T, d]: the answers [N, d] and the weights [T].
+
+    Without padding and without products, of which so many tiny ones take a CUDA device longer than sums do. Of stacked
+    networks, the dimension is the second everywhere.
+    """
+
+    @staticmethod
+    def forward(query: Tensor, state: Tensor, set_of_token: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
+        scores = (state * query.index_select(0, set_of_token)).sum(-1)
+        shifted = scores - _of_sets("max", scores, begins).index_select(0, set_of_token)
+        weights = shifted.exp_()
+        weights /= _of_sets("sum", weights, begins).index_select(0, set_of_token)
+        return _of_sets("sum", state * weights.unsqueeze(-1), begins), weights
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> None:
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(*inputs, output[1])
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        query, state, set_of_token, begins, weights = ctx.saved_tensors
+        slopes = slope.index_select(0, set_of_token)
+        of_scores = weights * (state * slopes).sum(-1)
+        of_scores -= weights * _of_sets("sum", of_scores, begins).index_select(0, set_of_token)
+        of_scores = of_scores.unsqueeze(-1)
+        of_state = torch.addcmul(slopes.mul_(weights.unsqueeze(-1)), query.index_select(0, set_of_token), of_scores)
+        return _of_sets("sum", state * of_scores, begins), of_state, None, None
+
+    @staticmethod
+    def vmap(
+        info: Any,
+        dims: tuple[int | None, ...],
+        query: Tensor,
+        state: Tensor,
+        set_of_token: Tensor,
+        begins: Tensor,
+    ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        stacked = (
+            each.unsqueeze(1).expand(-1, info.batch_size, -1) if dim is None else each.movedim(dim, 1)
+            for each, dim in zip((query, state), dims, strict=False)
+        )
+        return _OneQuery.apply(*stacked, set_of_token, begins), (1, 1)
+
+
+def _of_sets(how: str, values: Tensor, begins: Tensor) -> Tensor:
+    """Return [N, …], the sum or maximum of the rows of each set; set n begins at row ``begins[n]``."""
+    # the check of the sizes would wait for the device
+    return torch.segment_reduce(values.contiguous(), how, offsets=begins, axis=0, unsafe=True)

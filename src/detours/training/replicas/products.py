@@ -1,4 +1,9 @@
-"""Linear maps of stacked networks as single batched products, where `torch.vmap` would take several steps."""
+"""Linear maps and joins of stacked networks, with memory laid out as the rest of a step wants it.
+
+Inside `torch.vmap` each is one operation on all networks. On a CUDA device the numbers of a row lie together,
+[rows, networks, channels]: `detours.nn.functional`, which moves a row at a time, leaves them so, and a layout that
+changed between two operations would mean a copy.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +15,20 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from detours.nn.functional import rows_first
+
+TILE = 64
+"""Rows and columns of a result that a multiprocessor takes at a time."""
+TILES = 256
+"""So many tiles keep a large device busy."""
+SHORTEST = 128
+"""A sum is not divided into shorter ones than this."""
+
 
 class BatchedProducts(TorchFunctionMode):  # type: ignore[misc]  # PyTorch's types are not followed
-    """While it is active, `F.linear` and `torch.addmm` are `stacked_linear`."""
+    """While it is active, `F.linear` and `torch.addmm` are `stacked_linear`, `torch.cat` keeps rows together, and
+    `relu_` is `relu`: a stacked tensor is a view, and after a change in place the backward pass copies it three times.
+    """
 
     def __torch_function__(
         self, function: Callable[..., Any], types: Any, positional: tuple[Any, ...] = (), named: Any = None
@@ -21,6 +37,10 @@ class BatchedProducts(TorchFunctionMode):  # type: ignore[misc]  # PyTorch's typ
             return stacked_linear(*positional)
         if not named and function is torch.addmm and positional[0].dim() == 2:
             return stacked_linear(positional[1], positional[2].t(), positional[0])
+        if function is Tensor.relu_:
+            return positional[0].relu()
+        if function is torch.cat and rows_first(positional[0][0].device):
+            return _Joined.apply((named or {}).get("dim", 0), *positional[0])
         return function(*positional, **(named or {}))
 
 
@@ -50,11 +70,106 @@ class _Linear(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types
             # what is shared is not copied: its networks are 0 numbers apart
             return tensor.expand(info.batch_size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
 
-        x, turned = stacked(x, dims[0]), stacked(weight, dims[1]).transpose(1, 2)
+        x, weight = stacked(x, dims[0]), stacked(weight, dims[1])
         bias = None if bias is None else stacked(bias, dims[2])
+        if x.dim() == 3 and rows_first(x.device):
+            return _RowsFirst.apply(x, weight, bias), 1
+        turned = weight.transpose(1, 2)
         if x.dim() != 3:
             result = x @ turned.reshape(len(turned), *[1] * (x.dim() - 3), *turned.shape[1:])
             return (result if bias is None else result + bias.reshape(len(bias), *[1] * (x.dim() - 2), -1)), 0
         if bias is None:
             return torch.bmm(x, turned), 0
         return torch.baddbmm(bias.unsqueeze(1) if bias.dim() == 2 else bias, x, turned), 0
+
+
+class _RowsFirst(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    """[rows, R, out]: x Wᵀ + bias for x [R, rows, in], weight [R, out, in] and bias [R, out] or [R, rows, out]."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.bias_dim = None if bias is None else bias.dim()
+        if x.stride(0) == 0:
+            return _shared(x[0], weight, bias)
+        turned = weight.transpose(1, 2)
+        if bias is None:
+            return _product(x, turned)
+        sums = x.new_empty((x.size(1), *weight.shape[:2])).copy_(bias if bias.dim() == 2 else bias.transpose(0, 1))
+        sums.transpose(0, 1).baddbmm_(x, turned)
+        return sums
+
+    @staticmethod
+    def backward(ctx: Any, memory: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight = ctx.saved_tensors
+        slope = memory.transpose(0, 1)
+        of_x = _product(slope, weight).transpose(0, 1) if ctx.needs_input_grad[0] else None
+        of_bias = None
+        if ctx.bias_dim is not None and ctx.needs_input_grad[2]:
+            of_bias = slope.sum(1) if ctx.bias_dim == 2 else slope
+        return of_x, weight_slope(x, slope), of_bias
+
+
+def _product(x: Tensor, matrix: Tensor) -> Tensor:
+    """[rows, R, out] for x [R, rows, in] and a matrix [R, in, out]."""
+    memory = x.new_empty((x.size(1), x.size(0), matrix.size(2)))
+    torch.bmm(x, matrix, out=memory.transpose(0, 1))
+    return memory
+
+
+def _shared(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """[rows, R, out] for x [rows, in] that all networks share: one product with all weights side by side."""
+    (networks, width, _), rows = weight.shape, len(x)
+    side_by_side = weight.reshape(networks * width, -1).t()
+    memory = x.new_empty((rows, networks, width))
+    if bias is None:
+        torch.mm(x, side_by_side, out=memory.view(rows, -1))
+    else:
+        every = bias.reshape(-1) if bias.dim() == 2 else bias.transpose(0, 1).reshape(rows, -1)
+        torch.addmm(every, x, side_by_side, out=memory.view(rows, -1))
+    return memory
+
+
+def weight_slope(x: Tensor, slope: Tensor) -> Tensor:
+    """Return [R, out, in], the sum over rows of slope [R, rows, out] times x [R, rows, in].
+
+    The result is small and the sum long. A device works on as many tiles of a result at a time as it has
+    multiprocessors, so the sum is divided: row r goes to part r modulo `parts`, and each part of each network is a
+    product of its own.
+    """
+    (networks, rows, width), channels = slope.shape, x.size(2)
+    memory = slope.transpose(0, 1)
+    if x.stride(0) == 0 and memory.is_contiguous():  # one product for all networks
+        return (memory.reshape(rows, -1).t() @ x[0]).view(networks, width, channels)
+    tiles = networks * -(-width // TILE) * -(-channels // TILE)
+    parts = min(TILES // tiles, rows // SHORTEST)
+    whole = rows - rows % parts if parts else 0
+    if parts < 2 or not memory.is_contiguous() or not x.transpose(0, 1).is_contiguous():
+        return torch.bmm(slope.transpose(1, 2), x)
+    divided = (
+        each.transpose(0, 1)[:whole].view(whole // parts, parts * networks, -1).transpose(0, 1) for each in (slope, x)
+    )
+    first, second = divided
+    sums = torch.bmm(first.transpose(1, 2), second).view(parts, networks, width, channels).sum(0)
+    if whole < rows:
+        sums.baddbmm_(slope[:, whole:].transpose(1, 2), x[:, whole:])
+    return sums
+
+
+class _Joined(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    """`torch.cat` of rows or columns."""
+
+    @staticmethod
+    def forward(dim: int, *parts: Tensor) -> Tensor:
+        return torch.cat(parts, dim)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None: ...
+
+    @staticmethod
+    def vmap(info: Any, dims: tuple[int | None, ...], dim: int, *parts: Tensor) -> tuple[Tensor, int]:
+        moved = [
+            each.unsqueeze(1).expand(-1, info.batch_size, *each.shape[1:]) if at is None else each.movedim(at, 1)
+            for each, at in zip(parts, dims[1:], strict=True)
+        ]
+        return torch.cat(moved, dim + 1 if dim > 0 else dim), 1

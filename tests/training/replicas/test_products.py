@@ -1,0 +1,103 @@
+"""What stacked networks compute on a CUDA device, on the CPU: the layout is another, the numbers are the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from detours.nn import MDNN, PlainNetwork, WeightedNetwork, functional
+from detours.nn.tokens import attention
+from detours.training.replicas import products
+from detours.training.replicas.stack import Stack
+
+NODES, REPLICAS = 300, 3
+
+NETWORKS: list[tuple[Any, dict[str, Any]]] = [
+    (PlainNetwork, {}),
+    (PlainNetwork, {"backbone": "gat", "jump": "cat"}),
+    (WeightedNetwork, {"backbone": "gcn"}),
+    (MDNN, {}),
+    (MDNN, {"edge_channels": 2, "jump": "cat", "pool": "mean+max+add", "pool_of": "states", "head": "mlp"}),
+    (MDNN, {"heads": 4, "transformer_layers": 2, "attention": "padded"}),
+    (MDNN, {"den_bias": True, "backbone": "gcn"}),
+]
+
+
+def _lay_rows_first(patch: pytest.MonkeyPatch, chosen: bool) -> None:
+    for module in (functional, attention, products):
+        patch.setattr(module, "rows_first", lambda _: chosen)
+
+
+def _answers_and_slopes(kind: Any, options: dict[str, Any]) -> tuple[Tensor, Tensor]:
+    torch.manual_seed(0)
+    half = torch.randint(NODES, (2, 2 * NODES))
+    half = half[:, half[0] != half[1]].unique(dim=1)
+    arcs = torch.cat([half, half.flip(0)], dim=1).unique(dim=1)
+    x, pe, den = (torch.randn(size, dtype=torch.float64) for size in ((NODES, 6), (NODES, 4), (arcs.size(1), 2)))
+    if kind is MDNN:
+        options = {**options, "den_channels": 2, "pe_channels": 4}
+    networks = [kind(6, 16, 3, dropout=0.3, **options) for _ in range(REPLICAS)]
+    stack = Stack(networks, torch.device("cpu"), torch.float64)
+    for name in stack.buffers:
+        if name.endswith(".factor"):
+            stack.buffers[name] = torch.tensor([1, 3, 5], dtype=torch.int32)
+    counted = torch.rand(REPLICAS, NODES) > 0.2
+    flat = stack.flat.clone().requires_grad_()
+    stack.network.train()
+
+    def call(counted: Tensor) -> Any:
+        named = {"pe": pe, "batch": torch.arange(NODES) // 30, "num_graphs": 10, "counted": counted}
+        return (x, arcs, den if kind is MDNN else den[:, 0].abs()), {**named, "edge_attr": den}
+
+    answers = stack.forward(flat, call, counted)
+    (slopes,) = torch.autograd.grad((answers * torch.randn(answers.shape)).sum(), flat)
+    return answers.detach(), slopes
+
+
+@pytest.mark.parametrize(("kind", "options"), NETWORKS)
+def test_both_layouts_give_the_same(kind: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    _lay_rows_first(monkeypatch, False)
+    answers, slopes = _answers_and_slopes(kind, options)
+    _lay_rows_first(monkeypatch, True)
+    again, slopes_again = _answers_and_slopes(kind, options)
+    torch.testing.assert_close(again, answers, rtol=1e-11, atol=1e-11)
+    torch.testing.assert_close(slopes_again, slopes, rtol=1e-10, atol=1e-10)
+    assert slopes.abs().max() > 0
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("rows", [1, 5, 257, 1031])
+def test_divided_sums_are_the_sum(rows: int, shared: bool) -> None:
+    slope = torch.randn(rows, 3, 7, dtype=torch.float64).transpose(0, 1)
+    x = torch.randn(rows, 3, 5, dtype=torch.float64).transpose(0, 1)
+    x = x[0].expand(3, rows, 5) if shared else x
+    expected = torch.einsum("rno,rni->roi", slope, x)
+    torch.testing.assert_close(products.weight_slope(x, slope), expected)
+    torch.testing.assert_close(products.weight_slope(x.contiguous(), slope.contiguous()), expected)
+
+
+def test_the_rows_of_the_result_lie_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    _lay_rows_first(monkeypatch, True)
+
+    def answer(weight: Tensor) -> Tensor:
+        with products.BatchedProducts():
+            x = torch.nn.functional.linear(torch.ones(11, 4), weight)
+            return torch.cat([x.relu_(), x], dim=1)
+
+    answered = torch.vmap(answer)(torch.randn(3, 2, 4))
+    assert answered.shape == (3, 11, 4)
+    assert answered.transpose(0, 1).is_contiguous()
+
+
+def test_parameters_begin_at_multiples() -> None:
+    networks = [torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Linear(5, 1)) for _ in range(2)]
+    stack = Stack(networks, torch.device("cpu"), torch.float32)
+    assert stack.num_parameters == 15 + 5 + 5 + 1
+    assert stack.flat.size(1) == 16 + 8 + 8 + 4
+    views = stack.parameters(stack.flat)
+    assert all((view.data_ptr() - stack.flat.data_ptr()) % 16 == 0 for view in views.values())
+    assert torch.equal(views["1.weight"][1], networks[1][1].weight)
+    assert torch.equal(stack.weights(1)["0.bias"], networks[1][0].bias)
