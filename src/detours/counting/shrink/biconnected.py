@@ -34,21 +34,26 @@ class Forest(NamedTuple):
 
 def grow(indptr: Int64, indices: Int32) -> Forest:
     """Find the blocks of a symmetric graph."""
-    degree, entry, nodes, arcs = _core(indptr, indices)
-    order, above, opens = _depth_first(indptr, indices, entry, nodes)
-    block, joint, head, sizes, bridges = _number_blocks(order, above, opens, degree)
-    return Forest(order, entry, degree, block, joint, head, np.cumsum(sizes), arcs - 2 * bridges)
+    # Arrays are made here: functions that make their own take much longer to compile.
+    degree, entry = np.empty((2, len(indptr) - 1), np.int32)
+    nodes, arcs = _core(indptr, indices, degree, entry)
+    order, opens = np.empty(nodes, np.int32), np.empty(nodes, np.bool_)
+    above, low, head, joint = np.empty((4, nodes), np.int32)
+    _depth_first(indptr, indices, entry, order, above, opens, np.empty(nodes, np.int64), low)
+    block, sizes = np.full_like(degree, -1), np.zeros(nodes + 1, np.int64)
+    kept, bridges = _number_blocks(order, above, opens, degree, block, joint, head, sizes, raw=low)
+    joint, head, block_ptr = joint[:kept].copy(), head[:kept].copy(), np.cumsum(sizes[: kept + 1])
+    return Forest(order, entry, degree, block, joint, head, block_ptr, arcs - 2 * bridges)
 
 
 @compiled
-def _core(indptr: Int64, indices: Int32) -> tuple[Int32, Int32, int, int]:
-    """Peel to the 2-core; return the degree of each node inside it, its entry, and the numbers of nodes and arcs.
+def _core(indptr: Int64, indices: Int32, degree: Int32, entry: Int32) -> tuple[int, int]:
+    """Peel to the 2-core; write the degree of each node inside it and its entry, and return how many nodes and arcs.
 
     The entry is 0 inside the 2-core, and the largest number, "entered last", outside.
     """
     n = len(indptr) - 1
     outside = np.int32(2**31 - 1)
-    degree, entry = np.empty(n, np.int32), np.empty(n, np.int32)
     for v in range(n):
         degree[v] = indptr[v + 1] - indptr[v]
         entry[v] = 0 if degree[v] > 0 else outside
@@ -71,19 +76,19 @@ def _core(indptr: Int64, indices: Int32) -> tuple[Int32, Int32, int, int]:
             arcs += degree[v]
         else:
             degree[v] = 0
-    return degree, entry, nodes, arcs
+    return nodes, arcs
 
 
 @compiled
-def _depth_first(indptr: Int64, indices: Int32, entry: Int32, nodes: int) -> tuple[Int32, Int32, Bool]:
+def _depth_first(
+    indptr: Int64, indices: Int32, entry: Int32, order: Int32, above: Int32, opens: Bool, position: Int64, low: Int32
+) -> None:
     """Build a depth-first forest of the 2-core, and write to ``entry`` when each node is entered, from 1 on.
 
-    Returns, in the order of entering, the nodes, the position of their parents (-1 at a root), and whether the edge
-    from the parent opens a new block: whether nothing below it reaches back over the parent.
+    Writes, in the order of entering, the nodes, the position of their parents (-1 at a root), and whether the edge
+    from the parent opens a new block: whether nothing below it reaches back over the parent. ``position`` and ``low``
+    are the stack: the next arc, and the earliest entry reached so far.
     """
-    order, above, opens = np.empty(nodes, np.int32), np.empty(nodes, np.int32), np.empty(nodes, np.bool_)
-    # the stack: the next arc, and the earliest entry reached so far
-    position, low = np.empty(nodes, np.int64), np.empty(nodes, np.int32)
     clock = 0
     for root in range(len(indptr) - 1):
         if entry[root] != 0:
@@ -127,19 +132,25 @@ def _depth_first(indptr: Int64, indices: Int32, entry: Int32, nodes: int) -> tup
             position[depth] = p
             parent = now
             v = child
-    return order, above, opens
 
 
 @compiled
-def _number_blocks(order: Int32, above: Int32, opens: Bool, degree: Int32) -> tuple[Int32, Int32, Int32, Int64, int]:
+def _number_blocks(
+    order: Int32,
+    above: Int32,
+    opens: Bool,
+    degree: Int32,
+    block: Int32,
+    joint: Int32,
+    head: Int32,
+    sizes: Int64,
+    raw: Int32,
+) -> tuple[int, int]:
     """Number the blocks that are more than a bridge, in order of entry; bridges no longer count in ``degree``.
 
-    Returns the home block of each node, the joint and first home node of each block, the sizes (that of block b at
-    b + 1), and the number of bridges.
+    Writes the home block of each node that has one, the joint and first home node of each block, and the sizes (that of
+    block b at b + 1); ``raw`` is for scratch. Returns the numbers of blocks and bridges.
     """
-    block, raw = np.full(len(degree), -1, np.int32), np.empty(len(order), np.int32)
-    joint, head = np.empty(len(order), np.int32), np.empty(len(order), np.int32)
-    sizes = np.zeros(len(order) + 1, np.int64)
     total = 0
     for i in range(len(order)):
         if above[i] < 0:
@@ -171,4 +182,4 @@ def _number_blocks(order: Int32, above: Int32, opens: Bool, degree: Int32) -> tu
     for b in range(kept):
         joint[b] = order[above[head[b]]]
         head[b] = order[head[b]]
-    return block, joint[:kept].copy(), head[:kept].copy(), sizes[: kept + 1].copy(), total - kept
+    return kept, total - kept

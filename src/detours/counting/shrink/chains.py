@@ -39,7 +39,11 @@ class Chains:
 
 def contract(cyclic: Cyclic, longest: int) -> Chains:
     """Contract the chains of an undirected graph, for cycles of at most ``longest`` edges."""
-    nodes, chain_of_arc, length, head, tail = _trace(cyclic.indptr, cyclic.indices, cyclic.forest)
+    forest = cyclic.forest
+    chain_of_arc, label = np.full(len(cyclic.indices), -1, np.int32), np.full(len(forest.block), -1, np.int32)
+    length, head, tail = np.empty((3, forest.arcs // 2), np.int32)
+    nodes, chains = _trace(cyclic.indptr, cyclic.indices, forest, chain_of_arc, label, length, head, tail)
+    length, head, tail = length[:chains], head[:chains], tail[:chains]
     short = np.flatnonzero((length < longest) & (head != tail))
     up_ptr = np.searchsorted(head[short], np.arange(nodes + 1))
     down_ptr, down, down_chain = transposed(up_ptr, tail[short], short)
@@ -51,16 +55,23 @@ def contract(cyclic: Cyclic, longest: int) -> Chains:
 
 
 @compiled
-def _trace(indptr: Int64, indices: Int32, forest: Forest) -> tuple[int, Int32, Int32, Int32, Int32]:
+def _trace(
+    indptr: Int64,
+    indices: Int32,
+    forest: Forest,
+    chain_of_arc: Int32,
+    label: Int32,
+    length: Int32,
+    head: Int32,
+    tail: Int32,
+) -> tuple[int, int]:
     """Number the nodes where three or more edges with a cycle meet, and follow every chain from its lower end, the
     head; then follow the rings that no other edge touches.
 
-    Returns the number of nodes, the chain of each arc, and the length, head and tail of each chain; for a ring, head
-    and tail are equal.
+    Writes the chain of each arc that has one, and the length, head and tail of each chain; for a ring, head and tail
+    are equal. Returns the numbers of nodes and chains. ``label`` is for scratch, -1 everywhere.
     """
     order, entry, degree, block = forest.order, forest.entry, forest.degree, forest.block
-    chain_of_arc, label = np.full(len(indices), -1, np.int32), np.full(len(block), -1, np.int32)
-    length, head, tail = np.empty((3, forest.arcs // 2), np.int32)
     nodes, chains = 0, 0
     for i in range(len(order)):
         if degree[order[i]] > 2:
@@ -98,7 +109,7 @@ def _trace(indptr: Int64, indices: Int32, forest: Forest) -> tuple[int, Int32, I
                 chain_of_arc[low] = chains
                 length[chains], head[chains], tail[chains] = size, label[u], label[v]
                 chains += 1
-    return nodes, chain_of_arc, length[:chains], head[:chains], tail[:chains]
+    return nodes, chains
 
 
 @compiled

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.arrays import Int32, Int64, read_only
+from detours.arrays import Bool, Int32, Int64, read_only
 from detours.compiled import compiled
 from detours.counting.shrink.biconnected import Forest, grow
 from detours.counting.shrink.csr import side_by_side, transposed
@@ -79,8 +79,17 @@ class Cyclic:
     @cached_property
     def reduced(self) -> Reduced:
         """The blocks of three or more nodes, one beside the other."""
-        node, label = _order(*self._both, self.forest)
-        rows = _rows(self.indptr, self.indices, self.forest, node, label)
+        # Arrays are made here: functions that make their own take much longer to compile.
+        forest = self.forest
+        node, seeds = np.empty((2, self.num_nodes), np.int32)
+        label = -2 - forest.block
+        _order(*self._both, forest, node, label, seeds, np.zeros(len(label), np.bool_))
+        row_ptr = np.zeros(len(node) + 1, np.int64)
+        out, arc = np.empty(len(self.indices), np.int32), np.empty(len(self.indices), np.int64)
+        is_joint, fill = np.zeros(len(label), np.bool_), np.zeros(self.num_blocks, np.int64)
+        is_joint[forest.joint] = True
+        size = _rows(self.indptr, self.indices, forest, node, label, is_joint, fill, row_ptr, out, arc)
+        rows = row_ptr, out[:size], arc[:size]
         if np.diff(rows[0]).max(initial=0) > SHORT:
             rows = transposed(*transposed(*rows))
         else:
@@ -107,19 +116,19 @@ def _both_ways(indptr: Int64, indices: Int32) -> tuple[Int64, Int32]:
 
 
 @compiled
-def _order(indptr: Int64, indices: Int32, forest: Forest) -> tuple[Int32, Int32]:
+def _order(
+    indptr: Int64, indices: Int32, forest: Forest, node: Int32, label: Int32, seeds: Int32, waiting: Bool
+) -> None:
     """Number the nodes of each block: the joint first, then the rest as a chain of small breadth-first balls.
 
     Balls keep consecutive nodes within a few steps of each other in both directions of a road network, where the
     levels of a plain breadth-first search are long and thin. The joint is never expanded: it may belong to very many
     blocks, and a block stays connected without it.
 
-    Returns the nodes in their new order, and the new number of each node in its home block.
+    Writes the nodes in their new order, and to ``label`` the new number of each node in its home block; until then it
+    is -2 less the number of the block. ``seeds`` and ``waiting`` are for scratch, no node waits at first.
     """
     joint, head, block_ptr = forest.joint, forest.head, forest.block_ptr
-    node, seeds = np.empty(block_ptr[-1], np.int32), np.empty(block_ptr[-1], np.int32)
-    label = -2 - forest.block  # below -1: the block of a node without number
-    waiting = np.zeros(len(label), np.bool_)
     for b in range(len(joint)):
         mine = np.int32(-2 - b)
         size = block_ptr[b]
@@ -151,7 +160,6 @@ def _order(indptr: Int64, indices: Int32, forest: Forest) -> tuple[Int32, Int32]
                         waiting[w] = True
                         seeds[known] = w
                         known += 1
-    return node, label
 
 
 @compiled
@@ -171,18 +179,24 @@ def _sort_rows(indptr: Int64, indices: Int32, value: Int64) -> None:
 
 
 @compiled
-def _rows(indptr: Int64, indices: Int32, forest: Forest, node: Int32, label: Int32) -> tuple[Int64, Int32, Int64]:
-    """Return the rows of all blocks, as a CSR that is not sorted, and the original position of each arc.
+def _rows(
+    indptr: Int64,
+    indices: Int32,
+    forest: Forest,
+    node: Int32,
+    label: Int32,
+    is_joint: Bool,
+    fill: Int64,
+    row_ptr: Int64,
+    out: Int32,
+    arc: Int64,
+) -> int:
+    """Write the rows of all blocks, as a CSR that is not sorted, and the original position of each arc.
 
     Rows of home nodes come straight from the original rows, in order; a joint's original row is dealt out among its
-    blocks in one pass, however many they are.
+    blocks in one pass, however many they are. ``fill`` and ``row_ptr`` are zeros at first. Returns the number of arcs.
     """
     block, joint, block_ptr = forest.block, forest.joint, forest.block_ptr
-    is_joint, fill = np.zeros(len(block), np.bool_), np.zeros(len(joint), np.int64)
-    for b in range(len(joint)):
-        is_joint[joint[b]] = True
-    row_ptr = np.zeros(len(node) + 1, np.int64)
-    out, arc = np.empty(len(indices), np.int32), np.empty(len(indices), np.int64)
     n = len(block)
     for u in range(n):
         if is_joint[u]:
@@ -219,4 +233,4 @@ def _rows(indptr: Int64, indices: Int32, forest: Forest, node: Int32, label: Int
                     out[fill[b]] = label[w]
                     arc[fill[b]] = p
                     fill[b] += 1
-    return row_ptr, out[:size], arc[:size]
+    return size
