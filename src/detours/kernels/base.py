@@ -60,7 +60,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
 
     @abstractmethod
     def _new_base(self) -> Base:
-        """What is counted in the colours of each round."""
+        """What is counted in the colours of each round: `base_named`, or another `Base` of `kernels/features`."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the colours and features of some graphs; `y` is ignored."""
