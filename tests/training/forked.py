@@ -57,7 +57,7 @@ def epochs_done(folder: Path) -> int:
 
 def killed(folder: Path) -> None:
     """Ten replicas that are left alone, and ten that are killed three times at random moments, with dropout."""
-    changed = {"epochs": 25, "dropout": 0.2, "backbone": "gcn"}
+    changed = {"epochs": 25, "dropout": 0.2, "backbone": "gcn", "average": 0.5}
     alone, often = folder / "alone", folder / "often"
     start = time.monotonic()
     assert ended(child(lambda: run_all(Store(alone), runs_in(alone, **changed), Workplace("cpu")))) == 0

@@ -97,11 +97,12 @@ def test_a_loss_that_is_no_number_is_told(tmp_path: Path) -> None:
 
 def test_resumed_between_any_two_epochs(tmp_path: Path) -> None:
     data = task(24)
-    whole = run_of(data, tmp_path / "whole", dropout=0.3)
+    changed = {"dropout": 0.3, "average": 0.9, "smooth": 0.5}
+    whole = run_of(data, tmp_path / "whole", **changed)
     value = trained(whole)
     expected = read_log(whole.path.with_suffix(".csv"))
     for stop in (1, 3):
-        part = run_of(data, tmp_path / f"part{stop}", dropout=0.3)
+        part = run_of(data, tmp_path / f"part{stop}", **changed)
 
         class Stop(Exception):
             pass

@@ -229,7 +229,7 @@ def same_shape(one: Run, other: Run) -> bool:
 
 FREE = (
     *("fold", "seed", "lr", "weight_decay", "warmup", "schedule", "dropout", "input_dropout"),
-    *("epochs", "patience", "ties"),
+    *("epochs", "patience", "ties", "smooth", "average"),
 )
 """Settings in which replicas may differ."""
 

@@ -163,6 +163,12 @@ class Recipe:
     patience: int = setting("Epochs without a better validation result before training stops.", 100, 250, minimum=1)
     # Validation parts are small (17 graphs of MUTAG), so many epochs tie in accuracy: in ours the loss decides.
     ties: Ties = setting("Best of the epochs with equal validation score.", "loss", "first")
+    smooth: float = setting(
+        "Share of earlier epochs in the validation score that decides which epoch is best.", 0.0, minimum=0, below=1
+    )
+    average: float = setting(
+        "Share of earlier steps in the weights that are evaluated and saved, an average.", 0.0, minimum=0, below=1
+    )
     batch_size: int = setting(
         "Graphs per step, or nodes where neighbours are sampled.", ByLevel(32, 256), ByLevel(16, 256), minimum=1
     )

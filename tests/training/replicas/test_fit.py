@@ -56,6 +56,7 @@ CASES = [
     (task(24), {"dropout": 0.3, "backbone": "gcn"}),
     (numbers(24), {"model": "plain", "edge_den": True}),
     (task(24), {"model": "weighted", "metric": "roc_auc", "class_weights": "balanced"}),
+    (task(24), {"average": 0.8, "smooth": 0.5}),
     (task(24), {"norm": "batch"}),  # alone, graphs outside the parts of the fold are left out
 ]
 

@@ -72,10 +72,13 @@ class Record:
     def made_by(self, settings: Mapping[str, Any], code: str | None) -> bool:
         """Whether these settings, and this code unless it is None, made the record.
 
-        Settings that did not exist then are taken for equal.
+        Settings that did not exist then had the value that is the default now.
         """
+        from detours.training.recipe import settings as known
+
         key = self.cell.key
-        same = all(key[name] == value for name, value in settings.items() if name in key)
+        defaults = {name: each.default(key["preset"], key["level"]) for name, each in known().items()}
+        same = all(key.get(name, defaults.get(name, value)) == value for name, value in settings.items())
         return same and code in (None, key["code"])
 
 

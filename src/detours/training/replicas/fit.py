@@ -21,6 +21,7 @@ from detours.training.batches.streams import Assembled, Batches, GraphBatches, s
 from detours.training.build import arguments, network_of
 from detours.training.recipe import LOWER_IS_BETTER, Recipe
 from detours.training.replicas.adamw import AdamW
+from detours.training.replicas.average import Averaged
 from detours.training.replicas.capture import Captured
 from detours.training.replicas.objective import Objective
 from detours.training.replicas.progress import ROWS, Progress, Row, Scores
@@ -67,10 +68,13 @@ class Fit:
         networks = [network_of(each, inputs.x.shape[1], outputs, inputs.edge_width) for each in recipes]
         self.stack = Stack(networks, self.device, self.dtype)
         self.optimizer = AdamW(self.stack.flat, self._of_each("weight_decay", self.dtype).unsqueeze(1))
+        shares = self._of_each("average", self.dtype).unsqueeze(1)
+        self.averaged = Averaged(self.stack, shares) if any(each.average for each in recipes) else None
         self.progress = Progress(
             self._of_each("patience", torch.long),
             self._of_each("epochs", torch.long),
             self._of_each("by_loss"),
+            self._of_each("smooth", torch.float64),
             lower=recipes[0].metric in LOWER_IS_BETTER,
         )
         self.objective = Objective(recipes, inputs.y, splits, self.device, self.dtype)
@@ -147,6 +151,8 @@ class Fit:
         self.recipes = [self.recipes[at] for at in replicas]
         for part in (self.stack, self.optimizer, self.progress, self.objective):
             part.keep(kept)
+        if self.averaged is not None:
+            self.averaged.keep(kept)
         self.train, self.val, self.test = self.train[kept], self.val[kept], self.test[kept]
         if self.scales is not None:
             self.scales = (self.scales[0][kept], self.scales[1][kept])
@@ -170,6 +176,7 @@ class Fit:
             "buffers": self.stack.buffers,
             "optimizer": self.optimizer.state(),
             "progress": self.progress.state(),
+            "averaged": None if self.averaged is None else self.averaged.state(),
             "best_flat": flat,
             "best_buffers": buffers,
         }
@@ -181,6 +188,8 @@ class Fit:
         _load(self.stack.buffers, state["buffers"])
         self.optimizer.load(state["optimizer"])
         self.progress.load(state["progress"])
+        if self.averaged is not None:
+            self.averaged.load(**state["averaged"])
         if self.best_weights is not None and state["best_flat"] is not None:
             self.best_weights[0].copy_(state["best_flat"])
             _load(self.best_weights[1], state["best_buffers"])
@@ -212,13 +221,17 @@ class Fit:
         number = self._summed(mask.sum(1)).clamp(min=1)
         (gradient,) = torch.autograd.grad((found.sum(1) / number).sum(), flat)
         self.optimizer.step(self.stack.flat, self._summed(gradient), self.rates)
+        if self.averaged is not None:
+            self.averaged.update(self.stack, self.optimizer.steps)
         scores = torch.where(mask, self.objective.scores(outputs, batch.y), 0)
         self.sums += torch.stack([found.detach().double().sum(1), scores.double().sum(1)])
 
     def _evaluated(self) -> None:
         self.stack.network.eval()
+        evaluated = self.averaged or self.stack
         with torch.no_grad():
-            outputs = torch.cat([self._answers(self.stack.flat, batch) for batch in self.evaluation], dim=1)
+            answers = [self._answers(evaluated.flat, batch, buffers=evaluated.buffers) for batch in self.evaluation]
+        outputs = torch.cat(answers, dim=1)
         y, ids = (torch.cat([getattr(batch, name) for batch in self.evaluation]) for name in ("y", "ids"))
         found, scores = self.objective.losses(outputs, y).double(), self.objective.scores(outputs, y).double()
         parts = [self.sums]
@@ -234,9 +247,9 @@ class Fit:
         better = self.progress.update(reached)
         if self.best_weights is not None:
             flat, buffers = self.best_weights
-            _replace(flat, self.stack.flat, better)
+            _replace(flat, evaluated.flat, better)
             for name, kept in buffers.items():
-                _replace(kept, self.stack.buffers[name], better)
+                _replace(kept, evaluated.buffers[name], better)
 
     def _ranked(self, reached: Scores, outputs: Tensor, y: Tensor, ids: Tensor) -> Scores:
         """Return the numbers of an epoch with scores that are those of a ranking of each part."""
@@ -249,7 +262,13 @@ class Fit:
         parts = zip(("train_score", "val_score", "test_score"), (self.train, self.val, self.test), strict=True)
         return reached._replace(**{name: self.objective.part_scores(outputs, y, part[:, ids]) for name, part in parts})
 
-    def _answers(self, flat: Tensor, batch: Batch, counted: Tensor | None = None) -> Tensor:
+    def _answers(
+        self,
+        flat: Tensor,
+        batch: Batch,
+        counted: Tensor | None = None,
+        buffers: dict[str, Tensor] | None = None,
+    ) -> Tensor:
         """Return the answers, [R, rows, outputs]; `counted` [R, graphs] are those whose nodes count in batch norms."""
         shift, scale = (None, None) if self.scales is None else self.scales
         mixed = self.fabric.device.type if self.recipes[0].precision == "bf16-mixed" else None
@@ -259,7 +278,8 @@ class Fit:
             nodes = torch.cat([counted, counted.new_zeros(len(counted), 1)], dim=1)[:, batch.batch]
         # no cache of converted weights: it would outlive the memory of a CUDA graph
         with torch.autocast(mixed or "cpu", torch.bfloat16, enabled=mixed is not None, cache_enabled=False):
-            logits = self.stack.forward(flat, _call(batch, self.recipes[0]), nodes, shift, scale)
+            call = _call(batch, self.recipes[0])
+            logits = self.stack.forward(flat, call, nodes, shift, scale, buffers=buffers)
         if batch.rows is not None:
             logits = logits.index_select(1, batch.rows)
         return logits if logits.dtype == torch.float64 else logits.float()

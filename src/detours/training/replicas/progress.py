@@ -23,7 +23,7 @@ class Scores(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The epoch with the best validation result, and what the test part gave there."""
+    """The epoch with the best validation result, smoothed as the recipe says, and what the test part gave there."""
 
     epoch: int
     val_score: float
@@ -56,15 +56,20 @@ class Progress:
         patience: [R] epochs without a better validation result after which a replica is over.
         epochs: [R] the most epochs.
         by_loss: [R] whether the lower validation loss decides between epochs of equal score, or the first is best.
+        smooth: [R] how much of the validation score and loss that decide comes from the epochs before.
         lower: Whether a lower score is better.
     """
 
-    def __init__(self, patience: Tensor, epochs: Tensor, by_loss: Tensor, *, lower: bool = False) -> None:
-        self.patience, self.epochs, self.by_loss, self.lower = patience, epochs, by_loss, lower
+    def __init__(
+        self, patience: Tensor, epochs: Tensor, by_loss: Tensor, smooth: Tensor, *, lower: bool = False
+    ) -> None:
+        self.patience, self.epochs, self.by_loss, self.smooth, self.lower = patience, epochs, by_loss, smooth, lower
         number, device = len(patience), patience.device
         self.done = torch.zeros((), dtype=torch.long, device=device)
         self.best = torch.zeros((len(Best._fields), number), dtype=torch.float64, device=device)
         self.best[1] = torch.inf if lower else -torch.inf
+        self.smoothed = torch.zeros((2, number), dtype=torch.float64, device=device)
+        """Score and loss of validation as of the last epoch."""
         self.active = torch.ones(number, dtype=torch.bool, device=device)
         self.rows = torch.zeros((ROWS, len(Row._fields), number), dtype=torch.float64, device=device)
         self.filled = torch.zeros(1, dtype=torch.long, device=device)
@@ -73,11 +78,15 @@ class Progress:
         """Count one more epoch; [R], whether it is the best of a replica so far."""
         self.done += 1
         best_score, best_loss = self.best[1], self.best[2]
-        ahead = scores.val_score < best_score if self.lower else scores.val_score > best_score
-        ties = (scores.val_score == best_score) & self.by_loss & (scores.val_loss < best_loss)
+        now = torch.stack([scores.val_score, scores.val_loss]).double()
+        mixed = (self.smooth > 0) & (self.done > 1)
+        self.smoothed.copy_(torch.where(mixed, torch.lerp(now, self.smoothed, self.smooth), now))
+        score, loss = self.smoothed
+        ahead = score < best_score if self.lower else score > best_score
+        ties = (score == best_score) & self.by_loss & (loss < best_loss)
         better = self.active & (ahead | ties)
         epoch = self.done.expand(len(better)).double()
-        found = [epoch, scores.val_score, scores.val_loss, scores.test_score, scores.test_loss]
+        found = [epoch, score, loss, scores.test_score, scores.test_loss]
         row = torch.stack([*scores, better.double(), self.active.double()])
         self.rows.index_copy_(0, self.filled, row.unsqueeze(0))
         self.filled += 1
@@ -99,7 +108,7 @@ class Progress:
 
     def state(self) -> dict[str, Tensor]:
         """Return what a checkpoint has to hold."""
-        return {"done": self.done, "best": self.best, "active": self.active}
+        return {"done": self.done, "best": self.best, "smoothed": self.smoothed, "active": self.active}
 
     def load(self, state: dict[str, Tensor]) -> None:
         """Go back to a state."""
@@ -108,6 +117,7 @@ class Progress:
 
     def keep(self, replicas: Tensor) -> None:
         """Drop all replicas but these."""
-        for name in ("patience", "epochs", "by_loss", "active"):
+        for name in ("patience", "epochs", "by_loss", "smooth", "active"):
             setattr(self, name, getattr(self, name)[replicas])
-        self.best, self.rows = self.best[:, replicas], self.rows[:, :, replicas]
+        self.best, self.smoothed = self.best[:, replicas], self.smoothed[:, replicas]
+        self.rows = self.rows[:, :, replicas]

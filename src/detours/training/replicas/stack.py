@@ -64,7 +64,9 @@ class Stack:
             for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
         }
 
-    def forward(self, flat: Tensor, call: Call, *given: Tensor | None) -> Tensor:
+    def forward(
+        self, flat: Tensor, call: Call, *given: Tensor | None, buffers: Mapping[str, Tensor] | None = None
+    ) -> Tensor:
         """Return what every network answers, [R, …].
 
         Args:
@@ -72,7 +74,9 @@ class Stack:
             call: From an element of each of `given` to the arguments of the network; what is shared by all networks
                 it knows itself.
             given: [R, …] each, or None.
+            buffers: [R, …] each, if not those of the stack.
         """
+        buffers = self.buffers if buffers is None else dict(buffers)
         parameters = self.parameters(flat)
 
         def answer(parameters: dict[str, Tensor], buffers: dict[str, Tensor], *given: Tensor | None) -> Tensor:
@@ -83,9 +87,9 @@ class Stack:
 
         if len(flat) == 1:  # as it is: other kernels, all processes and torch.compile can be used
             first = [None if each is None else each[0] for each in given]
-            return answer(_first(parameters), _first(self.buffers), *first).unsqueeze(0)
+            return answer(_first(parameters), _first(buffers), *first).unsqueeze(0)
         dims = (0, 0, *(None if each is None else 0 for each in given))
-        together: Tensor = vmap(answer, in_dims=dims, randomness="same")(parameters, self.buffers, *given)
+        together: Tensor = vmap(answer, in_dims=dims, randomness="same")(parameters, buffers, *given)
         return together
 
     def weights(self, replica: int, flat: Tensor | None = None, buffers: Mapping[str, Tensor] | None = None) -> Any:
