@@ -100,6 +100,17 @@ def test_names() -> None:
         check_way("flash")
 
 
+def test_what_a_cuda_device_computes_for_single_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice differentiable, as forces and penalties on gradients need it."""
+    tokens = Tokens.of(random_graph(6, 0.5), 6)
+    query, state = values(tokens.num_sets, 1, 3), values(tokens.num_tokens, 3)
+    expected = attend_self(query, state, tokens, "bucketed")
+    monkeypatch.setattr(ways, "rows_first", lambda _: True)
+    assert torch.allclose(attend_self(query, state, tokens), expected, rtol=1e-12, atol=1e-12)
+    assert torch.autograd.gradcheck(lambda *given: attend_self(*given, tokens), (query, state))
+    assert torch.autograd.gradgradcheck(lambda *given: attend_self(*given, tokens), (query, state))
+
+
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 

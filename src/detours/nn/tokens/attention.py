@@ -82,7 +82,7 @@ def attend_self(
     if attention == "varlen":
         weights = self_weights(query, state, tokens, bias).unsqueeze(-1)
         return segment_sum((weights * state.unsqueeze(1)).to(query.dtype), tokens.set_of_token, tokens.num_sets)
-    if attention == "auto" and query.size(1) == 1 and bias is None and rows_first(query.device):
+    if attention == "auto" and query.size(1) == 1 and query.size(0) and bias is None and rows_first(query.device):
         begins = F.pad(tokens.first, (0, 1), value=tokens.num_tokens)
         attended, _ = _OneQuery.apply(query.squeeze(1), state, tokens.set_of_token, begins)
         result: Tensor = attended.unsqueeze(1)
@@ -191,10 +191,7 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
 
     @staticmethod
     def forward(query: Tensor, state: Tensor, set_of_token: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
-        scores = (state * query.index_select(0, set_of_token)).sum(-1)
-        shifted = scores - _of_sets("max", scores, begins).index_select(0, set_of_token)
-        weights = shifted.exp_()
-        weights /= _of_sets("sum", weights, begins).index_select(0, set_of_token)
+        weights = _weights_of_sets(query, state, set_of_token, begins)
         return _of_sets("sum", state * weights.unsqueeze(-1), begins), weights
 
     @staticmethod
@@ -205,11 +202,13 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
     @staticmethod
     def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         query, state, set_of_token, begins, weights = ctx.saved_tensors
+        if torch.is_grad_enabled():  # to be differentiated once more: the weights depend on query and state
+            weights = _weights_of_sets(query, state, set_of_token, begins)
         slopes = slope.index_select(0, set_of_token)
-        of_scores = weights * (state * slopes).sum(-1)
-        of_scores -= weights * _of_sets("sum", of_scores, begins).index_select(0, set_of_token)
-        of_scores = of_scores.unsqueeze(-1)
-        of_state = torch.addcmul(slopes.mul_(weights.unsqueeze(-1)), query.index_select(0, set_of_token), of_scores)
+        weighted = weights * (state * slopes).sum(-1)
+        shared = _of_sets("sum", weighted, begins).index_select(0, set_of_token)
+        of_scores = (weighted - weights * shared).unsqueeze(-1)
+        of_state = torch.addcmul(slopes * weights.unsqueeze(-1), query.index_select(0, set_of_token), of_scores)
         return _of_sets("sum", state * of_scores, begins), of_state, None, None
 
     @staticmethod
@@ -226,6 +225,13 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
             for each, dim in zip((query, state), dims, strict=False)
         )
         return _OneQuery.apply(*stacked, set_of_token, begins), (1, 1)
+
+
+def _weights_of_sets(query: Tensor, state: Tensor, set_of_token: Tensor, begins: Tensor) -> Tensor:
+    scores = (state * query.index_select(0, set_of_token)).sum(-1)
+    largest = _of_sets("max", scores.detach(), begins)
+    shares = (scores - largest.index_select(0, set_of_token)).exp()
+    return shares / _of_sets("sum", shares, begins).index_select(0, set_of_token)
 
 
 def _of_sets(how: str, values: Tensor, begins: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.overrides import TorchFunctionMode
 
 from detours.nn.functional import rows_first
@@ -100,6 +101,7 @@ class _RowsFirst(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's ty
         return sums
 
     @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, memory: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
         slope = memory.transpose(0, 1)
