@@ -12,6 +12,10 @@ settings.register_profile("more", parent=settings.get_profile("default"), max_ex
 settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
+# Several processes of tests with as many threads each as there are cores would wait for one another.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # A shell that starts the tests in the background lets them ignore Ctrl-C, and the programs they start too; some tests
 # press it, and would wait for ever.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
