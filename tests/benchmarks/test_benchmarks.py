@@ -151,6 +151,7 @@ def test_cycles_are_extrapolated_by_their_share() -> None:
     assert timing.seconds == pytest.approx(50, rel=0.3)
 
 
+@pytest.mark.slow
 def test_an_all_or_nothing_lister_is_extrapolated_by_its_rate() -> None:
     graph = cases.grid(16)
 
