@@ -19,6 +19,7 @@ NETWORKS: list[tuple[Any, dict[str, Any]]] = [
     (PlainNetwork, {}),
     (PlainNetwork, {"backbone": "gat", "jump": "cat"}),
     (WeightedNetwork, {"backbone": "gcn"}),
+    (WeightedNetwork, {"backbone": "gat", "edge_channels": 2}),
     (MDNN, {}),
     (MDNN, {"edge_channels": 2, "jump": "cat", "pool": "mean+max+add", "pool_of": "states", "head": "mlp"}),
     (MDNN, {"heads": 4, "transformer_layers": 2, "attention": "padded"}),

@@ -7,7 +7,7 @@ changed between two operations would mean a copy.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -41,7 +41,7 @@ class BatchedProducts(TorchFunctionMode):  # type: ignore[misc]  # PyTorch's typ
         if function is Tensor.relu_:
             return positional[0].relu()
         if function is torch.cat and rows_first(positional[0][0].device):
-            return _Joined.apply((named or {}).get("dim", 0), *positional[0])
+            return _joined(*positional, **(named or {}))
         return function(*positional, **(named or {}))
 
 
@@ -156,6 +156,12 @@ def weight_slope(x: Tensor, slope: Tensor) -> Tensor:
     if whole < rows:
         sums.baddbmm_(slope[:, whole:].transpose(1, 2), x[:, whole:])
     return sums
+
+
+def _joined(parts: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """`torch.cat`, called as it is called."""
+    joined: Tensor = _Joined.apply(dim, *parts)
+    return joined
 
 
 class _Joined(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed

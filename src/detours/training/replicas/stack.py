@@ -32,8 +32,8 @@ class Stack:
         dtype: Of parameters and buffers of floating point.
 
     The parameters of a network are a row of `flat`, so an optimiser, a copy or a selection is a handful of operations
-    whatever the number of layers. Each begins at a multiple of `ALIGNED` numbers, with zeros before it that stay zeros:
-    a device multiplies matrices faster from there.
+    whatever the number of layers. Each begins at a multiple of `ALIGNED` numbers, from where a device multiplies faster;
+    the gaps are zeros and stay zeros.
     """
 
     def __init__(self, networks: Sequence[nn.Module], device: torch.device, dtype: torch.dtype) -> None:
@@ -53,7 +53,7 @@ class Stack:
 
     @property
     def num_parameters(self) -> int:
-        """How many numbers each network has learned."""
+        """How many numbers each network learns."""
         return sum(shape.numel() for shape in self.shapes.values())
 
     def parameters(self, flat: Tensor) -> dict[str, Tensor]:
