@@ -32,8 +32,8 @@ class Stack:
         dtype: Of parameters and buffers of floating point.
 
     The parameters of a network are a row of `flat`, so an optimiser, a copy or a selection is a handful of operations
-    whatever the number of layers. Each begins at a multiple of `ALIGNED` numbers, from where a device multiplies faster;
-    the gaps are zeros and stay zeros.
+    whatever the number of layers. Each begins at a multiple of `ALIGNED` numbers, from where a device multiplies
+    faster; the gaps are zeros and stay zeros.
     """
 
     def __init__(self, networks: Sequence[nn.Module], device: torch.device, dtype: torch.dtype) -> None:
