@@ -15,8 +15,9 @@ from detours.nn import Tokens  # noqa: E402
 from detours.training.batches.choose import batches_of  # noqa: E402
 from detours.training.batches.inputs import Scaling  # noqa: E402
 from detours.training.batches.packed import Packed  # noqa: E402
+from detours.training.batches.sampled import SampledNodes  # noqa: E402
 from detours.training.batches.spectral import eigenvectors  # noqa: E402
-from detours.training.batches.streams import GraphBatches, SampledNodes, WholeGraph, steps_of  # noqa: E402
+from detours.training.batches.streams import GraphBatches, WholeGraph, steps_of  # noqa: E402
 from detours.training.build import arguments, network_of  # noqa: E402
 from tests.training.cases import inputs_of, odd_graphs, one_graph, small, task  # noqa: E402
 

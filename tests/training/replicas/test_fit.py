@@ -16,6 +16,7 @@ from detours.data import GraphSet, Split  # noqa: E402
 from detours.errors import InputError  # noqa: E402
 from detours.training.batches.fixed import FixedBatches  # noqa: E402
 from detours.training.batches.inputs import Scaling  # noqa: E402
+from detours.training.batches.sampled import FixedSamples  # noqa: E402
 from detours.training.build import arguments, network_of  # noqa: E402
 from detours.training.recipe import Recipe  # noqa: E402
 from detours.training.replicas.fit import Fit  # noqa: E402
@@ -122,6 +123,21 @@ def test_padding_changes_nothing(data: GraphSet) -> None:
     recipes, splits = [small(data, precision="64-true", fold=at) for at in range(2)], splits_of(data, 2)
     plain, padded = (fit_of(data, recipes, splits) for _ in range(2))
     padded.batches = FixedBatches(padded.batches, 8)
+    np.testing.assert_allclose(rows_of(padded, 3), rows_of(plain, 3), rtol=1e-9, atol=1e-9)
+
+
+def test_padding_of_samples_changes_nothing() -> None:
+    data = one_graph()
+    settings = {
+        "precision": "64-true",
+        "neighbours": (3, 2),
+        "batch_size": 6,
+        "token_norm": "batch",
+        "input_dropout": 0.0,
+    }
+    recipes, splits = [small(data, fold=at, **settings) for at in range(2)], splits_of(data, 2)
+    plain, padded = (fit_of(data, recipes, splits) for _ in range(2))
+    padded.batches = FixedSamples(padded.batches)
     np.testing.assert_allclose(rows_of(padded, 3), rows_of(plain, 3), rtol=1e-9, atol=1e-9)
 
 

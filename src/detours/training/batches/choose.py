@@ -8,7 +8,8 @@ from detours.errors import InputError
 from detours.training.batches.fixed import WASTE, FixedBatches
 from detours.training.batches.inputs import Inputs
 from detours.training.batches.packed import Packed
-from detours.training.batches.streams import Batches, GraphBatches, SampledNodes, WholeGraph
+from detours.training.batches.sampled import FixedSamples, SampledNodes
+from detours.training.batches.streams import Batches, GraphBatches, WholeGraph
 from detours.training.recipe import Recipe
 
 
@@ -43,4 +44,10 @@ def batches_of(
         return fixed if fixed.waste() <= WASTE else plain
     if world > 1:
         raise InputError(f"{recipe.data} is one graph, which one device holds; take --devices 1.")
-    return SampledNodes(packed, inputs, recipe.neighbours, steps) if recipe.neighbours else WholeGraph(packed)
+    if not recipe.neighbours:
+        return WholeGraph(packed)
+    sampled = SampledNodes(packed, inputs, recipe.neighbours, steps)
+    if device.type != "cuda":
+        return sampled
+    padded = FixedSamples(sampled)
+    return padded if padded.waste() <= WASTE else sampled

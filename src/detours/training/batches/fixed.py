@@ -39,15 +39,15 @@ class FixedBatches:
         self.plain, self.steps = plain, plain.steps
         self.packed = packed = plain.packed
         self.sizes = largest_sizes(packed, plain.steps, epochs)
-        self.shape = _Shape(self.sizes, packed.device, packed.set_sizes is not None)
+        self.shape = Shape(self.sizes, packed.device, packed.set_sizes is not None)
         self.size_of_node = packed.node_sizes
         device, number, nodes = packed.device, len(packed), len(packed.x)
         graph_of_node = np.repeat(np.arange(number), np.diff(packed.nodes))
         self.graph_of_node = torch.from_numpy(np.append(graph_of_node, number)).to(device)
         self.first_arc = torch.from_numpy(np.append(packed.first_arcs, 0)).to(device)
-        self.source = _longer(packed.source)
-        self.x, self.den, self.pe = (_longer(each) for each in (packed.x, packed.den, packed.pe))
-        self.y = _longer(packed.y)
+        self.source = longer(packed.source)
+        self.x, self.den, self.pe = (longer(each) for each in (packed.x, packed.den, packed.pe))
+        self.y = longer(packed.y)
         self.signs = packed.pe.new_zeros(number + 1, packed.pe.size(1))
         self.graphs = -(-number // plain.steps)
         self.ids = torch.full((self.graphs,), number, device=device)
@@ -116,7 +116,7 @@ class FixedBatches:
         )
 
 
-class _Shape:
+class Shape:
     """What is the same for all batches with ``sizes[m]`` nodes of m tokens."""
 
     def __init__(self, sizes: Int64, device: torch.device, tokens: bool) -> None:
@@ -155,6 +155,6 @@ def largest_sizes(packed: Packed, steps: int, epochs: int) -> Int64:
     return largest
 
 
-def _longer(values: Tensor) -> Tensor:
+def longer(values: Tensor) -> Tensor:
     """The values with a row of zeros behind them."""
     return torch.cat([values, values.new_zeros(1, *values.shape[1:])])

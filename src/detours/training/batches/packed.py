@@ -24,6 +24,9 @@ class Batch:
     it should.
     """
 
+    fixed = False
+    """Whether the next step has this object again, with other numbers in the same tensors."""
+
     def __init__(
         self,
         x: Tensor,
@@ -37,6 +40,7 @@ class Batch:
         ids: Tensor,
         tokens: Tokens | None = None,
         rows: Tensor | None = None,
+        real: Tensor | None = None,
     ) -> None:
         self.x = x
         self.edge_index = edge_index
@@ -51,6 +55,8 @@ class Batch:
         self.tokens = tokens
         self.rows = rows
         """The nodes or graphs of the batch that are asked about; None for all of them."""
+        self.real = real
+        """[nodes] which are no padding, where the nodes of one graph are padded; None for all."""
 
     def assembled(self) -> Batch:
         """Return itself: other batches are put together only in the step that uses them."""

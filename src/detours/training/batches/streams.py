@@ -16,10 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from detours.arrays import Int64
-from detours.data import NeighborSampler
 from detours.errors import InputError
-from detours.nn.tokens import Tokens
-from detours.training.batches.inputs import Inputs
 from detours.training.batches.packed import Batch, Packed
 from detours.training.recipe import Recipe
 
@@ -32,6 +29,9 @@ EVALUATION = 4
 class Assembled(Protocol):
     """A batch, or what one is put together from in the step that uses it."""
 
+    fixed: bool
+    """Whether the next step has this object again, its tensors in the same place and shape: what a CUDA graph needs."""
+
     def assembled(self) -> Batch: ...
 
 
@@ -40,8 +40,6 @@ class Batches(Protocol):
 
     steps: int
     """How many an epoch has."""
-    fixed: bool
-    """Whether `training` gives one object again and again, whose tensors keep their place and shape in memory."""
     packed: Packed
     """What they are made of."""
 
@@ -60,8 +58,6 @@ def steps_of(recipe: Recipe, training: int) -> int:
 
 class GraphBatches:
     """Batches of graphs, whose sizes differ by at most one: no small one at the end to upset the batch norms."""
-
-    fixed = False
 
     def __init__(self, packed: Packed, batch_size: int, steps: int, rank: int = 0, world: int = 1) -> None:
         if len(packed) // steps < world:
@@ -89,11 +85,12 @@ class GraphBatches:
 class WholeGraph:
     """One graph whose nodes have classes, in one step."""
 
-    steps, fixed = 1, True
+    steps = 1
 
     def __init__(self, packed: Packed) -> None:
         self.packed = packed
         self.whole, self.signed = (_about_nodes(packed) for _ in range(2))
+        self.signed.fixed = True
 
     def training(self, epoch: int) -> Iterator[Batch]:
         torch.mul(self.packed.pe, epoch_signs(self.packed, epoch), out=self.signed.pe)
@@ -101,48 +98,6 @@ class WholeGraph:
 
     def evaluation(self) -> list[Batch]:
         return [self.whole]
-
-
-class SampledNodes:
-    """Some nodes to a step, with a sample of their neighbourhood; evaluated on the whole graph."""
-
-    fixed = False
-
-    def __init__(self, packed: Packed, inputs: Inputs, neighbours: tuple[int, ...], steps: int) -> None:
-        self.packed = packed
-        self.whole = WholeGraph(packed)
-        number = len(inputs.x)
-        self.sampler = NeighborSampler(
-            inputs.edge_index, sizes=neighbours, batch_size=-(-number // steps), num_nodes=number
-        )
-        self.steps = len(self.sampler)
-
-    def training(self, epoch: int) -> Iterator[Batch]:
-        packed, signs = self.packed, epoch_signs(self.packed, epoch)
-        for sampled in self.sampler.epoch(epoch):
-            nodes, arcs = (torch.from_numpy(each).to(packed.device) for each in (sampled.n_id, sampled.e_id))
-            edge_index = torch.from_numpy(sampled.edge_index).to(packed.device)
-            asked = nodes[: sampled.batch_size]
-            yield Batch(
-                packed.x[nodes],
-                edge_index,
-                packed.den[arcs],
-                packed.pe[nodes] * signs,
-                packed.y[asked],
-                ids=asked,
-                tokens=self._tokens(sampled.edge_index, edge_index, len(nodes)),
-                rows=torch.arange(sampled.batch_size, device=packed.device),
-            )
-
-    def evaluation(self) -> list[Batch]:
-        return self.whole.evaluation()
-
-    def _tokens(self, on_host: Int64, edge_index: Tensor, num_nodes: int) -> Tokens | None:
-        if self.packed.set_sizes is None:
-            return None
-        sizes = np.bincount(1 + np.bincount(on_host[1], minlength=num_nodes))
-        tokens: Tokens = Tokens.of(edge_index, num_nodes, sizes=sizes.tolist())
-        return tokens
 
 
 def _about_nodes(packed: Packed) -> Batch:

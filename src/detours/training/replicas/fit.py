@@ -128,7 +128,7 @@ class Fit:
         schedule = self._schedule()
         for step, batch in enumerate(self.batches.training(self.done)):
             self.rates.copy_(schedule[step])
-            if not self.batches.fixed:
+            if not batch.fixed:
                 self._step(batch)
                 continue
             if id(batch) not in self._steps:
@@ -276,6 +276,8 @@ class Fit:
         if counted is not None and batch.batch is not None:
             # one more for the nodes that are padding
             nodes = torch.cat([counted, counted.new_zeros(len(counted), 1)], dim=1)[:, batch.batch]
+        elif batch.real is not None:
+            nodes = batch.real.expand(len(self.stack), -1)
         # no cache of converted weights: it would outlive the memory of a CUDA graph
         with torch.autocast(mixed or "cpu", torch.bfloat16, enabled=mixed is not None, cache_enabled=False):
             call = _call(batch, self.recipes[0])
