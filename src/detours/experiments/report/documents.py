@@ -62,9 +62,10 @@ class _Blocks:
     def __init__(self, folder: Path) -> None:
         self.cells = list(Store(folder))
         self.results: Results = results(Record(c) for c in self.cells if c.key["experiment"] == EXPERIMENT)
+        kernels = accuracies([cell for cell in self.cells if cell.key["experiment"] == "kernels"])
         sections: dict[str, Callable[[Results], Section]] = {
-            "summary": summary,
-            "best": best_section,
+            "summary": partial(summary, kernels=kernels),
+            "best": partial(best_section, kernels=kernels),
             "agreement": partial(agreement, notes=read_notes(folder)),
             "baselines": baselines,
             "costs": costs,

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from detours.atomic import replacing
 from detours.errors import InputError
+from detours.experiments.kernels.table import accuracies
 from detours.experiments.networks.records import EXPERIMENT, Record, results
 from detours.experiments.report.agreement import read_notes
 from detours.experiments.report.page import html, markdown
 from detours.experiments.report.sections import (
     Section,
-    best_section,
     expressiveness_section,
     kernel_section,
     network_sections,
@@ -25,8 +25,12 @@ def report_sections(folder: Path) -> list[Section]:
         raise InputError(f"{folder} is no folder of results; run `detours reproduce` first, or give another.")
     cells = list(Store(folder))
     found = results(Record(cell) for cell in cells if cell.key["experiment"] == EXPERIMENT)
-    first, *others = network_sections(found, read_notes(folder)) or [Section("Networks")]
-    made = [first, best_section(found), *others, kernel_section(cells), expressiveness_section(cells)]
+    kernels = accuracies([cell for cell in cells if cell.key["experiment"] == "kernels"])
+    made = [
+        *network_sections(found, kernels, read_notes(folder)),
+        kernel_section(cells),
+        expressiveness_section(cells),
+    ]
     kept = [section for section in made if section.text or section.tables or section.figures]
     if not kept:
         raise InputError(f"{folder} has no finished results; run `detours reproduce` first.")

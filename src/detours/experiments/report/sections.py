@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from detours.experiments.kernels.table import Accuracy
 from detours.experiments.networks.comparison import Comparison, ablations, against_baselines, sign_test
 from detours.experiments.networks.entries import DATA, PRESETS, Entry, cost
 from detours.experiments.networks.records import Record, Result, plain_settings
@@ -17,12 +18,12 @@ from detours.experiments.networks.tables import (
     TITLES,
     ablation_table,
     accuracy_table,
-    best_published,
     detail_table,
     of_table,
     written,
 )
 from detours.experiments.report.agreement import Distance, disagreement_table, distances
+from detours.experiments.report.best import best_models, best_sentence, best_table
 from detours.experiments.report.curves import Curve, draw_curves
 from detours.experiments.tables import COUNT, Column, Table
 from detours.store import Cell
@@ -41,12 +42,15 @@ class Section:
 
 
 Results = Mapping[Entry, Result]
+Kernels = Mapping[tuple[str, str], Accuracy]
+"""By row and data set."""
 
 
-def network_sections(results: Results, notes: Notes) -> list[Section]:
+def network_sections(results: Results, kernels: Kernels, notes: Notes) -> list[Section]:
     """Return everything about networks; a section without content is left out."""
     made = [
-        summary(results),
+        summary(results, kernels),
+        best_section(results, kernels),
         *(table_section(name, results) for name in DATA),
         baselines(results),
         agreement(results, notes),
@@ -57,10 +61,10 @@ def network_sections(results: Results, notes: Notes) -> list[Section]:
     return [section for section in made if section.tables or section.figures or section.text]
 
 
-def summary(results: Results) -> Section:
+def summary(results: Results, kernels: Kernels) -> Section:
     """The paper's claims, one sentence each, as far as they are measured."""
     ours = [each for each in against_baselines(results) if each.entry.preset == "ours"]
-    sentences = [_best_of_twelve(results)]
+    sentences = [best_sentence(best_models(results, kernels))]
     for name in ("graphs", "nodes"):
         found = [each for each in ours if each.entry.data in IN_PAPER[name] and each.entry.model == "mdnn"]
         if found:
@@ -82,40 +86,6 @@ def summary(results: Results) -> Section:
 def _lost(found: Sequence[Comparison]) -> str:
     worse = [f"{each.entry.data} {each.entry.row} {each.difference:+.2f}" for each in found if each.difference <= 0]
     return f"; not in {', '.join(worse)}" if worse else ""
-
-
-def _best_of_twelve(results: Results) -> str:
-    compared = _best_lines(results)
-    if not compared:
-        return ""
-    above = [line[0] for line in compared if line[3] > line[1]]
-    below = [line[0] for line in compared if line[3] <= line[1]]
-    others = f"; not on {', '.join(below)}" if below else ""
-    return (
-        f"The best detour network (weighted or MDNN, preset ours) is above the paper's best entry on {len(above)} of "
-        f"the {len(compared)} data sets that are finished, of {len(_twelve())}{others}."
-    )
-
-
-def _twelve() -> tuple[str, ...]:
-    return (*IN_PAPER["graphs"], *IN_PAPER["nodes"])
-
-
-def _best_lines(results: Results) -> list[list[Any]]:
-    lines = []
-    for data in _twelve():
-        own = [
-            result
-            for entry, result in results.items()
-            if (entry.data, entry.preset) == (data, "ours") and entry.model != "plain" and entry.use_den
-        ]
-        known = [result for result in own if result.mean is not None]
-        if known:
-            best = max(known, key=lambda result: result.mean or 0.0)
-            paper = best_published(data)
-            assert best.mean is not None and paper is not None
-            lines.append([data, paper, best.entry.row, best.mean, best.std, best.mean - paper])
-    return lines
 
 
 def table_section(name: str, results: Results) -> Section:
@@ -302,17 +272,10 @@ def _full_size(results: Results) -> list[Table]:
     return [Table("What the paper's size would cost", columns, lines, [note])] if lines else []
 
 
-def best_section(results: Results) -> Section:
-    """The best detour network beside the paper's best entry, of networks and kernels."""
-    lines = _best_lines(results)
-    columns = [Column("data"), Column("paper's best", ".2f"), Column("network"), Column("ours", ".2f")]
-    columns += [Column("± folds", ".2f"), Column("distance", "+.2f")]
-    note = "The best entry is the one with the best mean on the test parts, as in the paper's tables."
-    return Section(
-        "Best of the paper",
-        [],
-        [Table("The best detour network, preset ours", columns, lines, [note])] if lines else [],
-    )
+def best_section(results: Results, kernels: Kernels) -> Section:
+    """The best detour networks and kernels beside the paper's best entries."""
+    found = best_models(results, kernels)
+    return Section("Best of the paper", [], [best_table(found)] if found else [])
 
 
 def kernel_section(cells: Sequence[Cell]) -> Section:

@@ -168,7 +168,9 @@ def usual_sizes(sampler: NeighborSampler) -> Int64:
     table = np.zeros((len(counted), max(map(len, counted))))
     for row, found in zip(table, counted, strict=True):
         row[: len(found)] = found
-    return np.maximum(table.max(axis=0), np.ceil(table.mean(axis=0) + SPREADS * table.std(axis=0))).astype(np.int64)
+    usual = np.ceil(table.mean(axis=0) + SPREADS * table.std(axis=0))
+    sizes: Int64 = np.maximum(table.max(axis=0), usual).astype(np.int64)
+    return sizes
 
 
 def _token_sizes(sampled: Sampled) -> Int64:

@@ -1,0 +1,101 @@
+"""The best detour models, networks and kernels, beside the best entries of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from detours.experiments.kernels.table import Accuracy
+from detours.experiments.networks.entries import Entry
+from detours.experiments.networks.records import Result
+from detours.experiments.networks.tables import IN_PAPER, best_published, with_spread
+from detours.experiments.tables import Column, Table
+
+DATA = (*IN_PAPER["graphs"], *IN_PAPER["nodes"])
+"""The paper's twelve data sets."""
+DETOUR_KERNELS = ("WL-DeN", "best of ours")
+"""The rows of the table of kernels that choose among kernels with detours only."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """What is best on a data set; at least one of ours is there."""
+
+    data: str
+    paper: float
+    """Of the paper's networks and kernels."""
+    network: Result | None
+    kernel: tuple[str, Accuracy] | None
+
+    @property
+    def of_network(self) -> float:
+        """The mean of the best network; minus infinity if there is none."""
+        mean = None if self.network is None else self.network.mean
+        return -float("inf") if mean is None else mean
+
+    @property
+    def ours(self) -> float:
+        """The better mean of the two."""
+        return max(self.of_network, -float("inf") if self.kernel is None else self.kernel[1].mean)
+
+
+def best_models(results: Mapping[Entry, Result], kernels: Mapping[tuple[str, str], Accuracy]) -> list[Best]:
+    """Return the best networks with detours of preset ours, and the best kernels with detours, by their mean test."""
+    found = []
+    for data in DATA:
+        networks = [
+            result
+            for entry, result in results.items()
+            if (entry.data, entry.preset) == (data, "ours") and entry.model != "plain" and entry.use_den
+        ]
+        network = max(
+            (each for each in networks if each.mean is not None), key=lambda each: each.mean or 0.0, default=None
+        )
+        own = [(row, kernels[row, data]) for row in DETOUR_KERNELS if (row, data) in kernels]
+        kernel = max(own, key=lambda each: each[1].mean, default=None)
+        paper = best_published(data)
+        if paper is not None and (network is not None or kernel is not None):
+            found.append(Best(data, paper, network, kernel))
+    return found
+
+
+def best_sentence(found: Sequence[Best]) -> str:
+    """Return on how many data sets ours are above the paper's; empty if nothing is finished."""
+    if not found:
+        return ""
+    above = _counted([(each.data, each.ours > each.paper) for each in found])
+    sentence = f"The best detour model, network (preset ours) or kernel, is above the paper's best entry on {above}"
+    if any(each.kernel is not None for each in found):
+        networks = [(each.data, each.of_network > each.paper) for each in found if each.network is not None]
+        sentence += f"; networks alone on {_counted(networks)}"
+    return sentence + "."
+
+
+def _counted(found: Sequence[tuple[str, bool]]) -> str:
+    below = [data for data, above in found if not above]
+    finished = f"{len(found) - len(below)} of {len(found)}"
+    if len(found) < len(DATA):
+        finished += f" data sets that are finished, of {len(DATA)}"
+    return finished + (f" (not on {', '.join(below)})" if below else "")
+
+
+def best_table(found: Sequence[Best]) -> Table:
+    """Return ours beside the paper's, data set by data set."""
+    columns = [Column("data"), Column("paper's best", ".2f"), Column("network"), Column("test, ± folds")]
+    columns += [Column("kernel"), Column("test, ± repeats"), Column("distance", "+.2f")]
+    lines: list[list[Any]] = []
+    for each in found:
+        line: list[Any] = [each.data, each.paper]
+        network, kernel = each.network, each.kernel
+        line += [None, None]
+        if network is not None and network.mean is not None:
+            line[-2:] = [network.entry.row, with_spread(network.mean, network.std)]
+        line += [None, None] if kernel is None else [kernel[0], with_spread(kernel[1].mean, kernel[1].over_repeats)]
+        lines.append([*line, each.ours - each.paper])
+    note = (
+        "The best entry is the one with the best mean on the test parts, as in the paper's tables. Networks: weighted "
+        "or MDNN, preset ours, ten folds. Kernels: ten-fold cross-validation, repeated with other folds, as in the "
+        "paper; rounds, k and C are chosen inside each training part. Distance: of the better one to the paper's best."
+    )
+    return Table("The best detour models", columns, lines, [note])
