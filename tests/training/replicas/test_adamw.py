@@ -8,20 +8,22 @@ from detours.training.replicas.adamw import AdamW  # noqa: E402
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-13), (torch.float32, 1e-6)])
-def test_every_row_is_stepped_as_by_torch(dtype: torch.dtype, tolerance: float) -> None:
+@pytest.mark.parametrize("alike", [False, True])
+def test_every_row_is_stepped_as_by_torch(dtype: torch.dtype, tolerance: float, alike: bool) -> None:
     torch.manual_seed(0)
-    rates, decays = [1e-3, 0.1, 1e-2], [0.0, 0.1, 0.5]
+    rates, decays = ([0.1, 1e-2, 0.1], [0.1, 0.5, 0.1]) if alike else ([1e-3, 0.1, 1e-2], [0.0, 0.1, 0.5])
+    kinds = rates if alike else None
     stacked = torch.randn(3, 7, dtype=dtype)
     single = [row.clone().requires_grad_() for row in stacked]
     torchs = [
-        torch.optim.AdamW([row], lr=rate, weight_decay=decay)
+        torch.optim.AdamW([row], lr=rate, weight_decay=decay, foreach=False, fused=False)
         for row, rate, decay in zip(single, rates, decays, strict=True)
     ]
-    ours = AdamW(stacked, torch.tensor(decays, dtype=dtype).unsqueeze(1))
+    ours = AdamW(stacked, decays, kinds)
     for step in range(20):
         if step == 10:  # the first row is over, and the others come out of a checkpoint
             state = {name: value.clone() for name, value in ours.state().items()}
-            ours = AdamW(stacked, torch.tensor(decays, dtype=dtype).unsqueeze(1))
+            ours = AdamW(stacked, decays, kinds)
             ours.load(state)
             ours.keep(torch.tensor([1, 2]))
             stacked, single, torchs, rates = stacked[1:].clone(), single[1:], torchs[1:], rates[1:]

@@ -67,7 +67,8 @@ class Fit:
         inputs, self.scales = _scaled(inputs, scalings, self.device, self.dtype)
         networks = [network_of(each, inputs.x.shape[1], outputs, inputs.edge_width) for each in recipes]
         self.stack = Stack(networks, self.device, self.dtype)
-        self.optimizer = AdamW(self.stack.flat, self._of_each("weight_decay", self.dtype).unsqueeze(1))
+        kinds = [(each.lr, each.weight_decay, each.schedule, each.warmup, each.epochs) for each in recipes]
+        self.optimizer = AdamW(self.stack.flat, [each.weight_decay for each in recipes], kinds)
         shares = self._of_each("average", self.dtype).unsqueeze(1)
         self.averaged = Averaged(self.stack, shares) if any(each.average for each in recipes) else None
         self.progress = Progress(
@@ -222,7 +223,7 @@ class Fit:
         (gradient,) = torch.autograd.grad((found.sum(1) / number).sum(), flat)
         self.optimizer.step(self.stack.flat, self._summed(gradient), self.rates)
         if self.averaged is not None:
-            self.averaged.update(self.stack, self.optimizer.steps)
+            self.averaged.update(self.stack, self.optimizer.steps[0])
         scores = torch.where(mask, self.objective.scores(outputs, batch.y), 0)
         self.sums += torch.stack([found.detach().double().sum(1), scores.double().sum(1)])
 
