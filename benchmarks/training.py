@@ -40,7 +40,7 @@ NODE_DATA = ("Chameleon", "Squirrel", "Actor", "Cornell", "Wisconsin", "Texas")
 PRECISION = "bf16-mixed"
 TOKENS = 24_000
 """To a step: enough to keep an H200 busy."""
-PARTS = ("nci1", "ways", "squirrel", "cells", "replicas", "exp")
+PARTS = ("nci1", "ways", "squirrel", "cells", "exp")
 SMALL: dict[str, Any] = {"hidden": 32, "layers": 2, "transformer_layers": 2}
 """Instead of the paper's sizes, to try this out on a CPU."""
 
@@ -279,22 +279,6 @@ def whole_cells(bench: Bench, names: tuple[str, ...]) -> None:
         bench.note(f"{name}, a cell", steps=steps, epoch_s=seconds, ten_folds_h=hours, peak_gb=bench.peak())
 
 
-def replicas_and_processes(bench: Bench, name: str, epochs: int, jobs: int) -> None:
-    """Ten folds of the preset `ours` as replicas of one network, and as separate runs in processes side by side."""
-    data = load(name, bench.root)
-    folds, seconds = splits(data, bench.root), {}
-    for label, place in (("replicas", Workplace(bench.fabric.device.type)),
-                         ("processes", Workplace(bench.fabric.device.type, jobs=jobs, replicas=1))):  # fmt: skip
-        with TemporaryDirectory() as folder:
-            store = Store(folder)
-            runs = runs_of(data, folds, store, numbers=range(10), epochs=epochs, patience=epochs, **bench.changed)
-            start = time.perf_counter()
-            run_all(store, runs, place)
-            seconds[label] = time.perf_counter() - start
-    bench.note(f"{name}, ten folds, {epochs} epochs", replicas_s=seconds["replicas"], processes_s=seconds["processes"],
-               jobs=jobs, ratio=seconds["processes"] / seconds["replicas"])  # fmt: skip
-
-
 def told_apart(bench: Bench, epochs: int = 40) -> None:
     """EXP and CEXP as classification, ten folds: what plain message passing guesses and MDNN knows."""
     for name in ("EXP", "CEXP"):
@@ -336,9 +320,6 @@ def main(arguments: list[str] | None = None) -> int:
         whole_cells(bench, (*GRAPH_DATA, *NODE_DATA))
     if "exp" in given.only:
         told_apart(bench)
-    if "replicas" in given.only:
-        for name, epochs in (("Texas", 300), ("Chameleon", 50), ("MUTAG", 50), ("ENZYMES", 20), ("NCI1", 5)):
-            replicas_and_processes(bench, name, epochs, jobs=10 if bench.fabric.device.type == "cuda" else 2)
     if given.out is not None:
         given.out.write_text(json.dumps(bench.found, indent=1) + "\n")
     return 0

@@ -100,15 +100,24 @@ def test_names() -> None:
         check_way("flash")
 
 
-def test_what_a_cuda_device_computes_for_single_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("heads", [1, 2])
+def test_single_queries_as_sums(heads: int) -> None:
     """Twice differentiable, as forces and penalties on gradients need it."""
     tokens = Tokens.of(random_graph(6, 0.5), 6)
-    query, state = values(tokens.num_sets, 1, 3), values(tokens.num_tokens, 3)
+    query, state = values(tokens.num_sets, heads, 3), values(tokens.num_tokens, 3)
     expected = attend_self(query, state, tokens, "bucketed")
-    monkeypatch.setattr(ways, "rows_first", lambda _: True)
+    assert ways._as_sums(query, tokens)
     assert torch.allclose(attend_self(query, state, tokens), expected, rtol=1e-12, atol=1e-12)
     assert torch.autograd.gradcheck(lambda *given: attend_self(*given, tokens), (query, state))
     assert torch.autograd.gradgradcheck(lambda *given: attend_self(*given, tokens), (query, state))
+
+
+def test_sums_are_for_small_sets_or_one_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    large, small = (Tokens.of(random_graph(nodes, 1.0), nodes) for nodes in (9, 8))
+    one, two = (values(9, heads, 3) for heads in (1, 2))
+    assert ways._as_sums(two[:8], small) and not ways._as_sums(one, large)
+    monkeypatch.setattr(ways, "rows_first", lambda _: True)  # as on a CUDA device
+    assert ways._as_sums(one, large) and not ways._as_sums(two[:8], small)
 
 
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

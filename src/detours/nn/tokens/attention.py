@@ -26,6 +26,8 @@ WAYS = ("auto", "bucketed", "padded", "varlen")
 # Up to this size of a set, two batched products are taken in place of a fused kernel made for long sequences: they are
 # quicker on a CUDA device, and `torch.vmap` has no rule for the fused kernel of the CPU.
 TINY = 32
+# Sets of so many tokens on average are small: on a CPU their products are mostly calls.
+SMALL = 8
 # torch's variable-length kernel knows these, and heads up to 256 wide.
 VARLEN_DTYPES = (torch.bfloat16, torch.float16)
 VARLEN_WIDEST = 256
@@ -82,17 +84,23 @@ def attend_self(
     if attention == "varlen":
         weights = self_weights(query, state, tokens, bias).unsqueeze(-1)
         return segment_sum((weights * state.unsqueeze(1)).to(query.dtype), tokens.set_of_token, tokens.num_sets)
-    if attention == "auto" and query.size(1) == 1 and query.size(0) and bias is None and rows_first(query.device):
+    if attention == "auto" and bias is None and _as_sums(query, tokens):
         begins = F.pad(tokens.first, (0, 1), value=tokens.num_tokens)
-        attended, _ = _OneQuery.apply(query.squeeze(1), state, tokens.set_of_token, begins)
-        result: Tensor = attended.unsqueeze(1)
-        return result
+        attended: Tensor = _OneQuery.apply(query, state, tokens.set_of_token, begins)[0]
+        return attended
     layout = _one_bucket(tokens) if attention == "padded" else tokens.layout
     parts = []
     for asked, seen, mask in zip(layout.split_sets(query), layout.split(state), _masks(layout, bias), strict=True):
         # All heads see the same, so they are queries of one head.
         parts.append(_two_products(asked, seen, seen, mask, scale=1.0))
     return torch.cat(parts) if parts else query
+
+
+def _as_sums(query: Tensor, tokens: Tokens) -> bool:
+    """Whether sums over sets are quicker than products: they hold a row per token and head, products one per token."""
+    if not tokens.num_sets:
+        return False
+    return query.size(1) == 1 if rows_first(query.device) else tokens.num_tokens <= SMALL * tokens.num_sets
 
 
 def self_weights(query: Tensor, state: Tensor, tokens: Tokens, bias: Tensor | None = None) -> Tensor:
@@ -183,16 +191,16 @@ def _kernel(qkv: Tensor, tokens: Tokens) -> Tensor:
 
 
 class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
-    """One query of each set, [N, d], asks states [T, d]: the answers [N, d] and the weights [T].
+    """Queries of each set, [N, heads, d], ask states [T, d]: the answers [N, heads, d] and the weights [T, heads].
 
-    Without padding and without products, of which so many tiny ones take a CUDA device longer than sums do. Of stacked
-    networks, the dimension is the second everywhere.
+    Without padding and without products, of which so many tiny ones take longer than sums do. Of stacked networks, the
+    dimension is the second everywhere.
     """
 
     @staticmethod
     def forward(query: Tensor, state: Tensor, set_of_token: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
         weights = _weights_of_sets(query, state, set_of_token, begins)
-        return _of_sets("sum", state * weights.unsqueeze(-1), begins), weights
+        return _of_sets("sum", state.unsqueeze(-2) * weights.unsqueeze(-1), begins), weights
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -204,12 +212,13 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
         query, state, set_of_token, begins, weights = ctx.saved_tensors
         if torch.is_grad_enabled():  # to be differentiated once more: the weights depend on query and state
             weights = _weights_of_sets(query, state, set_of_token, begins)
-        slopes = slope.index_select(0, set_of_token)
-        weighted = weights * (state * slopes).sum(-1)
+        seen, slopes = state.unsqueeze(-2), slope.index_select(0, set_of_token)
+        weighted = weights * (seen * slopes).sum(-1)
         shared = _of_sets("sum", weighted, begins).index_select(0, set_of_token)
         of_scores = (weighted - weights * shared).unsqueeze(-1)
-        of_state = torch.addcmul(slopes * weights.unsqueeze(-1), query.index_select(0, set_of_token), of_scores)
-        return _of_sets("sum", state * of_scores, begins), of_state, None, None
+        by_head = torch.addcmul(slopes * weights.unsqueeze(-1), query.index_select(0, set_of_token), of_scores)
+        of_state = by_head.squeeze(-2) if by_head.size(-2) == 1 else by_head.sum(-2)
+        return _of_sets("sum", seen * of_scores, begins), of_state, None, None
 
     @staticmethod
     def vmap(
@@ -221,14 +230,14 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
         begins: Tensor,
     ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
         stacked = (
-            each.unsqueeze(1).expand(-1, info.batch_size, -1) if dim is None else each.movedim(dim, 1)
+            each.unsqueeze(1).expand(-1, info.batch_size, *each.shape[1:]) if dim is None else each.movedim(dim, 1)
             for each, dim in zip((query, state), dims, strict=False)
         )
         return _OneQuery.apply(*stacked, set_of_token, begins), (1, 1)
 
 
 def _weights_of_sets(query: Tensor, state: Tensor, set_of_token: Tensor, begins: Tensor) -> Tensor:
-    scores = (state * query.index_select(0, set_of_token)).sum(-1)
+    scores = (state.unsqueeze(-2) * query.index_select(0, set_of_token)).sum(-1)
     largest = _of_sets("max", scores.detach(), begins)
     shares = (scores - largest.index_select(0, set_of_token)).exp()
     return shares / _of_sets("sum", shares, begins).index_select(0, set_of_token)

@@ -1,0 +1,246 @@
+"""python -m benchmarks.replicas --before SRC [--device cuda] [--root DIR] [--out FILE] [DATA …]: all folds at once.
+
+Ten folds of MDNN-GIN as replicas of one network, against as many processes side by side of the version before replicas
+(0.1.0, whose source folder is SRC). Both train the same network, that of preset `ours` in 0.1.0, in single precision.
+The time of an epoch of all ten folds is the difference of two trainings of different length, so that starting up does
+not count. Beside it: the share of the time in which the GPU works, and what no program for these products could beat,
+their arithmetic and their memory traffic at the rates that the device reaches in a large product and a large copy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import detours
+from detours.data import load, splits
+from detours.store import Store
+from detours.training.checkpoint import Checkpoint
+from detours.training.devices import fabric_of
+from detours.training.folds import runs_of
+from detours.training.loop import Training
+from detours.training.replicas.fit import Fit
+
+SAME: dict[str, Any] = {
+    **{"model": "mdnn", "backbone": "gin", "k": 4, "hidden": 64, "layers": 4, "encoder": "conv", "decoder": "conv"},
+    **{"norm": "batch", "jump": "last", "gate": False, "skip": False, "pool": "max", "pool_of": "logits"},
+    **{"head": "linear", "transformer_layers": 1, "token_norm": "batch", "pe": 8, "cycle_features": False},
+    **{"edge_den": False, "node_den": False, "dropout": 0.0, "input_dropout": 0.0, "lr": 1e-3, "batch_size": 32},
+    **{"weight_decay": 0.01, "schedule": "constant", "directed": False, "directions": "in", "precision": "32-true"},
+}
+"""The network of preset `ours` in 0.1.0, and its steps."""
+EPOCHS = {"Texas": (4, 24), "Chameleon": (2, 6), "MUTAG": (2, 7), "ENZYMES": (1, 3), "NCI1": (1, 2)}
+"""Of the two trainings of the version before, whose epochs are long."""
+SECONDS = 6.0
+"""About how long ours is timed."""
+PRODUCTS = ("mm", "bmm", "addmm", "baddbmm")
+
+
+class Floor(NamedTuple):
+    """The least that the products and the optimiser of an epoch take."""
+
+    flops: float
+    bytes: float
+
+    def seconds(self, rates: Floor) -> Floor:
+        """At so many operations and bytes a second."""
+        return Floor(self.flops / rates.flops, self.bytes / rates.bytes)
+
+
+class Counted(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's types are not followed
+    """Counts the operations of matrix products, and the bytes that they read and write at least."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.flops = self.bytes = 0.0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = function(*args, **(kwargs or {}))
+        if function.overloadpacket.__name__.rstrip("_") in PRODUCTS:
+            matrices = [each for each in args if isinstance(each, torch.Tensor)]
+            self.flops += 2 * result.numel() * matrices[-1].size(-2)
+            # what is shared by all networks lies in memory once
+            self.bytes += sum(_held(each) for each in (*matrices[-2:], result))
+        return result
+
+
+def _held(tensor: torch.Tensor) -> int:
+    distinct = [size for size, stride in zip(tensor.shape, tensor.stride(), strict=True) if stride]
+    return int(torch.Size(distinct).numel()) * tensor.element_size()
+
+
+def settings_of(level: str) -> dict[str, Any]:
+    """Return what preset `ours` was in 0.1.0."""
+    return SAME | ({"heads": 4, "dropout": 0.5} if level == "node" else {"heads": 1})
+
+
+def fit_of(name: str, device: str, root: str | None, folder: Path, number: int = 10) -> Fit:
+    """Return so many folds of a data set, ready to train as replicas."""
+    data = load(name, root)
+    folds = splits(data, root)
+    changed = settings_of(data.level)
+    lengths = (changed.pop("k"),)
+    runs = runs_of(
+        data,
+        folds,
+        Store(folder),
+        numbers=range(number),
+        seeds=(0,),
+        ks=lengths,
+        save=None,
+        epochs=10_000,
+        patience=10_000,
+        **changed,
+    )
+    training = Training(
+        fabric_of(device, "32-true"),
+        runs,
+        Checkpoint(folder / "none", [run.recipe for run in runs], 1e9),
+        lambda *_: None,
+    )
+    training.begin([False] * len(runs))
+    return training.fit
+
+
+def floor_of(fit: Fit) -> Floor:
+    """Count the products of an epoch as they are; the optimiser reads four numbers for each weight and writes three."""
+    with Counted() as counted:
+        for batch in fit.batches.training(1):
+            fit._step(batch)
+        fit._evaluated()
+    weights = fit.stack.flat.numel() * fit.stack.flat.element_size()
+    return Floor(counted.flops, counted.bytes + 7 * weights * fit.batches.steps)
+
+
+def rates_of(device: torch.device) -> Floor:
+    """Return the operations and bytes a second that the device reaches in a large product and a large copy."""
+    size = 8192 if device.type == "cuda" else 2048
+    one, other = (torch.randn(size, size, device=device) for _ in range(2))
+    long = torch.randn((2**28 if device.type == "cuda" else 2**25), device=device)
+    target = torch.empty_like(long)
+    product = _timed(lambda: torch.mm(one, other), device)
+    copy = _timed(lambda: target.copy_(long), device)
+    return Floor(2 * size**3 / product, 2 * long.numel() * long.element_size() / copy)
+
+
+def _timed(work: Any, device: torch.device, seconds: float = 1.0) -> float:
+    """Return the seconds that a call takes, after three of them."""
+    for _ in range(3):
+        work()
+    calls, start = 0, _now(device)
+    while time.perf_counter() - start < seconds:
+        for _ in range(4):
+            work()
+        calls += 4
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+    return (_now(device) - start) / calls
+
+
+def _now(device: torch.device) -> float:
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def epoch_of(fit: Fit) -> tuple[float, float | None]:
+    """Return the seconds of an epoch of all replicas, and the share of them in which the GPU works."""
+
+    def epoch() -> None:
+        fit.epoch()
+        if fit.full():
+            fit.read()
+
+    for _ in range(4):  # the first ones are captured as CUDA graphs
+        epoch()
+    start, epochs = _now(fit.device), 0
+    while time.perf_counter() - start < SECONDS:
+        epoch()
+        epochs += 1
+        if epochs % 8 == 0:
+            _now(fit.device)
+    seconds = (_now(fit.device) - start) / epochs
+    if fit.device.type != "cuda":
+        return seconds, None
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        epoch()
+        _now(fit.device)
+    return seconds, sum(event.self_device_time_total for event in seen.key_averages()) / 1e6 / seconds
+
+
+def by_command(name: str, source: Path, options: Sequence[str], folder: Path) -> float:
+    """Return the seconds of an epoch of all folds: what `detours train` takes for some more epochs, by their number."""
+    taken = []
+    for epochs in EPOCHS[name]:
+        command = [sys.executable, "-m", "detours", "train", "--data", name, "--model", "mdnn", "--backbone", "gin"]
+        command += ["--epochs", str(epochs), *options]
+        command += ["--out", str(folder / f"{name}-{epochs}")]
+        start = time.perf_counter()
+        subprocess.run(command, env={**os.environ, "PYTHONPATH": str(source)}, check=True, capture_output=True)
+        taken.append(time.perf_counter() - start)
+    first, second = EPOCHS[name]
+    return (taken[1] - taken[0]) / (second - first)
+
+
+def measured(name: str, given: argparse.Namespace, rates: Floor, folder: Path) -> dict[str, Any]:
+    """Return the findings about a data set."""
+    fit = fit_of(name, given.device, given.root, folder)
+    floor = floor_of(fit).seconds(rates)
+    options = ["--jobs", str(given.jobs), "--device", given.device, *(["--root", given.root] if given.root else [])]
+    own, theirs = Path(detours.__file__).parents[1], ["--patience", "1000", "--precision", "32-true", *options]
+    if given.device == "cpu":  # where folds may be trained one by one, by several processes
+        settings = [f"--set={key}={_text(value)}" for key, value in settings_of(fit.recipes[0].level).items()]
+        ours = by_command(name, own, [*options, *settings, "--set=patience=1000"], folder / "ours")
+        busy = None
+    else:
+        ours, busy = epoch_of(fit)
+    del fit
+    old = None if given.before is None else by_command(name, given.before, theirs, folder / "before")
+    return {"data": name, "ours_s": ours, "before_s": old, "ratio": old and old / ours, "busy": busy,
+            "arithmetic_s": floor.flops, "traffic_s": floor.bytes}  # fmt: skip
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print a line for each data set, and write what was found."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.replicas", description=__doc__.splitlines()[0])
+    parser.add_argument("data", nargs="*", default=list(EPOCHS), help=f"of {', '.join(EPOCHS)}")
+    parser.add_argument("--before", type=Path, help="the source folder of 0.1.0; without it, ours alone")
+    parser.add_argument("--jobs", type=int, help="processes of 0.1.0 (default: 10 on a GPU, else one per core)")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--root", help="the folder of the raw data sets")
+    parser.add_argument("--out", type=Path, help="a JSON file for the findings")
+    given = parser.parse_args(arguments)
+    given.jobs = given.jobs or (10 if given.device == "cuda" else os.cpu_count() or 1)
+    rates = rates_of(torch.device(given.device))
+    print(f"a large product {rates.flops / 1e12:.3g} Tflop/s, a large copy {rates.bytes / 1e9:.3g} GB/s", flush=True)
+    found = []
+    for name in given.data:
+        with TemporaryDirectory() as folder:
+            found.append(measured(name, given, rates, Path(folder)))
+        shown = ", ".join(f"{key} {value:.4g}" for key, value in found[-1].items() if isinstance(value, float))
+        print(f"{name}: {shown}", flush=True)
+        if given.out is not None:
+            findings = {"device": given.device, "jobs": given.jobs, "found": found}
+            given.out.write_text(json.dumps(findings, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

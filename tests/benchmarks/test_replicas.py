@@ -1,0 +1,32 @@
+"""The floor of an epoch: every product is counted, with what it reads and writes."""
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("lightning")
+
+from benchmarks.replicas import Counted, Floor, fit_of, floor_of, settings_of  # noqa: E402
+from detours.training.recipe import settings  # noqa: E402
+
+
+def test_products_are_counted() -> None:
+    one, other, shared = torch.ones(3, 5, 7), torch.ones(3, 7, 11), torch.ones(7, 11)
+    with Counted() as counted:
+        torch.bmm(one, other)
+        torch.baddbmm(torch.ones(3, 1, 11), one, shared.expand(3, 7, 11))
+        torch.addmm(torch.ones(11), one[0], shared)
+        one + 1  # no product
+    assert counted.flops == 2 * (3 + 3 + 1) * 5 * 7 * 11
+    read, written = (3 * 35 + 3 * 77, 3 * 35 + 77, 35 + 77), (3 * 55, 3 * 55, 55)
+    assert counted.bytes == 4 * (sum(read) + sum(written))
+    assert Floor(10.0, 20.0).seconds(Floor(5.0, 5.0)) == (2.0, 4.0)
+
+
+def test_an_epoch_has_a_floor(tmp_path: Path) -> None:
+    assert settings_of("graph").keys() <= settings().keys()
+    fit = fit_of("rings", "cpu", None, tmp_path, number=1)
+    floor = floor_of(fit)
+    weights = fit.stack.flat.numel()
+    assert floor.flops > 2 * weights and floor.bytes > 7 * 4 * weights
