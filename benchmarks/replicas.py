@@ -199,10 +199,12 @@ def measured(name: str, given: argparse.Namespace, rates: Floor, folder: Path) -
     """Return the findings about a data set."""
     fit = fit_of(name, given.device, given.root, folder)
     floor = floor_of(fit).seconds(rates)
-    options = ["--jobs", str(given.jobs), "--device", given.device, *(["--root", given.root] if given.root else [])]
-    own, theirs = Path(detours.__file__).parents[1], ["--patience", "1000", "--precision", "32-true", *options]
+    options = ["--device", given.device, *(["--root", given.root] if given.root else [])]
+    jobs = ["--jobs", str(given.jobs)]
+    own, theirs = Path(detours.__file__).parents[1], ["--patience", "1000", "--precision", "32-true", *options, *jobs]
     if given.device == "cpu":  # where folds may be trained one by one, by several processes
         settings = [f"--set={key}={_text(value)}" for key, value in settings_of(fit.recipes[0].level).items()]
+        options += jobs if fit.recipes[0].level == "graph" else []  # one graph is trained best by all cores together
         ours = by_command(name, own, [*options, *settings, "--set=patience=1000"], folder / "ours")
         busy = None
     else:
