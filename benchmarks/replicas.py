@@ -119,6 +119,7 @@ def floor_of(fit: Fit) -> Floor:
         for batch in fit.batches.training(1):
             fit._step(batch)
         fit._evaluated()
+    fit.progress.filled.zero_()  # the numbers of this epoch are not read
     weights = fit.stack.flat.numel() * fit.stack.flat.element_size()
     return Floor(counted.flops, counted.bytes + 7 * weights * fit.batches.steps)
 

@@ -29,4 +29,6 @@ def test_an_epoch_has_a_floor(tmp_path: Path) -> None:
     fit = fit_of("rings", "cpu", None, tmp_path, number=1)
     floor = floor_of(fit)
     weights = fit.stack.flat.numel()
+    fit.epoch()
+    assert len(fit.read()) == 1 and not fit.progress.filled.any()
     assert floor.flops > 2 * weights and floor.bytes > 7 * 4 * weights

@@ -86,6 +86,15 @@ def test_paired_tests(tmp_path: Path) -> None:
     assert (signs.better, signs.equal, signs.worse) == (3, 1, 1) and signs.p == binomtest(3, 4).pvalue
 
 
+def test_folds_that_differ_by_rounding_alone_are_equal(tmp_path: Path) -> None:
+    plain = replace(MDNN, model="plain")
+    keep(tmp_path, plain, [0.3] * 10)
+    keep(tmp_path, MDNN, [0.1 + 0.2] * 10)
+    both = results(read_records(Store(tmp_path)))
+    comparison = compare(both[MDNN], both[plain])
+    assert comparison is not None and comparison.p is None and f"{comparison.difference:+.2f}" == "+0.00"
+
+
 def test_equal_results_have_no_p(tmp_path: Path) -> None:
     keep(tmp_path, PLAIN, TEN)
     keep(tmp_path, MDNN, TEN)

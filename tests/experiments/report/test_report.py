@@ -64,6 +64,17 @@ def test_a_kernel_can_be_the_best_detour_model() -> None:
     assert lines["IMDB-BINARY"][3:] == ["best of ours", "76.00 ± 0.00", pytest.approx(0.37)]
 
 
+def test_the_backbone_of_a_data_set_is_chosen_by_validation_or_by_test(folder: Path) -> None:
+    worse = replace(PLAIN, backbone="gcn")
+    keep(folder, worse, [each + 0.1 for each in TEN])
+    keep(folder, replace(worse, model="mdnn"), [each + 0.05 for each in TEN])
+    (text,) = [line for line in report_sections(folder)[0].text if "with the backbone" in line]
+    # validation and test are equal in these records: GCN, which is worse than its baseline in every fold
+    assert "validation parts choose on 0 of 1 data sets, significantly (p < 0.05) on 0, significantly worse on" in text
+    assert text.count("worse on Texas") == 2
+    assert "has the best test on 0 of 1 data sets" in text
+
+
 def test_what_the_paper_size_would_cost(folder: Path) -> None:
     keep(folder, Entry("DD", "paper-small", "mdnn", "gin"), TEN)
     table = next(t for s in report_sections(folder) for t in s.tables if t.title.startswith("What the paper's size"))

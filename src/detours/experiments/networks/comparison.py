@@ -42,7 +42,9 @@ def compare(better: Result, than: Result) -> Comparison | None:
     if not shared:
         return None
     difference = np.array([one[fold] - other[fold] for fold in shared]) * (-1 if better.lower_is_better else 1)
-    return Comparison(better.entry, than.entry, len(shared), float(difference.mean()), _p(tuple(difference.tolist())))
+    difference = difference.round(9)  # equal numbers of right answers are equal
+    mean = round(float(difference.mean()), 9) + 0.0  # no minus before a zero
+    return Comparison(better.entry, than.entry, len(shared), mean, _p(tuple(difference.tolist())))
 
 
 @cache  # several tables of a report ask for the same, and with ties it takes a tenth of a second

@@ -223,6 +223,12 @@ class Result:
         return float(self.values.mean()) if len(self.values) else None
 
     @property
+    def validation(self) -> float:
+        """The mean over all runs on the validation parts, higher being better; minus infinity if there are none."""
+        found = [run[f"val_{self.metric}"] for run in self._runs()]
+        return float(np.mean(found)) * (-1 if self.lower_is_better else 1) if found else -float("inf")
+
+    @property
     def std(self) -> float | None:
         """The standard deviation over folds, as the paper reports it; None for one."""
         return float(self.values.std(ddof=1)) if len(self.values) > 1 else None

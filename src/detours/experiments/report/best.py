@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from detours.experiments.kernels.table import Accuracy
+from detours.experiments.networks.comparison import against_baselines
 from detours.experiments.networks.entries import Entry
 from detours.experiments.networks.records import Result
 from detours.experiments.networks.tables import IN_PAPER, best_published, with_spread
@@ -14,6 +15,8 @@ from detours.experiments.tables import Column, Table
 
 DATA = (*IN_PAPER["graphs"], *IN_PAPER["nodes"])
 """The paper's twelve data sets."""
+SURE = 0.05
+"""Below it, the p of a comparison is called significant."""
 DETOUR_KERNELS = ("WL-DeN", "best of ours")
 """The rows of the table of kernels that choose among kernels with detours only."""
 
@@ -78,6 +81,30 @@ def _counted(found: Sequence[tuple[str, bool]]) -> str:
     if len(found) < len(DATA):
         finished += f" data sets that are finished, of {len(DATA)}"
     return finished + (f" (not on {', '.join(below)})" if below else "")
+
+
+def backbone_sentence(results: Mapping[Entry, Result]) -> str:
+    """Return on how many data sets MDNN is better than its plain baseline, with one backbone for each data set."""
+    compared = {each.entry: each for each in against_baselines(results) if each.entry.preset == "ours"}
+    own = [entry for entry in compared if entry.model == "mdnn" and entry.data in DATA]
+    if not own:
+        return ""
+    rules: dict[str, Callable[[Entry], float]] = {
+        "the validation parts choose": lambda entry: results[entry].validation,
+        "has the best test": lambda entry: results[entry].mean or 0.0,
+    }
+    found = []
+    for rule, value in rules.items():
+        best = [max((e for e in own if e.data == data), key=value) for data in dict.fromkeys(e.data for e in own)]
+        chosen = [compared[entry] for entry in best]
+        better = [each for each in chosen if each.difference > 0]
+        sure = [each for each in chosen if each.p is not None and each.p < SURE]
+        worse = [each.entry.data for each in sure if each.difference < 0]
+        found.append(
+            f"with the backbone that {rule} on {len(better)} of {len(chosen)} data sets, significantly (p < {SURE}) on "
+            f"{len(sure) - len(worse)}, significantly worse on {', '.join(worse) or 'none'}"
+        )
+    return f"MDNN, preset ours, is better than its own plain baseline {'; '.join(found)}."
 
 
 def best_table(found: Sequence[Best]) -> Table:

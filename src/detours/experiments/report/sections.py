@@ -23,7 +23,7 @@ from detours.experiments.networks.tables import (
     written,
 )
 from detours.experiments.report.agreement import Distance, disagreement_table, distances
-from detours.experiments.report.best import best_models, best_sentence, best_table
+from detours.experiments.report.best import backbone_sentence, best_models, best_sentence, best_table
 from detours.experiments.report.curves import Curve, draw_curves
 from detours.experiments.tables import COUNT, Column, Table
 from detours.store import Cell
@@ -64,7 +64,7 @@ def network_sections(results: Results, kernels: Kernels, notes: Notes) -> list[S
 def summary(results: Results, kernels: Kernels) -> Section:
     """The paper's claims, one sentence each, as far as they are measured."""
     ours = [each for each in against_baselines(results) if each.entry.preset == "ours"]
-    sentences = [best_sentence(best_models(results, kernels))]
+    sentences = [best_sentence(best_models(results, kernels)), backbone_sentence(results)]
     for name in ("graphs", "nodes"):
         found = [each for each in ours if each.entry.data in IN_PAPER[name] and each.entry.model == "mdnn"]
         if found:
