@@ -1,10 +1,11 @@
 """python -m benchmarks.replicas --before SRC [--device cuda] [--root DIR] [--out FILE] [DATA …]: all folds at once.
 
-Ten folds of MDNN-GIN as replicas of one network, against as many processes side by side of the version before replicas
-(0.1.0, whose source folder is SRC). Both train the same network, that of preset `ours` in 0.1.0, in single precision.
-The time of an epoch of all ten folds is the difference of two trainings of different length, so that starting up does
-not count. Beside it: the share of the time in which the GPU works, and what no program for these products could beat,
-their arithmetic and their memory traffic at the rates that the device reaches in a large product and a large copy.
+Ten folds of MDNN-GIN as replicas of one network, against processes side by side of the version before replicas (0.1.0,
+whose source folder is SRC). Both train the same network, that of preset `ours` in 0.1.0, in single precision. The time
+of an epoch of all ten folds is the difference of two commands that train for longer and shorter, so that starting up
+does not count; that of ours on a GPU is timed epoch by epoch. Beside it: the share of the time in which the GPU works,
+and what no program for these products could beat, their arithmetic and their memory traffic at the rates that the
+device reaches in a large product and a large copy.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ SAME: dict[str, Any] = {
 }
 """The network of preset `ours` in 0.1.0, and its steps."""
 EPOCHS = {"Texas": (4, 24), "Chameleon": (2, 6), "MUTAG": (2, 7), "ENZYMES": (1, 3), "NCI1": (1, 2)}
-"""Of the two trainings of the version before, whose epochs are long."""
+"""Of the two commands, the shorter and the longer."""
 SECONDS = 6.0
-"""About how long ours is timed."""
+"""About how long ours is timed on a GPU."""
 PRODUCTS = ("mm", "bmm", "addmm", "baddbmm")
 
 

@@ -1,5 +1,6 @@
 """The report: every number from the store, nothing computed, one page."""
 
+import importlib
 import json
 import re
 import sys
@@ -129,12 +130,27 @@ def test_nothing_finished_is_one_sentence(tmp_path: Path) -> None:
         report_sections(tmp_path / "missing")
 
 
+class Absent:
+    """Finds no module of these names: importing them fails."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name.split(".")[0] in self.names:
+            raise ModuleNotFoundError(name)
+
+
 def test_the_command_needs_no_torch_and_no_data(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("DETOURS_DATA", raising=False)
-    for name in ("torch", "torch_geometric", "lightning", "sklearn", "matplotlib"):
-        monkeypatch.setitem(sys.modules, name, None)  # importing it fails
+    absent = ("torch", "torch_geometric", "lightning", "sklearn", "matplotlib")
+    for name in absent:  # gone, not None: SciPy looks whether torch is there before it asks for its classes
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Absent(absent), *sys.meta_path])
+    with pytest.raises(ImportError):
+        importlib.import_module("torch")
     assert cli.run(["report", "--results", str(folder), "--out", str(folder / "all.html")]) == 0
     assert capsys.readouterr().err == f"Wrote {folder}/all.md, {folder}/all.html\n"
 

@@ -58,9 +58,10 @@ class Accuracy:
 
 
 def accuracies(cells: Sequence[Cell]) -> dict[tuple[str, str], Accuracy]:
-    """By row and data set; repeats with missing folds are left out."""
+    """By row and data set, of the cells that are of kernels; repeats with missing folds are left out."""
     grouped: dict[tuple[str, str], dict[int, list[Cell]]] = {}
-    for cell in sorted(cells, key=lambda cell: (cell.key["repeat"], cell.key["fold"])):
+    own = [cell for cell in cells if cell.key["experiment"] == "kernels"]
+    for cell in sorted(own, key=lambda cell: (cell.key["repeat"], cell.key["fold"])):
         repeats = grouped.setdefault((cell.key["method"], cell.key["data"]), {})
         repeats.setdefault(cell.key["repeat"], []).append(cell)
     found = {}

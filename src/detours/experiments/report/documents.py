@@ -62,7 +62,7 @@ class _Blocks:
     def __init__(self, folder: Path) -> None:
         self.cells = list(Store(folder))
         self.results: Results = results(Record(c) for c in self.cells if c.key["experiment"] == EXPERIMENT)
-        kernels = accuracies([cell for cell in self.cells if cell.key["experiment"] == "kernels"])
+        kernels = accuracies(self.cells)
         sections: dict[str, Callable[[Results], Section]] = {
             "summary": partial(summary, kernels=kernels),
             "best": partial(best_section, kernels=kernels),
@@ -87,13 +87,13 @@ class _Blocks:
 
 def kernel_block(cells: Sequence[Cell]) -> str:
     """Return the table of kernels, with the paper's numbers below ours, and what is to be said about it in numbers."""
-    found = accuracies([cell for cell in cells if cell.key["experiment"] == "kernels"])
+    found = accuracies(cells)
     return "\n".join([*_kernel_lines(found), "", *_kernel_sentences(found)]) if found else ""
 
 
 def short_kernel_block(cells: Sequence[Cell]) -> str:
     """Return the table of kernels for a first page: without and with detours, our best, and the paper's best."""
-    found = accuracies([cell for cell in cells if cell.key["experiment"] == "kernels"])
+    found = accuracies(cells)
     wanted = ("| |", "|---", *(f"| {row} |" for row in SHORT), "| *best of the paper*")
     return "\n".join([line for line in _kernel_lines(found) if line.startswith(wanted)]) + "\n" if found else ""
 

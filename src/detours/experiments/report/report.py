@@ -25,7 +25,7 @@ def report_sections(folder: Path) -> list[Section]:
         raise InputError(f"{folder} is no folder of results; run `detours reproduce` first, or give another.")
     cells = list(Store(folder))
     found = results(Record(cell) for cell in cells if cell.key["experiment"] == EXPERIMENT)
-    kernels = accuracies([cell for cell in cells if cell.key["experiment"] == "kernels"])
+    kernels = accuracies(cells)
     made = [
         *network_sections(found, kernels, read_notes(folder)),
         kernel_section(cells),

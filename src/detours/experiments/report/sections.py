@@ -282,7 +282,7 @@ def kernel_section(cells: Sequence[Cell]) -> Section:
     """The tables of graph kernels."""
     from detours.experiments.kernels.table import tables
 
-    return Section("Graph kernels", [], tables([cell for cell in cells if cell.key["experiment"] == "kernels"]))
+    return Section("Graph kernels", [], tables(cells))
 
 
 def expressiveness_section(cells: Sequence[Cell]) -> Section:
