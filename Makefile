@@ -6,8 +6,9 @@ BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
 # Tests run in as many processes as WORKERS says; each file stays in one process, so that it compiles and reads data once.
+# A test that ends its process (or hangs: see faulthandler_timeout in pyproject.toml) is not tried again in a new one.
 WORKERS ?= 2
-PARALLEL = -n $(WORKERS) --dist loadfile
+PARALLEL = -n $(WORKERS) --dist loadfile --max-worker-restart 0
 LOWEST := .venv-lowest
 
 .DEFAULT_GOAL := help
