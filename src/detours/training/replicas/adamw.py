@@ -40,6 +40,7 @@ class AdamW:
             values, slopes, means, squares, steps = (
                 [each[row] for row in rows] for each in (parameters, gradient, self.mean, self.square, self.steps)
             )
+            rate = rates[rows[0], 0]
             adamw(
                 values,
                 slopes,
@@ -52,7 +53,7 @@ class AdamW:
                 amsgrad=False,
                 beta1=BETAS[0],
                 beta2=BETAS[1],
-                lr=rates[rows[0], 0],
+                lr=rate.float() if rate.is_cuda else rate,  # the kernel of a GPU reads four bytes of it
                 weight_decay=self.decays[rows[0]],
                 eps=EPSILON,
                 maximize=False,
