@@ -21,7 +21,7 @@ from detours.graph.pairs import from_names, number_ids
 HEADERS = (("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2"))
 SEPARATORS = (",", ";", "\t", "|", " ")
 _HEAD_ROWS = 20  # lines by which a header is recognised
-_SUSPECT = 10  # edges from which a first line whose names occur nowhere else is worth a warning
+_SUSPECT = 3  # edges from which a first line whose names occur nowhere else is worth a warning
 
 
 class Row(NamedTuple):
