@@ -12,7 +12,7 @@ from torch.func import functional_call, stack_module_state
 
 from detours.errors import InputError
 from detours.nn import MDNN, NetworkOptions, PlainNetwork, Tokens, WeightedNetwork, hop_features
-from detours.nn.functional import Dropout, dropout, pool, segment_max, segment_softmax, segment_sum
+from detours.nn.functional import Dropout, pool, segment_max, segment_softmax, segment_sum
 from detours.nn.layers import GraphInputs
 from tests.nn.cases import Case, case, joined, permuted, random_graph
 
@@ -260,14 +260,6 @@ def test_segments() -> None:
     x = torch.randn(3, 2, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda x: segment_sum(x, index, 3), (x,))
     assert torch.autograd.gradcheck(lambda x: segment_softmax(x, index, 3), (x,))
-
-
-def test_dropout_with_a_rate_for_each_network() -> None:
-    ones, rates = torch.ones(2000), torch.tensor([0.0, 0.2, 0.7])
-    dropped = torch.vmap(lambda p: dropout(ones, p, True), randomness="different")(rates)
-    assert torch.allclose((dropped == 0).float().mean(1), rates, atol=0.05)
-    assert torch.allclose(dropped.mean(1), torch.ones(3), atol=0.12)
-    assert torch.equal(dropout(ones, rates[1], False), ones)
 
 
 def test_dropout_of_stacked_networks_depends_on_no_other() -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from detours.data import GraphSet  # noqa: E402
 from detours.errors import EngineError, InputError  # noqa: E402
 from detours.store import Cell, Store  # noqa: E402
 from detours.training.checkpoint import Checkpoint  # noqa: E402
-from detours.training.devices import chosen_device  # noqa: E402
+from detours.training.devices import chosen_device, fabric_of  # noqa: E402
 from detours.training.folds import Workplace, best_of, finished, run_all, runs_of  # noqa: E402
 from detours.training.logs import Epoch, Log, read_log  # noqa: E402
 from detours.training.loop import Diverged, Run, train  # noqa: E402
@@ -115,6 +116,24 @@ def test_resumed_between_any_two_epochs(tmp_path: Path) -> None:
             trained(part, on_epoch)
         assert trained(part) == value
         assert without_times(read_log(part.path.with_suffix(".csv"))) == without_times(expected)
+
+
+def test_a_checkpoint_without_a_model_is_no_start_for_one_that_is_saved(tmp_path: Path) -> None:
+    data = task(24)
+    part = run_of(data, tmp_path / "part")
+    whole = replace(run_of(data, tmp_path / "whole"), model=tmp_path / "whole.pt")
+    value = trained(whole)
+
+    def stop(run: Run, row: Epoch) -> None:
+        if row.epoch == 3:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        trained(part, stop)
+    part = replace(part, model=tmp_path / "part.pt")
+    assert trained(part) == value and value["best_epoch"] < 3
+    expected, found = (SavedModel.load(tmp_path / name).weights for name in ("whole.pt", "part.pt"))
+    assert all(torch.equal(weights, found[name]) for name, weights in expected.items())
 
 
 @pytest.fixture(scope="module")
@@ -281,6 +300,15 @@ def test_workplaces() -> None:
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_a_gpu_that_is_named_becomes_the_current_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    current: list[torch.device] = []
+    monkeypatch.setattr("detours.training.devices.Fabric", lambda devices, **_: Namespace(device=devices[0]))
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_device", current.append)
+    fabric_of("cuda:1", "32-true")
+    assert current == [1]
+
+
 def test_no_gpu() -> None:
     with pytest.raises(EngineError, match="PyTorch finds no CUDA GPU"):
         chosen_device("cuda")

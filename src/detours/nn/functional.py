@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 POOLS = ("mean", "max", "add")
@@ -79,16 +78,6 @@ def pool(x: Tensor, batch: Tensor, num_graphs: int, how: str) -> Tensor:
         else:
             parts.append(added)
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
-
-
-def dropout(x: Tensor, p: float | Tensor, training: bool) -> Tensor:
-    """Return `F.dropout` of `x`, its rate a number or a tensor without dimensions: stacked networks have one each."""
-    if not training:
-        return x
-    if not isinstance(p, Tensor):
-        return F.dropout(x, p, training=True)
-    kept = torch.rand_like(x) >= p
-    return x * kept / (1 - p)
 
 
 class Dropout(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed

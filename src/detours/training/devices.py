@@ -41,7 +41,10 @@ def fabric_of(device: str, precision: str, devices: int = 1) -> Fabric:
         raise InputError(f"torchrun started {started} processes, but --devices is {devices}; give the same number.")
     placed: int | list[int] = [int(number)] if number else devices
     if devices == 1:
-        return Fabric(accelerator=kind, devices=placed, precision=precision)
+        fabric = Fabric(accelerator=kind, devices=placed, precision=precision)
+        if kind == "cuda":  # streams and CUDA graphs are those of the current device
+            torch.cuda.set_device(fabric.device)
+        return fabric
     in_slurm = SLURMEnvironment.detect() and os.environ.get("SLURM_NTASKS") == str(devices)
     outside = TorchElasticEnvironment.detect() or in_slurm
     return Fabric(accelerator=kind, devices=devices, strategy="ddp" if outside else "ddp_spawn", precision=precision)

@@ -5,6 +5,7 @@ Lightning Fabric knows devices, precision and processes; the loop is ours.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -106,7 +107,10 @@ class Training:
     def begin(self, finished: Sequence[bool]) -> None:
         """Make the replicas, as the checkpoint has them if there is one."""
         self.start = time.perf_counter()
-        saved = self.checkpoint.load()
+        saved, keeps = self.checkpoint.load(), any(run.model is not None for run in self.runs)
+        if saved is not None and keeps and saved["fit"]["best_flat"] is None:
+            logging.getLogger("detours").warning("The checkpoint holds no model that could be saved; starting over.")
+            saved = None
         if saved is None:
             self.members = [at for at, over in enumerate(finished) if not over]
         else:
@@ -125,7 +129,7 @@ class Training:
             [run.split for run in members],
             outputs_of(self.targets),
             scalings=list(self.scalings.values()),
-            keep_weights=any(run.model is not None for run in members),
+            keep_weights=keeps,
         )
         if saved is not None:
             self.fit.load(saved["fit"])

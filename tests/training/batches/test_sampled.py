@@ -6,6 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("lightning")
 
+from detours.training.batches.choose import may_be_fixed  # noqa: E402
 from detours.training.batches.packed import Batch, Packed  # noqa: E402
 from detours.training.batches.sampled import FixedSamples, SampledNodes  # noqa: E402
 from detours.training.build import arguments, network_of  # noqa: E402
@@ -55,3 +56,12 @@ def test_a_sample_that_does_not_fit_comes_as_it_is() -> None:
         if has:
             assert torch.equal(other.x, one.x) and torch.equal(other.edge_index, one.edge_index)
     assert any(kinds)
+
+
+@pytest.mark.parametrize(
+    ("model", "directions", "expected"), [("mdnn", "in", 1), ("mdnn", "both", 0), ("plain", "out", 1)]
+)
+def test_tokens_of_arcs_turned_round_have_no_fixed_shape(model: str, directions: str, expected: int) -> None:
+    made = small(one_graph(), model=model, directed=True, directions=directions)
+    assert may_be_fixed(made, torch.device("cuda")) == expected
+    assert not may_be_fixed(made, torch.device("cpu"))

@@ -38,7 +38,7 @@ def batches_of(
     packed = Packed(inputs, device, dtype=dtype, tokens=recipe.model == "mdnn")
     if recipe.level == "graph":
         plain = GraphBatches(packed, recipe.batch_size, steps, rank, world)
-        if device.type != "cuda" or world > 1 or not epochs:
+        if world > 1 or not epochs or not may_be_fixed(recipe, device):
             return plain
         fixed = FixedBatches(plain, epochs)
         return fixed if fixed.waste() <= WASTE else plain
@@ -47,7 +47,12 @@ def batches_of(
     if not recipe.neighbours:
         return WholeGraph(packed)
     sampled = SampledNodes(packed, inputs, recipe.neighbours, steps)
-    if device.type != "cuda":
+    if not may_be_fixed(recipe, device):
         return sampled
     padded = FixedSamples(sampled)
     return padded if padded.waste() <= WASTE else sampled
+
+
+def may_be_fixed(recipe: Recipe, device: torch.device) -> bool:
+    """Whether batches are padded to one shape, for CUDA graphs: tokens of arcs turned round have one of their own."""
+    return device.type == "cuda" and not (recipe.model == "mdnn" and recipe.directions != "in")

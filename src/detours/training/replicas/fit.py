@@ -74,7 +74,7 @@ class Fit:
         self.progress = Progress(
             self._of_each("patience", torch.long),
             self._of_each("epochs", torch.long),
-            self._of_each("by_loss"),
+            torch.tensor([each.ties == "loss" for each in recipes], device=self.device),
             self._of_each("smooth", torch.float64),
             lower=recipes[0].metric in LOWER_IS_BETTER,
         )
@@ -94,9 +94,8 @@ class Fit:
         """Epochs whose numbers have not been read from the device."""
         self._prepare()
 
-    def _of_each(self, name: str, dtype: torch.dtype = torch.bool) -> Tensor:
-        values = [each.ties == "loss" if name == "by_loss" else getattr(each, name) for each in self.recipes]
-        return torch.tensor(values, dtype=dtype, device=self.device)
+    def _of_each(self, name: str, dtype: torch.dtype) -> Tensor:
+        return torch.tensor([getattr(each, name) for each in self.recipes], dtype=dtype, device=self.device)
 
     def _prepare(self) -> None:
         """Make what depends on the number of replicas."""
@@ -116,10 +115,6 @@ class Fit:
 
     def _captures(self) -> torch.device:
         return torch.device("cpu") if self.fabric.world_size > 1 else self.device
-
-    def over(self) -> bool:
-        """Whether no replica goes on, as far as has been read."""
-        return not self.unread and not bool(self.progress.active.any())
 
     def epoch(self) -> None:
         """Train all replicas for an epoch and evaluate them; nothing waits for the device."""
@@ -191,7 +186,7 @@ class Fit:
         self.progress.load(state["progress"])
         if self.averaged is not None:
             self.averaged.load(**state["averaged"])
-        if self.best_weights is not None and state["best_flat"] is not None:
+        if self.best_weights is not None:
             self.best_weights[0].copy_(state["best_flat"])
             _load(self.best_weights[1], state["best_buffers"])
 
