@@ -65,6 +65,47 @@ def test_a_first_line_that_may_be_a_header_is_warned_of(tmp_path, recwarn, size)
     assert not recwarn
 
 
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ("id,atom1,atom2\n10,1,2\n11,2,3\n12,3,1\n", True),
+        (",a,b\n0,1,2\n1,2,3\n2,3,1\n", True),
+        ("Edge;a;b;size\n9;x;y;1\n4;y;z;1\n", True),
+        ("nr,a,b\n101,1,2\n102,2,3\n103,3,1\n", True),
+        ("a,b,length\n1,2,0.5\n2,3,0.5\n3,1,1\n", False),  # a chain, each with its length
+        ("sender;receiver;letters\n5;7;1\n7;9;4\n9;5;2\n", False),
+        ("source,target,id\n1,2,1\n2,3,2\n", False),
+    ],
+)
+def test_a_first_column_that_may_hold_no_nodes_is_warned_of(tmp_path, recwarn, text, warned):
+    Graph.read(put(tmp_path, "g.csv", text))
+    assert [str(each.message).endswith(("'atom1' and 'atom2'.", "'a' and 'b'.")) for each in recwarn] == [True] * warned
+
+
+@pytest.mark.parametrize("sep", [",", ";", "\t"])
+def test_names_that_begin_as_a_comment_are_quoted_or_warned_of(tmp_path, recwarn, sep):
+    text = "source,target\nN1,#2\n#2,C3\n#,\nC3,N1\n# a note\n".replace(",", sep)
+    with pytest.warns(UserWarning, match="are comments, and (one|2) that may be (an edge was|edges were) skipped"):
+        assert Graph.read(put(tmp_path, "g.csv", text)).num_edges == 2
+    recwarn.clear()
+    assert Graph.read(put(tmp_path, "g.csv", text.replace("#2", '"#2"').replace(f"#{sep}\n", ""))).num_edges == 3
+    assert not recwarn
+
+
+@pytest.mark.parametrize("sep", [",", ";", " "])
+def test_ids_that_differ_in_zeros_are_warned_of(tmp_path, recwarn, sep):
+    with pytest.warns(UserWarning, match="007 is the node 7"):
+        assert Graph.read(put(tmp_path, "g.txt", "007 8\n8 9\n9 7\n".replace(" ", sep))).num_nodes == 3
+    recwarn.clear()
+    assert Graph.read(put(tmp_path, "g.txt", "0 10 0.5\n10 0 00\n".replace(" ", sep))).num_nodes == 2
+    assert not [each for each in recwarn if "zeros" in str(each.message)]
+
+
+def test_tabs_of_a_tsv_come_before_commas(tmp_path):
+    path = put(tmp_path, "g.tsv", "1,2-xylene\t1,3-xylene\n1,5\t2,5\n")
+    assert edges(Graph.read(path)) == [("1,2-xylene", "1,3-xylene"), ("1,5", "2,5")]
+
+
 def test_a_name_may_hold_the_separator(tmp_path):
     path = put(tmp_path, "g.csv", 'who,whom\n"Hopper, Grace","Turing; Alan"\n')
     assert edges(Graph.read(path, columns=("who", "whom"))) == [("Hopper, Grace", "Turing; Alan")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from array import array
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -32,7 +33,10 @@ from detours.graph.files.table import (
     known_header,
     read_table,
     split_line,
+    warn_of_columns,
+    warn_of_comments,
     warn_of_header,
+    warn_of_zeros,
     words_above_numbers,
 )
 from detours.graph.pairs import number_ids
@@ -40,6 +44,7 @@ from detours.graph.pairs import number_ids
 _ROWS = 100_000
 _HEAD = 1 << 16  # bytes and lines in which a header is looked for
 _HEAD_LINES = 20
+_PADDED = re.compile(rb"^[ \t]*(?:\d+[ \t,]+)?0\d", re.MULTILINE)  # an id with a leading zero
 
 
 class _Line(NamedTuple):
@@ -61,8 +66,10 @@ def read(path: Path) -> EdgeList:
         if not head:
             raise FileFormatError("the file is empty.", path)
         check_text(head, path)
-        if _needs_table(head):
-            return read_table(path, text=b"".join(chain([head], text)))
+        first_line = next(iter(_head_lines(head)), "")
+        tabs = "\t" if ending(path) == "tsv" and "\t" in first_line else None
+        if _needs_table(head) or (tabs and "," in first_line):
+            return read_table(path, sep=tabs, text=b"".join(chain([head], text)))
         # A byte-order mark becomes blanks, so that the length stays the same.
         head = head.replace(BOM, b"   ", 1) if head.startswith(BOM) else head
         found = list(_first_data(head))
@@ -72,7 +79,10 @@ def read(path: Path) -> EdgeList:
         if not found:
             raise FileFormatError("the file holds no edges: every line is blank or a comment.", path)
         integers, header = _decide(found, path)
+        if integers and _PADDED.search(head[:_HEAD]):
+            warn_of_zeros(path)
         if header:
+            warn_of_columns([split_line(line, guess_separator(line)) for line in _head_lines(head)], path)
             head = head[: found[0].start] + b"#" + head[found[0].start :]
         text = chain([head], text)
         edges = _read_integers(text, path) if integers else _read_names(text, path, found[0])
@@ -83,8 +93,7 @@ def read(path: Path) -> EdgeList:
 
 def _needs_table(head: bytes) -> bool:
     """Return whether the first lines have separators, columns in another order, or text, that only `table` can read."""
-    begin = head[:_HEAD].removeprefix(BOM).split(b"\n")
-    lines = [line.decode("utf-8", "replace") for line in begin[:-1] if is_data(line)][:_HEAD_LINES]
+    lines = _head_lines(head)
     first, second = (*lines[:2], "", "")[:2]
     sep = guess_separator(first)
     places = known_header(split_line(first, sep))
@@ -94,6 +103,11 @@ def _needs_table(head: bytes) -> bool:
         return sep != " " and words_above_numbers([split_line(line, sep) for line in lines] or [[]])
     beside = split_line(second, sep)[2:3]
     return places is not None and beside not in ([], [""]) and not is_decimal(beside[0].encode())
+
+
+def _head_lines(head: bytes) -> list[str]:
+    begin = head[:_HEAD].removeprefix(BOM).split(b"\n")
+    return [line.decode("utf-8", "replace") for line in begin[:-1] if is_data(line)][:_HEAD_LINES]
 
 
 def _first_data(head: bytes) -> Iterator[_Line]:
@@ -160,7 +174,7 @@ def _read_integers(text: Iterable[bytes], path: Path) -> EdgeList:
 def _read_names(text: Iterable[bytes], path: Path, first: _Line) -> EdgeList:
     ends = array("q")
     places: dict[bytes, int] = {}
-    number = 0
+    number = comments = 0
     separator: bytes | None = None
     for piece in text:
         for line in piece.split(b"\n")[:-1]:
@@ -170,6 +184,9 @@ def _read_names(text: Iterable[bytes], path: Path, first: _Line) -> EdgeList:
             if is_data(line):
                 for name in _named_edge(_fields(line, separator), number, path):
                     ends.append(places.setdefault(name, len(places)))
+            elif separator is not None and number > first.number:
+                comments += separator in line
+    warn_of_comments(comments, path)
     if not ends:
         raise FileFormatError("the file holds no edges.", path)
     names = _decoded(places, path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,8 +20,10 @@ from detours.graph.pairs import from_names, number_ids
 
 HEADERS = (("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2"))
 SEPARATORS = (",", ";", "\t", "|", " ")
+NO_NODES = ("", "#", "id", "index", "no", "row", "edge", "edge_id", "bond", "bond_id", "graph", "molecule", "weight")
+"""Names of a first column that seldom holds nodes."""
 _HEAD_ROWS = 20  # lines by which a header is recognised
-_SUSPECT = 3  # edges from which a first line whose names occur nowhere else is worth a warning
+_SUSPECT = 2  # edges from which a first line whose names occur nowhere else is worth a warning
 
 
 class Row(NamedTuple):
@@ -60,6 +62,8 @@ def read_table(
         places = _places(columns, first, path)
         header = header or not all(str(column).isdigit() for column in columns)
     header = header or _is_header(head, places) or words_above_numbers([row.fields for row in head], places)
+    if header and columns is None:
+        warn_of_columns([row.fields for row in head], path)
     lower = [field.lower() for field in first.fields]
     weight = lower.index("weight") if header and "weight" in lower else None
     edges = _edges(chain(head[header:], rows), places, weight, path)
@@ -96,6 +100,41 @@ def warn_of_header(edges: EdgeList, path: Path) -> None:
             f"if it is a header, name the columns of nodes, {names}.",
             UserWarning,
         )
+
+
+def warn_of_columns(rows: Sequence[Sequence[str]], path: Path) -> None:
+    """Warn if others than the first two columns may hold the nodes: the first one counts the rows, or is named so.
+
+    Args:
+        rows: The first ones, the header among them.
+        path: The file.
+    """
+    first, below = rows[0], [row for row in rows[1:] if len(row) > 2]
+    if len(first) < 3 or known_header(first) is not None:
+        return
+    integers = all(len(field) <= 18 and is_integer(field.encode()) for row in below for field in (row[0], row[2]))
+    counts = integers and len(below) > 1 and all(int(b[0]) == int(a[0]) + 1 for a, b in pairwise(below))
+    if counts or first[0].strip().lower() in NO_NODES:
+        warn_caller(
+            f"{path.name}: the columns {shown(first[0])} and {shown(first[1])} were read as nodes; "
+            f"if others hold them, name these, such as {shown(first[1])} and {shown(first[2])}.",
+            UserWarning,
+        )
+
+
+def warn_of_comments(number: int, path: Path) -> None:
+    """Warn of so many lines of a table that were skipped, though they may be edges of nodes whose names begin so."""
+    if number:
+        skipped = "one that may be an edge was" if number == 1 else f"{number} that may be edges were"
+        warn_caller(
+            f"{path.name}: lines that begin with # or % are comments, and {skipped} skipped; quote such names.",
+            UserWarning,
+        )
+
+
+def warn_of_zeros(path: Path) -> None:
+    """Warn that ids which differ in leading zeros alone are the same node."""
+    warn_caller(f"{path.name}: ids with leading zeros are read as numbers, so that 007 is the node 7.", UserWarning)
 
 
 def known_header(fields: Sequence[str]) -> tuple[int, int] | None:
@@ -145,14 +184,26 @@ def _rows(raw: bytes, sep: str | None, path: Path) -> Iterator[Row]:
         lines = enumerate(io.StringIO(text), 1)
         yield from (Row(number, line.split()) for number, line in lines if is_data(line.strip().encode()))
         return
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
+    raw_lines: list[str] = []  # of the row that is read: quotes make a name of what would be a comment
+
+    def remembered() -> Iterator[str]:
+        for line in io.StringIO(text, newline=""):
+            raw_lines.append(line)
+            yield line
+
+    reader, begun, comments = csv.reader(remembered(), delimiter=sep), False, 0
     try:
         for fields in reader:
-            plain = [field.strip() for field in fields]
-            if any(plain) and not plain[0].startswith(("#", "%")):
+            plain, comment = [field.strip() for field in fields], not is_data(raw_lines[0].encode())
+            raw_lines.clear()
+            if comment:
+                comments += begun and len(plain) > 1
+            elif any(plain):
+                begun = True
                 yield Row(reader.line_num, plain)
     except csv.Error as error:
         raise FileFormatError(f"the table cannot be read ({error}).", path, reader.line_num) from None
+    warn_of_comments(comments, path)
 
 
 def _places(columns: Sequence[str | int], first: Row, path: Path) -> tuple[int, ...]:
@@ -189,5 +240,7 @@ def _edges(rows: Iterable[Row], places: Sequence[int], weight: int | None, path:
         raise FileFormatError("the file holds no edges.", path)
     if all(len(name) <= 18 and is_integer(name.encode()) for pair in pairs for name in pair):
         edges, names, num_nodes = number_ids(np.array(pairs, np.int64).T.copy())
+        if len({name for pair in pairs for name in pair}) > num_nodes:
+            warn_of_zeros(path)
         return EdgeList(edges, num_nodes, names, "lines")
     return from_names([u for u, _ in pairs], [v for _, v in pairs])
