@@ -32,6 +32,27 @@ def test_mean_and_spread_are_over_folds_of_the_mean_over_seeds(tmp_path: Path) -
     assert written(result) == "65.00 ± 8.16"
 
 
+@pytest.mark.parametrize(
+    ("ends", "seconds"),
+    [
+        ([(1, float(end)) for end in range(1, 11)], 55),  # one after the other
+        ([(10, 30.0)] * 9 + [(10, 12.0)], 30),  # one stack, of which a run ended early
+        ([(30, 30.0)] * 10, 10),  # a third of a stack
+        ([(4, 8.0)] * 4 + [(6, 3.0)] * 5 + [(6, 1.0)], 11),  # two stacks
+        ([(2, float(1 + fold // 2)) for fold in range(10)], 15),  # five of the same size
+        ([(10, 5.0)] * 8, 4),  # two diverged
+    ],
+)
+def test_the_time_of_runs_is_that_of_their_stacks(
+    tmp_path: Path, ends: list[tuple[int, float]], seconds: float
+) -> None:
+    keep(tmp_path, PLAIN, TEN[: len(ends)], ends=ends)
+    (record,) = read_records(Store(tmp_path))
+    assert record.seconds == pytest.approx(seconds) and record.cell.seconds == pytest.approx(seconds)
+    Store(tmp_path).keep(record.cell.key, record.cell.value, 1000.0)  # as older versions wrote it
+    assert results(read_records(Store(tmp_path)))[PLAIN].seconds == pytest.approx(seconds)
+
+
 def test_an_incomplete_entry_says_so(tmp_path: Path) -> None:
     keep(tmp_path, PLAIN, TEN[:4])
     result = results(read_records(Store(tmp_path)))[PLAIN]
@@ -57,7 +78,7 @@ def test_folds_of_a_seed_that_different_code_has_finished_are_joined(tmp_path: P
         Store(tmp_path).keep({**key, "code": code}, {**value, "runs": runs, "failed": wrong}, 6.0)
     result = results(read_records(Store(tmp_path)))[PLAIN]
     assert list(result.by_fold().values()) == pytest.approx([100 * each for each in TEN])
-    assert result.missing == 0 and not result.failures and result.seconds == pytest.approx(6 + 4 / 6 * 6)
+    assert result.missing == 0 and not result.failures and result.seconds == pytest.approx(30)
     assert set(result.records[0].cell.key["code"].split(", ")) == {"abcdef01", "12345678"}
 
 

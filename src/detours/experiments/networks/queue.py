@@ -124,7 +124,7 @@ class Queue:
             if run is not None and record.entry.level == entry.level and (run["device"] == "cpu") == on_cpu:
                 ratio = own / cost(record.entry)
                 # The root, because the time of small networks hardly depends on their size.
-                known.append((abs(log(ratio)), record.cell.seconds / len(record.runs) * sqrt(ratio)))
+                known.append((abs(log(ratio)), record.seconds / len(record.runs) * sqrt(ratio)))
         nearest = [seconds for _, seconds in sorted(known)[:NEAREST]]
         return max(nearest, default=0.0) * len(self.missing(entry))
 

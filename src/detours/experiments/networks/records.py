@@ -61,6 +61,11 @@ class Record:
         return {int(fold): why for fold, why in self.cell.value["failed"].items()}
 
     @property
+    def seconds(self) -> float:
+        """What its runs cost; see `seconds_of`."""
+        return seconds_of(list(self.runs.values()))
+
+    @property
     def finished(self) -> str:
         """When it was written, in the order of time."""
         return str(self.cell.value["finished"])
@@ -133,8 +138,6 @@ def _keep(store: Store, key: dict[str, Any], cells: Sequence[Cell], work: Store,
         curve = before.value["curve"]
     listed = [runs[fold] for fold in sorted(runs)]
     common = {name: listed[0][name] for name in COMMON if listed and _shared(listed, name)}
-    # The folds of a stack are trained together, so a fold costs its share of the time of the longest.
-    seconds = len(listed) * max((run["seconds"] / run["replicas"] for run in listed), default=0.0)
     value = {
         "common": common,
         "runs": [{name: run[name] for name in run if name not in common} for run in listed],
@@ -142,7 +145,21 @@ def _keep(store: Store, key: dict[str, Any], cells: Sequence[Cell], work: Store,
         "curve": curve,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    store.keep(key, value, seconds)
+    store.keep(key, value, seconds_of(listed))
+
+
+def seconds_of(runs: Sequence[Mapping[str, Any]]) -> float:
+    """Return the seconds that runs took, each its share of the time of its stack.
+
+    A run knows when it ended, from the start of its stack, and with how many replicas this began; the stack ends with
+    its last run. That is exact for one stack and for runs on their own. Several stacks with equally many replicas are
+    not told apart: runs are put into them in the order of their ends.
+    """
+    seconds = 0.0
+    for replicas in {run["replicas"] for run in runs}:
+        ends = sorted((run["seconds"] for run in runs if run["replicas"] == replicas), reverse=True)
+        seconds += sum(ends[at - at % replicas] for at in range(len(ends))) / replicas
+    return seconds
 
 
 def _run(cell: Cell) -> dict[str, Any]:
@@ -241,7 +258,7 @@ class Result:
     @property
     def seconds(self) -> float:
         """The time of all runs."""
-        return sum(record.cell.seconds for record in self.records)
+        return sum(record.seconds for record in self.records)
 
     @property
     def devices(self) -> list[str]:
@@ -292,9 +309,9 @@ def _joined(one: Record, other: Record) -> Record:
     added = [run for fold, run in second.runs.items() if fold not in first.runs]
     if not added:
         return first
-    cell, share = first.cell, len(added) / len(second.runs)
+    cell = first.cell
     key = {**cell.key, "code": ", ".join(dict.fromkeys((cell.key["code"], second.cell.key["code"])))}
     runs = sorted((*first.runs.values(), *added), key=lambda run: run["fold"])
     failed = {fold: why for fold, why in cell.value["failed"].items() if int(fold) not in second.runs}
     value = {**cell.value, "common": {}, "runs": runs, "failed": failed, "finished": max(one.finished, other.finished)}
-    return Record(Cell(key, value, cell.seconds + share * second.cell.seconds))
+    return Record(Cell(key, value, seconds_of(runs)))
