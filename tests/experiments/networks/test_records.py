@@ -59,6 +59,26 @@ def test_an_incomplete_entry_says_so(tmp_path: Path) -> None:
     assert result.missing == 6 and str(written(result)).endswith("(4/10)")
 
 
+def test_runs_that_diverged_are_told(tmp_path: Path) -> None:
+    for seed, failed in enumerate(([3, 7], [], [])):
+        keep(tmp_path, PLAIN, TEN[len(failed) :], seed=seed, failed=failed)
+    found = results(read_records(Store(tmp_path)))
+    assert not found[PLAIN].complete and str(written(found[PLAIN])).endswith("(28/30)")
+    (note,) = accuracy_table("nodes", found).notes[1:]
+    assert note == "Texas plain GIN (ours): 2 of 30 runs diverged. The mean is that of the others."
+    assert len(accuracy_table("graphs", found).notes) == 1
+
+
+def test_runs_that_diverged_are_kept_when_folds_are_added(tmp_path: Path) -> None:
+    keep(tmp_path, PLAIN, TEN[:2], failed=[1])
+    keep(tmp_path, PLAIN, TEN[:5], failed=[5])
+    (record,) = read_records(Store(tmp_path))
+    assert list(record.runs) == [0, 1, 2, 3, 4] and list(record.failed) == [5]  # fold 1 was trained in the end
+    keep(tmp_path, PLAIN, TEN[:4])
+    (record,) = read_records(Store(tmp_path))
+    assert list(record.failed) == [5] and len(record.settled()) == 6
+
+
 def test_the_latest_settings_with_all_folds_count(tmp_path: Path) -> None:
     keep(tmp_path, PLAIN, TEN)
     records = read_records(Store(tmp_path))
@@ -80,6 +100,10 @@ def test_folds_of_a_seed_that_different_code_has_finished_are_joined(tmp_path: P
     assert list(result.by_fold().values()) == pytest.approx([100 * each for each in TEN])
     assert result.missing == 0 and not result.failures and result.seconds == pytest.approx(30)
     assert set(result.records[0].cell.key["code"].split(", ")) == {"abcdef01", "12345678"}
+    for code, runs, wrong in (("abcdef01", value["runs"][:6], {}), ("12345678", value["runs"][6:9], {"9": "lost"})):
+        Store(tmp_path).keep({**key, "code": code}, {**value, "runs": runs, "failed": wrong}, 6.0)
+    result = results(read_records(Store(tmp_path)))[PLAIN]
+    assert result.missing == 1 and result.failures == ["lost"]
 
 
 def test_a_metric_that_is_better_when_lower(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def _record_key(entry: Entry, key: Mapping[str, Any]) -> dict[str, Any]:
 
 def _keep(store: Store, key: dict[str, Any], cells: Sequence[Cell], work: Store, failed: Mapping[int, str]) -> None:
     before = Store(store.folder).find(key)
-    runs = {} if before is None else dict(Record(before).runs)
+    runs, lost = ({}, {}) if before is None else (dict(Record(before).runs), Record(before).failed)
     runs |= {cell.key["fold"]: _run(cell) for cell in cells}
     curve = mean_curve([work.path(cell.key).with_suffix(".csv") for cell in cells], key["epochs"])
     if before is not None and before.value["curve"]["runs"] > curve["runs"]:
@@ -141,7 +141,7 @@ def _keep(store: Store, key: dict[str, Any], cells: Sequence[Cell], work: Store,
     value = {
         "common": common,
         "runs": [{name: run[name] for name in run if name not in common} for run in listed],
-        "failed": {str(fold): why for fold, why in failed.items() if fold not in runs},
+        "failed": {str(fold): why for fold, why in {**lost, **failed}.items() if fold not in runs},
         "curve": curve,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
@@ -266,9 +266,19 @@ class Result:
         return sorted({str(run.get("device")) for run in self._runs()})
 
     @property
+    def wanted(self) -> int:
+        """How many runs there should be: all folds with the seeds that there are."""
+        return self.entry.folds * len(self.records)
+
+    @property
     def missing(self) -> int:
-        """How many runs are missing, of all folds with the seeds that there are."""
-        return self.entry.folds * len(self.records) - sum(len(record.runs) for record in self.records)
+        """How many of these are missing, not yet trained or diverged."""
+        return self.wanted - sum(len(record.runs) for record in self.records)
+
+    @property
+    def complete(self) -> bool:
+        """Whether no run is missing; others are shown, but not counted."""
+        return not self.missing
 
     @property
     def failures(self) -> list[str]:
@@ -312,6 +322,7 @@ def _joined(one: Record, other: Record) -> Record:
     cell = first.cell
     key = {**cell.key, "code": ", ".join(dict.fromkeys((cell.key["code"], second.cell.key["code"])))}
     runs = sorted((*first.runs.values(), *added), key=lambda run: run["fold"])
-    failed = {fold: why for fold, why in cell.value["failed"].items() if int(fold) not in second.runs}
+    lost = {**second.failed, **first.failed}
+    failed = {str(fold): lost[fold] for fold in lost if fold not in first.runs and fold not in second.runs}
     value = {**cell.value, "common": {}, "runs": runs, "failed": failed, "finished": max(one.finished, other.finished)}
     return Record(Cell(key, value, seconds_of(runs)))

@@ -62,7 +62,7 @@ def with_spread(mean: float, spread: float | None) -> str:
 
 
 def written(result: Result | None) -> str | None:
-    """Write a result; an incomplete one says how many of its folds are finished."""
+    """Write a result; an incomplete one says how many of its runs are finished."""
     if result is None:
         return None
     if result.mean is None:
@@ -70,8 +70,17 @@ def written(result: Result | None) -> str | None:
     text = f"{result.mean:.4f}" if result.lower_is_better else with_spread(result.mean, result.std)
     if result.lower_is_better and result.std is not None:
         text += f" ± {result.std:.4f}"
-    done = len(result.by_fold())
-    return text if done == result.entry.folds else f"{text} ({done}/{result.entry.folds})"
+    return text if result.complete else f"{text} ({result.wanted - result.missing}/{result.wanted})"
+
+
+def _diverged(results: Iterable[Result]) -> list[str]:
+    """Return a remark on the entries with runs that diverged, if there are any."""
+    found = [
+        f"{each.entry.data} {each.entry.row} ({each.entry.preset}): {len(each.failures)} of {each.wanted} runs diverged"
+        for each in results
+        if each.failures
+    ]
+    return [f"{'; '.join(found)}. The mean is that of the others."] if found else []
 
 
 def accuracy_table(table: str, results: Mapping[Entry, Result]) -> Table:
@@ -90,7 +99,8 @@ def accuracy_table(table: str, results: Mapping[Entry, Result]) -> Table:
         if table in IN_PAPER:
             theirs = [published(Entry(each, "paper", model, backbone, use_den)) for each in data]
             lines.append([f"{name}, published", *(each and with_spread(each["mean"], each["std"]) for each in theirs)])
-    return Table(TITLES[table], [Column("network"), *(Column(each, ".2f") for each in data)], lines, [MEANING])
+    notes = [MEANING, *_diverged(of_table(table, results).values())]
+    return Table(TITLES[table], [Column("network"), *(Column(each, ".2f") for each in data)], lines, notes)
 
 
 def detail_table(table: str, results: Mapping[Entry, Result]) -> Table:
