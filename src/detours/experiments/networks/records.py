@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from detours.experiments.networks.entries import Entry
 from detours.store import Cell, Key, Store
+from detours.training.recipe import LOWER_IS_BETTER
 
 EXPERIMENT = "tables"
 POINTS = 100
 """Points of a learning curve, at most."""
 COMMON = ("device", "processes", "replicas", "parameters", "commit", "metric")
 """Results that the folds of a seed usually share; they are kept once where they do."""
-LOWER_IS_BETTER = ("mae",)
 Failures = Sequence[tuple[Key, str]]
 """The keys of runs that will not be finished, and why."""
 

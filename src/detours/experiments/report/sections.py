@@ -13,15 +13,8 @@ from detours.experiments.kernels.table import Accuracy
 from detours.experiments.networks.comparison import Comparison, ablations, against_baselines, sign_test
 from detours.experiments.networks.entries import DATA, PRESETS, Entry, cost
 from detours.experiments.networks.records import Record, Result, plain_settings
-from detours.experiments.networks.tables import (
-    IN_PAPER,
-    TITLES,
-    ablation_table,
-    accuracy_table,
-    detail_table,
-    of_table,
-    written,
-)
+from detours.experiments.networks.tables import IN_PAPER, TITLES, of_table, written
+from detours.experiments.networks.tables import tables as network_tables
 from detours.experiments.report.agreement import Distance, disagreement_table, distances
 from detours.experiments.report.best import backbone_sentence, best_models, best_network, best_sentence, best_table
 from detours.experiments.report.curves import Curve, draw_curves
@@ -47,8 +40,8 @@ Kernels = Mapping[tuple[str, str], Accuracy]
 
 
 def network_sections(results: Results, kernels: Kernels, notes: Notes) -> list[Section]:
-    """Return everything about networks; a section without content is left out."""
-    made = [
+    """Return everything about networks; sections may be empty."""
+    return [
         summary(results, kernels),
         best_section(results, kernels),
         *(table_section(name, results) for name in DATA),
@@ -58,7 +51,6 @@ def network_sections(results: Results, kernels: Kernels, notes: Notes) -> list[S
         learning(results),
         costs(results),
     ]
-    return [section for section in made if section.tables or section.figures or section.text]
 
 
 def summary(results: Results, kernels: Kernels) -> Section:
@@ -93,9 +85,6 @@ def table_section(name: str, results: Results) -> Section:
     own = of_table(name, results)
     if not own:
         return Section(TITLES[name])
-    tables = [accuracy_table(name, own)]
-    if name == "ablation":
-        tables.append(ablation_table(own))
     text = []
     if name == "nodes":
         text.append(
@@ -103,7 +92,7 @@ def table_section(name: str, results: Results) -> Section:
             "(Platonov et al., 2023); these are the paper's versions of both."
         )
     text += _remarks(own)
-    return Section(TITLES[name], text, [*tables, detail_table(name, own)])
+    return Section(TITLES[name], text, network_tables([name], own))
 
 
 def _remarks(results: Results) -> list[str]:
