@@ -9,7 +9,14 @@ import pytest
 from detours.experiments.networks.comparison import against_baselines, compare, sign_test
 from detours.experiments.networks.entries import Entry
 from detours.experiments.networks.records import mean_curve, read_records, results
-from detours.experiments.networks.tables import accuracy_table, best_published, published, tables, written
+from detours.experiments.networks.tables import (
+    accuracy_table,
+    best_published,
+    detail_table,
+    published,
+    tables,
+    written,
+)
 from detours.store import Store
 from tests.experiments.networks.cases import keep
 
@@ -167,6 +174,19 @@ def test_the_papers_numbers() -> None:
     best = {"MUTAG": 86.24, "NCI1": 82.81, "ENZYMES": 64.33, "DD": 75.5, "PTC_FM": 63.93, "IMDB-BINARY": 75.63}
     best |= {"Chameleon": 54.52, "Squirrel": 40.19, "Actor": 32.72, "Cornell": 52.7, "Wisconsin": 67.65, "Texas": 60.27}
     assert {data: best_published(data) for data in best} == best
+
+
+def test_k_is_told_where_detours_are_seen(tmp_path: Path) -> None:
+    zinc = replace(PLAIN, data="ZINC")
+    for entry in (PLAIN, MDNN, zinc):
+        keep(tmp_path, entry, [0.5], metric="mae" if entry == zinc else "accuracy")
+    found = results(read_records(Store(tmp_path)))
+    lines = [line for name in ("nodes", "zinc") for line in detail_table(name, found).plain()["rows"]]
+    assert {(line["data"], line["network"]): line["k"] for line in lines} == {
+        ("Texas", "plain GIN"): None,
+        ("Texas", "MDNN GIN"): MDNN.recipe().k,
+        ("ZINC", "plain GIN"): zinc.recipe().k,
+    }
 
 
 def test_tables_show_presets_and_published_numbers(tmp_path: Path) -> None:

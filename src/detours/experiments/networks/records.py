@@ -49,6 +49,12 @@ class Record:
         """The seed of all folds."""
         return int(self.cell.key["seed"])
 
+    @property
+    def sees_detours(self) -> bool:
+        """Whether detour numbers can enter its network."""
+        key = self.cell.key
+        return self.entry.recipe(edge_den=key["edge_den"], node_den=key["node_den"]).sees_detours
+
     @cached_property
     def runs(self) -> dict[int, dict[str, Any]]:
         """The results of every finished fold."""

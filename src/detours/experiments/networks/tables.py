@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import product
 from typing import Any
 
 from detours.experiments.networks.comparison import Comparison, ablations, against_baselines
-from detours.experiments.networks.entries import BACKBONES, DATA, MODELS, PRESETS, Entry
+from detours.experiments.networks.entries import DATA, MODELS, PRESETS, Entry, rows_named
 from detours.experiments.networks.records import Result
 from detours.experiments.paper import paper_tables
 from detours.experiments.tables import COUNT, Column, Table
@@ -86,11 +85,8 @@ def _diverged(results: Iterable[Result]) -> list[str]:
 def accuracy_table(table: str, results: Mapping[Entry, Result]) -> Table:
     """Return a table in the form of the paper's: our presets and the published numbers, row by row."""
     data = IN_PAPER.get(table, DATA[table])
-    rows = [(model, backbone, True) for model, backbone in product(MODELS, BACKBONES)]
-    if table == "ablation":
-        rows = [("mdnn", "gat", False), ("mdnn", "gat", True)]
     lines: list[list[Any]] = []
-    for model, backbone, use_den in rows:
+    for model, backbone, use_den in rows_named(table):
         name = Entry("", "ours", model, backbone, use_den).row
         for preset in PRESETS:
             found = [results.get(Entry(each, preset, model, backbone, use_den)) for each in data]
@@ -141,7 +137,7 @@ def _line(result: Result, against: Comparison | None) -> list[Any]:
     return [
         entry.data, entry.preset, entry.row, mean, result.std, theirs,
         None if mean is None or theirs is None else mean - theirs, len(runs), result.missing,
-        ", ".join(map(str, result.seeds)), keys[0]["k"] if entry.model != "plain" else None,
+        ", ".join(map(str, result.seeds)), keys[0]["k"] if result.records[0].sees_detours else None,
         against and against.difference, against and against.p,
         sum(run["epochs"] for run in runs) / len(runs) if runs else None,
         runs[0]["parameters"] if runs else None, result.seconds / 60, ", ".join(result.devices),

@@ -97,14 +97,14 @@ def table_section(name: str, results: Results) -> Section:
 
 def _remarks(results: Results) -> list[str]:
     """What a reader has to know about the recipes behind a table."""
-    keys = [record.cell.key for result in results.values() for record in result.records]
+    records = [record for result in results.values() for record in result.records]
     remarks = []
-    if seeing := {key["data"] for key in keys if key["model"] == "plain" and (key["edge_den"] or key["node_den"])}:
+    if seeing := {each.entry.data for each in records if each.entry.model == "plain" and each.sees_detours}:
         remarks.append(
             f"On {', '.join(sorted(seeing))}, preset ours gives plain networks detour numbers as features of arcs or "
             "nodes: there they are no baseline without detours."
         )
-    if not all(key["use_den"] for key in keys):
+    if not all(entry.use_den for entry in results):
         remarks.append("Without φD, MDNN has no hops weighted by detour numbers either (encoder hops of preset ours).")
     older = [entry for entry, result in results.items() if not is_current(result)]
     if older:
