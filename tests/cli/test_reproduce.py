@@ -267,6 +267,10 @@ def test_wrong_options_of_networks(run: Run, texas: Path) -> None:
     for more in ((), ("--root", str(texas), "--data", "Texas"), ("--data", str(texas), "--only", "Texas")):
         code, _, err = run("nodes", "--row", "GIN", *more)
         assert code == 1 and "there is no row 'GIN'; choose from plain GCN" in err
+    code, _, err = run("ablation", "--root", str(texas), "--row", "MDNN GIN")
+    assert code == 1 and "there is no row 'MDNN GIN'; choose from MDNN GAT without φD, MDNN GAT." in err
+    code, _, err = run("nodes", "--root", str(texas), "--folds", "12", "--device", "cpu")
+    assert code == 1 and "Texas has the folds 0 .. 9, but fold 12 was asked for." in err
     code, _, err = run("nodes", "--data", str(texas), "--only", "MUTAG")
     assert code == 1 and "MUTAG is not in this table; choose from Texas, Cornell" in err
     code, _, err = run("graphs", "--data", str(texas))

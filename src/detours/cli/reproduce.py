@@ -271,9 +271,12 @@ def _network_command(name: str, names: Sequence[str], summary: str, examples: st
     first = next(iter(inspect.signature(work).parameters.values()))
     work.__signature__ = inspect.Signature([first, *own])  # type: ignore[attr-defined]
     work.__name__ = name
+    rows = "Nine rows: plain, weighted and MDNN with GCN, GAT and GIN."
+    if name == "ablation":
+        rows = 'Two rows, "MDNN GAT" and "MDNN GAT without φD".'
     work.__doc__ = f"""{summary}
 
-    Nine rows: plain, weighted and MDNN with GCN, GAT and GIN. All folds and seeds of an entry are trained together;
+    {rows} All folds and seeds of an entry are trained together;
     cheap entries come first. A finished entry is one small file for each seed in the folder of --out. An interrupted
     run continues when the command is repeated.
 

@@ -156,7 +156,7 @@ def run_networks(
         names: The tables, in the order in which they are filled.
         wanted: The seeds and folds of every entry, and where it is trained.
         presets: "ours", "paper" and "paper-small"; by default ours, and the one of the paper's that the data allow.
-        rows: Such as "MDNN GIN"; all nine if empty.
+        rows: Such as "MDNN GIN"; all if empty.
         minutes: After which training stops; what is under way goes on the next time.
         only_finished: Whether to make the tables from finished entries only, and train nothing.
     """
@@ -188,7 +188,8 @@ def _train_networks(
     from detours.experiments.networks import entries
     from detours.experiments.networks.queue import Queue, Wanted
 
-    entries.rows_named(rows)  # an unknown row is said before data are missed
+    for name in names:
+        entries.rows_named(name, rows)  # an unknown row is said before data are missed
     end = time.monotonic() + 60 * minutes
     queue = Queue(environment.store, wanted or Wanted(), environment.load, environment.say)
     waiting = []

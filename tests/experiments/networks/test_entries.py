@@ -43,9 +43,16 @@ def test_the_ablation_is_mdnn_gat_with_and_without() -> None:
 
 
 def test_rows_by_name() -> None:
-    assert rows_named(["MDNN GIN", "plain gcn"]) == [("mdnn", "gin"), ("plain", "gcn")]
+    assert rows_named("nodes", ["MDNN GIN", "plain gcn"]) == [("mdnn", "gin", True), ("plain", "gcn", True)]
     with pytest.raises(InputError, match="there is no row 'GIN'; choose from plain GCN"):
-        rows_named(["GIN"])
+        rows_named("nodes", ["GIN"])
+
+
+def test_rows_of_the_ablation_by_name() -> None:
+    for name in ("MDNN GAT", "MDNN GAT without φD"):
+        assert {entry.row for entry in entries("ablation", rows=[name])} == {name}
+    with pytest.raises(InputError, match=r"no row 'MDNN GIN'; choose from MDNN GAT without φD, MDNN GAT.$"):
+        entries("ablation", rows=["MDNN GIN"])
 
 
 def test_three_seeds_for_ours_one_for_the_paper() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from detours.data import GraphSet, rings
+from detours.errors import InputError
 from detours.experiments.networks import queue as module
 from detours.experiments.networks.entries import Entry
 from detours.experiments.networks.queue import Queue, Wanted
@@ -132,6 +133,21 @@ def test_runs_that_diverge_are_recorded_and_not_repeated(
     assert said[0].endswith("; the loss of 2 diverged")
     result = results(read_records(Store(tmp_path)))[PLAIN]
     assert sorted(result.by_fold()) == [0] and result.failures == ["the loss diverged"] * 2
+
+
+def test_folds_that_the_data_do_not_have() -> None:
+    assert Wanted(folds=[9]).runs(PLAIN) == {(9, seed) for seed in range(3)}
+    with pytest.raises(InputError, match=r"^ENZYMES has the folds 0 .. 9, but fold 12 was asked for.$"):
+        Wanted(folds=[3, 12]).runs(PLAIN)
+    with pytest.raises(InputError, match=r"^ZINC has fold 0 only, but fold 1 was asked for.$"):
+        Wanted(folds=[0, 1]).runs(replace(PLAIN, data="ZINC"))
+
+
+def test_k_is_left_out_where_no_detours_are_seen() -> None:
+    wanted = Wanted(changes={"k": 3})
+    zinc = replace(PLAIN, data="ZINC")  # its recipe gives plain networks detour numbers
+    assert [wanted.settings(each).get("k") for each in (PLAIN, MDNN, zinc)] == [None, 3, 3]
+    assert Wanted(changes={"k": 3, "node_den": True}).settings(PLAIN)["k"] == 3
 
 
 def test_a_failure_does_not_stop_the_queue(tmp_path: Path, data: GraphSet) -> None:

@@ -9,7 +9,14 @@ import pytest
 from detours.experiments.networks.comparison import against_baselines, compare, sign_test
 from detours.experiments.networks.entries import Entry
 from detours.experiments.networks.records import mean_curve, read_records, results
-from detours.experiments.networks.tables import accuracy_table, best_published, published, tables, written
+from detours.experiments.networks.tables import (
+    accuracy_table,
+    best_published,
+    detail_table,
+    published,
+    tables,
+    written,
+)
 from detours.store import Store
 from tests.experiments.networks.cases import keep
 
@@ -32,10 +39,51 @@ def test_mean_and_spread_are_over_folds_of_the_mean_over_seeds(tmp_path: Path) -
     assert written(result) == "65.00 ± 8.16"
 
 
+@pytest.mark.parametrize(
+    ("ends", "seconds"),
+    [
+        ([(1, float(end)) for end in range(1, 11)], 55),  # one after the other
+        ([(10, 30.0)] * 9 + [(10, 12.0)], 30),  # one stack, of which a run ended early
+        ([(30, 30.0)] * 10, 10),  # a third of a stack
+        ([(4, 8.0)] * 4 + [(6, 3.0)] * 5 + [(6, 1.0)], 11),  # two stacks
+        ([(2, float(1 + fold // 2)) for fold in range(10)], 15),  # five of the same size
+        ([(10, 5.0)] * 8, 4),  # two diverged
+    ],
+)
+def test_the_time_of_runs_is_that_of_their_stacks(
+    tmp_path: Path, ends: list[tuple[int, float]], seconds: float
+) -> None:
+    keep(tmp_path, PLAIN, TEN[: len(ends)], ends=ends)
+    (record,) = read_records(Store(tmp_path))
+    assert record.seconds == pytest.approx(seconds) and record.cell.seconds == pytest.approx(seconds)
+    Store(tmp_path).keep(record.cell.key, record.cell.value, 1000.0)  # as older versions wrote it
+    assert results(read_records(Store(tmp_path)))[PLAIN].seconds == pytest.approx(seconds)
+
+
 def test_an_incomplete_entry_says_so(tmp_path: Path) -> None:
     keep(tmp_path, PLAIN, TEN[:4])
     result = results(read_records(Store(tmp_path)))[PLAIN]
     assert result.missing == 6 and str(written(result)).endswith("(4/10)")
+
+
+def test_runs_that_diverged_are_told(tmp_path: Path) -> None:
+    for seed, failed in enumerate(([3, 7], [], [])):
+        keep(tmp_path, PLAIN, TEN[len(failed) :], seed=seed, failed=failed)
+    found = results(read_records(Store(tmp_path)))
+    assert not found[PLAIN].complete and str(written(found[PLAIN])).endswith("(28/30)")
+    (note,) = accuracy_table("nodes", found).notes[1:]
+    assert note == "Texas plain GIN (ours): 2 of 30 runs diverged. The mean is that of the others."
+    assert len(accuracy_table("graphs", found).notes) == 1
+
+
+def test_runs_that_diverged_are_kept_when_folds_are_added(tmp_path: Path) -> None:
+    keep(tmp_path, PLAIN, TEN[:2], failed=[1])
+    keep(tmp_path, PLAIN, TEN[:5], failed=[5])
+    (record,) = read_records(Store(tmp_path))
+    assert list(record.runs) == [0, 1, 2, 3, 4] and list(record.failed) == [5]  # fold 1 was trained in the end
+    keep(tmp_path, PLAIN, TEN[:4])
+    (record,) = read_records(Store(tmp_path))
+    assert list(record.failed) == [5] and len(record.settled()) == 6
 
 
 def test_the_latest_settings_with_all_folds_count(tmp_path: Path) -> None:
@@ -57,8 +105,12 @@ def test_folds_of_a_seed_that_different_code_has_finished_are_joined(tmp_path: P
         Store(tmp_path).keep({**key, "code": code}, {**value, "runs": runs, "failed": wrong}, 6.0)
     result = results(read_records(Store(tmp_path)))[PLAIN]
     assert list(result.by_fold().values()) == pytest.approx([100 * each for each in TEN])
-    assert result.missing == 0 and not result.failures and result.seconds == pytest.approx(6 + 4 / 6 * 6)
+    assert result.missing == 0 and not result.failures and result.seconds == pytest.approx(30)
     assert set(result.records[0].cell.key["code"].split(", ")) == {"abcdef01", "12345678"}
+    for code, runs, wrong in (("abcdef01", value["runs"][:6], {}), ("12345678", value["runs"][6:9], {"9": "lost"})):
+        Store(tmp_path).keep({**key, "code": code}, {**value, "runs": runs, "failed": wrong}, 6.0)
+    result = results(read_records(Store(tmp_path)))[PLAIN]
+    assert result.missing == 1 and result.failures == ["lost"]
 
 
 def test_a_metric_that_is_better_when_lower(tmp_path: Path) -> None:
@@ -122,6 +174,19 @@ def test_the_papers_numbers() -> None:
     best = {"MUTAG": 86.24, "NCI1": 82.81, "ENZYMES": 64.33, "DD": 75.5, "PTC_FM": 63.93, "IMDB-BINARY": 75.63}
     best |= {"Chameleon": 54.52, "Squirrel": 40.19, "Actor": 32.72, "Cornell": 52.7, "Wisconsin": 67.65, "Texas": 60.27}
     assert {data: best_published(data) for data in best} == best
+
+
+def test_k_is_told_where_detours_are_seen(tmp_path: Path) -> None:
+    zinc = replace(PLAIN, data="ZINC")
+    for entry in (PLAIN, MDNN, zinc):
+        keep(tmp_path, entry, [0.5], metric="mae" if entry == zinc else "accuracy")
+    found = results(read_records(Store(tmp_path)))
+    lines = [line for name in ("nodes", "zinc") for line in detail_table(name, found).plain()["rows"]]
+    assert {(line["data"], line["network"]): line["k"] for line in lines} == {
+        ("Texas", "plain GIN"): None,
+        ("Texas", "MDNN GIN"): MDNN.recipe().k,
+        ("ZINC", "plain GIN"): zinc.recipe().k,
+    }
 
 
 def test_tables_show_presets_and_published_numbers(tmp_path: Path) -> None:

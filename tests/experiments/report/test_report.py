@@ -50,6 +50,30 @@ def test_the_report_has_every_part(folder: Path) -> None:
     assert not re.search(r'(src|href)="(?!#)', page)  # it needs no other file
 
 
+def test_incomplete_entries_are_shown_but_not_counted(folder: Path) -> None:
+    def shown() -> tuple[str, dict[str, list[list[str]]]]:
+        sections = report_sections(folder)
+        tables = {table.title: table.written() for section in sections for table in section.tables}
+        return "\n".join(sections[0].text), tables
+
+    before = shown()
+    keep(folder, replace(PLAIN, model="weighted"), [0.99] * 9)  # the best of all, but a fold is missing
+    keep(folder, replace(PLAIN, preset="paper", model="weighted"), [0.5])  # within the paper's deviation
+    lost = replace(PLAIN, model="mdnn", backbone="gat")
+    for each in (replace(lost, model="plain"), lost, replace(lost, use_den=False)):
+        keep(folder, each, [0.9] * 10)
+        keep(folder, each, [0.9] * 9, seed=1, failed=[4] if each == lost else [])
+    text, tables = shown()
+    assert text == before[0]
+    same = ("Sign tests", "The best detour models", "Further than one standard deviation from the paper")
+    assert all(tables[title] == before[1][title] for title in same)
+    accuracy = {line[0]: line[-1] for line in tables["Node classification"]}
+    assert accuracy["weighted GIN, ours"] == "99.00 ± 0.00 (9/10)"
+    assert accuracy["MDNN GAT, ours"] == "90.00 ± 0.00 (19/20)"
+    paired = {line[2]: line[4] for line in tables["Detour networks against their own baselines"] if line[1] == "ours"}
+    assert paired == {"MDNN GIN": "10", "MDNN GAT": "10, incomplete", "weighted GIN": "9, incomplete"}
+
+
 def test_a_kernel_can_be_the_best_detour_model() -> None:
     def accuracy(mean: float) -> Accuracy:
         return Accuracy([0, 1], np.full((2, 10), mean), 0.0, 0, 0, 0)

@@ -23,6 +23,8 @@ class Comparison:
     """The mean over folds, in points; positive if the entry is better."""
     p: float | None
     """Of Wilcoxon's two-sided signed-rank test; None if no fold differs, or there is one only."""
+    complete: bool
+    """Whether no run of either is missing."""
 
 
 def baseline_of(entry: Entry) -> Entry | None:
@@ -44,7 +46,8 @@ def compare(better: Result, than: Result) -> Comparison | None:
     difference = np.array([one[fold] - other[fold] for fold in shared]) * (-1 if better.lower_is_better else 1)
     difference = difference.round(9)  # equal numbers of right answers are equal
     mean = round(float(difference.mean()), 9) + 0.0  # no minus before a zero
-    return Comparison(better.entry, than.entry, len(shared), mean, _p(tuple(difference.tolist())))
+    complete = better.complete and than.complete
+    return Comparison(better.entry, than.entry, len(shared), mean, _p(tuple(difference.tolist())), complete)
 
 
 @cache  # several tables of a report ask for the same, and with ties it takes a tenth of a second

@@ -106,14 +106,20 @@ class Entry:
         return range(3) if self.preset == "ours" else range(1)
 
 
-def rows_named(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return model and backbone of the rows with these names, such as "MDNN GIN"; all nine if there are none."""
-    every = {f"{model} {backbone}": (model, backbone) for model, backbone in product(MODELS, BACKBONES)}
+def rows_named(table: str, names: Sequence[str] = ()) -> list[tuple[str, str, bool]]:
+    """Return model, backbone and `use_den` of the rows of a table with these names; of all its rows if none is given.
+
+    The ablation has the rows "MDNN GAT without φD" and "MDNN GAT", all other tables nine, such as "MDNN GIN".
+    """
+    rows = [(model, backbone, True) for model, backbone in product(MODELS, BACKBONES)]
+    if table == "ablation":
+        rows = [("mdnn", "gat", False), ("mdnn", "gat", True)]
+    every = {Entry("", "ours", *row).row: row for row in rows}
+    lower = {name.lower(): row for name, row in every.items()}
     for name in names:
-        if name.lower() not in every:
-            known = ", ".join(f"{MODELS[model]} {backbone.upper()}" for model, backbone in every.values())
-            raise InputError(f"there is no row {name!r}; choose from {known}.")
-    return [every[name.lower()] for name in names] or list(every.values())
+        if name.lower() not in lower:
+            raise InputError(f"there is no row {name!r}; choose from {', '.join(every)}.")
+    return [lower[name.lower()] for name in names] or rows
 
 
 def entries(
@@ -126,17 +132,14 @@ def entries(
         presets: Which presets. Default: "ours"; and on the paper's data "paper", in the form "paper-small" where
             the full size would cost hours.
         only: Names of data sets; all of the table if empty.
-        rows: Names of rows, such as "MDNN GIN"; all if empty. The ablation has MDNN GAT with and without φD.
+        rows: Names of rows, such as "MDNN GIN"; all if empty.
     """
     found = []
     for data in DATA[table]:
         if only and data not in only:
             continue
         for preset in presets or _default_presets(table, data):
-            if table == "ablation":
-                found += [Entry(data, preset, "mdnn", "gat", use_den) for use_den in (True, False)]
-            else:
-                found += [Entry(data, preset, *row) for row in rows_named(rows)]
+            found += [Entry(data, preset, *row) for row in rows_named(table, rows)]
     return sorted(found, key=lambda entry: (LATER.get(entry.data, 0), cost(entry)))
 
 

@@ -15,7 +15,7 @@ from math import inf, log, sqrt
 from typing import TYPE_CHECKING, Any
 
 from detours.data import GraphSet
-from detours.errors import DetoursError
+from detours.errors import DetoursError, InputError
 from detours.experiments.networks.entries import Entry, cost, weights
 from detours.experiments.networks.records import Failures, pack, plain_settings, read_records
 from detours.store import Cell, Store
@@ -51,7 +51,10 @@ class Wanted:
 
     def runs(self, entry: Entry) -> set[tuple[int, int]]:
         """Fold and seed of every run."""
-        folds = range(entry.folds) if self.folds is None else [fold for fold in self.folds if fold < entry.folds]
+        folds = range(entry.folds) if self.folds is None else self.folds
+        if unknown := [fold for fold in folds if not 0 <= fold < entry.folds]:
+            known = "fold 0 only" if entry.folds == 1 else f"the folds 0 .. {entry.folds - 1}"
+            raise InputError(f"{entry.data} has {known}, but fold {unknown[0]} was asked for.")
         return {(fold, seed) for fold in folds for seed in self._seeds(entry)}
 
     def _seeds(self, entry: Entry) -> Sequence[int]:
@@ -61,8 +64,8 @@ class Wanted:
         """The arguments of `recipe`."""
         precision = {"precision": self.precision} if self.precision else {}
         settings = {**entry.changes(), **precision, **self.changes}
-        if entry.model == "plain":
-            settings.pop("k", None)  # it sees no detours, so that all k are the same run
+        if not entry.recipe(**settings).sees_detours:
+            settings.pop("k", None)  # all k are the same run
         return settings
 
 
@@ -124,7 +127,7 @@ class Queue:
             if run is not None and record.entry.level == entry.level and (run["device"] == "cpu") == on_cpu:
                 ratio = own / cost(record.entry)
                 # The root, because the time of small networks hardly depends on their size.
-                known.append((abs(log(ratio)), record.cell.seconds / len(record.runs) * sqrt(ratio)))
+                known.append((abs(log(ratio)), record.seconds / len(record.runs) * sqrt(ratio)))
         nearest = [seconds for _, seconds in sorted(known)[:NEAREST]]
         return max(nearest, default=0.0) * len(self.missing(entry))
 

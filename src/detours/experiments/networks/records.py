@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from detours.experiments.networks.entries import Entry
 from detours.store import Cell, Key, Store
+from detours.training.recipe import LOWER_IS_BETTER
 
 EXPERIMENT = "tables"
 POINTS = 100
 """Points of a learning curve, at most."""
 COMMON = ("device", "processes", "replicas", "parameters", "commit", "metric")
 """Results that the folds of a seed usually share; they are kept once where they do."""
-LOWER_IS_BETTER = ("mae",)
 Failures = Sequence[tuple[Key, str]]
 """The keys of runs that will not be finished, and why."""
 
@@ -49,6 +49,12 @@ class Record:
         """The seed of all folds."""
         return int(self.cell.key["seed"])
 
+    @property
+    def sees_detours(self) -> bool:
+        """Whether detour numbers can enter its network."""
+        key = self.cell.key
+        return self.entry.recipe(edge_den=key["edge_den"], node_den=key["node_den"]).sees_detours
+
     @cached_property
     def runs(self) -> dict[int, dict[str, Any]]:
         """The results of every finished fold."""
@@ -59,6 +65,11 @@ class Record:
     def failed(self) -> dict[int, str]:
         """Why folds could not be finished."""
         return {int(fold): why for fold, why in self.cell.value["failed"].items()}
+
+    @property
+    def seconds(self) -> float:
+        """What its runs cost; see `seconds_of`."""
+        return seconds_of(list(self.runs.values()))
 
     @property
     def finished(self) -> str:
@@ -126,23 +137,35 @@ def _record_key(entry: Entry, key: Mapping[str, Any]) -> dict[str, Any]:
 
 def _keep(store: Store, key: dict[str, Any], cells: Sequence[Cell], work: Store, failed: Mapping[int, str]) -> None:
     before = Store(store.folder).find(key)
-    runs = {} if before is None else dict(Record(before).runs)
+    runs, lost = ({}, {}) if before is None else (dict(Record(before).runs), Record(before).failed)
     runs |= {cell.key["fold"]: _run(cell) for cell in cells}
     curve = mean_curve([work.path(cell.key).with_suffix(".csv") for cell in cells], key["epochs"])
     if before is not None and before.value["curve"]["runs"] > curve["runs"]:
         curve = before.value["curve"]
     listed = [runs[fold] for fold in sorted(runs)]
     common = {name: listed[0][name] for name in COMMON if listed and _shared(listed, name)}
-    # The folds of a stack are trained together, so a fold costs its share of the time of the longest.
-    seconds = len(listed) * max((run["seconds"] / run["replicas"] for run in listed), default=0.0)
     value = {
         "common": common,
         "runs": [{name: run[name] for name in run if name not in common} for run in listed],
-        "failed": {str(fold): why for fold, why in failed.items() if fold not in runs},
+        "failed": {str(fold): why for fold, why in {**lost, **failed}.items() if fold not in runs},
         "curve": curve,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    store.keep(key, value, seconds)
+    store.keep(key, value, seconds_of(listed))
+
+
+def seconds_of(runs: Sequence[Mapping[str, Any]]) -> float:
+    """Return the seconds that runs took, each its share of the time of its stack.
+
+    A run knows when it ended, from the start of its stack, and with how many replicas this began; the stack ends with
+    its last run. That is exact for one stack and for runs on their own. Several stacks with equally many replicas are
+    not told apart: runs are put into them in the order of their ends.
+    """
+    seconds = 0.0
+    for replicas in {run["replicas"] for run in runs}:
+        ends = sorted((run["seconds"] for run in runs if run["replicas"] == replicas), reverse=True)
+        seconds += sum(ends[at - at % replicas] for at in range(len(ends))) / replicas
+    return seconds
 
 
 def _run(cell: Cell) -> dict[str, Any]:
@@ -241,7 +264,7 @@ class Result:
     @property
     def seconds(self) -> float:
         """The time of all runs."""
-        return sum(record.cell.seconds for record in self.records)
+        return sum(record.seconds for record in self.records)
 
     @property
     def devices(self) -> list[str]:
@@ -249,9 +272,19 @@ class Result:
         return sorted({str(run.get("device")) for run in self._runs()})
 
     @property
+    def wanted(self) -> int:
+        """How many runs there should be: all folds with the seeds that there are."""
+        return self.entry.folds * len(self.records)
+
+    @property
     def missing(self) -> int:
-        """How many runs are missing, of all folds with the seeds that there are."""
-        return self.entry.folds * len(self.records) - sum(len(record.runs) for record in self.records)
+        """How many of these are missing, not yet trained or diverged."""
+        return self.wanted - sum(len(record.runs) for record in self.records)
+
+    @property
+    def complete(self) -> bool:
+        """Whether no run is missing; others are shown, but not counted."""
+        return not self.missing
 
     @property
     def failures(self) -> list[str]:
@@ -292,9 +325,10 @@ def _joined(one: Record, other: Record) -> Record:
     added = [run for fold, run in second.runs.items() if fold not in first.runs]
     if not added:
         return first
-    cell, share = first.cell, len(added) / len(second.runs)
+    cell = first.cell
     key = {**cell.key, "code": ", ".join(dict.fromkeys((cell.key["code"], second.cell.key["code"])))}
     runs = sorted((*first.runs.values(), *added), key=lambda run: run["fold"])
-    failed = {fold: why for fold, why in cell.value["failed"].items() if int(fold) not in second.runs}
+    lost = {**second.failed, **first.failed}
+    failed = {str(fold): lost[fold] for fold in lost if fold not in first.runs and fold not in second.runs}
     value = {**cell.value, "common": {}, "runs": runs, "failed": failed, "finished": max(one.finished, other.finished)}
-    return Record(Cell(key, value, cell.seconds + share * second.cell.seconds))
+    return Record(Cell(key, value, seconds_of(runs)))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import product
 from typing import Any
 
 from detours.experiments.networks.comparison import Comparison, ablations, against_baselines
-from detours.experiments.networks.entries import BACKBONES, DATA, MODELS, PRESETS, Entry
+from detours.experiments.networks.entries import DATA, MODELS, PRESETS, Entry, rows_named
 from detours.experiments.networks.records import Result
 from detours.experiments.paper import paper_tables
 from detours.experiments.tables import COUNT, Column, Table
@@ -62,7 +61,7 @@ def with_spread(mean: float, spread: float | None) -> str:
 
 
 def written(result: Result | None) -> str | None:
-    """Write a result; an incomplete one says how many of its folds are finished."""
+    """Write a result; an incomplete one says how many of its runs are finished."""
     if result is None:
         return None
     if result.mean is None:
@@ -70,18 +69,24 @@ def written(result: Result | None) -> str | None:
     text = f"{result.mean:.4f}" if result.lower_is_better else with_spread(result.mean, result.std)
     if result.lower_is_better and result.std is not None:
         text += f" ± {result.std:.4f}"
-    done = len(result.by_fold())
-    return text if done == result.entry.folds else f"{text} ({done}/{result.entry.folds})"
+    return text if result.complete else f"{text} ({result.wanted - result.missing}/{result.wanted})"
+
+
+def _diverged(results: Iterable[Result]) -> list[str]:
+    """Return a remark on the entries with runs that diverged, if there are any."""
+    found = [
+        f"{each.entry.data} {each.entry.row} ({each.entry.preset}): {len(each.failures)} of {each.wanted} runs diverged"
+        for each in results
+        if each.failures
+    ]
+    return [f"{'; '.join(found)}. The mean is that of the others."] if found else []
 
 
 def accuracy_table(table: str, results: Mapping[Entry, Result]) -> Table:
     """Return a table in the form of the paper's: our presets and the published numbers, row by row."""
     data = IN_PAPER.get(table, DATA[table])
-    rows = [(model, backbone, True) for model, backbone in product(MODELS, BACKBONES)]
-    if table == "ablation":
-        rows = [("mdnn", "gat", False), ("mdnn", "gat", True)]
     lines: list[list[Any]] = []
-    for model, backbone, use_den in rows:
+    for model, backbone, use_den in rows_named(table):
         name = Entry("", "ours", model, backbone, use_den).row
         for preset in PRESETS:
             found = [results.get(Entry(each, preset, model, backbone, use_den)) for each in data]
@@ -90,7 +95,8 @@ def accuracy_table(table: str, results: Mapping[Entry, Result]) -> Table:
         if table in IN_PAPER:
             theirs = [published(Entry(each, "paper", model, backbone, use_den)) for each in data]
             lines.append([f"{name}, published", *(each and with_spread(each["mean"], each["std"]) for each in theirs)])
-    return Table(TITLES[table], [Column("network"), *(Column(each, ".2f") for each in data)], lines, [MEANING])
+    notes = [MEANING, *_diverged(of_table(table, results).values())]
+    return Table(TITLES[table], [Column("network"), *(Column(each, ".2f") for each in data)], lines, notes)
 
 
 def detail_table(table: str, results: Mapping[Entry, Result]) -> Table:
@@ -131,7 +137,7 @@ def _line(result: Result, against: Comparison | None) -> list[Any]:
     return [
         entry.data, entry.preset, entry.row, mean, result.std, theirs,
         None if mean is None or theirs is None else mean - theirs, len(runs), result.missing,
-        ", ".join(map(str, result.seeds)), keys[0]["k"] if entry.model != "plain" else None,
+        ", ".join(map(str, result.seeds)), keys[0]["k"] if result.records[0].sees_detours else None,
         against and against.difference, against and against.p,
         sum(run["epochs"] for run in runs) / len(runs) if runs else None,
         runs[0]["parameters"] if runs else None, result.seconds / 60, ", ".join(result.devices),

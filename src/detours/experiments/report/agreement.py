@@ -32,11 +32,11 @@ class Distance(NamedTuple):
 
 
 def distances(results: Mapping[Entry, Result]) -> list[Distance]:
-    """Return the distances of all results of presets "paper" and "paper-small" that the paper reports as well."""
+    """Return the distances of complete results of presets "paper" and "paper-small" that the paper reports as well."""
     found = []
     for entry, result in results.items():
         theirs = published(entry)
-        if entry.preset != "ours" and theirs is not None and result.mean is not None:
+        if entry.preset != "ours" and theirs is not None and result.complete and result.mean is not None:
             found.append(Distance(result, theirs, result.mean - theirs["mean"]))
     return found
 

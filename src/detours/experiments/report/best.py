@@ -43,18 +43,21 @@ class Best:
         return max(self.of_network, -float("inf") if self.kernel is None else self.kernel[1].mean)
 
 
+def best_network(results: Mapping[Entry, Result], data: str, *models: str) -> Result | None:
+    """Return the complete network of preset ours with the best mean test on a data set, among these models."""
+    found = (
+        result
+        for entry, result in results.items()
+        if (entry.data, entry.preset) == (data, "ours") and entry.model in models and entry.use_den and result.complete
+    )
+    return max(found, key=lambda result: result.mean or 0.0, default=None)
+
+
 def best_models(results: Mapping[Entry, Result], kernels: Mapping[tuple[str, str], Accuracy]) -> list[Best]:
     """Return the best networks with detours of preset ours, and the best kernels with detours, by their mean test."""
     found = []
     for data in DATA:
-        networks = [
-            result
-            for entry, result in results.items()
-            if (entry.data, entry.preset) == (data, "ours") and entry.model != "plain" and entry.use_den
-        ]
-        network = max(
-            (each for each in networks if each.mean is not None), key=lambda each: each.mean or 0.0, default=None
-        )
+        network = best_network(results, data, "weighted", "mdnn")
         own = [(row, kernels[row, data]) for row in DETOUR_KERNELS if (row, data) in kernels]
         kernel = max(own, key=lambda each: each[1].mean, default=None)
         paper = best_published(data)
@@ -86,7 +89,7 @@ def _counted(found: Sequence[tuple[str, bool]]) -> str:
 def backbone_sentence(results: Mapping[Entry, Result]) -> str:
     """Return on how many data sets MDNN is better than its plain baseline, with one backbone for each data set."""
     compared = {each.entry: each for each in against_baselines(results) if each.entry.preset == "ours"}
-    own = [entry for entry in compared if entry.model == "mdnn" and entry.data in DATA]
+    own = [entry for entry in compared if entry.model == "mdnn" and entry.data in DATA and compared[entry].complete]
     if not own:
         return ""
     rules: dict[str, Callable[[Entry], float]] = {

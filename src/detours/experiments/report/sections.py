@@ -13,17 +13,10 @@ from detours.experiments.kernels.table import Accuracy
 from detours.experiments.networks.comparison import Comparison, ablations, against_baselines, sign_test
 from detours.experiments.networks.entries import DATA, PRESETS, Entry, cost
 from detours.experiments.networks.records import Record, Result, plain_settings
-from detours.experiments.networks.tables import (
-    IN_PAPER,
-    TITLES,
-    ablation_table,
-    accuracy_table,
-    detail_table,
-    of_table,
-    written,
-)
+from detours.experiments.networks.tables import IN_PAPER, TITLES, of_table, written
+from detours.experiments.networks.tables import tables as network_tables
 from detours.experiments.report.agreement import Distance, disagreement_table, distances
-from detours.experiments.report.best import backbone_sentence, best_models, best_sentence, best_table
+from detours.experiments.report.best import backbone_sentence, best_models, best_network, best_sentence, best_table
 from detours.experiments.report.curves import Curve, draw_curves
 from detours.experiments.tables import COUNT, Column, Table
 from detours.store import Cell
@@ -47,8 +40,8 @@ Kernels = Mapping[tuple[str, str], Accuracy]
 
 
 def network_sections(results: Results, kernels: Kernels, notes: Notes) -> list[Section]:
-    """Return everything about networks; a section without content is left out."""
-    made = [
+    """Return everything about networks; sections may be empty."""
+    return [
         summary(results, kernels),
         best_section(results, kernels),
         *(table_section(name, results) for name in DATA),
@@ -58,12 +51,11 @@ def network_sections(results: Results, kernels: Kernels, notes: Notes) -> list[S
         learning(results),
         costs(results),
     ]
-    return [section for section in made if section.tables or section.figures or section.text]
 
 
 def summary(results: Results, kernels: Kernels) -> Section:
     """The paper's claims, one sentence each, as far as they are measured."""
-    ours = [each for each in against_baselines(results) if each.entry.preset == "ours"]
+    ours = [each for each in against_baselines(results) if each.entry.preset == "ours" and each.complete]
     sentences = [best_sentence(best_models(results, kernels)), backbone_sentence(results)]
     for name in ("graphs", "nodes"):
         found = [each for each in ours if each.entry.data in IN_PAPER[name] and each.entry.model == "mdnn"]
@@ -75,7 +67,7 @@ def summary(results: Results, kernels: Kernels) -> Section:
             )
     sentences += [_within(away)] if (away := distances(results)) else []
     for preset in PRESETS:
-        if found := [each for each in ablations(results) if each.entry.preset == preset]:
+        if found := [each for each in ablations(results) if each.entry.preset == preset and each.complete]:
             better = sum(each.difference >= 0 for each in found)
             sentences.append(
                 f"Ablation, preset {preset}: with φD is not worse than without on {better} of {len(found)} data sets."
@@ -93,9 +85,6 @@ def table_section(name: str, results: Results) -> Section:
     own = of_table(name, results)
     if not own:
         return Section(TITLES[name])
-    tables = [accuracy_table(name, own)]
-    if name == "ablation":
-        tables.append(ablation_table(own))
     text = []
     if name == "nodes":
         text.append(
@@ -103,19 +92,19 @@ def table_section(name: str, results: Results) -> Section:
             "(Platonov et al., 2023); these are the paper's versions of both."
         )
     text += _remarks(own)
-    return Section(TITLES[name], text, [*tables, detail_table(name, own)])
+    return Section(TITLES[name], text, network_tables([name], own))
 
 
 def _remarks(results: Results) -> list[str]:
     """What a reader has to know about the recipes behind a table."""
-    keys = [record.cell.key for result in results.values() for record in result.records]
+    records = [record for result in results.values() for record in result.records]
     remarks = []
-    if seeing := {key["data"] for key in keys if key["model"] == "plain" and (key["edge_den"] or key["node_den"])}:
+    if seeing := {each.entry.data for each in records if each.entry.model == "plain" and each.sees_detours}:
         remarks.append(
             f"On {', '.join(sorted(seeing))}, preset ours gives plain networks detour numbers as features of arcs or "
             "nodes: there they are no baseline without detours."
         )
-    if not all(key["use_den"] for key in keys):
+    if not all(entry.use_den for entry in results):
         remarks.append("Without φD, MDNN has no hops weighted by detour numbers either (encoder hops of preset ours).")
     older = [entry for entry, result in results.items() if not is_current(result)]
     if older:
@@ -133,19 +122,23 @@ def is_current(result: Result) -> bool:
 def baselines(results: Results) -> Section:
     """Every detour network against its own baseline, and the sign tests."""
     found = against_baselines(results)
-    lines = [[e.entry.data, e.entry.preset, e.entry.row, e.difference, e.folds, e.p] for e in found]
+    lines: list[list[Any]] = []
+    for each in found:
+        folds = each.folds if each.complete else f"{each.folds}, incomplete"
+        lines.append([each.entry.data, each.entry.preset, each.entry.row, each.difference, folds, each.p])
     columns = [Column("data"), Column("preset"), Column("network"), Column("against plain", "+.2f")]
     columns += [Column("folds", "d"), Column("p", ".2g")]
     single = Table("Detour networks against their own baselines", columns, sorted(lines, key=lambda line: line[:3]))
+    complete = [each for each in found if each.complete]
     signs: list[list[Any]] = []
     for preset in PRESETS:
         for model, name in (("weighted", "weighted"), ("mdnn", "MDNN")):
-            own = [each for each in found if (each.entry.preset, each.entry.model) == (preset, model)]
+            own = [each for each in complete if (each.entry.preset, each.entry.model) == (preset, model)]
             if own:
                 test = sign_test(own)
                 signs.append([f"{name}, {preset}", test.better, test.equal, test.worse, test.p])
-    if found:
-        test = sign_test(found)
+    if complete:
+        test = sign_test(complete)
         signs.append(["all", test.better, test.equal, test.worse, test.p])
     columns = [Column(""), Column("better", "d"), Column("equal", "d"), Column("worse", "d"), Column("p", ".2g")]
     return Section(
@@ -154,11 +147,12 @@ def baselines(results: Results) -> Section:
             "Each weighted network and each MDNN against the plain network of the same backbone, preset and data, on "
             "the same folds. A fold with several seeds counts with the mean over its seeds, so that folds are the only "
             "repetitions. p of an entry: Wilcoxon's two-sided signed-rank test over folds (which share training data; "
-            "that makes p too small). p over entries: a two-sided sign test of the mean differences."
+            "that makes p too small). p over entries: a two-sided sign test of the mean differences "
+            "of complete entries."
         ]
         if found
         else [],
-        [Table("Sign tests", columns, signs), single] if found else [],
+        ([Table("Sign tests", columns, signs)] if signs else []) + ([single] if found else []),
     )
 
 
@@ -193,7 +187,7 @@ def others(results: Results) -> Section:
         data = [each for each in IN_PAPER[name] if any(each in row for row in other_numbers()[name].values())]
         rows: list[list[Any]] = []
         for model, title in (("plain", "best plain"), ("weighted", "best weighted"), ("mdnn", "best MDNN")):
-            best = [_best(results, each, model) for each in data]
+            best = [best_network(results, each, model) for each in data]
             if any(best):
                 rows.append([f"{title}, ours", *map(written, best)])
         if rows:
@@ -207,17 +201,6 @@ def others(results: Results) -> Section:
         "one of them with the features of Texas; published results may rest on either."
     ]
     return Section("Beside other published numbers", text if made else [], made)
-
-
-def _best(results: Results, data: str, model: str) -> Result | None:
-    found = [
-        result
-        for entry, result in results.items()
-        if (entry.data, entry.model, entry.preset) == (data, model, "ours")
-        and entry.use_den
-        and result.mean is not None
-    ]
-    return max(found, key=lambda result: result.mean or 0.0, default=None)
 
 
 def learning(results: Results) -> Section:
