@@ -141,6 +141,17 @@ def test_graph_data_and_the_chosen_settings_train() -> None:
     assert cell.key["hidden"] == tuned.settings["hidden"] and "test_accuracy" in cell.value
 
 
+def test_a_data_set_whose_recipe_has_settings_that_other_structures_lack() -> None:
+    """The recipe of Chameleon: encoder hops with `hop_den`, both directions."""
+    data = replace(one_graph(30), name="Chameleon")
+    some: dict[str, Any] = {"folds": [stratified_splits(data, folds=4)[0]], "epochs": 2, "hidden": 8, "k": 2}
+    tuned = tune(data, trials=5, draws=1, halving=False, device="cpu", **some)
+    found = [each.trial.settings for each in sorted(tuned.trials, key=lambda each: each.trial.number)]
+    shown = [(each.get("encoder"), each.get("directed"), each.get("hop_den")) for each in found]
+    assert shown[:3] == [(None, None, None), ("hops", True, True), ("conv", True, False)]
+    assert shown[3:] == [("hops", True, False), ("hops", False, True)]
+
+
 def test_no_stack_is_begun_when_the_budget_is_spent(tmp_path: Path) -> None:
     search = search_of(tmp_path)
     search.go_on(6, seconds=0)
