@@ -110,7 +110,7 @@ class Search:
         self.draws, self.models, self.store, self.halving = draws, list(models), store, halving
         self.data: GraphSet = draws.data
         self.folds, self.numbers = without_test(folds), list(numbers)
-        self.place = Workplace(device, replicas=replicas or default_replicas(self.data.level))
+        self.place = Workplace(device, replicas=default_replicas(self.data.level) if replicas is None else replicas)
         self.report = report or (lambda stage: None)
         self.results: dict[tuple[str, int, bool], Scored] = {}
         self.counted: set[tuple[str, int, bool]] = set()
