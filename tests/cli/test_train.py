@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.cli.programs import QUICK, Run
@@ -40,6 +41,27 @@ def test_json_and_no_second_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     assert found["folds"][0]["k"] == 3 and found["folds"][0]["device"] == "cpu"
     monkeypatch.setattr("detours.training.folds.train", lambda *_: pytest.fail("made again"))
     assert run("train", *QUICK, "--folds", "1", "--json") == first
+
+
+def test_folds_count_with_the_mean_over_their_seeds(run: Run) -> None:
+    quick = [*QUICK, "--set", "task=regression", "--seeds", "0-1"]  # errors differ where accuracies are all equal
+    two = [*quick, "--folds", "0,2"]
+    code, out, err = run("train", *two, "--progress")
+    assert code == 0 and "rings, mdnn gin, k = 3, fold 0, seed 1: test" in err
+    rows = [line.split() for line in out.splitlines() if line.strip()[:1].isdigit() and "±" not in line]
+    assert out.split()[:3] == ["fold", "seed", "k"]
+    assert [row[:3] for row in rows] == [["0", "0", "3"], ["0", "1", "3"], ["2", "0", "3"], ["2", "1", "3"]]
+    assert "MAE on the test parts of 2 folds, each the mean of 2 seeds: rings, mdnn" in out
+    found = json.loads(run("train", *two, "--json")[1])
+    assert [(each["fold"], each["seed"]) for each in found["folds"]] == [(0, 0), (0, 1), (2, 0), (2, 1)]
+    assert found["seeds"] == [0, 1] and found["seed"] is None
+    scores = np.array([each["test_mae"] for each in found["folds"]]).reshape(2, 2)
+    assert len(np.unique(scores)) == 4
+    assert found["mean"] == pytest.approx(scores.mean())
+    assert found["std"] == pytest.approx(scores.mean(axis=1).std(ddof=1))
+    one = [*quick, "--folds", "2"]
+    assert "MAE on the test parts of 1 fold, over 2 seeds: rings, mdnn" in run("train", *one)[1]
+    assert json.loads(run("train", *one, "--json")[1])["std"] == pytest.approx(scores[1].std(ddof=1))
 
 
 def test_validation_chooses_k(run: Run) -> None:
@@ -92,6 +114,7 @@ def test_several_processes(run: Run, several: list[str]) -> None:
         (["--data", "MUTGA"], 1, "did you mean MUTAG?"),
         (["--data", "rings", "--folds", "8-12"], 1, "rings has the folds 0 .. 9, but fold 10 was asked for"),
         (["--data", "rings", "--folds", "zero"], 2, "give numbers and ranges, such as 0-9"),
+        (["--data", "rings", "--seed", "1", "--seeds", "0-1"], 2, "give either --seed or --seeds"),
         (["--data", "rings", "-k", "1"], 2, "must be an integer of at least 2, but it is 1"),
         (["--data", "rings", "--lr", "0"], 2, "lr must be a number above 0, but it is 0.0"),
         (["--data", "rings", "--model", "mdn"], 2, "model must be one of 'plain', 'weighted', 'mdnn'"),

@@ -15,7 +15,7 @@ from torch_geometric.data import Data  # noqa: E402
 from detours.data import GraphSet, Split, graph_set_of  # noqa: E402
 from detours.errors import DetoursError, InputError  # noqa: E402
 from detours.graph import Graph  # noqa: E402
-from detours.training import fit  # noqa: E402
+from detours.training import fit, tune  # noqa: E402
 from tests.training.cases import one_graph, task  # noqa: E402
 
 QUICK: dict[str, Any] = {"epochs": 2, "hidden": 4, "layers": 1, "heads": 1, "pe": 2, "device": "cpu"}
@@ -40,6 +40,21 @@ def test_folds_and_seeds_are_trained_together(tmp_path: Path) -> None:
     assert [(cell.key["fold"], cell.key["seed"]) for cell in cells] == [(0, 0), (0, 1), (3, 0), (3, 1)]
     assert {cell.value["replicas"] for cell in cells} == {4} and len(list((tmp_path / "models").iterdir())) == 4
     assert fit(task(20), folds=[0, 3], seeds=[0, 1], out=tmp_path / "out", **QUICK) == cells
+
+
+def test_the_setting_seed_is_a_seed() -> None:
+    assert [cell.key["seed"] for cell in fit(task(20), folds=[0], seed=5, **QUICK)] == [5]
+    assert [cell.key["seed"] for cell in fit(task(20), folds=[0], **QUICK)] == [0]
+    with pytest.raises(InputError, match=r"^give either seeds or seed, but both were given: \[0, 1\] and 5\.$"):
+        fit(task(20), folds=[0], seeds=[0, 1], seed=5, **QUICK)
+
+
+def test_at_least_one_replica() -> None:
+    sentence = "^replicas must be an integer of at least 1, but it is 0"
+    with pytest.raises(InputError, match=sentence):
+        fit(task(20), folds=[0], replicas=0, **QUICK)
+    with pytest.raises(InputError, match=sentence):
+        tune(task(20), folds=[0], replicas=0, trials=1, **QUICK)
 
 
 def test_pyg_data_are_taken() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from argparse import Namespace
@@ -24,7 +25,7 @@ from detours.training.checkpoint import Checkpoint  # noqa: E402
 from detours.training.devices import chosen_device, fabric_of  # noqa: E402
 from detours.training.folds import Workplace, best_of, finished, run_all, runs_of  # noqa: E402
 from detours.training.logs import Epoch, Log, read_log  # noqa: E402
-from detours.training.loop import Diverged, Run, train  # noqa: E402
+from detours.training.loop import FREE, Diverged, Run, train  # noqa: E402
 from detours.training.saved import SavedModel  # noqa: E402
 from tests.training.cases import fold_of, one_graph, small, task  # noqa: E402
 
@@ -313,3 +314,9 @@ def test_no_gpu() -> None:
     with pytest.raises(EngineError, match="PyTorch finds no CUDA GPU"):
         chosen_device("cuda")
     assert chosen_device("auto") == "cpu"
+
+
+def test_the_docs_name_the_settings_in_which_replicas_may_differ() -> None:
+    text = (ROOT / "docs" / "training.md").read_text("utf-8")
+    sentence = text.partition("differ in nothing but the fold, the seed,")[2].partition("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", sentence)) == set(FREE) - {"fold", "seed"}

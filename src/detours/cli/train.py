@@ -175,6 +175,8 @@ def train(
       detours train --data molecules.pt --set task=regression
     """
     check_installed()
+    if seed is not None and seeds is not None:
+        raise typer.BadParameter("give either --seed or --seeds")
     if tensorboard and find_spec("tensorboard") is None:
         raise InputError("--tensorboard needs TensorBoard, which is not installed; run: pip install tensorboard")
     options = {"data": data, "model": model, "backbone": backbone, "preset": preset}
@@ -251,18 +253,30 @@ def make_folder(folder: Path) -> None:
 
 
 def _summary(cells: "list[Cell]") -> dict[str, Any]:
-    """Return mean and standard deviation over the folds, of validation parts if test parts are empty, and the folds."""
+    """Return mean and standard deviation over the folds, of validation parts if test parts are empty, and all runs.
+
+    A fold with several seeds counts with their mean; of a single fold the deviation is that over its seeds.
+    """
     import numpy as np
 
     from detours.training.tasks import score_of
 
     tested = all(f"test_{cell.value['metric']}" in cell.value for cell in cells)
-    scores = np.array([score_of(cell.value, "test" if tested else "val") for cell in cells])
-    key = cells[0].key
-    kept = {name: key[name] for name in ("data", "model", "backbone", "preset", "splits", "seed", "metric")}
-    folds = [{"fold": cell.key["fold"], "k": cell.key["k"], **cell.value, "seconds": cell.seconds} for cell in cells]
+    by_fold: dict[int, list[float]] = {}
+    for cell in cells:
+        by_fold.setdefault(cell.key["fold"], []).append(score_of(cell.value, "test" if tested else "val"))
+    of_folds = list(by_fold.values())
+    scores = np.array(of_folds[0] if len(of_folds) == 1 else [np.mean(each) for each in of_folds])
+    key, seeds = cells[0].key, list(dict.fromkeys(cell.key["seed"] for cell in cells))
+    kept = {name: key[name] for name in ("data", "model", "backbone", "preset", "splits", "metric")}
+    folds = [
+        {**{name: cell.key[name] for name in ("fold", "seed", "k")}, **cell.value, "seconds": cell.seconds}
+        for cell in cells
+    ]
     return {
         **kept,
+        "seed": seeds[0] if len(seeds) == 1 else None,
+        "seeds": seeds,
         "part": "test" if tested else "validation",
         "mean": float(scores.mean()),
         "std": float(scores.std(ddof=1)) if len(scores) > 1 else None,
@@ -273,17 +287,21 @@ def _summary(cells: "list[Cell]") -> dict[str, Any]:
 def _show(cells: "list[Cell]", several: bool) -> None:
     from detours.cli.shared.scores import score_text, score_unit
 
-    metric = cells[0].key["metric"]
+    metric, summary = cells[0].key["metric"], _summary(cells)
+    folds, seeds = len({cell.key["fold"] for cell in cells}), len(summary["seeds"])
+    which = ("fold", "seed", "k") if seeds > 1 else ("fold", "k")
     headings = (f"validation {score_unit(metric)}", f"test {score_unit(metric)}")
-    table = plain_table(right=("fold", "k", *headings, "best epoch", "epochs", "seconds"))
+    table = plain_table(right=(*which, *headings, "best epoch", "epochs", "seconds"))
     for cell in cells:
         value = cell.value
         scores = (score_text(metric, value.get(f"{part}_{metric}")) for part in ("val", "test"))
-        counted = (cell.key["fold"], cell.key["k"], *scores, value["best_epoch"], value["epochs"])
+        counted = (*(cell.key[name] for name in which), *scores, value["best_epoch"], value["epochs"])
         table.add_row(*map(str, counted), f"{cell.seconds:.1f}")
-    console, summary = standard_output(), _summary(cells)
+    console = standard_output()
     show(console, table)
-    number = f"{len(cells)} fold{'s' * (len(cells) != 1)}"
+    number = f"{folds} fold{'s' * (folds != 1)}"
+    if seeds > 1:
+        number += f", over {seeds} seeds" if folds == 1 else f", each the mean of {seeds} seeds"
     k = "k by validation" if several else f"k = {cells[0].key['k']}"
     spread = "" if summary["std"] is None else f" ± {score_text(metric, summary['std'])}"
     console.print(

@@ -1,7 +1,7 @@
 """Checkpoints of a run under way: whole or not at all, in the time that can be spared, for this run and no other.
 
-A checkpoint is taken between two epochs. All random numbers are functions of seed, fold and epoch, so the number of
-the epoch is all there is to know about their state.
+A checkpoint is taken between two epochs. The random numbers of an epoch are functions of its number, those of dropout
+also of seed and fold, so the number is all there is to know about their state.
 """
 
 from __future__ import annotations

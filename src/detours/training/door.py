@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from detours.data import GraphSet, Split, Splits, graph_set_of, splits
+from detours.errors import InputError, shown
 from detours.store import Cell, Store
 from detours.training.folds import Workplace, run_all, runs_of
 
@@ -16,7 +17,7 @@ def fit(
     dataset: Any,
     *,
     folds: Sequence[int] | Splits | Sequence[Split] | None = None,
-    seeds: Sequence[int] = (0,),
+    seeds: Sequence[int] | None = None,
     out: str | Path | None = None,
     save: str | Path | None = None,
     device: str = "auto",
@@ -35,7 +36,7 @@ def fit(
             data set or list of `Data` with one each.
         folds: The numbers of the folds, or the folds themselves. Default: all folds of `detours.data.splits`; those
             of the masks of a `Data`.
-        seeds: The seeds to train each fold with.
+        seeds: The seeds to train each fold with. Default: the setting `seed`, which is 0 unless it is given.
         out: The folder of finished runs, from which an interrupted call goes on. Default: none is kept.
         save: The folder to save the best models in.
         device: "auto", "cpu", "cuda" or "cuda:0".
@@ -51,12 +52,16 @@ def fit(
     """
     data = dataset if isinstance(dataset, GraphSet) else graph_set_of(dataset, name)
     numbers, parts = folds_of(data, folds)
+    seed = settings.get("seed")
+    if seeds is not None and seed is not None:
+        raise InputError(f"give either seeds or seed, but both were given: {shown(seeds)} and {shown(seed)}.")
     place = Workplace(device, jobs=jobs, replicas=replicas)
     with TemporaryDirectory() as folder:
         store = Store(folder if out is None else out)
         kept = None if save is None else Path(save)
         ks = (settings.pop("k", None),)
-        runs = runs_of(data, parts, store, numbers=numbers, ks=ks, seeds=seeds, save=kept, **settings)
+        which = (None,) if seeds is None else seeds
+        runs = runs_of(data, parts, store, numbers=numbers, ks=ks, seeds=which, save=kept, **settings)
         return run_all(store, runs, place)
 
 

@@ -48,8 +48,9 @@ class Workplace:
     """When training stops with `OutOfTime`, by `time.monotonic`; for one process only."""
 
     def __post_init__(self) -> None:
-        for name, given in (("devices", self.devices), ("jobs", self.jobs), ("replicas", self.replicas or 1)):
-            check_integer(name, given, minimum=1)
+        for name, given in (("devices", self.devices), ("jobs", self.jobs), ("replicas", self.replicas)):
+            if given is not None:
+                check_integer(name, given, minimum=1)
         if self.devices > 1 and self.jobs > 1:
             raise InputError("take either several devices for a run or several runs at once, not --devices and --jobs.")
 

@@ -179,7 +179,7 @@ class Recipe:
         minimum=-1,
     )
     precision: Precision = setting("Number format of the computation.", "32-true")
-    seed: int = setting("Seed of weights, order, signs of eigenvectors and dropout.", 0, minimum=0, maximum=2**32 - 1)
+    seed: int = setting("Seed of weights and dropout, with the fold.", 0, minimum=0, maximum=2**32 - 1)
 
     def __post_init__(self) -> None:
         for name in settings():

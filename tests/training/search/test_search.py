@@ -141,6 +141,17 @@ def test_graph_data_and_the_chosen_settings_train() -> None:
     assert cell.key["hidden"] == tuned.settings["hidden"] and "test_accuracy" in cell.value
 
 
+def test_a_data_set_whose_recipe_has_settings_that_other_structures_lack() -> None:
+    """The recipe of Chameleon: encoder hops with `hop_den`, both directions."""
+    data = replace(one_graph(30), name="Chameleon")
+    some: dict[str, Any] = {"folds": [stratified_splits(data, folds=4)[0]], "epochs": 2, "hidden": 8, "k": 2}
+    tuned = tune(data, trials=5, draws=1, halving=False, device="cpu", **some)
+    found = [each.trial.settings for each in sorted(tuned.trials, key=lambda each: each.trial.number)]
+    shown = [(each.get("encoder"), each.get("directed"), each.get("hop_den")) for each in found]
+    assert shown[:3] == [(None, None, None), ("hops", True, True), ("conv", True, False)]
+    assert shown[3:] == [("hops", True, False), ("hops", False, True)]
+
+
 def test_no_stack_is_begun_when_the_budget_is_spent(tmp_path: Path) -> None:
     search = search_of(tmp_path)
     search.go_on(6, seconds=0)
@@ -169,10 +180,62 @@ def test_models_are_compared_on_rounds_that_all_have_finished(tmp_path: Path, mo
 
     monkeypatch.setattr(module, "run_all", counted)
     search.go_on(9)
-    assert search.whole_rounds == {0, 1, 2} and not search.ended
+    assert {number for _, number, _ in search.counted} == {0, 1, 2} and not search.ended
     for model in ("plain", "mdnn"):
         assert {each.trial.number for each in search.candidates(model)} <= {0, 1, 2}
         assert search.candidates(model)[0].full
+
+
+def scripted(folder: Path, monkeypatch: pytest.MonkeyPatch, stacks: int, **options: Any) -> Search:
+    """A search of two models, one trial to a structure, whose budget ends after so many stacks.
+
+    Later rounds are worse, so that round 2 promotes a trial of round 1.
+    """
+    left = iter(range(stacks))
+    search = search_of(folder, draws=1, **options)
+    numbers = {
+        (model, search.recipe(search.draws.trial(model, number)).lr): number
+        for model in search.models
+        for number in range(9)
+    }
+
+    def train(store: Any, stack: Any, place: Any) -> None:
+        if next(left, None) is None:
+            raise OutOfTime("the budget is spent.")
+        for run in stack:
+            score = 0.9 - 0.1 * numbers[run.recipe.model, run.recipe.lr]
+            store.keep(run.recipe.key(), {"metric": "accuracy", "val_accuracy": score, "val_loss": 1.0}, 1.0)
+
+    monkeypatch.setattr(module, "run_all", train)
+    search.go_on(6)
+    return search
+
+
+def test_what_an_unfinished_round_promotes_counts_for_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # a round is three short trials of each model, then what is promoted: trial 0 in the first, trial 1 in the second
+    search = scripted(tmp_path, monkeypatch, 8 + 6 + 1)
+    assert [len(search.of(model, full=True)) for model in search.models] == [2, 1] and not search.ended
+    for model in search.models:
+        assert [(each.trial.number, each.full) for each in search.candidates(model)] == [(0, True)]
+    again = scripted(tmp_path, monkeypatch, 1)  # the rest, after which both rounds count
+    assert again.ended
+    for model in search.models:
+        assert [(each.trial.number, each.full) for each in again.candidates(model)] == [(0, True), (1, True)]
+
+
+@pytest.mark.parametrize("stacks", [1, 2, 3, 4, 7, 9, 14, 15])
+def test_wherever_the_budget_ends_all_models_have_the_same_trials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stacks: int
+) -> None:
+    for halving in (True, False):
+        search = scripted(tmp_path / str(halving), monkeypatch, stacks, halving=halving)
+        plain, mdnn = ([each.trial.number for each in search.candidates(model)] for model in search.models)
+        assert plain == mdnn and bool(plain) == (stacks >= (2 if halving else 3))
+
+
+def test_a_model_alone_has_all_that_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = scripted(tmp_path, monkeypatch, 4 + 3 + 1, models=["plain"])
+    assert [each.trial.number for each in search.candidates("plain")] == [0, 1]
 
 
 def test_trials_that_diverge_or_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

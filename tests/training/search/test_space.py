@@ -1,5 +1,7 @@
 """Spaces: what they are drawn from, and one sentence for whatever is wrong."""
 
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,11 @@ pytest.importorskip("lightning")
 from detours.data import GraphSet
 from detours.errors import FileFormatError, InputError
 from detours.training.loop import FREE
-from detours.training.recipe import recipe
+from detours.training.recipe import RECIPES, recipe
+from detours.training.search import trials
 from detours.training.search.space import MODELS, Choices, Range, Space
 from detours.training.search.trials import Draws
-from tests.training.cases import one_graph, task
+from tests.training.cases import numbers, one_graph, task
 
 
 def draws(data: GraphSet, space: Space | None = None, seed: int = 0, number: int = 4, **fixed: Any) -> Draws:
@@ -40,6 +43,50 @@ def test_default_spaces_give_possible_networks_of_one_structure(data: GraphSet) 
         assert of_model["mdnn"].get("layers") != 0
     assert {some.trial("plain", number).settings.get("backbone") for number in range(12, 40)} > {"gcn", "gin"}
     assert some.trial("mdnn", 30) != draws(data, seed=1).trial("mdnn", 30)
+
+
+NODES = ("Actor", "Chameleon", "Cornell", "Minesweeper", "Questions", "Squirrel", "Texas", "Tolokers", "Wisconsin")
+
+
+@pytest.mark.parametrize("name", sorted(file.stem for file in RECIPES.glob("*.toml")))
+def test_every_structure_is_possible_beside_the_recipe_of_a_data_set(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "ATTEMPTS", 1)  # no draw is refused
+    data = one_graph(directed=True) if name in NODES else numbers(8) if name == "ZINC" else task(8)
+    some = draws(replace(data, name=name), number=1)
+    for model in MODELS:
+        found = [some.recipe(some.trial(model, number).settings) for number in range(300)]
+        for setting, domain in {**some.space.shared, **some.space.own[model]}.items():
+            assert not isinstance(domain, Choices) or {getattr(each, setting) for each in found} >= set(domain.values)
+        assert {each.model for each in found} == {model}
+        assert {each.hops for each in found if each.encoder != "hops"} <= {2}
+        if name in NODES:
+            assert {(each.encoder, each.directed) for each in found} == set(
+                product(["linear", "mlp", "conv", "hops"], [True, False])
+            )
+
+
+def test_what_means_nothing_has_the_value_of_the_preset() -> None:
+    """Whatever the recipe of the data set says, as that of Chameleon does."""
+    known = [{}, {"encoder": "conv", "hops": 3}, {"directed": False}, {"hop_den": True, "encoder": "mlp"}]
+    some = draws(replace(one_graph(), name="Chameleon"), Space.of({"known": known}), number=1)
+    assert [some.trial("mdnn", number).settings for number in range(4)] == [
+        {"model": "mdnn"},
+        {"model": "mdnn", "encoder": "conv", "hop_den": False},
+        {"model": "mdnn", "directed": False, "directions": "in"},
+        {"model": "mdnn", "encoder": "mlp", "hop_den": False},
+    ]
+    assert some.trial("plain", 1).settings == {"model": "plain", "encoder": "conv"}
+    some = draws(replace(task(8), name="MUTAG"), Space.of({"known": [{"pool_of": "logits"}]}), number=1)
+    assert some.trial("plain", 0).settings == {"model": "plain", "pool_of": "logits", "pool": "max"}
+
+
+def test_fixed_settings_make_others_meaningless() -> None:
+    some = draws(replace(one_graph(), name="Chameleon"), number=1, directed=False, encoder="mlp")
+    for number in range(20):
+        found = some.recipe(some.trial("mdnn", number).settings)
+        assert (found.encoder, found.directed, found.directions, found.hop_den) == ("mlp", False, "in", False)
 
 
 def differ(one: Any, other: Any, name: str) -> bool:

@@ -66,11 +66,19 @@ def _lines(runs: "Sequence[Run]", over: threading.Event) -> None:
         for run in runs:
             if run.path not in told and run.path.exists():
                 told.add(run.path)
-                print(f"{_name(run)}: {_words(run.recipe.metric, _epochs(run))}", file=sys.stderr, flush=True)
+                words = _words(run.recipe.metric, _epochs(run))
+                print(f"{_name(run, _seeded(runs))}: {words}", file=sys.stderr, flush=True)
 
 
-def _name(run: "Run") -> str:
-    return f"{run.recipe.data}, {run.recipe.model} {run.recipe.backbone}, k = {run.recipe.k}, fold {run.recipe.fold}"
+def _seeded(runs: "Sequence[Run]") -> bool:
+    """Whether the runs differ in their seed."""
+    return len({run.recipe.seed for run in runs}) > 1
+
+
+def _name(run: "Run", seeded: bool) -> str:
+    made = run.recipe
+    seed = f", seed {made.seed}" if seeded else ""
+    return f"{made.data}, {made.model} {made.backbone}, k = {made.k}, fold {made.fold}{seed}"
 
 
 def _epochs(run: "Run") -> "list[Epoch]":
@@ -97,9 +105,10 @@ def _words(metric: str, rows: "Sequence[Epoch]") -> str:
 def _table(runs: "Sequence[Run]") -> "Table":
     metric = runs[0].recipe.metric
     scores = (f"{part} {score_unit(metric)}" for part in ("val", "best val", "its test"))
-    table = plain_table(right=("fold", "k", "epoch", "of", "train loss", *scores, "seconds"))
+    which = ("fold", "seed", "k") if _seeded(runs) else ("fold", "k")
+    table = plain_table(right=(*which, "epoch", "of", "train loss", *scores, "seconds"))
     for run in runs:
-        rows, number = _epochs(run), (str(run.recipe.fold), str(run.recipe.k))
+        rows, number = _epochs(run), [str(getattr(run.recipe, name)) for name in which]
         if not rows:
             table.add_row(*number, "[dim]waits[/]")
             continue

@@ -110,11 +110,11 @@ class Search:
         self.draws, self.models, self.store, self.halving = draws, list(models), store, halving
         self.data: GraphSet = draws.data
         self.folds, self.numbers = without_test(folds), list(numbers)
-        self.place = Workplace(device, replicas=replicas or default_replicas(self.data.level))
+        self.place = Workplace(device, replicas=default_replicas(self.data.level) if replicas is None else replicas)
         self.report = report or (lambda stage: None)
         self.results: dict[tuple[str, int, bool], Scored] = {}
-        self.whole_rounds: set[int] = set()
-        """Trials of rounds that all models have finished."""
+        self.counted: set[tuple[str, int, bool]] = set()
+        """The results of rounds that all models have finished."""
         self.ended = False
         """Whether all trials are finished."""
         for model in models:
@@ -128,7 +128,7 @@ class Search:
             for start in range(0, trials, length):
                 numbers = range(start, min(start + length, trials))
                 self._round(numbers, deadline)
-                self.whole_rounds.update(numbers)
+                self.counted = set(self.results)
             self.ended = True
         except OutOfTime:
             pass
@@ -161,16 +161,17 @@ class Search:
         """Return the trials that the choice is among, the best first.
 
         These are the fully trained ones, if each model has some. Where several models are searched, rounds that one of
-        them has not finished are left out, so that all have had the same number of trials.
+        them has not finished are left out with all that they promoted, so that all have had the same number of trials;
+        in the first round, the trials that all have finished count.
         """
-        full = all(self.of(each, full=True) for each in self.models)
-        found = self.of(model, full=full)
         if len(self.models) == 1:
-            return found
-        common = self.whole_rounds
-        if not common:
-            common = set.intersection(*({s.trial.number for s in self.of(m, full=False)} for m in self.models))
-        return [each for each in found if each.trial.number in common] or found
+            return self.of(model, full=True) or self.of(model, full=False)
+        if self.counted:
+            full = all(any(name == each and whole for name, _, whole in self.counted) for each in self.models)
+            return [each for each in self.of(model, full=full) if (model, each.trial.number, full) in self.counted]
+        full = not self.halving
+        common = set.intersection(*({each.trial.number for each in self.of(m, full=full)} for m in self.models))
+        return [each for each in self.of(model, full=full) if each.trial.number in common]
 
     # ------------------------------------------------------------ trials
 

@@ -12,7 +12,7 @@ import numpy as np
 from detours.data import GraphSet
 from detours.errors import InputError
 from detours.training.loop import FREE
-from detours.training.recipe import Recipe, recipe
+from detours.training.recipe import Recipe, recipe, settings, shipped_recipe
 from detours.training.search.space import MODELS, Domains, Space
 
 ATTEMPTS = 200
@@ -99,20 +99,35 @@ class Draws:
         return settings
 
     def _complete(self, model: str, drawn: Settings) -> Settings:
-        """Return the settings with the fixed ones and without those that mean nothing, or raise `InputError`."""
-        settings = {**drawn, **self.fixed, "model": model}
-        without = set()
-        if settings.get("encoder", "hops") != "hops":
-            without |= {"hops", "hop_den"}
+        """Return the settings with the fixed ones, or raise `InputError`.
+
+        What then means nothing has the value of the preset, whatever was drawn or the recipe of the data set says.
+        """
+        found = {**drawn, **self.fixed, "model": model}
+        preset = found.get("preset", "ours")
+        neutral = {name: each.default(preset, self.data.level) for name, each in settings().items()}
+        base = neutral | (shipped_recipe(self.data.name, model) if preset == "ours" else {})
+        for name in self._idle(base | found) - self.fixed.keys():
+            found.pop(name, None)
+            if base[name] != neutral[name]:
+                found[name] = neutral[name]
+        self.recipe(found)
+        return found
+
+    def _idle(self, values: Mapping[str, Any]) -> set[str]:
+        """Return the settings that mean nothing beside the others."""
+        idle = set()
+        if values["encoder"] != "hops":
+            idle |= {"hops", "hop_den"}
+        if values["model"] != "mdnn":
+            idle.add("hop_den")
         if not self._directed:
-            without |= {"directed", "directions"}
-        elif not settings.get("directed", True):
-            without.add("directions")
-        if settings.get("pool_of") == "logits" and "+" in settings.get("pool", ""):
-            without.add("pool")
-        settings = {name: value for name, value in settings.items() if name in self.fixed or name not in without}
-        self.recipe(settings)
-        return settings
+            idle |= {"directed", "directions"}
+        elif not values["directed"]:
+            idle.add("directions")
+        if values["pool_of"] == "logits" and "+" in values["pool"]:
+            idle.add("pool")
+        return idle
 
     def recipe(self, settings: Mapping[str, Any]) -> Recipe:
         """Return the recipe of some settings for the data, its task among them."""

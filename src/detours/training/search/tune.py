@@ -98,8 +98,9 @@ def chosen(search: Search, model: str) -> Tuned:
     """Return what a search has chosen for a model."""
     trials = search.candidates(model)
     if not trials or trials[0].diverged:
-        what = "every trial has diverged" if trials else "no trial was finished within the budget; give it more time"
-        raise DetoursError(f"{search.data.name}, {model}: {what}.")
+        of_all = " for all models" if len(search.models) > 1 else ""
+        spent = f"no trial was finished within the budget{of_all}; give it more time"
+        raise DetoursError(f"{search.data.name}, {model}: {'every trial has diverged' if trials else spent}.")
     return Tuned(dict(trials[0].trial.settings), trials[0], trials)
 
 
