@@ -12,6 +12,7 @@ import typer
 
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
+from detours.cli.shared.graphs import number
 from detours.cli.shared.options import OWN_DATA, DataFile, Json, KeepOld, Progress, Quiet, RawFolder, TorchDevice
 from detours.cli.shared.progress import progress_bar
 from detours.cli.shared.scores import score_text, score_unit
@@ -237,7 +238,7 @@ def _show(search: "Search", tuned: "Tuned", model: str) -> None:
     table.add_column("settings")
     for each in tuned.trials[:SHOWN]:
         settings = " ".join(f"{name}={_text(value)}" for name, value in each.trial.settings.items() if name != "model")
-        scores = (score_text(metric, number) for number in (each.score, each.error))
+        scores = (score_text(metric, found) for found in (each.score, each.error))
         numbers = (*scores, f"{each.loss:.4f}", each.folds, each.epochs)
         table.add_row(str(each.trial.number), *map(str, numbers), escape(settings or "those of the preset"))
     console, summary = standard_output(), _summary(search, tuned)
@@ -246,7 +247,7 @@ def _show(search: "Search", tuned: "Tuned", model: str) -> None:
     short = "" if tuned.best.full else f", after {tuned.best.epochs} epochs"
     console.print(
         f"\n[bold]Trial {tuned.best.trial.number}[/] of {summary['tried']}: {_score(tuned.best)} on the validation "
-        f"parts of {tuned.best.folds} folds{short}{more}\n",
+        f"parts of {number(tuned.best.folds, 'fold')}{short}{more}\n",
         soft_wrap=True,
     )
 
