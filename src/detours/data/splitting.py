@@ -74,6 +74,7 @@ def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> S
     >>> [len(part) for part in fold], all(i ^ 1 in fold.test for i in fold.test)
     ([36, 4, 20], True)
     """
+    data.check_targets()
     units = _units(data)
     number = int(units.max(initial=-1)) + 1
     folds, seed = check_integer("folds", folds, minimum=2), check_integer("seed", seed, minimum=0)

@@ -19,10 +19,11 @@ from detours.errors import FileFormatError, InputError, shown, warn_caller
 from detours.graph import Graph
 
 _PER_NODE = 32  # bytes of memory, about
+_GRAPH: Literal["graph"] = "graph"
 MASKS = ("train_mask", "val_mask", "test_mask")
 
 
-def graph_set_of(dataset: Any, name: str = "data") -> GraphSet:
+def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> GraphSet:
     """Return PyG data as a `GraphSet`.
 
     Args:
@@ -31,6 +32,8 @@ def graph_set_of(dataset: Any, name: str = "data") -> GraphSet:
             and NaN (unknown) are labels. `x` and `edge_attr` are features of nodes and edges; a single column of
             integers is taken as labels. Edges are taken in both directions. Masks of nodes are folds.
         name: The name of the data set.
+        targets: Whether targets must be there. With False, for data to predict, `y` is empty if any is missing or
+            unfit, and masks are not read.
 
     >>> import torch
     >>> from torch_geometric.data import Data
@@ -41,9 +44,13 @@ def graph_set_of(dataset: Any, name: str = "data") -> GraphSet:
     # data sets of PyG have the attributes of their graphs too
     single = hasattr(dataset, "edge_index") and not hasattr(type(dataset), "indices")
     listed = [dataset] if single else list(dataset)
-    if not listed or any(getattr(each, "edge_index", None) is None or each.y is None for each in listed):
+    if not listed or any(getattr(each, "edge_index", None) is None for each in listed):
         raise InputError(f"data must be a GraphSet, or PyG data with edge_index and y, but {shown(dataset)} was given.")
-    y, level = _targets(listed)
+    without = [at for at, each in enumerate(listed) if getattr(each, "y", None) is None]
+    if without and targets:
+        which = name if len(without) == len(listed) else f"graph {without[0]} of {name}"
+        raise InputError(f"{which} has no target y; give it one, without which a model can only predict.")
+    y, level = (np.empty(0), _GRAPH) if without else _targets(listed, targets)
     labels, x = _features(listed, "x")
     edge_labels, edge_x = _features(listed, "edge_attr")
     made = GraphSet(
@@ -55,10 +62,10 @@ def graph_set_of(dataset: Any, name: str = "data") -> GraphSet:
         edge_labels=edge_labels,
         x=x,
         edge_x=edge_x,
-        folds=_masked(listed[0], level),
+        folds=_masked(listed[0], level) if targets else None,
     )
     classes = made.classes
-    if classes.size and classes[0] >= 0 and classes[-1] >= len(classes):
+    if targets and classes.size and classes[0] >= 0 and classes[-1] >= len(classes):
         missing = int(np.argmax(classes != np.arange(len(classes))))
         warn_caller(
             f"{name} has no class {missing}; its {len(classes)} classes are {shown(classes.tolist())}.", UserWarning
@@ -71,10 +78,11 @@ def is_tu_folder(path: Path) -> bool:
     return any(next(folder.glob("*_A.txt"), None) is not None for folder in (path / "raw", path) if folder.is_dir())
 
 
-def read_own(path: str | os.PathLike[str]) -> GraphSet:
+def read_own(path: str | os.PathLike[str], *, targets: bool = True) -> GraphSet:
     """Return the data in a .pt file that `torch.save` made of PyG data, or in a folder of the TU Dortmund format.
 
-    Reading a .pt file runs no code: it may hold a `Data`, a list of them, or what a data set of PyG saves.
+    Reading a .pt file runs no code: it may hold a `Data`, a list of them, or what a data set of PyG saves. With
+    `targets` False they may be missing, as in `graph_set_of`.
 
     >>> import tempfile, torch
     >>> from torch_geometric.data import Data
@@ -91,7 +99,7 @@ def read_own(path: str | os.PathLike[str]) -> GraphSet:
         if len(found) != 1:
             raise FileFormatError(f"a folder should hold one file NAME_A.txt, but it holds {len(found)}.", folder)
         name = found[0].name.removesuffix("_A.txt")
-        read = read_tu(folder, name)
+        read = read_tu(folder, name, targets=targets)
         return GraphSet(name, read.graphs, read.y, read.labels, edge_labels=read.edge_labels, x=read.x)
     if path.suffix not in (".pt", ".pth"):
         raise FileFormatError("give a .pt file with PyG data, or a folder in the TU Dortmund format.", path)
@@ -100,10 +108,10 @@ def read_own(path: str | os.PathLike[str]) -> GraphSet:
         listed = found if isinstance(found, list) else [found]
         nodes = sum(int(each.num_nodes or 0) for each in listed if hasattr(each, "num_nodes"))
         check_expansion(_PER_NODE * nodes, path.stat().st_size, path)
-        return graph_set_of(found, path.stem)
+        return graph_set_of(found, path.stem, targets=targets)
 
 
-def _targets(listed: Sequence[Any]) -> tuple[NDArray[Any], Literal["graph", "node"]]:
+def _targets(listed: Sequence[Any], needed: bool) -> tuple[NDArray[Any], Literal["graph", "node"]]:
     targets = [np.asarray(each.y) for each in listed]
     level: Literal["graph", "node"] = "node" if len(listed) == 1 and targets[0].size != 1 else "graph"
     if level == "node":
@@ -112,7 +120,9 @@ def _targets(listed: Sequence[Any]) -> tuple[NDArray[Any], Literal["graph", "nod
     else:
         rows = [each if each.ndim == 2 else each.reshape(-1, 1) for each in targets]
         fits = all(len(row) == 1 and row.shape == rows[0].shape for row in rows)
-        y = np.concatenate(rows)
+        y = np.concatenate(rows) if fits else targets[0]
+    if not fits and not needed:
+        return np.empty(0), _GRAPH
     if not fits:
         raise InputError(
             "y must hold one target, or row of targets, for every graph or for every node of a single one."
