@@ -103,6 +103,14 @@ def own_path(name: str, root: str | os.PathLike[str] | None = None) -> Path | No
     return None
 
 
+def source_of(data: GraphSet, given: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> str:
+    """Return what finds data again from any folder: the name, or the path of own data that were not found by name."""
+    own = Path(given) if isinstance(given, os.PathLike) else own_path(given, root)
+    if own is None:
+        return data.name
+    return str(given) if own != Path(given) else str(own.resolve())
+
+
 def _own_data(given: Any, y: Any, targets: bool) -> GraphSet:
     if isinstance(given, GraphSet):
         return given
