@@ -56,6 +56,16 @@ def test_masks_are_folds() -> None:
         graph_set_of(path([0, 1, 0], train_mask=mask[:, :2], val_mask=mask, test_mask=mask[:, 2]))
 
 
+def test_some_masks_are_no_folds() -> None:
+    mask = torch.eye(3, dtype=torch.bool)
+    with pytest.raises(InputError, match="the data has val_mask and test_mask, but no train_mask; give all three"):
+        graph_set_of(path([0, 1, 0], train_mask=None, val_mask=mask[1], test_mask=mask[2]))
+    with pytest.raises(InputError, match="the data has train_mask, but no val_mask and no test_mask"):
+        graph_set_of(path([0, 1, 0], train_mask=mask[0]))
+    assert graph_set_of(path([0, 1, 0], train_mask=None)).folds is None
+    assert graph_set_of([path([0], train_mask=mask[0]), path([1])]).folds is None  # of graphs, not of nodes
+
+
 def test_classes_that_skip_a_number_are_told_and_numbered() -> None:
     with pytest.warns(UserWarning, match=r"data has no class 1; its 2 classes are \[0, 2\]"):
         made = graph_set_of([path([0]), path([2])])
