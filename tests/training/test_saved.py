@@ -22,7 +22,7 @@ from tests.training.test_door import QUICK, pyg  # noqa: E402
 
 def trained(data: Any, folder: Path) -> SavedModel:
     fit(data, folds=[0], save=folder, **QUICK)
-    return SavedModel.load(next(folder.iterdir()))
+    return SavedModel.load(str(next(folder.iterdir())))
 
 
 def bare(data: list[Data]) -> list[Data]:
@@ -69,6 +69,14 @@ def test_graphs_of_other_libraries(tmp_path: Path) -> None:
         model.predict(graphs[:2])
     with pytest.raises(InputError, match="data must be a GraphSet, or PyG data"):
         model.predict([])
+
+
+def test_paths_may_be_texts(tmp_path: Path) -> None:
+    model = trained(task(20), tmp_path / "models")
+    model.save(f"{tmp_path}/copy.pt")
+    assert SavedModel.load(f"{tmp_path}/copy.pt").recipe == model.recipe
+    with pytest.raises(InputError, match="there is no such file"):
+        SavedModel.load("none.pt")
 
 
 def test_nothing_is_learned_without_targets(tmp_path: Path) -> None:

@@ -41,8 +41,9 @@ class SavedModel:
     targets: Scaling | None = None
     """Shift and scale of the targets of regression."""
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the file, whole or not at all."""
+        path = Path(path)
         about = {
             "detours": __version__,
             "recipe": asdict(self.recipe),
@@ -56,8 +57,9 @@ class SavedModel:
             torch.save({"about": json.dumps(about), "weights": dict(self.weights)}, file)
 
     @classmethod
-    def load(cls, path: Path) -> SavedModel:
+    def load(cls, path: str | Path) -> SavedModel:
         """Read a file written by `save`."""
+        path = Path(path)
         if not path.exists():
             raise FileFormatError("there is no such file; `detours train --save DIR` writes models.", path)
         try:
