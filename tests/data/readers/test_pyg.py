@@ -35,6 +35,8 @@ def test_targets() -> None:
     assert graph_set_of([path([1, 0, 1])]).level == "node"  # as Planetoid and its like
     nodes = graph_set_of(path([[1.0], [0.5], [np.nan]]))
     assert nodes.level == "node" and nodes.task == "regression" and nodes.y.shape == (3,)
+    with pytest.raises(InputError, match="graph 1 of data has no target y; give it one"):
+        graph_set_of([path([1]), Data(edge_index=ARCS, num_nodes=3), path([0])])
 
 
 def test_features() -> None:
@@ -44,6 +46,20 @@ def test_features() -> None:
     assert made.x[0].shape == (3, 2) and made.edge_x[0].shape == (4, 1) and made.edge_labels is None
     with pytest.raises(InputError, match="graph 1 has no x, but others have"):
         graph_set_of([path([1], x=torch.rand(3, 2)), path([0])])
+
+
+def test_graphs_without_nodes_or_edges() -> None:
+    assert graph_set_of([path([1], x=torch.empty(3, 0)), path([0], x=torch.empty(3, 0))]).x[0].shape == (3, 0)
+    none, labels = torch.empty(2, 0, dtype=torch.long), torch.ones(3, 1, dtype=torch.long)
+    alone = Data(edge_index=none, x=labels[:1], edge_attr=torch.empty(0, 1), y=torch.tensor([0]))
+    made = graph_set_of([path([1], x=labels, edge_attr=torch.ones(4, dtype=torch.long)), alone])
+    assert made.labels is not None and [len(each) for each in made.edge_labels or ()] == [4, 0]
+    made = graph_set_of([alone, path([1], x=labels, edge_attr=torch.rand(4, 2))])
+    assert [each.shape for each in made.edge_x or ()] == [(0, 2), (4, 2)]
+    empty = Data(edge_index=none, x=torch.empty(0, 1), edge_attr=torch.empty(0, 1), y=torch.tensor([0]))
+    made = graph_set_of([path([1], x=labels, edge_attr=torch.rand(4, 1)), empty])
+    with pytest.raises(InputError, match="graph 1 of data has no nodes; leave it out"):
+        made.check_graphs()
 
 
 def test_masks_are_folds() -> None:

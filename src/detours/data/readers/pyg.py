@@ -141,8 +141,10 @@ def _features(listed: Sequence[Any], name: str) -> tuple[list[Int64] | None, lis
         at = next(number for number, value in enumerate(values) if value is None)
         raise InputError(f"graph {at} has no {name}, but others have; give it to all of them or to none.")
     arrays = [np.asarray(value) for value in values]
-    arrays = [array.reshape(len(array), -1) for array in arrays]
-    if all(array.dtype.kind in "iub" and array.shape[1] == 1 for array in arrays):
+    filled = [array.reshape(len(array), -1) for array in arrays if len(array)]  # the others say nothing of their kind
+    width = filled[0].shape[1] if filled else 1
+    arrays = [array.reshape(len(array), -1 if len(array) else width) for array in arrays]
+    if all(array.dtype.kind in "iub" and array.shape[1] == 1 for array in filled):
         return [array[:, 0].astype(np.int64) for array in arrays], None
     return None, [array.astype(np.float32) for array in arrays]
 
