@@ -2,11 +2,13 @@
 
 import csv
 import json
+import warnings
 from pathlib import Path
 
 import networkx as nx
 import pytest
 
+from detours.errors import DroppedEdgesWarning
 from tests.cli.programs import QUICK, Run
 
 pytest.importorskip("torch")
@@ -111,8 +113,25 @@ def test_predict_needs_no_targets(run: Run, model: str) -> None:
             assert code == 1 and sentence in err and len(err.splitlines()) == 1
 
 
+def test_a_quiet_prediction_prints_no_note(run: Run, model: str) -> None:
+    import torch
+    from torch_geometric.data import Data
+
+    loop = Data(edge_index=torch.tensor([[0, 1, 1], [1, 2, 1]]), num_nodes=3, y=torch.tensor([4]))
+    torch.save([loop, loop], "new.pt")
+    options = ("--data", "new.pt", "--out", "new.csv", "--device", "cpu")
+    with pytest.warns(DroppedEdgesWarning):  # what the command line prints as a note
+        assert run("predict", model, *options) == (0, "", "Wrote new.csv\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run("predict", model, *options, "-q") == (0, "", "")
+
+
 def test_predict_says_what_is_wrong(run: Run, model: str) -> None:
     assert run("predict", model)[0] == 2
+    code, _, err = run("predict", model, "--data", "rings", "--out", "classes.xlsx")
+    assert code == 1 and err == "detours: cannot write classes.xlsx: the name must end in .csv\n"
+    assert not Path("classes.xlsx").exists()
     Path("torn.pt").write_bytes(Path(model).read_bytes()[:200])
     for file, sentence in (("torn.pt", "is no model of `detours train --save`"), ("none.pt", "there is no such file")):
         code, out, err = run("predict", file, "--data", "rings")

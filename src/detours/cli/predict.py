@@ -1,6 +1,7 @@
 """`detours predict`: classes of new graphs, or numbers, by a saved model."""
 
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -53,13 +54,19 @@ def predict(
     check_installed()
     if sum(map(bool, (files, data, data_file))) != 1:
         raise typer.BadParameter("give either files with graphs or --data NAME")
+    from detours.cli.shared.output import check_target
     from detours.training.devices import chosen_device
     from detours.training.saved import SavedModel
 
+    if out is not None:
+        check_target(out, (".csv",))
     saved = SavedModel.load(model)
     where = chosen_device(device)
     if data or data_file:
-        given = [saved.read(data or data_file, root)]
+        with warnings.catch_warnings():
+            if quiet:
+                warnings.simplefilter("ignore")
+            given = [saved.read(data or data_file, root)]
         names: list[Any] = list(range(len(given[0]))) if given[0].level == "graph" else [given[0].name]
     else:
         names = files or []
