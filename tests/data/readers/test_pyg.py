@@ -48,6 +48,23 @@ def test_features() -> None:
         graph_set_of([path([1], x=torch.rand(3, 2)), path([0])])
 
 
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"edge_attr": torch.ones(3, 2)}, r"edge_attr of graph 1 has the shape \(3, 2\), but the graph has 4 edges"),
+        ({"x": torch.ones(2, 2)}, r"x of graph 1 has the shape \(2, 2\), but the graph has 3 nodes"),
+        ({"num_nodes": 2}, "graph 1: edge_index holds the node id 2, but with num_nodes=2"),
+    ],
+)
+def test_the_graph_that_is_wrong_is_named(wrong: dict[str, Any], sentence: str) -> None:
+    right = path([1], x=torch.ones(3, 2), edge_attr=torch.ones(4, 2))
+    other = right.clone()
+    for name, value in wrong.items():
+        setattr(other, name, value)
+    with pytest.raises(InputError, match=sentence):
+        graph_set_of([right, other])
+
+
 def test_graphs_without_nodes_or_edges() -> None:
     assert graph_set_of([path([1], x=torch.empty(3, 0)), path([0], x=torch.empty(3, 0))]).x[0].shape == (3, 0)
     none, labels = torch.empty(2, 0, dtype=torch.long), torch.ones(3, 1, dtype=torch.long)

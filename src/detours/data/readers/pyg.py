@@ -51,11 +51,12 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
         which = name if len(without) == len(listed) else f"graph {without[0]} of {name}"
         raise InputError(f"{which} has no target y; give it one, without which a model can only predict.")
     y, level = (np.empty(0), _GRAPH) if without else _targets(listed, targets)
-    labels, x = _features(listed, "x")
-    edge_labels, edge_x = _features(listed, "edge_attr")
+    graphs = [_graph(at, each) for at, each in enumerate(listed)]
+    labels, x = _features(listed, "x", [graph.num_nodes for graph in graphs])
+    edge_labels, edge_x = _features(listed, "edge_attr", [graph.edge_index.shape[1] for graph in graphs])
     made = GraphSet(
         name,
-        [Graph.from_pyg(each) for each in listed],
+        graphs,
         y,
         labels,
         level=level,
@@ -132,8 +133,15 @@ def _targets(listed: Sequence[Any], needed: bool) -> tuple[NDArray[Any], Literal
     return y.astype(np.int64 if y.dtype.kind in "iub" and y.ndim == 1 else np.float64), level
 
 
-def _features(listed: Sequence[Any], name: str) -> tuple[list[Int64] | None, list[Float32] | None]:
-    """Return labels or attributes, whichever `x` or `edge_attr` holds."""
+def _graph(number: int, data: Any) -> Graph:
+    try:
+        return Graph.from_pyg(data)
+    except InputError as error:
+        raise InputError(f"graph {number}: {error}") from None
+
+
+def _features(listed: Sequence[Any], name: str, rows: Sequence[int]) -> tuple[list[Int64] | None, list[Float32] | None]:
+    """Return labels or attributes, whichever `x` or `edge_attr` holds, of so many nodes or edges of each graph."""
     values = [getattr(each, name, None) for each in listed]
     if all(value is None for value in values):
         return None, None
@@ -141,6 +149,10 @@ def _features(listed: Sequence[Any], name: str) -> tuple[list[Int64] | None, lis
         at = next(number for number, value in enumerate(values) if value is None)
         raise InputError(f"graph {at} has no {name}, but others have; give it to all of them or to none.")
     arrays = [np.asarray(value) for value in values]
+    for at, (array, number) in enumerate(zip(arrays, rows, strict=True)):
+        if array.shape[:1] != (number,):
+            things = "nodes" if name == "x" else "edges"
+            raise InputError(f"{name} of graph {at} has the shape {array.shape}, but the graph has {number} {things}.")
     filled = [array.reshape(len(array), -1) for array in arrays if len(array)]  # the others say nothing of their kind
     width = filled[0].shape[1] if filled else 1
     arrays = [array.reshape(len(array), -1 if len(array) else width) for array in arrays]
