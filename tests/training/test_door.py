@@ -12,7 +12,7 @@ pytest.importorskip("lightning")
 
 from torch_geometric.data import Data  # noqa: E402
 
-from detours.data import GraphSet, Split, graph_set_of  # noqa: E402
+from detours.data import GraphSet, Split, graph_set_of, stratified_splits  # noqa: E402
 from detours.errors import DetoursError, InputError  # noqa: E402
 from detours.graph import Graph  # noqa: E402
 from detours.training import fit  # noqa: E402
@@ -81,6 +81,15 @@ def test_folds_are_lists_of_any_kind() -> None:
     assert all(each[0].key == cells[0][0].key and each[0].value["epochs"] == 2 for each in cells)
     (cell,) = fit(task(20), folds=[(train, val, [])], **QUICK)
     assert "test_accuracy" not in cell.value
+
+
+def test_few_graphs() -> None:
+    few = task(10).subset(range(5))
+    with pytest.raises(InputError, match=r"has 5; take more data, or .*fit\(data, folds=stratified_splits\(data, 4"):
+        fit(few, **QUICK)
+    assert len(fit(few, folds=stratified_splits(few, 4), **QUICK)) == 4
+    with pytest.raises(InputError, match=r"has 3; take more data\.$"):
+        fit(few.subset(range(3)), **QUICK)
 
 
 def test_data_that_cannot_be() -> None:
