@@ -2,11 +2,13 @@
 
 import csv
 import json
+import warnings
 from pathlib import Path
 
 import networkx as nx
 import pytest
 
+from detours.errors import DroppedEdgesWarning
 from tests.cli.programs import QUICK, Run
 
 pytest.importorskip("torch")
@@ -83,8 +85,53 @@ def test_predict_nodes(run: Run) -> None:
     assert code == 1 and "trained on targets of nodes, but rings has targets of graphs" in err
 
 
+def test_predict_needs_no_targets(run: Run, model: str) -> None:
+    import torch
+    from torch_geometric.data import Data
+
+    from detours.data import rings
+
+    graphs = rings(6, seed=1).graphs
+    listed = [Data(edge_index=graph.to_pyg().edge_index, num_nodes=graph.num_nodes) for graph in graphs]
+    torch.save(listed, "new.pt")
+    Path("NEW").mkdir()
+    starts = [sum(graph.num_nodes for graph in graphs[:at]) + 1 for at in range(6)]
+    arcs = [row for start, each in zip(starts, listed, strict=True) for row in (each.edge_index.T + start).tolist()]
+    Path("NEW/NEW_A.txt").write_text("".join(f"{i}, {j}\n" for i, j in arcs))
+    Path("NEW/NEW_graph_indicator.txt").write_text("".join(f"{at + 1}\n" * g.num_nodes for at, g in enumerate(graphs)))
+    found = [run("predict", model, "--data", data, "--json", "--device", "cpu") for data in ("new.pt", "NEW")]
+    rows, others = (json.loads(each.out) for each in found)
+    assert [row["graph"] for row in rows] == list(range(6)) and [row["p(0)"] for row in others] == pytest.approx(
+        [row["p(0)"] for row in rows], abs=1e-5
+    )
+    for data, sentence in (
+        ("new.pt", "new has no target y; give it one"),
+        ("NEW", "NEW_graph_labels.txt: there is no such file with a class for each graph, which training needs"),
+    ):
+        for command in ("train", "tune"):
+            code, _, err = run(command, "--data", data)
+            assert code == 1 and sentence in err and len(err.splitlines()) == 1
+
+
+def test_a_quiet_prediction_prints_no_note(run: Run, model: str) -> None:
+    import torch
+    from torch_geometric.data import Data
+
+    loop = Data(edge_index=torch.tensor([[0, 1, 1], [1, 2, 1]]), num_nodes=3, y=torch.tensor([4]))
+    torch.save([loop, loop], "new.pt")
+    options = ("--data", "new.pt", "--out", "new.csv", "--device", "cpu")
+    with pytest.warns(DroppedEdgesWarning):  # what the command line prints as a note
+        assert run("predict", model, *options) == (0, "", "Wrote new.csv\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run("predict", model, *options, "-q") == (0, "", "")
+
+
 def test_predict_says_what_is_wrong(run: Run, model: str) -> None:
     assert run("predict", model)[0] == 2
+    code, _, err = run("predict", model, "--data", "rings", "--out", "classes.xlsx")
+    assert code == 1 and err == "detours: cannot write classes.xlsx: the name must end in .csv\n"
+    assert not Path("classes.xlsx").exists()
     Path("torn.pt").write_bytes(Path(model).read_bytes()[:200])
     for file, sentence in (("torn.pt", "is no model of `detours train --save`"), ("none.pt", "there is no such file")):
         code, out, err = run("predict", file, "--data", "rings")

@@ -41,6 +41,37 @@ def test_two_models(run: Run) -> None:
     assert json.loads(trained[1])["model"] == "mdnn"
 
 
+def test_the_recipe_of_own_data_finds_them_from_any_folder(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from tests.training.cases import task
+    from tests.training.test_door import pyg
+
+    torch.save(pyg(task(20)), "own.pt")
+    Path("inner").mkdir()
+    monkeypatch.chdir("inner")
+    Path("space.toml").write_text(SPACE)
+    quick = "--folds 0 --device cpu".split()
+    options = "--space space.toml --trials 1 --draws 1 --set epochs=2 --set layers=1 --set pe=0".split()
+    code, _, err = run("tune", "--data", "../own.pt", *options, *quick, "--models", "plain,mdnn", "--write", "recipes")
+    assert code == 0, err
+    recipe = ("train", "--recipe", "recipes/own-mdnn.toml", *quick)
+    trained = json.loads(run(*recipe, "--json")[1])
+    assert (trained["data"], trained["model"]) == ("own", "mdnn")
+    shown = run("train", "--data-file", "../own.pt", "--show-recipe", "--device", "cpu")[1]
+    assert tomllib.loads(shown)["data"] == str(tmp_path.resolve() / "own.pt")
+    monkeypatch.chdir(tmp_path)
+    assert json.loads(run("train", "--recipe", "inner/recipes/own-mdnn.toml", *quick, "--json")[1])["data"] == "own"
+    Path("own.pt").rename("moved.pt")
+    code, _, err = run("train", "--recipe", "inner/recipes/own-mdnn.toml", *quick)
+    assert code == 1 and "own.pt: there is no such file. The file inner/recipes/own-mdnn.toml names it; --data" in err
+    for option in ("--data", "--data-file"):
+        moved = run("train", "--recipe", "inner/recipes/own-mdnn.toml", option, "moved.pt", *quick, "--json")
+        assert json.loads(moved[1])["data"] == "moved"
+
+
 def test_the_default_space_is_shown(run: Run) -> None:
     for name, setting in (("rings", "pool_of"), ("ring-lattice", "encoder")):
         code, out, _ = run("tune", "--data", name, "--show-space")

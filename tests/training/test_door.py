@@ -12,7 +12,7 @@ pytest.importorskip("lightning")
 
 from torch_geometric.data import Data  # noqa: E402
 
-from detours.data import GraphSet, Split, graph_set_of  # noqa: E402
+from detours.data import GraphSet, Split, graph_set_of, stratified_splits  # noqa: E402
 from detours.errors import DetoursError, InputError  # noqa: E402
 from detours.graph import Graph  # noqa: E402
 from detours.training import fit, tune  # noqa: E402
@@ -76,11 +76,35 @@ def test_pyg_data_are_taken() -> None:
         ([Split(np.arange(9), np.arange(9, 12), np.arange(12, 21))], r"names 0 \.\. 20, but there are 0 \.\. 19"),
         ([Split(np.arange(9), np.arange(0), np.arange(12, 20))], "empty training or validation part"),
         ([11], "rings has the folds 0"),
+        (0, r"folds must be a list, such as \[0\] or .*, but it is 0"),
+        (Split([0], [1], [2]), "folds must be a list"),
+        ([([0, 1], [2])], "fold 0 must be three lists of integers"),
+        ([0, ([0, 1], [2], [3])], "fold 0 must be three lists of integers"),
+        ([([True, False], [2], [3])], "fold 0 must be three lists of integers"),
+        ([([0, 1], [[2], [3, 4]], [5])], "fold 0 must be three lists of integers"),
     ],
 )
 def test_folds_that_cannot_be(folds: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         fit(task(20), folds=folds, **QUICK)
+
+
+def test_folds_are_lists_of_any_kind() -> None:
+    train, val, test = list(range(10)), list(range(10, 14)), list(range(14, 20))
+    kinds = (Split(*map(np.array, (train, val, test))), Split(train, val, test), (train, val, test), [train, val, test])
+    cells = [fit(task(20), folds=[fold], **QUICK) for fold in (*kinds, tuple(map(torch.tensor, (train, val, test))))]
+    assert all(each[0].key == cells[0][0].key and each[0].value["epochs"] == 2 for each in cells)
+    (cell,) = fit(task(20), folds=[(train, val, [])], **QUICK)
+    assert "test_accuracy" not in cell.value
+
+
+def test_few_graphs() -> None:
+    few = task(10).subset(range(5))
+    with pytest.raises(InputError, match=r"has 5; take more data, or .*fit\(data, folds=stratified_splits\(data, 4"):
+        fit(few, **QUICK)
+    assert len(fit(few, folds=stratified_splits(few, 4), **QUICK)) == 4
+    with pytest.raises(InputError, match=r"has 3; take more data\.$"):
+        fit(few.subset(range(3)), **QUICK)
 
 
 def test_data_that_cannot_be() -> None:

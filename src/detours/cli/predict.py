@@ -1,6 +1,7 @@
 """`detours predict`: classes of new graphs, or numbers, by a saved model."""
 
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,23 +43,30 @@ def predict(
     Prints the predicted class and the probability of every class; the predicted numbers if the model was trained on
     numbers, and the probability of every label if it was trained on several. A model that was trained with node
     labels or attributes needs a data set that has them; one that was trained with degrees takes any file of a graph.
+    Data need no targets, and those they have are not looked at.
 
     \b
     Examples:
       detours predict models/rings-mdnn-gin-0123456789ab-fold0.pt a.g6 b.edgelist
       detours predict models/MUTAG-mdnn-gin-0123456789ab-fold0.pt --data MUTAG --root raw --out classes.csv
+      detours predict models/mine-mdnn-gin-0123456789ab-fold0.pt --data new.pt --json
     """
     check_installed()
     if sum(map(bool, (files, data, data_file))) != 1:
         raise typer.BadParameter("give either files with graphs or --data NAME")
-    from detours.data import load
+    from detours.cli.shared.output import check_target
     from detours.training.devices import chosen_device
     from detours.training.saved import SavedModel
 
+    if out is not None:
+        check_target(out, (".csv",))
     saved = SavedModel.load(model)
     where = chosen_device(device)
     if data or data_file:
-        given = [load(data or data_file, root)]
+        with warnings.catch_warnings():
+            if quiet:
+                warnings.simplefilter("ignore")
+            given = [saved.read(data or data_file, root)]
         names: list[Any] = list(range(len(given[0]))) if given[0].level == "graph" else [given[0].name]
     else:
         names = files or []
@@ -76,8 +84,6 @@ def predict(
 
 def _read(files: list[str], saved: "SavedModel", directed: bool | None, quiet: bool) -> "list[GraphSet]":
     """The graphs of files: together where graphs have classes, one by one where their nodes do."""
-    import numpy as np
-
     from detours.data import GraphSet
 
     encoder = saved.encoder
@@ -89,9 +95,8 @@ def _read(files: list[str], saved: "SavedModel", directed: bool | None, quiet: b
         )
     graphs = [read_graph(file, directed=directed, strict=False, quiet=quiet) for file in files]
     if saved.recipe.level == "node":
-        none = [np.zeros(graph.num_nodes, np.int64) for graph in graphs]
-        return [GraphSet(file, [g], y, level="node") for file, g, y in zip(files, graphs, none, strict=True)]
-    return [GraphSet("files", graphs, np.zeros(len(graphs), np.int64))]
+        return [GraphSet(file, [graph], level="node") for file, graph in zip(files, graphs, strict=True)]
+    return [GraphSet("files", graphs)]
 
 
 def _rows(saved: "SavedModel", names: list[Any], data: "GraphSet", device: str) -> list[dict[str, Any]]:

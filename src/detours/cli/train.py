@@ -27,6 +27,7 @@ from detours.errors import InputError
 from detours.training.recipe import checked, parse_setting, read_recipe, recipe, settings
 
 if TYPE_CHECKING:
+    from detours.data import GraphSet
     from detours.store import Cell
 
 NEEDED = ("torch", "torch_geometric", "lightning")
@@ -125,7 +126,10 @@ def train(
     file: Annotated[
         Path | None,
         typer.Option(
-            "--recipe", metavar="FILE", help="Read settings from a TOML file; --set and other options override them."
+            "--recipe",
+            metavar="FILE",
+            help="Read settings, and the data set unless --data is given, from a TOML file; --set and other options "
+            "override them.",
         ),
     ] = None,
     show_recipe: Annotated[
@@ -179,29 +183,31 @@ def train(
         raise typer.BadParameter("give either --seed or --seeds")
     if tensorboard and find_spec("tensorboard") is None:
         raise InputError("--tensorboard needs TensorBoard, which is not installed; run: pip install tensorboard")
-    options = {"data": data, "model": model, "backbone": backbone, "preset": preset}
+    if data is not None and data_file is not None:
+        raise typer.BadParameter("give either --data or --data-file")
+    options = {"data": data or data_file, "model": model, "backbone": backbone, "preset": preset}
     given = merge_settings(file, changes or [], {**options, "hidden": hidden, "epochs": epochs, "lr": lr, "seed": seed})
-    data, one_k = (given.pop(name, None) for name in ("data", "k"))
+    named, one_k = (given.pop(name, None) for name in ("data", "k"))
     ks = k or [one_k]
 
     from detours.cli.shared.scores import fold_table
-    from detours.data import load, splits
+    from detours.data import splits
+    from detours.data.catalogue import source_of
     from detours.store import Store, old_results
     from detours.training.devices import chosen_device
     from detours.training.folds import Workplace, best_of, run_all, runs_of
 
     place = Workplace(chosen_device(device), devices, jobs, replicas)
-    if data is not None and data_file is not None:
-        raise typer.BadParameter("give either --data or --data-file")
-    loaded = load(data or data_file, root) if data or data_file else None
-    if loaded is None:
+    if not named:
         if not show_recipe:
             raise typer.BadParameter("give a data set with --data, in the file of --recipe, or with --data-file")
         print(recipe("", "", "", "graph", k=ks[0], **given).to_toml(), end="")
         return
+    loaded = _load(named, root, None if data or data_file else file)
     given = {"task": loaded.task, **given}
     if show_recipe:
-        print(recipe(loaded.name, "", "", loaded.level, k=ks[0], **given).to_toml(), end="")
+        made = recipe(loaded.name, "", "", loaded.level, k=ks[0], **given)
+        print(made.to_toml(source_of(loaded, named, root)), end="")
         return
     store, parts = Store(out, keep_old=keep_old), splits(loaded, root)
     runs = runs_of(
@@ -235,6 +241,18 @@ def train(
         _show(chosen, several=len(runs) > len(chosen))
         models = "" if save is None else f" and {save}"
         print(f"Wrote {store.path(runs[0].recipe.key()).parent}{models}", file=sys.stderr)
+
+
+def _load(name: str | Path, root: str | None, file: Path | None) -> "GraphSet":
+    """Return the data set; of one that a recipe file names but is not there, say how to name another."""
+    from detours.data import load
+
+    try:
+        return load(name, root)
+    except InputError as error:
+        if file is None:
+            raise
+        raise InputError(f"{error} The file {file} names it; --data NAME|PATH takes another.") from None
 
 
 def merge_settings(file: Path | None, changes: list[str], options: dict[str, Any]) -> dict[str, Any]:

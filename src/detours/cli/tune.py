@@ -117,8 +117,8 @@ def tune(
       detours train --recipe texas.toml
     """
     check_installed()
-    names = [name.strip() for given in data or [] for name in given.split(",") if name.strip()]
-    names += [] if data_file is None else [str(data_file)]
+    names: list[str | Path] = [name.strip() for given in data or [] for name in given.split(",") if name.strip()]
+    names += [] if data_file is None else [data_file]
     if not names:
         raise typer.BadParameter("give a data set with --data")
     given = merge_settings(file, changes or [], {})
@@ -126,6 +126,7 @@ def tune(
         raise typer.BadParameter(f"{min(wrong)} is given by an option of its own, not by --set or --recipe")
 
     from detours.data import load, splits
+    from detours.data.catalogue import source_of
     from detours.store import Store
     from detours.training.devices import chosen_device
     from detours.training.search.search import Search
@@ -167,7 +168,7 @@ def tune(
             found.append({"data": loaded.name, "model": model, **_summary(search, tuned)})
             if write is not None:
                 path = write if single else write / f"{loaded.name}-{model}.toml"
-                path.write_text(search.recipe(tuned.best.trial).to_toml(), "utf-8")
+                path.write_text(search.recipe(tuned.best.trial).to_toml(source_of(loaded, name, root)), "utf-8")
             if not quiet and not as_json:
                 _show(search, tuned, model)
     if as_json:

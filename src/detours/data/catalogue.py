@@ -59,7 +59,7 @@ _RAW = {
 }
 
 
-def load(name: Any, root: str | os.PathLike[str] | None = None, *, y: Any = None) -> GraphSet:
+def load(name: Any, root: str | os.PathLike[str] | None = None, *, y: Any = None, targets: bool = True) -> GraphSet:
     """Return a data set: one of the known ones, a task made in code, or your own.
 
     Args:
@@ -73,6 +73,7 @@ def load(name: Any, root: str | os.PathLike[str] | None = None, *, y: Any = None
         root: The folder that holds the raw data. Default: the environment variable DETOURS_DATA; without either, PyG
             fetches the files into a cache the first time.
         y: The target of every graph of a list. Default: the graph attribute "y" of NetworkX graphs.
+        targets: Whether own data must have targets. With False, for data to predict, `y` may be empty.
 
     The graphs of graph data are undirected; the paper's node data are one directed graph, its arcs as stored.
 
@@ -80,9 +81,9 @@ def load(name: Any, root: str | os.PathLike[str] | None = None, *, y: Any = None
     'rings'
     """
     if not isinstance(name, str):
-        return _own_data(name, y)
+        return _own_data(name, y, targets)
     if (own := own_path(name, root)) is not None:
-        return read_own(own)
+        return read_own(own, targets=targets)
     name = full_name(name)
     if name in TASKS:
         return _made(name)
@@ -102,18 +103,26 @@ def own_path(name: str, root: str | os.PathLike[str] | None = None) -> Path | No
     return None
 
 
-def _own_data(given: Any, y: Any) -> GraphSet:
+def source_of(data: GraphSet, given: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> str:
+    """Return what finds data again from any folder: the name, or the path of own data that were not found by name."""
+    own = Path(given) if isinstance(given, os.PathLike) else own_path(given, root)
+    if own is None:
+        return data.name
+    return str(given) if own != Path(given) else str(own.resolve())
+
+
+def _own_data(given: Any, y: Any, targets: bool) -> GraphSet:
     if isinstance(given, GraphSet):
         return given
     if isinstance(given, os.PathLike):
-        return read_own(given)
+        return read_own(given, targets=targets)
     if hasattr(given, "edge_index") or (
         isinstance(given, Iterable) and all(hasattr(each, "edge_index") for each in given) and y is None
     ):
-        return graph_set_of(given)
+        return graph_set_of(given, targets=targets)
     if not isinstance(given, Iterable):
         raise InputError(f"{shown(given)} is no data set; give a name, a path, PyG data or a list of graphs.")
-    return graph_set_of_graphs(list(given), y)
+    return graph_set_of_graphs(list(given), y, targets=targets)
 
 
 def _known() -> dict[str, str]:

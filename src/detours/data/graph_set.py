@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -30,9 +30,10 @@ class GraphSet:
 
     name: str
     graphs: list[Graph]
-    y: NDArray[Any]
+    y: NDArray[Any] = field(default_factory=lambda: np.empty(0))
     """The target of every graph, of every node where `level` is "node": int64 [rows] for classes, float64 [rows] or
-    [rows, columns] for numbers, [rows, columns] of 0, 1 and NaN (unknown) for several labels each."""
+    [rows, columns] for numbers, [rows, columns] of 0, 1 and NaN (unknown) for several labels each. Empty for data
+    without targets, which a trained model takes."""
     labels: list[Int64] | None = None
     """The label of every node, graph by graph; None if the data set has none."""
     pairs: list[tuple[int, int]] | None = None
@@ -62,6 +63,8 @@ class GraphSet:
     @property
     def about_targets(self) -> str:
         """How many classes there are, or labels or numbers for each graph or node."""
+        if not len(self.y):
+            return "no targets"
         if self.task == "classification":
             return f"{len(self.classes)} classes"
         number = self.y.size // max(1, len(self.y))
@@ -84,6 +87,19 @@ class GraphSet:
     def targets(self) -> Int64:
         """int64: the class of every graph (or node) as its index 0 .. c-1 in `classes`."""
         return np.searchsorted(self.classes, self.y)
+
+    def check_graphs(self) -> None:
+        """Raise `InputError` if there is no graph, or one without nodes."""
+        if not self.graphs:
+            raise InputError(f"{self.name} holds no graph; give at least one.")
+        empty = next((at for at, graph in enumerate(self.graphs) if not graph.num_nodes), None)
+        if empty is not None:
+            raise InputError(f"graph {empty} of {self.name} has no nodes; leave it out.")
+
+    def check_targets(self) -> None:
+        """Raise `InputError` if there are graphs without targets."""
+        if self.graphs and not len(self.y):
+            raise InputError(f"{self.name} has no targets to learn; give y, without which a model can only predict.")
 
     def targets_among(self, classes: Sequence[int] | Int64) -> Int64:
         """Return int64: the class of every graph (or node) as its index among the sorted classes of a model.
@@ -113,7 +129,7 @@ class GraphSet:
         return replace(
             self,
             graphs=[self.graphs[i] for i in kept],
-            y=self.y[list(kept)],
+            y=self.y[list(kept)] if len(self.y) else self.y,
             labels=labels,
             pairs=None,
             edge_labels=edge_labels,

@@ -74,14 +74,16 @@ def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> S
     >>> [len(part) for part in fold], all(i ^ 1 in fold.test for i in fold.test)
     ([36, 4, 20], True)
     """
+    data.check_targets()
     units = _units(data)
     number = int(units.max(initial=-1)) + 1
     folds, seed = check_integer("folds", folds, minimum=2), check_integer("seed", seed, minimum=0)
     if number < max(folds, 4):
         things = "nodes" if data.level == "node" else "graphs" if data.pairs is None else "pairs of graphs"
+        fewer = ", or fewer folds in Python: training.fit(data, folds=stratified_splits(data, 4))"
         raise InputError(
             f"{folds} folds need at least {max(folds, 4)} {things}, but {data.name} has {number}; "
-            "ask for fewer folds or take more data."
+            f"take more data{fewer if number >= 4 else ''}."
         )
     strata = _strata(units, data.targets, number) if data.task == "classification" else np.zeros(number, np.int64)
     # NumPy keeps the raw output of this generator stable between releases, but not its permutations.

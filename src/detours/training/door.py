@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy as np
 
 from detours.data import GraphSet, Split, Splits, graph_set_of, splits
 from detours.errors import InputError, shown
@@ -16,7 +19,7 @@ from detours.training.folds import Workplace, run_all, runs_of
 def fit(
     dataset: Any,
     *,
-    folds: Sequence[int] | Splits | Sequence[Split] | None = None,
+    folds: Sequence[int] | Splits | Sequence[Split | tuple[Sequence[int], ...]] | None = None,
     seeds: Sequence[int] | None = None,
     out: str | Path | None = None,
     save: str | Path | None = None,
@@ -34,8 +37,8 @@ def fit(
     Args:
         dataset: A `GraphSet`, or PyG data, see `detours.data.graph_set_of`: a `Data` whose nodes have targets `y`, or a
             data set or list of `Data` with one each.
-        folds: The numbers of the folds, or the folds themselves. Default: all folds of `detours.data.splits`; those
-            of the masks of a `Data`.
+        folds: The numbers of the folds, or the folds themselves: for each the numbers of the graphs (or nodes) for
+            training, validation and test. Default: all folds of `detours.data.splits`; those of the masks of a `Data`.
         seeds: The seeds to train each fold with. Default: the setting `seed`, which is 0 unless it is given.
         out: The folder of finished runs, from which an interrupted call goes on. Default: none is kept.
         save: The folder to save the best models in.
@@ -70,7 +73,23 @@ def folds_of(data: GraphSet, folds: Any) -> tuple[Sequence[int], Splits]:
     if folds is None or isinstance(folds, Splits):
         parts = splits(data) if folds is None else folds
         return range(len(parts)), parts
+    if not isinstance(folds, Iterable) or isinstance(folds, str | Split):
+        raise InputError(f"folds must be a list, such as [0] or [Split(train, val, test)], but it is {shown(folds)}.")
     listed = list(folds)
-    if all(isinstance(each, Split) for each in listed):
-        return range(len(listed)), Splits("given", listed)
-    return listed, splits(data)
+    if all(isinstance(each, Integral) for each in listed):
+        return listed, splits(data)
+    return range(len(listed)), Splits("given", [_split(fold, given) for fold, given in enumerate(listed)])
+
+
+def _split(fold: int, given: Any) -> Split:
+    """Return a fold as arrays of integers."""
+    try:
+        parts = [np.asarray(part) for part in given]
+    except (TypeError, ValueError):
+        parts = []
+    parts = [part if part.size else part.astype(np.int64) for part in parts]
+    if len(parts) != 3 or any(part.ndim != 1 or part.dtype.kind not in "iu" for part in parts):
+        raise InputError(
+            f"fold {fold} must be three lists of integers, for training, validation and test, but it is {shown(given)}."
+        )
+    return Split(*(part.astype(np.int64) for part in parts))

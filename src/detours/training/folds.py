@@ -208,7 +208,8 @@ def runs_of(
     source = f"{folds.source}; {_digest(folds)}"
     if changed.get("task") is None:
         changed["task"] = data.task
-    check_graphs(data)
+    data.check_graphs()
+    data.check_targets()
     targets = targets_of(data, changed["task"])
     if not recipe(data.name, "", "", data.level, **changed).sees_detours:
         ks = (None,)  # they would all be the same run
@@ -235,15 +236,6 @@ def runs_of(
                 )
             )
     return runs
-
-
-def check_graphs(data: GraphSet) -> None:
-    """Raise `InputError` if there is no graph, or one without nodes."""
-    if not data.graphs:
-        raise InputError(f"{data.name} holds no graph; give at least one.")
-    empty = next((at for at, graph in enumerate(data.graphs) if not graph.num_nodes), None)
-    if empty is not None:
-        raise InputError(f"graph {empty} of {data.name} has no nodes; leave it out.")
 
 
 def check_split(data: GraphSet, fold: int, split: Split) -> None:

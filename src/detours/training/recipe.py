@@ -255,11 +255,12 @@ class Recipe:
             if other.get(name) != value
         )
 
-    def to_toml(self) -> str:
-        """Return the data set and all settings as a recipe file."""
+    def to_toml(self, data: str | None = None) -> str:
+        """Return the data set, by its name or as `data` says, and all settings as a recipe file."""
         import json
 
-        lines = [f"data = {json.dumps(self.data)}"] if self.data else []
+        data = self.data if data is None else data
+        lines = [f"data = {json.dumps(data, ensure_ascii=False)}"] if data else []
         for name, each in settings().items():
             choices = (
                 f" Choices: {', '.join(get_args(_types()[name]))}." if get_origin(_types()[name]) is Literal else ""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from detours import __version__
 from detours.arrays import Int64
 from detours.atomic import replacing
 from detours.containers import load_tensors
-from detours.data import Encoder, GraphSet
+from detours.data import Encoder, GraphSet, load
 from detours.errors import FileFormatError, InputError
 from detours.training.batches.choose import batches_of
 from detours.training.batches.inputs import Scaling, as_trained, prepared
@@ -40,8 +41,9 @@ class SavedModel:
     targets: Scaling | None = None
     """Shift and scale of the targets of regression."""
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the file, whole or not at all."""
+        path = Path(path)
         about = {
             "detours": __version__,
             "recipe": asdict(self.recipe),
@@ -55,8 +57,9 @@ class SavedModel:
             torch.save({"about": json.dumps(about), "weights": dict(self.weights)}, file)
 
     @classmethod
-    def load(cls, path: Path) -> SavedModel:
+    def load(cls, path: str | Path) -> SavedModel:
         """Read a file written by `save`."""
+        path = Path(path)
         if not path.exists():
             raise FileFormatError("there is no such file; `detours train --save DIR` writes models.", path)
         try:
@@ -75,19 +78,38 @@ class SavedModel:
                 raise
             raise FileFormatError("this is no model of `detours train --save`, or it is damaged.", path) from None
 
-    def probabilities(self, data: GraphSet, device: torch.device | str = "cpu") -> NDArray[np.float64]:
+    def read(self, data: Any, root: str | Path | None = None) -> GraphSet:
+        """Return whatever `detours.data.load` takes, with targets or without, as data that the network can be used on.
+
+        A single graph without targets is one whose nodes are asked about if the network was trained on nodes.
+        """
+        read = load(data, root, targets=False)
+        read.check_graphs()
+        level = self.recipe.level
+        if not len(read.y) and len(read) == 1:
+            return replace(read, level=level)
+        if read.level != level:
+            has = f"targets of {read.level}s" if len(read.y) else "several graphs"
+            raise InputError(
+                f"the model was trained on targets of {level}s, but {read.name} has {has}; give data of its own kind."
+            )
+        return read
+
+    def probabilities(self, data: Any, device: torch.device | str = "cpu") -> NDArray[np.float64]:
         """float64 [graphs or nodes, classes]: how likely the network finds each class, or each label of several."""
         if self.recipe.task == "regression":
             raise InputError("the model predicts numbers, which have no probabilities; use predict.")
         return self.predict(data, device)
 
-    def predict(self, data: GraphSet, device: torch.device | str = "cpu") -> NDArray[np.float64]:
-        """float64 [graphs or nodes, outputs]: probabilities of classes or labels, or numbers; `data.y` is not used."""
-        if data.level != self.recipe.level:
-            raise InputError(
-                f"the model was trained on targets of {self.recipe.level}s, but {data.name} has targets of "
-                f"{data.level}s; give data of its own kind."
-            )
+    def predict(self, data: Any, device: torch.device | str = "cpu") -> NDArray[np.float64]:
+        """float64 [graphs or nodes, outputs]: probabilities of classes or labels, or numbers.
+
+        Args:
+            data: Whatever `detours.data.load` takes, such as a `GraphSet`, PyG data or a path. Targets are not used,
+                and need not be there.
+            device: Where to compute, such as "cuda".
+        """
+        data = self.read(data)
         number = len(data) if data.level == "graph" else data.graphs[0].num_nodes
         data = as_trained(data, self.recipe)
         inputs = prepared(data, self.encoder, np.zeros(number, np.int64), self.recipe)

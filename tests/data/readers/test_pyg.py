@@ -35,6 +35,8 @@ def test_targets() -> None:
     assert graph_set_of([path([1, 0, 1])]).level == "node"  # as Planetoid and its like
     nodes = graph_set_of(path([[1.0], [0.5], [np.nan]]))
     assert nodes.level == "node" and nodes.task == "regression" and nodes.y.shape == (3,)
+    with pytest.raises(InputError, match="graph 1 of data has no target y; give it one"):
+        graph_set_of([path([1]), Data(edge_index=ARCS, num_nodes=3), path([0])])
 
 
 def test_features() -> None:
@@ -46,6 +48,37 @@ def test_features() -> None:
         graph_set_of([path([1], x=torch.rand(3, 2)), path([0])])
 
 
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"edge_attr": torch.ones(3, 2)}, r"edge_attr of graph 1 has the shape \(3, 2\), but the graph has 4 edges"),
+        ({"x": torch.ones(2, 2)}, r"x of graph 1 has the shape \(2, 2\), but the graph has 3 nodes"),
+        ({"num_nodes": 2}, "graph 1: edge_index holds the node id 2, but with num_nodes=2"),
+    ],
+)
+def test_the_graph_that_is_wrong_is_named(wrong: dict[str, Any], sentence: str) -> None:
+    right = path([1], x=torch.ones(3, 2), edge_attr=torch.ones(4, 2))
+    other = right.clone()
+    for name, value in wrong.items():
+        setattr(other, name, value)
+    with pytest.raises(InputError, match=sentence):
+        graph_set_of([right, other])
+
+
+def test_graphs_without_nodes_or_edges() -> None:
+    assert graph_set_of([path([1], x=torch.empty(3, 0)), path([0], x=torch.empty(3, 0))]).x[0].shape == (3, 0)
+    none, labels = torch.empty(2, 0, dtype=torch.long), torch.ones(3, 1, dtype=torch.long)
+    alone = Data(edge_index=none, x=labels[:1], edge_attr=torch.empty(0, 1), y=torch.tensor([0]))
+    made = graph_set_of([path([1], x=labels, edge_attr=torch.ones(4, dtype=torch.long)), alone])
+    assert made.labels is not None and [len(each) for each in made.edge_labels or ()] == [4, 0]
+    made = graph_set_of([alone, path([1], x=labels, edge_attr=torch.rand(4, 2))])
+    assert [each.shape for each in made.edge_x or ()] == [(0, 2), (4, 2)]
+    empty = Data(edge_index=none, x=torch.empty(0, 1), edge_attr=torch.empty(0, 1), y=torch.tensor([0]))
+    made = graph_set_of([path([1], x=labels, edge_attr=torch.rand(4, 1)), empty])
+    with pytest.raises(InputError, match="graph 1 of data has no nodes; leave it out"):
+        made.check_graphs()
+
+
 def test_masks_are_folds() -> None:
     mask = torch.eye(3, dtype=torch.bool)
     made = graph_set_of(path([0, 1, 0], train_mask=mask[:, :2], val_mask=mask[:, 1:], test_mask=mask[:, 2]))
@@ -54,6 +87,16 @@ def test_masks_are_folds() -> None:
     assert [[part.tolist() for part in fold] for fold in found] == [[[0], [1], [2]], [[1], [2], [2]]]
     with pytest.raises(InputError, match="as many columns each"):
         graph_set_of(path([0, 1, 0], train_mask=mask[:, :2], val_mask=mask, test_mask=mask[:, 2]))
+
+
+def test_some_masks_are_no_folds() -> None:
+    mask = torch.eye(3, dtype=torch.bool)
+    with pytest.raises(InputError, match="the data has val_mask and test_mask, but no train_mask; give all three"):
+        graph_set_of(path([0, 1, 0], train_mask=None, val_mask=mask[1], test_mask=mask[2]))
+    with pytest.raises(InputError, match="the data has train_mask, but no val_mask and no test_mask"):
+        graph_set_of(path([0, 1, 0], train_mask=mask[0]))
+    assert graph_set_of(path([0, 1, 0], train_mask=None)).folds is None
+    assert graph_set_of([path([0], train_mask=mask[0]), path([1])]).folds is None  # of graphs, not of nodes
 
 
 def test_classes_that_skip_a_number_are_told_and_numbered() -> None:

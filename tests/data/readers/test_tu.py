@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from detours.data import load
+from detours.data import load, read_own
 from detours.errors import FileFormatError, InputError
 from tests import real_data
 from tests.data.conftest import with_edge_labels, write
@@ -125,6 +125,20 @@ def test_a_missing_file(tiny_tu: Path) -> None:
     (tiny_tu / "TUDataset" / "MUTAG" / "raw" / "MUTAG_A.txt").unlink()
     with pytest.raises(InputError, match=r"MUTAG_A.txt: there is no such file"):
         load("MUTAG", tiny_tu)
+
+
+def test_targets_may_be_missing_where_nothing_is_learned(tiny_tu: Path) -> None:
+    folder = tiny_tu / "TUDataset" / "MUTAG" / "raw"
+    whole = read_own(folder)
+    assert read_own(folder, targets=False).digest == whole.digest
+    (folder / "MUTAG_graph_labels.txt").unlink()
+    bare = read_own(folder, targets=False)
+    assert not len(bare.y) and [g.num_nodes for g in bare.graphs] == [3, 1, 3] and "no targets" in repr(bare)
+    with pytest.raises(InputError, match=r"graph_labels.txt: there is no such file with a class for each graph"):
+        read_own(folder)
+    (folder / "MUTAG_graph_indicator.txt").write_text(f"1\n1\n1\n2\n3\n3\n{10**15}\n")
+    with pytest.raises(InputError, match=f"line 7: .* it is {10**15}"):
+        read_own(folder, targets=False)
 
 
 def test_attributes_of_enzymes_equal_a_plain_reading() -> None:

@@ -33,7 +33,7 @@ def check_target(path: str | Path, allowed: tuple[str, ...] = FORMATS) -> Path:
     """
     target = Path(path).resolve()  # a link is followed: the file it points to is replaced, not the link
     if target.suffix.lower() not in allowed:
-        endings = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
+        endings = " or ".join(filter(None, (", ".join(allowed[:-1]), allowed[-1])))
         raise InputError(f"cannot write {path}: the name must end in {endings}")
     if target.is_dir():
         raise InputError(f"cannot write {path}: it is a folder; give the name of a file")

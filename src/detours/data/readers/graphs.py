@@ -13,7 +13,7 @@ from detours.errors import InputError
 from detours.graph.graph import as_graphs
 
 
-def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data") -> GraphSet:
+def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data", *, targets: bool = True) -> GraphSet:
     """Return graphs of any kind that `detours.count` takes as a `GraphSet`.
 
     Args:
@@ -21,11 +21,15 @@ def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data"
         y: The target of every graph: integers or strings for classes, other numbers to be predicted. Default: the graph
             attribute "y", or else "label", of NetworkX graphs.
         name: The name of the data set.
+        targets: Whether targets must be there. With False, for data to predict, none are read; labels of nodes must
+            then be integers, since strings are numbered by the data set they are in.
     """
-    targets = [_target(number, graph) for number, graph in enumerate(graphs)] if y is None else list(y)
-    if len(targets) != len(graphs):
-        raise InputError(f"y must have a target for each of the {len(graphs):,} graphs, but it has {len(targets):,}.")
-    return GraphSet(name, as_graphs(graphs, directed=False), _as_targets(targets), _labels(graphs))
+    if not targets:
+        return GraphSet(name, as_graphs(graphs, directed=False), labels=_labels(graphs, numbered=False))
+    found = [_target(number, graph) for number, graph in enumerate(graphs)] if y is None else list(y)
+    if len(found) != len(graphs):
+        raise InputError(f"y must have a target for each of the {len(graphs):,} graphs, but it has {len(found):,}.")
+    return GraphSet(name, as_graphs(graphs, directed=False), _as_targets(found), _labels(graphs))
 
 
 def _target(number: int, graph: Any) -> Any:
@@ -45,8 +49,8 @@ def _as_targets(targets: list[Any]) -> Any:
     return values.astype(np.int64 if values.dtype.kind in "iub" and values.ndim == 1 else np.float64)
 
 
-def _labels(graphs: Sequence[Any]) -> list[Int64] | None:
-    """Return the labels of all nodes as integers, None unless all have one."""
+def _labels(graphs: Sequence[Any], *, numbered: bool = True) -> list[Int64] | None:
+    """Return the labels of all nodes as integers, None unless all have one; strings are `numbered` or refused."""
     if not all(hasattr(graph, "is_multigraph") and hasattr(graph, "nodes") for graph in graphs):
         return None
     listed: list[list[Hashable]] = [[label for _, label in graph.nodes(data="label")] for graph in graphs]
@@ -55,5 +59,7 @@ def _labels(graphs: Sequence[Any]) -> list[Int64] | None:
         return None
     if all(isinstance(label, int | np.integer) for label in every):
         return [np.array(labels, np.int64) for labels in listed]
+    if not numbered:
+        raise InputError("the labels of nodes must be integers, the same as in training, for a model to know them.")
     number = {label: place for place, label in enumerate(sorted(every, key=str))}
     return [np.array([number[label] for label in labels], np.int64) for labels in listed]

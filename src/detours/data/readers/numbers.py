@@ -66,11 +66,12 @@ def line_of_row(row: int, path: Path, header: bool) -> int | None:
 
 
 def _table(path: Path, kind: type, asked: str, separator: str | None, header: bool) -> NDArray[Any]:
+    check_file(path)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "loadtxt: input contained no data")
         try:
             table: NDArray[Any] = np.loadtxt(
-                check_file(path), dtype=kind, delimiter=separator, skiprows=int(header), ndmin=2, comments=None
+                path, dtype=kind, delimiter=separator, skiprows=int(header), ndmin=2, comments=None
             )
         except UnicodeDecodeError:
             raise FileFormatError("this is not text; the file should hold numbers.", path) from None

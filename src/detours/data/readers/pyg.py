@@ -19,10 +19,11 @@ from detours.errors import FileFormatError, InputError, shown, warn_caller
 from detours.graph import Graph
 
 _PER_NODE = 32  # bytes of memory, about
+_GRAPH: Literal["graph"] = "graph"
 MASKS = ("train_mask", "val_mask", "test_mask")
 
 
-def graph_set_of(dataset: Any, name: str = "data") -> GraphSet:
+def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> GraphSet:
     """Return PyG data as a `GraphSet`.
 
     Args:
@@ -31,6 +32,8 @@ def graph_set_of(dataset: Any, name: str = "data") -> GraphSet:
             and NaN (unknown) are labels. `x` and `edge_attr` are features of nodes and edges; a single column of
             integers is taken as labels. Edges are taken in both directions. Masks of nodes are folds.
         name: The name of the data set.
+        targets: Whether targets must be there. With False, for data to predict, `y` is empty if any is missing or
+            unfit, and masks are not read.
 
     >>> import torch
     >>> from torch_geometric.data import Data
@@ -41,24 +44,29 @@ def graph_set_of(dataset: Any, name: str = "data") -> GraphSet:
     # data sets of PyG have the attributes of their graphs too
     single = hasattr(dataset, "edge_index") and not hasattr(type(dataset), "indices")
     listed = [dataset] if single else list(dataset)
-    if not listed or any(getattr(each, "edge_index", None) is None or each.y is None for each in listed):
+    if not listed or any(getattr(each, "edge_index", None) is None for each in listed):
         raise InputError(f"data must be a GraphSet, or PyG data with edge_index and y, but {shown(dataset)} was given.")
-    y, level = _targets(listed)
-    labels, x = _features(listed, "x")
-    edge_labels, edge_x = _features(listed, "edge_attr")
+    without = [at for at, each in enumerate(listed) if getattr(each, "y", None) is None]
+    if without and targets:
+        which = name if len(without) == len(listed) else f"graph {without[0]} of {name}"
+        raise InputError(f"{which} has no target y; give it one, without which a model can only predict.")
+    y, level = (np.empty(0), _GRAPH) if without else _targets(listed, targets)
+    graphs = [_graph(at, each) for at, each in enumerate(listed)]
+    labels, x = _features(listed, "x", [graph.num_nodes for graph in graphs])
+    edge_labels, edge_x = _features(listed, "edge_attr", [graph.edge_index.shape[1] for graph in graphs])
     made = GraphSet(
         name,
-        [Graph.from_pyg(each) for each in listed],
+        graphs,
         y,
         labels,
         level=level,
         edge_labels=edge_labels,
         x=x,
         edge_x=edge_x,
-        folds=_masked(listed[0], level),
+        folds=_masked(listed[0], level) if targets else None,
     )
     classes = made.classes
-    if classes.size and classes[0] >= 0 and classes[-1] >= len(classes):
+    if targets and classes.size and classes[0] >= 0 and classes[-1] >= len(classes):
         missing = int(np.argmax(classes != np.arange(len(classes))))
         warn_caller(
             f"{name} has no class {missing}; its {len(classes)} classes are {shown(classes.tolist())}.", UserWarning
@@ -71,10 +79,11 @@ def is_tu_folder(path: Path) -> bool:
     return any(next(folder.glob("*_A.txt"), None) is not None for folder in (path / "raw", path) if folder.is_dir())
 
 
-def read_own(path: str | os.PathLike[str]) -> GraphSet:
+def read_own(path: str | os.PathLike[str], *, targets: bool = True) -> GraphSet:
     """Return the data in a .pt file that `torch.save` made of PyG data, or in a folder of the TU Dortmund format.
 
-    Reading a .pt file runs no code: it may hold a `Data`, a list of them, or what a data set of PyG saves.
+    Reading a .pt file runs no code: it may hold a `Data`, a list of them, or what a data set of PyG saves. With
+    `targets` False they may be missing, as in `graph_set_of`.
 
     >>> import tempfile, torch
     >>> from torch_geometric.data import Data
@@ -91,7 +100,7 @@ def read_own(path: str | os.PathLike[str]) -> GraphSet:
         if len(found) != 1:
             raise FileFormatError(f"a folder should hold one file NAME_A.txt, but it holds {len(found)}.", folder)
         name = found[0].name.removesuffix("_A.txt")
-        read = read_tu(folder, name)
+        read = read_tu(folder, name, targets=targets)
         return GraphSet(name, read.graphs, read.y, read.labels, edge_labels=read.edge_labels, x=read.x)
     if path.suffix not in (".pt", ".pth"):
         raise FileFormatError("give a .pt file with PyG data, or a folder in the TU Dortmund format.", path)
@@ -100,10 +109,10 @@ def read_own(path: str | os.PathLike[str]) -> GraphSet:
         listed = found if isinstance(found, list) else [found]
         nodes = sum(int(each.num_nodes or 0) for each in listed if hasattr(each, "num_nodes"))
         check_expansion(_PER_NODE * nodes, path.stat().st_size, path)
-        return graph_set_of(found, path.stem)
+        return graph_set_of(found, path.stem, targets=targets)
 
 
-def _targets(listed: Sequence[Any]) -> tuple[NDArray[Any], Literal["graph", "node"]]:
+def _targets(listed: Sequence[Any], needed: bool) -> tuple[NDArray[Any], Literal["graph", "node"]]:
     targets = [np.asarray(each.y) for each in listed]
     level: Literal["graph", "node"] = "node" if len(listed) == 1 and targets[0].size != 1 else "graph"
     if level == "node":
@@ -112,7 +121,9 @@ def _targets(listed: Sequence[Any]) -> tuple[NDArray[Any], Literal["graph", "nod
     else:
         rows = [each if each.ndim == 2 else each.reshape(-1, 1) for each in targets]
         fits = all(len(row) == 1 and row.shape == rows[0].shape for row in rows)
-        y = np.concatenate(rows)
+        y = np.concatenate(rows) if fits else targets[0]
+    if not fits and not needed:
+        return np.empty(0), _GRAPH
     if not fits:
         raise InputError(
             "y must hold one target, or row of targets, for every graph or for every node of a single one."
@@ -122,8 +133,15 @@ def _targets(listed: Sequence[Any]) -> tuple[NDArray[Any], Literal["graph", "nod
     return y.astype(np.int64 if y.dtype.kind in "iub" and y.ndim == 1 else np.float64), level
 
 
-def _features(listed: Sequence[Any], name: str) -> tuple[list[Int64] | None, list[Float32] | None]:
-    """Return labels or attributes, whichever `x` or `edge_attr` holds."""
+def _graph(number: int, data: Any) -> Graph:
+    try:
+        return Graph.from_pyg(data)
+    except InputError as error:
+        raise InputError(f"graph {number}: {error}") from None
+
+
+def _features(listed: Sequence[Any], name: str, rows: Sequence[int]) -> tuple[list[Int64] | None, list[Float32] | None]:
+    """Return labels or attributes, whichever `x` or `edge_attr` holds, of so many nodes or edges of each graph."""
     values = [getattr(each, name, None) for each in listed]
     if all(value is None for value in values):
         return None, None
@@ -131,8 +149,14 @@ def _features(listed: Sequence[Any], name: str) -> tuple[list[Int64] | None, lis
         at = next(number for number, value in enumerate(values) if value is None)
         raise InputError(f"graph {at} has no {name}, but others have; give it to all of them or to none.")
     arrays = [np.asarray(value) for value in values]
-    arrays = [array.reshape(len(array), -1) for array in arrays]
-    if all(array.dtype.kind in "iub" and array.shape[1] == 1 for array in arrays):
+    for at, (array, number) in enumerate(zip(arrays, rows, strict=True)):
+        if array.shape[:1] != (number,):
+            things = "nodes" if name == "x" else "edges"
+            raise InputError(f"{name} of graph {at} has the shape {array.shape}, but the graph has {number} {things}.")
+    filled = [array.reshape(len(array), -1) for array in arrays if len(array)]  # the others say nothing of their kind
+    width = filled[0].shape[1] if filled else 1
+    arrays = [array.reshape(len(array), -1 if len(array) else width) for array in arrays]
+    if all(array.dtype.kind in "iub" and array.shape[1] == 1 for array in filled):
         return [array[:, 0].astype(np.int64) for array in arrays], None
     return None, [array.astype(np.float32) for array in arrays]
 
@@ -140,8 +164,15 @@ def _features(listed: Sequence[Any], name: str) -> tuple[list[Int64] | None, lis
 def _masked(data: Any, level: str) -> list[tuple[Int64, Int64, Int64]] | None:
     """Return the parts that the masks of a graph stand for, one fold for each of their columns."""
     masks = [getattr(data, name, None) for name in MASKS]
-    if level != "node" or any(mask is None for mask in masks):
+    missing = [name for name, mask in zip(MASKS, masks, strict=True) if mask is None]
+    if level != "node" or len(missing) == len(MASKS):
         return None
+    if missing:
+        given = " and ".join(name for name in MASKS if name not in missing)
+        raise InputError(
+            f"the data has {given}, but no {' and no '.join(missing)}; give all three (a test_mask may be False "
+            "everywhere), or none for folds that are generated."
+        )
     columns = [np.asarray(mask).astype(bool).reshape(data.num_nodes, -1) for mask in masks]
     number = max(column.shape[1] for column in columns)
     if any(column.shape[1] not in (1, number) for column in columns):

@@ -4,7 +4,7 @@
 `<NAME>_graph_indicator.txt` is the graph (from 1) of node i; `<NAME>_graph_labels.txt` has a class per graph and
 `<NAME>_node_labels.txt` and `<NAME>_edge_labels.txt`, where there are any, a label per node and per line of
 `<NAME>_A.txt`. `<NAME>_node_attributes.txt`, where there is one, has a row of numbers per node; in place of classes
-`<NAME>_graph_attributes.txt` may have numbers to predict.
+`<NAME>_graph_attributes.txt` may have numbers to predict. Data that a trained model is used on needs neither.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ class TUData(NamedTuple):
     x: Attributes | None
 
 
-def read_tu(folder: Path, name: str) -> TUData:
-    """Return the data set in a folder."""
-    y = _targets(folder / f"{name}_graph_labels.txt", folder / f"{name}_graph_attributes.txt")
-    offsets = _node_offsets(folder / f"{name}_graph_indicator.txt", len(y))
+def read_tu(folder: Path, name: str, *, targets: bool = True) -> TUData:
+    """Return the data set in a folder; unless `targets` must be there, y is empty where they are missing."""
+    of_graphs = [folder / f"{name}_graph_{kind}.txt" for kind in ("labels", "attributes")]
+    y = _targets(*of_graphs) if targets or any(file.is_file() for file in of_graphs) else np.empty(0)
+    offsets = _node_offsets(folder / f"{name}_graph_indicator.txt", len(y) or None)
     union = _union(folder / f"{name}_A.txt", offsets)
     labels = _labels(folder / f"{name}_node_labels.txt", int(offsets[-1]), "nodes")
     attributes = folder / f"{name}_node_attributes.txt"
@@ -56,6 +57,8 @@ def read_tu(folder: Path, name: str) -> TUData:
 def _targets(labels: Path, attributes: Path) -> NDArray[Any]:
     """Return the class of every graph or, where there is none, its numbers."""
     if labels.is_file() or not attributes.is_file():
+        if not labels.is_file():
+            raise FileFormatError("there is no such file with a class for each graph, which training needs.", labels)
         return read_integers(labels, 1)[:, 0]
     numbers = read_decimals(attributes).astype(np.float64)
     return numbers[:, 0] if numbers.shape[1] == 1 else numbers
@@ -97,8 +100,10 @@ def _edge_labels(file: Path, union: Graph, offsets: Int64) -> list[Int64] | None
     return np.split(of_arcs, union.indptr[offsets[1:-1]])
 
 
-def _node_offsets(file: Path, number: int) -> Int64:
+def _node_offsets(file: Path, number: int | None) -> Int64:
     graph_of_node = read_integers(file, 1)[:, 0]
+    # without classes the last node tells it; a graph without nodes is no reason to ask for all memory
+    number = min(int(graph_of_node[-1]), len(graph_of_node)) if number is None else number
     steps = np.diff(graph_of_node, prepend=1)
     if (wrong := np.flatnonzero((steps < 0) | (graph_of_node > number) | (graph_of_node < 1))).size:
         raise FileFormatError(

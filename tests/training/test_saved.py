@@ -1,0 +1,89 @@
+"""Saved models: whatever `load` takes, with targets or without."""
+
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("lightning")
+
+from torch_geometric.data import Data, InMemoryDataset  # noqa: E402
+
+from detours.data import graph_set_of, load, stratified_splits  # noqa: E402
+from detours.errors import InputError  # noqa: E402
+from detours.training import fit, tune  # noqa: E402
+from detours.training.saved import SavedModel  # noqa: E402
+from tests.training.cases import one_graph, task  # noqa: E402
+from tests.training.test_door import QUICK, pyg  # noqa: E402
+
+
+def trained(data: Any, folder: Path) -> SavedModel:
+    fit(data, folds=[0], save=folder, **QUICK)
+    return SavedModel.load(str(next(folder.iterdir())))
+
+
+def bare(data: list[Data]) -> list[Data]:
+    return [Data(x=each.x, edge_index=each.edge_index) for each in data]
+
+
+class Own(InMemoryDataset):  # type: ignore[misc]
+    def __init__(self, listed: list[Data]):
+        super().__init__(None)
+        self.data, self.slices = self.collate(listed)
+
+
+def test_predict_takes_what_fit_takes_and_needs_no_targets(tmp_path: Path) -> None:
+    listed = pyg(task(20))
+    model = trained(listed, tmp_path / "models")
+    expected = model.predict(graph_set_of(listed))
+    torch.save(bare(listed), tmp_path / "new.pt")
+    partly = [*listed[:3], *bare(listed[3:])]
+    for given in (listed, Own(listed), bare(listed), Own(bare(listed)), tmp_path / "new.pt", partly):
+        np.testing.assert_array_equal(model.predict(given), expected)
+    np.testing.assert_array_equal(model.probabilities(str(tmp_path / "new.pt")), expected)
+    for one in (listed[0], bare(listed)[0], Data(x=listed[0].x, edge_index=listed[0].edge_index, y=torch.ones(1, 3))):
+        np.testing.assert_allclose(model.predict(one), expected[:1], atol=1e-6)
+
+
+def test_one_graph_without_targets_is_of_the_level_of_the_model(tmp_path: Path) -> None:
+    (single,) = pyg(one_graph(directed=False))
+    model = trained(single, tmp_path / "models")
+    (new,) = bare([single])
+    new.val_mask = torch.zeros(60, dtype=torch.bool)  # masks are of no interest here
+    np.testing.assert_array_equal(model.predict(new), model.predict(single))
+    with pytest.raises(InputError, match="trained on targets of nodes, but data has several graphs"):
+        model.predict([new, new])
+
+
+def test_graphs_of_other_libraries(tmp_path: Path) -> None:
+    rings = task(20)
+    model = trained(rings, tmp_path / "models")
+    graphs = [graph.to_networkx() for graph in rings.graphs]
+    np.testing.assert_allclose(model.predict(graphs), model.predict(rings), atol=1e-5)
+    nx.set_node_attributes(graphs[0], "C", "label")
+    nx.set_node_attributes(graphs[1], "N", "label")
+    with pytest.raises(InputError, match="labels of nodes must be integers, the same as in training"):
+        model.predict(graphs[:2])
+    with pytest.raises(InputError, match="data must be a GraphSet, or PyG data"):
+        model.predict([])
+
+
+def test_paths_may_be_texts(tmp_path: Path) -> None:
+    model = trained(task(20), tmp_path / "models")
+    model.save(f"{tmp_path}/copy.pt")
+    assert SavedModel.load(f"{tmp_path}/copy.pt").recipe == model.recipe
+    with pytest.raises(InputError, match="there is no such file"):
+        SavedModel.load("none.pt")
+
+
+def test_nothing_is_learned_without_targets(tmp_path: Path) -> None:
+    new = load(bare(pyg(task(20))), targets=False)
+    assert repr(new).endswith("no targets)") and not len(new.y) and new.subset([1, 2]).graphs == new.graphs[1:3]
+    for learn in (fit, tune):
+        with pytest.raises(InputError, match="data has no targets to learn; give y"):
+            learn(new, **QUICK)
+    with pytest.raises(InputError, match="data has no targets to learn; give y"):
+        fit(new, folds=stratified_splits(task(20)), **QUICK)
