@@ -49,7 +49,8 @@ class GraphSet:
     edge_x: Sequence[Float32] | None = None
     """The attributes of the edges, float32 [edges, columns] in the same order; None if the data set has none."""
     folds: list[tuple[Int64, Int64, Int64]] | None = None
-    """The training, validation and test parts of folds that come with the data; None if there are none."""
+    """The training, validation and test parts of folds that come with the data; None if there are none,
+    empty if some masks are missing."""
 
     def __len__(self) -> int:
         return len(self.graphs)

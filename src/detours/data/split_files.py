@@ -22,7 +22,7 @@ from detours.data.catalogue import HETEROPHILOUS_SETS, NODE_SETS, data_root, fou
 from detours.data.graph_set import GraphSet
 from detours.data.readers.arrays import ZINC_PARTS, read_masks
 from detours.data.splitting import FOLDS, SEED, Split, Splits, stratified_splits
-from detours.errors import FileFormatError
+from detours.errors import FileFormatError, InputError
 
 SHIPPED = ("MUTAG", "PTC_FM")
 _ERRICA = {
@@ -46,6 +46,11 @@ def splits(data: GraphSet, root: str | os.PathLike[str] | None = None) -> Splits
     >>> len(splits(rings(20)))
     10
     """
+    if data.folds == []:
+        raise InputError(
+            f"{data.name} has only some of train_mask, val_mask and test_mask; give all three (a test_mask may be "
+            "False everywhere), none for folds that are generated, or folds of your own in Python."
+        )
     if data.folds is not None:
         return Splits("of the data", [Split(*parts) for parts in data.folds])
     found = read_published(data, root) or read_shipped(data)

@@ -162,17 +162,13 @@ def _features(listed: Sequence[Any], name: str, rows: Sequence[int]) -> tuple[li
 
 
 def _masked(data: Any, level: str) -> list[tuple[Int64, Int64, Int64]] | None:
-    """Return the parts that the masks of a graph stand for, one fold for each of their columns."""
+    """Return the parts that the masks of a graph stand for, one fold for each of their columns; none if one lacks."""
     masks = [getattr(data, name, None) for name in MASKS]
     missing = [name for name, mask in zip(MASKS, masks, strict=True) if mask is None]
     if level != "node" or len(missing) == len(MASKS):
         return None
     if missing:
-        given = " and ".join(name for name in MASKS if name not in missing)
-        raise InputError(
-            f"the data has {given}, but no {' and no '.join(missing)}; give all three (a test_mask may be False "
-            "everywhere), or none for folds that are generated."
-        )
+        return []
     columns = [np.asarray(mask).astype(bool).reshape(data.num_nodes, -1) for mask in masks]
     number = max(column.shape[1] for column in columns)
     if any(column.shape[1] not in (1, number) for column in columns):
