@@ -65,7 +65,7 @@ def test_padded_buckets_agree_with_either_kernel(products: bool, monkeypatch: py
 
 def by_two_products(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, scale: float) -> Tensor:
     """What a CUDA device does for tiny sets, in place of torch's own."""
-    return ways._two_products(query, key, value, attn_mask, scale)
+    return ways.two_products(query, key, value, attn_mask, scale)
 
 
 def test_weights_sum_to_one_over_a_set() -> None:

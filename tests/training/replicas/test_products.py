@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from detours.nn import MDNN, PlainNetwork, WeightedNetwork, functional
-from detours.nn.tokens import attention
+from detours.nn.tokens import Tokens, attention
 from detours.training.replicas import products
 from detours.training.replicas.stack import Stack
+from tests.nn.cases import star_and_crowd
 
 NODES, REPLICAS = 300, 3
 
@@ -68,6 +69,37 @@ def test_both_layouts_give_the_same(kind: Any, options: dict[str, Any], monkeypa
     torch.testing.assert_close(again, answers, rtol=1e-11, atol=1e-11)
     torch.testing.assert_close(slopes_again, slopes, rtol=1e-10, atol=1e-10)
     assert slopes.abs().max() > 0
+
+
+cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # of the fused kernel of the CPU
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize(("device", "first"), [("cpu", False), ("cpu", True), pytest.param("cuda", True, marks=cuda)])
+def test_attention_in_large_sets(device: str, first: bool, biased: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Padded sets of more tokens than the network itself takes two products for, with a bias that learns."""
+    _lay_rows_first(monkeypatch, first)
+    tokens = Tokens.of(*star_and_crowd(leaves=80)).to(device)
+    assert any(bucket.mixed and bucket.size > attention.TINY for bucket in tokens.buckets)
+    shapes = ((REPLICAS, tokens.num_tokens, 3, 2, 8), (REPLICAS, tokens.num_tokens, 2))
+    given = [torch.randn(shape, device=device, requires_grad=True) for shape in shapes]
+
+    def attended(qkv: Tensor, bias: Tensor) -> Tensor:
+        return attention.attend(qkv, tokens, "bucketed", bias if biased else None)
+
+    def together() -> Tensor:
+        with products.BatchedProducts():
+            return torch.vmap(attended)(*given)
+
+    alone = torch.stack([attended(*each) for each in zip(*given, strict=True)])
+    learned = together()
+    with torch.no_grad():
+        torch.testing.assert_close(together(), alone, rtol=0, atol=1e-4)
+    torch.testing.assert_close(learned, alone, rtol=0, atol=1e-4)
+    for each in given[: 1 + biased]:
+        slopes = [torch.autograd.grad(of.square().sum(), each, retain_graph=True)[0] for of in (learned, alone)]
+        torch.testing.assert_close(*slopes, rtol=0, atol=1e-3)
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -92,7 +92,7 @@ def attend_self(
     parts = []
     for asked, seen, mask in zip(layout.split_sets(query), layout.split(state), _masks(layout, bias), strict=True):
         # All heads see the same, so they are queries of one head.
-        parts.append(_two_products(asked, seen, seen, mask, scale=1.0))
+        parts.append(two_products(asked, seen, seen, mask, scale=1.0))
     return torch.cat(parts) if parts else query
 
 
@@ -139,12 +139,16 @@ def _masks(layout: Layout, bias: Tensor | None) -> list[Tensor | None]:
 
 def _dense(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float) -> Tensor:
     """Attention in sets of one size, [sets, heads, size, d]: one choice of kernel."""
-    if key.size(2) > TINY:
-        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
-    return _two_products(query, key, value, mask, scale)
+    learned = mask is not None and mask.dtype != torch.bool
+    if key.size(2) <= TINY or (learned and not query.is_cuda):  # that of the CPU has no gradient of a mask
+        return two_products(query, key, value, mask, scale)
+    if mask is not None and not learned:
+        # made from the query, as `torch.vmap` hands the kernel of a GPU a mask of one network for all of them
+        mask = query.new_zeros(mask.shape).masked_fill(~mask, -torch.inf)
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale)
 
 
-def _two_products(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+def two_products(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float) -> Tensor:
     scores = (query * scale) @ key.transpose(-2, -1)
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask

@@ -17,6 +17,7 @@ from torch.autograd.function import once_differentiable
 from torch.overrides import TorchFunctionMode
 
 from detours.nn.functional import rows_first
+from detours.nn.tokens.attention import two_products
 
 TILE = 64
 """Rows and columns of a result that a multiprocessor takes at a time."""
@@ -29,6 +30,8 @@ SHORTEST = 128
 class BatchedProducts(TorchFunctionMode):  # type: ignore[misc]  # PyTorch's types are not followed
     """While it is active, `F.linear` and `torch.addmm` are `stacked_linear`, `torch.cat` keeps rows together, and
     `relu_` is `relu`: a stacked tensor is a view, and after a change in place the backward pass copies it three times.
+    Attention that is to be differentiated on a CUDA device is two products, as torch's fused kernel does not see that
+    stacked networks learn, and leaves out what its backward pass needs.
     """
 
     def __torch_function__(
@@ -40,6 +43,9 @@ class BatchedProducts(TorchFunctionMode):  # type: ignore[misc]  # PyTorch's typ
             return stacked_linear(positional[1], positional[2].t(), positional[0])
         if function is Tensor.relu_:
             return positional[0].relu()
+        if function is F.scaled_dot_product_attention and torch.is_grad_enabled() and rows_first(positional[0].device):
+            query, key, value = positional
+            return two_products(query, key, value, named["attn_mask"], named["scale"])
         if function is torch.cat and rows_first(positional[0][0].device):
             return _joined(*positional, **(named or {}))
         return function(*positional, **(named or {}))
