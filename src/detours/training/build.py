@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from detours.errors import InputError
 from detours.nn import MDNN, NetworkOptions, PlainNetwork, WeightedNetwork
@@ -28,20 +30,43 @@ def network_of(recipe: Recipe, in_channels: int, outputs: int, edge_width: int =
         outputs: How many numbers it answers.
         edge_width: How many features the edges of the data have that it is to see.
     """
+    with _DrawnFrom(torch.Generator().manual_seed(1_000_003 * recipe.seed + recipe.fold)):
+        return _network(recipe, in_channels, outputs, edge_width)
+
+
+def networks_of(recipes: Sequence[Recipe], in_channels: int, outputs: int, edge_width: int = 0) -> list[nn.Module]:
+    """Return the network of each recipe; their parameters are drawn side by side."""
+    with ThreadPoolExecutor(max_workers=torch.get_num_threads()) as pool:
+        return list(pool.map(lambda each: network_of(each, in_channels, outputs, edge_width), recipes))
+
+
+class _DrawnFrom(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's types are not followed
+    """Random numbers of this thread come from its own generator."""
+
+    def __init__(self, generator: torch.Generator) -> None:
+        super().__init__()
+        self.generator = generator
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        named = dict(kwargs or {})
+        if any(each.name == "generator" for each in function._schema.arguments):
+            named["generator"] = self.generator
+        return function(*args, **named)
+
+
+def _network(recipe: Recipe, in_channels: int, outputs: int, edge_width: int) -> nn.Module:
     common: dict[str, Any] = {name: getattr(recipe, name) for name in SHARED}
     common |= {"num_layers": recipe.layers, "edge_channels": recipe.edge_den * recipe.arc_channels + edge_width}
     sizes = (in_channels // recipe.blocks, recipe.hidden, outputs, recipe.backbone)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1_000_003 * recipe.seed + recipe.fold)
-        if recipe.model == "plain":
-            return PlainNetwork(*sizes, **common)
-        if recipe.model == "weighted":
-            return WeightedNetwork(*sizes, **common)
-        common |= {name: getattr(recipe, name) for name in OF_MDNN}
-        # tokens see features of edges as they see detours
-        common["use_den"] = recipe.use_den or edge_width > 0
-        den_channels = recipe.use_den * recipe.detour_features + edge_width
-        return MDNN(*sizes, **common, den_channels=den_channels, pe_channels=recipe.pe)
+    if recipe.model == "plain":
+        return PlainNetwork(*sizes, **common)
+    if recipe.model == "weighted":
+        return WeightedNetwork(*sizes, **common)
+    common |= {name: getattr(recipe, name) for name in OF_MDNN}
+    # tokens see features of edges as they see detours
+    common["use_den"] = recipe.use_den or edge_width > 0
+    den_channels = recipe.use_den * recipe.detour_features + edge_width
+    return MDNN(*sizes, **common, den_channels=den_channels, pe_channels=recipe.pe)
 
 
 def arguments(

@@ -18,7 +18,7 @@ from detours.training.batches.choose import batches_of
 from detours.training.batches.inputs import Inputs, Scaling
 from detours.training.batches.packed import Batch
 from detours.training.batches.streams import Assembled, Batches, GraphBatches, steps_of
-from detours.training.build import arguments, network_of
+from detours.training.build import arguments, networks_of
 from detours.training.recipe import LOWER_IS_BETTER, Recipe
 from detours.training.replicas.adamw import AdamW
 from detours.training.replicas.average import Averaged
@@ -65,7 +65,7 @@ class Fit:
         self.fabric, self.recipes, self.device = fabric, list(recipes), fabric.device
         self.dtype = torch.float64 if recipes[0].precision == "64-true" else torch.float32
         inputs, self.scales = _scaled(inputs, scalings, self.device, self.dtype)
-        networks = [network_of(each, inputs.x.shape[1], outputs, inputs.edge_width) for each in recipes]
+        networks = networks_of(recipes, inputs.x.shape[1], outputs, inputs.edge_width)
         self.stack = Stack(networks, self.device, self.dtype)
         kinds = [(each.lr, each.weight_decay, each.schedule, each.warmup, each.epochs) for each in recipes]
         self.optimizer = AdamW(self.stack.flat, [each.weight_decay for each in recipes], kinds)

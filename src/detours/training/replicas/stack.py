@@ -8,7 +8,6 @@ from copy import deepcopy
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
@@ -41,7 +40,12 @@ class Stack:
         self.shapes = {name: each.shape for name, each in networks[0].named_parameters()}
         for network in networks[1:]:
             check_same_shape(networks[0].state_dict(), network.state_dict())
-        self.flat = torch.stack([_row(each) for each in networks]).to(device, dtype)
+        width = sum(_aligned(shape.numel()) for shape in self.shapes.values())
+        self.flat = torch.zeros(len(networks), width, dtype=dtype, device=device)
+        rows = self.parameters(self.flat)
+        for replica, network in enumerate(networks):
+            for name, each in network.named_parameters():
+                rows[name][replica] = each.detach()
         stacked = {
             name: torch.stack([dict(each.named_buffers())[name] for each in networks]).to(device)
             for name, _ in networks[0].named_buffers()
@@ -106,11 +110,6 @@ class Stack:
 
 def _aligned(number: int) -> int:
     return -(-number // ALIGNED) * ALIGNED
-
-
-def _row(network: nn.Module) -> Tensor:
-    parts = [each.detach().reshape(-1) for each in network.parameters()]
-    return torch.cat([F.pad(part, (0, _aligned(part.numel()) - part.numel())) for part in parts])
 
 
 def check_same_shape(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> None:

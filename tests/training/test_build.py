@@ -1,0 +1,33 @@
+"""Networks from recipes: their parameters are those that torch draws from the seed, however many are drawn at once."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("lightning")
+
+from detours.training.build import network_of, networks_of  # noqa: E402
+from tests.training.cases import small, task  # noqa: E402
+
+OPTIONS = [{"model": "plain"}, {"model": "weighted", "backbone": "gat"}, {"backbone": "gcn", "den_bias": True}]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_drawn_side_by_side(options: dict[str, object]) -> None:
+    recipes = [small(task(16), fold=fold, seed=seed, **options) for fold in range(3) for seed in range(3)]
+    torch.manual_seed(7)
+    before = torch.random.get_rng_state()
+    together = networks_of(recipes, 5, 3)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    for recipe, network in zip(recipes, together, strict=True):
+        alone = network_of(recipe, 5, 3).state_dict()
+        assert alone.keys() == network.state_dict().keys()
+        assert all(torch.equal(alone[name], value) for name, value in network.state_dict().items())
+    first, second = (torch.cat([part.flatten() for part in each.parameters()]) for each in together[:2])
+    assert not torch.equal(first, second)
+
+
+def test_drawn_as_torch_draws() -> None:
+    made = small(task(16), model="plain", backbone="gin", seed=2, fold=1)
+    torch.manual_seed(1_000_003 * 2 + 1)
+    first = torch.nn.Linear(5, made.hidden)  # of the encoder, drawn before all else
+    assert torch.equal(network_of(made, 5, 3).state_dict()["encoder.conv.nn.0.weight"], first.weight)
