@@ -1,11 +1,11 @@
 """python -m benchmarks.replicas --before SRC [--device cuda] [--root DIR] [--out FILE] [DATA …]: all folds at once.
 
 Ten folds of MDNN-GIN as replicas of one network, against processes side by side of the version before replicas (0.1.0,
-whose source folder is SRC). Both train the same network, that of preset `ours` in 0.1.0, in single precision. The time
-of an epoch of all ten folds is the difference of two commands that train for longer and shorter, so that starting up
-does not count; that of ours on a GPU is timed epoch by epoch. Beside it: the share of the time in which the GPU works,
-and what no program for these products could beat, their arithmetic and their memory traffic at the rates that the
-device reaches in a large product and a large copy.
+whose source folder is SRC). Both train the same network, that of preset `ours` in 0.1.0, in single precision. Starting
+up does not count: of 0.1.0, only the time in which all its processes train does; an epoch of ours is timed on a GPU,
+and is the difference of a longer and a shorter command on a CPU. Beside it: the share of the time in which the GPU
+works, and what no program for these products could beat, their arithmetic and their memory traffic at the rates that
+the device reaches in a large product and a large copy.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -37,12 +38,15 @@ SAME: dict[str, Any] = {
     **{"model": "mdnn", "backbone": "gin", "k": 4, "hidden": 64, "layers": 4, "encoder": "conv", "decoder": "conv"},
     **{"norm": "batch", "jump": "last", "gate": False, "skip": False, "pool": "max", "pool_of": "logits"},
     **{"head": "linear", "transformer_layers": 1, "token_norm": "batch", "pe": 8, "cycle_features": False},
-    **{"edge_den": False, "node_den": False, "dropout": 0.0, "input_dropout": 0.0, "lr": 1e-3, "batch_size": 32},
-    **{"weight_decay": 0.01, "schedule": "constant", "directed": False, "directions": "in", "precision": "32-true"},
+    **{"edge_den": False, "node_den": False, "hop_den": False, "dropout": 0.0, "input_dropout": 0.0, "lr": 1e-3},
+    **{"batch_size": 32, "weight_decay": 0.01, "schedule": "constant", "directed": False, "directions": "in"},
+    "precision": "32-true",
 }
 """The network of preset `ours` in 0.1.0, and its steps."""
-EPOCHS = {"Texas": (4, 24), "Chameleon": (2, 6), "MUTAG": (2, 7), "ENZYMES": (1, 3), "NCI1": (1, 2)}
-"""Of the two commands, the shorter and the longer."""
+EPOCHS = {"Texas": (4, 24), "Chameleon": (2, 6), "MUTAG": (2, 7), "ENZYMES": (1, 4), "NCI1": (1, 3)}
+"""Of the two commands, the shorter and the longer; on a CPU, 0.1.0 trains for as long as the longer."""
+ON_GPU = {"Texas": 300, "Chameleon": 80, "MUTAG": 60, "ENZYMES": 16, "NCI1": 5}
+"""Epochs of 0.1.0 on a GPU: there its processes need seconds until the last of them has begun."""
 SECONDS = 6.0
 """About how long ours is timed on a GPU."""
 PRODUCTS = ("mm", "bmm", "addmm", "baddbmm")
@@ -127,6 +131,7 @@ def floor_of(fit: Fit) -> Floor:
 
 def rates_of(device: torch.device) -> Floor:
     """Return the operations and bytes a second that the device reaches in a large product and a large copy."""
+    fabric_of(device.type, "32-true")  # products as in training: a GPU takes them in TF32
     size = 8192 if device.type == "cuda" else 2048
     one, other = (torch.randn(size, size, device=device) for _ in range(2))
     long = torch.randn((2**28 if device.type == "cuda" else 2**25), device=device)
@@ -197,28 +202,66 @@ def by_command(name: str, source: Path, options: Sequence[str], folder: Path) ->
     return (taken[1] - taken[0]) / (second - first)
 
 
+def before(names: Sequence[str], given: argparse.Namespace, folder: Path) -> dict[str, float]:
+    """Return the seconds of an epoch of all folds in 0.1.0, where its processes train side by side."""
+    epochs = ON_GPU if given.device != "cpu" else {name: longer for name, (_, longer) in EPOCHS.items()}
+    options = ["--patience", "1000", "--precision", "32-true", "--device", given.device]
+    options += ["--root", given.root] if given.root else []
+    command = [sys.executable, str(Path(__file__).with_name("before.py")), str(given.jobs), str(folder)]
+    command += [f"{name}:{epochs[name]}" for name in names] + ["--", *options]
+    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(given.before)}, check=True)
+    found = {}
+    for name in names:
+        logs = (folder / name).rglob("*.ends")
+        found[name] = epoch_beside([[float(line) for line in log.read_text().split()] for log in logs], given.jobs)
+    return found
+
+
+def epoch_beside(ends: Sequence[Sequence[float]], jobs: int) -> float:
+    """Return the seconds of an epoch of all runs, from the ends of their epochs, of which so many go side by side.
+
+    A run trains from the end of its first epoch to that of its last. The time when fewer than `jobs` runs do does not
+    count, nor do the epochs that end in it.
+    """
+    changes = sorted([(each[0], 1) for each in ends] + [(each[-1], -1) for each in ends])
+    whole, epochs, training = 0.0, 0, 0
+    for (begin, change), (end, _) in pairwise(changes):
+        training += change
+        if training == min(jobs, len(ends)):
+            whole += end - begin
+            epochs += sum(begin < time <= end for each in ends for time in each)
+    return len(ends) * whole / epochs
+
+
 def measured(name: str, given: argparse.Namespace, rates: Floor, folder: Path) -> dict[str, Any]:
     """Return the findings about a data set."""
     fit = fit_of(name, given.device, given.root, folder)
     floor = floor_of(fit).seconds(rates)
-    options = ["--device", given.device, *(["--root", given.root] if given.root else [])]
-    jobs = ["--jobs", str(given.jobs)]
-    own, theirs = Path(detours.__file__).parents[1], ["--patience", "1000", "--precision", "32-true", *options, *jobs]
     if given.device == "cpu":  # where folds may be trained one by one, by several processes
+        options = ["--device", given.device, *(["--root", given.root] if given.root else [])]
         settings = [f"--set={key}={_text(value)}" for key, value in settings_of(fit.recipes[0].level).items()]
-        options += jobs if fit.recipes[0].level == "graph" else []  # one graph is trained best by all cores together
-        ours = by_command(name, own, [*options, *settings, "--set=patience=1000"], folder / "ours")
-        busy = None
+        # one graph is trained best by all cores together
+        options += ["--jobs", str(given.jobs)] if fit.recipes[0].level == "graph" else []
+        own = Path(detours.__file__).parents[1]
+        ours, busy = by_command(name, own, [*options, *settings, "--set=patience=1000"], folder / "ours"), None
     else:
         ours, busy = epoch_of(fit)
-    del fit
-    old = None if given.before is None else by_command(name, given.before, theirs, folder / "before")
-    return {"data": name, "ours_s": ours, "before_s": old, "ratio": old and old / ours, "busy": busy,
-            "arithmetic_s": floor.flops, "traffic_s": floor.bytes}  # fmt: skip
+    return {"data": name, "ours_s": ours, "busy": busy, "arithmetic_s": floor.flops, "traffic_s": floor.bytes}
 
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _tell(row: dict[str, Any]) -> None:
+    shown = ", ".join(f"{key} {value:.4g}" for key, value in row.items() if isinstance(value, float))
+    print(f"{row['data']}: {shown}", flush=True)
+
+
+def _write(given: argparse.Namespace, found: list[dict[str, Any]]) -> None:
+    if given.out is not None:
+        findings = {"device": given.device, "jobs": given.jobs, "found": found}
+        given.out.write_text(json.dumps(findings, indent=1) + "\n")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -234,15 +277,19 @@ def main(arguments: list[str] | None = None) -> int:
     given.jobs = given.jobs or (10 if given.device == "cuda" else os.cpu_count() or 1)
     rates = rates_of(torch.device(given.device))
     print(f"a large product {rates.flops / 1e12:.3g} Tflop/s, a large copy {rates.bytes / 1e9:.3g} GB/s", flush=True)
-    found = []
+    found: list[dict[str, Any]] = []
     for name in given.data:
         with TemporaryDirectory() as folder:
             found.append(measured(name, given, rates, Path(folder)))
-        shown = ", ".join(f"{key} {value:.4g}" for key, value in found[-1].items() if isinstance(value, float))
-        print(f"{name}: {shown}", flush=True)
-        if given.out is not None:
-            findings = {"device": given.device, "jobs": given.jobs, "found": found}
-            given.out.write_text(json.dumps(findings, indent=1) + "\n")
+        _tell(found[-1])
+        _write(given, found)
+    if given.before is not None:
+        with TemporaryDirectory() as folder:
+            old = before(given.data, given, Path(folder))
+        for row in found:
+            row |= {"before_s": old[row["data"]], "ratio": old[row["data"]] / row["ours_s"]}
+            _tell(row)
+        _write(given, found)
     return 0
 
 

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("lightning")
 
-from benchmarks.replicas import Counted, Floor, fit_of, floor_of, settings_of  # noqa: E402
+from benchmarks.replicas import Counted, Floor, epoch_beside, fit_of, floor_of, settings_of  # noqa: E402
 from detours.training.recipe import settings  # noqa: E402
 
 
@@ -32,3 +32,10 @@ def test_an_epoch_has_a_floor(tmp_path: Path) -> None:
     fit.epoch()
     assert len(fit.read()) == 1 and not fit.progress.filled.any()
     assert floor.flops > 2 * weights and floor.bytes > 7 * 4 * weights
+
+
+def test_only_the_time_when_all_train_counts() -> None:
+    """Two runs that go from 0 to 4 and from 3 to 9 seconds, one second an epoch, and half a second where both train."""
+    first, second = [0.0, 1, 2, 3, 3.5, 4], [3.0, 3.5, 4, 5, 6, 7, 8, 9]
+    assert epoch_beside([first, second], jobs=2) == 2 * 1.0 / 4
+    assert epoch_beside([first], jobs=2) == 4 / 5
