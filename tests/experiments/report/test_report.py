@@ -128,9 +128,11 @@ def test_notes() -> None:
     notes = [
         {"data": "Texas", "reason": "One."},
         {"row": "plain GIN", "reason": "Two."},
+        {"data": ["Cornell", "Texas"], "preset": "paper", "reason": "Three."},
         {"data": "DD", "reason": "No."},
+        {"data": ["DD", "Cornell"], "reason": "No."},
     ]
-    assert reason_for(entry, notes) == "One. Two." and reason_for(entry, notes[2:]) == "unexplained"
+    assert reason_for(entry, notes) == "One. Two. Three." and reason_for(entry, notes[3:]) == "unexplained"
 
 
 @pytest.mark.parametrize(

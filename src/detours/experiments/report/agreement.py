@@ -41,8 +41,10 @@ def distances(results: Mapping[Entry, Result]) -> list[Distance]:
     return found
 
 
-def read_notes(folder: Path) -> list[dict[str, str]]:
-    """Return the notes of a folder of results: which entries (data, preset, row; all if left out), and the reason."""
+def read_notes(folder: Path) -> list[dict[str, Any]]:
+    """Return the notes of a folder of results: which entries (data, preset, row: a name or a list of names, all if left out),
+    and the reason.
+    """
     path = folder / NOTES
     try:
         read = tomllib.loads(path.read_text("utf-8")).get("note", [])
@@ -57,14 +59,18 @@ def read_notes(folder: Path) -> list[dict[str, str]]:
     return list(read)
 
 
-def reason_for(entry: Entry, notes: Sequence[Mapping[str, str]]) -> str:
+def reason_for(entry: Entry, notes: Sequence[Mapping[str, Any]]) -> str:
     """Return the reasons of all notes on an entry, or "unexplained"."""
     own = {"data": entry.data, "preset": entry.preset, "row": entry.row}
-    found = [note["reason"] for note in notes if all(note.get(name, value) == value for name, value in own.items())]
-    return " ".join(found) or UNEXPLAINED
+
+    def concerns(note: Mapping[str, Any]) -> bool:
+        named = {name: [note[name]] if isinstance(note[name], str) else note[name] for name in own if name in note}
+        return all(own[name] in names for name, names in named.items())
+
+    return " ".join(note["reason"] for note in notes if concerns(note)) or UNEXPLAINED
 
 
-def disagreement_table(found: Sequence[Distance], notes: Sequence[Mapping[str, str]]) -> Table:
+def disagreement_table(found: Sequence[Distance], notes: Sequence[Mapping[str, Any]]) -> Table:
     """Return the entries that are further than one of the paper's standard deviations from its mean."""
     lines: list[list[Any]] = []
     for each in sorted(found, key=lambda each: -abs(each.points) / each.published["std"]):
