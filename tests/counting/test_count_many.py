@@ -104,3 +104,16 @@ def test_one_graph_is_not_a_list_of_graphs() -> None:
         with pytest.raises(InputError, match="count_many takes a list of graphs, but it was given one"):
             detours.count_many(one, 2)
     assert len(detours.count_many([data, data.edge_index, graph], 2)) == 3
+    with pytest.raises(InputError, match="count_many takes a list of graphs, but it was given None"):
+        detours.count_many(None, 2)
+
+
+def test_one_molecule_is_not_a_list_of_graphs() -> None:
+    molecule = pytest.importorskip("rdkit.Chem").MolFromSmiles("C1CC1")
+    with pytest.raises(InputError, match="but it was given one"):
+        detours.count_many(molecule, 2)
+
+
+def test_an_empty_name() -> None:
+    with pytest.raises(InputError, match="the name of a file is expected"):
+        detours.count("", 2)

@@ -81,7 +81,9 @@ def test_a_graph_is_converted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     y = [0, 1, 0, 1] * 3
     seen: list[Any] = []
     plain = conversion.as_graphs
-    monkeypatch.setattr(conversion, "as_graphs", lambda given: plain([seen.append(one) or one for one in given]))
+    monkeypatch.setattr(
+        conversion, "as_graphs", lambda given, **more: plain([seen.append(one) or one for one in given], **more)
+    )
     cross_val_score(make_pipeline(WLDetour(output="gram"), SVC(kernel="precomputed")), graphs, y, cv=3)
     assert len(seen) == 12
 
@@ -145,3 +147,43 @@ def test_the_second_time_is_faster() -> None:
         convert(graphs)
         times.append(time.process_time() - start)
     assert times[1] < times[0]
+
+
+def test_molecules_have_their_elements_and_bonds() -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    benzene, pyridine, cyclohexane = (chem.MolFromSmiles(each) for each in ("c1ccccc1", "c1ccncc1", "C1CCCCC1"))
+    assert WLSubtree(output="gram").fit_transform([benzene, pyridine])[0, 1] < 1
+    assert WLSubtree(output="gram", labels="degree").fit_transform([benzene, pyridine])[0, 1] == pytest.approx(1)
+    assert WLSubtree(output="gram").fit_transform([benzene, cyclohexane])[0, 1] == pytest.approx(1)
+    bonds = WLSubtree(output="gram", edge_labels=True).fit_transform([benzene, cyclohexane])
+    assert bonds[0, 1] < 1
+    by_hand = [Labelled(each, [atom.GetSymbol() for atom in each.GetAtoms()]) for each in (benzene, pyridine)]
+    assert (WLDetour().fit_transform(by_hand) != WLDetour().fit_transform([benzene, pyridine])).nnz == 0
+
+
+def test_graphs_without_edges_need_no_labels_of_them() -> None:
+    """A single atom, and no atom at all, among molecules with bonds."""
+    bonded = ring()
+    nx.set_edge_attributes(bonded, "aromatic", "label")
+    atom = nx.Graph()
+    atom.add_node(0, label="C")
+    gram = WLSubtree(output="gram", edge_labels=True, normalize=False).fit_transform([bonded, atom, nx.Graph()])
+    assert gram[1, 0] == 5  # five atoms of carbon, before the first round
+    assert gram[2].tolist() == [0, 0, 0]
+    with pytest.raises(InputError, match="Graph number 1 has no labels of edges"):
+        WLSubtree(edge_labels=True).fit([bonded, ring()])
+
+
+def test_the_number_of_a_wrong_graph_is_that_in_the_list() -> None:
+    known = ring()
+    WLSubtree().fit([known])
+    with pytest.raises(InputError, match="Graph number 1: None"):
+        WLSubtree().fit([known, None])
+
+
+def test_one_graph_of_pyg_is_no_list() -> None:
+    data = pytest.importorskip("torch_geometric.data")
+    torch = pytest.importorskip("torch")
+    one = data.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
+    with pytest.raises(InputError, match="put graphs into a list"):
+        WLSubtree().fit(one)

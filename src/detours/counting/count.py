@@ -101,6 +101,8 @@ def count_many(
     k = check_k(k)
     if is_one_graph(graphs):
         raise InputError(f"count_many takes a list of graphs, but it was given one: {shown(graphs)}; use count for one")
+    if not hasattr(graphs, "__iter__"):
+        raise InputError(f"count_many takes a list of graphs, but it was given {shown(graphs)}.")
     given = as_graphs(graphs, directed=directed, strict=strict, keep_origin=True)
     union, _ = Graph.disjoint_union(given)
     options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit, "device": device}

@@ -259,18 +259,24 @@ def build_graph(edges: EdgeList, directed: bool | None = None) -> Graph:
 
 
 def as_graphs(
-    sources: Iterable[Any], directed: bool | None = None, strict: bool = False, *, keep_origin: bool = False
+    sources: Iterable[Any],
+    directed: bool | None = None,
+    strict: bool = False,
+    *,
+    keep_origin: bool = False,
+    numbers: Iterable[int] | None = None,
 ) -> list[Graph]:
     """Return a graph of each source, with one warning for all of them of what was dropped.
 
     Unless `keep_origin`, they do not refer to the graphs given, which would live as long as their conversions.
+    Messages call them by `numbers`, by default 0, 1 and so on.
     """
     sources = list(sources)
     if directed is None and not strict and set(map(type, sources)) <= {Graph}:
         return sources
     graphs = []
     dropped = []
-    for number, source in enumerate(sources):
+    for number, source in zip(numbers or range(len(sources)), sources, strict=True):
         found = source if isinstance(source, Graph) else _read_numbered(number, source)
         if isinstance(found, Graph):
             graphs.append(found._turned(directed, strict))
@@ -285,7 +291,7 @@ def is_one_graph(given: Any) -> bool:
     """Return whether what should be a list of graphs is one graph: a file, an array or a graph of some library."""
     if isinstance(given, str | os.PathLike | Graph):
         return True
-    of_a_library = any(hasattr(given, name) for name in ("adj", "tocsr", "get_edgelist", "is_undirected"))
+    of_a_library = any(hasattr(given, name) for name in ("adj", "tocsr", "get_edgelist", "is_undirected", "GetBonds"))
     return of_a_library or is_frame(given) or (hasattr(given, "dtype") and getattr(given, "ndim", 0) == 2)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -12,6 +11,7 @@ import numpy as np
 from detours.arrays import Bool, Int64
 from detours.errors import InputError, shown
 from detours.graph import Graph
+from detours.graph.graph import is_one_graph
 from detours.kernels.conversion import Labelled, convert, read_items
 from detours.wl.nodes.labels import edge_numbers, ranks_on_arcs
 
@@ -50,9 +50,10 @@ def read_batch(X: Any, labels: bool | Literal["if any"], with_edge_labels: bool 
 
     `X` is a list of whatever `detours.count` takes, of `Labelled` (or plain tuples of a graph object and labels), or a
     `detours.data` set. Labels are also found in the attribute "label" of the nodes and edges of NetworkX and igraph, in
-    one-hot features of PyG, and in attributes `labels` and `edge_labels` of any other graph object.
+    one-hot features of PyG, in the atoms and bonds of RDKit molecules, and in attributes `labels` and `edge_labels` of
+    any other graph object.
     """
-    single = isinstance(X, str | os.PathLike | Graph) or hasattr(X, "adj") or not hasattr(X, "__iter__")
+    single = is_one_graph(X) or not hasattr(X, "__iter__")
     if single and not hasattr(X, "graphs"):
         raise InputError(f"A kernel takes a list of graphs, but it was given {shown(X)}; put graphs into a list.")
     items = read_items(X, bool(labels), with_edge_labels)
@@ -137,6 +138,8 @@ def _in_a_row(given: Sequence[Any], numbers: Sequence[int], thing: str, otherwis
     """The labels of all nodes or edges, as plain integers or strings."""
     together: list[Hashable] = []
     for at, (labels, number) in enumerate(zip(given, numbers, strict=True)):
+        if labels is None and not number:
+            continue  # there is nothing that could have one
         if labels is None:
             raise InputError(f"Graph number {at} has no labels of {thing}s; {otherwise}.")
         own = labels.tolist() if hasattr(labels, "tolist") else list(labels)

@@ -50,7 +50,7 @@ def convert(sources: Sequence[Any]) -> list[Graph]:
     """
     graphs: list[Graph | None] = [_recall(source) for source in sources]
     missing = [at for at, graph in enumerate(graphs) if graph is None]
-    for at, graph in zip(missing, as_graphs(sources[at] for at in missing), strict=True):
+    for at, graph in zip(missing, as_graphs([sources[at] for at in missing], numbers=missing), strict=True):
         graphs[at] = graph
         _remember(sources[at], graph)
     return [graph for graph in graphs if graph is not None]
@@ -83,6 +83,9 @@ def read_item(one: Any, labels: bool = True, edge_labels: bool = True) -> Labell
         return Labelled(one, *(_attribute(things(data="label")) if read else None for things, read in wanted))
     if hasattr(one, "get_edgelist"):
         return Labelled(one, *(_column(sequence) for sequence in (one.vs, one.es)))
+    if hasattr(one, "GetBonds"):
+        symbols = [atom.GetSymbol() for atom in one.GetAtoms()] if labels else None
+        return Labelled(one, symbols, [str(bond.GetBondType()) for bond in one.GetBonds()] if edge_labels else None)
     own, of_edges = (getattr(one, name, None) for name in ("labels", "edge_labels"))
     if hasattr(one, "edge_index") and not isinstance(one, Graph):
         own = _categories(getattr(one, "x", None)) if own is None and labels else own
@@ -135,5 +138,5 @@ def _categories(x: Any) -> Any:
 
 def _is_graph_object(one: Any) -> bool:
     return isinstance(one, Graph) or any(
-        hasattr(one, sign) for sign in ("is_multigraph", "get_edgelist", "edge_index", "tocoo")
+        hasattr(one, sign) for sign in ("is_multigraph", "get_edgelist", "edge_index", "tocoo", "GetBonds")
     )

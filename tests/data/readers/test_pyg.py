@@ -73,6 +73,11 @@ def test_graphs_without_nodes_or_edges() -> None:
     assert made.labels is not None and [len(each) for each in made.edge_labels or ()] == [4, 0]
     made = graph_set_of([alone, path([1], x=labels, edge_attr=torch.rand(4, 2))])
     assert [each.shape for each in made.edge_x or ()] == [(0, 2), (4, 2)]
+    single = graph_set_of([Data(edge_index=none, x=labels[:1], edge_attr=torch.empty(0, 2), y=torch.tensor([0]))])
+    assert single.edge_labels is None and [each.shape for each in single.edge_x or ()] == [(0, 2)]
+    assert [len(each) for each in graph_set_of([alone]).edge_labels or ()] == [0]
+    with pytest.raises(InputError, match="at least one graph, but the list is empty"):
+        graph_set_of([])
     empty = Data(edge_index=none, x=torch.empty(0, 1), edge_attr=torch.empty(0, 1), y=torch.tensor([0]))
     made = graph_set_of([path([1], x=labels, edge_attr=torch.rand(4, 1)), empty])
     with pytest.raises(InputError, match="graph 1 of data has no nodes; leave it out"):

@@ -44,7 +44,9 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
     # data sets of PyG have the attributes of their graphs too
     single = hasattr(dataset, "edge_index") and not hasattr(type(dataset), "indices")
     listed = [dataset] if single else list(dataset)
-    if not listed or any(getattr(each, "edge_index", None) is None for each in listed):
+    if not listed:
+        raise InputError("data must have at least one graph, but the list is empty.")
+    if any(getattr(each, "edge_index", None) is None for each in listed):
         raise InputError(f"data must be a GraphSet, or PyG data with edge_index and y, but {shown(dataset)} was given.")
     without = [at for at, each in enumerate(listed) if getattr(each, "y", None) is None]
     if without and targets:
@@ -154,9 +156,9 @@ def _features(listed: Sequence[Any], name: str, rows: Sequence[int]) -> tuple[li
             things = "nodes" if name == "x" else "edges"
             raise InputError(f"{name} of graph {at} has the shape {array.shape}, but the graph has {number} {things}.")
     filled = [array.reshape(len(array), -1) for array in arrays if len(array)]  # the others say nothing of their kind
-    width = filled[0].shape[1] if filled else 1
+    width = filled[0].shape[1] if filled else max(array.shape[1] if array.ndim > 1 else 1 for array in arrays)
     arrays = [array.reshape(len(array), -1 if len(array) else width) for array in arrays]
-    if all(array.dtype.kind in "iub" and array.shape[1] == 1 for array in filled):
+    if (width == 1 or filled) and all(array.dtype.kind in "iub" and array.shape[1] == 1 for array in filled):
         return [array[:, 0].astype(np.int64) for array in arrays], None
     return None, [array.astype(np.float32) for array in arrays]
 

@@ -42,8 +42,9 @@ def distances(results: Mapping[Entry, Result]) -> list[Distance]:
 
 
 def read_notes(folder: Path) -> list[dict[str, Any]]:
-    """Return the notes of a folder of results: which entries (data, preset, row: a name or a list of names, all if left out),
-    and the reason.
+    """Return the notes of a folder of results.
+
+    A note has the reason and the entries that it is about: data, preset, row, each a name or a list; all if left out.
     """
     path = folder / NOTES
     try:

@@ -41,6 +41,8 @@ def read(
     sep: str | None = None,
 ) -> EdgeList:
     """Return the edges in a file; of a file with several graphs those of the first, with a warning."""
+    if not os.fspath(path):
+        raise InputError("the name of a file is expected, but it is empty.")
     path = Path(path)
     if not os.path.exists(path):
         raise FileFormatError("there is no such file.", path)
