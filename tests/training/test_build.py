@@ -5,6 +5,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("lightning")
 
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode  # noqa: E402
+
 from detours.training.build import network_of, networks_of  # noqa: E402
 from tests.training.cases import small, task  # noqa: E402
 
@@ -18,6 +20,7 @@ def test_drawn_side_by_side(options: dict[str, object]) -> None:
     before = torch.random.get_rng_state()
     together = networks_of(recipes, 5, 3)
     assert torch.equal(torch.random.get_rng_state(), before)
+    assert not is_in_torch_dispatch_mode()  # else torch.compile may do nothing in this process
     for recipe, network in zip(recipes, together, strict=True):
         alone = network_of(recipe, 5, 3).state_dict()
         assert alone.keys() == network.state_dict().keys()

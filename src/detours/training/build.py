@@ -36,8 +36,10 @@ def network_of(recipe: Recipe, in_channels: int, outputs: int, edge_width: int =
 
 def networks_of(recipes: Sequence[Recipe], in_channels: int, outputs: int, edge_width: int = 0) -> list[nn.Module]:
     """Return the network of each recipe; their parameters are drawn side by side."""
-    with ThreadPoolExecutor(max_workers=torch.get_num_threads()) as pool:
-        return list(pool.map(lambda each: network_of(each, in_channels, outputs, edge_width), recipes))
+    first = network_of(recipes[0], in_channels, outputs, edge_width)  # PyG changes the class of a layer when it is new
+    # torch notes for the whole process whether a mode is active: the outermost one leaves it as it was
+    with _DrawnFrom(torch.Generator()), ThreadPoolExecutor(max_workers=torch.get_num_threads()) as pool:
+        return [first, *pool.map(lambda each: network_of(each, in_channels, outputs, edge_width), recipes[1:])]
 
 
 class _DrawnFrom(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's types are not followed
