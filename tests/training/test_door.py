@@ -108,8 +108,10 @@ def test_few_graphs() -> None:
 
 
 def test_data_that_cannot_be() -> None:
-    with pytest.raises(InputError, match="data must be a GraphSet, or PyG data"):
+    with pytest.raises(InputError, match="data must have at least one graph, but the list is empty"):
         graph_set_of([])
+    with pytest.raises(InputError, match="data must be a GraphSet, or PyG data"):
+        graph_set_of(["C1CC1"])
     (first, *others) = pyg(task(8))
     with pytest.raises(InputError, match="one target, or row of targets, for every graph"):
         graph_set_of([Data(x=first.x, edge_index=first.edge_index, y=torch.zeros(3, dtype=torch.long)), *others])

@@ -67,7 +67,7 @@ def test_graphs_of_other_libraries(tmp_path: Path) -> None:
     nx.set_node_attributes(graphs[1], "N", "label")
     with pytest.raises(InputError, match="labels of nodes must be integers, the same as in training"):
         model.predict(graphs[:2])
-    with pytest.raises(InputError, match="data must be a GraphSet, or PyG data"):
+    with pytest.raises(InputError, match="data must have at least one graph, but the list is empty"):
         model.predict([])
 
 
