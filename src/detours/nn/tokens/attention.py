@@ -149,6 +149,7 @@ def _dense(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale
 
 
 def two_products(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    """Attention in sets of one size, as `F.scaled_dot_product_attention`, by products that hold all scores."""
     scores = (query * scale) @ key.transpose(-2, -1)
     if mask is not None:
         scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
