@@ -192,6 +192,7 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
             )
         else:
             _expect("pe", pe, (nodes, self.pe_channels))
+            pe = pe.to(x.dtype)
         return x, den, pe
 
     def __repr__(self) -> str:

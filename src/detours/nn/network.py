@@ -107,6 +107,8 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
             counted: [N] the nodes that make the statistics of batch norms in training; None for all.
         """
         graph = self._prepared(x, GraphInputs(edge_index, edge_attr, den, pe, tokens, counted))
+        if batch is not None:
+            _check_integers("batch", batch)
         if self.options.directions == "out":
             graph = graph.flipped()
         if isinstance(self.encoder, HopEncoder):
@@ -137,6 +139,8 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         expanded = isinstance(self.encoder, HopEncoder) and x.size(-1) == len(self.encoder.maps) * self.in_channels
         if x.dim() != 2 or (x.size(1) != self.in_channels and not expanded):
             raise InputError(f"x must have {self.in_channels} columns, but its shape is {tuple(x.shape)}.")
+        self._check_type("x", x)
+        _check_integers("edge_index", graph.edge_index)
         width = self.options.edge_channels
         if not width:
             return graph._replace(edge_attr=None)
@@ -144,7 +148,17 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         if graph.edge_attr is None or tuple(graph.edge_attr.shape) != shape:
             given = "missing" if graph.edge_attr is None else f"of the shape {tuple(graph.edge_attr.shape)}"
             raise InputError(f"edge_attr must have the shape {shape}, edge_channels={width}, but it is {given}.")
+        self._check_type("edge_attr", graph.edge_attr)
         return graph
+
+    def _check_type(self, name: str, given: Tensor) -> None:
+        """Raise `InputError` unless numbers of this type can be multiplied with the weights."""
+        own = next(self.parameters()).dtype
+        mixed = torch.is_autocast_enabled(given.device.type) and torch.float64 not in (given.dtype, own)
+        if given.dtype != own and not (mixed and given.is_floating_point()):
+            raise InputError(
+                f"{name} must be {own}, as the weights are, but it is {given.dtype}; give {name}.to({own})."
+            )
 
     def extra_repr(self) -> str:
         options = self.options
@@ -304,3 +318,8 @@ def directed(make: MakeLayer, in_channels: int, half: int, directions: str) -> n
     if directions == "both":
         return BothDirections(lambda: make(in_channels, half))
     return make(in_channels, half)
+
+
+def _check_integers(name: str, given: Tensor) -> None:
+    if given.dtype not in (torch.int64, torch.int32):
+        raise InputError(f"{name} must hold integers, torch.int64, but it is {given.dtype}.")
