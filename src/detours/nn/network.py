@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from detours.checks import check_integer
 from detours.errors import InputError
 from detours.nn.backbones import Backbone, convolution
 from detours.nn.detour_transformer import DetourTransformer
@@ -20,6 +21,7 @@ from detours.nn.readout import Readout, jumped
 from detours.nn.tokens import Tokens
 
 MakeLayer = Callable[[int, int], nn.Module]
+SIZES = ("in_channels", "hidden_channels", "out_channels")
 
 
 class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
@@ -44,6 +46,8 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         layer: MakeLayer | None = None,
     ) -> None:
         super().__init__()
+        for name, size in zip(SIZES, (in_channels, hidden_channels, out_channels), strict=True):
+            check_integer(name, size, minimum=1)
         self.in_channels, self.hidden_channels, self.out_channels = in_channels, hidden_channels, out_channels
         self.options = options
         width, layers = 2 * hidden_channels, range(options.num_layers)
@@ -199,7 +203,7 @@ class PlainNetwork(Network):
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, backbone: Backbone = "gin", **options: Any
     ) -> None:
-        chosen = NetworkOptions.of(options)
+        chosen = NetworkOptions.of(options, PlainNetwork)
         if chosen.hop_den:
             raise InputError("hop_den=True needs detour numbers, which PlainNetwork does not see.")
 
@@ -224,7 +228,7 @@ class WeightedNetwork(Network):
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, backbone: Backbone = "gin", **options: Any
     ) -> None:
-        chosen = NetworkOptions.of(options)
+        chosen = NetworkOptions.of(options, WeightedNetwork)
         edge_channels = chosen.edge_channels
 
         def convolve(width: int, half: int) -> nn.Module:
@@ -283,7 +287,8 @@ class MDNN(Network):
         attention: str = "auto",
         **options: Any,
     ) -> None:
-        chosen = NetworkOptions.of(options)
+        chosen = NetworkOptions.of(options, MDNN)
+        check_integer("transformer_layers", transformer_layers, minimum=1)
 
         def conv(width: int, half: int) -> nn.Module:
             return convolution(backbone, width, half, edge_channels=chosen.edge_channels)
