@@ -228,8 +228,9 @@ class Detours:
         """Return a NetworkX graph with the columns of `to_pandas` on edges and of `nodes_to_pandas` on nodes.
 
         What was a NetworkX or igraph graph, or a GraphML, GML, GEXF or Pajek file, is copied with its attributes, loops
-        and parallel edges; ``attributes=False`` returns the simple graph that was counted. All counts are integers,
-        so that `networkx.write_gexf` and `networkx.write_graphml` can write them.
+        and parallel edges, an RDKit molecule with the attributes `element` of atoms and `bond`, its type, of bonds;
+        ``attributes=False`` returns the simple graph that was counted. All counts are integers, so that
+        `networkx.write_gexf` and `networkx.write_graphml` can write them.
         """
         return to_networkx(self, attributes)
 
