@@ -246,7 +246,7 @@ class _NeighbourSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's
         info: Any, in_dims: tuple[int | None, ...], x: Tensor, source: Tensor, target: Tensor, weight: Tensor | None
     ) -> tuple[Tensor, int]:
         x = _networks_second(x, in_dims, info)
-        if in_dims[3] is None:
+        if weight is None or in_dims[3] is None:
             return neighbour_sum(x, source, target, weight), 1
         return segment_sum(weight.movedim(in_dims[3], 1).unsqueeze(-1) * gather(x, source), target, x.size(0)), 1
 

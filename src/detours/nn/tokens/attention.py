@@ -212,7 +212,8 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
         if fused(query, state):
             from detours.nn.fused import attention_triton
 
-            answered, sums = attention_triton.answers(*_with_networks(query, state), begins)
+            stacked_query, stacked_state = _with_networks(query, state)
+            answered, sums = attention_triton.answers(stacked_query, stacked_state, begins)
             return answered.view_as(query), sums.view(query.shape[:-1])
         weights = _weights_of_sets(query, state, set_of_token, begins)
         return _of_sets("sum", state.unsqueeze(-2) * weights.unsqueeze(-1), begins), weights
