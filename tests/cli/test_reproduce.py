@@ -257,6 +257,15 @@ def test_networks_are_trained_shown_and_not_trained_again(
     assert run(*asked).out == out
     code, shown, err = run("nodes", "--finished")
     assert code == 0 and shown == out and err == "Wrote results/nodes.md, results/nodes.json\n"
+    code, shown, err = run("nodes", "--finished", "--row", "mdnn gcn")
+    assert code == 0 and "MDNN GCN, published" in shown and "plain GCN" not in shown
+    lines, of_all = ({" ".join(line.split()) for line in text.splitlines()} for text in (shown, out))
+    both = [line for line in lines & of_all if "MDNN GCN" in line]
+    assert len(both) == 3  # ours, published, and the entry with its difference to the plain network
+    code, _, err = run("nodes", "--finished", "--row", "MDNN GIN")
+    assert code == 1 and "results has no finished entry of nodes, MDNN GIN; leave out --finished." in err
+    code, _, err = run("nodes", "--finished", "--row", "GIN")
+    assert code == 1 and "there is no row 'GIN'; choose from plain GCN" in err
     code, _, err = run("graphs", "--finished")
     assert code == 1 and "results has no finished entry of graphs; leave out --finished." in err
 

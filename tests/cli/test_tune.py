@@ -2,10 +2,12 @@
 
 import json
 import tomllib
+import warnings
 from pathlib import Path
 
 import pytest
 
+from detours.errors import DroppedEdgesWarning
 from tests.cli.programs import Run
 
 pytest.importorskip("torch")
@@ -70,6 +72,31 @@ def test_the_recipe_of_own_data_finds_them_from_any_folder(
     for option in ("--data", "--data-file"):
         moved = run("train", "--recipe", "inner/recipes/own-mdnn.toml", option, "moved.pt", *quick, "--json")
         assert json.loads(moved[1])["data"] == "moved"
+
+
+def test_a_setting_of_mdnn_alone(run: Run) -> None:
+    Path("space.toml").write_text(SPACE)
+    code, out, err = run("tune", *QUICK, "--models", "mdnn", "--set", "use_den=false", "--json")
+    assert code == 0, err
+    assert json.loads(out)[0]["chosen"]["settings"]["use_den"] is False
+    code, out, err = run("tune", *QUICK, "--models", "plain,mdnn", "--set", "use_den=false")
+    assert code == 1 and "use_den=false needs model mdnn, but the model is plain" in err
+
+
+def test_quiet_commands_print_no_note_of_reading(run: Run) -> None:
+    import torch
+    from torch_geometric.data import Data
+
+    loop = torch.tensor([[0, 1, 1, 2, 1], [1, 0, 2, 1, 1]])
+    torch.save([Data(edge_index=loop, num_nodes=3, y=torch.tensor(at % 2)) for at in range(20)], "own.pt")
+    Path("space.toml").write_text(SPACE)
+    own = "--data own.pt --folds 0 --device cpu --set epochs=1 --set layers=1 --set pe=0".split()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DroppedEdgesWarning)
+        assert run("train", *own, "-q") == (0, "", "")
+        assert run("tune", *own, "--space", "space.toml", "--trials", "1", "--draws", "1", "-q") == (0, "", "")
+    with pytest.warns(DroppedEdgesWarning):  # what the command line prints as a note
+        run("train", *own)
 
 
 def test_the_default_space_is_shown(run: Run) -> None:

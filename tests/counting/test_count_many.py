@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import detours
-from detours.errors import InputError
+from detours.errors import FileFormatError, InputError
 from tests.strategies import SmallGraph, engines, small_graphs
 
 
@@ -112,6 +112,13 @@ def test_one_molecule_is_not_a_list_of_graphs() -> None:
     molecule = pytest.importorskip("rdkit.Chem").MolFromSmiles("C1CC1")
     with pytest.raises(InputError, match="but it was given one"):
         detours.count_many(molecule, 2)
+
+
+def test_a_text_among_molecules_is_told_by_its_number() -> None:
+    molecule = pytest.importorskip("rdkit.Chem").MolFromSmiles("C1CC1")
+    with pytest.raises(FileFormatError, match=r"^C1CC1: there is no such file \(graph number 1\).$") as caught:
+        detours.count_many([molecule, "C1CC1"], 2)
+    assert str(caught.value.path) == "C1CC1"
 
 
 def test_an_empty_name() -> None:

@@ -174,6 +174,16 @@ def test_repr_says_what_was_counted(result: detours.Detours) -> None:
     assert "12 nodes" in many
 
 
+def test_a_large_k_is_shown_in_a_few_lines() -> None:
+    result = detours.count(nx.cycle_graph(5), 10**4)
+    assert repr(result).endswith("0 of length 4, 1 of length 5, " + ", ".join(
+        f"0 of length {length}" for length in range(6, 15)
+    ) + ", … up to length 10001)")  # fmt: skip
+    assert result._repr_html_().count("<tr>") == 1 + 12 + 1 and "<td>…</td>" in result._repr_html_()
+    whole = detours.count(nx.cycle_graph(5), 13)
+    assert repr(whole).endswith("0 of length 14)") and "…" not in whole._repr_html_()
+
+
 def test_pickle(result: detours.Detours) -> None:
     copy = pickle.loads(pickle.dumps(result))
     np.testing.assert_array_equal(copy.by_length, result.by_length)

@@ -198,6 +198,8 @@ def test_graph_without_features() -> None:
             "The edge 5, 3 of graph number 1 is listed with different labels",
         ),
         (WLDetour(edge_labels=[1, 2]), [EDGE], "edge_labels must be True or False"),
+        (WLDetour(normalize="yes"), [EDGE], "normalize must be True or False, but it is 'yes'"),
+        (WLDetour(plain="no"), [EDGE], "plain must be True or False, but it is 'no'"),
         (ShortestPath(memory_limit=1), [nx.path_graph(3)], "distances in a graph of 3 nodes"),
         (ShortestPath(memory_limit=199), [nx.path_graph(9)], "do not fit in memory_limit"),
         (WLSubtree(), [EDGE, EDGE.to_directed()], "Some of the graphs are directed"),

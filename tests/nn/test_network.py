@@ -190,6 +190,39 @@ def test_wrong_inputs() -> None:
         network("mdnn")(given.x, given.edge_index, pe=given.pe)
 
 
+@every_model
+def test_inputs_of_a_wrong_type(kind: str, backbone: str) -> None:
+    given, net = case(random_graph(8, 0.4), 8), network(kind, backbone)
+    batch = torch.zeros(8, dtype=torch.long)
+    for x in (given.x.float(), given.x.long(), given.x.bool()):
+        with pytest.raises(InputError, match=rf"^x must be torch.float64, as the weights are, but it is {x.dtype}; "):
+            apply(net, given._replace(x=x))
+    with pytest.raises(InputError, match=r"^edge_index must hold integers, torch.int64, but it is torch.float32.$"):
+        apply(net, given._replace(edge_index=given.edge_index.float()))
+    with pytest.raises(InputError, match=r"^batch must hold integers, torch.int64, but it is torch.float64.$"):
+        apply(net, given, batch.double())
+    assert torch.equal(apply(net, given._replace(edge_index=given.edge_index.int())), apply(net, given, batch.int()))
+    assert torch.equal(
+        apply(net, given._replace(pe=given.pe.float().double())), apply(net, given._replace(pe=given.pe.float()))
+    )
+    net, small = net.float(), given._replace(x=given.x.float(), pe=given.pe.float(), den=given.den.float())
+    with torch.autocast("cpu", torch.bfloat16):
+        for x in (small.x, small.x.bfloat16()):
+            assert apply(net, small._replace(x=x)).isfinite().all()
+        with pytest.raises(
+            InputError, match=r"^x must be torch.float32, as the weights are, but it is torch.float64; "
+        ):
+            apply(net, given)
+
+
+def test_features_of_arcs_of_a_wrong_type() -> None:
+    given, net = case(random_graph(8, 0.4), 8), PlainNetwork(3, 4, 5, edge_channels=2).double()
+    with pytest.raises(
+        InputError, match=r"^edge_attr must be torch.float64, as the weights are, but it is torch.float32"
+    ):
+        net(given.x, given.edge_index, edge_attr=given.den.float())
+
+
 def test_a_small_network_by_default_and_the_papers_by_its_arguments() -> None:
     small = MDNN(7, 64, 2)
     assert [layer.transformer.num_layers for layer in small.layers] == [1, 1]

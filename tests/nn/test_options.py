@@ -316,6 +316,40 @@ def test_wrong_options(wrong: dict[str, Any], said: str) -> None:
         PlainNetwork(3, 4, 5, **wrong)
 
 
+def test_the_options_of_mdnn_are_named_with_its_own() -> None:
+    with pytest.raises(
+        InputError, match=r"^MDNN has no option 'foo'; it has transformer_layers, heads, .*, num_layers, "
+    ):
+        MDNN(13, 16, 2, foo=1)
+    with pytest.raises(InputError, match=r"^PlainNetwork has no option 'heads'; it has num_layers, "):
+        PlainNetwork(13, 16, 2, heads=2)
+    with pytest.raises(InputError, match=r"^a network has no option 'foo'; it has num_layers, "):
+        NetworkOptions.of({"foo": 1})
+
+
+@pytest.mark.parametrize("made", [MDNN, PlainNetwork, WeightedNetwork])
+def test_sizes_are_positive_integers(made: Any) -> None:
+    names = ("in_channels", "hidden_channels", "out_channels")
+    for place, name in enumerate(names):
+        for wrong in (0, -3, "3", 2.5):
+            sizes: list[Any] = [13, 16, 2]
+            sizes[place] = wrong
+            with pytest.raises(InputError, match=f"^{name} must be an integer of at least 1, but it is {wrong!r}.$"):
+                made(*sizes)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "least"),
+    [
+        *[("transformer_layers", 0, 1), ("heads", 0, 1), ("feed_forward", 0, 1), ("heads", "2", 1)],
+        *[("den_channels", -1, 0), ("pe_channels", -1, 0)],
+    ],
+)
+def test_sizes_of_mdnn(name: str, wrong: Any, least: int) -> None:
+    with pytest.raises(InputError, match=f"^{name} must be an integer of at least {least}, but it is {wrong!r}.$"):
+        MDNN(13, 16, 2, **{name: wrong})
+
+
 def test_truth_values_name_norms() -> None:
     assert (NetworkOptions(norm=True), NetworkOptions(norm=False)) == (NetworkOptions(), NetworkOptions(norm="none"))
 

@@ -280,6 +280,8 @@ def test_existing_features_are_kept() -> None:
     replaced = AddDetourNumber(3, attr_name="edge_attr", by_length=False, node_attr="x", log=False, cat=False)(data)
     assert replaced.edge_attr.tolist() == [[1]] * 8 and replaced.x.tolist() == [[2]] * 4
     assert data.edge_attr.shape == (8,) and data.x.shape == (4, 2)
+    with pytest.raises(InputError, match=r"^edge_attr must have 8 rows, .* but its shape is \(4, 2\); mend it, or "):
+        AddDetourNumber(3, attr_name=None)(ring(4, edge_attr=torch.ones(4, 2)))
 
 
 def test_features_in_the_order_asked_for() -> None:

@@ -1,7 +1,6 @@
 """`detours predict`: classes of new graphs, or numbers, by a saved model."""
 
 import sys
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +8,7 @@ import typer
 
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
-from detours.cli.shared.graphs import read_graph
+from detours.cli.shared.graphs import notes_unless, read_graph
 from detours.cli.shared.options import OWN_DATA, DataFile, Directed, Json, Quiet, RawFolder, TorchDevice
 from detours.cli.train import check_installed
 from detours.errors import InputError
@@ -63,9 +62,7 @@ def predict(
     saved = SavedModel.load(model)
     where = chosen_device(device)
     if data or data_file:
-        with warnings.catch_warnings():
-            if quiet:
-                warnings.simplefilter("ignore")
+        with notes_unless(quiet):
             given = [saved.read(data or data_file, root)]
         names: list[Any] = list(range(len(given[0]))) if given[0].level == "graph" else [given[0].name]
     else:

@@ -217,7 +217,8 @@ def _network_settings(
         ),
     ] = None,
     row: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help='Train this row only, such as "MDNN GIN"; repeatable.')
+        list[str] | None,
+        typer.Option(metavar="NAME", help='Train, or show, this row only, such as "MDNN GIN"; repeatable.'),
     ] = None,
     seeds: Annotated[
         str | None, typer.Option(metavar="LIST", help="Seeds, such as 0-2.  [default: 0-2 for ours, 0 for paper]")

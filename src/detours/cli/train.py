@@ -12,6 +12,7 @@ import typer
 
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
+from detours.cli.shared.graphs import notes_unless
 from detours.cli.shared.options import (
     OWN_DATA,
     DataFile,
@@ -203,7 +204,8 @@ def train(
             raise typer.BadParameter("give a data set with --data, in the file of --recipe, or with --data-file")
         print(recipe("", "", "", "graph", k=ks[0], **given).to_toml(), end="")
         return
-    loaded = _load(named, root, None if data or data_file else file)
+    with notes_unless(quiet):
+        loaded = _load(named, root, None if data or data_file else file)
     given = {"task": loaded.task, **given}
     if show_recipe:
         made = recipe(loaded.name, "", "", loaded.level, k=ks[0], **given)

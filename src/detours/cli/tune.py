@@ -12,7 +12,7 @@ import typer
 
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
-from detours.cli.shared.graphs import number
+from detours.cli.shared.graphs import notes_unless, number
 from detours.cli.shared.options import OWN_DATA, DataFile, Json, KeepOld, Progress, Quiet, RawFolder, TorchDevice
 from detours.cli.shared.progress import progress_bar
 from detours.cli.shared.scores import score_text, score_unit
@@ -145,7 +145,8 @@ def tune(
     store, found, failed = Store(out, keep_old=keep_old), [], []
     start, seconds = time.monotonic(), inf if budget is None else 60 * budget
     for turn, name in enumerate(names, 1):
-        loaded = load(name, root)
+        with notes_unless(quiet):
+            loaded = load(name, root)
         parts = splits(loaded, root)
         search = Search(
             Draws(loaded, space_of(space, loaded.level), given, seed, draws),

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, overload
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 
 Values = TypeVar("Values", bound=NDArray[Any])
+SHOWN = 12
+"""Lengths that are shown, at most."""
 
 
 class Run(NamedTuple):
@@ -225,8 +228,9 @@ class Detours:
         """Return a NetworkX graph with the columns of `to_pandas` on edges and of `nodes_to_pandas` on nodes.
 
         What was a NetworkX or igraph graph, or a GraphML, GML, GEXF or Pajek file, is copied with its attributes, loops
-        and parallel edges; ``attributes=False`` returns the simple graph that was counted. All counts are integers,
-        so that `networkx.write_gexf` and `networkx.write_graphml` can write them.
+        and parallel edges, an RDKit molecule with the attributes `element` of atoms and `bond`, its type, of bonds;
+        ``attributes=False`` returns the simple graph that was counted. All counts are integers, so that
+        `networkx.write_gexf` and `networkx.write_graphml` can write them.
         """
         return to_networkx(self, attributes)
 
@@ -323,14 +327,16 @@ class Detours:
                 sum_columns(self.arc_by_length[:, length - 2 : length - 1])[0] // (1 if self.directed else 2),
                 number,
             )
-            for length, number in zip(range(2, self.k + 1), self.cycles.values(), strict=True)
+            for length, number in zip(range(2, min(self.k, SHOWN + 1) + 1), self.cycles.values(), strict=False)
         ]
+        more = [("…",) * 3] if self.k - 1 > SHOWN else []
         kind = "chordless " if self.chordless else ""
         headings = ["edges of a detour", f"{kind}detours", f"{kind}cycles they form"]
-        return html_table(f"{self.k}-DeN of {self.graph!r}", headings, lengths)
+        return html_table(f"{self.k}-DeN of {self.graph!r}", headings, [*lengths, *more])
 
     def __repr__(self) -> str:
-        cycles = ", ".join(f"{total:,} of length {length}" for length, total in self.cycles.items())
+        cycles = ", ".join(f"{total:,} of length {length}" for length, total in islice(self.cycles.items(), SHOWN))
+        cycles += f", … up to length {self.k + 1}" if self.k - 1 > SHOWN else ""
         kind = "directed cycles" if self.directed else "chordless cycles" if self.chordless else "cycles"
         edges = f"{self.graph.num_edges:,} {'arcs' if self.directed else 'edges'}"
         return f"Detours(k={self.k}, {self.graph.num_nodes:,} nodes, {edges}; {kind}: {cycles})"

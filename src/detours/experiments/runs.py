@@ -156,7 +156,7 @@ def run_networks(
         names: The tables, in the order in which they are filled.
         wanted: The seeds and folds of every entry, and where it is trained.
         presets: "ours", "paper" and "paper-small"; by default ours, and the one of the paper's that the data allow.
-        rows: Such as "MDNN GIN"; all if empty.
+        rows: What to train, or with `only_finished` to show, such as "MDNN GIN"; all if empty.
         minutes: After which training stops; what is under way goes on the next time.
         only_finished: Whether to make the tables from finished entries only, and train nothing.
     """
@@ -167,11 +167,11 @@ def run_networks(
         _train_networks(environment, names, wanted, presets, rows, minutes)
     found = results(read_records(environment.store))
     asked = {name.lower() for name in environment.only}
-    made = tables(names, {entry: found[entry] for entry in found if not asked or entry.data.lower() in asked})
+    chosen = {entry: found[entry] for entry in found if not asked or entry.data.lower() in asked}
+    made = tables(names, chosen, rows if only_finished else ())
     if not made and only_finished:
-        raise InputError(
-            f"{environment.store.folder} has no finished entry of {', '.join(names)}; leave out --finished."
-        )
+        of = ", ".join([*names, *rows])
+        raise InputError(f"{environment.store.folder} has no finished entry of {of}; leave out --finished.")
     return Outcome(made, environment.write(names[0] if len(names) == 1 else "networks", made))
 
 

@@ -121,7 +121,18 @@ def from_molecule(molecule: Any) -> EdgeList:
     """Return the bonds of an RDKit molecule; atoms are named by symbol and number, as in C0, C1, O2."""
     pairs = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
     names = [f"{atom.GetSymbol()}{atom.GetIdx()}" for atom in molecule.GetAtoms()]
-    return EdgeList(np.array(pairs, np.int64).reshape(-1, 2).T.copy(), len(names), names, "edges")
+    ends = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
+    return EdgeList(ends, len(names), names, "edges", origin=partial(_molecule_as_networkx, molecule, names))
+
+
+def _molecule_as_networkx(molecule: Any, names: list[str]) -> Any:
+    made = library("networkx", "networkx").Graph()
+    for name, atom in zip(names, molecule.GetAtoms(), strict=True):
+        made.add_node(name, element=atom.GetSymbol())
+    for bond in molecule.GetBonds():
+        ends = (names[bond.GetBeginAtomIdx()], names[bond.GetEndAtomIdx()])
+        made.add_edge(*ends, bond=str(bond.GetBondType()))
+    return made
 
 
 def from_igraph(graph: Any) -> EdgeList:

@@ -326,8 +326,9 @@ def _read_any(source: Any) -> EdgeList | Graph:
 def _read_numbered(number: int, source: Any) -> Any:
     try:
         return _read_any(source)
-    except FileFormatError:
-        raise
+    except FileFormatError as error:
+        said = str(error.args[0]).removesuffix(".")
+        raise FileFormatError(f"{said} (graph number {number}).", error.path, error.line) from None
     except InputError as error:
         raise InputError(f"Graph number {number}: {error}") from None
 

@@ -171,6 +171,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
 
     def _checked(self) -> ColouringOptions:
         check_choice("output", self.output, OUTPUTS)
+        check_truth("normalize", self.normalize)
         return self._colouring_options()
 
     def _coloured(self, X: Any, options: ColouringOptions) -> ColouredBatch:
@@ -206,11 +207,14 @@ def _cosine(gram: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any]) -> ND
 
 def check_edge_labels(given: object) -> bool:
     """True or False, or `InputError`."""
+    hint = "; the labels come with each graph, as Labelled(graph, labels, edge_labels)"
+    return check_truth("edge_labels", given, hint)
+
+
+def check_truth(name: str, given: object, hint: str = "") -> bool:
+    """True or False, or `InputError`."""
     if not isinstance(given, bool | np.bool_):
-        raise InputError(
-            f"edge_labels must be True or False, but it is {shown(given)}; the labels come with each graph, "
-            "as Labelled(graph, labels, edge_labels)."
-        )
+        raise InputError(f"{name} must be True or False, but it is {shown(given)}{hint}.")
     return bool(given)
 
 

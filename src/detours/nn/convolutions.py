@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 from torch_geometric.nn.dense import Linear
 
-from detours.nn.functional import gather, segment_sum
+from detours.nn.functional import gather, neighbour_sum, segment_sum
+from detours.nn.fused.groups import ends
 
 
 class GCN(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
@@ -50,11 +51,9 @@ class GCN(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
     def forward(
         self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, edge_attr: Tensor | None = None
     ) -> Tensor:
-        source, target = edge_index
         weight, own = normalised(edge_index, edge_weight, x)
         x = self.lin(x)
-        messages = with_features(gather(x, source), self.lin_edge, edge_attr)
-        received = segment_sum(weight.unsqueeze(-1) * messages, target, x.size(0))
+        received = received_by(x, edge_index, weight, self.lin_edge, edge_attr)
         return received + own.unsqueeze(-1) * x + self.bias
 
     def extra_repr(self) -> str:
@@ -98,11 +97,8 @@ class GIN(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
     def forward(
         self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, edge_attr: Tensor | None = None
     ) -> Tensor:
-        source, target = edge_index
-        messages = with_features(gather(x, source), self.lin_edge, edge_attr)
-        if edge_weight is not None:
-            messages = messages * edge_weight.view(-1, 1)
-        received = segment_sum(messages, target, x.size(0))
+        weight = None if edge_weight is None else edge_weight.view(-1)
+        received = received_by(x, edge_index, weight, self.lin_edge, edge_attr)
         result: Tensor = self.nn(received + (1 + self.eps) * x)
         return result
 
@@ -123,16 +119,21 @@ class GAT(GATConv):  # type: ignore[misc]  # PyG's types are not followed
 
 def normalised(edge_index: Tensor, weight: Tensor | None, x: Tensor, loops: float = 1.0) -> tuple[Tensor, Tensor]:
     """Return the weights of the arcs and of the loops in D^-1/2 (A + loops · I) D^-1/2; D sums over arcs in."""
-    source, target = edge_index
-    weight = x.new_ones(target.numel()) if weight is None else weight.view(-1)
+    source, target = ends(edge_index)
+    if weight is None:  # not `x.new_ones`, which would be one of each of the networks that `torch.vmap` runs together
+        weight = torch.ones(target.numel(), dtype=x.dtype, device=x.device)
+    weight = weight.view(-1)
     degree = segment_sum(weight, target, x.size(0)) + loops
     scale = degree.pow(-0.5).masked_fill(degree == 0, 0.0)
     return gather(scale, source) * weight * gather(scale, target), loops * scale.square()
 
 
-def with_features(messages: Tensor, lin_edge: nn.Linear | None, edge_attr: Tensor | None) -> Tensor:
-    """Return ReLU(messages + W e) where arcs have features, the messages themselves where not."""
+def received_by(
+    x: Tensor, edge_index: Tensor, weight: Tensor | None, lin_edge: nn.Linear | None, edge_attr: Tensor | None
+) -> Tensor:
+    """Return the sum of the messages to each node, each times its weight: x_j, or ReLU(x_j + W e) with features e."""
+    source, target = ends(edge_index)
     if lin_edge is None or edge_attr is None:
-        return messages
-    added: Tensor = (messages + lin_edge(edge_attr.to(messages.dtype))).relu()
-    return added
+        return neighbour_sum(x, source, target, weight)
+    messages = (gather(x, source) + lin_edge(edge_attr.to(x.dtype))).relu()
+    return segment_sum(messages if weight is None else messages * weight.unsqueeze(-1), target, x.size(0))

@@ -85,8 +85,13 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
         attention: str = "auto",
     ) -> None:
         super().__init__()
-        check_integer("num_layers", num_layers, minimum=1)
-        if heads < 1 or hidden_channels % heads:
+        sizes = {"in_channels": in_channels, "hidden_channels": hidden_channels, "num_layers": num_layers}
+        inner = {} if feed_forward is None else {"feed_forward": feed_forward}
+        for name, size in (sizes | inner | {"heads": heads}).items():
+            check_integer(name, size, minimum=1)
+        for name, size in (("den_channels", den_channels), ("pe_channels", pe_channels)):
+            check_integer(name, size, minimum=0)
+        if hidden_channels % heads:
             raise InputError(f"heads must divide hidden_channels={hidden_channels}, but it is {heads}.")
         self.in_channels = in_channels
         self.hidden_channels = hidden_channels
@@ -192,6 +197,7 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
             )
         else:
             _expect("pe", pe, (nodes, self.pe_channels))
+            pe = pe.to(x.dtype)
         return x, den, pe
 
     def __repr__(self) -> str:

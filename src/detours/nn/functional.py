@@ -13,7 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from detours.nn.fused import fused
+from detours.nn.fused.groups import groups_of
+
 POOLS = ("mean", "max", "add")
+NARROW = 8
+"""Rows of fewer numbers are summed as torch does it."""
 
 
 def rows_first(device: torch.device) -> bool:
@@ -27,9 +32,9 @@ def gather(x: Tensor, index: Tensor) -> Tensor:
     return rows
 
 
-def gather_sum(x: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -> Tensor:
-    """Return ``x[index] + other[other_index]``."""
-    rows: Tensor = _GatherSum.apply(x, index, other, other_index)
+def relu_of_both(x: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -> Tensor:
+    """Return ReLU(``x[index] + other[other_index]``)."""
+    rows: Tensor = _ReluOfBoth.apply(x, index, other, other_index)
     return rows
 
 
@@ -37,6 +42,18 @@ def segment_sum(values: Tensor, index: Tensor, size: int) -> Tensor:
     """Return [size, …]: row i is the sum of the rows of `values` whose index is i."""
     sums: Tensor = _SegmentSum.apply(values, index, size)
     return sums
+
+
+def neighbour_sum(x: Tensor, source: Tensor, target: Tensor, weight: Tensor | None = None) -> Tensor:
+    """Return, as many rows as `x` has: row i is the sum of ``x[source[e]]`` over the arcs e whose target is i.
+
+    With `weight` [E], each is multiplied by its own.
+    """
+    if fused(x) and (weight is None or not weight.requires_grad):
+        sums: Tensor = _NeighbourSum.apply(x, source, target, weight)
+        return sums
+    messages = gather(x, source)
+    return segment_sum(messages if weight is None else messages * weight.unsqueeze(-1), target, x.size(0))
 
 
 def rearranged(values: Tensor, index: Tensor, place: Tensor) -> Tensor:
@@ -148,33 +165,49 @@ class _Gather(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types
         return gather(_networks_second(x, in_dims, info), index), 1
 
 
-class _GatherSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+class _ReluOfBoth(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
     @staticmethod
     def forward(x: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -> Tensor:
-        return x.index_select(0, index).add_(other.index_select(0, other_index))
+        if fused(x, other):
+            from detours.nn.fused.sums_triton import relu_of_both
+
+            return relu_of_both(x, index, other, other_index)
+        return x.index_select(0, index).add_(other.index_select(0, other_index)).relu_()
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         x, index, other, other_index = inputs
-        ctx.save_for_backward(index, other_index)
+        ctx.save_for_backward(index, other_index, output)
         ctx.sizes = x.size(0), other.size(0)
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
-        (index, other_index), (size, other_size) = ctx.saved_tensors, ctx.sizes
-        return segment_sum(slope, index, size), None, segment_sum(slope, other_index, other_size), None
+        (*indices, result), sums = ctx.saved_tensors, []
+        if fused(slope, result) and not torch.is_grad_enabled():
+            from detours.nn.fused.sums_triton import sums_of_groups
+
+            for index, size in zip(indices, ctx.sizes, strict=True):
+                sums.append(sums_of_groups(slope, groups_of(index, size), positive=result))
+        else:
+            slope = torch.where(result > 0, slope, 0)
+            sums = [segment_sum(slope, index, size) for index, size in zip(indices, ctx.sizes, strict=True)]
+        return sums[0], None, sums[1], None
 
     @staticmethod
     def vmap(
         info: Any, in_dims: tuple[int | None, ...], x: Tensor, index: Tensor, other: Tensor, other_index: Tensor
     ) -> tuple[Tensor, int]:
         x, other = _networks_second(x, in_dims, info), _networks_second(other, in_dims[2:], info)
-        return gather_sum(x, index, other, other_index), 1
+        return relu_of_both(x, index, other, other_index), 1
 
 
 class _SegmentSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
     @staticmethod
     def forward(values: Tensor, index: Tensor, size: int) -> Tensor:
+        if fused(values) and values[0].numel() >= NARROW:
+            from detours.nn.fused.sums_triton import sums_of_groups
+
+            return sums_of_groups(values, groups_of(index, size))
         return values.new_zeros((size, *values.shape[1:])).index_add_(0, index, values)
 
     @staticmethod
@@ -190,6 +223,32 @@ class _SegmentSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
         info: Any, in_dims: tuple[int | None, ...], values: Tensor, index: Tensor, size: int
     ) -> tuple[Tensor, int]:
         return segment_sum(_networks_second(values, in_dims, info), index, size), 1
+
+
+class _NeighbourSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    @staticmethod
+    def forward(x: Tensor, source: Tensor, target: Tensor, weight: Tensor | None) -> Tensor:
+        from detours.nn.fused.sums_triton import sums_of_groups
+
+        return sums_of_groups(x, groups_of(target, x.size(0)), source=source, weight=weight)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs[1:])
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
+        source, target, weight = ctx.saved_tensors
+        return neighbour_sum(slope, target, source, weight), None, None, None
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], x: Tensor, source: Tensor, target: Tensor, weight: Tensor | None
+    ) -> tuple[Tensor, int]:
+        x = _networks_second(x, in_dims, info)
+        if weight is None or in_dims[3] is None:
+            return neighbour_sum(x, source, target, weight), 1
+        return segment_sum(weight.movedim(in_dims[3], 1).unsqueeze(-1) * gather(x, source), target, x.size(0)), 1
 
 
 class _Rearranged(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed

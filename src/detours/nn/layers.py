@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from detours.nn.detour_transformer import DetourTransformer
 from detours.nn.detour_weighted import DetourWeighted
+from detours.nn.fused.groups import turned
 from detours.nn.tokens import Tokens
 
 
@@ -31,7 +32,7 @@ class GraphInputs(NamedTuple):
     def flipped(self) -> GraphInputs:
         """Return the same graph with its arcs turned round."""
         tokens = None if self.tokens is None else self.tokens.flipped
-        return self._replace(edge_index=self.edge_index.flip(0), tokens=tokens)
+        return self._replace(edge_index=turned(self.edge_index), tokens=tokens)
 
 
 class ConvLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from detours.checks import check_integer
 from detours.errors import InputError
 from detours.nn.backbones import Backbone, convolution
 from detours.nn.detour_transformer import DetourTransformer
@@ -20,6 +21,7 @@ from detours.nn.readout import Readout, jumped
 from detours.nn.tokens import Tokens
 
 MakeLayer = Callable[[int, int], nn.Module]
+SIZES = ("in_channels", "hidden_channels", "out_channels")
 
 
 class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
@@ -44,6 +46,8 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         layer: MakeLayer | None = None,
     ) -> None:
         super().__init__()
+        for name, size in zip(SIZES, (in_channels, hidden_channels, out_channels), strict=True):
+            check_integer(name, size, minimum=1)
         self.in_channels, self.hidden_channels, self.out_channels = in_channels, hidden_channels, out_channels
         self.options = options
         width, layers = 2 * hidden_channels, range(options.num_layers)
@@ -107,6 +111,8 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
             counted: [N] the nodes that make the statistics of batch norms in training; None for all.
         """
         graph = self._prepared(x, GraphInputs(edge_index, edge_attr, den, pe, tokens, counted))
+        if batch is not None:
+            _check_integers("batch", batch)
         if self.options.directions == "out":
             graph = graph.flipped()
         if isinstance(self.encoder, HopEncoder):
@@ -137,6 +143,8 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         expanded = isinstance(self.encoder, HopEncoder) and x.size(-1) == len(self.encoder.maps) * self.in_channels
         if x.dim() != 2 or (x.size(1) != self.in_channels and not expanded):
             raise InputError(f"x must have {self.in_channels} columns, but its shape is {tuple(x.shape)}.")
+        self._check_type("x", x)
+        _check_integers("edge_index", graph.edge_index)
         width = self.options.edge_channels
         if not width:
             return graph._replace(edge_attr=None)
@@ -144,7 +152,17 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         if graph.edge_attr is None or tuple(graph.edge_attr.shape) != shape:
             given = "missing" if graph.edge_attr is None else f"of the shape {tuple(graph.edge_attr.shape)}"
             raise InputError(f"edge_attr must have the shape {shape}, edge_channels={width}, but it is {given}.")
+        self._check_type("edge_attr", graph.edge_attr)
         return graph
+
+    def _check_type(self, name: str, given: Tensor) -> None:
+        """Raise `InputError` unless numbers of this type can be multiplied with the weights."""
+        own = next(self.parameters()).dtype
+        mixed = torch.is_autocast_enabled(given.device.type) and torch.float64 not in (given.dtype, own)
+        if given.dtype != own and not (mixed and given.is_floating_point()):
+            raise InputError(
+                f"{name} must be {own}, as the weights are, but it is {given.dtype}; give {name}.to({own})."
+            )
 
     def extra_repr(self) -> str:
         options = self.options
@@ -185,7 +203,7 @@ class PlainNetwork(Network):
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, backbone: Backbone = "gin", **options: Any
     ) -> None:
-        chosen = NetworkOptions.of(options)
+        chosen = NetworkOptions.of(options, PlainNetwork)
         if chosen.hop_den:
             raise InputError("hop_den=True needs detour numbers, which PlainNetwork does not see.")
 
@@ -210,7 +228,7 @@ class WeightedNetwork(Network):
     def __init__(
         self, in_channels: int, hidden_channels: int, out_channels: int, backbone: Backbone = "gin", **options: Any
     ) -> None:
-        chosen = NetworkOptions.of(options)
+        chosen = NetworkOptions.of(options, WeightedNetwork)
         edge_channels = chosen.edge_channels
 
         def convolve(width: int, half: int) -> nn.Module:
@@ -269,7 +287,8 @@ class MDNN(Network):
         attention: str = "auto",
         **options: Any,
     ) -> None:
-        chosen = NetworkOptions.of(options)
+        chosen = NetworkOptions.of(options, MDNN)
+        check_integer("transformer_layers", transformer_layers, minimum=1)
 
         def conv(width: int, half: int) -> nn.Module:
             return convolution(backbone, width, half, edge_channels=chosen.edge_channels)
@@ -304,3 +323,8 @@ def directed(make: MakeLayer, in_channels: int, half: int, directions: str) -> n
     if directions == "both":
         return BothDirections(lambda: make(in_channels, half))
     return make(in_channels, half)
+
+
+def _check_integers(name: str, given: Tensor) -> None:
+    if given.dtype not in (torch.int64, torch.int32):
+        raise InputError(f"{name} must hold integers, torch.int64, but it is {given.dtype}.")

@@ -8,8 +8,10 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from detours.checks import check_choice
+from detours.nn.fused import fused
 
 
 def norm_of(kind: str, channels: int) -> nn.Module:
@@ -44,6 +46,11 @@ class TokenNorm(nn.BatchNorm1d):  # type: ignore[misc]  # PyTorch's types are no
 
     def _by_sums(self, x: Tensor, counted: Tensor | None, together: bool) -> Tensor:
         rows = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
+        if counted is not None and not together and fused(rows):
+            kept = (self.running_mean, self.running_var, self.num_batches_tracked)
+            at_once = _Fused.apply(rows, counted, *kept, self.weight, self.bias, self.momentum, self.eps)
+            normalised: Tensor = at_once[0]
+            return normalised.to(x.dtype)
         with torch.no_grad():  # `_Normalised` knows the slopes of mean and variance
             share = rows.new_ones(rows.size(0), 1) if counted is None else counted.to(rows.dtype).unsqueeze(1)
             sums = _summed(torch.cat([(rows * share).sum(0), share.sum(0)]), together)
@@ -91,6 +98,56 @@ class _Normalised(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
         first, second = sums.chunk(2)
         of_x = (slope - torch.addcmul(first, normal, second) * share) * (scale * weight)
         return of_x, None, None, None, of_weight, of_bias, None
+
+
+class _Fused(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    """What `TokenNorm` makes of x [T, …, channels] if some rows count, by kernels; and mean, scale and share.
+
+    Of stacked networks, the dimension is the second of x and of `counted`, the first of all else.
+    """
+
+    @staticmethod
+    def forward(x: Tensor, counted: Tensor, *given: Any) -> tuple[Tensor, ...]:
+        from detours.nn.fused import norm_triton
+
+        *running, weight, bias, momentum, epsilon = given
+        x, counted, weight, bias = _stacked(x, counted, weight, bias)
+        known = norm_triton.statistics(x, counted, norm_triton.Running(*running), momentum, epsilon)
+        result = norm_triton.normalised(x, known, weight, bias)
+        return result.view(-1, *running[0].shape), *known
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        x, counted, *_, weight, bias, _, _ = inputs
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.save_for_backward(x, counted, weight, bias, *output[1:])
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, slope: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+        from detours.nn.fused import norm_triton
+
+        *inputs, mean, scale, share = ctx.saved_tensors
+        shape = inputs[2].shape
+        x, counted, weight, _ = _stacked(*inputs)
+        known = norm_triton.Statistics(mean, scale, share)
+        of_x, of_weight, of_bias = norm_triton.slopes(slope.reshape(x.shape), x, counted, known, weight)
+        return of_x.view(slope.shape), *[None] * 4, of_weight.view(shape), of_bias.view(shape), None, None
+
+    @staticmethod
+    def vmap(info: Any, dims: tuple[int | None, ...], *given: Any) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+        x, counted = (
+            each.unsqueeze(1).expand(-1, info.batch_size, *each.shape[1:]) if dim is None else each.movedim(dim, 1)
+            for each, dim in zip(given[:2], dims[:2], strict=True)
+        )
+        found = _Fused.apply(x, counted, *given[2:])
+        return (found[0], *(each.view(info.batch_size, -1) for each in found[1:])), (1, 0, 0, 0)
+
+
+def _stacked(x: Tensor, counted: Tensor, *given: Tensor) -> list[Tensor]:
+    """x as [T, networks, channels] and whether its rows count, as the kernels read them; the rest per network."""
+    x = x.contiguous().view(x.size(0), -1, x.size(-1))
+    return [x, counted.to(torch.bool).contiguous().view(torch.uint8), *(each.view(x.size(1), -1) for each in given)]
 
 
 def _summed(values: Tensor, together: bool) -> Tensor:

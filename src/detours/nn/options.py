@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from inspect import signature
 from typing import Any, Literal, get_args
 
 from detours.checks import check_choice, check_integer, check_number
@@ -87,11 +88,14 @@ class NetworkOptions:
             check_number(name, getattr(self, name), minimum=0, below=1)
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> NetworkOptions:
-        """Return the options with these names, or raise `InputError` for a name that there is not."""
+    def of(cls, given: Mapping[str, Any], network: type | None = None) -> NetworkOptions:
+        """Return the options with these names, or raise `InputError` for a name that a network does not have."""
         names = [field.name for field in fields(cls)]
         if unknown := sorted(given.keys() - set(names)):
-            raise InputError(f"a network has no option {unknown[0]!r}; it has {', '.join(names)}.")
+            known = {} if network is None else signature(network).parameters
+            own = [each.name for each in known.values() if each.kind is each.KEYWORD_ONLY]
+            kind = "a network" if network is None else network.__name__
+            raise InputError(f"{kind} has no option {unknown[0]!r}; it has {', '.join([*own, *names])}.")
         return cls(**given)
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+from typing import Any
 
+import numpy as np
 import torch
 from lightning.fabric import Fabric
 from lightning.fabric.plugins.environments import SLURMEnvironment, TorchElasticEnvironment
+from torch import Tensor
 
 from detours.checks import check_device
 from detours.errors import InputError
@@ -15,6 +18,15 @@ from detours.errors import InputError
 # When this is imported, so also in the processes that Lightning starts: what it has to say is no news to our user.
 for _name in ("lightning", "lightning.fabric", "lightning.pytorch"):
     logging.getLogger(_name).setLevel(logging.WARNING)
+
+
+def sent(values: np.ndarray[Any, Any], device: torch.device, dtype: torch.dtype | None = None) -> Tensor:
+    """Return the values on the device, of the dtype given; nothing waits for a GPU, not even for memory to be read."""
+    tensor = torch.from_numpy(values)
+    tensor = tensor if dtype is None else tensor.to(dtype)
+    if device.type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
 
 
 def chosen_device(name: str) -> str:

@@ -85,6 +85,15 @@ def run_all(store: Store, runs: Sequence[Run], place: Workplace | None = None) -
 
 def stacks_of(runs: Sequence[Run], place: Workplace) -> list[list[Run]]:
     """Return the runs in stacks that are trained together, as many as there are jobs if possible."""
+    stacks = []
+    for shape in _shapes(runs):
+        alone = place.devices > 1 or _alone(shape[0], place.device)
+        most = 1 if alone else min(place.replicas or len(shape), -(-len(shape) // place.jobs))
+        stacks += [shape[start : start + most] for start in range(0, len(shape), most)]
+    return stacks
+
+
+def _shapes(runs: Sequence[Run]) -> list[list[Run]]:
     shapes: list[list[Run]] = []
     for run in runs:
         same = next((stack for stack in shapes if same_shape(stack[0], run)), None)
@@ -92,12 +101,37 @@ def stacks_of(runs: Sequence[Run], place: Workplace) -> list[list[Run]]:
             shapes.append([run])
         else:
             same.append(run)
-    stacks = []
-    for shape in shapes:
-        alone = place.devices > 1 or _alone(shape[0], place.device)
-        most = 1 if alone else min(place.replicas or len(shape), -(-len(shape) // place.jobs))
-        stacks += [shape[start : start + most] for start in range(0, len(shape), most)]
-    return stacks
+    return shapes
+
+
+def parts_of(runs: Sequence[Run]) -> list[list[Run]]:
+    """Return the runs in parts of one shape; a stack of any size that was interrupted is a part of its own."""
+    left = {file for folder in {run.path.parent for run in runs} for file in folder.glob("*.ckpt")}
+    parts: list[list[Run]] = []
+    for shape in _shapes(runs):
+        parts.append([])
+        while shape:
+            number = _interrupted(shape, left)
+            if number:
+                parts += [shape[:number], []]
+            else:
+                parts[-1].append(shape[0])
+            shape = shape[number or 1 :]
+    return [part for part in parts if part]
+
+
+def _interrupted(runs: list[Run], checkpoints: set[Path]) -> int:
+    """Return how many of the first runs are the stack of a checkpoint; 0 if there is none."""
+    if not any(file.name.startswith(runs[0].path.stem) for file in checkpoints):
+        return 0
+    return next((size for size in range(len(runs), 0, -1) if _checkpoint(runs[:size]).path in checkpoints), 0)
+
+
+def discard_checkpoints(runs: Sequence[Run]) -> None:
+    """Remove what is left of finished runs: also checkpoints of stacks that began with one of them."""
+    for run in runs:
+        for file in run.path.parent.glob(f"{run.path.stem}*.ckpt"):
+            Checkpoint(file, [run.recipe], run.every).discard()
 
 
 def _alone(run: Run, device: str) -> bool:

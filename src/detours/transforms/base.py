@@ -161,6 +161,11 @@ def put(store: Any, name: str, values: Tensor, cat: bool) -> None:
     """Write an attribute; with `cat`, values are appended as columns to those that exist."""
     if cat and store.get(name) is not None:
         existing = store[name].view(-1, 1) if store[name].dim() == 1 else store[name]
+        if existing.dim() != 2 or len(existing) != len(values):
+            raise InputError(
+                f"{name} must have {len(values)} rows, to which columns are appended, but its shape is "
+                f"{tuple(store[name].shape)}; mend it, or give another name or cat=False."
+            )
         values = torch.cat([existing, values.view(len(values), -1)], dim=-1)  # promotes integers to floats
     store[name] = values
 

@@ -15,7 +15,7 @@ from detours.experiments.networks.queue import Queue, Wanted
 from detours.experiments.networks.records import read_records, results
 from detours.store import Store
 from detours.training import folds as training
-from detours.training.loop import Diverged
+from detours.training.loop import Diverged, Training
 
 TINY = {"epochs": 3, "hidden": 8, "layers": 1, "transformer_layers": 1, "pe": 0, "heads": 1, "k": 2}
 PLAIN, MDNN = (Entry("ENZYMES", "ours", model, "gin") for model in ("plain", "mdnn"))
@@ -196,6 +196,51 @@ def test_too_many_runs_for_the_memory_are_divided(
     monkeypatch.setattr(training, "run_all", small)
     assert new_queue(tmp_path, data).run([PLAIN]) == []
     assert sizes == [4, 2, 2]
+
+
+@pytest.mark.parametrize(("most", "stack", "rest"), [(2, "0.2 1.0", ["1.1 1.2"]), (1, "1.0", ["1.1", "1.2"])])
+def test_a_divided_stack_that_was_interrupted_goes_on(
+    tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch, most: int, stack: str, rest: list[str]
+) -> None:
+    import torch
+
+    seeds: dict[str, object] = {"seeds": [0, 1, 2], "folds": [0, 1]}
+    begun: list[tuple[str, int]] = []
+    made, begin, go_on = training.train, Training.begin, Training.go_on
+
+    def small(fabric: object, runs: list[training.Run], *other: object, finished: list[bool], **more: object) -> None:
+        if finished.count(False) > most:
+            raise torch.cuda.OutOfMemoryError("out of memory")
+        made(fabric, runs, *other, finished=finished, **more)  # type: ignore[arg-type]
+
+    def told(self: Training, finished: list[bool]) -> None:
+        begin(self, finished)
+        names = [f"{run.recipe.fold}.{run.recipe.seed}" for run in (self.runs[at] for at in self.members)]
+        begun.append((" ".join(names), self.fit.done))
+
+    def interrupted(self: Training, on_epoch: None, deadline: float) -> None:
+        go_on(self, on_epoch, 0.0 if "1.0" in begun[-1][0] and not self.fit.done else deadline)
+
+    monkeypatch.setattr(training, "train", small)
+    monkeypatch.setattr(Training, "begin", told)
+    monkeypatch.setattr(Training, "go_on", interrupted)
+    assert new_queue(tmp_path, data, **seeds).run([PLAIN]) == [PLAIN]
+    assert begun[-1] == (stack, 0)
+    begun.clear()
+    assert new_queue(tmp_path, data, **seeds).run([PLAIN]) == []
+    assert begun == [(stack, 1), *((each, 0) for each in rest)]
+    assert files(tmp_path) == [".json"] * 3
+
+
+def test_nothing_is_left_of_a_stack_that_was_asked_for_otherwise(
+    tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = new_queue(tmp_path, data)
+    train = queue._train_stacks
+    queue._train_stacks = lambda runs, deadline: train(runs, 0.0)  # type: ignore[method-assign]
+    assert queue.run([PLAIN]) == [PLAIN] and files(tmp_path).count(".ckpt") == 1
+    assert new_queue(tmp_path, data, folds=[0], seeds=[0]).run([PLAIN]) == []
+    assert ".ckpt" not in files(tmp_path)
 
 
 def test_damaged_records_count_as_missing(tmp_path: Path, data: GraphSet) -> None:

@@ -43,3 +43,14 @@ def test_molecules_of_rdkit_are_graphs() -> None:
     counts = detours.count_many(molecules, k=6)
     assert [one.cycles[5] for one in counts] == [0, 0, 0, 2] and counts[3].cycles[6] == 1  # norbornane
     assert detours.count(molecules[3], k=6).nodes_to_pandas()["node"].tolist()[:2] == ["C0", "C1"]
+
+
+def test_networkx_graphs_of_molecules_have_elements_and_bonds(tmp_path: Path) -> None:
+    phenol = chem.MolFromSmiles("c1ccccc1O")
+    (tmp_path / "phenol.smi").write_text("c1ccccc1O\n")
+    for source in (phenol, tmp_path / "phenol.smi"):
+        made = detours.count(source, k=5).to_networkx()
+        assert made.nodes["O6"]["element"] == "O" and made.nodes["C0"]["element"] == "C"
+        assert made.edges["C5", "O6"]["bond"] == "SINGLE" and made.edges["C0", "C1"]["bond"] == "AROMATIC"
+        assert made.edges["C0", "C1"]["den"] == 1 and made.nodes["O6"]["phi"] == 0
+    assert "element" not in detours.count(phenol, k=5).to_networkx(attributes=False).nodes["O6"]

@@ -1,6 +1,7 @@
 """The search: what it chooses, that it goes on, and that it never sees a test part."""
 
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ import torch
 from detours.data import Split, Splits, stratified_splits
 from detours.errors import DetoursError
 from detours.store import Store
-from detours.training import fit, tune
-from detours.training.loop import Diverged, OutOfTime
+from detours.training import fit, folds, tune
+from detours.training.loop import Diverged, OutOfTime, Training
 from detours.training.search import search as module
 from detours.training.search.search import Search, Stage
 from detours.training.search.space import Space
@@ -256,6 +257,33 @@ def test_trials_that_diverge_or_do_not_fit(tmp_path: Path, monkeypatch: pytest.M
     assert [each.diverged for each in search.candidates("plain")] == [True]
     with pytest.raises(DetoursError, match="every trial has diverged"):
         module_chosen(search, "plain")
+
+
+def test_a_divided_stack_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[tuple[list[int], int]] = []
+    made, begin, go_on = folds.train, Training.begin, Training.go_on
+
+    def small(*given: Any, finished: Any, **options: Any) -> None:
+        if finished.count(False) > 2:
+            raise torch.cuda.OutOfMemoryError
+        made(*given, finished=finished, **options)
+
+    def told(self: Training, finished: Any) -> None:
+        begin(self, finished)
+        begun.append(([self.runs[at].recipe.fold for at in self.members], self.fit.done))
+
+    def interrupted(self: Training, *given: Any) -> None:
+        go_on(self, None, 0.0 if begun[-1] == ([2, 3], 0) else inf)
+
+    for name, function in (("begin", told), ("go_on", interrupted)):
+        monkeypatch.setattr(Training, name, function)
+    monkeypatch.setattr(folds, "train", small)
+    for ended in (False, True):
+        search = search_of(tmp_path, models=["plain"], halving=False, draws=1)
+        search.go_on(1)
+        assert search.ended is ended
+    assert begun == [([0, 1], 0), ([2, 3], 0), ([2, 3], 1)]
+    assert not list(tmp_path.rglob("*.ckpt"))
 
 
 def test_folds_without_test_parts_can_be_trained() -> None:

@@ -25,6 +25,15 @@ def draws(data: GraphSet, space: Space | None = None, seed: int = 0, number: int
     return Draws(data, space or Space.default(data.level), fixed, seed, number)
 
 
+def test_fixed_settings_of_one_model_are_no_hindrance_to_draws_for_it() -> None:
+    for fixed in ({"use_den": False}, {"hop_den": True, "encoder": "hops"}):
+        some = draws(one_graph(), **fixed)
+        for number in range(0, 40, 4):
+            assert fixed.items() <= some.trial("mdnn", number).settings.items()
+        with pytest.raises(InputError, match="needs model mdnn"):
+            some.trial("plain", 0)
+
+
 @pytest.mark.parametrize("data", [task(8), one_graph(directed=True), one_graph(directed=False)], ids=str)
 def test_default_spaces_give_possible_networks_of_one_structure(data: GraphSet) -> None:
     some, again = draws(data), draws(data)

@@ -3,6 +3,8 @@
 import shutil
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -43,6 +45,15 @@ def read_graph(
         if note and not quiet:
             print(f"note: {printable(note)}", file=sys.stderr)
     return graph
+
+
+@contextmanager
+def notes_unless(quiet: bool) -> Iterator[None]:
+    """Let notes of reading data through, or not."""
+    with warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore")
+        yield
 
 
 def title(file: str) -> str:

@@ -172,31 +172,34 @@ class Queue:
 
     def _train_stacks(self, runs: Sequence[Run], deadline: float) -> list[Run]:
         """Train runs together, in smaller stacks where the device cannot hold all, and return those that diverge."""
-        from detours.training.folds import Workplace, run_all, stacks_of
+        from detours.training.folds import Workplace, parts_of, run_all, stacks_of
         from detours.training.loop import Diverged
 
         fit_on_disk = STACK_BYTES // (BYTES_PER_WEIGHT * weights(runs[0].recipe))
         together = max(1, min(len(runs), fit_on_disk, self.wanted.replicas or len(runs)))
-        waiting, diverged = list(runs), []
-        while waiting:
-            place = Workplace(self.device, replicas=together, deadline=deadline)
-            stack = stacks_of(waiting, place)[0]
-            try:
-                if not _fits(partial(run_all, self.work, stack, place)):
-                    if len(stack) == 1:
-                        raise DetoursError("one run does not fit into the memory of the device.")
-                    together = -(-len(stack) // 2)
-                    continue
-            except Diverged:
-                diverged += [run for run in stack if self._cell(run) is None]
-            done = {run.path for run in stack}
-            waiting = [run for run in waiting if run.path not in done]
+        diverged: list[Run] = []
+        for waiting in parts_of(runs):
+            while waiting:
+                place = Workplace(self.device, replicas=together, deadline=deadline)
+                stack = stacks_of(waiting, place)[0]
+                try:
+                    if not _fits(partial(run_all, self.work, stack, place)):
+                        if len(stack) == 1:
+                            raise DetoursError("one run does not fit into the memory of the device.")
+                        together = -(-len(stack) // 2)
+                        continue
+                except Diverged:
+                    diverged += [run for run in stack if self._cell(run) is None]
+                waiting = waiting[len(stack) :]
         return diverged
 
     def _pack(self, entry: Entry, runs: Sequence[Run], finished: Sequence[Cell], failed: Failures) -> None:
+        from detours.training.folds import discard_checkpoints
+
         pack(self.store, entry, finished, self.work, failed)
         self.records = read_records(self.store)
         if len(finished) + len(failed) == len(runs):
+            discard_checkpoints(runs)
             for run in runs:
                 for ending in (".json", ".csv"):
                     run.path.with_suffix(ending).unlink(missing_ok=True)

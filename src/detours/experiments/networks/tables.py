@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from detours.experiments.networks.comparison import Comparison, ablations, against_baselines
@@ -82,11 +82,11 @@ def _diverged(results: Iterable[Result]) -> list[str]:
     return [f"{'; '.join(found)}. The mean is that of the others."] if found else []
 
 
-def accuracy_table(table: str, results: Mapping[Entry, Result]) -> Table:
-    """Return a table in the form of the paper's: our presets and the published numbers, row by row."""
+def accuracy_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str] = ()) -> Table:
+    """Return a table in the form of the paper's: our presets and the published numbers, row by row; all by default."""
     data = IN_PAPER.get(table, DATA[table])
     lines: list[list[Any]] = []
-    for model, backbone, use_den in rows_named(table):
+    for model, backbone, use_den in rows_named(table, rows):
         name = Entry("", "ours", model, backbone, use_den).row
         for preset in PRESETS:
             found = [results.get(Entry(each, preset, model, backbone, use_den)) for each in data]
@@ -95,11 +95,11 @@ def accuracy_table(table: str, results: Mapping[Entry, Result]) -> Table:
         if table in IN_PAPER:
             theirs = [published(Entry(each, "paper", model, backbone, use_den)) for each in data]
             lines.append([f"{name}, published", *(each and with_spread(each["mean"], each["std"]) for each in theirs)])
-    notes = [MEANING, *_diverged(of_table(table, results).values())]
+    notes = [MEANING, *_diverged(of_table(table, results, rows).values())]
     return Table(TITLES[table], [Column("network"), *(Column(each, ".2f") for each in data)], lines, notes)
 
 
-def detail_table(table: str, results: Mapping[Entry, Result]) -> Table:
+def detail_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str] = ()) -> Table:
     """Return everything about each entry of a table: distance to the paper, p against its baseline, cost."""
     digits = ".4f" if table == "zinc" else ".2f"  # errors there, elsewhere per cent
     columns = [
@@ -113,7 +113,7 @@ def detail_table(table: str, results: Mapping[Entry, Result]) -> Table:
     return Table(
         f"{TITLES[table]}, entry by entry",
         columns,
-        [_line(results[entry], against.get(entry)) for entry in _in_order(table, results)],
+        [_line(results[entry], against.get(entry)) for entry in of_table(table, results, rows)],
         [
             "Against plain: the mean difference over folds to the plain network of the same backbone and preset, "
             "positive if better, with the p of Wilcoxon's two-sided signed-rank test. Minutes: of all runs."
@@ -158,16 +158,18 @@ def ablation_table(results: Mapping[Entry, Result]) -> Table:
     return Table("Ablation, paired over folds", columns, sorted(lines, key=lambda line: (line[0], line[1])))
 
 
-def of_table(table: str, results: Mapping[Entry, Result]) -> dict[Entry, Result]:
-    """Return the results that belong to a table, in its order."""
-    return {entry: results[entry] for entry in _in_order(table, results)}
+def of_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str] = ()) -> dict[Entry, Result]:
+    """Return the results that belong to a table, or to some of its rows, in its order."""
+    named = rows_named(table, rows)
+    return {e: results[e] for e in _in_order(table, results) if (e.model, e.backbone, e.use_den) in named}
 
 
-def tables(names: Iterable[str], results: Mapping[Entry, Result]) -> list[Table]:
-    """Return the tables of these names, as far as there are results."""
+def tables(names: Iterable[str], results: Mapping[Entry, Result], rows: Sequence[str] = ()) -> list[Table]:
+    """Return the tables of these names, or some of their rows, as far as there are results."""
     made = []
     for name in names:
-        if own := of_table(name, results):
-            paired = [ablation_table(own)] if name == "ablation" else []
-            made += [accuracy_table(name, own), *paired, detail_table(name, own)]
+        if of_table(name, results, rows):
+            own = of_table(name, results)  # differences are to rows that may not be shown
+            paired = [ablation_table(own)] if name == "ablation" and not rows else []
+            made += [accuracy_table(name, own, rows), *paired, detail_table(name, own, rows)]
     return made

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from detours.checks import check_choice
 from detours.nn.functional import gather, rows_first, segment_softmax, segment_sum
+from detours.nn.fused import fused
 from detours.nn.tokens.buckets import single
 from detours.nn.tokens.layout import Layout, laid_out
 from detours.nn.tokens.tokens import Tokens
@@ -85,6 +86,7 @@ def attend_self(
         weights = self_weights(query, state, tokens, bias).unsqueeze(-1)
         return segment_sum((weights * state.unsqueeze(1)).to(query.dtype), tokens.set_of_token, tokens.num_sets)
     if attention == "auto" and bias is None and _as_sums(query, tokens):
+        query, state = (each.to(torch.promote_types(query.dtype, state.dtype)) for each in (query, state))
         begins = F.pad(tokens.first, (0, 1), value=tokens.num_tokens)
         attended: Tensor = _OneQuery.apply(query, state, tokens.set_of_token, begins)[0]
         return attended
@@ -100,6 +102,8 @@ def _as_sums(query: Tensor, tokens: Tokens) -> bool:
     """Whether sums over sets are quicker than products: they hold a row per token and head, products one per token."""
     if not tokens.num_sets:
         return False
+    if fused(query):
+        return True
     return query.size(1) == 1 if rows_first(query.device) else tokens.num_tokens <= SMALL * tokens.num_sets
 
 
@@ -199,23 +203,37 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
     """Queries of each set, [N, heads, d], ask states [T, d]: the answers [N, heads, d] and the weights [T, heads].
 
     Without padding and without products, of which so many tiny ones take longer than sums do. Of stacked networks, the
-    dimension is the second everywhere.
+    dimension is the second everywhere. A kernel gives the logarithms of sums [N, heads] in place of the weights, which
+    it makes anew when it goes back.
     """
 
     @staticmethod
     def forward(query: Tensor, state: Tensor, set_of_token: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
+        if fused(query, state):
+            from detours.nn.fused import attention_triton
+
+            stacked_query, stacked_state = _with_networks(query, state)
+            answered, sums = attention_triton.answers(stacked_query, stacked_state, begins)
+            return answered.view_as(query), sums.view(query.shape[:-1])
         weights = _weights_of_sets(query, state, set_of_token, begins)
         return _of_sets("sum", state.unsqueeze(-2) * weights.unsqueeze(-1), begins), weights
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> None:
         ctx.mark_non_differentiable(output[1])
-        ctx.save_for_backward(*inputs, output[1])
+        ctx.fused = fused(*inputs[:2])
+        ctx.save_for_backward(*inputs, *output)
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        query, state, set_of_token, begins, weights = ctx.saved_tensors
-        if torch.is_grad_enabled():  # to be differentiated once more: the weights depend on query and state
+        query, state, set_of_token, begins, answered, weights = ctx.saved_tensors
+        if ctx.fused and not torch.is_grad_enabled():
+            from detours.nn.fused import attention_triton
+
+            given = _with_networks(query, state, slope, answered, weights)
+            of_query, of_states = attention_triton.slopes(begins, set_of_token, *given)
+            return of_query.view_as(query), of_states.view_as(state), None, None
+        if ctx.fused or torch.is_grad_enabled():  # where it is differentiated once more, weights depend on both
             weights = _weights_of_sets(query, state, set_of_token, begins)
         seen, slopes = state.unsqueeze(-2), slope.index_select(0, set_of_token)
         weighted = weights * (seen * slopes).sum(-1)
@@ -239,6 +257,11 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
             for each, dim in zip((query, state), dims, strict=False)
         )
         return _OneQuery.apply(*stacked, set_of_token, begins), (1, 1)
+
+
+def _with_networks(query: Tensor, *others: Tensor) -> list[Tensor]:
+    """The same with a dimension for networks, the second, where they have none."""
+    return [each.unsqueeze(1) if query.dim() == 3 else each for each in (query, *others)]
 
 
 def _weights_of_sets(query: Tensor, state: Tensor, set_of_token: Tensor, begins: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from detours.nn.functional import gather_sum
+from detours.nn.functional import relu_of_both
 from detours.nn.tokens.tokens import Tokens
 
 
@@ -61,9 +61,9 @@ class Messages(nn.Module):  # type: ignore[misc]  # PyTorch's types are not foll
         # The first map of a pair is the sum of one for each end: computed per node and gathered after, it is N rows of
         # work instead of T.
         for_query, for_key = first.weight.split(self.in_channels, dim=1)
-        ends = gather_sum(F.linear(x, for_query, first.bias), tokens.query, F.linear(x, for_key), tokens.key)
+        ends = relu_of_both(F.linear(x, for_query, first.bias), tokens.query, F.linear(x, for_key), tokens.key)
         biases = [phi[2].bias for phi in (self.phi_x, self.phi_p, self.phi_d) if phi is not None]
-        return F.linear(ends.relu_(), second.weight, sum(biases))
+        return F.linear(ends, second.weight, sum(biases))
 
 
 def _mlp(in_channels: int, out_channels: int) -> nn.Sequential:

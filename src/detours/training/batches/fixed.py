@@ -20,6 +20,7 @@ from detours.nn.tokens.buckets import bucketed
 from detours.nn.tokens.layout import laid_out
 from detours.training.batches.packed import Batch, Packed
 from detours.training.batches.streams import GraphBatches, epoch_groups, epoch_signs
+from detours.training.devices import sent
 
 WASTE = 3.5
 """How many times the tokens are worth it with padding: without CUDA graphs the GPU waits nine tenths of the time."""
@@ -67,7 +68,7 @@ class FixedBatches:
         ids = np.full((self.steps, self.graphs), len(self.packed))
         for row, group in zip(ids, groups, strict=True):
             row[: len(group)] = group
-        ids, nodes = (torch.from_numpy(each).to(self.packed.device) for each in (ids, self._nodes(groups)))
+        ids, nodes = (sent(each, self.packed.device) for each in (ids, self._nodes(groups)))
         for step in range(self.steps):
             self.ids.copy_(ids[step])
             self.nodes.copy_(nodes[step])

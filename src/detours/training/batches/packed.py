@@ -15,6 +15,7 @@ from torch import Tensor
 from detours.arrays import Int64
 from detours.nn.tokens import Tokens
 from detours.training.batches.inputs import Inputs
+from detours.training.devices import sent
 
 
 class Batch:
@@ -117,7 +118,7 @@ class Packed:
         if not groups:
             return
         # One transfer for all batches: small ones would each make the device wait.
-        table = torch.from_numpy(np.concatenate([self._places(ids) for ids in groups], axis=1)).to(self.device)
+        table = sent(np.concatenate([self._places(ids) for ids in groups], axis=1), self.device)
         start = 0
         for ids in groups:
             yield self._gathered(ids, table[:, start : start + len(ids)], signs)

@@ -21,6 +21,7 @@ from detours.training.batches.fixed import Shape, longer
 from detours.training.batches.inputs import Inputs
 from detours.training.batches.packed import Batch, Packed
 from detours.training.batches.streams import Assembled, WholeGraph, epoch_signs
+from detours.training.devices import sent
 
 LOOKED_AT = 256
 """Batches whose sizes decide the shape that all are padded to."""
@@ -108,7 +109,7 @@ class FixedSamples:
         samples = list(self.plain.sampler.epoch(epoch))
         found = [self._placed(sampled) for sampled in samples]
         table = [each for each in found if each is not None]
-        rows = iter(torch.from_numpy(np.stack(table)).to(self.packed.device) if table else ())
+        rows = iter(sent(np.stack(table), self.packed.device) if table else ())
         for sampled, numbers in zip(samples, found, strict=True):
             if numbers is None:
                 yield self.plain.batch(sampled, self.signs)

@@ -18,6 +18,7 @@ from torch import Tensor
 from detours.arrays import Int64
 from detours.errors import InputError
 from detours.training.batches.packed import Batch, Packed
+from detours.training.devices import sent
 from detours.training.recipe import Recipe
 
 ORDER, SIGNS = 0, 1
@@ -125,7 +126,7 @@ def epoch_groups(packed: Packed, epoch: int, steps: int) -> list[Int64]:
 def epoch_signs(packed: Packed, epoch: int) -> Tensor:
     """[graphs, eigenvectors]: an eigenvector has no sign, so training sees either, drawn anew in every epoch."""
     drawn = _generator(epoch, SIGNS).integers(0, 2, (len(packed), packed.pe.size(1)))
-    return torch.from_numpy(2 * drawn - 1).to(packed.device, packed.pe.dtype)
+    return sent(2 * drawn - 1, packed.device, packed.pe.dtype)
 
 
 def _generator(epoch: int, purpose: int) -> np.random.Generator:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import torch
 
+from detours.nn.fused.choice import same_arcs
+
 WARM_UP = 2
 """Calls before the capture: libraries set themselves up in the first ones."""
 
@@ -14,7 +16,8 @@ class Captured:
     """A function that always works on the same tensors, on a CUDA device as one CUDA graph, else as it is.
 
     Args:
-        work: What it does; it neither waits for the device nor changes the shape of anything.
+        work: What it does; it neither waits for the device nor changes the shape of anything, and the arcs and tokens
+            that it does not make itself are always the same.
         device: Where it does it.
     """
 
@@ -37,6 +40,6 @@ class Captured:
             return
         if self.graph is None:
             self.graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(self.graph, stream=self.stream):
+            with same_arcs(), torch.cuda.graph(self.graph, stream=self.stream):
                 self.work()
         self.graph.replay()

@@ -19,6 +19,7 @@ from detours.training.batches.inputs import Inputs, Scaling
 from detours.training.batches.packed import Batch
 from detours.training.batches.streams import Assembled, Batches, GraphBatches, steps_of
 from detours.training.build import arguments, networks_of
+from detours.training.devices import sent
 from detours.training.recipe import LOWER_IS_BETTER, Recipe
 from detours.training.replicas.adamw import AdamW
 from detours.training.replicas.average import Averaged
@@ -197,7 +198,7 @@ class Fit:
         torch.manual_seed(_entropy(self.done, NOISE, self.fabric.global_rank))
         drawn = [_entropy(self.done, FACTORS, each.seed, each.fold) for each in self.recipes]
         odd = np.array([number | 1 for number in drawn], np.uint32).view(np.int32)
-        self.factors.copy_(torch.from_numpy(odd))
+        self.factors.copy_(sent(odd, self.device))
         self.sums.zero_()
 
     def _schedule(self) -> Tensor:
@@ -205,7 +206,7 @@ class Fit:
         steps = self.batches.steps
         ends = [self.done - 1 + (step + 1) / steps for step in range(steps)]
         rates = [[rate(each, end) for each in self.recipes] for end in ends]
-        return torch.tensor(rates, dtype=self.dtype).unsqueeze(2).to(self.device)
+        return sent(np.array(rates), self.device, self.dtype).unsqueeze(2)
 
     def _step(self, given: Assembled) -> None:
         batch = given.assembled()

@@ -17,6 +17,7 @@ from torch.autograd.function import once_differentiable
 from torch.overrides import TorchFunctionMode
 
 from detours.nn.functional import rows_first
+from detours.nn.fused import fused
 from detours.nn.tokens.attention import two_products
 
 TILE = 64
@@ -114,8 +115,17 @@ class _RowsFirst(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's ty
         of_x = _product(slope, weight).transpose(0, 1) if ctx.needs_input_grad[0] else None
         of_bias = None
         if ctx.bias_dim is not None and ctx.needs_input_grad[2]:
-            of_bias = slope.sum(1) if ctx.bias_dim == 2 else slope
+            of_bias = _row_sums(memory) if ctx.bias_dim == 2 else slope
         return of_x, weight_slope(x, slope), of_bias
+
+
+def _row_sums(memory: Tensor) -> Tensor:
+    """[R, out]: the sum over the rows of [rows, R, out]."""
+    if fused(memory) and memory.is_contiguous():
+        from detours.nn.fused.sums_triton import column_sums
+
+        return column_sums(memory.flatten(1)).view(memory.shape[1:])
+    return memory.sum(0)
 
 
 def _product(x: Tensor, matrix: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ from detours.checks import check_choice, check_integer
 from detours.data import GraphSet, Split, Splits
 from detours.errors import DetoursError, InputError
 from detours.store import Cell, Store
-from detours.training.folds import Workplace, finished, run_all, runs_of, stacks_of
+from detours.training.folds import Workplace, finished, parts_of, run_all, runs_of, stacks_of
 from detours.training.loop import Diverged, OutOfTime, Run
 from detours.training.recipe import LOWER_IS_BETTER, Recipe
 from detours.training.search.space import MODELS
@@ -220,6 +220,10 @@ class Search:
 
     def _train(self, stack: list[Run]) -> None:
         """Train a stack; one that does not fit into the memory of the device is divided."""
+        if len(parts := parts_of(stack)) > 1:  # as it was when it was interrupted
+            for part in parts:
+                self._train(part)
+            return
         try:
             run_all(self.store, stack, self.place)
             return

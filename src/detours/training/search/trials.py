@@ -18,6 +18,9 @@ from detours.training.search.space import MODELS, Domains, Space
 ATTEMPTS = 200
 """Draws of a structure before the space is said to have none that is possible."""
 
+OF_MDNN = ("use_den", "hop_den")
+"""Settings that other models refuse."""
+
 Settings = dict[str, Any]
 
 
@@ -60,6 +63,7 @@ class Draws:
             known = structure < len(self.space.known)
             self._structures[structure] = self._known(structure) if known else self._drawn(structure)
         settings = self._structures[structure][model]
+        self.recipe({**settings, **self.fixed})  # which may not be for this model
         return Trial(model, number, self._varied(model, settings, number) if draw else settings)
 
     def _known(self, structure: int) -> dict[str, Settings]:
@@ -103,11 +107,12 @@ class Draws:
 
         What then means nothing has the value of the preset, whatever was drawn or the recipe of the data set says.
         """
-        found = {**drawn, **self.fixed, "model": model}
+        fixed = {name: value for name, value in self.fixed.items() if model == "mdnn" or name not in OF_MDNN}
+        found = {**drawn, **fixed, "model": model}
         preset = found.get("preset", "ours")
         neutral = {name: each.default(preset, self.data.level) for name, each in settings().items()}
         base = neutral | (shipped_recipe(self.data.name, model) if preset == "ours" else {})
-        for name in self._idle(base | found) - self.fixed.keys():
+        for name in self._idle(base | found) - fixed.keys():
             found.pop(name, None)
             if base[name] != neutral[name]:
                 found[name] = neutral[name]
