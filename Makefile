@@ -12,7 +12,7 @@ PARALLEL = -n $(WORKERS) --dist loadfile --max-worker-restart 0
 LOWEST := .venv-lowest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-lowest coverage lint format bench fuzz soak numbers docs clean
+.PHONY: help demo test test-all test-triton test-lowest coverage lint format bench fuzz soak numbers docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -25,6 +25,9 @@ test: $(VENV)/.dev ## the tests and doctests, without the slow ones
 
 test-all: $(VENV)/.dev ## every test, the slow ones too, and more examples of each property
 	HYPOTHESIS_PROFILE=more $(BIN)/python -m pytest -m "slow or not slow"
+
+test-triton: $(VENV)/.triton ## the kernels of a GPU, run by Triton's interpreter on the CPU (0.9 GB to install)
+	TRITON_INTERPRET=1 $(BIN)/python -m pytest $(PARALLEL) tests/nn/fused
 
 test-lowest: $(LOWEST)/.dev ## the tests with the lowest versions that pyproject.toml allows
 	$(LOWEST)/bin/python -m pytest $(PARALLEL)
@@ -77,6 +80,11 @@ $(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP_INSTALL) -e '.[dev]'
 	@touch $(VENV)/.demo $@
+
+# No version of ours: torch for a GPU brings the one it wants.
+$(VENV)/.triton: $(VENV)/.dev
+	$(PIP_INSTALL) triton
+	@touch $@
 
 # uv knows how to resolve to the lowest versions of direct dependencies; pip does not.
 $(LOWEST)/.dev: pyproject.toml

@@ -1,0 +1,56 @@
+"""Which rows belong to a group: found once for each tensor, and forgotten with it."""
+
+from __future__ import annotations
+
+import gc
+from itertools import pairwise
+
+import torch
+
+from detours.nn.fused import fused, groups
+from detours.nn.fused.choice import same_arcs
+from detours.nn.fused.groups import ends, groups_of, turned
+
+
+def test_the_rows_of_each_group_in_the_order_listed() -> None:
+    index = torch.tensor([3, 0, 3, 1, 0, 3])
+    rows, begins = groups_of(index, 5)
+    found = [rows[begin:end].tolist() for begin, end in pairwise(begins)]
+    assert found == [[1, 4], [3], [], [0, 2, 5], []]
+
+
+def test_no_rows() -> None:
+    rows, begins = groups_of(torch.zeros(0, dtype=torch.long), 2)
+    assert (rows.tolist(), begins.tolist()) == ([], [0, 0, 0])
+
+
+def test_made_once_and_anew_when_the_numbers_change() -> None:
+    index = torch.tensor([1, 0, 1])
+    first = groups_of(index, 2)
+    assert groups_of(index, 2) is first
+    assert groups_of(index, 3) is not first
+    index[0] = 0
+    assert groups_of(index, 2).rows.tolist() == [0, 1, 2]
+
+
+def test_forgotten_with_the_tensor() -> None:
+    before = len(groups._remembered)
+    index = torch.tensor([1, 0, 1])
+    groups_of(index, 2)
+    groups._once(index, "copy", index.clone)
+    assert len(groups._remembered) == before + 1
+    del index
+    gc.collect()
+    assert len(groups._remembered) == before
+
+
+def test_ends_and_arcs_turned_round() -> None:
+    arcs = torch.tensor([[0, 1, 2], [3, 4, 5]])
+    assert [each.tolist() for each in ends(arcs)] == arcs.tolist()
+    assert turned(arcs).tolist() == [[3, 4, 5], [0, 1, 2]]
+
+
+def test_no_kernels_for_what_they_cannot_work_on() -> None:
+    with same_arcs():
+        assert not fused(torch.zeros(0))
+        assert not fused(torch.zeros(3, dtype=torch.long))

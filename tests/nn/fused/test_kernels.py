@@ -1,0 +1,180 @@
+"""The kernels of a GPU against plain sums and torch: on a GPU, or run by Triton's interpreter (`make test-triton`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.autograd import gradcheck, gradgradcheck
+
+from detours.nn import MDNN, PlainNetwork, WeightedNetwork, functional
+from detours.nn.functional import neighbour_sum, relu_of_both, segment_sum
+from detours.nn.fused import choice, fused
+from detours.nn.fused.groups import groups_of
+from detours.nn.norm import TokenNorm
+from detours.nn.tokens import Tokens, attention
+from detours.training.replicas import products
+from detours.training.replicas.stack import Stack
+from tests.nn.cases import star_and_crowd
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+pytestmark = pytest.mark.skipif(
+    find_spec("triton") is None or not fused(torch.ones(1, device=DEVICE)),
+    reason="needs Triton, and a CUDA device or TRITON_INTERPRET=1 (make test-triton)",
+)
+
+
+@pytest.fixture(autouse=True)
+def _as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (functional, attention, products):
+        monkeypatch.setattr(module, "rows_first", lambda _: True)
+
+
+def _numbers(*shape: int, seed: int = 0, learned: bool = False) -> Tensor:
+    drawn = torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).to(DEVICE)
+    return drawn.requires_grad_(learned)
+
+
+def _indices(number: int, below: int, seed: int = 0) -> Tensor:
+    return torch.randint(below, (number,), generator=torch.Generator().manual_seed(seed)).to(DEVICE)
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("option", ["", "source", "weight", "positive"])
+def test_sums_of_groups_one_by_one(option: str, many: bool) -> None:
+    """Groups without rows, and one with far more than a program takes at a time; columns that fill no program."""
+    from detours.nn.fused.sums_triton import sums_of_groups
+
+    index = torch.cat([_indices(20, 5), torch.full((150 if many else 1,), 3, device=DEVICE)])
+    values = _numbers(len(index), 3, 45)
+    options: dict[str, Tensor] = {
+        "": {},
+        "source": {"source": _indices(len(index), len(index), 1)},
+        "weight": {"weight": _numbers(len(index), seed=1)},
+        "positive": {"positive": _numbers(*values.shape, seed=1)},
+    }[option]
+    expected = torch.zeros(7, 3, 45, dtype=torch.float64, device=DEVICE)
+    for row, group in enumerate(index.tolist()):
+        each = values[options["source"][row]] if option == "source" else values[row]
+        each = each * options["weight"][row] if option == "weight" else each
+        expected[group] += torch.where(options["positive"][row] > 0, each, 0) if option == "positive" else each
+    torch.testing.assert_close(sums_of_groups(values, groups_of(index, 7), **options), expected)
+
+
+@pytest.mark.parametrize("rows", [1, 17, 1100])
+def test_sums_of_columns(rows: int) -> None:
+    from detours.nn.fused.sums_triton import column_sums
+
+    values = _numbers(rows, 130)
+    torch.testing.assert_close(column_sums(values), values.sum(0))
+
+
+def test_what_is_no_number_stays_none() -> None:
+    x = _numbers(2, 3)
+    x[1, 2] = torch.nan
+    first = torch.zeros(1, dtype=torch.long, device=DEVICE)
+    assert relu_of_both(x, first + 1, x, first).isnan().tolist() == [[False, False, True]]
+
+
+ARCS = 12
+ONE, OTHER, WEIGHT = _indices(ARCS, 5), _indices(ARCS, 4, 1), _numbers(ARCS, seed=2)
+SLOPES: list[tuple[Callable[..., Tensor], tuple[tuple[int, ...], ...]]] = [
+    (lambda values: segment_sum(values, ONE, 6), ((ARCS, 2, 5),)),
+    (lambda x: neighbour_sum(x, ONE, OTHER), ((5, 2, 3),)),
+    (lambda x: neighbour_sum(x, ONE, OTHER, WEIGHT), ((5, 2, 3),)),
+    (lambda x, other: relu_of_both(x, ONE, other, OTHER), ((5, 2, 3), (4, 2, 3))),
+]
+
+
+@pytest.mark.parametrize(("function", "shapes"), SLOPES, ids=["segment", "neighbours", "weighted", "both"])
+def test_slopes_are_those_of_small_differences(function: Callable[..., Tensor], shapes: Any) -> None:
+    given = [_numbers(*shape, seed=seed, learned=True) for seed, shape in enumerate(shapes)]
+    assert gradcheck(function, given)
+    stacked = [each.detach().movedim(1, 0).requires_grad_() for each in given]
+    assert gradcheck(torch.vmap(function), stacked)
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+def test_attention_of_one_query(heads: int) -> None:
+    edge_index, nodes = star_and_crowd(leaves=9)
+    tokens = Tokens.of(edge_index.to(DEVICE), nodes)
+    query, state = _numbers(nodes, heads, 5, learned=True), _numbers(tokens.num_tokens, 5, seed=1, learned=True)
+
+    def answers(query: Tensor, state: Tensor, way: str = "auto") -> Tensor:
+        return attention.attend_self(query, state, tokens, way)
+
+    torch.testing.assert_close(answers(query, state), answers(query, state, "varlen"))
+    slope = _numbers(nodes, heads, 5, seed=2)
+    found, expected = (
+        torch.autograd.grad((answers(query, state, way) * slope).sum(), (query, state)) for way in ("auto", "varlen")
+    )
+    torch.testing.assert_close(found, expected)
+
+
+def test_attention_differentiated_twice() -> None:
+    tokens = Tokens.of(torch.tensor([[0, 1], [1, 0]], device=DEVICE), 3)
+    given = (_numbers(3, 2, 2, learned=True), _numbers(tokens.num_tokens, 2, seed=1, learned=True))
+    assert gradgradcheck(lambda query, state: attention.attend_self(query, state, tokens), given)
+
+
+@pytest.mark.parametrize("counts", [0, 1, 2, 60])
+def test_norm_of_counted_rows(counts: int) -> None:
+    """Against torch's plain operations, which `tests/nn/test_norm.py` holds against torch's own batch norm."""
+    rows, slope = _numbers(70, 5) * 3 + 100, _numbers(70, 5, seed=1)
+    counted = torch.arange(70, device=DEVICE) < counts
+    found = []
+    for kernels in (True, False):
+        norm = TokenNorm(5).double().to(DEVICE)
+        with torch.no_grad():
+            norm.weight.copy_(_numbers(5, seed=2))
+            norm.running_mean.fill_(99.0)
+        x = rows.clone().requires_grad_()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(choice, "_has_triton", lambda kernels=kernels: kernels)
+            result = norm(x, counted)
+            (result * slope).sum().backward()
+        found.append([result.detach(), x.grad, norm.weight.grad, norm.bias.grad, *norm.buffers()])
+    for mine, plain in zip(*found, strict=True):
+        torch.testing.assert_close(mine, plain, rtol=1e-9, atol=1e-9)
+    assert int(norm.num_batches_tracked) == (counts > 1)
+
+
+NETWORKS: list[tuple[Any, dict[str, Any]]] = [
+    (PlainNetwork, {}),
+    (WeightedNetwork, {"backbone": "gcn", "directions": "both"}),
+    (MDNN, {"heads": 2, "pool": "mean+max+add", "pool_of": "states"}),
+]
+
+
+@pytest.mark.parametrize(("kind", "options"), NETWORKS)
+def test_stacked_networks(kind: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for kernels in (True, False):
+        monkeypatch.setattr(choice, "_has_triton", lambda kernels=kernels: kernels)
+        found.append(_answers_and_slopes(kind, options))
+    torch.testing.assert_close(*found, rtol=1e-9, atol=1e-9)
+
+
+def _answers_and_slopes(kind: Any, options: dict[str, Any]) -> list[Tensor]:
+    torch.manual_seed(0)
+    nodes, half = 24, torch.randint(24, (2, 40))
+    half = half[:, half[0] != half[1]]
+    arcs = torch.cat([half, half.flip(0)], dim=1).unique(dim=1).to(DEVICE)
+    own = {"den_channels": 1, "pe_channels": 0} if kind is MDNN else {}
+    networks = [kind(3, 4, 2, num_layers=1, **options, **own) for _ in range(2)]
+    stack = Stack(networks, torch.device(DEVICE), torch.float64)
+    x, den = _numbers(nodes, 3), _numbers(arcs.size(1), seed=1).abs()
+    batch = torch.arange(nodes, device=DEVICE) // 6
+    flat = stack.flat.clone().requires_grad_()
+
+    def call(counted: Tensor) -> Any:
+        return (x, arcs, den), {"batch": batch, "num_graphs": 4, "counted": counted}
+
+    answers = stack.forward(flat, call, _numbers(2, nodes, seed=2) > -1)
+    (slopes,) = torch.autograd.grad((answers * _numbers(*answers.shape, seed=3)).sum(), flat)
+    return [answers.detach(), slopes, *stack.buffers.values()]
