@@ -7,6 +7,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("lightning")
 
 from detours.data import GraphSet  # noqa: E402
+from detours.nn.tokens import attention  # noqa: E402
+from detours.training.batches import choose  # noqa: E402
 from detours.training.batches.fixed import FixedBatches  # noqa: E402
 from detours.training.batches.packed import Packed  # noqa: E402
 from detours.training.batches.streams import GraphBatches  # noqa: E402
@@ -19,13 +21,18 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
+@pytest.mark.parametrize("by_size", [True, False])
 @pytest.mark.parametrize("model", ["mdnn", "weighted", "plain"])
 @pytest.mark.parametrize(("data", "steps"), [(task(14), 4), (odd_graphs(), 2)])
-def test_the_answers_are_those_without_padding(data: GraphSet, steps: int, model: str) -> None:
+def test_the_answers_are_those_without_padding(
+    data: GraphSet, steps: int, model: str, by_size: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # sums over sets take them in any order, and so do the kernels of a GPU
+    monkeypatch.setattr(attention, "_as_sums", lambda *_: True)
     made = small(data, model=model, precision="64-true")
     inputs = inputs_of(data, made)
     plain = GraphBatches(Packed(inputs, dtype=torch.float64, tokens=model == "mdnn"), 4, steps)
-    fixed = FixedBatches(plain, epochs=3)
+    fixed = FixedBatches(plain, epochs=3, by_size=by_size)
     network = network_of(made, inputs.x.shape[1], 2).double()
     for epoch in (1, 3):
         shapes = set()
@@ -44,6 +51,21 @@ def test_the_answers_are_those_without_padding(data: GraphSet, steps: int, model
     assert fixed.waste() >= 1
 
 
+def test_padding_is_spread_and_fills_the_shape() -> None:
+    data = task(14)
+    plain = GraphBatches(Packed(inputs_of(data, small(data))), 4, 4)
+    fixed, tight = FixedBatches(plain, epochs=6, by_size=False), 0
+    for epoch in range(1, 7):
+        for one, other in zip(plain.training(epoch), fixed.training(epoch), strict=True):
+            padded, real = other.assembled(), len(one.x)
+            degrees = np.bincount(padded.edge_index[1], minlength=fixed.num_nodes)
+            assert degrees.sum() == fixed.num_arcs
+            assert (degrees[:real] == np.bincount(one.edge_index[1], minlength=real)).all()
+            assert np.ptp(degrees[real:]) <= 1 and len(degrees) > real
+            tight = max(tight, one.edge_index.size(1))
+    assert tight == fixed.num_arcs
+
+
 def test_the_shape_fits_every_epoch_and_no_more() -> None:
     data = task(14)
     plain = GraphBatches(Packed(inputs_of(data, small(data))), 4, 4)
@@ -54,3 +76,22 @@ def test_the_shape_fits_every_epoch_and_no_more() -> None:
         for batch in plain.training(epoch)
     ]
     assert (np.max(found, axis=0) == fixed.sizes).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "kernels", "expected"),
+    [
+        ({}, True, False),
+        ({}, False, True),
+        ({"transformer_layers": 2}, True, True),
+        ({"den_bias": True}, True, True),
+        ({"model": "plain", "transformer_layers": 2}, False, False),
+    ],
+)
+def test_sets_of_one_size_lie_together_where_all_tokens_ask(
+    settings: dict[str, object], kernels: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = task(6)
+    made = small(data, **{"model": "mdnn", **settings})
+    monkeypatch.setattr(choose, "fused", lambda *_: kernels)
+    assert choose.sets_by_size(made, Packed(inputs_of(data, made))) == expected

@@ -64,7 +64,7 @@ def attend(qkv: Tensor, tokens: Tokens, attention: str = "auto", bias: Tensor | 
     way = chosen(attention, qkv, tokens)
     if way == "varlen":
         return _kernel(qkv, tokens) if bias is None and has_kernel(qkv) else _all_pairs(qkv, tokens, bias)
-    return _by_buckets(qkv, _one_bucket(tokens) if way == "padded" else tokens.layout, bias)
+    return _by_buckets(qkv, _one_bucket(tokens) if way == "padded" else tokens.laid_out, bias)
 
 
 def attend_self(
@@ -90,7 +90,7 @@ def attend_self(
         begins = F.pad(tokens.first, (0, 1), value=tokens.num_tokens)
         attended: Tensor = _OneQuery.apply(query, state, tokens.set_of_token, begins)[0]
         return attended
-    layout = _one_bucket(tokens) if attention == "padded" else tokens.layout
+    layout = _one_bucket(tokens) if attention == "padded" else tokens.laid_out
     parts = []
     for asked, seen, mask in zip(layout.split_sets(query), layout.split(state), _masks(layout, bias), strict=True):
         # All heads see the same, so they are queries of one head.

@@ -40,8 +40,9 @@ class Tokens:
     """[N] the place of each node's set in the order of the sets."""
     first: Tensor
     """[N] the index of each set's first token, its self token, in the order of the sets."""
-    layout: Layout
-    """The sets in buckets of equal or similar size."""
+    layout: Layout | None
+    """The sets in buckets of equal or similar size; None where they are in no order, and then only self tokens can ask,
+    on a GPU with Triton."""
 
     @staticmethod
     @torch.compiler.disable  # type: ignore[untyped-decorator]
@@ -102,7 +103,13 @@ class Tokens:
     @property
     def buckets(self) -> tuple[Bucket, ...]:
         """Runs of sets of equal or similar size, in the order of the sets; known on the host."""
-        return self.layout.buckets
+        return self.laid_out.buckets
+
+    @property
+    def laid_out(self) -> Layout:
+        """The layout, where there is one."""
+        assert self.layout is not None, "these sets are in no order of size"
+        return self.layout
 
     @property
     def num_tokens(self) -> int:
@@ -151,10 +158,12 @@ class Tokens:
         """The same tokens on another device."""
         tensors = (self.query, self.key, self.arc, self.sets, self.first)
         query, key, arc, sets, first = (tensor.to(device, non_blocking=non_blocking) for tensor in tensors)
-        return Tokens(query, key, arc, self.rows, sets, first, self.layout.to(device, non_blocking))
+        layout = None if self.layout is None else self.layout.to(device, non_blocking)
+        return Tokens(query, key, arc, self.rows, sets, first, layout)
 
     def __repr__(self) -> str:
-        return f"Tokens({self.num_tokens} of {self.num_sets} nodes, {len(self.buckets)} buckets)"
+        buckets = "no" if self.layout is None else len(self.buckets)
+        return f"Tokens({self.num_tokens} of {self.num_sets} nodes, {buckets} buckets)"
 
 
 def _ordered(query: Tensor, key: Tensor, arc: Tensor, rows: int, num_nodes: int, sizes: Sequence[int] | None) -> Tokens:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from detours.errors import InputError
+from detours.nn.fused import fused
 from detours.training.batches.fixed import WASTE, FixedBatches
 from detours.training.batches.inputs import Inputs
 from detours.training.batches.packed import Packed
@@ -40,7 +41,7 @@ def batches_of(
         plain = GraphBatches(packed, recipe.batch_size, steps, rank, world)
         if world > 1 or not epochs or not may_be_fixed(recipe, device):
             return plain
-        fixed = FixedBatches(plain, epochs)
+        fixed = FixedBatches(plain, epochs, by_size=sets_by_size(recipe, packed))
         return fixed if fixed.waste() <= WASTE else plain
     if world > 1:
         raise InputError(f"{recipe.data} is one graph, which one device holds; take --devices 1.")
@@ -51,6 +52,12 @@ def batches_of(
         return sampled
     padded = FixedSamples(sampled)
     return padded if padded.waste() <= WASTE else sampled
+
+
+def sets_by_size(recipe: Recipe, packed: Packed) -> bool:
+    """Whether token sets of one size are computed together; a kernel whose queries are self tokens takes any."""
+    own_kernel = recipe.transformer_layers == 1 and not recipe.den_bias and fused(packed.x)
+    return recipe.model == "mdnn" and not own_kernel
 
 
 def may_be_fixed(recipe: Recipe, device: torch.device) -> bool:

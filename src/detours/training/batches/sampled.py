@@ -88,7 +88,7 @@ class FixedSamples:
         self.begin = np.cumsum(self.sizes) - self.sizes
         """The first node of each size."""
         self.first_arc = np.cumsum(size_of_node - 1) - (size_of_node - 1)
-        self.target = self.shape.target.cpu().numpy()
+        self.target = self.shape.arrangement.target.cpu().numpy()
         self.x, self.den, self.pe, self.y = (
             longer(each) for each in (self.packed.x, self.packed.den, self.packed.pe, self.packed.y)
         )
@@ -150,12 +150,12 @@ class FixedSamples:
         """Return the batch whose numbers `training` has put there; nothing waits for the device."""
         return Batch(
             self.x[self.nodes],
-            torch.stack([self.source, self.shape.target]),
+            torch.stack([self.source, self.shape.arrangement.target]),
             self.den[self.arcs],
             self.pe[self.nodes] * self.signs,
             self.y[self.ids],
             ids=self.ids,
-            tokens=self.shape.tokens(self.source),
+            tokens=self.shape.arrangement.tokens(self.source, self.shape.layout) if self.shape.layout else None,
             rows=self.rows,
             real=self.nodes < len(self.packed.x),
         )
