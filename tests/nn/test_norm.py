@@ -81,3 +81,13 @@ def test_two_processes_are_as_one(tmp_path: Path) -> None:
         assert close(found[4], mean)
         assert close(found[5], variance)
         assert found[6] == norm.num_batches_tracked == 2
+
+
+def test_is_not_differentiated_twice() -> None:
+    """Mean and variance of counted rows are no part of the graph of operations: a second slope would lack theirs."""
+    norm, rows, slope = norm_and_rows()
+    rows.requires_grad_()
+    found = norm(rows, torch.arange(len(rows)) > 2)
+    (first,) = torch.autograd.grad((found * slope).sum(), rows, create_graph=True)
+    with pytest.raises(RuntimeError, match="differentiate twice"):
+        first.square().sum().backward()

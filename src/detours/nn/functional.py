@@ -14,11 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from detours.nn.fused import fused
-from detours.nn.fused.groups import groups_of
+from detours.nn.fused.groups import groups_of, within
 
 POOLS = ("mean", "max", "add")
-NARROW = 8
-"""Rows of fewer numbers are summed as torch does it."""
 
 
 def rows_first(device: torch.device) -> bool:
@@ -171,7 +169,7 @@ class _ReluOfBoth(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
         if fused(x, other):
             from detours.nn.fused.sums_triton import relu_of_both
 
-            return relu_of_both(x, index, other, other_index)
+            return relu_of_both(x, within(index, x.size(0)), other, within(other_index, other.size(0)))
         return x.index_select(0, index).add_(other.index_select(0, other_index)).relu_()
 
     @staticmethod
@@ -204,7 +202,7 @@ class _ReluOfBoth(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
 class _SegmentSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
     @staticmethod
     def forward(values: Tensor, index: Tensor, size: int) -> Tensor:
-        if fused(values) and values[0].numel() >= NARROW:
+        if fused(values):
             from detours.nn.fused.sums_triton import sums_of_groups
 
             return sums_of_groups(values, groups_of(index, size))
@@ -230,6 +228,7 @@ class _NeighbourSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's
     def forward(x: Tensor, source: Tensor, target: Tensor, weight: Tensor | None) -> Tensor:
         from detours.nn.fused.sums_triton import sums_of_groups
 
+        source = within(source, x.size(0))
         return sums_of_groups(x, groups_of(target, x.size(0)), source=source, weight=weight)
 
     @staticmethod
@@ -248,7 +247,8 @@ class _NeighbourSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's
         x = _networks_second(x, in_dims, info)
         if weight is None or in_dims[3] is None:
             return neighbour_sum(x, source, target, weight), 1
-        return segment_sum(weight.movedim(in_dims[3], 1).unsqueeze(-1) * gather(x, source), target, x.size(0)), 1
+        own = networks_second(weight, in_dims[3], info).unsqueeze(-1)
+        return segment_sum(own * gather(x, source), target, x.size(0)), 1
 
 
 class _Rearranged(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
@@ -291,8 +291,15 @@ class _Split(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types 
         return split_rows(_networks_second(values, in_dims, info), sizes), (1,) * len(sizes)
 
 
+def networks_second(x: Tensor, dim: int | None, info: Any) -> Tensor:
+    """Return x [rows, networks, …] from what a rule of `torch.vmap` is given; what is shared is not copied."""
+    if dim is None:
+        return x.unsqueeze(1).expand(-1, info.batch_size, *x.shape[1:])
+    moved: Tensor = x.movedim(dim, 1)
+    return moved
+
+
 def _networks_second(x: Tensor, in_dims: tuple[int | None, ...], info: Any) -> Tensor:
     if in_dims[1] is not None:
         raise NotImplementedError("stacked networks share one graph, but the indices differ between them.")
-    moved: Tensor = x.movedim(in_dims[0], 1)
-    return moved
+    return networks_second(x, in_dims[0], info)

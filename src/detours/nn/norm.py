@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from detours.checks import check_choice
+from detours.nn.functional import networks_second
 from detours.nn.fused import fused
 
 
@@ -90,6 +91,7 @@ class _Normalised(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
         ctx.save_for_backward(x, share, mean, scale, weight)
 
     @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
         x, share, mean, scale, weight = ctx.saved_tensors
         normal = (x - mean) * scale
@@ -113,6 +115,8 @@ class _Fused(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types 
         *running, weight, bias, momentum, epsilon = given
         x, counted, weight, bias = _stacked(x, counted, weight, bias)
         known = norm_triton.statistics(x, counted, norm_triton.Running(*running), momentum, epsilon)
+        for each in running:
+            torch.autograd.graph.increment_version(each)
         result = norm_triton.normalised(x, known, weight, bias)
         return result.view(-1, *running[0].shape), *known
 
@@ -136,18 +140,26 @@ class _Fused(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types 
 
     @staticmethod
     def vmap(info: Any, dims: tuple[int | None, ...], *given: Any) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-        x, counted = (
-            each.unsqueeze(1).expand(-1, info.batch_size, *each.shape[1:]) if dim is None else each.movedim(dim, 1)
-            for each, dim in zip(given[:2], dims[:2], strict=True)
+        x, counted, *running, weight, bias, momentum, epsilon = given
+        x, counted = (networks_second(each, dim, info) for each, dim in zip((x, counted), dims, strict=False))
+        if any(dims[2:5]) or None in dims[2:5]:
+            raise NotImplementedError("stacked networks have running statistics of their own, the first dimension.")
+        weight, bias = (
+            networks_second(each.unsqueeze(0), None if dim is None else dim + 1, info).squeeze(0)
+            for each, dim in zip((weight, bias), dims[5:7], strict=True)
         )
-        found = _Fused.apply(x, counted, *given[2:])
+        found = _Fused.apply(x, counted, *running, weight, bias, momentum, epsilon)
         return (found[0], *(each.view(info.batch_size, -1) for each in found[1:])), (1, 0, 0, 0)
 
 
 def _stacked(x: Tensor, counted: Tensor, *given: Tensor) -> list[Tensor]:
     """x as [T, networks, channels] and whether its rows count, as the kernels read them; the rest per network."""
     x = x.contiguous().view(x.size(0), -1, x.size(-1))
-    return [x, counted.to(torch.bool).contiguous().view(torch.uint8), *(each.view(x.size(1), -1) for each in given)]
+    counts = counted.to(torch.bool).contiguous().view(torch.uint8)
+    own = [each.reshape(x.size(1), -1) for each in given]
+    if any(each.stride() != (own[0].stride(0), 1) for each in own):
+        own = [each.contiguous() for each in own]
+    return [x, counts, *own]
 
 
 def _summed(values: Tensor, together: bool) -> Tensor:

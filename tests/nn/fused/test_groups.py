@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gc
+import sys
 from itertools import pairwise
 
+import pytest
 import torch
 
-from detours.nn.fused import fused, groups
+from detours.nn.fused import choice, fused, groups
 from detours.nn.fused.choice import same_arcs
-from detours.nn.fused.groups import ends, groups_of, turned
+from detours.nn.fused.groups import ends, groups_of, turned, within
 
 
 def test_the_rows_of_each_group_in_the_order_listed() -> None:
@@ -44,6 +46,21 @@ def test_forgotten_with_the_tensor() -> None:
     assert len(groups._remembered) == before
 
 
+def test_in_inference_mode_and_after_it() -> None:
+    index = torch.tensor([1, 0, 1])
+    with torch.inference_mode():
+        first = groups_of(index, 2)
+        assert groups_of(index.clone(), 2).rows.tolist() == [1, 0, 2]
+    assert groups_of(index, 2) is first and not first.rows.is_inference()
+
+
+@pytest.mark.parametrize("index", [[0, 2], [-1, 0]])
+def test_rows_that_do_not_exist(index: list[int]) -> None:
+    for function in (groups_of, within):
+        with pytest.raises(RuntimeError, match="an index names a row that does not exist"):
+            function(torch.tensor(index), 2)
+
+
 def test_ends_and_arcs_turned_round() -> None:
     arcs = torch.tensor([[0, 1, 2], [3, 4, 5]])
     assert [each.tolist() for each in ends(arcs)] == arcs.tolist()
@@ -54,3 +71,14 @@ def test_no_kernels_for_what_they_cannot_work_on() -> None:
     with same_arcs():
         assert not fused(torch.zeros(0))
         assert not fused(torch.zeros(3, dtype=torch.long))
+
+
+def test_a_gpu_without_a_compiler_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "find_spec", lambda _: True)
+    monkeypatch.setattr(choice, "_interpreted", lambda: False)
+    monkeypatch.setitem(sys.modules, "detours.nn.fused.sums_triton", None)  # as if its import failed
+    choice._has_triton.cache_clear()
+    with pytest.warns(UserWarning, match="Triton does not work here, so training on the GPU is slower"):
+        assert not choice._has_triton()
+    assert not choice._has_triton()
+    choice._has_triton.cache_clear()

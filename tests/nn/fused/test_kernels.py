@@ -19,7 +19,6 @@ from detours.nn.norm import TokenNorm
 from detours.nn.tokens import Tokens, attention
 from detours.training.replicas import products
 from detours.training.replicas.stack import Stack
-from tests.nn.cases import star_and_crowd
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -44,6 +43,10 @@ def _indices(number: int, below: int, seed: int = 0) -> Tensor:
     return torch.randint(below, (number,), generator=torch.Generator().manual_seed(seed)).to(DEVICE)
 
 
+ARCS = 12
+ONE, OTHER, WEIGHT = _indices(ARCS, 5), _indices(ARCS, 4, 1), _numbers(ARCS, seed=2)
+
+
 @pytest.mark.parametrize("many", [False, True])
 @pytest.mark.parametrize("option", ["", "source", "weight", "positive"])
 def test_sums_of_groups_one_by_one(option: str, many: bool) -> None:
@@ -66,6 +69,14 @@ def test_sums_of_groups_one_by_one(option: str, many: bool) -> None:
     torch.testing.assert_close(sums_of_groups(values, groups_of(index, 7), **options), expected)
 
 
+def test_weights_of_a_wider_type() -> None:
+    x, weight = _numbers(5, 3).float(), _numbers(ARCS, seed=2)
+    sums = neighbour_sum(x, ONE, OTHER, weight)
+    assert sums.dtype == torch.float64
+    expected = torch.zeros(5, 3, dtype=torch.float64, device=DEVICE).index_add_(0, OTHER, x[ONE] * weight[:, None])
+    torch.testing.assert_close(sums, expected, rtol=1e-13, atol=1e-13)
+
+
 @pytest.mark.parametrize("rows", [1, 17, 1100])
 def test_sums_of_columns(rows: int) -> None:
     from detours.nn.fused.sums_triton import column_sums
@@ -81,8 +92,6 @@ def test_what_is_no_number_stays_none() -> None:
     assert relu_of_both(x, first + 1, x, first).isnan().tolist() == [[False, False, True]]
 
 
-ARCS = 12
-ONE, OTHER, WEIGHT = _indices(ARCS, 5), _indices(ARCS, 4, 1), _numbers(ARCS, seed=2)
 SLOPES: list[tuple[Callable[..., Tensor], tuple[tuple[int, ...], ...]]] = [
     (lambda values: segment_sum(values, ONE, 6), ((ARCS, 2, 5),)),
     (lambda x: neighbour_sum(x, ONE, OTHER), ((5, 2, 3),)),
@@ -101,8 +110,8 @@ def test_slopes_are_those_of_small_differences(function: Callable[..., Tensor], 
 
 @pytest.mark.parametrize("heads", [1, 3])
 def test_attention_of_one_query(heads: int) -> None:
-    edge_index, nodes = star_and_crowd(leaves=9)
-    tokens = Tokens.of(edge_index.to(DEVICE), nodes)
+    nodes, arcs = 12, [(leaf, 0) for leaf in range(1, 10)] + [(0, 1), (2, 1), (3, 11)]  # sets of 1, 2, 3 and 10
+    tokens = Tokens.of(torch.tensor(arcs, device=DEVICE).T, nodes)
     query, state = _numbers(nodes, heads, 5, learned=True), _numbers(tokens.num_tokens, 5, seed=1, learned=True)
 
     def answers(query: Tensor, state: Tensor, way: str = "auto") -> Tensor:
@@ -114,6 +123,17 @@ def test_attention_of_one_query(heads: int) -> None:
         torch.autograd.grad((answers(query, state, way) * slope).sum(), (query, state)) for way in ("auto", "varlen")
     )
     torch.testing.assert_close(found, expected)
+
+
+def test_slopes_of_several_at_once() -> None:
+    """As `torch.autograd.functional.jacobian(vectorize=True)` asks for them."""
+    x = _numbers(5, 3, learned=True)
+    for function in (lambda x: neighbour_sum(x, ONE, OTHER), lambda x: relu_of_both(x, ONE, x, OTHER)):
+        result = function(x)
+        slopes = _numbers(2, *result.shape, seed=1)
+        (together,) = torch.autograd.grad(result, x, slopes, is_grads_batched=True, retain_graph=True)
+        alone = [torch.autograd.grad(result, x, slope, retain_graph=True)[0] for slope in slopes]
+        torch.testing.assert_close(together, torch.stack(alone))
 
 
 def test_attention_differentiated_twice() -> None:
@@ -142,6 +162,36 @@ def test_norm_of_counted_rows(counts: int) -> None:
     for mine, plain in zip(*found, strict=True):
         torch.testing.assert_close(mine, plain, rtol=1e-9, atol=1e-9)
     assert int(norm.num_batches_tracked) == (counts > 1)
+
+
+@pytest.mark.parametrize(("dim", "shared"), [(0, False), (1, False), (None, True)])
+def test_stacked_norm_wherever_its_weights_are(dim: int | None, shared: bool) -> None:
+    x, counted = _numbers(2, 9, 4), torch.ones(2, 9, dtype=torch.bool, device=DEVICE)
+    weight = _numbers(4) if shared else _numbers(2, 4).movedim(0, dim or 0)
+    norm = TokenNorm(4).double().to(DEVICE)
+
+    def normed(x: Tensor, counted: Tensor, weight: Tensor, mean: Tensor, variance: Tensor, batches: Tensor) -> Tensor:
+        state = {"weight": weight, "running_mean": mean, "running_var": variance, "num_batches_tracked": batches}
+        result: Tensor = torch.func.functional_call(norm, state, (x, counted))
+        return result
+
+    def buffers() -> list[Tensor]:
+        return [torch.stack([each, each]) for each in norm.buffers()]
+
+    together = torch.vmap(normed, in_dims=(0, 0, dim, 0, 0, 0))(x, counted, weight, *buffers())
+    each_weight = [weight, weight] if shared else weight.movedim(dim or 0, 0)
+    alone = [normed(*each) for each in zip(x, counted, each_weight, *buffers(), strict=True)]
+    torch.testing.assert_close(together, torch.stack(alone))
+    with pytest.raises(NotImplementedError, match="running statistics of their own"):
+        torch.vmap(normed, in_dims=(0, 0, dim, None, None, None))(x, counted, weight, *norm.buffers())
+
+
+def test_running_statistics_know_that_they_changed() -> None:
+    norm = TokenNorm(4).double().to(DEVICE)
+    learned = norm.eval()(_numbers(5, 4, learned=True)).sum()
+    norm.train()(_numbers(5, 4), torch.ones(5, dtype=torch.bool, device=DEVICE))
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        learned.backward()
 
 
 NETWORKS: list[tuple[Any, dict[str, Any]]] = [

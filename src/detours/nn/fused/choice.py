@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -17,15 +18,23 @@ _promised = 0
 
 
 def fused(*tensors: Tensor) -> bool:
-    """Whether these are worked on by a kernel: on a CUDA device with Triton, and not under `torch.compile`.
+    """Whether these are worked on by a kernel: on a CUDA device with Triton, and where `may_remember`."""
+    for each in tensors:
+        if not (each.is_cuda or _interpreted()) or each.dtype not in DTYPES or not each.numel():
+            return False
+        if torch._C._functorch.is_legacy_batchedtensor(each):  # of autograd's own vmap, which has no rules for us
+            return False
+    return may_remember(tensors[0]) and _has_triton()
 
-    Nor while a CUDA graph is captured, unless by someone who has promised `same_arcs`.
+
+def may_remember(tensor: Tensor) -> bool:
+    """Whether what is made of a tensor now will do for later: not under `torch.compile`, nor in a CUDA graph.
+
+    A graph of someone who has promised `same_arcs` is none of these.
     """
-    if not all((each.is_cuda or _interpreted()) and each.dtype in DTYPES and each.numel() for each in tensors):
+    if torch.compiler.is_compiling():
         return False
-    if torch.compiler.is_compiling() or not _has_triton():
-        return False
-    return bool(_promised) or not tensors[0].is_cuda or not torch.cuda.is_current_stream_capturing()
+    return bool(_promised) or not tensor.is_cuda or not torch.cuda.is_current_stream_capturing()
 
 
 @contextmanager
@@ -41,7 +50,19 @@ def same_arcs() -> Iterator[None]:
 
 @cache
 def _has_triton() -> bool:
-    return find_spec("triton") is not None
+    """Whether Triton is there, and can compile: it wants a C compiler when a kernel is first used."""
+    if find_spec("triton") is None:
+        return False
+    if _interpreted():
+        return True
+    try:
+        from detours.nn.fused.sums_triton import column_sums
+
+        column_sums(torch.ones(1, 1, device="cuda"))
+    except Exception as error:  # of Triton, of a compiler, of a driver: whatever it is, torch does the same more slowly
+        warnings.warn(f"Triton does not work here, so training on the GPU is slower: {error}", stacklevel=2)
+        return False
+    return True
 
 
 @cache

@@ -39,6 +39,7 @@ class Running(NamedTuple):
 def statistics(x: Tensor, counted: Tensor, running: Running, momentum: float, epsilon: float) -> Statistics:
     """Return the statistics of x [rows, networks, channels] over the counted [rows, networks]."""
     rows, networks, channels = x.shape
+    assert all(each.is_contiguous() and each.numel() == networks * channels for each in running[:2]), running.mean.shape
     columns, (parts, length) = networks * channels, _parts(rows)
     found = x.new_empty((3, parts, columns))
     made = Statistics(*x.new_empty((3, columns)))

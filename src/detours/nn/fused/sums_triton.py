@@ -38,7 +38,10 @@ def sums_of_groups(
         None if each is None else each.contiguous() for each in (values, source, weight, positive)
     )
     number, columns = groups.begins.numel() - 1, values[0].numel()
-    sums: Tensor = values.new_empty((number, *values.shape[1:]))
+    for each, shape in ((source, groups.rows.shape), (weight, groups.rows.shape), (positive, values.shape)):
+        assert each is None or each.shape == shape, (each.shape, shape)
+    dtype = values.dtype if weight is None else torch.promote_types(values.dtype, weight.dtype)
+    sums: Tensor = values.new_empty((number, *values.shape[1:]), dtype=dtype)
     tile = SMALL_GROUPS if groups.rows.numel() <= 8 * number else LARGE_GROUPS
     with torch.cuda.device_of(values):
         _sums[(number, triton.cdiv(columns, tile[1]))](
@@ -53,7 +56,7 @@ def sums_of_groups(
             HAS_SOURCE=source is not None,
             HAS_WEIGHT=weight is not None,
             HAS_POSITIVE=positive is not None,
-            EXACT=_exact(values),
+            EXACT=_exact(sums),
             ROWS=tile[0],
             COLUMNS=tile[1],
             num_warps=1,  # so each thread has some columns of all rows, and adds without the others
@@ -66,12 +69,12 @@ def column_sums(values: Tensor) -> Tensor:
     rows, columns = values.shape
     length = triton.cdiv(triton.cdiv(rows, PARTS), ROWS) * ROWS
     parts = triton.cdiv(rows, length)
-    found = values.new_empty((parts, columns))
+    found = values.new_empty((parts, columns), dtype=torch.promote_types(values.dtype, torch.float32))
     with torch.cuda.device_of(values):
         _column_sums[(triton.cdiv(columns, COLUMNS), parts)](
             found, values, rows, columns, length, EXACT=_exact(values), ROWS=ROWS, COLUMNS=COLUMNS
         )
-    sums: Tensor = found.sum(0)
+    sums: Tensor = found.sum(0).to(values.dtype)
     return sums
 
 
@@ -83,10 +86,11 @@ def relu_of_both(x: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -
     """Return ReLU(``x[index] + other[other_index]``)."""
     x, index, other, other_index = (each.contiguous() for each in (x, index, other, other_index))
     rows, columns = index.numel(), x[0].numel()
+    assert index.shape == other_index.shape and x.shape[1:] == other.shape[1:], (x.shape, other.shape)
     result: Tensor = x.new_empty((rows, *x.shape[1:]))
     with torch.cuda.device_of(x):
         _relu_of_both[(triton.cdiv(rows, ROWS), triton.cdiv(columns, COLUMNS))](
-            result, x, index, other, other_index, rows, columns, ROWS=ROWS, COLUMNS=COLUMNS
+            result, x, index, other, other_index, rows, columns, EXACT=_exact(x), ROWS=ROWS, COLUMNS=COLUMNS
         )
     return result
 
@@ -117,7 +121,7 @@ def _sums(
         place = first + tl.arange(0, ROWS)
         there = place < end
         row = tl.load(rows + place, mask=there, other=0)
-        at = tl.load(source + row, mask=there, other=0) if HAS_SOURCE else row
+        at = tl.load(source + row, mask=there, other=0).to(tl.int64) if HAS_SOURCE else row
         where = at[:, None] * columns + column[None, :]
         taken = there[:, None] & inside[None, :]
         if HAS_POSITIVE:
@@ -130,14 +134,26 @@ def _sums(
 
 
 @triton.jit
-def _relu_of_both(result, x, index, other, other_index, rows, columns, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+def _relu_of_both(
+    result,
+    x,
+    index,
+    other,
+    other_index,
+    rows,
+    columns,
+    EXACT: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
     row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     there = (row < rows)[:, None] & (column < columns)[None, :]
-    one, two = tl.load(index + row, mask=row < rows, other=0), tl.load(other_index + row, mask=row < rows, other=0)
-    first = tl.load(x + one[:, None] * columns + column[None, :], mask=there, other=0.0)
-    second = tl.load(other + two[:, None] * columns + column[None, :], mask=there, other=0.0)
-    value = tl.maximum(first + second, 0.0, propagate_nan=tl.PropagateNan.ALL)
+    one = tl.load(index + row, mask=row < rows, other=0).to(tl.int64)
+    two = tl.load(other_index + row, mask=row < rows, other=0).to(tl.int64)
+    first = tl.load(x + one[:, None] * columns + column[None, :], mask=there, other=0.0).to(EXACT)
+    second = tl.load(other + two[:, None] * columns + column[None, :], mask=there, other=0.0).to(EXACT)
+    value = tl.maximum(first + second, 0.0, propagate_nan=tl.PropagateNan.ALL).to(result.dtype.element_ty)
     tl.store(result + row[:, None] * columns + column[None, :], value, mask=there)
 
 

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from detours.checks import check_choice
-from detours.nn.functional import gather, rows_first, segment_softmax, segment_sum
+from detours.nn.functional import gather, networks_second, rows_first, segment_softmax, segment_sum
 from detours.nn.fused import fused
 from detours.nn.tokens.buckets import single
 from detours.nn.tokens.layout import Layout, laid_out
@@ -87,8 +87,7 @@ def attend_self(
         return segment_sum((weights * state.unsqueeze(1)).to(query.dtype), tokens.set_of_token, tokens.num_sets)
     if attention == "auto" and bias is None and _as_sums(query, tokens):
         query, state = (each.to(torch.promote_types(query.dtype, state.dtype)) for each in (query, state))
-        begins = F.pad(tokens.first, (0, 1), value=tokens.num_tokens)
-        attended: Tensor = _OneQuery.apply(query, state, tokens.set_of_token, begins)[0]
+        attended: Tensor = _OneQuery.apply(query, state, tokens.set_of_token, tokens.begins)[0]
         return attended
     layout = _one_bucket(tokens) if attention == "padded" else tokens.laid_out
     parts = []
@@ -194,7 +193,7 @@ def _kernel(qkv: Tensor, tokens: Tokens) -> Tensor:
     query, key, value = qkv.unbind(1)
     kernel = _varlen_attn()
     assert kernel is not None
-    begins = F.pad(tokens.first, (0, 1), value=tokens.num_tokens).to(torch.int32)
+    begins = tokens.begins.to(torch.int32)
     attended: Tensor = kernel(query, key, value, begins, begins, tokens.largest, tokens.largest)
     return attended
 
@@ -227,7 +226,7 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
     @staticmethod
     def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         query, state, set_of_token, begins, answered, weights = ctx.saved_tensors
-        if ctx.fused and not torch.is_grad_enabled():
+        if ctx.fused and fused(slope) and not torch.is_grad_enabled():
             from detours.nn.fused import attention_triton
 
             given = _with_networks(query, state, slope, answered, weights)
@@ -252,10 +251,7 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
         set_of_token: Tensor,
         begins: Tensor,
     ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
-        stacked = (
-            each.unsqueeze(1).expand(-1, info.batch_size, *each.shape[1:]) if dim is None else each.movedim(dim, 1)
-            for each, dim in zip((query, state), dims, strict=False)
-        )
+        stacked = (networks_second(each, dim, info) for each, dim in zip((query, state), dims, strict=False))
         return _OneQuery.apply(*stacked, set_of_token, begins), (1, 1)
 
 

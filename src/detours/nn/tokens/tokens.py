@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from detours.errors import InputError
@@ -139,6 +140,11 @@ class Tokens:
         return self.sets.index_select(0, self.query)
 
     @cached_property
+    def begins(self) -> Tensor:
+        """[N + 1] the first token of each set, in the order of the sets, and their number."""
+        return F.pad(self.first, (0, 1), value=self.num_tokens)
+
+    @cached_property
     def flipped(self) -> Tokens:
         """The tokens of the arcs turned round, with the same rows of `den`; made once."""
         with torch.no_grad():
@@ -147,7 +153,7 @@ class Tokens:
     @property
     def set_sizes(self) -> Tensor:
         """[N] the number of tokens of each set, in the order of the sets."""
-        return torch.diff(self.first, append=self.first.new_full((1,), self.num_tokens))
+        return torch.diff(self.begins)
 
     @property
     def num_pairs(self) -> int:
