@@ -8,7 +8,6 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from detours.checks import check_choice
 from detours.nn.functional import networks_second
@@ -91,8 +90,8 @@ class _Normalised(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
         ctx.save_for_backward(x, share, mean, scale, weight)
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
+        _check_once()
         x, share, mean, scale, weight = ctx.saved_tensors
         normal = (x - mean) * scale
         of_bias, of_weight = slope.sum(0), (slope * normal).sum(0)
@@ -127,8 +126,8 @@ class _Fused(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types 
         ctx.save_for_backward(x, counted, weight, bias, *output[1:])
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, slope: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
+        _check_once()
         from detours.nn.fused import norm_triton
 
         *inputs, mean, scale, share = ctx.saved_tensors
@@ -160,6 +159,12 @@ def _stacked(x: Tensor, counted: Tensor, *given: Tensor) -> list[Tensor]:
     if any(each.stride() != (own[0].stride(0), 1) for each in own):
         own = [each.contiguous() for each in own]
     return [x, counts, *own]
+
+
+def _check_once() -> None:
+    """Raise where slopes are to have slopes: mean and variance are found outside the graph of operations."""
+    if torch.is_grad_enabled():
+        raise NotImplementedError("batch norm over counted rows has no second derivative; leave out create_graph=True.")
 
 
 def _summed(values: Tensor, together: bool) -> Tensor:
