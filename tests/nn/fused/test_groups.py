@@ -76,7 +76,7 @@ def test_no_kernels_for_what_they_cannot_work_on() -> None:
 def test_a_gpu_without_a_compiler_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "find_spec", lambda _: True)
     monkeypatch.setattr(choice, "_interpreted", lambda: False)
-    monkeypatch.setitem(sys.modules, "detours.nn.fused.sums_triton", None)  # as if its import failed
+    monkeypatch.setitem(sys.modules, "detours.nn.fused.columns_triton", None)  # as if its import failed
     choice._has_triton.cache_clear()
     with pytest.warns(UserWarning, match="Triton does not work here, so training on the GPU is slower"):
         assert not choice._has_triton()

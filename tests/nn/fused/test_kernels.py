@@ -79,7 +79,7 @@ def test_weights_of_a_wider_type() -> None:
 
 @pytest.mark.parametrize("rows", [1, 17, 1100])
 def test_sums_of_columns(rows: int) -> None:
-    from detours.nn.fused.sums_triton import column_sums
+    from detours.nn.fused.columns_triton import column_sums
 
     values = _numbers(rows, 130)
     torch.testing.assert_close(column_sums(values), values.sum(0))

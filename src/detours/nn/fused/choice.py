@@ -56,7 +56,7 @@ def _has_triton() -> bool:
     if _interpreted():
         return True
     try:
-        from detours.nn.fused.sums_triton import column_sums
+        from detours.nn.fused.columns_triton import column_sums
 
         column_sums(torch.ones(1, 1, device="cuda"))
     except Exception as error:  # of Triton, of a compiler, of a driver: whatever it is, torch does the same more slowly

@@ -7,14 +7,13 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from detours.nn.fused.columns_triton import exact
 from detours.nn.fused.groups import Groups
 
 ROWS, COLUMNS = 16, 128
 """Of one program."""
 SMALL_GROUPS, LARGE_GROUPS = (8, 128), (32, 64)
 """Rows and columns at a time, where one program has all rows of a group."""
-PARTS = 64
-"""A long sum is divided into at most so many."""
 
 
 def sums_of_groups(
@@ -56,30 +55,12 @@ def sums_of_groups(
             HAS_SOURCE=source is not None,
             HAS_WEIGHT=weight is not None,
             HAS_POSITIVE=positive is not None,
-            EXACT=_exact(sums),
+            EXACT=exact(sums),
             ROWS=tile[0],
             COLUMNS=tile[1],
             num_warps=1,  # so each thread has some columns of all rows, and adds without the others
         )
     return sums
-
-
-def column_sums(values: Tensor) -> Tensor:
-    """Return the sum of all rows of a matrix."""
-    rows, columns = values.shape
-    length = triton.cdiv(triton.cdiv(rows, PARTS), ROWS) * ROWS
-    parts = triton.cdiv(rows, length)
-    found = values.new_empty((parts, columns), dtype=torch.promote_types(values.dtype, torch.float32))
-    with torch.cuda.device_of(values):
-        _column_sums[(triton.cdiv(columns, COLUMNS), parts)](
-            found, values, rows, columns, length, EXACT=_exact(values), ROWS=ROWS, COLUMNS=COLUMNS
-        )
-    sums: Tensor = found.sum(0).to(values.dtype)
-    return sums
-
-
-def _exact(values: Tensor) -> tl.dtype:
-    return tl.float64 if values.dtype == torch.float64 else tl.float32
 
 
 def relu_of_both(x: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -> Tensor:
@@ -90,7 +71,7 @@ def relu_of_both(x: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -
     result: Tensor = x.new_empty((rows, *x.shape[1:]))
     with torch.cuda.device_of(x):
         _relu_of_both[(triton.cdiv(rows, ROWS), triton.cdiv(columns, COLUMNS))](
-            result, x, index, other, other_index, rows, columns, EXACT=_exact(x), ROWS=ROWS, COLUMNS=COLUMNS
+            result, x, index, other, other_index, rows, columns, EXACT=exact(x), ROWS=ROWS, COLUMNS=COLUMNS
         )
     return result
 
@@ -155,15 +136,3 @@ def _relu_of_both(
     second = tl.load(other + two[:, None] * columns + column[None, :], mask=there, other=0.0).to(EXACT)
     value = tl.maximum(first + second, 0.0, propagate_nan=tl.PropagateNan.ALL).to(result.dtype.element_ty)
     tl.store(result + row[:, None] * columns + column[None, :], value, mask=there)
-
-
-@triton.jit
-def _column_sums(found, values, rows, columns, length, EXACT: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
-    column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
-    part = tl.program_id(1)
-    total = tl.zeros([ROWS, COLUMNS], EXACT)
-    for first in range(part * length, part * length + length, ROWS):
-        row = (first + tl.arange(0, ROWS)).to(tl.int64)
-        there = (row < rows)[:, None] & (column < columns)[None, :]
-        total += tl.load(values + row[:, None] * columns + column[None, :], mask=there, other=0.0).to(EXACT)
-    tl.store(found + part * columns + column, tl.sum(total, 0).to(found.dtype.element_ty), mask=column < columns)

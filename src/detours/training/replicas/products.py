@@ -122,7 +122,7 @@ class _RowsFirst(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's ty
 def _row_sums(memory: Tensor) -> Tensor:
     """[R, out]: the sum over the rows of [rows, R, out]."""
     if fused(memory) and memory.is_contiguous():
-        from detours.nn.fused.sums_triton import column_sums
+        from detours.nn.fused.columns_triton import column_sums
 
         return column_sums(memory.flatten(1)).view(memory.shape[1:])
     return memory.sum(0)

@@ -1,0 +1,44 @@
+"""The sum of all rows of a matrix: the slopes of biases. The shortest of the kernels, so the one to try Triton with."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+ROWS, COLUMNS = 16, 128
+"""Of one program."""
+PARTS = 64
+"""A long sum is divided into at most so many."""
+
+
+def column_sums(values: Tensor) -> Tensor:
+    """Return the sum of all rows of a matrix."""
+    rows, columns = values.shape
+    length = triton.cdiv(triton.cdiv(rows, PARTS), ROWS) * ROWS
+    parts = triton.cdiv(rows, length)
+    found = values.new_empty((parts, columns), dtype=torch.promote_types(values.dtype, torch.float32))
+    with torch.cuda.device_of(values):
+        _column_sums[(triton.cdiv(columns, COLUMNS), parts)](
+            found, values, rows, columns, length, EXACT=exact(values), ROWS=ROWS, COLUMNS=COLUMNS
+        )
+    sums: Tensor = found.sum(0).to(values.dtype)
+    return sums
+
+
+def exact(values: Tensor) -> tl.dtype:
+    """Return the type that numbers of this one are added in."""
+    return tl.float64 if values.dtype == torch.float64 else tl.float32
+
+
+@triton.jit
+def _column_sums(found, values, rows, columns, length, EXACT: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    part = tl.program_id(1)
+    total = tl.zeros([ROWS, COLUMNS], EXACT)
+    for first in range(part * length, part * length + length, ROWS):
+        row = (first + tl.arange(0, ROWS)).to(tl.int64)
+        there = (row < rows)[:, None] & (column < columns)[None, :]
+        total += tl.load(values + row[:, None] * columns + column[None, :], mask=there, other=0.0).to(EXACT)
+    tl.store(found + part * columns + column, tl.sum(total, 0).to(found.dtype.element_ty), mask=column < columns)
