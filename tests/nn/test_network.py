@@ -191,6 +191,18 @@ def test_wrong_inputs() -> None:
 
 
 @every_model
+def test_inputs_of_a_wrong_shape(kind: str, backbone: str) -> None:
+    given, net = case(random_graph(8, 0.4), 8), network(kind, backbone)
+    rows, arcs = r"^edge_index must have two rows, sources and targets, but its shape is ", given.edge_index
+    for wrong in (arcs.T, arcs[0], torch.cat([arcs, arcs])):
+        with pytest.raises(InputError, match=rows):
+            apply(net, given._replace(edge_index=wrong))
+    for batch in (torch.zeros(7, dtype=torch.long), torch.zeros(8, 1, dtype=torch.long)):
+        with pytest.raises(InputError, match=r"^batch must have the shape \(8,\), but it has "):
+            apply(net, given, batch)
+
+
+@every_model
 def test_inputs_of_a_wrong_type(kind: str, backbone: str) -> None:
     given, net = case(random_graph(8, 0.4), 8), network(kind, backbone)
     batch = torch.zeros(8, dtype=torch.long)

@@ -113,6 +113,8 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         graph = self._prepared(x, GraphInputs(edge_index, edge_attr, den, pe, tokens, counted))
         if batch is not None:
             _check_integers("batch", batch)
+            if tuple(batch.shape) != (x.size(0),):
+                raise InputError(f"batch must have the shape ({x.size(0)},), but it has {tuple(batch.shape)}.")
         if self.options.directions == "out":
             graph = graph.flipped()
         if isinstance(self.encoder, HopEncoder):
@@ -145,6 +147,9 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
             raise InputError(f"x must have {self.in_channels} columns, but its shape is {tuple(x.shape)}.")
         self._check_type("x", x)
         _check_integers("edge_index", graph.edge_index)
+        if graph.edge_index.dim() != 2 or graph.edge_index.size(0) != 2:
+            shape = tuple(graph.edge_index.shape)
+            raise InputError(f"edge_index must have two rows, sources and targets, but its shape is {shape}.")
         width = self.options.edge_channels
         if not width:
             return graph._replace(edge_attr=None)
