@@ -99,7 +99,7 @@ class GIN(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
     ) -> Tensor:
         weight = None if edge_weight is None else edge_weight.view(-1)
         received = received_by(x, edge_index, weight, self.lin_edge, edge_attr)
-        result: Tensor = self.nn(received + (1 + self.eps) * x)
+        result: Tensor = self.nn(torch.addcmul(received, x, (1 + self.eps).to(x.dtype)))
         return result
 
 

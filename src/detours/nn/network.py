@@ -123,9 +123,10 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         first, *norms = self.norms
         start = normed(first, self.encoder(x, graph), counted).relu()
         states = [start]
-        gates = self.gates or [1] * len(norms)
+        gates = self.gates or [None] * len(norms)
         for layer, gate, norm in zip(self.layers, gates, norms, strict=True):
-            state = normed(norm, gate * layer(states[-1], graph) + start, counted).relu()
+            made = layer(states[-1], graph)
+            state = normed(norm, start + (made if gate is None else gate * made), counted).relu()
             states.append(self.dropout(state))
         state = jumped(states, self.options.jump)
         if self.decoder is not None:
