@@ -129,6 +129,19 @@ def test_padding_changes_nothing(data: GraphSet, by_size: bool, monkeypatch: pyt
     np.testing.assert_allclose(rows_of(padded, 3), rows_of(plain, 3), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("padded", [False, True])
+def test_only_graphs_that_are_asked_about_are_evaluated(padded: bool) -> None:
+    data = task(20)
+    recipes, splits = [small(data, dropout=0.3, fold=at) for at in range(2)], splits_of(data, 2)
+    fit = fit_of(data, recipes, splits)
+    if padded:
+        fit.batches = FixedBatches(fit.batches, 8)
+    fit.keep([1])
+    evaluated = torch.cat([batch.ids for batch in fit.evaluation]).tolist()
+    assert evaluated == sorted([*splits[1].val, *splits[1].test])
+    assert len(evaluated) < len(data)
+
+
 def test_padding_of_samples_changes_nothing() -> None:
     data = one_graph()
     settings = {

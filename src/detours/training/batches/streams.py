@@ -64,11 +64,10 @@ class GraphBatches:
         if len(packed) // steps < world:
             raise InputError(f"{world} processes cannot share a batch of {len(packed) // steps} graphs; take fewer.")
         self.packed, self.batch_size, self.steps, self.rank, self.world = packed, batch_size, steps, rank, world
-        self.trained = self.asked = np.ones(len(packed), bool)
-
-    def narrow(self, trained: NDArray[np.bool_], asked: NDArray[np.bool_]) -> None:
-        """Leave out graphs that no replica trains on, and those that none is evaluated on: they would be masked."""
-        self.trained, self.asked = trained, asked
+        self.trained: NDArray[np.bool_] = np.ones(len(packed), bool)
+        """[graphs] those in the batches of a step; others may be left out if no replica trains on them."""
+        self.asked: NDArray[np.bool_] = np.ones(len(packed), bool)
+        """[graphs] those that are evaluated; others may be left out if no replica is evaluated on them."""
 
     def training(self, epoch: int) -> Iterator[Batch]:
         shares = [group[self.rank :: self.world] for group in epoch_groups(self.packed, epoch, self.steps)]

@@ -15,6 +15,7 @@ from torch import Tensor
 from detours.arrays import Int64
 from detours.data import Split
 from detours.training.batches.choose import batches_of
+from detours.training.batches.fixed import FixedBatches
 from detours.training.batches.inputs import Inputs, Scaling
 from detours.training.batches.packed import Batch
 from detours.training.batches.streams import Assembled, Batches, GraphBatches, steps_of
@@ -107,9 +108,12 @@ class Fit:
         for name in self.stack.buffers:
             if name.endswith(".factor"):  # of dropout: one tensor for all layers
                 self.stack.buffers[name] = self.factors
-        if isinstance(self.batches, GraphBatches) and self.device.type == "cpu" and self.recipes[0].skips_graphs:
+        graphs = self.batches.plain if isinstance(self.batches, FixedBatches) else self.batches
+        if isinstance(graphs, GraphBatches):  # what all replicas would mask
             asked = self.val | self.test | (self.train if self.objective.ranked else False)
-            self.batches.narrow(*(mask.any(0)[:-1].numpy() for mask in (self.train, asked)))
+            graphs.asked = asked.any(0)[:-1].cpu().numpy()
+            if self.device.type == "cpu" and self.recipes[0].skips_graphs:
+                graphs.trained = self.train.any(0)[:-1].numpy()
         self.evaluation = self.batches.evaluation()
         self._evaluate = Captured(self._evaluated, self._captures())
         self._steps: dict[int, Captured] = {}
