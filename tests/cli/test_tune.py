@@ -99,6 +99,15 @@ def test_quiet_commands_print_no_note_of_reading(run: Run) -> None:
         run("train", *own)
 
 
+def test_what_is_wrong_is_told_before_the_first_search(run: Run) -> None:
+    Path("space.toml").write_text(SPACE)
+    code, out, err = run("tune", *QUICK, "--data", "nope.pt", "--write", "made/plain.toml", "--progress")
+    assert code == 1 and out == "" and "nope.pt" in err and "trials" not in err
+    Path("file").touch()
+    code, out, err = run("tune", *QUICK, "--models", "plain", "--write", "file/plain.toml", "--progress")
+    assert code == 1 and out == "" and "file" in err and "trials" not in err
+
+
 def test_the_default_space_is_shown(run: Run) -> None:
     for name, setting in (("rings", "pool_of"), ("ring-lattice", "encoder")):
         code, out, _ = run("tune", "--data", name, "--show-space")

@@ -45,6 +45,8 @@ def test_folds_and_seeds_are_trained_together(tmp_path: Path) -> None:
 def test_the_setting_seed_is_a_seed() -> None:
     assert [cell.key["seed"] for cell in fit(task(20), folds=[0], seed=5, **QUICK)] == [5]
     assert [cell.key["seed"] for cell in fit(task(20), folds=[0], **QUICK)] == [0]
+    with pytest.raises(InputError, match=r"^seeds must be a list, such as .*, but it is 3; one alone is seed=…\.$"):
+        fit(task(20), folds=[0], seeds=3, **QUICK)
     with pytest.raises(InputError, match=r"^give either seeds or seed, but both were given: \[0, 1\] and 5\.$"):
         fit(task(20), folds=[0], seeds=[0, 1], seed=5, **QUICK)
 

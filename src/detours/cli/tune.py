@@ -140,13 +140,15 @@ def tune(
     device = chosen_device(device)
     listed = [model.strip() for model in models.split(",")]
     single = len(names) == len(listed) == 1
-    if write is not None and not single:
-        make_folder(write)
+    if write is not None:
+        make_folder(write.parent if single else write)
+    loaded_sets = []
+    for name in names:  # all of them before the first search, which may take hours
+        with notes_unless(quiet):
+            loaded_sets.append(load(name, root))
     store, found, failed = Store(out, keep_old=keep_old), [], []
     start, seconds = time.monotonic(), inf if budget is None else 60 * budget
-    for turn, name in enumerate(names, 1):
-        with notes_unless(quiet):
-            loaded = load(name, root)
+    for turn, (name, loaded) in enumerate(zip(names, loaded_sets, strict=True), 1):
         parts = splits(loaded, root)
         search = Search(
             Draws(loaded, space_of(space, loaded.level), given, seed, draws),

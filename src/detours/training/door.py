@@ -58,6 +58,8 @@ def fit(
     seed = settings.get("seed")
     if seeds is not None and seed is not None:
         raise InputError(f"give either seeds or seed, but both were given: {shown(seeds)} and {shown(seed)}.")
+    if seeds is not None and (isinstance(seeds, str) or not isinstance(seeds, Iterable)):
+        raise InputError(f"seeds must be a list, such as [0, 1, 2], but it is {shown(seeds)}; one alone is seed=….")
     place = Workplace(device, jobs=jobs, replicas=replicas)
     with TemporaryDirectory() as folder:
         store = Store(folder if out is None else out)

@@ -94,6 +94,24 @@ def test_masks_are_folds() -> None:
         graph_set_of(path([0, 1, 0], train_mask=mask[:, :2], val_mask=mask, test_mask=mask[:, 2]))
 
 
+@pytest.mark.parametrize("wrong", [[True, False], [0, 1, 2], [[[True]], [[True]], [[False]]]])
+def test_masks_that_are_none(wrong: list[Any]) -> None:
+    mask = torch.tensor([True, False, True])
+    with pytest.raises(InputError, match=r"^val_mask must say True or False for each of the 3 nodes "):
+        graph_set_of(path([0, 1, 0], train_mask=mask, val_mask=torch.tensor(wrong), test_mask=~mask))
+
+
+@pytest.mark.parametrize(("y", "expected"), [([2, 5, -1], [2, 5, 2]), ([0.5, 2.0, torch.nan], [0.5, 2.0, 0.5])])
+def test_nodes_in_no_mask_may_be_unknown(y: list[float], expected: list[float]) -> None:
+    masks = {"train_mask": [True, False, False], "val_mask": [False, True, False], "test_mask": [False] * 3}
+    made = graph_set_of(path(y, **{name: torch.tensor(mask) for name, mask in masks.items()}))
+    assert made.y.reshape(-1).tolist() == expected
+    masks["test_mask"][2] = True
+    if y[2] == -1:
+        made = graph_set_of(path(y, **{name: torch.tensor(mask) for name, mask in masks.items()}))
+        assert made.classes.tolist() == [-1, 2, 5]
+
+
 def test_some_masks_are_no_folds() -> None:
     mask = torch.eye(3, dtype=torch.bool)
     for given in ({"train_mask": None, "val_mask": mask[1], "test_mask": mask[2]}, {"train_mask": mask[0]}):

@@ -30,7 +30,8 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
         dataset: A `Data` with a target `y` for every node, or a data set or list of `Data`, one with such a `y` or more
             with one target each. Integers are classes, other numbers are to be predicted, and a row of several 0, 1
             and NaN (unknown) are labels. `x` and `edge_attr` are features of nodes and edges; a single column of
-            integers is taken as labels. Edges are taken in both directions. Masks of nodes are folds.
+            integers is taken as labels. Edges are taken in both directions. Masks of nodes are folds; nodes in none of
+            them may have a target that stands for unknown, such as -1 or NaN.
         name: The name of the data set.
         targets: Whether targets must be there. With False, for data to predict, `y` is empty if any is missing or
             unfit, and masks are not read.
@@ -56,16 +57,17 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
     graphs = [_graph(at, each) for at, each in enumerate(listed)]
     labels, x = _features(listed, "x", [graph.num_nodes for graph in graphs])
     edge_labels, edge_x = _features(listed, "edge_attr", [graph.edge_index.shape[1] for graph in graphs])
+    folds = _masked(listed[0], level) if targets else None
     made = GraphSet(
         name,
         graphs,
-        y,
+        _without_unknown(y, folds) if folds else y,
         labels,
         level=level,
         edge_labels=edge_labels,
         x=x,
         edge_x=edge_x,
-        folds=_masked(listed[0], level) if targets else None,
+        folds=folds,
     )
     classes = made.classes
     if targets and classes.size and classes[0] >= 0 and classes[-1] >= len(classes):
@@ -171,7 +173,14 @@ def _masked(data: Any, level: str) -> list[tuple[Int64, Int64, Int64]] | None:
         return None
     if missing:
         return []
-    columns = [np.asarray(mask).astype(bool).reshape(data.num_nodes, -1) for mask in masks]
+    arrays = [np.asarray(mask) for mask in masks]
+    for name, array in zip(MASKS, arrays, strict=True):
+        if array.ndim not in (1, 2) or len(array) != data.num_nodes or not np.isin(array, (0, 1)).all():
+            raise InputError(
+                f"{name} must say True or False for each of the {data.num_nodes} nodes (a column for each fold), "
+                f"but it has the shape {array.shape} and the type {array.dtype}."
+            )
+    columns = [array.astype(bool).reshape(data.num_nodes, -1) for array in arrays]
     number = max(column.shape[1] for column in columns)
     if any(column.shape[1] not in (1, number) for column in columns):
         raise InputError(f"{', '.join(MASKS)} must have as many columns each, or one.")
@@ -179,6 +188,16 @@ def _masked(data: Any, level: str) -> list[tuple[Int64, Int64, Int64]] | None:
     return [
         (np.flatnonzero(train[:, at]), np.flatnonzero(val[:, at]), np.flatnonzero(test[:, at])) for at in range(number)
     ]
+
+
+def _without_unknown(y: Any, folds: list[tuple[Int64, Int64, Int64]]) -> Any:
+    """Return the targets of nodes; those in no fold are never asked about, so a class of theirs alone is none."""
+    used = np.zeros(len(y), bool)
+    used[np.concatenate([part for fold in folds for part in fold])] = True
+    if y.ndim > 1 or used.all() or not used.any():
+        return y
+    unknown = ~used & (np.isnan(y) if y.dtype.kind == "f" else ~np.isin(y, y[used]))
+    return np.where(unknown, y[used][0], y)
 
 
 def _load(path: Path) -> Any:
