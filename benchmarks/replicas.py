@@ -1,11 +1,11 @@
 """python -m benchmarks.replicas --before SRC [--device cuda] [--root DIR] [--out FILE] [DATA …]: all folds at once.
 
 Ten folds of MDNN-GIN as replicas of one network, against processes side by side of the version before replicas (0.1.0,
-whose source folder is SRC). Both train the same network, that of preset `ours` in 0.1.0, in single precision. Starting
-up does not count: of 0.1.0, only the time in which all its processes train does; an epoch of ours is timed on a GPU,
-and is the difference of a longer and a shorter command on a CPU. Beside it: the share of the time in which the GPU
-works, and what no program for these products could beat, their arithmetic and their memory traffic at the rates that
-the device reaches in a large product and a large copy.
+whose source folder is SRC). Both train the same network, that of preset `ours` in 0.1.0, in single precision;
+`recipe_s` is an epoch of what preset `ours` is now. Starting up does not count: of 0.1.0, only the time in which all
+its processes train does; an epoch of ours is timed on a GPU, and is the difference of a longer and a shorter command on
+a CPU. Beside it: the share of the time in which the GPU works, and what no program for these products could beat, their
+arithmetic and their memory traffic at the rates that the device reaches in a large product and a large copy.
 """
 
 from __future__ import annotations
@@ -90,11 +90,11 @@ def settings_of(level: str) -> dict[str, Any]:
     return SAME | ({"heads": 4, "dropout": 0.5} if level == "node" else {"heads": 1})
 
 
-def fit_of(name: str, device: str, root: str | None, folder: Path, number: int = 10) -> Fit:
-    """Return so many folds of a data set, ready to train as replicas."""
+def fit_of(name: str, device: str, root: str | None, folder: Path, number: int = 10, *, same: bool = True) -> Fit:
+    """Return so many folds of a data set, ready to train as replicas: with the network of 0.1.0, or with today's."""
     data = load(name, root)
     folds = splits(data, root)
-    changed = settings_of(data.level)
+    changed = settings_of(data.level) if same else {"model": "mdnn", "backbone": "gin", "k": None}
     lengths = (changed.pop("k"),)
     runs = runs_of(
         data,
@@ -244,9 +244,12 @@ def measured(name: str, given: argparse.Namespace, rates: Floor, folder: Path) -
         options += ["--jobs", str(given.jobs)] if fit.recipes[0].level == "graph" else []
         own = Path(detours.__file__).parents[1]
         ours, busy = by_command(name, own, [*options, *settings, "--set=patience=1000"], folder / "ours"), None
+        recipe = by_command(name, own, [*options, "--set=patience=1000"], folder / "recipe")
     else:
         ours, busy = epoch_of(fit)
-    return {"data": name, "ours_s": ours, "busy": busy, "arithmetic_s": floor.flops, "traffic_s": floor.bytes}
+        recipe, _ = epoch_of(fit_of(name, given.device, given.root, folder / "recipe", same=False))
+    times = {"ours_s": ours, "busy": busy, "recipe_s": recipe}
+    return {"data": name, **times, "arithmetic_s": floor.flops, "traffic_s": floor.bytes}
 
 
 def _text(value: Any) -> str:
@@ -287,7 +290,8 @@ def main(arguments: list[str] | None = None) -> int:
         with TemporaryDirectory() as folder:
             old = before(given.data, given, Path(folder))
         for row in found:
-            row |= {"before_s": old[row["data"]], "ratio": old[row["data"]] / row["ours_s"]}
+            taken = old[row["data"]]
+            row |= {"before_s": taken, "ratio": taken / row["ours_s"], "recipe_ratio": taken / row["recipe_s"]}
             _tell(row)
         _write(given, found)
     return 0

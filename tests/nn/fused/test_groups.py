@@ -11,7 +11,7 @@ import torch
 
 from detours.nn.fused import choice, fused, groups
 from detours.nn.fused.choice import same_arcs
-from detours.nn.fused.groups import ends, groups_of, turned, within
+from detours.nn.fused.groups import ends, groups_of, tell_groups, turned, within
 
 
 def test_the_rows_of_each_group_in_the_order_listed() -> None:
@@ -24,6 +24,15 @@ def test_the_rows_of_each_group_in_the_order_listed() -> None:
 def test_no_rows() -> None:
     rows, begins = groups_of(torch.zeros(0, dtype=torch.long), 2)
     assert (rows.tolist(), begins.tolist()) == ([], [0, 0, 0])
+
+
+def test_groups_that_are_told_are_not_searched() -> None:
+    index, begins = torch.tensor([0, 0, 2]), torch.tensor([0, 2, 2, 3])
+    tell_groups(index, begins)
+    found = groups_of(index, 3)
+    assert found.begins is begins and found.rows.tolist() == [0, 1, 2]
+    index[0] = 1  # other numbers are other groups
+    assert groups_of(index, 3).begins.tolist() == [0, 1, 2, 3]
 
 
 def test_made_once_and_anew_when_the_numbers_change() -> None:

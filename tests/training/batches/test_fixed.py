@@ -7,6 +7,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("lightning")
 
 from detours.data import GraphSet  # noqa: E402
+from detours.nn.fused import groups  # noqa: E402
+from detours.nn.fused.groups import groups_of  # noqa: E402
 from detours.nn.tokens import attention  # noqa: E402
 from detours.training.batches import choose  # noqa: E402
 from detours.training.batches.fixed import FixedBatches  # noqa: E402
@@ -49,6 +51,27 @@ def test_the_answers_are_those_without_padding(
             torch.testing.assert_close(answers, network(*positional, **named), rtol=1e-9, atol=1e-9)
         assert len(shapes) == 1
     assert fixed.waste() >= 1
+
+
+@pytest.mark.parametrize("by_size", [True, False])
+def test_what_is_told_of_groups_is_what_is_found(by_size: bool) -> None:
+    data = odd_graphs()
+    fixed = FixedBatches(GraphBatches(Packed(inputs_of(data, small(data))), 4, 2), epochs=1, by_size=by_size)
+    told = 0
+    for each in fixed.training(1):
+        batch = each.assembled()
+        nodes, tokens = len(batch.x), batch.tokens
+        assert tokens is not None
+        for index, size in (
+            (tokens.query, nodes),
+            (tokens.first, tokens.num_tokens),
+            (tokens.sets, nodes),
+            (batch.batch, batch.num_graphs),
+        ):
+            told += index in groups._remembered
+            for one, other in zip(groups_of(index, size), groups_of(index.clone(), size), strict=True):
+                assert one.tolist() == other.tolist()
+    assert told == 2 * (3 if by_size else 4)
 
 
 def test_padding_is_spread_and_fills_the_shape() -> None:

@@ -44,6 +44,18 @@ def groups_of(index: Tensor, size: int) -> Groups:
     return _once(index, size, made)
 
 
+def tell_groups(index: Tensor, begins: Tensor) -> None:
+    """Tell that `index` is in order, and where each of its groups begins: nothing is sorted, searched or checked then.
+
+    Args:
+        index: [E] ascending.
+        begins: [groups + 1] the first row of each group, and E.
+    """
+    size = begins.numel() - 1
+    _once(index, size, lambda: Groups(torch.arange(index.numel(), device=index.device), begins))
+    _once(index, ("within", size), lambda: None)
+
+
 def within(index: Tensor, size: int) -> Tensor:
     """Return the indices of rows to be read, of which there are so many; the device checks them once."""
 

@@ -13,9 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from detours.arrays import Int64
+from detours.nn.fused.groups import ends, tell_groups
 from detours.nn.tokens import Tokens
 from detours.nn.tokens.buckets import bucketed
 from detours.nn.tokens.layout import Layout, laid_out
@@ -142,13 +144,19 @@ class FixedBatches:
         arc = torch.where(of_added, len(self.den) - 1, self.first_arc[node][arranged.target] + arranged.number)
         source = torch.where(of_added, arranged.target, self.place_of_node[self.source[arc]])
         tokens = self.packed.set_sizes is not None
+        edge_index = torch.stack([source, arranged.target])
+        tell_groups(ends(edge_index)[1], arranged.begins)
+        batch = torch.where(added, self.graphs, self.place_of_graph[graph])
+        if shape is None:  # nodes are listed graph by graph
+            each = torch.arange(self.graphs + 2, device=batch.device)
+            tell_groups(batch, torch.searchsorted(batch, each))
         return Batch(
             self.x[node],
-            torch.stack([source, arranged.target]),
+            edge_index,
             self.den[arc],
             self.pe[node] * self.signs[graph],
             self.y[self.ids],
-            batch=torch.where(added, self.graphs, self.place_of_graph[graph]),
+            batch=batch,
             num_graphs=self.graphs + 1,
             ids=self.ids,
             tokens=arranged.tokens(source, None if shape is None else shape.layout) if tokens else None,
@@ -161,6 +169,8 @@ class Arrangement(NamedTuple):
 
     places: Tensor
     """[nodes] counts them."""
+    begins: Tensor
+    """[nodes + 1] the first arc that ends at each node, and how many there are."""
     target: Tensor
     number: Tensor
     """[arcs] which arc of its node each is."""
@@ -174,12 +184,15 @@ class Arrangement(NamedTuple):
         """From the arcs that end at each node, [nodes], and how many these are together."""
         places, tokens = torch.arange(degrees.numel(), device=degrees.device), arcs + degrees.numel()
         each, token = (torch.arange(number, device=degrees.device) for number in (arcs, tokens))
-        ends = torch.cumsum(degrees, 0)
-        target = torch.searchsorted(ends, each, right=True)
-        query = torch.searchsorted(ends + places + 1, token, right=True)  # every node has a self token as well
-        first = ends - degrees + places
+        begins = F.pad(torch.cumsum(degrees, 0), (1, 0))
+        target = torch.searchsorted(begins[1:], each, right=True)
+        query = torch.searchsorted(begins[1:] + places + 1, token, right=True)  # every node has a self token as well
+        first = begins[:-1] + places
         arc = torch.where(token == first[query], arcs, token - query - 1)
-        return Arrangement(places, target, each - (ends - degrees)[target], query, first, arc)
+        tell_groups(query, F.pad(first, (0, 1), value=tokens))
+        tell_groups(first, torch.searchsorted(first, torch.arange(tokens + 1, device=degrees.device)))
+        tell_groups(places, torch.arange(degrees.numel() + 1, device=degrees.device))
+        return Arrangement(places, begins, target, each - begins[target], query, first, arc)
 
     def tokens(self, source: Tensor, layout: Layout | None) -> Tokens:
         """The tokens of these arcs; without a layout, only self tokens can ask."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -32,6 +32,15 @@ from detours.training.replicas.stack import Call, Stack
 
 NOISE, FACTORS = 2, 3
 """What random numbers are drawn for, as part of the seed; 0 and 1 are those of the batches."""
+
+
+class Answered(NamedTuple):
+    """What an evaluation answers, row by row."""
+
+    y: Tensor
+    ids: Tensor
+    asked: Tensor
+    """[2, 1, R, rows] the rows of the validation and of the test part of each replica."""
 
 
 class Fit:
@@ -115,6 +124,10 @@ class Fit:
             if self.device.type == "cpu" and self.recipes[0].skips_graphs:
                 graphs.trained = self.train.any(0)[:-1].numpy()
         self.evaluation = self.batches.evaluation()
+        y, ids = (torch.cat([getattr(batch, name) for batch in self.evaluation]) for name in ("y", "ids"))
+        self.answered = Answered(y, ids, torch.stack([self.val[:, ids], self.test[:, ids]]).unsqueeze(1))
+        parts = (self.train, self.val, self.test)
+        self.numbers = torch.stack([part.sum(1).clamp(min=1) for part in parts]).repeat_interleave(2, 0)
         self._evaluate = Captured(self._evaluated, self._captures())
         self._steps: dict[int, Captured] = {}
 
@@ -232,17 +245,12 @@ class Fit:
         evaluated = self.averaged or self.stack
         with torch.no_grad():
             answers = [self._answers(evaluated.flat, batch, buffers=evaluated.buffers) for batch in self.evaluation]
-        outputs = torch.cat(answers, dim=1)
-        y, ids = (torch.cat([getattr(batch, name) for batch in self.evaluation]) for name in ("y", "ids"))
-        found, scores = self.objective.losses(outputs, y).double(), self.objective.scores(outputs, y).double()
-        parts = [self.sums]
-        for mask in (self.val, self.test):
-            asked = mask[:, ids]
-            # a part that is not asked about may hold anything, even what is no number
-            parts += [torch.where(asked, each, 0).sum(1).unsqueeze(0) for each in (found, scores)]
-        sums = self._summed(torch.cat(parts))
-        numbers = torch.stack([part.sum(1).clamp(min=1) for part in (self.train, self.val, self.test)])
-        reached = Scores(*(sums / numbers.repeat_interleave(2, 0)))
+        outputs = answers[0] if len(answers) == 1 else torch.cat(answers, dim=1)
+        y, ids, asked = self.answered
+        both = torch.stack([self.objective.losses(outputs, y), self.objective.scores(outputs, y)]).double()
+        # a part that is not asked about may hold anything, even what is no number
+        parts = torch.where(asked, both, 0).sum(3).flatten(0, 1)
+        reached = Scores(*(self._summed(torch.cat([self.sums, parts])) / self.numbers))
         if self.objective.ranked:
             reached = self._ranked(reached, outputs, y, ids)
         better = self.progress.update(reached)
