@@ -1,0 +1,60 @@
+"""Draw finished entries of the tables at random, train them from scratch, and compare.
+
+python scripts/train_again.py [--number 2] [--seed 0] [--root DIR] [--device auto] [--out again] [--show]
+"""
+
+import argparse
+import random
+import sys
+from functools import partial
+from pathlib import Path
+
+from detours.data import load
+from detours.experiments.networks.entries import Entry
+from detours.experiments.networks.queue import Queue, Wanted
+from detours.experiments.networks.records import Result, read_records, results
+from detours.store import Store
+
+
+def drawn(kept: Path, number: int, seed: int) -> list[Result]:
+    """So many complete entries, each as likely as any other, whose settings are still those of the preset."""
+    queue = Queue(Store(kept, keep_old=True), Wanted(), load, print)
+    found = results(queue.records)
+    ready = [each for entry, each in found.items() if each.complete and not queue.missing(entry)]
+    return random.Random(seed).sample(sorted(ready, key=lambda each: str(each.entry)), number)
+
+
+def name_of(entry: Entry) -> str:
+    return f"{entry.data}, {entry.preset}, {entry.row}"
+
+
+def main() -> int:
+    """Print a line for each entry; 1 if one of them is further from its record than a standard deviation."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--number", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0, help="of the draw")
+    parser.add_argument("--root", help="the folder of the raw data sets")
+    parser.add_argument("--results", type=Path, default=Path("results"))
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--out", type=Path, default=Path("again"), help="a folder for the new results")
+    parser.add_argument("--show", action="store_true", help="show what is drawn, and train nothing")
+    given = parser.parse_args()
+    chosen = drawn(given.results, given.number, given.seed)
+    for each in chosen:
+        print(f"drawn: {name_of(each.entry)}", flush=True)
+    if given.show:
+        return 0
+    store = Store(given.out)
+    queue = Queue(store, Wanted(device=given.device), partial(load, root=given.root), print)
+    queue.run([each.entry for each in chosen])
+    again, far = results(read_records(store)), 0
+    for each in chosen:
+        new = again[each.entry]
+        assert each.mean is not None and each.std is not None and new.mean is not None
+        far += abs(new.mean - each.mean) > each.std
+        print(f"{name_of(each.entry)}: {each.mean:.4g} ± {each.std:.2g} in the record, {new.mean:.4g} again")
+    return int(far > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
