@@ -130,8 +130,8 @@ def test_parameters_begin_at_multiples() -> None:
     networks = [torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Linear(5, 1)) for _ in range(2)]
     stack = Stack(networks, torch.device("cpu"), torch.float32)
     assert stack.num_parameters == 15 + 5 + 5 + 1
-    assert stack.flat.size(1) == 16 + 8 + 8 + 4
+    assert stack.flat.size(1) == 16 + 16 + 16 + 16
     views = stack.parameters(stack.flat)
-    assert all((view.data_ptr() - stack.flat.data_ptr()) % 16 == 0 for view in views.values())
+    assert all((view.data_ptr() - stack.flat.data_ptr()) % 64 == 0 for view in views.values())
     assert torch.equal(views["1.weight"][1], networks[1][1].weight)
     assert torch.equal(stack.weights(1)["0.bias"], networks[1][0].bias)

@@ -100,12 +100,7 @@ class _RowsFirst(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's ty
         ctx.bias_dim = None if bias is None else bias.dim()
         if x.stride(0) == 0:
             return _shared(x[0], weight, bias)
-        turned = weight.transpose(1, 2)
-        if bias is None:
-            return _product(x, turned)
-        sums = x.new_empty((x.size(1), *weight.shape[:2])).copy_(bias if bias.dim() == 2 else bias.transpose(0, 1))
-        sums.transpose(0, 1).baddbmm_(x, turned)
-        return sums
+        return _product(x, weight.transpose(1, 2), bias)
 
     @staticmethod
     @once_differentiable  # type: ignore[untyped-decorator]
@@ -113,10 +108,15 @@ class _RowsFirst(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's ty
         x, weight = ctx.saved_tensors
         slope = memory.transpose(0, 1)
         of_x = _product(slope, weight).transpose(0, 1) if ctx.needs_input_grad[0] else None
-        of_bias = None
-        if ctx.bias_dim is not None and ctx.needs_input_grad[2]:
-            of_bias = _row_sums(memory) if ctx.bias_dim == 2 else slope
-        return of_x, weight_slope(x, slope), of_bias
+        asked = ctx.bias_dim is not None and ctx.needs_input_grad[2]
+        if x.stride(0) and memory.is_contiguous() and _by_kernel(x, weight.size(1)):
+            from detours.nn.fused import maps_triton
+
+            of_weight, of_bias = maps_triton.slopes(x, memory, bias=asked and ctx.bias_dim == 2)
+        else:
+            of_weight = weight_slope(x, slope)
+            of_bias = _row_sums(memory) if asked and ctx.bias_dim == 2 else None
+        return of_x, of_weight, slope if asked and ctx.bias_dim == 3 else of_bias
 
 
 def _row_sums(memory: Tensor) -> Tensor:
@@ -128,10 +128,27 @@ def _row_sums(memory: Tensor) -> Tensor:
     return memory.sum(0)
 
 
-def _product(x: Tensor, matrix: Tensor) -> Tensor:
-    """[rows, R, out] for x [R, rows, in] and a matrix [R, in, out]."""
+def _by_kernel(x: Tensor, width: int) -> bool:
+    """Whether maps of x [R, rows, in] to so many channels are those of `detours.nn.fused`."""
+    if not fused(x):
+        return False
+    from detours.nn.fused.maps_triton import narrow
+
+    return narrow(x, width)
+
+
+def _product(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
+    """[rows, R, out] for x [R, rows, in], a matrix [R, in, out] and a bias [R, out] or [R, rows, out]."""
+    if _by_kernel(x, matrix.size(2)):
+        from detours.nn.fused.maps_triton import mapped
+
+        return mapped(x, matrix, bias)
     memory = x.new_empty((x.size(1), x.size(0), matrix.size(2)))
-    torch.bmm(x, matrix, out=memory.transpose(0, 1))
+    if bias is None:
+        torch.bmm(x, matrix, out=memory.transpose(0, 1))
+    else:
+        memory.copy_(bias if bias.dim() == 2 else bias.transpose(0, 1))
+        memory.transpose(0, 1).baddbmm_(x, matrix)
     return memory
 
 

@@ -18,8 +18,8 @@ Call = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
 """The arguments of the network, from what a replica is given."""
 
 
-ALIGNED = 4
-"""Numbers of single precision in 16 bytes."""
+ALIGNED = 16
+"""Numbers; what begins at a multiple of so many is read in the largest pieces that a device knows."""
 
 
 class Stack:
