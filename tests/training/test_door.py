@@ -51,6 +51,12 @@ def test_the_setting_seed_is_a_seed() -> None:
         fit(task(20), folds=[0], seeds=[0, 1], seed=5, **QUICK)
 
 
+def test_k_of_a_plain_network_has_no_effect() -> None:
+    with pytest.warns(UserWarning, match=r"^k = 5 has no effect: model plain sees no detours, unless edge_den or"):
+        (cell,) = fit(task(20), folds=[0], **QUICK | {"model": "plain", "k": 5})
+    assert cell.key["k"] == 4
+
+
 def test_at_least_one_replica() -> None:
     sentence = "^replicas must be an integer of at least 1, but it is 0"
     with pytest.raises(InputError, match=sentence):

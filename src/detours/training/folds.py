@@ -26,7 +26,7 @@ from detours.training.checkpoint import Checkpoint
 from detours.training.devices import chosen_device, fabric_of
 from detours.training.loop import Run, same_shape, train
 from detours.training.pool import side_by_side
-from detours.training.recipe import recipe
+from detours.training.recipe import Recipe, recipe
 from detours.training.tasks import check_scores, rank_of, targets_of
 
 LARGE_STEP = 50_000
@@ -270,6 +270,14 @@ def runs_of(
                 )
             )
     return runs
+
+
+def idle_k(made: Recipe, ks: Sequence[int | None]) -> str:
+    """Return a note that the k asked for mean nothing to a network that sees no detours; empty if they do."""
+    asked = ", ".join(str(k) for k in ks if k not in (None, made.k))
+    if not asked or made.sees_detours:
+        return ""
+    return f"k = {asked} has no effect: model {made.model} sees no detours, unless edge_den or node_den is true"
 
 
 def check_split(data: GraphSet, fold: int, split: Split) -> None:
