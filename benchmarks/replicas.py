@@ -230,6 +230,8 @@ def epoch_beside(ends: Sequence[Sequence[float]], jobs: int) -> float:
         if training == min(jobs, len(ends)):
             whole += end - begin
             epochs += sum(begin < time <= end for each in ends for time in each)
+    if not epochs:
+        raise ValueError(f"there is no time in which {min(jobs, len(ends))} runs train side by side; give more epochs.")
     return len(ends) * whole / epochs
 
 

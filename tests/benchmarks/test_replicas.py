@@ -39,3 +39,7 @@ def test_only_the_time_when_all_train_counts() -> None:
     first, second = [0.0, 1, 2, 3, 3.5, 4], [3.0, 3.5, 4, 5, 6, 7, 8, 9]
     assert epoch_beside([first, second], jobs=2) == 2 * 1.0 / 4
     assert epoch_beside([first], jobs=2) == 4 / 5
+    with pytest.raises(ValueError, match="no time in which 2 runs train side by side; give more epochs"):
+        epoch_beside([[0.0, 1.0], [2.0, 3.0]], jobs=2)
+    with pytest.raises(ValueError, match="no time in which 0 runs"):
+        epoch_beside([], jobs=2)

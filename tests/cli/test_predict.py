@@ -125,6 +125,9 @@ def test_a_quiet_prediction_prints_no_note(run: Run, model: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert run("predict", model, *options, "-q") == (0, "", "")
+        assert run("predict", model, *options[:2], *options[4:], "-q") == (0, "", "")
+        quiet = run("predict", model, *options, "-q", "--json")
+    assert quiet.code == 0 and len(json.loads(quiet.out)) == 2  # which is asked for
 
 
 def test_predict_says_what_is_wrong(run: Run, model: str) -> None:

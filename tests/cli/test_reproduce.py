@@ -176,7 +176,9 @@ def test_only_some_data(run: Run, data: Path) -> None:
     tables = json.loads(run("cycles", "--data", str(data), "--only", "texas", "--json")[1])
     assert [table["title"] for table in tables] == ["Cycles of the node data"]
     code, _, err = run("cycles", "--data", str(data), "--only", "Mutagenicity")
-    assert code == 1 and "there is no data set 'mutagenicity'; choose from EXP" in err
+    assert code == 1 and "there is no data set 'Mutagenicity'; choose from EXP" in err
+    code, _, err = run("cycles", "--data", str(data), "--only", "Roman-empire")
+    assert code == 1 and "Roman-empire is not in this experiment; choose from EXP" in err
     code, _, err = run("cycles", "--data", str(data), "--only", "NCI1")
     assert code == 1 and "NCI1 is not in" in err
 
@@ -282,8 +284,20 @@ def test_wrong_options_of_networks(run: Run, texas: Path) -> None:
     assert code == 1 and "Texas has the folds 0 .. 9, but fold 12 was asked for." in err
     code, _, err = run("nodes", "--data", str(texas), "--only", "MUTAG")
     assert code == 1 and "MUTAG is not in this table; choose from Texas, Cornell" in err
+    code, _, err = run("nodes", "--root", str(texas), "--data", "Roman-empire")
+    assert code == 1 and "Roman-empire is not in this table; choose from Texas, Cornell" in err
+    assert err.endswith("or take `detours reproduce heterophilous`.\n")
+    code, _, err = run("nodes", "--root", str(texas), "--data", "Roman")
+    assert code == 1 and "there is no data set 'Roman'; choose from" in err
     code, _, err = run("graphs", "--data", str(texas))
     assert code == 1 and "none of MUTAG, PTC_FM" in err
+
+
+def test_k_of_plain_networks_is_told_to_have_no_effect(run: Run, texas: Path) -> None:
+    note = "note: k = 5 has no effect: model plain sees no detours, unless edge_den or node_den is true"
+    asked = ["nodes", "--root", str(texas), "--data", "Texas", *TINY, "--set", "k=5", "--row"]
+    assert note in run(*asked, "plain GCN").err.splitlines()
+    assert "no effect" not in run(*asked, "plain GCN", "--row", "weighted GCN").err
 
 
 def test_a_single_graph_has_nothing_to_be_told_apart_from(run: Run, data: Path) -> None:

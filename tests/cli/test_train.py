@@ -70,6 +70,16 @@ def test_validation_chooses_k(run: Run) -> None:
     assert len(list(Path("results").rglob("*.json"))) == 2
 
 
+def test_k_of_a_plain_network_is_told_to_have_no_effect(run: Run) -> None:
+    plain = [*QUICK, "--folds", "0", "--model", "plain"]
+    note = "note: k = 5, 6 has no effect: model plain sees no detours, unless edge_den or node_den is true"
+    assert note in run("train", *plain, "-k", "5-6").err.splitlines()
+    assert len(list(Path("results").rglob("*.json"))) == 1
+    for more in (["-k", "5", "-q"], ["-k", "4"], ["-k", "5", "--set", "node_den=true"]):
+        code, _, err = run("train", *plain, *more)
+        assert code == 0 and "no effect" not in err
+
+
 def test_nodes(run: Run) -> None:
     arguments = "--data ring-lattice --hidden 8 --epochs 2 --folds 0 --device cpu --json".split()
     arguments += ["--set", "heads=2", "--set", "layers=1"]

@@ -227,6 +227,18 @@ def test_inputs_of_a_wrong_type(kind: str, backbone: str) -> None:
             apply(net, given)
 
 
+@pytest.mark.parametrize("backbone", ["gcn", "gat", "gin"])
+def test_weights_of_arcs_of_a_wrong_type(backbone: str) -> None:
+    given, net = case(random_graph(8, 0.4), 8), WeightedNetwork(3, 4, 5, backbone)
+    x, counts = given.x.float(), torch.arange(given.edge_index.size(1))
+    with pytest.raises(
+        InputError, match=r"^den must be torch.float32, as the weights are, but it is torch.float64; give den.to\(torch"
+    ):
+        net(x, given.edge_index, counts.double())
+    assert torch.equal(net(x, given.edge_index, counts), net(x, given.edge_index, counts.float()))
+    assert net.double()(given.x, given.edge_index, counts.float()).dtype == torch.float64
+
+
 def test_features_of_arcs_of_a_wrong_type() -> None:
     given, net = case(random_graph(8, 0.4), 8), PlainNetwork(3, 4, 5, edge_channels=2).double()
     with pytest.raises(

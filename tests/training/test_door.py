@@ -13,7 +13,7 @@ pytest.importorskip("lightning")
 from torch_geometric.data import Data  # noqa: E402
 
 from detours.data import GraphSet, Split, graph_set_of, stratified_splits  # noqa: E402
-from detours.errors import DetoursError, InputError  # noqa: E402
+from detours.errors import InputError  # noqa: E402
 from detours.graph import Graph  # noqa: E402
 from detours.training import fit, tune  # noqa: E402
 from tests.training.cases import one_graph, task  # noqa: E402
@@ -49,6 +49,12 @@ def test_the_setting_seed_is_a_seed() -> None:
         fit(task(20), folds=[0], seeds=3, **QUICK)
     with pytest.raises(InputError, match=r"^give either seeds or seed, but both were given: \[0, 1\] and 5\.$"):
         fit(task(20), folds=[0], seeds=[0, 1], seed=5, **QUICK)
+
+
+def test_k_of_a_plain_network_has_no_effect() -> None:
+    with pytest.warns(UserWarning, match=r"^k = 5 has no effect: model plain sees no detours, unless edge_den or"):
+        (cell,) = fit(task(20), folds=[0], **QUICK | {"model": "plain", "k": 5})
+    assert cell.key["k"] == 4
 
 
 def test_at_least_one_replica() -> None:
@@ -126,6 +132,8 @@ def test_data_that_cannot_be() -> None:
         fit(empty, folds=[Split(np.arange(3), np.arange(3, 5), np.arange(5, 8))], **QUICK)
     wide = pyg(task(20))
     wide[4].x = torch.ones(wide[4].num_nodes, 3)
-    order = np.arange(20)
-    with pytest.raises(DetoursError, match="1 attributes are expected of every node, but data has 1 and 3"):
-        fit(wide, folds=[Split(order[:10], order[10:15], order[15:])], **QUICK)
+    with pytest.raises(InputError, match="x of graph 4 has the width 3, but those before have 1"):
+        fit(wide, folds=[Split(np.arange(10), np.arange(10, 15), np.arange(15, 20))], **QUICK)
+    for none in (3, None):
+        with pytest.raises(InputError, match=f"data must be a GraphSet, or PyG data .* but {none} was given"):
+            fit(none, **QUICK)

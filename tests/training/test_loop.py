@@ -18,6 +18,7 @@ pytest.importorskip("lightning")
 
 from lightning.fabric import Fabric  # noqa: E402
 
+from detours.atomic import exclusive  # noqa: E402
 from detours.data import GraphSet  # noqa: E402
 from detours.errors import EngineError, InputError  # noqa: E402
 from detours.store import Cell, Store  # noqa: E402
@@ -263,6 +264,29 @@ def test_finished_runs_are_not_made_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert finished(store, with_model) is not None
     monkeypatch.setattr("detours.training.folds.train", lambda *_: pytest.fail("made again"))
     assert run_all(store, [run], Workplace("cpu")) == [finished(store, run)]
+
+
+def test_of_two_processes_that_train_one_run_the_second_is_refused(tmp_path: Path) -> None:
+    store, data = Store(tmp_path), task(16)
+    first, second = (run_of(data, tmp_path, lr=lr) for lr in (1e-3, 1e-2))
+    first, second = (replace(run, path=store.path(run.recipe.key())) for run in (first, second))
+    lock = first.path.with_name(f".{first.path.stem}.lock")
+    lock.parent.mkdir(parents=True)
+    refusal = r"another process is training fold 0 of rings in .*networks; wait for its end, or give another folder\.$"
+    with exclusive(lock):
+        with pytest.raises(InputError, match=refusal):
+            run_all(store, [second, first], Workplace("cpu"))
+        assert [file.name for file in lock.parent.iterdir()] == [lock.name]  # no log was touched
+        assert len(run_all(store, [second], Workplace("cpu"))) == 1  # another run in the same folder
+    lock.touch()  # as a killed process leaves it
+    cells = run_all(store, [first, first], Workplace("cpu"))
+    assert cells[0] == cells[1] and not list(tmp_path.rglob(".*"))
+    checkpoint = Checkpoint(first.path.with_suffix(".ckpt"), [first.recipe], 0.0)
+    for held in (True, False):
+        checkpoint.save({})
+        with exclusive(lock if held else tmp_path / "other"):  # by one that trains it again, to save the model
+            run_all(store, [first], Workplace("cpu"))
+        assert checkpoint.path.exists() == held
 
 
 def test_runs_of_folds(tmp_path: Path) -> None:

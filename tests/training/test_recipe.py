@@ -1,6 +1,7 @@
 """Recipes: the presets, what they refuse, and the forms they are read from."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,20 @@ def test_presets_are_those_of_the_protocol() -> None:
     ours = made("node")
     assert ours.k == 4 and ours.den_channels == 3 and not ours.directed and ours.log and ours.input_dropout == 0.5
     assert (made().batch_size, made().dropout, made().lr, made().ties) == (32, 0.0, 1e-3, "loss")
+
+
+def test_options_of_networks_are_settings() -> None:
+    pytest.importorskip("torch_geometric")
+    from detours.nn import MDNN
+    from detours.nn.options import NetworkOptions
+
+    own = [each.name for each in signature(MDNN).parameters.values() if each.kind is each.KEYWORD_ONLY]
+    others = {*(each.name for each in fields(NetworkOptions)), *own} - settings().keys() - {"level"}
+    assert others == {"num_layers", "edge_channels", "den_channels", "pe_channels", "feed_forward", "attention"}
+    page = (Path(__file__).parents[2] / "docs" / "networks.md").read_text("utf-8")
+    assert "`num_layers` is `layers` there, and `edge_channels` follows" in page
+    assert "`pe_channels` is `pe`, `den_channels` follows" in page
+    assert "`feed_forward` and `attention` are no settings" in page
 
 
 def test_weights_of_gcn_are_no_logarithms_unless_asked_for() -> None:

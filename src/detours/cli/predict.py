@@ -73,9 +73,11 @@ def predict(
         _write(out, rows)
     if as_json:
         print_json(rows)
+    elif quiet:
+        return
     elif out is None:
         _show(rows)
-    elif not quiet:
+    else:
         print(f"Wrote {out}", file=sys.stderr)
 
 

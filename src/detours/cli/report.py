@@ -11,7 +11,9 @@ from detours.cli.shared.command import report_errors
 
 @report_errors
 def report(
-    results: Annotated[Path, typer.Option(metavar="DIR", help="Folder of finished results.")] = Path("results"),
+    results: Annotated[Path, typer.Option(metavar="DIR", help="Folder of results of `detours reproduce`.")] = Path(
+        "results"
+    ),
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="The file to write, with the endings .md and .html.")
     ] = Path("report"),

@@ -101,7 +101,7 @@ def train(
             metavar="K",
             parser=_parse_ks,
             help="Maximum length of a detour, in edges: 5 to 7 for molecules. Of several, such as 2-5, validation "
-            "chooses.  [default: that of the preset]",
+            "chooses. Model plain sees no detours.  [default: that of the preset]",
             show_default=False,
         ),
     ] = None,
@@ -196,7 +196,7 @@ def train(
     from detours.data.catalogue import source_of
     from detours.store import Store, old_results
     from detours.training.devices import chosen_device
-    from detours.training.folds import Workplace, best_of, run_all, runs_of
+    from detours.training.folds import Workplace, best_of, idle_k, run_all, runs_of
 
     place = Workplace(chosen_device(device), devices, jobs, replicas)
     if not named:
@@ -225,8 +225,10 @@ def train(
         **given,
     )
     old = store.by_other_code(run.recipe.key() for run in runs)
-    if old and not quiet:
-        print(f"note: {old_results(old, len(runs), keep_old)}", file=sys.stderr)
+    notes = [old_results(old, len(runs), keep_old) if old else "", idle_k(runs[0].recipe, ks)]
+    for note in notes:
+        if note and not quiet:
+            print(f"note: {note}", file=sys.stderr)
     if save is not None:
         make_folder(save)
     first = devices == 1 or int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0

@@ -67,7 +67,7 @@ class GraphSet:
         if not len(self.y):
             return "no targets"
         if self.task == "classification":
-            return f"{len(self.classes)} classes"
+            return f"{len(self.classes)} class{'es' * (len(self.classes) != 1)}"
         number = self.y.size // max(1, len(self.y))
         return f"{number} {'label' if self.task == 'multilabel' else 'number'}{'s' * (number != 1)} each"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from detours import __version__
-from detours.data import GRAPH_SETS, NODE_SETS, GraphSet, load
+from detours.data import GRAPH_SETS, MORE_SETS, NODE_SETS, GraphSet, load
 from detours.data.catalogue import PAIR_SETS, ROOT_VARIABLE, own_path, raw_folder
 from detours.errors import InputError
 from detours.experiments.expressiveness.distinct import distinct
@@ -56,13 +56,15 @@ class Environment:
         if self.root is not None and not Path(self.root).is_dir():
             raise InputError(f"--root {self.root}: there is no such folder; give that of the raw data sets.")
         others = [name for name in self.only if own and own_path(name, self.root) is not None]
-        asked = {name.lower() for name in self.only if name not in others}
+        asked = {name.lower(): name for name in self.only if name not in others}
         if others and not asked:
             return others
         every = dict.fromkeys((*GRAPH_SETS, *NODE_SETS, *among))
-        if unknown := asked - {name.lower() for name in every}:
-            known = ", ".join(every)
-            raise InputError(f"there is no data set {sorted(unknown)[0]!r}; choose from {known}.")
+        if unknown := sorted(asked.keys() - {name.lower() for name in every}):
+            elsewhere = unknown[0] in {name.lower() for name in MORE_SETS}
+            given, known = asked[unknown[0]], ", ".join(every)
+            said = f"{given} is not in this experiment" if elsewhere else f"there is no data set {given!r}"
+            raise InputError(f"{said}; choose from {known}.")
         found, missing = [], []
         for name in [name for name in among if not asked or name.lower() in asked]:
             try:

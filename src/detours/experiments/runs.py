@@ -7,7 +7,7 @@ tables and figures into the folder of the store.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
@@ -187,15 +187,20 @@ def _train_networks(
         raise InputError(f"networks need {' and '.join(missing)}; run: pip install 'detours[torch]'")
     from detours.experiments.networks import entries
     from detours.experiments.networks.queue import Queue, Wanted
+    from detours.training.folds import idle_k
 
     for name in names:
         entries.rows_named(name, rows)  # an unknown row is said before data are missed
+    if len(names) == 1:
+        _check_table(environment.only, names[0], entries.DATA)
     end = time.monotonic() + 60 * minutes
     queue = Queue(environment.store, wanted or Wanted(), environment.load, environment.say)
-    waiting = []
+    waiting, idle = [], set()
     for name in names:
         if data := environment.names(entries.DATA[name]):
             chosen = entries.entries(name, presets=presets, only=data, rows=rows)
+            k = queue.wanted.changes.get("k")
+            idle |= {idle_k(entry.recipe(**queue.wanted.settings(entry)), [k]) for entry in chosen}
             waiting += queue.run(chosen, max(0.0, end - time.monotonic()) / 60)
         elif len(names) == 1:
             asked, known = ", ".join(environment.only), ", ".join(entries.DATA[name])
@@ -204,8 +209,23 @@ def _train_networks(
                 if asked
                 else f"none of {known} is found; {NO_DATA}."
             )
+    if len(idle) == 1 and all(idle):  # for each of the entries
+        environment.notes.extend(idle)
     if waiting:
         environment.notes.append(f"{len(waiting)} entries are not finished; run the command again to go on")
+
+
+def _check_table(asked: Sequence[str], name: str, tables: Mapping[str, Sequence[str]]) -> None:
+    """Raise `InputError` if the data sets asked for are not in a table but in another, and say in which."""
+    found = {
+        table for table, data in tables.items() if {each.lower() for each in data} & {each.lower() for each in asked}
+    }
+    if found and name not in found:
+        other = next(table for table in tables if table in found)
+        raise InputError(
+            f"{', '.join(asked)} is not in this table; choose from {', '.join(tables[name])}, "
+            f"or take `detours reproduce {other}`."
+        )
 
 
 def run_pairs(environment: Environment, folder: str, k: int) -> Outcome:

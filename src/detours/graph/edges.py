@@ -126,14 +126,22 @@ def _split(arcs: Int64, num_nodes: int) -> tuple[Int64, Int32]:
     return indptr, (arcs & _LOW).astype(np.int32)
 
 
+def described(dropped: Dropped) -> str:
+    """Return how many there were of what was dropped, merged or completed.
+
+    >>> described(Dropped(loops=1, one_way=2))
+    '1 loop and 2 one-way arcs'
+    """
+    counts = zip(dropped, ("loop", "repeated edge", "one-way arc"), strict=True)
+    *others, last = [f"{number} {thing}{'s' * (number != 1)}" for number, thing in counts if number]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def report(dropped: Dropped, strict: bool) -> None:
     """Warn of what was dropped, merged or completed; raise `InputError` instead if `strict`."""
     if not any(dropped):
         return
-    loops, duplicates, one_way = dropped
-    counts = ((loops, "loop"), (duplicates, "repeated edge"), (one_way, "one-way arc"))
-    *others, last = [f"{number} {thing}{'s' * (number != 1)}" for number, thing in counts if number]
-    found = f"{', '.join(others)} and {last}" if others else last
+    found = described(dropped)
     if strict:
         raise InputError(
             f"The graph has {found}, which strict=True does not allow; "

@@ -244,9 +244,12 @@ class WeightedNetwork(Network):
         super().__init__(in_channels, hidden_channels, out_channels, chosen, convolve)
 
     def _prepared(self, x: Tensor, graph: GraphInputs) -> GraphInputs:
-        if graph.den is None:
+        den, graph = graph.den, super()._prepared(x, graph)
+        if den is None:
             raise InputError("den is missing; WeightedNetwork needs a weight for every arc, see AddDetourWeights.")
-        return super()._prepared(x, graph)
+        if den.dtype == torch.float64:  # narrower ones are widened, but these would make messages wider
+            self._check_type("den", den)
+        return graph
 
 
 class MDNN(Network):

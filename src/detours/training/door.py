@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from detours.data import GraphSet, Split, Splits, graph_set_of, splits
-from detours.errors import InputError, shown
+from detours.errors import InputError, shown, warn_caller
 from detours.store import Cell, Store
-from detours.training.folds import Workplace, run_all, runs_of
+from detours.training.folds import Workplace, idle_k, run_all, runs_of
 
 
 def fit(
@@ -67,6 +67,8 @@ def fit(
         ks = (settings.pop("k", None),)
         which = (None,) if seeds is None else seeds
         runs = runs_of(data, parts, store, numbers=numbers, ks=ks, seeds=which, save=kept, **settings)
+        if runs and (note := idle_k(runs[0].recipe, ks)):
+            warn_caller(f"{note}.", UserWarning)
         return run_all(store, runs, place)
 
 

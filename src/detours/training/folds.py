@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from hashlib import sha256
@@ -18,6 +19,7 @@ import numpy as np
 import torch
 from lightning.fabric import Fabric
 
+from detours.atomic import exclusive
 from detours.checks import check_integer
 from detours.data import GraphSet, Split, Splits
 from detours.errors import DetoursError, InputError
@@ -26,9 +28,11 @@ from detours.training.checkpoint import Checkpoint
 from detours.training.devices import chosen_device, fabric_of
 from detours.training.loop import Run, same_shape, train
 from detours.training.pool import side_by_side
-from detours.training.recipe import recipe
+from detours.training.recipe import Recipe, recipe
 from detours.training.tasks import check_scores, rank_of, targets_of
 
+LOCKED = 100
+"""Runs of a stack that are locked, at most: each is an open file."""
 LARGE_STEP = 50_000
 """Numbers in a state of all tokens of a step, from which on a CPU gains nothing by stacking runs of graph data."""
 
@@ -78,7 +82,9 @@ def run_all(store: Store, runs: Sequence[Run], place: Workplace | None = None) -
         for stack in stacks:
             _made(store, stack, place.device, place.devices, place.deadline)
     for stack in stacks_of(runs, place):  # a kill may have come between the results and this
-        _checkpoint(stack).discard()
+        with _held_alone(stack) as busy:
+            if busy is None:  # no other process trains them, to save models as well
+                _checkpoint(stack).discard()
     cells = [finished(store, run) for run in runs]
     return [cell for cell in cells if cell is not None]
 
@@ -168,15 +174,34 @@ def _trained(fabric: Fabric, store: Store, stack: list[Run], deadline: float) ->
             store.keep(run.recipe.key(), {**value, "commit": _commit()}, seconds)
 
     try:
-        # Twice: a checkpoint may lack runs whose results were removed since.
-        for _ in range(2 if fabric.world_size == 1 else 1):
-            known = [finished(store, run) is not None for run in stack]
-            if not all(known):
-                train(fabric, stack, _checkpoint(stack).path, finish, finished=known, deadline=deadline)
-        fabric.barrier()
+        with _held_alone(stack if fabric.is_global_zero else []) as busy:
+            if (said := fabric.broadcast(busy)) is not None:
+                return InputError(said)
+            # Twice: a checkpoint may lack runs whose results were removed since.
+            for _ in range(2 if fabric.world_size == 1 else 1):
+                known = [finished(store, run) is not None for run in stack]
+                if not all(known):
+                    train(fabric, stack, _checkpoint(stack).path, finish, finished=known, deadline=deadline)
+            fabric.barrier()
     except DetoursError as error:
         return error
     return None
+
+
+@contextmanager
+def _held_alone(stack: Sequence[Run]) -> Iterator[str | None]:
+    """Lock the runs of a stack against other processes; give a sentence about the first that another one trains."""
+    with ExitStack() as held:
+        for run in list({run.path: run for run in stack}.values())[:LOCKED]:
+            with suppress(OSError):  # a folder that cannot be written knows no locks
+                run.path.parent.mkdir(parents=True, exist_ok=True)
+            if not held.enter_context(exclusive(run.path.with_name(f".{run.path.stem}.lock"))):
+                yield (
+                    f"another process is training fold {run.recipe.fold} of {run.recipe.data} in {run.path.parent}; "
+                    "wait for its end, or give another folder."
+                )
+                return
+        yield None
 
 
 def _checkpoint(stack: list[Run]) -> Checkpoint:
@@ -270,6 +295,14 @@ def runs_of(
                 )
             )
     return runs
+
+
+def idle_k(made: Recipe, ks: Sequence[int | None]) -> str:
+    """Return a note that the k asked for mean nothing to a network that sees no detours; empty if they do."""
+    asked = ", ".join(str(k) for k in ks if k not in (None, made.k))
+    if not asked or made.sees_detours:
+        return ""
+    return f"k = {asked} has no effect: model {made.model} sees no detours, unless edge_den or node_den is true"
 
 
 def check_split(data: GraphSet, fold: int, split: Split) -> None:

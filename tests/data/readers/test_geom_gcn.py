@@ -67,7 +67,7 @@ def test_features_of_any_size(tiny_texas: Path) -> None:
     ("file", "text", "message"),
     [
         ("out1_graph_edges", "a\tb\n0\t1\n1\t9\n", "edges.txt, line 3: nodes are numbered 0 .. 2, but this arc is 1 9"),
-        ("out1_graph_edges", "a\tb\n0\t1\nx\t1\n", "edges.txt, line 3: .*'x' is not a number"),
+        ("out1_graph_edges", "a\tb\n0\t1\nx\t1\n", "edges.txt, line 3: .*'x' is no integer"),
         (
             "out1_node_feature_label",
             "h\n0\t1\t2\n0\t1\t2\n",

@@ -13,7 +13,9 @@ from torch_geometric.data import Data, InMemoryDataset  # noqa: E402
 from torch_geometric.datasets import FakeDataset  # noqa: E402
 
 from detours.data import graph_set_of, read_own, splits  # noqa: E402
-from detours.errors import FileFormatError, InputError  # noqa: E402
+from detours.data.readers.graphs import graph_set_of_graphs  # noqa: E402
+from detours.errors import DroppedEdgesWarning, FileFormatError, InputError  # noqa: E402
+from detours.graph import Graph  # noqa: E402
 from tests.data.conftest import write  # noqa: E402
 
 ARCS = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -54,6 +56,17 @@ def test_features() -> None:
         ({"edge_attr": torch.ones(3, 2)}, r"edge_attr of graph 1 has the shape \(3, 2\), but the graph has 4 edges"),
         ({"x": torch.ones(2, 2)}, r"x of graph 1 has the shape \(2, 2\), but the graph has 3 nodes"),
         ({"num_nodes": 2}, "graph 1: edge_index holds the node id 2, but with num_nodes=2"),
+        ({"edge_index": ARCS + 0.5}, "graph 1: edge_index holds 0.5; node ids must be integers"),
+        ({"x": torch.ones(3, 1)}, "x of graph 1 has the width 1, but those before have 2; give all the same"),
+        ({"x": torch.ones(3, 2, 2)}, r"x of graph 1 has the shape \(3, 2, 2\); give it two dimensions, .* \(3, 4\)"),
+        ({"edge_attr": torch.ones(4, 1, 2)}, r"edge_attr of graph 1 has the shape \(4, 1, 2\); .* \(4, 2\)"),
+        ({"x": torch.ones(3, 2) * 1j}, "x of graph 1 must hold .* real numbers, but there is a torch.complex64"),
+        ({"x": list("CON")}, "x of graph 1 must hold .* real numbers, but there is the text 'C'"),
+        ({"x": [[1], [2, 3], [4]]}, "x of graph 1 must hold .* real numbers, but there is a list"),
+        ({"y": "toxic"}, "y of graph 1 must hold .* but there is the text 'toxic'; number classes from 0"),
+        ({"y": np.array(["1"])}, "y of graph 1 must hold .* but there is the text '1'; number classes from 0"),
+        ({"y": torch.tensor([1j])}, "y of graph 1 must hold .* but there is a torch.complex64"),
+        ({"y": torch.tensor([1, 0])}, r"y must hold one target, .* but that of graph 1 has the shape \(2,\)"),
     ],
 )
 def test_the_graph_that_is_wrong_is_named(wrong: dict[str, Any], sentence: str) -> None:
@@ -63,6 +76,58 @@ def test_the_graph_that_is_wrong_is_named(wrong: dict[str, Any], sentence: str) 
         setattr(other, name, value)
     with pytest.raises(InputError, match=sentence):
         graph_set_of([right, other])
+
+
+def test_targets_of_nodes_that_are_wrong() -> None:
+    for wrong, sentence in (
+        (torch.zeros(2), r"but that of graph 0 has the shape \(2,\)"),
+        (torch.zeros(0), r"but that of graph 0 has the shape \(0,\)"),
+        (torch.zeros(3, 2, 2), r"but that of graph 0 has the shape \(3, 2, 2\)"),
+        (["a", "b", "a"], "y of graph 0 must hold .* but there is the text 'a'"),
+    ):
+        data = path([1])
+        data.y = wrong
+        with pytest.raises(InputError, match=sentence):
+            graph_set_of(data)
+        assert not graph_set_of(data, targets=False).y.size  # a model that predicts does not look at them
+
+
+def test_numbers_of_any_type() -> None:
+    for x in (torch.ones(3, 2, requires_grad=True), torch.ones(3, 2, dtype=torch.bfloat16), [[1.0, 1.0]] * 3):
+        assert graph_set_of([path([1], x=x), path([0], x=x)]).x[0].tolist() == [[1.0, 1.0]] * 3
+    whole = graph_set_of([path([1]), Data(edge_index=ARCS.double(), num_nodes=3, y=torch.tensor([0]))])
+    assert np.array_equal(whole.graphs[1].edge_index, ARCS)  # whole numbers are node ids, as everywhere
+
+
+def test_one_warning_for_arcs_of_all_graphs() -> None:
+    one_way = Data(edge_index=ARCS[:, ::2], num_nodes=3, y=torch.tensor([0]))
+    sentence = r"^2 of the 3 graphs of mine had 4 one-way arcs: .* data of several graphs have no directions; with both"
+    with pytest.warns(DroppedEdgesWarning, match=sentence) as caught:
+        graph_set_of([one_way, path([1]), one_way], name="mine")
+    assert len(caught) == 1
+    with pytest.warns(DroppedEdgesWarning, match=r"^2 of the 2 graphs of data had 4 one-way arcs") as caught:
+        graph_set_of_graphs([Graph.from_edge_index(ARCS[:, ::2], directed=True)] * 2, [0, 1])
+    assert len(caught) == 1
+    nodes = Data(edge_index=ARCS[:, ::2], num_nodes=3, y=torch.tensor([0, 1, 0]))
+    with pytest.warns(DroppedEdgesWarning, match=r"^The graph of data had 2 one-way arcs: .* GraphSet of a directed G"):
+        graph_set_of(nodes)
+    loop = Data(edge_index=torch.tensor([[0], [0]]), num_nodes=1, y=torch.tensor([0]))
+    with pytest.warns(DroppedEdgesWarning, match=r"^1 of the 2 graphs of data had 1 loop: .* both ways\.$"):
+        graph_set_of([loop, path([1])])
+
+
+def test_targets_of_a_list_of_graphs_that_are_wrong() -> None:
+    graphs = [Graph.from_edge_index(ARCS)] * 3
+    for wrong, sentence in (
+        (5, "y must be a list with a target for each graph, but it is 5"),
+        ([0, "a", 1], "the target of graph 1 must hold .* but there is the text 'a'; classes are integers, or strings"),
+        ([0, None, 1], "the target of graph 1 must hold .* but there is a NoneType"),
+        ([[0.5], [1, 2], [1]], r"targets must be one number, or as many .* that of graph 1 has the shape \(2,\)"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            graph_set_of_graphs(graphs, wrong)
+    assert graph_set_of_graphs(graphs, list("aba")).y.tolist() == [0, 1, 0]
+    assert graph_set_of_graphs(graphs, [[0.5, 1], [1, 2], [1, 0]]).y.shape == (3, 2)
 
 
 def test_graphs_without_nodes_or_edges() -> None:
@@ -123,6 +188,8 @@ def test_some_masks_are_no_folds() -> None:
 
 
 def test_classes_that_skip_a_number_are_told_and_numbered() -> None:
+    with pytest.warns(UserWarning, match=r"data has no class 0; all are 5\."):
+        assert repr(graph_set_of([path([5]), path([5])])) == "GraphSet(data: 2 graphs, 6 nodes, 1 class)"
     with pytest.warns(UserWarning, match=r"data has no class 1; its 2 classes are \[0, 2\]"):
         made = graph_set_of([path([0]), path([2])])
     assert made.targets.tolist() == [0, 1]

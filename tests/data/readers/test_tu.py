@@ -102,7 +102,8 @@ def test_wrong_attributes(tiny_tu: Path, rows: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("MUTAG_A", "1, 2\n\n2, x\n", r"_A.txt, line 3: a line should hold 2 integers, but 'x' is not a number"),
+        ("MUTAG_A", "1, 2\n\n2, x\n", r"_A.txt, line 3: a line should hold 2 integers, but 'x' is no integer"),
+        ("MUTAG_graph_labels", "0.5\n1\n1\n", r"labels.txt, line 1: .* one integer, but '0.5' is no integer"),
         ("MUTAG_A", "1, 2\n2\n", r"_A.txt, line 2: a line should hold 2 integers, but it holds 1"),
         ("MUTAG_A", "1, 2, 3\n", r"_A.txt, line 1: a line should hold 2 integers, but it holds 3"),
         ("MUTAG_A", "1, 2\n2, 8\n", r"_A.txt, line 2: nodes are numbered 1 .. 7, but this edge is 2, 8"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from detours.atomic import exclusive
 from detours.data import GraphSet, rings
 from detours.errors import InputError
 from detours.experiments.networks import queue as module
@@ -49,6 +50,17 @@ def test_a_finished_entry_is_one_record_for_each_seed(tmp_path: Path, data: Grap
     for run in records[0].runs.values():
         assert run["device"] == "cpu" and run["epochs"] == 3 and run["replicas"] == 4 and 0 <= run["test_accuracy"] <= 1
     assert cell.value["curve"]["epoch"] == "1 2 3" and len(cell.value["curve"]["val_score"].split()) == 3
+
+
+def test_an_entry_that_another_process_trains_is_passed_over(tmp_path: Path, data: GraphSet) -> None:
+    said: list[str] = []
+    queue = new_queue(tmp_path, data, said=said)
+    path = queue._runs(PLAIN)[1].path
+    path.parent.mkdir(parents=True)
+    with exclusive(path.with_name(f".{path.stem}.lock")):
+        assert queue.run([PLAIN, MDNN]) == [PLAIN]
+    assert "plain GIN: 0 of 4 runs" in said[0] and "failed: another process is training fold 0 of ENZYMES" in said[0]
+    assert "MDNN GIN: 4 of 4 runs" in said[1]
 
 
 def test_what_is_finished_is_not_trained_again(tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch) -> None:

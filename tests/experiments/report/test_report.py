@@ -21,6 +21,7 @@ from detours.experiments.report.curves import Curve, draw_curves
 from detours.experiments.report.documents import updated
 from detours.experiments.report.report import report_sections, write_report
 from detours.experiments.report.sections import other_numbers
+from detours.store import Store
 from tests.experiments.networks.cases import keep
 
 PLAIN = Entry("Texas", "ours", "plain", "gin")
@@ -154,6 +155,9 @@ def test_nothing_finished_is_one_sentence(tmp_path: Path) -> None:
         report_sections(tmp_path)
     with pytest.raises(InputError, match="is no folder of results"):
         report_sections(tmp_path / "missing")
+    Store(tmp_path).keep({"experiment": "networks", "data": "MUTAG", "code": "0"}, {"test_accuracy": 1.0}, 1.0)
+    with pytest.raises(InputError, match=r"has finished results of networks alone; a report is made of .* reproduce"):
+        report_sections(tmp_path)
 
 
 class Absent:
@@ -222,3 +226,15 @@ def test_the_command_updates_files(folder: Path, capsys: pytest.CaptureFixture[s
     assert cli.run(asked) == 0 and cli.run(asked) == 0
     assert capsys.readouterr().err == f"Updated {path}\nUnchanged: {path}\n"
     assert "1 of 1 data sets" in path.read_text()
+
+
+def test_a_file_without_marks_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = folder / "page.md"
+    path.write_text("<!-- results: nodes -->\nwithout an end\n")
+    assert cli.run(["report", "--results", str(folder), "--update", str(path)]) == 1
+    assert "page.md: there is no table to rewrite; mark its place by two lines, <!-- results" in capsys.readouterr().err
+    path.write_text(BLOCK.format("nodes"))
+    assert cli.run(["report", "--results", str(folder / "missing"), "--update", str(path)]) == 1
+    assert "is no folder of results" in capsys.readouterr().err and path.read_text() == BLOCK.format("nodes")
+    assert cli.run(["report", "--results", str(folder), "--update", str(folder / "none.md")]) == 1
+    assert "none.md" in (said := capsys.readouterr().err) and len(said.splitlines()) == 1

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from detours.arrays import Int64
 from detours.data.graph_set import GraphSet
-from detours.errors import InputError
+from detours.data.readers.checks import as_real, tell_dropped
+from detours.errors import DroppedEdgesWarning, InputError, shown
+from detours.graph import Graph
 from detours.graph.graph import as_graphs
+
+_CLASSES = "; classes are integers, or strings for all graphs"
 
 
 def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data", *, targets: bool = True) -> GraphSet:
@@ -25,11 +30,21 @@ def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data"
             then be integers, since strings are numbered by the data set they are in.
     """
     if not targets:
-        return GraphSet(name, as_graphs(graphs, directed=False), labels=_labels(graphs, numbered=False))
+        return GraphSet(name, _graphs(graphs, name), labels=_labels(graphs, numbered=False))
+    if y is not None and not isinstance(y, Iterable):
+        raise InputError(f"y must be a list with a target for each graph, but it is {shown(y)}.")
     found = [_target(number, graph) for number, graph in enumerate(graphs)] if y is None else list(y)
     if len(found) != len(graphs):
         raise InputError(f"y must have a target for each of the {len(graphs):,} graphs, but it has {len(found):,}.")
-    return GraphSet(name, as_graphs(graphs, directed=False), _as_targets(found), _labels(graphs))
+    return GraphSet(name, _graphs(graphs, name), _as_targets(found), _labels(graphs))
+
+
+def _graphs(given: Sequence[Any], name: str) -> list[Graph]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DroppedEdgesWarning)  # it is told here, once for all of them
+        graphs = as_graphs(given, directed=False)
+    tell_dropped(name, [made for made, each in zip(graphs, given, strict=True) if made is not each], len(graphs))
+    return graphs
 
 
 def _target(number: int, graph: Any) -> Any:
@@ -43,9 +58,14 @@ def _target(number: int, graph: Any) -> Any:
 def _as_targets(targets: list[Any]) -> Any:
     if targets and all(isinstance(target, str) for target in targets):
         return np.unique(targets, return_inverse=True)[1].astype(np.int64)  # classes in alphabetical order
-    values = np.asarray(targets)
-    if values.dtype.kind not in "iubf":
-        raise InputError("targets must be integers or strings for classes, or numbers to be predicted.")
+    rows = [as_real(target, f"the target of graph {at}", _CLASSES) for at, target in enumerate(targets)]
+    other = next((at for at, row in enumerate(rows) if row.ndim > 1 or row.shape != rows[0].shape), None)
+    if other is not None:
+        raise InputError(
+            "targets must be one number, or as many for each graph, "
+            f"but that of graph {other} has the shape {rows[other].shape}."
+        )
+    values = np.array(rows)
     return values.astype(np.int64 if values.dtype.kind in "iub" and values.ndim == 1 else np.float64)
 
 

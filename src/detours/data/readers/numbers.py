@@ -86,8 +86,9 @@ def _refusal(said: str, path: Path, asked: str, header: bool) -> FileFormatError
     # NumPy counts rows from 0 if it found no number, and from 1 if a row is longer or shorter than the first.
     wrong = re.search(r"convert string (.+) to \w+ at row (\d+)", said)
     if wrong:
+        kind = "no integer" if "integer" in asked else "not a number"
         word, line = wrong[1].strip("' "), line_of_row(int(wrong[2]), path, header)
-        return FileFormatError(f"a line should hold {asked}, but {word!r} is not a number.", path, line)
+        return FileFormatError(f"a line should hold {asked}, but {word!r} is {kind}.", path, line)
     ragged = re.search(r"from \d+ to (\d+) at row (\d+)", said)
     if ragged:
         line = line_of_row(int(ragged[2]) - 1, path, header)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 from detours.arrays import Float32, Int64
 from detours.containers import check_expansion, check_tensors, damage_named, load_tensors
 from detours.data.graph_set import GraphSet
+from detours.data.readers.checks import as_real, tell_dropped
 from detours.data.readers.tu import read_tu
 from detours.errors import FileFormatError, InputError, shown, warn_caller
 from detours.graph import Graph
+from detours.graph.convert import from_pyg
+from detours.graph.graph import build_graph
 
 _PER_NODE = 32  # bytes of memory, about
 _GRAPH: Literal["graph"] = "graph"
@@ -44,7 +47,7 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
     """
     # data sets of PyG have the attributes of their graphs too
     single = hasattr(dataset, "edge_index") and not hasattr(type(dataset), "indices")
-    listed = [dataset] if single else list(dataset)
+    listed = [dataset] if single else list(dataset) if isinstance(dataset, Iterable) else [None]
     if not listed:
         raise InputError("data must have at least one graph, but the list is empty.")
     if any(getattr(each, "edge_index", None) is None for each in listed):
@@ -55,6 +58,7 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
         raise InputError(f"{which} has no target y; give it one, without which a model can only predict.")
     y, level = (np.empty(0), _GRAPH) if without else _targets(listed, targets)
     graphs = [_graph(at, each) for at, each in enumerate(listed)]
+    tell_dropped(name, graphs, len(graphs))
     labels, x = _features(listed, "x", [graph.num_nodes for graph in graphs])
     edge_labels, edge_x = _features(listed, "edge_attr", [graph.edge_index.shape[1] for graph in graphs])
     folds = _masked(listed[0], level) if targets else None
@@ -72,9 +76,10 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
     classes = made.classes
     if targets and classes.size and classes[0] >= 0 and classes[-1] >= len(classes):
         missing = int(np.argmax(classes != np.arange(len(classes))))
-        warn_caller(
-            f"{name} has no class {missing}; its {len(classes)} classes are {shown(classes.tolist())}.", UserWarning
+        own = (
+            f"its {len(classes)} classes are {shown(classes.tolist())}" if len(classes) > 1 else f"all are {classes[0]}"
         )
+        warn_caller(f"{name} has no class {missing}; {own}.", UserWarning)
     return made
 
 
@@ -117,21 +122,26 @@ def read_own(path: str | os.PathLike[str], *, targets: bool = True) -> GraphSet:
 
 
 def _targets(listed: Sequence[Any], needed: bool) -> tuple[NDArray[Any], Literal["graph", "node"]]:
-    targets = [np.asarray(each.y) for each in listed]
-    level: Literal["graph", "node"] = "node" if len(listed) == 1 and targets[0].size != 1 else "graph"
-    if level == "node":
-        y = targets[0].reshape(len(targets[0]), -1)
-        fits = len(y) == listed[0].num_nodes
-    else:
-        rows = [each if each.ndim == 2 else each.reshape(-1, 1) for each in targets]
-        fits = all(len(row) == 1 and row.shape == rows[0].shape for row in rows)
-        y = np.concatenate(rows) if fits else targets[0]
-    if not fits and not needed:
+    try:
+        hint = "; number classes from 0"
+        targets = [as_real(each.y, f"y of graph {at}", hint) for at, each in enumerate(listed)]
+    except InputError:
+        if needed:
+            raise
         return np.empty(0), _GRAPH
-    if not fits:
+    level: Literal["graph", "node"] = "node" if len(listed) == 1 and targets[0].size != 1 else "graph"
+    number = listed[0].num_nodes if level == "node" else 1
+    rows = [each if each.ndim == 2 else each.reshape(-1, 1) for each in targets]
+    wrong = (at for at, row in enumerate(rows) if len(row) != number or row.shape != rows[0].shape)
+    unfit = next(wrong, None)
+    if unfit is not None and not needed:
+        return np.empty(0), _GRAPH
+    if unfit is not None:
         raise InputError(
-            "y must hold one target, or row of targets, for every graph or for every node of a single one."
+            "y must hold one target, or row of targets, for every graph or for every node of a single one, "
+            f"but that of graph {unfit} has the shape {targets[unfit].shape}."
         )
+    y = np.concatenate(rows)
     if y.shape[1] == 1:
         y = y[:, 0]
     return y.astype(np.int64 if y.dtype.kind in "iub" and y.ndim == 1 else np.float64), level
@@ -139,7 +149,7 @@ def _targets(listed: Sequence[Any], needed: bool) -> tuple[NDArray[Any], Literal
 
 def _graph(number: int, data: Any) -> Graph:
     try:
-        return Graph.from_pyg(data)
+        return build_graph(from_pyg(data))
     except InputError as error:
         raise InputError(f"graph {number}: {error}") from None
 
@@ -152,14 +162,25 @@ def _features(listed: Sequence[Any], name: str, rows: Sequence[int]) -> tuple[li
     if any(value is None for value in values):
         at = next(number for number, value in enumerate(values) if value is None)
         raise InputError(f"graph {at} has no {name}, but others have; give it to all of them or to none.")
-    arrays = [np.asarray(value) for value in values]
+    arrays = [as_real(value, f"{name} of graph {at}") for at, value in enumerate(values)]
     for at, (array, number) in enumerate(zip(arrays, rows, strict=True)):
         if array.shape[:1] != (number,):
             things = "nodes" if name == "x" else "edges"
             raise InputError(f"{name} of graph {at} has the shape {array.shape}, but the graph has {number} {things}.")
+        if array.ndim > 2:
+            raise InputError(
+                f"{name} of graph {at} has the shape {array.shape}; give it two dimensions, such as "
+                f"({number}, {array.size // max(1, number)})."
+            )
     filled = [array.reshape(len(array), -1) for array in arrays if len(array)]  # the others say nothing of their kind
     width = filled[0].shape[1] if filled else max(array.shape[1] if array.ndim > 1 else 1 for array in arrays)
     arrays = [array.reshape(len(array), -1 if len(array) else width) for array in arrays]
+    other = next((at for at, array in enumerate(arrays) if array.shape[1] != width), None)
+    if other is not None:
+        raise InputError(
+            f"{name} of graph {other} has the width {arrays[other].shape[1]}, but those before have {width}; "
+            "give all the same."
+        )
     if (width == 1 or filled) and all(array.dtype.kind in "iub" and array.shape[1] == 1 for array in filled):
         return [array[:, 0].astype(np.int64) for array in arrays], None
     return None, [array.astype(np.float32) for array in arrays]

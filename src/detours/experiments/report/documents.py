@@ -25,6 +25,7 @@ from detours.experiments.networks.tables import accuracy_table, of_table, with_s
 from detours.experiments.paper import paper_tables
 from detours.experiments.report.agreement import read_notes
 from detours.experiments.report.page import as_markdown
+from detours.experiments.report.report import check_folder
 from detours.experiments.report.sections import Results, Section, agreement, baselines, best_section, costs, summary
 from detours.store import Cell, Store
 
@@ -35,7 +36,14 @@ NOTHING = "*There are no finished results yet.*\n"
 
 def update_document(path: Path, folder: Path) -> bool:
     """Rewrite the blocks of a Markdown file from a folder of results, and return whether anything changed."""
+    check_folder(folder)
     text = path.read_text("utf-8")
+    if not BLOCK.search(text):
+        raise FileFormatError(
+            "there is no table to rewrite; mark its place by two lines, <!-- results: kernels --> and "
+            "<!-- end of results -->.",
+            path,
+        )
     new = updated(text, folder, path)
     if new != text:
         with replacing(path) as file:

@@ -19,10 +19,15 @@ from detours.experiments.report.sections import (
 from detours.store import Store
 
 
-def report_sections(folder: Path) -> list[Section]:
-    """Return the sections of the report on a folder of results; those without content are left out."""
+def check_folder(folder: Path) -> None:
+    """Raise `InputError` if there is no folder of results."""
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder of results; run `detours reproduce` first, or give another.")
+
+
+def report_sections(folder: Path) -> list[Section]:
+    """Return the sections of the report on a folder of results; those without content are left out."""
+    check_folder(folder)
     cells = list(Store(folder))
     found = results(Record(cell) for cell in cells if cell.key["experiment"] == EXPERIMENT)
     kernels = accuracies(cells)
@@ -33,7 +38,9 @@ def report_sections(folder: Path) -> list[Section]:
     ]
     kept = [section for section in made if section.text or section.tables or section.figures]
     if not kept:
-        raise InputError(f"{folder} has no finished results; run `detours reproduce` first.")
+        others = ", ".join(sorted({str(cell.key["experiment"]) for cell in cells}))
+        there = f"finished results of {others} alone" if others else "no finished results"
+        raise InputError(f"{folder} has {there}; a report is made of those of `detours reproduce`, so run it first.")
     return kept
 
 

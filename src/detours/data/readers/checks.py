@@ -1,0 +1,49 @@
+"""What is said about own data that is not as it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.errors import DroppedEdgesWarning, InputError, shown, warn_caller
+from detours.graph import Graph
+from detours.graph.edges import described
+from detours.graph.union import add_dropped
+
+
+def tell_dropped(name: str, made: Sequence[Graph], of: int) -> None:
+    """Warn once of what was dropped, merged or completed in graphs that were just made, out of so many."""
+    changed = [graph.dropped for graph in made if any(graph.dropped)]
+    if not changed:
+        return
+    if of == 1:
+        which = f"The graph of {name}"
+        advice = "; to keep directions, give a GraphSet of a directed Graph, and the setting directed=True."
+    else:
+        which = f"{len(changed)} of the {of} graphs of {name}"
+        advice = ", since data of several graphs have no directions; with both arcs of each edge there is no such note."
+    found = add_dropped(changed)
+    warn_caller(
+        f"{which} had {described(found)}: loops are dropped, repeats merged, and arcs taken both ways"
+        + (advice if found.one_way else "."),
+        DroppedEdgesWarning,
+    )
+
+
+def as_real(values: Any, what: str, hint: str = "") -> NDArray[Any]:
+    """Return real numbers, in memory or on any device, as an array."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        values = values.float() if str(values.dtype) == "torch.bfloat16" else values  # which NumPy does not know
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, RuntimeError):  # other such types, or lists of several lengths
+        array = np.empty(0, object)
+    if array.dtype.kind not in "iubf":
+        kind = getattr(values, "dtype", type(values).__name__)
+        given = f"the text {shown(str(array.flat[0]))}" if array.dtype.kind == "U" and array.size else f"a {kind}"
+        raise InputError(f"{what} must hold integers or other real numbers, but there is {given}{hint}.")
+    return array
