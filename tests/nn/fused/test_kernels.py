@@ -92,7 +92,7 @@ def test_sums_of_columns(rows: int) -> None:
 @pytest.mark.parametrize("rows", [1, 70, 300])
 @pytest.mark.parametrize(("channels", "width"), [(5, 3), (64, 64), (130, 20)])
 @pytest.mark.parametrize("bias", [None, "one", "of rows"])
-def test_narrow_maps_and_their_slopes(rows: int, channels: int, width: int, bias: str | None) -> None:
+def test_narrow_maps(rows: int, channels: int, width: int, bias: str | None) -> None:
     from detours.nn.fused import maps_triton
 
     networks = 3
@@ -100,38 +100,26 @@ def test_narrow_maps_and_their_slopes(rows: int, channels: int, width: int, bias
     weight = _numbers(networks, width, 2 * channels, seed=1).float()[:, :, channels:]  # a part of a wider map
     added = {None: None, "one": _numbers(networks, width), "of rows": _numbers(networks, rows, width)}[bias]
     added = None if added is None else added.float()
-    slope = _numbers(rows, networks, width, seed=2).float()
     assert maps_triton.narrow(x, width) and not maps_triton.narrow(x, 257) and not maps_triton.narrow(x.double(), width)
     exact = torch.einsum("nri,noi->rno", x.double(), weight.double())
     if added is not None:
         exact += added.double() if added.dim() == 2 else added.double().transpose(0, 1)
     close = {"rtol": 1e-4, "atol": 1e-4, "check_dtype": False}
     torch.testing.assert_close(maps_triton.mapped(x, weight.transpose(1, 2), added), exact, **close)
-    of_weight, of_bias = maps_triton.slopes(x, slope, bias=bias == "one")
-    torch.testing.assert_close(of_weight, torch.einsum("rno,nri->noi", slope.double(), x.double()), **close)
-    if bias == "one":
-        torch.testing.assert_close(of_bias, slope.double().sum(0), **close)
-    else:
-        assert of_bias is None
-    for one, other in zip(
-        maps_triton.slopes(x, slope, bias=True), maps_triton.slopes(x, slope, bias=True), strict=True
-    ):
-        assert torch.equal(one, other)  # whoever comes last, the order of the sums is one
 
 
 def test_narrow_maps_are_taken_where_they_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
     from detours.nn.fused import maps_triton
 
     asked = []
-    for name in ("mapped", "slopes"):
-        monkeypatch.setattr(maps_triton, name, _noting(asked, getattr(maps_triton, name)))
+    monkeypatch.setattr(maps_triton, "mapped", _noting(asked, maps_triton.mapped))
     x = _numbers(40, 6, learned=True)
 
     def answers(weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
         with products.BatchedProducts():
             return torch.nn.functional.linear(x.relu(), weight, bias)
 
-    for dtype, expected in ((torch.float32, ["mapped", "mapped", "slopes"]), (torch.float64, [])):
+    for dtype, expected in ((torch.float32, ["mapped", "mapped"]), (torch.float64, [])):
         given = [_numbers(2, 4, 6, seed=3), _numbers(2, 4, seed=4), torch.stack([x, -x]).detach()]
         given = [each.to(dtype).requires_grad_() for each in given]
         together = torch.vmap(answers)(*given)
@@ -141,7 +129,7 @@ def test_narrow_maps_are_taken_where_they_can_be(monkeypatch: pytest.MonkeyPatch
             *(torch.autograd.grad(of.square().sum(), given) for of in (together, alone)), strict=True
         ):
             torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
-        assert sorted(asked) == expected
+        assert asked == expected
         asked.clear()
 
 

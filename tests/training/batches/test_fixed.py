@@ -11,7 +11,7 @@ from detours.nn.fused import groups  # noqa: E402
 from detours.nn.fused.groups import groups_of  # noqa: E402
 from detours.nn.tokens import attention  # noqa: E402
 from detours.training.batches import choose  # noqa: E402
-from detours.training.batches.fixed import FixedBatches  # noqa: E402
+from detours.training.batches.fixed import ROUND, FixedBatches  # noqa: E402
 from detours.training.batches.packed import Packed  # noqa: E402
 from detours.training.batches.streams import GraphBatches  # noqa: E402
 from detours.training.build import arguments, network_of  # noqa: E402
@@ -86,7 +86,7 @@ def test_padding_is_spread_and_fills_the_shape() -> None:
             assert (degrees[:real] == np.bincount(one.edge_index[1], minlength=real)).all()
             assert np.ptp(degrees[real:]) <= 1 and len(degrees) > real
             tight = max(tight, one.edge_index.size(1))
-    assert tight == fixed.num_arcs
+    assert fixed.num_arcs == -(-tight // ROUND) * ROUND and fixed.num_nodes % ROUND == 0
 
 
 def test_the_shape_fits_every_epoch_and_no_more() -> None:

@@ -27,6 +27,8 @@ from detours.training.devices import sent
 
 SPARE = 64
 """Where sizes differ, one node of so many is padding in every batch, and takes the arcs that are."""
+ROUND = 32
+"""Numbers of nodes and arcs that are multiples of this one can be divided into equal parts, as products do."""
 WASTE = 3.5
 """How many times the tokens are worth it with padding: without CUDA graphs the GPU waits nine tenths of the time."""
 
@@ -52,8 +54,8 @@ class FixedBatches:
             self.num_nodes, self.num_arcs = self.shape.nodes, self.shape.arcs
         else:
             numbers = np.stack([np.diff(packed.nodes), np.diff(packed.arcs)], axis=1)
-            most, self.num_arcs = largest(packed, numbers, plain.steps, epochs).tolist()
-            self.num_nodes = most + 1 + most // SPARE
+            nodes, arcs = largest(packed, numbers, plain.steps, epochs).tolist()
+            self.num_nodes, self.num_arcs = _rounded(nodes + 1 + nodes // SPARE), _rounded(arcs)
         device, number, nodes = packed.device, len(packed), len(packed.x)
         graph_of_node = np.repeat(np.arange(number), np.diff(packed.nodes))
         self.graph_of_node = torch.from_numpy(np.append(graph_of_node, number)).to(device)
@@ -221,6 +223,10 @@ def largest(packed: Packed, of_graph: Int64, steps: int, epochs: int) -> Int64:
         begins = np.cumsum([0, *(len(group) for group in groups[:-1])])
         found = np.maximum(found, np.add.reduceat(of_graph[np.concatenate(groups)], begins).max(axis=0))
     return found
+
+
+def _rounded(number: int) -> int:
+    return -(-number // ROUND) * ROUND
 
 
 def longer(values: Tensor) -> Tensor:

@@ -108,15 +108,10 @@ class _RowsFirst(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's ty
         x, weight = ctx.saved_tensors
         slope = memory.transpose(0, 1)
         of_x = _product(slope, weight).transpose(0, 1) if ctx.needs_input_grad[0] else None
-        asked = ctx.bias_dim is not None and ctx.needs_input_grad[2]
-        if x.stride(0) and memory.is_contiguous() and _by_kernel(x, weight.size(1)):
-            from detours.nn.fused import maps_triton
-
-            of_weight, of_bias = maps_triton.slopes(x, memory, bias=asked and ctx.bias_dim == 2)
-        else:
-            of_weight = weight_slope(x, slope)
-            of_bias = _row_sums(memory) if asked and ctx.bias_dim == 2 else None
-        return of_x, of_weight, slope if asked and ctx.bias_dim == 3 else of_bias
+        of_bias = None
+        if ctx.bias_dim is not None and ctx.needs_input_grad[2]:
+            of_bias = _row_sums(memory) if ctx.bias_dim == 2 else slope
+        return of_x, weight_slope(x, slope), of_bias
 
 
 def _row_sums(memory: Tensor) -> Tensor:
@@ -128,21 +123,13 @@ def _row_sums(memory: Tensor) -> Tensor:
     return memory.sum(0)
 
 
-def _by_kernel(x: Tensor, width: int) -> bool:
-    """Whether maps of x [R, rows, in] to so many channels are those of `detours.nn.fused`."""
-    if not fused(x):
-        return False
-    from detours.nn.fused.maps_triton import narrow
-
-    return narrow(x, width)
-
-
 def _product(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
     """[rows, R, out] for x [R, rows, in], a matrix [R, in, out] and a bias [R, out] or [R, rows, out]."""
-    if _by_kernel(x, matrix.size(2)):
-        from detours.nn.fused.maps_triton import mapped
+    if fused(x):
+        from detours.nn.fused.maps_triton import mapped, narrow
 
-        return mapped(x, matrix, bias)
+        if narrow(x, matrix.size(2)):
+            return mapped(x, matrix, bias)
     memory = x.new_empty((x.size(1), x.size(0), matrix.size(2)))
     if bias is None:
         torch.bmm(x, matrix, out=memory.transpose(0, 1))
@@ -177,7 +164,7 @@ def weight_slope(x: Tensor, slope: Tensor) -> Tensor:
     if x.stride(0) == 0 and memory.is_contiguous():  # one product for all networks
         return (memory.reshape(rows, -1).t() @ x[0]).view(networks, width, channels)
     tiles = networks * -(-width // TILE) * -(-channels // TILE)
-    parts = min(TILES // tiles, rows // SHORTEST)
+    parts = _power_of_two(min(TILES // tiles, rows // SHORTEST))  # which divides most numbers of rows that are chosen
     whole = rows - rows % parts if parts else 0
     if parts < 2 or not memory.is_contiguous() or not x.transpose(0, 1).is_contiguous():
         return torch.bmm(slope.transpose(1, 2), x)
@@ -189,6 +176,11 @@ def weight_slope(x: Tensor, slope: Tensor) -> Tensor:
     if whole < rows:
         sums.baddbmm_(slope[:, whole:].transpose(1, 2), x[:, whole:])
     return sums
+
+
+def _power_of_two(number: int) -> int:
+    """The largest that is at most this number; 0 if it is 0."""
+    return 1 << number.bit_length() - 1 if number else 0
 
 
 def _joined(parts: Sequence[Tensor], dim: int = 0) -> Tensor:
