@@ -7,6 +7,7 @@ and nothing waits for the device.
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 from torch_geometric.nn.dense import Linear
@@ -104,17 +105,37 @@ class GIN(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
 
 
 class GAT(GATConv):  # type: ignore[misc]  # PyG's types are not followed
-    """PyG's `GATConv` with one head; the loop of a node has features 0."""
+    r"""PyG's `GATConv` with one head (`Graph Attention Networks <https://arxiv.org/abs/1710.10903>`_); loops have
+    features 0:
+
+    .. math::
+        \mathbf{x}^{\prime}_i = \mathbf{b} + \sum_{j \in \mathcal{N}(i) \cup \{i\}} \alpha_{ij} \, \Theta \mathbf{x}_j,
+        \qquad \alpha_{ij} = \mathrm{softmax}_j \, \mathrm{LeakyReLU}(\mathbf{a}^{\top} \Theta \mathbf{x}_j
+        + \mathbf{c}^{\top} \Theta \mathbf{x}_i + \mathbf{d}^{\top} \mathbf{W} \mathbf{e}_{ij})
+
+    Scores are those of nodes, and of features by one vector, :math:`\mathbf{W}^{\top} \mathbf{d}`: of what is as wide
+    as x, arcs have their messages alone.
+    """
 
     def __init__(self, in_channels: int, out_channels: int, edge_dim: int | None = None) -> None:
         super().__init__(in_channels, out_channels, edge_dim=edge_dim or None, add_self_loops=False)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
-        loops = torch.arange(x.size(0), device=x.device).expand(2, -1)
-        if edge_attr is not None:
-            edge_attr = torch.cat([edge_attr, edge_attr.new_zeros(x.size(0), edge_attr.size(1))])
-        attended: Tensor = super().forward(x, torch.cat([edge_index, loops], dim=1), edge_attr)
-        return attended
+        source, target = ends(edge_index)
+        x = self.lin(x)
+        both = torch.stack([self.att_src.flatten(), self.att_dst.flatten()])
+        of_source, of_target = F.linear(x, both.to(x.dtype)).unbind(1)
+        scores, loops = gather(of_source, source) + gather(of_target, target), of_source + of_target
+        if edge_attr is not None and self.lin_edge is not None:
+            scores = scores + (edge_attr.to(x.dtype) * (self.att_edge.flatten() @ self.lin_edge.weight)).sum(1)
+        scores, loops = (F.leaky_relu(each, self.negative_slope) for each in (scores, loops.to(scores.dtype)))
+        largest = loops.detach().scatter_reduce(0, target, scores.detach(), "amax")
+        shares, own = (scores - gather(largest, target)).exp(), (loops - largest).exp()
+        total = segment_sum(shares, target, x.size(0)) + own
+        received = segment_sum(shares.unsqueeze(-1) * gather(x, source), target, x.size(0))
+        # divided once for each node, not for each arc
+        result: Tensor = (received + own.unsqueeze(-1) * x) / total.unsqueeze(-1) + self.bias
+        return result
 
 
 def normalised(edge_index: Tensor, weight: Tensor | None, x: Tensor, loops: float = 1.0) -> tuple[Tensor, Tensor]:

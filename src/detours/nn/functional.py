@@ -24,21 +24,36 @@ def rows_first(device: torch.device) -> bool:
     return bool(device.type == "cuda")
 
 
+def _alone(x: Tensor) -> bool:
+    """Whether this is of one network, and of no kernel of ours: torch knows the slopes without a detour by Python."""
+    return not torch._C._functorch.is_batchedtensor(x) and not fused(x)
+
+
+def _added(values: Tensor, index: Tensor, size: int) -> Tensor:
+    return values.new_zeros((size, *values.shape[1:])).index_add_(0, index, values)
+
+
+def _relu_of_both(x: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -> Tensor:
+    return x.index_select(0, index).add_(other.index_select(0, other_index)).relu_()
+
+
 def gather(x: Tensor, index: Tensor) -> Tensor:
     """Return ``x[index]``, rows of `x` [N, …]."""
-    rows: Tensor = _Gather.apply(x, index)
+    rows: Tensor = x.index_select(0, index) if _alone(x) else _Gather.apply(x, index)
     return rows
 
 
 def relu_of_both(x: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -> Tensor:
     """Return ReLU(``x[index] + other[other_index]``)."""
+    if _alone(x) and _alone(other):
+        return _relu_of_both(x, index, other, other_index)
     rows: Tensor = _ReluOfBoth.apply(x, index, other, other_index)
     return rows
 
 
 def segment_sum(values: Tensor, index: Tensor, size: int) -> Tensor:
     """Return [size, …]: row i is the sum of the rows of `values` whose index is i."""
-    sums: Tensor = _SegmentSum.apply(values, index, size)
+    sums: Tensor = _added(values, index, size) if _alone(values) else _SegmentSum.apply(values, index, size)
     return sums
 
 
@@ -170,7 +185,7 @@ class _ReluOfBoth(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
             from detours.nn.fused.sums_triton import relu_of_both
 
             return relu_of_both(x, within(index, x.size(0)), other, within(other_index, other.size(0)))
-        return x.index_select(0, index).add_(other.index_select(0, other_index)).relu_()
+        return _relu_of_both(x, index, other, other_index)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -206,7 +221,7 @@ class _SegmentSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
             from detours.nn.fused.sums_triton import sums_of_groups
 
             return sums_of_groups(values, groups_of(index, size))
-        return values.new_zeros((size, *values.shape[1:])).index_add_(0, index, values)
+        return _added(values, index, size)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, int], output: Tensor) -> None:

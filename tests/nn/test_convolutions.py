@@ -1,0 +1,98 @@
+"""Our convolutions against PyG's: the same parameters give the same values and slopes."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pyg = pytest.importorskip("torch_geometric.nn")
+
+from torch import Tensor, nn  # noqa: E402
+
+from detours.nn.convolutions import GAT, GCN, GIN  # noqa: E402
+
+NODES, IN, OUT = 9, 4, 6
+# two nodes without arcs, one with arcs out alone, repeated arcs
+ARCS = torch.tensor([[0, 1, 2, 3, 4, 5, 5, 6, 0, 0], [1, 0, 1, 1, 3, 4, 3, 0, 4, 4]])
+
+
+def _numbers(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def _drawn(module: nn.Module) -> nn.Module:
+    """With parameters that are none of those that a new one begins with, such as biases of 0."""
+    module = module.double()
+    for number, each in enumerate(module.parameters()):
+        each.data = _numbers(*each.shape, seed=10 + number)
+    return module
+
+
+def _same(ours: nn.Module, theirs: nn.Module, *given: Tensor, **also: Tensor) -> None:
+    theirs.load_state_dict(ours.state_dict(), strict=False)
+    x = _numbers(NODES, IN).requires_grad_()
+    found, expected = ours(x, ARCS, *given, **also), theirs(x, ARCS, *given, **also)
+    torch.testing.assert_close(found, expected)
+    shared = {name for name, _ in theirs.named_parameters()}
+    mine = [x, *(each for name, each in ours.named_parameters() if name in shared)]
+    pairs = zip(
+        torch.autograd.grad(found.square().sum(), mine),
+        torch.autograd.grad(expected.square().sum(), [x, *theirs.parameters()]),
+        strict=True,
+    )
+    for one, other in pairs:
+        torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gcn_is_that_of_pyg(weighted: bool) -> None:
+    also = {"edge_weight": _numbers(ARCS.size(1)).abs()} if weighted else {}
+    _same(_drawn(GCN(IN, OUT)), pyg.GCNConv(IN, OUT).double(), **also)
+
+
+def test_gin_is_that_of_pyg() -> None:
+    h = nn.Sequential(nn.Linear(IN, OUT), nn.ReLU(), nn.Linear(OUT, OUT))
+    _same(_drawn(GIN(h, IN)), pyg.GINConv(nn.Sequential(nn.Linear(IN, OUT), nn.ReLU(), nn.Linear(OUT, OUT))).double())
+
+
+class _WithLoops(pyg.GATConv):
+    """PyG's GAT with a loop of features 0 for each node."""
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
+        loops = torch.arange(len(x)).expand(2, -1)
+        if edge_attr is not None:
+            edge_attr = torch.cat([edge_attr, edge_attr.new_zeros(len(x), edge_attr.size(1))])
+        return super().forward(x, torch.cat([edge_index, loops], 1), edge_attr)
+
+
+@pytest.mark.parametrize("edge_dim", [None, 1, 3])
+def test_gat_is_that_of_pyg(edge_dim: int | None) -> None:
+    also = {"edge_attr": _numbers(ARCS.size(1), edge_dim, seed=3)} if edge_dim else {}
+    theirs = _WithLoops(IN, OUT, edge_dim=edge_dim, add_self_loops=False).double()
+    _same(_drawn(GAT(IN, OUT, edge_dim)), theirs, **also)
+    if not edge_dim:
+        _same(_drawn(GAT(IN, OUT)), pyg.GATConv(IN, OUT).double())  # which adds the loops itself
+
+
+@pytest.mark.parametrize("size", [1e3, -1e3])
+def test_gat_takes_scores_of_any_size(size: float) -> None:
+    conv = _drawn(GAT(IN, OUT))
+    conv.att_src.data *= size
+    found = conv(_numbers(NODES, IN), ARCS)
+    assert torch.isfinite(found).all()
+    alone = NODES - 1  # a node without arcs sees itself alone
+    torch.testing.assert_close(found[alone], conv.lin(_numbers(NODES, IN))[alone] + conv.bias)
+
+
+def test_gat_in_half_precision_and_stacked() -> None:
+    conv, x = GAT(IN, OUT, 1), _numbers(NODES, IN).float()
+    feature = _numbers(ARCS.size(1), 1).float()
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = conv(x, ARCS, feature)
+    torch.testing.assert_close(rough.float(), conv(x, ARCS, feature), rtol=0.1, atol=0.1)
+    stacked = {name: torch.stack([each, 2 * each, -each]) for name, each in conv.named_parameters()}
+
+    def answer(parameters: dict[str, Tensor]) -> Tensor:
+        return torch.func.functional_call(conv, parameters, (x, ARCS, feature))
+
+    together = torch.vmap(answer)(stacked)
+    for at in range(3):
+        torch.testing.assert_close(together[at], answer({name: each[at] for name, each in stacked.items()}))
