@@ -21,7 +21,8 @@ def drawn(kept: Path, number: int, seed: int) -> list[Result]:
     queue = Queue(Store(kept, keep_old=True), Wanted(), load, print)
     found = results(queue.records)
     ready = [each for entry, each in found.items() if each.complete and not queue.missing(entry)]
-    return random.Random(seed).sample(sorted(ready, key=lambda each: str(each.entry)), number)
+    ordered = sorted(ready, key=lambda each: str(each.entry))
+    return random.Random(seed).sample(ordered, min(number, len(ordered)))
 
 
 def name_of(entry: Entry) -> str:
@@ -39,6 +40,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("again"), help="a folder for the new results")
     parser.add_argument("--show", action="store_true", help="show what is drawn, and train nothing")
     given = parser.parse_args()
+    if given.out.exists() and not given.show:
+        parser.error(f"{given.out} exists; give another folder, in which nothing is finished yet")
     chosen = drawn(given.results, given.number, given.seed)
     for each in chosen:
         print(f"drawn: {name_of(each.entry)}", flush=True)
@@ -49,10 +52,11 @@ def main() -> int:
     queue.run([each.entry for each in chosen])
     again, far = results(read_records(store)), 0
     for each in chosen:
-        new = again[each.entry]
-        assert each.mean is not None and each.std is not None and new.mean is not None
-        far += abs(new.mean - each.mean) > each.std
-        print(f"{name_of(each.entry)}: {each.mean:.4g} ± {each.std:.2g} in the record, {new.mean:.4g} again")
+        mean, std = each.mean or 0.0, each.std or 0.0
+        new = again[each.entry].mean if each.entry in again else None
+        far += new is None or abs(new - mean) > std
+        found = "which could not be finished" if new is None else f"{new:.4g}"
+        print(f"{name_of(each.entry)}: {mean:.4g} ± {std:.2g} in the record, again {found}")
     return int(far > 0)
 
 

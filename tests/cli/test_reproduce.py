@@ -284,6 +284,7 @@ def test_wrong_options_of_networks(run: Run, texas: Path) -> None:
     assert code == 1 and "Texas has the folds 0 .. 9, but fold 12 was asked for." in err
     code, _, err = run("nodes", "--data", str(texas), "--only", "MUTAG")
     assert code == 1 and "MUTAG is not in this table; choose from Texas, Cornell" in err
+    assert err.endswith("or take `detours reproduce graphs`.\n")
     code, _, err = run("nodes", "--root", str(texas), "--data", "Roman-empire")
     assert code == 1 and "Roman-empire is not in this table; choose from Texas, Cornell" in err
     assert err.endswith("or take `detours reproduce heterophilous`.\n")

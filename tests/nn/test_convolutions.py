@@ -8,6 +8,7 @@ pyg = pytest.importorskip("torch_geometric.nn")
 from torch import Tensor, nn  # noqa: E402
 
 from detours.nn.convolutions import GAT, GCN, GIN  # noqa: E402
+from detours.nn.functional import pool, segment_softmax, segment_sum  # noqa: E402
 
 NODES, IN, OUT = 9, 4, 6
 # two nodes without arcs, one with arcs out alone, repeated arcs
@@ -80,6 +81,28 @@ def test_gat_takes_scores_of_any_size(size: float) -> None:
     assert torch.isfinite(found).all()
     alone = NODES - 1  # a node without arcs sees itself alone
     torch.testing.assert_close(found[alone], conv.lin(_numbers(NODES, IN))[alone] + conv.bias)
+
+
+@pytest.mark.parametrize("autocast", [False, True])
+def test_gat_in_half_precision_of_a_node_with_many_neighbours(autocast: bool) -> None:
+    nodes = 1000
+    arcs, x = torch.tensor([range(1, nodes), [0] * (nodes - 1)]), _numbers(nodes, IN).float()
+    conv = GAT(IN, OUT)
+    exact = conv(x, arcs)[0]
+    if autocast:
+        with torch.autocast("cpu", torch.bfloat16):
+            rough = conv(x, arcs)[0]
+    else:
+        rough = conv.bfloat16()(x.bfloat16(), arcs)[0]
+        assert rough.dtype == torch.bfloat16
+    assert (rough.float() - exact).norm() < 0.02 * exact.norm() + 0.01
+
+
+def test_sums_in_half_precision_go_on_after_256() -> None:
+    ones, graph = torch.ones(1000, 1, dtype=torch.bfloat16), torch.zeros(1000, dtype=torch.long)
+    assert segment_sum(ones[:, 0], graph, 1).item() == 1000
+    assert pool(ones, graph, 1, "mean").item() == 1
+    assert abs(segment_softmax(ones[:, 0], graph, 1).float().sum().item() - 1) < 0.01
 
 
 def test_gat_in_half_precision_and_stacked() -> None:

@@ -22,6 +22,7 @@ from detours.atomic import exclusive  # noqa: E402
 from detours.data import GraphSet  # noqa: E402
 from detours.errors import EngineError, InputError  # noqa: E402
 from detours.store import Cell, Store  # noqa: E402
+from detours.training import folds  # noqa: E402
 from detours.training.checkpoint import Checkpoint  # noqa: E402
 from detours.training.devices import chosen_device, fabric_of  # noqa: E402
 from detours.training.folds import Workplace, best_of, finished, run_all, runs_of  # noqa: E402
@@ -264,6 +265,14 @@ def test_finished_runs_are_not_made_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert finished(store, with_model) is not None
     monkeypatch.setattr("detours.training.folds.train", lambda *_: pytest.fail("made again"))
     assert run_all(store, [run], Workplace("cpu")) == [finished(store, run)]
+
+
+def test_a_run_that_is_asked_for_twice_is_trained_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, made = run_of(task(16), tmp_path), []
+    original = folds._made
+    monkeypatch.setattr(folds, "_made", lambda store, stack, *more: made.append(stack) or original(store, stack, *more))
+    cells = run_all(Store(tmp_path), [run, run], Workplace("cpu", replicas=1))  # else each would be locked by the other
+    assert cells[0] == cells[1] and made == [[run]]
 
 
 def test_of_two_processes_that_train_one_run_the_second_is_refused(tmp_path: Path) -> None:

@@ -217,11 +217,10 @@ def _train_networks(
 
 def _check_table(asked: Sequence[str], name: str, tables: Mapping[str, Sequence[str]]) -> None:
     """Raise `InputError` if the data sets asked for are not in a table but in another, and say in which."""
-    found = {
-        table for table, data in tables.items() if {each.lower() for each in data} & {each.lower() for each in asked}
-    }
-    if found and name not in found:
-        other = next(table for table in tables if table in found)
+    wanted, known = ({each.lower() for each in data} for data in (asked, tables[name]))
+    whole = [table for table, data in tables.items() if wanted and wanted <= {each.lower() for each in data}]
+    if whole and not wanted & known:
+        other = min(whole, key=lambda table: table == "ablation")  # its data are all in another table, too
         raise InputError(
             f"{', '.join(asked)} is not in this table; choose from {', '.join(tables[name])}, "
             f"or take `detours reproduce {other}`."

@@ -30,11 +30,14 @@ def _alone(x: Tensor) -> bool:
 
 
 def _added(values: Tensor, index: Tensor, size: int) -> Tensor:
-    return values.new_zeros((size, *values.shape[1:])).index_add_(0, index, values)
+    # in bfloat16 a sum of ones would end at 256
+    wide = torch.promote_types(values.dtype, torch.float32) if values.is_floating_point() else values.dtype
+    sums = values.new_zeros((size, *values.shape[1:]), dtype=wide).index_add_(0, index, values.to(wide))
+    return sums.to(values.dtype)
 
 
 def _relu_of_both(x: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -> Tensor:
-    return x.index_select(0, index).add_(other.index_select(0, other_index)).relu_()
+    return (x.index_select(0, index) + other.index_select(0, other_index)).relu_()
 
 
 def gather(x: Tensor, index: Tensor) -> Tensor:

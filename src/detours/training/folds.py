@@ -74,14 +74,15 @@ def run_all(store: Store, runs: Sequence[Run], place: Workplace | None = None) -
     place = replace(place, device=chosen_device(place.device))
     # a process of its own may have another folder to work in
     store = Store(store.folder.absolute(), keep_old=store.keep_old)
-    stacks = [stack for stack in stacks_of(runs, place) if any(finished(store, run) is None for run in stack)]
+    each = list({(run.path, run.model): run for run in runs}.values())  # one that is asked for twice is trained once
+    stacks = [stack for stack in stacks_of(each, place) if any(finished(store, run) is None for run in stack)]
     if place.jobs > 1 and len(stacks) > 1:
         tasks = [(place.jobs, store, stack, _spread(place.device, turn)) for turn, stack in enumerate(stacks)]
         side_by_side(_made_beside, tasks, place.jobs)
     else:
         for stack in stacks:
             _made(store, stack, place.device, place.devices, place.deadline)
-    for stack in stacks_of(runs, place):  # a kill may have come between the results and this
+    for stack in stacks_of(each, place):  # a kill may have come between the results and this
         with _held_alone(stack) as busy:
             if busy is None:  # no other process trains them, to save models as well
                 _checkpoint(stack).discard()
@@ -176,6 +177,7 @@ def _trained(fabric: Fabric, store: Store, stack: list[Run], deadline: float) ->
     try:
         with _held_alone(stack if fabric.is_global_zero else []) as busy:
             if (said := fabric.broadcast(busy)) is not None:
+                fabric.barrier()  # none may leave while another is still being told
                 return InputError(said)
             # Twice: a checkpoint may lack runs whose results were removed since.
             for _ in range(2 if fabric.world_size == 1 else 1):

@@ -78,6 +78,12 @@ def test_the_graph_that_is_wrong_is_named(wrong: dict[str, Any], sentence: str) 
         graph_set_of([right, other])
 
 
+def test_sparse_features_are_those_they_stand_for() -> None:
+    x = torch.tensor([[0.0, 1.5], [0.0, 0.0], [2.0, 0.0]])
+    for sparse in (x.to_sparse(), x.to_sparse_csr()):
+        assert graph_set_of([path([1], x=sparse), path([0], x=x)]).x[0].tolist() == x.tolist()
+
+
 def test_targets_of_nodes_that_are_wrong() -> None:
     for wrong, sentence in (
         (torch.zeros(2), r"but that of graph 0 has the shape \(2,\)"),
@@ -120,6 +126,7 @@ def test_targets_of_a_list_of_graphs_that_are_wrong() -> None:
     graphs = [Graph.from_edge_index(ARCS)] * 3
     for wrong, sentence in (
         (5, "y must be a list with a target for each graph, but it is 5"),
+        (np.array(5), "y must be a list with a target for each graph, but it is"),
         ([0, "a", 1], "the target of graph 1 must hold .* but there is the text 'a'; classes are integers, or strings"),
         ([0, None, 1], "the target of graph 1 must hold .* but there is a NoneType"),
         ([[0.5], [1, 2], [1]], r"targets must be one number, or as many .* that of graph 1 has the shape \(2,\)"),

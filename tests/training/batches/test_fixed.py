@@ -11,7 +11,7 @@ from detours.nn.fused import groups  # noqa: E402
 from detours.nn.fused.groups import groups_of  # noqa: E402
 from detours.nn.tokens import attention  # noqa: E402
 from detours.training.batches import choose  # noqa: E402
-from detours.training.batches.fixed import ROUND, FixedBatches  # noqa: E402
+from detours.training.batches.fixed import LARGE, ROUND, Arrangement, FixedBatches  # noqa: E402
 from detours.training.batches.packed import Packed  # noqa: E402
 from detours.training.batches.streams import GraphBatches  # noqa: E402
 from detours.training.build import arguments, network_of  # noqa: E402
@@ -71,6 +71,9 @@ def test_what_is_told_of_groups_is_what_is_found(by_size: bool) -> None:
             told += index in groups._remembered
             for one, other in zip(groups_of(index, size), groups_of(index.clone(), size), strict=True):
                 assert one.tolist() == other.tolist()
+        arranged = each.shape.arrangement if by_size else Arrangement.of(each.degrees, each.num_arcs)
+        target = batch.edge_index[1].clone()  # a GPU is told of these as well
+        assert arranged.begins.tolist() == groups_of(target, nodes).begins.tolist() and (target.diff() >= 0).all()
     assert told == 2 * (3 if by_size else 4)
 
 
@@ -86,7 +89,16 @@ def test_padding_is_spread_and_fills_the_shape() -> None:
             assert (degrees[:real] == np.bincount(one.edge_index[1], minlength=real)).all()
             assert np.ptp(degrees[real:]) <= 1 and len(degrees) > real
             tight = max(tight, one.edge_index.size(1))
-    assert fixed.num_arcs == -(-tight // ROUND) * ROUND and fixed.num_nodes % ROUND == 0
+    assert tight == fixed.num_arcs
+
+
+def test_large_batches_have_sizes_that_can_be_divided() -> None:
+    data = task(160)
+    plain = GraphBatches(Packed(inputs_of(data, small(data))), 80, 2)
+    fixed = FixedBatches(plain, epochs=1, by_size=False)
+    most = max(batch.edge_index.size(1) for batch in plain.training(1))
+    assert fixed.num_nodes % ROUND == fixed.num_arcs % ROUND == 0
+    assert LARGE < most <= fixed.num_arcs < most + ROUND
 
 
 def test_the_shape_fits_every_epoch_and_no_more() -> None:

@@ -37,6 +37,7 @@ def as_real(values: Any, what: str, hint: str = "") -> NDArray[Any]:
     """Return real numbers, in memory or on any device, as an array."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
+        values = values.to_dense() if values.is_sparse or values.is_sparse_csr else values
         values = values.float() if str(values.dtype) == "torch.bfloat16" else values  # which NumPy does not know
     try:
         array = np.asarray(values)

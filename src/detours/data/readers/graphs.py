@@ -31,7 +31,7 @@ def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data"
     """
     if not targets:
         return GraphSet(name, _graphs(graphs, name), labels=_labels(graphs, numbered=False))
-    if y is not None and not isinstance(y, Iterable):
+    if y is not None and (not isinstance(y, Iterable) or getattr(y, "ndim", 1) == 0):
         raise InputError(f"y must be a list with a target for each graph, but it is {shown(y)}.")
     found = [_target(number, graph) for number, graph in enumerate(graphs)] if y is None else list(y)
     if len(found) != len(graphs):

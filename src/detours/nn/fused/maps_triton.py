@@ -32,7 +32,7 @@ def mapped(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
     result = x.new_empty((rows, networks, width))
     if bias is not None and bias.stride(-1) != 1:
         bias = bias.contiguous()
-    of_rows = 0 if bias is None or bias.dim() == 2 else bias.stride(1)
+    of_rows = 0 if bias is None or bias.dim() == 2 or bias.size(1) == 1 else bias.stride(1)
     tile = _tile(width)
     with torch.cuda.device_of(x):
         _mapped[(triton.cdiv(rows, TILE), networks * triton.cdiv(width, tile))](
@@ -91,7 +91,7 @@ def _mapped(
     IN: tl.constexpr,
 ):
     row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
-    network = tl.program_id(1) % networks
+    network = (tl.program_id(1) % networks).to(tl.int64)  # networks may be far apart
     out = tl.program_id(1) // networks * OUT + tl.arange(0, OUT)
     inside, there = out < width, row < rows
     total = tl.zeros([ROWS, OUT], tl.float32)

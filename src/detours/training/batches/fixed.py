@@ -28,7 +28,8 @@ from detours.training.devices import sent
 SPARE = 64
 """Where sizes differ, one node of so many is padding in every batch, and takes the arcs that are."""
 ROUND = 32
-"""Numbers of nodes and arcs that are multiples of this one can be divided into equal parts, as products do."""
+"""Large numbers of nodes and arcs are multiples of this one: products divide them into equal parts."""
+LARGE = 16 * ROUND
 WASTE = 3.5
 """How many times the tokens are worth it with padding: without CUDA graphs the GPU waits nine tenths of the time."""
 
@@ -226,7 +227,7 @@ def largest(packed: Packed, of_graph: Int64, steps: int, epochs: int) -> Int64:
 
 
 def _rounded(number: int) -> int:
-    return -(-number // ROUND) * ROUND
+    return number if number < LARGE else -(-number // ROUND) * ROUND
 
 
 def longer(values: Tensor) -> Tensor:
