@@ -113,6 +113,18 @@ def test_folds_of_a_seed_that_different_code_has_finished_are_joined(tmp_path: P
     assert result.missing == 1 and result.failures == ["lost"]
 
 
+def test_a_setting_that_did_not_exist_had_its_default(tmp_path: Path) -> None:
+    keep(tmp_path / "all", PLAIN, TEN)
+    (record,) = read_records(Store(tmp_path / "all"))
+    key, value, _ = record.cell
+    older = {name: each for name, each in key.items() if name not in ("smooth", "neighbours")} | {"code": "abcdef01"}
+    Store(tmp_path / "two").keep(older, {**value, "runs": value["runs"][:6]}, 6.0)
+    Store(tmp_path / "two").keep(key, {**value, "runs": value["runs"][6:]}, 4.0)
+    assert found(tmp_path / "two")[PLAIN].complete
+    Store(tmp_path / "two").keep({**key, "smooth": 0.5}, {**value, "runs": value["runs"][6:]}, 4.0)
+    assert len(found(tmp_path / "two")[PLAIN].records) == 1 and found(tmp_path / "two")[PLAIN].complete
+
+
 def test_a_metric_that_is_better_when_lower(tmp_path: Path) -> None:
     entry = replace(PLAIN, data="Texas")
     keep(tmp_path, entry, TEN, metric="mae")

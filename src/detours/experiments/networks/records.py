@@ -85,12 +85,22 @@ class Record:
 
         Settings that did not exist then had the value that is the default now.
         """
+        own = self._settings()
+        same = all(own.get(name, value) == value for name, value in settings.items())
+        return same and code in (None, self.cell.key["code"])
+
+    def same_settings(self) -> str:
+        """Return a text that is the same for all records of these settings, of whatever seed and code."""
+        own = {**plain_settings(self._settings()), "precision": self.cell.key["precision"]}
+        return repr(sorted(own.items()))
+
+    def _settings(self) -> dict[str, Any]:
+        """The key, with the defaults of settings that did not exist when it was made."""
         from detours.training.recipe import settings as known
 
         key = self.cell.key
         defaults = {name: each.default(key["preset"], key["level"]) for name, each in known().items()}
-        same = all(key.get(name, defaults.get(name, value)) == value for name, value in settings.items())
-        return same and code in (None, key["code"])
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in defaults.items()} | key
 
 
 def plain_settings(key: Mapping[str, Any]) -> dict[str, Any]:
@@ -306,8 +316,7 @@ def results(records: Iterable[Record]) -> dict[Entry, Result]:
 def _chosen(entry: Entry, records: Sequence[Record]) -> list[Record]:
     groups: dict[str, dict[int, Record]] = {}
     for record in records:
-        settings = {**plain_settings(record.cell.key), "precision": record.cell.key["precision"]}
-        seeds = groups.setdefault(repr(sorted(settings.items())), {})
+        seeds = groups.setdefault(record.same_settings(), {})
         before = seeds.get(record.seed)
         seeds[record.seed] = record if before is None else _joined(before, record)
 
