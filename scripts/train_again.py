@@ -1,6 +1,8 @@
 """Draw finished entries of the tables at random, train them from scratch, and compare.
 
 python scripts/train_again.py [--number 2] [--seed 0] [--root DIR] [--device auto] [--out again] [--show]
+
+After an interruption the same command goes on. What is drawn depends on the entries that are finished.
 """
 
 import argparse
@@ -40,8 +42,6 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("again"), help="a folder for the new results")
     parser.add_argument("--show", action="store_true", help="show what is drawn, and train nothing")
     given = parser.parse_args()
-    if given.out.exists() and not given.show:
-        parser.error(f"{given.out} exists; give another folder, in which nothing is finished yet")
     chosen = drawn(given.results, given.number, given.seed)
     for each in chosen:
         print(f"drawn: {name_of(each.entry)}", flush=True)

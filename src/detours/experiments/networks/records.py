@@ -89,8 +89,8 @@ class Record:
         same = all(own.get(name, value) == value for name, value in settings.items())
         return same and code in (None, self.cell.key["code"])
 
-    def same_settings(self) -> str:
-        """Return a text that is the same for all records of these settings, of whatever seed and code."""
+    def settings_key(self) -> str:
+        """Return a text that all records of these settings share, of whatever seed and code."""
         own = {**plain_settings(self._settings()), "precision": self.cell.key["precision"]}
         return repr(sorted(own.items()))
 
@@ -316,7 +316,7 @@ def results(records: Iterable[Record]) -> dict[Entry, Result]:
 def _chosen(entry: Entry, records: Sequence[Record]) -> list[Record]:
     groups: dict[str, dict[int, Record]] = {}
     for record in records:
-        seeds = groups.setdefault(record.same_settings(), {})
+        seeds = groups.setdefault(record.settings_key(), {})
         before = seeds.get(record.seed)
         seeds[record.seed] = record if before is None else _joined(before, record)
 
