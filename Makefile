@@ -27,7 +27,7 @@ test-all: $(VENV)/.dev ## every test, the slow ones too, and more examples of ea
 	HYPOTHESIS_PROFILE=more $(BIN)/python -m pytest -m "slow or not slow"
 
 test-triton: $(VENV)/.triton ## the kernels of a GPU, run by Triton's interpreter on the CPU (0.9 GB to install)
-	TRITON_INTERPRET=1 $(BIN)/python -m pytest $(PARALLEL) tests/nn/fused
+	TRITON_INTERPRET=1 $(BIN)/python -m pytest $(PARALLEL) tests/nn/fused tests/training/replicas/test_adamw.py
 
 test-lowest: $(LOWEST)/.dev ## the tests with the lowest versions that pyproject.toml allows
 	$(LOWEST)/bin/python -m pytest $(PARALLEL)

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from detours.checks import check_integer
 from detours.errors import InputError
-from detours.nn.functional import Dropout, gather
+from detours.nn.dropout import Dropout
+from detours.nn.functional import gather
 from detours.nn.norm import norm_of, normed
 from detours.nn.tokens import Tokens
 from detours.nn.tokens.attention import attend, attend_self, check_way, self_weights

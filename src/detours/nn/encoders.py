@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from detours.nn.convolutions import normalised
-from detours.nn.functional import Dropout, gather, segment_sum
+from detours.nn.dropout import Dropout, Dropped
+from detours.nn.functional import gather, segment_sum
 from detours.nn.layers import GraphInputs
 
 
@@ -25,9 +25,9 @@ class NodeEncoder(nn.Module):  # type: ignore[misc]  # PyTorch's types are not f
         for each in self.maps:
             each.reset_parameters()
 
-    def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:
+    def forward(self, features: Dropped, graph: GraphInputs) -> Tensor:
         first, *more = self.maps
-        x = first(x)
+        x = features.mapped(first)
         for each in more:
             x = each(self.dropout(x.relu()))
         return x
@@ -81,11 +81,14 @@ class HopEncoder(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
             weight = weight.sum(1)
         return hop_features(x, graph.edge_index, self.hops, weight=weight, both=self.both)
 
-    def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:
-        parts = self.expanded(x, graph).split(self.in_channels, dim=1)
-        shares = self.scores.softmax(0).unbind()
-        encoded = [share * F.normalize(each(part)) for each, part, share in zip(self.maps, parts, shares, strict=True)]
-        total: Tensor = torch.stack(encoded).sum(0) * encoded[0].size(1) ** 0.5
+    def forward(self, features: Dropped, graph: GraphInputs) -> Tensor:
+        width = self.in_channels
+        parts = [features.columns(at * width, (at + 1) * width) for at in range(len(self.maps))]
+        side_by_side = torch.cat([part.mapped(each) for each, part in zip(self.maps, parts, strict=True)], dim=1)
+        encoded = side_by_side.unflatten(1, (len(parts), -1))
+        lengths = torch.linalg.vector_norm(encoded, dim=2).clamp(min=1e-12)
+        shares = self.scores.softmax(0) * encoded.size(2) ** 0.5
+        total: Tensor = (encoded * (shares / lengths).unsqueeze(2)).sum(1)
         return total
 
 

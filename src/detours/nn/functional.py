@@ -1,4 +1,4 @@
-"""Sums, maxima and softmax over groups of rows, and dropout: written for many networks stacked into one.
+"""Sums, maxima and softmax over groups of rows: written for many networks stacked into one.
 
 `torch.vmap` runs networks of one shape together, their parameters stacked and the graph shared. `gather` and
 `segment_sum` then keep the rows in front and the networks behind them, [rows, networks, channels], so that each row of
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from detours.nn.fused import fused
 from detours.nn.fused.groups import groups_of, within
@@ -111,54 +111,6 @@ def pool(x: Tensor, batch: Tensor, num_graphs: int, how: str) -> Tensor:
         else:
             parts.append(added)
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
-
-
-class Dropout(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
-    """Dropout for stacked networks, each with a rate and random bits of its own; a rate of 0 has neither.
-
-    `rate` and `factor` are buffers. The random bits may be the same for all networks (``randomness="same"`` of
-    `torch.vmap`): each multiplies them by its own factor, an odd number modulo 2^32. What a network drops then depends
-    on no other.
-    """
-
-    rate: Tensor | None
-    factor: Tensor | None
-
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
-        self.register_buffer("rate", torch.tensor(float(p)) if p else None, persistent=False)
-        self.register_buffer("factor", torch.tensor(1, dtype=torch.int32) if p else None, persistent=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self.rate is None or self.factor is None or not self.training:
-            return x
-        bits = torch.randint(-(2**31), 2**31, x.shape, dtype=torch.int32, device=x.device)
-        kept = _Kept.apply(bits, self.factor, self.rate)
-        return x * (kept / (1 - self.rate)).to(x.dtype)
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}"
-
-
-class _Kept(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
-    """Which numbers stay: those whose bits, times the factor, are at least a share `rate` of the way up."""
-
-    @staticmethod
-    def forward(bits: Tensor, factor: Tensor, rate: Tensor) -> Tensor:
-        return bits * factor >= rate * 2**32 - 2**31
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
-        ctx.mark_non_differentiable(output)
-
-    @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[int | None, ...], bits: Tensor, factor: Tensor, rate: Tensor
-    ) -> tuple[Tensor, int]:
-        place = 1 if rows_first(bits.device) else 0
-        ones = [1] * (bits.dim() - place)
-        return _Kept.forward(bits.unsqueeze(place), factor.view(-1, *ones), rate.view(-1, *ones)), place
 
 
 class _Gather(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
-from detours.nn import MDNN, PlainNetwork, WeightedNetwork, functional
+from detours.nn import MDNN, PlainNetwork, WeightedNetwork, dropout, functional
 from detours.nn.functional import neighbour_sum, relu_of_both, segment_sum
 from detours.nn.fused import choice, fused
 from detours.nn.fused.groups import groups_of
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def _as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for module in (functional, attention, products):
+    for module in (functional, attention, products, dropout):
         monkeypatch.setattr(module, "rows_first", lambda _: True)
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")  # products of all digits, to compare with
@@ -142,6 +142,53 @@ def _noting(asked: list[str], function: Callable[..., Any]) -> Callable[..., Any
         return function(*positional, **named)
 
     return noted
+
+
+@pytest.mark.parametrize("rows", [1, 70, 600])
+@pytest.mark.parametrize(("channels", "width"), [(5, 3), (70, 130)])
+@pytest.mark.parametrize("shared", [True, False])
+def test_maps_of_what_is_dropped(rows: int, channels: int, width: int, shared: bool) -> None:
+    """Rows that fill one program, several and none; x of all networks, or of each; a part of wider features."""
+    from detours.nn.fused import dropped_triton
+
+    networks = 3
+    wide = _numbers(rows, 2 * channels).float() if shared else _numbers(networks, rows, 2 * channels).float()
+    x = wide.expand(networks, *wide.shape)[:, :, channels:] if shared else wide[:, :, channels:]
+    bits = _bits(rows, 2 * channels)[:, channels:]
+    factor = torch.tensor([1, -5, 2**31 - 1], dtype=torch.int32, device=DEVICE)
+    rate = torch.tensor([0.0, 0.25, 0.9], device=DEVICE)
+    weight, bias = _numbers(networks, width, channels, seed=1).float(), _numbers(networks, width, seed=2).float()
+    left = x.double() * (bits * factor[:, None, None] >= rate[:, None, None] * 2**32 - 2**31)
+    left /= (1 - rate[:, None, None]).double()
+    assert ((left == 0).sum((1, 2))[1:] > 0).all() or rows == 1
+    close = {"rtol": 1e-4, "atol": 1e-3, "check_dtype": False}
+    exact = torch.einsum("nri,noi->rno", left, weight.double()) + bias.double()
+    drawn = dropout.Drawn(bits, factor, rate)
+    torch.testing.assert_close(dropped_triton.mapped(x, drawn, weight, bias), exact, **close)
+    slope = _numbers(rows, networks, width, seed=3).float()
+    exact = torch.einsum("rno,nri->noi", slope.double(), left)
+    torch.testing.assert_close(dropped_triton.weight_slope(x, drawn, slope), exact, **close)
+
+
+def _bits(*shape: int) -> Tensor:
+    drawn = torch.Generator().manual_seed(0)
+    return torch.randint(-(2**31), 2**31, shape, dtype=torch.int32, generator=drawn).to(DEVICE)
+
+
+@pytest.mark.parametrize("options", [{"encoder": "hops", "hops": 2}, {"encoder": "mlp"}, {"encoder": "conv"}])
+def test_networks_that_drop_features_as_they_map_them(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same random bits are dropped by a kernel and by torch, and a map of fixed features is the kernel's."""
+    from detours.nn.fused import dropped_triton
+
+    asked: list[Any] = []
+    monkeypatch.setattr(dropped_triton, "mapped", _noting(asked, dropped_triton.mapped))
+    options = {**options, "input_dropout": 0.4, "skip": True, "level": "node"}
+    found = []
+    for kernels in (True, False):
+        monkeypatch.setattr(choice, "_has_triton", lambda kernels=kernels: kernels)
+        found.append(_answers_and_slopes(PlainNetwork, options, torch.float32))
+    torch.testing.assert_close(*found, rtol=1e-3, atol=1e-3)
+    assert len(asked) == {"hops": 4, "mlp": 2, "conv": 0}[options["encoder"]]
 
 
 def test_what_is_no_number_stays_none() -> None:

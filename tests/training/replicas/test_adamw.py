@@ -6,6 +6,8 @@ torch = pytest.importorskip("torch")
 
 from detours.training.replicas.adamw import AdamW  # noqa: E402
 
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-13), (torch.float32, 1e-6)])
 @pytest.mark.parametrize("alike", [False, True])
@@ -13,7 +15,7 @@ def test_every_row_is_stepped_as_by_torch(dtype: torch.dtype, tolerance: float, 
     torch.manual_seed(0)
     rates, decays = ([0.1, 1e-2, 0.1], [0.1, 0.5, 0.1]) if alike else ([1e-3, 0.1, 1e-2], [0.0, 0.1, 0.5])
     kinds = rates if alike else None
-    stacked = torch.randn(3, 7, dtype=dtype)
+    stacked = torch.randn(3, 7, dtype=dtype, device=DEVICE)
     single = [row.clone().requires_grad_() for row in stacked]
     torchs = [
         torch.optim.AdamW([row], lr=rate, weight_decay=decay, foreach=False, fused=False)
@@ -25,13 +27,13 @@ def test_every_row_is_stepped_as_by_torch(dtype: torch.dtype, tolerance: float, 
             state = {name: value.clone() for name, value in ours.state().items()}
             ours = AdamW(stacked, decays, kinds)
             ours.load(state)
-            ours.keep(torch.tensor([1, 2]))
+            ours.keep(torch.tensor([1, 2], device=DEVICE))
             stacked, single, torchs, rates = stacked[1:].clone(), single[1:], torchs[1:], rates[1:]
-        gradient = torch.randn(stacked.shape, dtype=dtype) * 10.0 ** torch.randint(-3, 3, (1,))
+        gradient = torch.randn(stacked.shape, dtype=dtype, device=DEVICE) * 10.0 ** int(torch.randint(-3, 3, (1,)))
         warm = min(1.0, (step + 1) / 5)
         for row, optimizer, rate, slope in zip(single, torchs, rates, gradient, strict=True):
             optimizer.param_groups[0]["lr"] = rate * warm
             row.grad = slope.clone()
             optimizer.step()
-        ours.step(stacked, gradient, warm * torch.tensor(rates, dtype=dtype).unsqueeze(1))
+        ours.step(stacked, gradient, warm * torch.tensor(rates, dtype=dtype, device=DEVICE).unsqueeze(1))
         torch.testing.assert_close(stacked, torch.stack(single).detach(), rtol=tolerance, atol=tolerance)

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.optim.adamw import adamw
 
+from detours.nn.fused import fused
+
 BETAS = (0.9, 0.999)
 EPSILON = 1e-8
 
@@ -15,9 +17,9 @@ EPSILON = 1e-8
 class AdamW:
     """`torch.optim.AdamW` over the rows of a matrix, each with a learning rate and a weight decay of its own.
 
-    Rows that always have the same of both are stepped together, by torch's fused kernel: it reads and writes every
-    number once, where a chain of single operations would do so three times. Everything stays on the device, so that a
-    step can be part of a CUDA graph.
+    A kernel reads and writes every number once, where a chain of single operations would do so three times: ours for
+    all rows, or, where it cannot be had, torch's for those that always have the same of both. Everything stays on the
+    device, so that a step can be part of a CUDA graph.
 
     Args:
         parameters: [R, parameters], changed in place.
@@ -28,13 +30,21 @@ class AdamW:
 
     def __init__(self, parameters: Tensor, decays: Sequence[float], kinds: Sequence[object] | None = None) -> None:
         self.decays, self.kinds = list(decays), list(range(len(decays)) if kinds is None else kinds)
+        self.decay_of_rows = torch.tensor(self.decays, dtype=torch.float32, device=parameters.device)
         self.mean = torch.zeros_like(parameters)
         self.square = torch.zeros_like(parameters)
         self.steps = torch.zeros(len(parameters), dtype=torch.float32, device=parameters.device)
-        """[R] how many there were; the same in all rows, which the kernel wants one by one."""
+        """[R] how many there were; the same in all rows, which torch's kernel wants one by one."""
 
     def step(self, parameters: Tensor, gradient: Tensor, rates: Tensor) -> None:
         """Change the parameters; `rates` is [R, 1]."""
+        if fused(parameters) and parameters.dtype == torch.float32:
+            from detours.nn.fused.adamw_triton import step
+
+            self.steps += 1
+            both, rates = (self.mean, self.square), rates.squeeze(1).float()
+            step(parameters, gradient.contiguous(), both, self.steps, rates, self.decay_of_rows, BETAS, EPSILON)
+            return
         for kind in dict.fromkeys(self.kinds):
             rows = [row for row, each in enumerate(self.kinds) if each == kind]
             values, slopes, means, squares, steps = (
@@ -71,5 +81,6 @@ class AdamW:
     def keep(self, replicas: Tensor) -> None:
         """Drop all rows but these."""
         self.mean, self.square, self.steps = self.mean[replicas], self.square[replicas], self.steps[replicas]
+        self.decay_of_rows = self.decay_of_rows[replicas]
         kept = replicas.tolist()
         self.decays, self.kinds = ([each[row] for row in kept] for each in (self.decays, self.kinds))
