@@ -12,7 +12,7 @@ from torch.func import functional_call, stack_module_state
 
 from detours.errors import InputError
 from detours.nn import MDNN, NetworkOptions, PlainNetwork, Tokens, WeightedNetwork, hop_features
-from detours.nn.dropout import Dropout, Dropped
+from detours.nn.dropout import Dropout
 from detours.nn.functional import pool, segment_max, segment_softmax, segment_sum
 from detours.nn.layers import GraphInputs
 from tests.nn.cases import Case, case, joined, permuted, random_graph
@@ -143,7 +143,7 @@ def test_both_directions_are_the_mean_of_two_layers(kind: str) -> None:
     given, net = graph(1), network(kind, "directions both", level="node", encoder="linear", decoder="none")
     weight = given.den[:, 0] if kind == "weighted" else given.den
     along, against = GraphInputs(given.edge_index, None, weight, given.pe), given.edge_index[[1, 0]]
-    start = net.norms[0](net.encoder(Dropped(given.x), along)).relu()
+    start = net.norms[0](net.encoder(given.x, along)).relu()
     (layer,) = net.layers
     mean = (layer.along(start, along) + layer.against(start, along._replace(edge_index=against))) / 2
     assert close(apply(net, given), net.readout.head(net.norms[1](mean + start).relu()))
@@ -181,7 +181,7 @@ def test_hops_against_dense_powers(weighted: bool) -> None:
         row = each(block)
         encoded += share * row / row.square().sum(1, keepdim=True).sqrt() * 8**0.5
     inputs = GraphInputs(given.edge_index, den=weight)
-    assert close(net.encoder(Dropped(net.encoder.expanded(given.x, inputs)), inputs), encoded)
+    assert close(net.encoder(given.x, inputs), encoded)
 
 
 def test_hops_of_mdnn_are_weighted_by_the_sum_of_detour_numbers() -> None:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from detours.nn.convolutions import normalised
-from detours.nn.dropout import Dropout, Dropped
+from detours.nn.dropout import Dropout
 from detours.nn.functional import gather, segment_sum
 from detours.nn.layers import GraphInputs
 
@@ -25,9 +25,9 @@ class NodeEncoder(nn.Module):  # type: ignore[misc]  # PyTorch's types are not f
         for each in self.maps:
             each.reset_parameters()
 
-    def forward(self, features: Dropped, graph: GraphInputs) -> Tensor:
+    def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:
         first, *more = self.maps
-        x = features.mapped(first)
+        x = first(x)
         for each in more:
             x = each(self.dropout(x.relu()))
         return x
@@ -81,10 +81,9 @@ class HopEncoder(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
             weight = weight.sum(1)
         return hop_features(x, graph.edge_index, self.hops, weight=weight, both=self.both)
 
-    def forward(self, features: Dropped, graph: GraphInputs) -> Tensor:
-        width = self.in_channels
-        parts = [features.columns(at * width, (at + 1) * width) for at in range(len(self.maps))]
-        side_by_side = torch.cat([part.mapped(each) for each, part in zip(self.maps, parts, strict=True)], dim=1)
+    def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:
+        parts = self.expanded(x, graph).split(self.in_channels, dim=1)
+        side_by_side = torch.cat([each(part) for each, part in zip(self.maps, parts, strict=True)], dim=1)
         encoded = side_by_side.unflatten(1, (len(parts), -1))
         lengths = torch.linalg.vector_norm(encoded, dim=2).clamp(min=1e-12)
         shares = self.scores.softmax(0) * encoded.size(2) ** 0.5

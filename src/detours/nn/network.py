@@ -12,7 +12,7 @@ from detours.checks import check_integer
 from detours.errors import InputError
 from detours.nn.backbones import Backbone, convolution
 from detours.nn.detour_transformer import DetourTransformer
-from detours.nn.dropout import Dropout, Dropped
+from detours.nn.dropout import Dropout
 from detours.nn.encoders import HopEncoder, NodeEncoder
 from detours.nn.layers import BothDirections, ConvLayer, GraphInputs, MDNNLayer, WeightedLayer
 from detours.nn.norm import norm_of, normed
@@ -119,10 +119,9 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
             graph = graph.flipped()
         if isinstance(self.encoder, HopEncoder):
             x = self.encoder.expanded(x, graph)
-        convolved = self.options.encoder == "conv"
-        features = Dropped(self.input_dropout(x)) if convolved else self.input_dropout.before_maps(x)
+        x = self.input_dropout(x)
         first, *norms = self.norms
-        start = normed(first, self.encoder(features.x if convolved else features, graph), counted).relu()
+        start = normed(first, self.encoder(x, graph), counted).relu()
         states = [start]
         gates = self.gates or [None] * len(norms)
         for layer, gate, norm in zip(self.layers, gates, norms, strict=True):
@@ -139,7 +138,7 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
             batch, num_graphs = edge_index.new_zeros(x.size(0)), 1
         elif num_graphs is None:
             num_graphs = int(batch.max()) + 1 if batch.numel() else 0
-        logits: Tensor = self.readout(state, features.columns(0, self.in_channels), batch, num_graphs)
+        logits: Tensor = self.readout(state, x[:, : self.in_channels], batch, num_graphs)
         return logits
 
     def _prepared(self, x: Tensor, graph: GraphInputs) -> GraphInputs:

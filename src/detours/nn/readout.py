@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from detours.nn.dropout import Dropout, Dropped
+from detours.nn.dropout import Dropout
 from detours.nn.functional import pool
 from detours.nn.options import NetworkOptions
 
@@ -56,10 +56,10 @@ class Readout(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
             if isinstance(module, nn.Linear):
                 module.reset_parameters()
 
-    def forward(self, state: Tensor, x: Dropped, batch: Tensor | None, num_graphs: int) -> Tensor:
+    def forward(self, state: Tensor, x: Tensor, batch: Tensor | None, num_graphs: int) -> Tensor:
         """Return [num_graphs, out_channels], or [N, out_channels] where there is no `batch`."""
         if self.raw is not None:
-            state = torch.cat([state, x.mapped(self.raw)], dim=1)
+            state = torch.cat([state, self.raw(x)], dim=1)
         if batch is None:
             logits: Tensor = self.head(state)
             return logits

@@ -144,51 +144,45 @@ def _noting(asked: list[str], function: Callable[..., Any]) -> Callable[..., Any
     return noted
 
 
-@pytest.mark.parametrize("rows", [1, 70, 600])
-@pytest.mark.parametrize(("channels", "width"), [(5, 3), (70, 130)])
-@pytest.mark.parametrize("shared", [True, False])
-def test_maps_of_what_is_dropped(rows: int, channels: int, width: int, shared: bool) -> None:
-    """Rows that fill one program, several and none; x of all networks, or of each; a part of wider features."""
-    from detours.nn.fused import dropped_triton
+@pytest.mark.parametrize("shape", [(1, 5), (70, 130), (3, 1500), (40,), (6, 2, 9)])
+@pytest.mark.parametrize("layout", ["shared", "networks first", "rows first"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_dropout_of_stacked_networks(shape: tuple[int, ...], layout: str, dtype: torch.dtype) -> None:
+    """Rows and channels that fill one program, several and none; all networks drop what torch would let them drop."""
+    from detours.nn.fused.dropout_triton import left
 
-    networks = 3
-    wide = _numbers(rows, 2 * channels).float() if shared else _numbers(networks, rows, 2 * channels).float()
-    x = wide.expand(networks, *wide.shape)[:, :, channels:] if shared else wide[:, :, channels:]
-    bits = _bits(rows, 2 * channels)[:, channels:]
-    factor = torch.tensor([1, -5, 2**31 - 1], dtype=torch.int32, device=DEVICE)
-    rate = torch.tensor([0.0, 0.25, 0.9], device=DEVICE)
-    weight, bias = _numbers(networks, width, channels, seed=1).float(), _numbers(networks, width, seed=2).float()
-    left = x.double() * (bits * factor[:, None, None] >= rate[:, None, None] * 2**32 - 2**31)
-    left /= (1 - rate[:, None, None]).double()
-    assert ((left == 0).sum((1, 2))[1:] > 0).all() or rows == 1
-    close = {"rtol": 1e-4, "atol": 1e-3, "check_dtype": False}
-    exact = torch.einsum("nri,noi->rno", left, weight.double()) + bias.double()
-    drawn = dropout.Drawn(bits, factor, rate)
-    torch.testing.assert_close(dropped_triton.mapped(x, drawn, weight, bias), exact, **close)
-    slope = _numbers(rows, networks, width, seed=3).float()
-    exact = torch.einsum("rno,nri->noi", slope.double(), left)
-    torch.testing.assert_close(dropped_triton.weight_slope(x, drawn, slope), exact, **close)
-
-
-def _bits(*shape: int) -> Tensor:
+    networks, ones = 3, [1] * (len(shape) - 1)
+    if layout == "shared":
+        x = _numbers(*shape).to(dtype).unsqueeze(1).expand(shape[0], networks, *shape[1:])
+    elif layout == "networks first":
+        x = _numbers(networks, *shape).to(dtype).transpose(0, 1)
+    else:
+        x = _numbers(shape[0], networks, *shape[1:]).to(dtype)
     drawn = torch.Generator().manual_seed(0)
-    return torch.randint(-(2**31), 2**31, shape, dtype=torch.int32, generator=drawn).to(DEVICE)
+    bits = torch.randint(-(2**31), 2**31, shape, dtype=torch.int32, generator=drawn).to(DEVICE)
+    factor = torch.tensor([1, -5, 2**31 - 1], dtype=torch.int32, device=DEVICE)
+    rate = torch.tensor([0.0, 0.25, 0.9], dtype=torch.float64 if dtype == torch.float64 else None, device=DEVICE)
+    kept = bits.unsqueeze(1) * factor.view(-1, *ones) >= rate.view(-1, *ones) * 2**32 - 2**31
+    share = kept.double().mean([at for at in range(kept.dim()) if at != 1]).cpu()
+    assert share[0] == 1 and (kept.numel() < 1000 or (share - torch.tensor([1, 0.75, 0.1])).abs().max() < 0.05)
+    exact = (x.double() * kept / (1 - rate.double().view(-1, *ones))).to(dtype)
+    torch.testing.assert_close(left(x, bits, factor, rate), exact)
 
 
-@pytest.mark.parametrize("options", [{"encoder": "hops", "hops": 2}, {"encoder": "mlp"}, {"encoder": "conv"}])
-def test_networks_that_drop_features_as_they_map_them(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same random bits are dropped by a kernel and by torch, and a map of fixed features is the kernel's."""
-    from detours.nn.fused import dropped_triton
+@pytest.mark.parametrize("options", [{"encoder": "hops", "hops": 2}, {"encoder": "mlp"}])
+def test_networks_drop_the_same_by_kernels(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Features that are shared, and states that have slopes."""
+    from detours.nn.fused import dropout_triton
 
-    asked: list[Any] = []
-    monkeypatch.setattr(dropped_triton, "mapped", _noting(asked, dropped_triton.mapped))
-    options = {**options, "input_dropout": 0.4, "skip": True, "level": "node"}
+    asked: list[str] = []
+    monkeypatch.setattr(dropout_triton, "left", _noting(asked, dropout_triton.left))
+    options = {**options, "input_dropout": 0.4, "dropout": 0.3, "skip": True, "level": "node"}
     found = []
     for kernels in (True, False):
         monkeypatch.setattr(choice, "_has_triton", lambda kernels=kernels: kernels)
-        found.append(_answers_and_slopes(PlainNetwork, options, torch.float32))
-    torch.testing.assert_close(*found, rtol=1e-3, atol=1e-3)
-    assert len(asked) == {"hops": 4, "mlp": 2, "conv": 0}[options["encoder"]]
+        found.append(_answers_and_slopes(PlainNetwork, options))
+    torch.testing.assert_close(*found, rtol=1e-9, atol=1e-9)
+    assert len(asked) == {"hops": 3, "mlp": 5}[options["encoder"]]  # forwards, and backwards but for features
 
 
 def test_what_is_no_number_stays_none() -> None:

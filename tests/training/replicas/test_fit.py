@@ -20,12 +20,15 @@ from detours.training.batches.inputs import Scaling  # noqa: E402
 from detours.training.batches.sampled import FixedSamples  # noqa: E402
 from detours.training.build import arguments, network_of  # noqa: E402
 from detours.training.recipe import Recipe  # noqa: E402
+from detours.training.replicas.beside import Beside  # noqa: E402
 from detours.training.replicas.fit import Fit  # noqa: E402
 from detours.training.replicas.progress import Row  # noqa: E402
 from detours.training.replicas.schedule import rate  # noqa: E402
 from detours.training.replicas.stack import Stack  # noqa: E402
 from detours.training.tasks import outputs_of  # noqa: E402
 from tests.training.cases import inputs_of, numbers, one_graph, small, task  # noqa: E402
+
+CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +42,10 @@ def splits_of(data: GraphSet, number: int) -> list[Split]:
     return [Split(each[: size // 2], each[size // 2 : 3 * size // 4], each[3 * size // 4 :]) for each in orders]
 
 
-def fit_of(data: GraphSet, recipes: Sequence[Recipe], splits: Sequence[Split], **more: Any) -> Fit:
-    fabric = Fabric(accelerator="cpu", devices=1, precision=recipes[0].precision)
+def fit_of(
+    data: GraphSet, recipes: Sequence[Recipe], splits: Sequence[Split], *, device: str = "cpu", **more: Any
+) -> Fit:
+    fabric = Fabric(accelerator=device, devices=1, precision=recipes[0].precision)
     inputs = inputs_of(data, recipes[0])
     return Fit(fabric, recipes, inputs, splits, outputs_of(inputs.y), **more)
 
@@ -157,10 +162,31 @@ def test_padding_of_samples_changes_nothing() -> None:
     np.testing.assert_allclose(rows_of(padded, 3), rows_of(plain, 3), rtol=1e-9, atol=1e-9)
 
 
-def test_weights_of_the_best_epoch_are_kept() -> None:
+@CUDA
+@pytest.mark.parametrize("data", [one_graph(), task(24)])
+def test_evaluation_beside_training_is_evaluation_after_it(data: GraphSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same numbers and weights, whether the next step waits or not."""
+    recipes = [small(data, fold=at, lr=0.02, norm="batch", dropout=0.2) for at in range(3)]
+    found, weights = [], []
+    start = Beside.start
+    for waits in (False, True):
+        if waits:
+            monkeypatch.setattr(Beside, "start", lambda self: (start(self), self.wait()))
+        fit = fit_of(data, recipes, splits_of(data, 3), device="cuda", keep_weights=True)
+        rows = rows_of(fit, 9)
+        fit.keep([0, 2])
+        found.append([*rows, *rows_of(fit, 9)])
+        weights.append([fit.weights(at) for at in range(2)])
+    assert found[0] == found[1]
+    for one, other in zip(weights[0], weights[1], strict=True):
+        assert all(torch.equal(value, other[name]) for name, value in one.items())
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=CUDA)])
+def test_weights_of_the_best_epoch_are_kept(device: str) -> None:
     data = one_graph()
     recipes, splits = [small(data, fold=at, lr=0.02) for at in range(3)], splits_of(data, 3)
-    fit = fit_of(data, recipes, splits, keep_weights=True)
+    fit = fit_of(data, recipes, splits, keep_weights=True, device=device)
     seen = []
     for _ in range(6):
         fit.epoch()

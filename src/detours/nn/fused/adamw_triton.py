@@ -66,8 +66,8 @@ def _step(
     rate, decay = tl.load(rates + row), tl.load(decays + row)
     # in double precision: of the first steps, little is left of 1 - beta
     taken = tl.load(steps + row).to(tl.float64)
-    size = (rate / (1.0 - tl.exp(taken * LOG_BETA))).to(tl.float32)
-    root = tl.sqrt(1.0 - tl.exp(taken * LOG_BETA_OF_SQUARES)).to(tl.float32)
+    size = (rate / (1.0 - tl.exp(taken * LOG_BETA))).to(rate.dtype)
+    root = tl.sqrt(1.0 - tl.exp(taken * LOG_BETA_OF_SQUARES)).to(rate.dtype)
     value = tl.load(parameters + place, mask=inside)
     slope = tl.load(gradient + place, mask=inside)
     mean = tl.load(means + place, mask=inside)

@@ -30,7 +30,7 @@ class AdamW:
 
     def __init__(self, parameters: Tensor, decays: Sequence[float], kinds: Sequence[object] | None = None) -> None:
         self.decays, self.kinds = list(decays), list(range(len(decays)) if kinds is None else kinds)
-        self.decay_of_rows = torch.tensor(self.decays, dtype=torch.float32, device=parameters.device)
+        self.decay_of_rows = torch.tensor(self.decays, dtype=parameters.dtype, device=parameters.device)
         self.mean = torch.zeros_like(parameters)
         self.square = torch.zeros_like(parameters)
         self.steps = torch.zeros(len(parameters), dtype=torch.float32, device=parameters.device)
@@ -38,11 +38,11 @@ class AdamW:
 
     def step(self, parameters: Tensor, gradient: Tensor, rates: Tensor) -> None:
         """Change the parameters; `rates` is [R, 1]."""
-        if fused(parameters) and parameters.dtype == torch.float32:
+        if fused(parameters):
             from detours.nn.fused.adamw_triton import step
 
             self.steps += 1
-            both, rates = (self.mean, self.square), rates.squeeze(1).float()
+            both, rates = (self.mean, self.square), rates.squeeze(1)
             step(parameters, gradient.contiguous(), both, self.steps, rates, self.decay_of_rows, BETAS, EPSILON)
             return
         for kind in dict.fromkeys(self.kinds):

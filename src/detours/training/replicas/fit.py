@@ -18,12 +18,13 @@ from detours.training.batches.choose import batches_of
 from detours.training.batches.fixed import FixedBatches
 from detours.training.batches.inputs import Inputs, Scaling
 from detours.training.batches.packed import Batch
-from detours.training.batches.streams import Assembled, Batches, GraphBatches, steps_of
+from detours.training.batches.streams import Assembled, Batches, GraphBatches, WholeGraph, steps_of
 from detours.training.build import arguments, networks_of
 from detours.training.devices import sent
 from detours.training.recipe import LOWER_IS_BETTER, Recipe
 from detours.training.replicas.adamw import AdamW
 from detours.training.replicas.average import Averaged
+from detours.training.replicas.beside import Beside
 from detours.training.replicas.capture import Captured
 from detours.training.replicas.objective import Objective
 from detours.training.replicas.progress import ROWS, Progress, Row, Scores
@@ -32,6 +33,9 @@ from detours.training.replicas.stack import Call, Stack
 
 NOISE, FACTORS = 2, 3
 """What random numbers are drawn for, as part of the seed; 0 and 1 are those of the batches."""
+
+OF_DROPOUT = (".factor", ".rate")
+"""How the names of buffers end that training alone reads."""
 
 
 class Answered(NamedTuple):
@@ -115,7 +119,7 @@ class Fit:
         self.sums = torch.zeros((2, number), dtype=torch.float64, device=self.device)
         self.factors = torch.ones(number, dtype=torch.int32, device=self.device)
         for name in self.stack.buffers:
-            if name.endswith(".factor"):  # of dropout: one tensor for all layers
+            if name.endswith(OF_DROPOUT[0]):  # one tensor for all layers
                 self.stack.buffers[name] = self.factors
         graphs = self.batches.plain if isinstance(self.batches, FixedBatches) else self.batches
         if isinstance(graphs, GraphBatches):  # what all replicas would mask
@@ -128,7 +132,15 @@ class Fit:
         self.answered = Answered(y, ids, torch.stack([self.val[:, ids], self.test[:, ids]]).unsqueeze(1))
         parts = (self.train, self.val, self.test)
         self.numbers = torch.stack([part.sum(1).clamp(min=1) for part in parts]).repeat_interleave(2, 0)
-        self._evaluate = Captured(self._evaluated, self._captures())
+        self.features = None
+        """[R, nodes, width] of a whole graph, where each replica scales its own."""
+        if self.scales is not None and isinstance(self.batches, WholeGraph):
+            shift, scale = self.scales
+            self.features = (self.batches.whole.x - shift.unsqueeze(1)).div_(scale.unsqueeze(1))
+        evaluated = self.averaged or self.stack
+        statistics = {name: each for name, each in evaluated.buffers.items() if not name.endswith(OF_DROPOUT)}
+        seen = {"flat": evaluated.flat, "sums": self.sums, **statistics}
+        self.evaluated = Beside(self._evaluated, seen, self._captures())
         self._steps: dict[int, Captured] = {}
 
     def _captures(self) -> torch.device:
@@ -148,7 +160,7 @@ class Fit:
             if id(batch) not in self._steps:
                 self._steps[id(batch)] = Captured(partial(self._step, batch), self._captures())
             self._steps[id(batch)]()
-        self._evaluate()
+        self.evaluated.start()
 
     def full(self) -> bool:
         """Whether the numbers of the last epochs must be read before the next one."""
@@ -157,10 +169,12 @@ class Fit:
     def read(self) -> list[list[Row]]:
         """Return the numbers of the epochs since the last time, for each of them a row of each replica."""
         number, self.unread = self.unread, 0
+        self.evaluated.wait()
         return self.progress.read(number)
 
     def keep(self, replicas: Sequence[int]) -> None:
         """Drop all replicas but these."""
+        self.evaluated.wait()
         kept = torch.tensor(replicas, device=self.device)
         self.recipes = [self.recipes[at] for at in replicas]
         for part in (self.stack, self.optimizer, self.progress, self.objective):
@@ -178,11 +192,13 @@ class Fit:
     def weights(self, replica: int) -> dict[str, Tensor]:
         """Return the weights of a replica in its best epoch."""
         assert self.best_weights is not None
+        self.evaluated.wait()
         weights: dict[str, Tensor] = self.stack.weights(replica, *self.best_weights)
         return weights
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint has to hold."""
+        self.evaluated.wait()
         flat, buffers = (None, None) if self.best_weights is None else self.best_weights
         return {
             "done": self.done,
@@ -197,6 +213,7 @@ class Fit:
 
     def load(self, state: dict[str, Any]) -> None:
         """Go back to a state."""
+        self.evaluated.wait()
         self.done = int(state["done"])
         self.stack.flat.copy_(state["flat"])
         _load(self.stack.buffers, state["buffers"])
@@ -242,23 +259,24 @@ class Fit:
 
     def _evaluated(self) -> None:
         self.stack.network.eval()
-        evaluated = self.averaged or self.stack
+        statistics = dict(self.evaluated.copies)
+        weights, sums = statistics.pop("flat"), statistics.pop("sums")
         with torch.no_grad():
-            answers = [self._answers(evaluated.flat, batch, buffers=evaluated.buffers) for batch in self.evaluation]
+            answers = [self._answers(weights, batch, buffers=statistics) for batch in self.evaluation]
         outputs = answers[0] if len(answers) == 1 else torch.cat(answers, dim=1)
         y, ids, asked = self.answered
         both = torch.stack([self.objective.losses(outputs, y), self.objective.scores(outputs, y)]).double()
         # a part that is not asked about may hold anything, even what is no number
         parts = torch.where(asked, both, 0).sum(3).flatten(0, 1)
-        reached = Scores(*(self._summed(torch.cat([self.sums, parts])) / self.numbers))
+        reached = Scores(*(self._summed(torch.cat([sums, parts])) / self.numbers))
         if self.objective.ranked:
             reached = self._ranked(reached, outputs, y, ids)
         better = self.progress.update(reached)
         if self.best_weights is not None:
             flat, buffers = self.best_weights
-            _replace(flat, evaluated.flat, better)
-            for name, kept in buffers.items():
-                _replace(kept, evaluated.buffers[name], better)
+            _replace(flat, weights, better)
+            for name, current in statistics.items():
+                _replace(buffers[name], current, better)
 
     def _ranked(self, reached: Scores, outputs: Tensor, y: Tensor, ids: Tensor) -> Scores:
         """Return the numbers of an epoch with scores that are those of a ranking of each part."""
@@ -279,7 +297,7 @@ class Fit:
         buffers: dict[str, Tensor] | None = None,
     ) -> Tensor:
         """Return the answers, [R, rows, outputs]; `counted` [R, graphs] are those whose nodes count in batch norms."""
-        shift, scale = (None, None) if self.scales is None else self.scales
+        shift, scale = (None, None) if self.scales is None or self.features is not None else self.scales
         mixed = self.fabric.device.type if self.recipes[0].precision == "bf16-mixed" else None
         nodes = None
         if counted is not None and batch.batch is not None:
@@ -290,7 +308,7 @@ class Fit:
         # no cache of converted weights: it would outlive the memory of a CUDA graph
         with torch.autocast(mixed or "cpu", torch.bfloat16, enabled=mixed is not None, cache_enabled=False):
             call = _call(batch, self.recipes[0])
-            logits = self.stack.forward(flat, call, nodes, shift, scale, buffers=buffers)
+            logits = self.stack.forward(flat, call, nodes, self.features, shift, scale, buffers=buffers)
         if batch.rows is not None:
             logits = logits.index_select(1, batch.rows)
         return logits if logits.dtype == torch.float64 else logits.float()
@@ -303,8 +321,9 @@ class Fit:
 
 
 def _call(batch: Batch, recipe: Recipe) -> Call:
-    def call(counted: Tensor | None, shift: Tensor | None, scale: Tensor | None) -> Any:
-        x = batch.x if shift is None else (batch.x - shift) / scale
+    def call(counted: Tensor | None, features: Tensor | None, shift: Tensor | None, scale: Tensor | None) -> Any:
+        x = batch.x if features is None else features
+        x = x if shift is None else (x - shift) / scale
         return arguments(batch, recipe, x, counted)
 
     return call
