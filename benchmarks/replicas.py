@@ -16,7 +16,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -74,10 +76,14 @@ class Counted(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's types are n
         result = function(*args, **(kwargs or {}))
         if function.overloadpacket.__name__.rstrip("_") in PRODUCTS:
             matrices = [each for each in args if isinstance(each, torch.Tensor)]
-            self.flops += 2 * result.numel() * matrices[-1].size(-2)
-            # what is shared by all networks lies in memory once
-            self.bytes += sum(_held(each) for each in (*matrices[-2:], result))
+            self.product(*matrices[-2:], result)
         return result
+
+    def product(self, one: torch.Tensor, other: torch.Tensor, result: torch.Tensor) -> None:
+        """Count a product."""
+        self.flops += 2 * result.numel() * other.size(-2)
+        # what is shared by all networks lies in memory once
+        self.bytes += sum(_held(each) for each in (one, other, result))
 
 
 def _held(tensor: torch.Tensor) -> int:
@@ -120,13 +126,35 @@ def fit_of(name: str, device: str, root: str | None, folder: Path, number: int =
 
 def floor_of(fit: Fit) -> Floor:
     """Count the products of an epoch as they are; the optimiser reads four numbers for each weight and writes three."""
-    with Counted() as counted:
+    with Counted() as counted, _counted_maps(counted):
         for batch in fit.batches.training(1):
             fit._step(batch)
         fit._evaluated()
     fit.progress.filled.zero_()  # the numbers of this epoch are not read
     weights = fit.stack.flat.numel() * fit.stack.flat.element_size()
     return Floor(counted.flops, counted.bytes + 7 * weights * fit.batches.steps)
+
+
+@contextmanager
+def _counted_maps(counted: Counted) -> Iterator[None]:
+    """Count the products of our own kernels, too, which torch does not see."""
+    if find_spec("triton") is None:
+        yield
+        return
+    from detours.nn.fused import maps_triton
+
+    mapped = maps_triton.mapped
+
+    def noted(x: torch.Tensor, matrix: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+        result = mapped(x, matrix, bias)
+        counted.product(x, matrix, result)
+        return result
+
+    maps_triton.mapped = noted
+    try:
+        yield
+    finally:
+        maps_triton.mapped = mapped
 
 
 def rates_of(device: torch.device) -> Floor:
@@ -185,7 +213,17 @@ def epoch_of(fit: Fit) -> tuple[float, float | None]:
     with profile(activities=[ProfilerActivity.CUDA]) as seen:
         epoch()
         _now(fit.device)
-    return seconds, sum(event.self_device_time_total for event in seen.key_averages()) / 1e6 / seconds
+    spans = [(event.time_range.start, event.time_range.end) for event in seen.events() if event.self_device_time_total]
+    return seconds, covered(spans) / 1e6 / seconds
+
+
+def covered(spans: Sequence[tuple[float, float]]) -> float:
+    """Return the length of what the spans cover together: kernels may run side by side."""
+    total, until = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return total
 
 
 def by_command(name: str, source: Path, options: Sequence[str], folder: Path) -> float:

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("lightning")
 
-from benchmarks.replicas import Counted, Floor, epoch_beside, fit_of, floor_of, settings_of  # noqa: E402
+from benchmarks.replicas import Counted, Floor, covered, epoch_beside, fit_of, floor_of, settings_of  # noqa: E402
 from detours.training.recipe import settings  # noqa: E402
 
 
@@ -43,3 +43,8 @@ def test_only_the_time_when_all_train_counts() -> None:
         epoch_beside([[0.0, 1.0], [2.0, 3.0]], jobs=2)
     with pytest.raises(ValueError, match="no time in which 0 runs"):
         epoch_beside([], jobs=2)
+
+
+def test_time_that_kernels_cover_counts_once() -> None:
+    assert covered([]) == 0
+    assert covered([(5, 6), (0, 2), (1, 3), (1, 2), (6, 7)]) == 5
