@@ -266,6 +266,9 @@ def test_networks_are_trained_shown_and_not_trained_again(
     assert len(both) == 3  # ours, published, and the entry with its difference to the plain network
     code, _, err = run("nodes", "--finished", "--row", "MDNN GIN")
     assert code == 1 and "results has no finished entry of nodes, MDNN GIN; leave out --finished." in err
+    assert run("nodes", "--finished", "--preset", "ours").out == out
+    code, _, err = run("nodes", "--finished", "--preset", "paper")
+    assert code == 1 and "no finished entry of nodes, paper; leave out" in err
     code, _, err = run("nodes", "--finished", "--row", "GIN")
     assert code == 1 and "there is no row 'GIN'; choose from plain GCN" in err
     code, _, err = run("graphs", "--finished")

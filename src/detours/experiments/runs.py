@@ -155,7 +155,8 @@ def run_networks(
         environment: The store and the data.
         names: The tables, in the order in which they are filled.
         wanted: The seeds and folds of every entry, and where it is trained.
-        presets: "ours", "paper" and "paper-small"; by default ours, and the one of the paper's that the data allow.
+        presets: "ours", "paper" and "paper-small"; by default ours, and the one of the paper's that the data allow. With
+            `only_finished` those to show, all by default.
         rows: What to train, or with `only_finished` to show, such as "MDNN GIN"; all if empty.
         minutes: After which training stops; what is under way goes on the next time.
         only_finished: Whether to make the tables from finished entries only, and train nothing.
@@ -168,9 +169,11 @@ def run_networks(
     found = results(read_records(environment.store))
     asked = {name.lower() for name in environment.only}
     chosen = {entry: found[entry] for entry in found if not asked or entry.data.lower() in asked}
+    if only_finished and presets:
+        chosen = {entry: each for entry, each in chosen.items() if entry.preset in presets}
     made = tables(names, chosen, rows if only_finished else ())
     if not made and only_finished:
-        of = ", ".join([*names, *rows])
+        of = ", ".join([*names, *presets, *rows])
         raise InputError(f"{environment.store.folder} has no finished entry of {of}; leave out --finished.")
     return Outcome(made, environment.write(names[0] if len(names) == 1 else "networks", made))
 
