@@ -155,8 +155,8 @@ def run_networks(
         environment: The store and the data.
         names: The tables, in the order in which they are filled.
         wanted: The seeds and folds of every entry, and where it is trained.
-        presets: "ours", "paper" and "paper-small"; by default ours, and the one of the paper's that the data allow. With
-            `only_finished` those to show, all by default.
+        presets: "ours", "paper" and "paper-small"; by default ours, and the one of the paper's that the data allow;
+            with `only_finished`, what to show.
         rows: What to train, or with `only_finished` to show, such as "MDNN GIN"; all if empty.
         minutes: After which training stops; what is under way goes on the next time.
         only_finished: Whether to make the tables from finished entries only, and train nothing.
