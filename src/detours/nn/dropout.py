@@ -57,6 +57,8 @@ class _Kept(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types a
     def vmap(
         info: Any, in_dims: tuple[int | None, ...], bits: Tensor, factor: Tensor, rate: Tensor
     ) -> tuple[Tensor, int]:
+        if in_dims[0] is not None:
+            raise NotImplementedError('stacked networks share random bits; take randomness="same".')
         place = 1 if rows_first(bits.device) else 0
         ones = [1] * (bits.dim() - place)
         return _Kept.forward(bits.unsqueeze(place), factor.view(-1, *ones), rate.view(-1, *ones)), place

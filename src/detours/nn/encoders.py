@@ -87,7 +87,7 @@ class HopEncoder(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
         encoded = side_by_side.unflatten(1, (len(parts), -1))
         lengths = torch.linalg.vector_norm(encoded, dim=2).clamp(min=1e-12)
         shares = self.scores.softmax(0) * encoded.size(2) ** 0.5
-        total: Tensor = (encoded * (shares / lengths).unsqueeze(2)).sum(1)
+        total: Tensor = (encoded * (shares / lengths).to(encoded.dtype).unsqueeze(2)).sum(1)
         return total
 
 

@@ -148,7 +148,7 @@ def _noting(asked: list[str], function: Callable[..., Any]) -> Callable[..., Any
 @pytest.mark.parametrize("layout", ["shared", "networks first", "rows first"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_dropout_of_stacked_networks(shape: tuple[int, ...], layout: str, dtype: torch.dtype) -> None:
-    """Rows and channels that fill one program, several and none; all networks drop what torch would let them drop."""
+    """Rows and channels that fill one program, several and parts; all networks drop what torch would let them drop."""
     from detours.nn.fused.dropout_triton import left
 
     networks, ones = 3, [1] * (len(shape) - 1)
@@ -186,10 +186,16 @@ def test_networks_drop_the_same_by_kernels(options: dict[str, Any], monkeypatch:
 
 
 def test_what_is_no_number_stays_none() -> None:
+    from detours.nn.fused import dropout_triton
+
     x = _numbers(2, 3)
     x[1, 2] = torch.nan
     first = torch.zeros(1, dtype=torch.long, device=DEVICE)
     assert relu_of_both(x, first + 1, x, first).isnan().tolist() == [[False, False, True]]
+    bits = torch.full((2, 3), -(2**31), dtype=torch.int32, device=DEVICE)
+    factor, rate = torch.ones(1, dtype=torch.int32, device=DEVICE), torch.full((1,), 0.5, device=DEVICE)
+    dropped = dropout_triton.left(x.unsqueeze(1), bits, factor, rate)
+    assert dropped.isnan().flatten().tolist() == [False] * 5 + [True] and dropped.nan_to_num().eq(0).all()
 
 
 SLOPES: list[tuple[Callable[..., Tensor], tuple[tuple[int, ...], ...]]] = [

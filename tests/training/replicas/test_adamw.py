@@ -11,11 +11,12 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-13), (torch.float32, 1e-6)])
 @pytest.mark.parametrize("alike", [False, True])
-def test_every_row_is_stepped_as_by_torch(dtype: torch.dtype, tolerance: float, alike: bool) -> None:
+@pytest.mark.parametrize("width", [7, 2050])  # one program of a GPU, and several
+def test_every_row_is_stepped_as_by_torch(dtype: torch.dtype, tolerance: float, alike: bool, width: int) -> None:
     torch.manual_seed(0)
     rates, decays = ([0.1, 1e-2, 0.1], [0.1, 0.5, 0.1]) if alike else ([1e-3, 0.1, 1e-2], [0.0, 0.1, 0.5])
     kinds = rates if alike else None
-    stacked = torch.randn(3, 7, dtype=dtype, device=DEVICE)
+    stacked = torch.randn(3, width, dtype=dtype, device=DEVICE)
     single = [row.clone().requires_grad_() for row in stacked]
     torchs = [
         torch.optim.AdamW([row], lr=rate, weight_decay=decay, foreach=False, fused=False)

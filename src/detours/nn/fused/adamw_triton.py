@@ -64,7 +64,7 @@ def _step(
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     inside, place = column < width, row * width + column
     rate, decay = tl.load(rates + row), tl.load(decays + row)
-    # in double precision: of the first steps, little is left of 1 - beta
+    # in double precision: in the first steps, 1 - beta^steps would lose digits
     taken = tl.load(steps + row).to(tl.float64)
     size = (rate / (1.0 - tl.exp(taken * LOG_BETA))).to(rate.dtype)
     root = tl.sqrt(1.0 - tl.exp(taken * LOG_BETA_OF_SQUARES)).to(rate.dtype)

@@ -55,7 +55,7 @@ def _left(
     ACROSS: tl.constexpr,
 ):
     row = (tl.program_id(0) * DOWN + tl.arange(0, DOWN)).to(tl.int64)[:, None]  # there may be 2^31 results
-    channel = (tl.program_id(1) * ACROSS + tl.arange(0, ACROSS))[None, :]
+    channel = (tl.program_id(1) * ACROSS + tl.arange(0, ACROSS)).to(tl.int64)[None, :]
     inside = (row < rows) & (channel < channels)
     drawn = tl.load(bits + row * channels + channel, mask=inside, other=0)
     x += row * x_row + channel * x_channel
@@ -63,7 +63,8 @@ def _left(
     for network in range(networks):
         rate = tl.load(rates + network)
         kept = (drawn * tl.load(factors + network)).to(rate.dtype) >= rate * 4294967296.0 - 2147483648.0
-        number = tl.load(x, mask=inside & kept, other=0.0)
-        tl.store(result, (number / (1 - rate)).to(result.dtype.element_ty), mask=inside)
+        # a product, so that what is no number stays none
+        number = tl.load(x, mask=inside, other=0.0) * tl.where(kept, 1 / (1 - rate), 0.0)
+        tl.store(result, number.to(result.dtype.element_ty), mask=inside)
         x += x_network
         result += channels

@@ -18,8 +18,8 @@ class AdamW:
     """`torch.optim.AdamW` over the rows of a matrix, each with a learning rate and a weight decay of its own.
 
     A kernel reads and writes every number once, where a chain of single operations would do so three times: ours for
-    all rows, or, where it cannot be had, torch's for those that always have the same of both. Everything stays on the
-    device, so that a step can be part of a CUDA graph.
+    all rows, or, where it cannot be had, torch's for those that always have the same rate and decay. Everything stays
+    on the device, so that a step can be part of a CUDA graph.
 
     Args:
         parameters: [R, parameters], changed in place.
@@ -38,11 +38,11 @@ class AdamW:
 
     def step(self, parameters: Tensor, gradient: Tensor, rates: Tensor) -> None:
         """Change the parameters; `rates` is [R, 1]."""
-        if fused(parameters):
+        if fused(parameters) and parameters.is_contiguous():
             from detours.nn.fused.adamw_triton import step
 
             self.steps += 1
-            both, rates = (self.mean, self.square), rates.squeeze(1)
+            both, rates = (self.mean, self.square), rates.squeeze(1).contiguous()
             step(parameters, gradient.contiguous(), both, self.steps, rates, self.decay_of_rows, BETAS, EPSILON)
             return
         for kind in dict.fromkeys(self.kinds):

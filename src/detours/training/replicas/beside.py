@@ -9,6 +9,9 @@ from torch import Tensor
 
 from detours.training.replicas.capture import Captured
 
+OWN_SEEDS = (2, 7)
+"""Since this version of torch, a CUDA graph that draws no random numbers leaves those of others alone."""
+
 
 class Beside:
     """Work on copies of tensors, on a CUDA device beside all that is asked of it afterwards; else at once, on no copy.
@@ -24,7 +27,7 @@ class Beside:
     def __init__(self, work: Callable[[], None], current: Mapping[str, Tensor], device: torch.device) -> None:
         self.work = Captured(work, device)
         self.current = dict(current)
-        self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self.stream = torch.cuda.Stream(device) if device.type == "cuda" and torch.__version__ >= OWN_SEEDS else None
         self.copies = self.current
         """What `current` was when the work was last started."""
         if self.stream is not None:

@@ -34,8 +34,8 @@ from detours.training.replicas.stack import Call, Stack
 NOISE, FACTORS = 2, 3
 """What random numbers are drawn for, as part of the seed; 0 and 1 are those of the batches."""
 
-OF_DROPOUT = (".factor", ".rate")
-"""How the names of buffers end that training alone reads."""
+FACTOR, RATE = ".factor", ".rate"
+"""How the names of buffers of dropout end, which training alone reads."""
 
 
 class Answered(NamedTuple):
@@ -119,7 +119,7 @@ class Fit:
         self.sums = torch.zeros((2, number), dtype=torch.float64, device=self.device)
         self.factors = torch.ones(number, dtype=torch.int32, device=self.device)
         for name in self.stack.buffers:
-            if name.endswith(OF_DROPOUT[0]):  # one tensor for all layers
+            if name.endswith(FACTOR):  # one tensor for all layers
                 self.stack.buffers[name] = self.factors
         graphs = self.batches.plain if isinstance(self.batches, FixedBatches) else self.batches
         if isinstance(graphs, GraphBatches):  # what all replicas would mask
@@ -137,10 +137,10 @@ class Fit:
         if self.scales is not None and isinstance(self.batches, WholeGraph):
             shift, scale = self.scales
             self.features = (self.batches.whole.x - shift.unsqueeze(1)).div_(scale.unsqueeze(1))
-        evaluated = self.averaged or self.stack
-        statistics = {name: each for name, each in evaluated.buffers.items() if not name.endswith(OF_DROPOUT)}
-        seen = {"flat": evaluated.flat, "sums": self.sums, **statistics}
-        self.evaluated = Beside(self._evaluated, seen, self._captures())
+        judged = self.averaged or self.stack
+        statistics = {name: each for name, each in judged.buffers.items() if not name.endswith((FACTOR, RATE))}
+        seen = {"flat": judged.flat, "sums": self.sums, **statistics}
+        self.beside = Beside(self._evaluated, seen, self._captures())
         self._steps: dict[int, Captured] = {}
 
     def _captures(self) -> torch.device:
@@ -160,7 +160,7 @@ class Fit:
             if id(batch) not in self._steps:
                 self._steps[id(batch)] = Captured(partial(self._step, batch), self._captures())
             self._steps[id(batch)]()
-        self.evaluated.start()
+        self.beside.start()
 
     def full(self) -> bool:
         """Whether the numbers of the last epochs must be read before the next one."""
@@ -169,12 +169,12 @@ class Fit:
     def read(self) -> list[list[Row]]:
         """Return the numbers of the epochs since the last time, for each of them a row of each replica."""
         number, self.unread = self.unread, 0
-        self.evaluated.wait()
+        self.beside.wait()
         return self.progress.read(number)
 
     def keep(self, replicas: Sequence[int]) -> None:
         """Drop all replicas but these."""
-        self.evaluated.wait()
+        self.beside.wait()
         kept = torch.tensor(replicas, device=self.device)
         self.recipes = [self.recipes[at] for at in replicas]
         for part in (self.stack, self.optimizer, self.progress, self.objective):
@@ -192,13 +192,13 @@ class Fit:
     def weights(self, replica: int) -> dict[str, Tensor]:
         """Return the weights of a replica in its best epoch."""
         assert self.best_weights is not None
-        self.evaluated.wait()
+        self.beside.wait()
         weights: dict[str, Tensor] = self.stack.weights(replica, *self.best_weights)
         return weights
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint has to hold."""
-        self.evaluated.wait()
+        self.beside.wait()
         flat, buffers = (None, None) if self.best_weights is None else self.best_weights
         return {
             "done": self.done,
@@ -213,7 +213,7 @@ class Fit:
 
     def load(self, state: dict[str, Any]) -> None:
         """Go back to a state."""
-        self.evaluated.wait()
+        self.beside.wait()
         self.done = int(state["done"])
         self.stack.flat.copy_(state["flat"])
         _load(self.stack.buffers, state["buffers"])
@@ -259,7 +259,7 @@ class Fit:
 
     def _evaluated(self) -> None:
         self.stack.network.eval()
-        statistics = dict(self.evaluated.copies)
+        statistics = dict(self.beside.copies)
         weights, sums = statistics.pop("flat"), statistics.pop("sums")
         with torch.no_grad():
             answers = [self._answers(weights, batch, buffers=statistics) for batch in self.evaluation]
