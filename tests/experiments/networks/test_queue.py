@@ -4,6 +4,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,8 +12,8 @@ from detours.atomic import exclusive
 from detours.data import GraphSet, rings
 from detours.errors import InputError
 from detours.experiments.networks import queue as module
-from detours.experiments.networks.entries import Entry
-from detours.experiments.networks.queue import Queue, Wanted
+from detours.experiments.networks.entries import Entry, cost
+from detours.experiments.networks.queue import NEAREST, Queue, Wanted
 from detours.experiments.networks.records import read_records, results
 from detours.store import Store
 from detours.training import folds as training
@@ -189,6 +190,19 @@ def test_expected_times_decide_what_is_started(tmp_path: Path, data: GraphSet, m
     assert queue._next([MDNN], 100, 600) is None  # it will fit the next time
     assert queue._next([MDNN], 300, 400) == MDNN  # it never will
     assert queue._next([MDNN], 100, 400) is None
+
+
+def test_times_of_the_same_preset_are_expected(tmp_path: Path, data: GraphSet) -> None:
+    queue = new_queue(tmp_path, data)
+    paper = replace(PLAIN, preset="paper")
+    similar, other = replace(MDNN, data="NCI1"), replace(paper, data="MUTAG", model="mdnn")
+    near, far = (SimpleNamespace(entry=each, runs={0: {"device": "cpu"}}) for each in (similar, other))
+    near.seconds, far.seconds = 100.0, 1.0
+    queue.records = [near] * NEAREST
+    assert queue.expected(paper) > 100
+    queue.records += [far] * NEAREST
+    number = len(queue.missing(paper))
+    assert queue.expected(paper) == pytest.approx(number * (cost(paper) / cost(far.entry)) ** 0.5)
 
 
 def test_too_many_runs_for_the_memory_are_divided(

@@ -120,15 +120,20 @@ class Queue:
         return next(fitting, None) or next(too_long, None)
 
     def expected(self, entry: Entry) -> float:
-        """Return the seconds that an entry is expected to take, from finished ones of a similar cost; 0 if unknown."""
+        """Return the seconds that an entry is expected to take; 0 if unknown.
+
+        They are told by finished ones of a similar cost, of the same preset where there are any: presets have their own
+        numbers of steps.
+        """
         on_cpu, own, known = self.device == "cpu", cost(entry), []
         for record in self.records:
             run = next(iter(record.runs.values()), None)
             if run is not None and record.entry.level == entry.level and (run["device"] == "cpu") == on_cpu:
                 ratio = own / cost(record.entry)
                 # The root, because the time of small networks hardly depends on their size.
-                known.append((abs(log(ratio)), record.seconds / len(record.runs) * sqrt(ratio)))
-        nearest = [seconds for _, seconds in sorted(known)[:NEAREST]]
+                seconds = record.seconds / len(record.runs) * sqrt(ratio)
+                known.append((record.entry.preset != entry.preset, abs(log(ratio)), seconds))
+        nearest = [seconds for *_, seconds in sorted(known)[:NEAREST]]
         return max(nearest, default=0.0) * len(self.missing(entry))
 
     def _train(self, entry: Entry, deadline: float) -> bool:
