@@ -266,6 +266,11 @@ def test_networks_are_trained_shown_and_not_trained_again(
     assert len(both) == 3  # ours, published, and the entry with its difference to the plain network
     code, _, err = run("nodes", "--finished", "--row", "MDNN GIN")
     assert code == 1 and "results has no finished entry of nodes, MDNN GIN; leave out --finished." in err
+    whole = Path("results/nodes.md").read_bytes()
+    for part in (["--preset", "ours"], ["--row", "mdnn gcn"], ["--only", "texas"]):
+        code, shown, err = run("nodes", "--finished", *part)
+        assert code == 0 and "MDNN GCN, ours" in shown and "Wrote" not in err
+    assert Path("results/nodes.md").read_bytes() == whole
     assert run("nodes", "--finished", "--preset", "ours").out == out
     code, _, err = run("nodes", "--finished", "--preset", "paper")
     assert code == 1 and "no finished entry of nodes, paper; leave out" in err

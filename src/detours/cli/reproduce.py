@@ -366,7 +366,7 @@ def _show_outcomes(outcomes: "Iterable[Outcome]", environment: "Environment", as
     tables, files = [], []
     for outcome in outcomes:
         tables += outcome.tables
-        files.append(f"Wrote {', '.join(map(str, outcome.files))}")
+        files += [f"Wrote {', '.join(map(str, outcome.files))}"] if outcome.files else []
         if not as_json:
             _show_tables(outcome.tables)
     if as_json:

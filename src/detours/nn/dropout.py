@@ -33,7 +33,7 @@ class Dropout(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
             return x
         bits = torch.randint(-(2**31), 2**31, x.shape, dtype=torch.int32, device=x.device)
         if torch._C._functorch.is_batchedtensor(self.factor) and fused(x):
-            by_kernel: Tensor = _Left.apply(x, bits, self.factor, self.rate)
+            by_kernel: Tensor = _Dropped.apply(x, bits, self.factor, self.rate)
             return by_kernel
         kept = _Kept.apply(bits, self.factor, self.rate)
         return x * (kept / (1 - self.rate)).to(x.dtype)
@@ -64,14 +64,14 @@ class _Kept(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types a
         return _Kept.forward(bits.unsqueeze(place), factor.view(-1, *ones), rate.view(-1, *ones)), place
 
 
-class _Left(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+class _Dropped(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
     """What stays of x [rows, networks, …], scaled to the same expectation, by a kernel; slopes are treated alike."""
 
     @staticmethod
     def forward(x: Tensor, bits: Tensor, factor: Tensor, rate: Tensor) -> Tensor:
-        from detours.nn.fused.dropout_triton import left
+        from detours.nn.fused.dropout_triton import dropped
 
-        return left(x, bits, factor, rate)
+        return dropped(x, bits, factor, rate)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
@@ -79,7 +79,7 @@ class _Left(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types a
 
     @staticmethod
     def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
-        return _Left.apply(slope, *ctx.saved_tensors), None, None, None
+        return _Dropped.apply(slope, *ctx.saved_tensors), None, None, None
 
     @staticmethod
     def vmap(
@@ -87,4 +87,4 @@ class _Left(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types a
     ) -> tuple[Tensor, int]:
         if in_dims[1:] != (None, 0, 0):
             raise NotImplementedError("stacked networks share random bits, and have a factor and a rate each.")
-        return _Left.apply(networks_second(x, in_dims[0], info), bits, factor, rate), 1
+        return _Dropped.apply(networks_second(x, in_dims[0], info), bits, factor, rate), 1

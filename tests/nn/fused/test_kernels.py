@@ -149,7 +149,7 @@ def _noting(asked: list[str], function: Callable[..., Any]) -> Callable[..., Any
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_dropout_of_stacked_networks(shape: tuple[int, ...], layout: str, dtype: torch.dtype) -> None:
     """Rows and channels that fill one program, several and parts; all networks drop what torch would let them drop."""
-    from detours.nn.fused.dropout_triton import left
+    from detours.nn.fused.dropout_triton import dropped
 
     networks, ones = 3, [1] * (len(shape) - 1)
     if layout == "shared":
@@ -166,7 +166,7 @@ def test_dropout_of_stacked_networks(shape: tuple[int, ...], layout: str, dtype:
     share = kept.double().mean([at for at in range(kept.dim()) if at != 1]).cpu()
     assert share[0] == 1 and (kept.numel() < 1000 or (share - torch.tensor([1, 0.75, 0.1])).abs().max() < 0.05)
     exact = (x.double() * kept / (1 - rate.double().view(-1, *ones))).to(dtype)
-    torch.testing.assert_close(left(x, bits, factor, rate), exact)
+    torch.testing.assert_close(dropped(x, bits, factor, rate), exact)
 
 
 @pytest.mark.parametrize("options", [{"encoder": "hops", "hops": 2}, {"encoder": "mlp"}])
@@ -175,7 +175,7 @@ def test_networks_drop_the_same_by_kernels(options: dict[str, Any], monkeypatch:
     from detours.nn.fused import dropout_triton
 
     asked: list[str] = []
-    monkeypatch.setattr(dropout_triton, "left", _noting(asked, dropout_triton.left))
+    monkeypatch.setattr(dropout_triton, "dropped", _noting(asked, dropout_triton.dropped))
     options = {**options, "input_dropout": 0.4, "dropout": 0.3, "skip": True, "level": "node"}
     found = []
     for kernels in (True, False):
@@ -194,8 +194,8 @@ def test_what_is_no_number_stays_none() -> None:
     assert relu_of_both(x, first + 1, x, first).isnan().tolist() == [[False, False, True]]
     bits = torch.full((2, 3), -(2**31), dtype=torch.int32, device=DEVICE)
     factor, rate = torch.ones(1, dtype=torch.int32, device=DEVICE), torch.full((1,), 0.5, device=DEVICE)
-    dropped = dropout_triton.left(x.unsqueeze(1), bits, factor, rate)
-    assert dropped.isnan().flatten().tolist() == [False] * 5 + [True] and dropped.nan_to_num().eq(0).all()
+    found = dropout_triton.dropped(x.unsqueeze(1), bits, factor, rate)
+    assert found.isnan().flatten().tolist() == [False] * 5 + [True] and found.nan_to_num().eq(0).all()
 
 
 SLOPES: list[tuple[Callable[..., Tensor], tuple[tuple[int, ...], ...]]] = [

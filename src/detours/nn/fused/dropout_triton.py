@@ -11,7 +11,7 @@ NUMBERS = 1024
 """Random numbers that a program takes; it makes as many results of them as there are networks."""
 
 
-def left(x: Tensor, bits: Tensor, factor: Tensor, rate: Tensor) -> Tensor:
+def dropped(x: Tensor, bits: Tensor, factor: Tensor, rate: Tensor) -> Tensor:
     """Return x [rows, networks, …] without what is dropped, and the rest times 1 / (1 - rate).
 
     Dropped are numbers whose bits [rows, …], times the factor [networks] of a network, are below its rate [networks].
@@ -22,7 +22,7 @@ def left(x: Tensor, bits: Tensor, factor: Tensor, rate: Tensor) -> Tensor:
     across = min(NUMBERS, max(16, triton.next_power_of_2(channels)))
     down = NUMBERS // across
     with torch.cuda.device_of(x):
-        _left[(triton.cdiv(rows, down), triton.cdiv(channels, across))](
+        _dropped[(triton.cdiv(rows, down), triton.cdiv(channels, across))](
             result,
             x,
             bits,
@@ -39,7 +39,7 @@ def left(x: Tensor, bits: Tensor, factor: Tensor, rate: Tensor) -> Tensor:
 
 
 @triton.jit
-def _left(
+def _dropped(
     result,
     x,
     bits,
