@@ -2,53 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from importlib.util import find_spec
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
-from torch.autograd import gradcheck, gradgradcheck
+from torch.autograd import gradcheck
 
-from detours.nn import MDNN, PlainNetwork, WeightedNetwork, dropout, functional
+from detours.nn import MDNN, PlainNetwork, WeightedNetwork
 from detours.nn.functional import neighbour_sum, relu_of_both, segment_sum
-from detours.nn.fused import choice, fused
+from detours.nn.fused import choice
 from detours.nn.fused.groups import groups_of
 from detours.nn.norm import TokenNorm
-from detours.nn.tokens import Tokens, attention
 from detours.training.replicas import products
 from detours.training.replicas.stack import Stack
+from tests.nn.fused.cases import DEVICE, NEEDS_KERNELS, as_on_a_gpu, indices, numbers  # noqa: F401
 
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-
-pytestmark = pytest.mark.skipif(
-    find_spec("triton") is None or not fused(torch.ones(1, device=DEVICE)),
-    reason="needs Triton, and a CUDA device or TRITON_INTERPRET=1 (make test-triton)",
-)
-
-
-@pytest.fixture(autouse=True)
-def _as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for module in (functional, attention, products, dropout):
-        monkeypatch.setattr(module, "rows_first", lambda _: True)
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")  # products of all digits, to compare with
-    yield
-    torch.set_float32_matmul_precision(before)
-
-
-def _numbers(*shape: int, seed: int = 0, learned: bool = False) -> Tensor:
-    drawn = torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).to(DEVICE)
-    return drawn.requires_grad_(learned)
-
-
-def _indices(number: int, below: int, seed: int = 0) -> Tensor:
-    return torch.randint(below, (number,), generator=torch.Generator().manual_seed(seed)).to(DEVICE)
-
+pytestmark = NEEDS_KERNELS
 
 ARCS = 12
-ONE, OTHER, WEIGHT = _indices(ARCS, 5), _indices(ARCS, 4, 1), _numbers(ARCS, seed=2)
+ONE, OTHER, WEIGHT = indices(ARCS, 5), indices(ARCS, 4, 1), numbers(ARCS, seed=2)
 
 
 @pytest.mark.parametrize("many", [False, True])
@@ -57,13 +31,13 @@ def test_sums_of_groups_one_by_one(option: str, many: bool) -> None:
     """Groups without rows, and one with far more than a program takes at a time; columns that fill no program."""
     from detours.nn.fused.sums_triton import sums_of_groups
 
-    index = torch.cat([_indices(20, 5), torch.full((150 if many else 1,), 3, device=DEVICE)])
-    values = _numbers(len(index), 3, 45)
+    index = torch.cat([indices(20, 5), torch.full((150 if many else 1,), 3, device=DEVICE)])
+    values = numbers(len(index), 3, 45)
     options: dict[str, Tensor] = {
         "": {},
-        "source": {"source": _indices(len(index), len(index), 1)},
-        "weight": {"weight": _numbers(len(index), seed=1)},
-        "positive": {"positive": _numbers(*values.shape, seed=1)},
+        "source": {"source": indices(len(index), len(index), 1)},
+        "weight": {"weight": numbers(len(index), seed=1)},
+        "positive": {"positive": numbers(*values.shape, seed=1)},
     }[option]
     expected = torch.zeros(7, 3, 45, dtype=torch.float64, device=DEVICE)
     for row, group in enumerate(index.tolist()):
@@ -74,7 +48,7 @@ def test_sums_of_groups_one_by_one(option: str, many: bool) -> None:
 
 
 def test_weights_of_a_wider_type() -> None:
-    x, weight = _numbers(5, 3).float(), _numbers(ARCS, seed=2)
+    x, weight = numbers(5, 3).float(), numbers(ARCS, seed=2)
     sums = neighbour_sum(x, ONE, OTHER, weight)
     assert sums.dtype == torch.float64
     expected = torch.zeros(5, 3, dtype=torch.float64, device=DEVICE).index_add_(0, OTHER, x[ONE] * weight[:, None])
@@ -85,8 +59,19 @@ def test_weights_of_a_wider_type() -> None:
 def test_sums_of_columns(rows: int) -> None:
     from detours.nn.fused.columns_triton import column_sums
 
-    values = _numbers(rows, 130)
+    values = numbers(rows, 130)
     torch.testing.assert_close(column_sums(values), values.sum(0))
+
+
+@pytest.mark.parametrize("rows", [1, 17, 1100])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_a_row_is_added_to_all(rows: int, dtype: torch.dtype) -> None:
+    from detours.nn.fused.columns_triton import add_to_rows
+
+    values, added = numbers(rows, 130).to(dtype), numbers(130, seed=1).to(dtype)
+    expected = values + added
+    add_to_rows(values, added)
+    torch.testing.assert_close(values, expected)
 
 
 @pytest.mark.parametrize("rows", [1, 70, 300])
@@ -96,11 +81,11 @@ def test_narrow_maps(rows: int, channels: int, width: int, bias: str | None) -> 
     from detours.nn.fused import maps_triton
 
     networks = 3
-    x = _numbers(rows, networks, channels).float().transpose(0, 1)
-    weight = _numbers(networks, width, 2 * channels, seed=1).float()[:, :, channels:]  # a part of a wider map
+    x = numbers(rows, networks, channels).float().transpose(0, 1)
+    weight = numbers(networks, width, 2 * channels, seed=1).float()[:, :, channels:]  # a part of a wider map
     added = {
-        **{None: None, "one": _numbers(networks, width), "of rows": _numbers(networks, rows, width)},
-        "of one row": _numbers(networks, 1, width),
+        **{None: None, "one": numbers(networks, width), "of rows": numbers(networks, rows, width)},
+        "of one row": numbers(networks, 1, width),
     }[bias]
     added = None if added is None else added.float()
     assert maps_triton.narrow(x, width) and not maps_triton.narrow(x, 257) and not maps_triton.narrow(x.double(), width)
@@ -116,14 +101,14 @@ def test_narrow_maps_are_taken_where_they_can_be(monkeypatch: pytest.MonkeyPatch
 
     asked = []
     monkeypatch.setattr(maps_triton, "mapped", _noting(asked, maps_triton.mapped))
-    x = _numbers(40, 6, learned=True)
+    x = numbers(40, 6, learned=True)
 
     def answers(weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
         with products.BatchedProducts():
             return torch.nn.functional.linear(x.relu(), weight, bias)
 
     for dtype, expected in ((torch.float32, ["mapped", "mapped"]), (torch.float64, [])):
-        given = [_numbers(2, 4, 6, seed=3), _numbers(2, 4, seed=4), torch.stack([x, -x]).detach()]
+        given = [numbers(2, 4, 6, seed=3), numbers(2, 4, seed=4), torch.stack([x, -x]).detach()]
         given = [each.to(dtype).requires_grad_() for each in given]
         together = torch.vmap(answers)(*given)
         alone = torch.einsum("nri,noi->nro", given[2].relu(), given[0]) + given[1].unsqueeze(1)
@@ -153,11 +138,11 @@ def test_dropout_of_stacked_networks(shape: tuple[int, ...], layout: str, dtype:
 
     networks, ones = 3, [1] * (len(shape) - 1)
     if layout == "shared":
-        x = _numbers(*shape).to(dtype).unsqueeze(1).expand(shape[0], networks, *shape[1:])
+        x = numbers(*shape).to(dtype).unsqueeze(1).expand(shape[0], networks, *shape[1:])
     elif layout == "networks first":
-        x = _numbers(networks, *shape).to(dtype).transpose(0, 1)
+        x = numbers(networks, *shape).to(dtype).transpose(0, 1)
     else:
-        x = _numbers(shape[0], networks, *shape[1:]).to(dtype)
+        x = numbers(shape[0], networks, *shape[1:]).to(dtype)
     drawn = torch.Generator().manual_seed(0)
     bits = torch.randint(-(2**31), 2**31, shape, dtype=torch.int32, generator=drawn).to(DEVICE)
     factor = torch.tensor([1, -5, 2**31 - 1], dtype=torch.int32, device=DEVICE)
@@ -188,7 +173,7 @@ def test_networks_drop_the_same_by_kernels(options: dict[str, Any], monkeypatch:
 def test_what_is_no_number_stays_none() -> None:
     from detours.nn.fused import dropout_triton
 
-    x = _numbers(2, 3)
+    x = numbers(2, 3)
     x[1, 2] = torch.nan
     first = torch.zeros(1, dtype=torch.long, device=DEVICE)
     assert relu_of_both(x, first + 1, x, first).isnan().tolist() == [[False, False, True]]
@@ -208,56 +193,33 @@ SLOPES: list[tuple[Callable[..., Tensor], tuple[tuple[int, ...], ...]]] = [
 
 @pytest.mark.parametrize(("function", "shapes"), SLOPES, ids=["segment", "neighbours", "weighted", "both"])
 def test_slopes_are_those_of_small_differences(function: Callable[..., Tensor], shapes: Any) -> None:
-    given = [_numbers(*shape, seed=seed, learned=True) for seed, shape in enumerate(shapes)]
+    given = [numbers(*shape, seed=seed, learned=True) for seed, shape in enumerate(shapes)]
     assert gradcheck(function, given)
     stacked = [each.detach().movedim(1, 0).requires_grad_() for each in given]
     assert gradcheck(torch.vmap(function), stacked)
 
 
-@pytest.mark.parametrize("heads", [1, 3])
-def test_attention_of_one_query(heads: int) -> None:
-    nodes, arcs = 12, [(leaf, 0) for leaf in range(1, 10)] + [(0, 1), (2, 1), (3, 11)]  # sets of 1, 2, 3 and 10
-    tokens = Tokens.of(torch.tensor(arcs, device=DEVICE).T, nodes)
-    query, state = _numbers(nodes, heads, 5, learned=True), _numbers(tokens.num_tokens, 5, seed=1, learned=True)
-
-    def answers(query: Tensor, state: Tensor, way: str = "auto") -> Tensor:
-        return attention.attend_self(query, state, tokens, way)
-
-    torch.testing.assert_close(answers(query, state), answers(query, state, "varlen"))
-    slope = _numbers(nodes, heads, 5, seed=2)
-    found, expected = (
-        torch.autograd.grad((answers(query, state, way) * slope).sum(), (query, state)) for way in ("auto", "varlen")
-    )
-    torch.testing.assert_close(found, expected)
-
-
 def test_slopes_of_several_at_once() -> None:
     """As `torch.autograd.functional.jacobian(vectorize=True)` asks for them."""
-    x = _numbers(5, 3, learned=True)
+    x = numbers(5, 3, learned=True)
     for function in (lambda x: neighbour_sum(x, ONE, OTHER), lambda x: relu_of_both(x, ONE, x, OTHER)):
         result = function(x)
-        slopes = _numbers(2, *result.shape, seed=1)
+        slopes = numbers(2, *result.shape, seed=1)
         (together,) = torch.autograd.grad(result, x, slopes, is_grads_batched=True, retain_graph=True)
         alone = [torch.autograd.grad(result, x, slope, retain_graph=True)[0] for slope in slopes]
         torch.testing.assert_close(together, torch.stack(alone))
 
 
-def test_attention_differentiated_twice() -> None:
-    tokens = Tokens.of(torch.tensor([[0, 1], [1, 0]], device=DEVICE), 3)
-    given = (_numbers(3, 2, 2, learned=True), _numbers(tokens.num_tokens, 2, seed=1, learned=True))
-    assert gradgradcheck(lambda query, state: attention.attend_self(query, state, tokens), given)
-
-
 @pytest.mark.parametrize("counts", [0, 1, 2, 60])
 def test_norm_of_counted_rows(counts: int) -> None:
     """Against torch's plain operations, which `tests/nn/test_norm.py` holds against torch's own batch norm."""
-    rows, slope = _numbers(70, 5) * 3 + 100, _numbers(70, 5, seed=1)
+    rows, slope = numbers(70, 5) * 3 + 100, numbers(70, 5, seed=1)
     counted = torch.arange(70, device=DEVICE) < counts
     found = []
     for kernels in (True, False):
         norm = TokenNorm(5).double().to(DEVICE)
         with torch.no_grad():
-            norm.weight.copy_(_numbers(5, seed=2))
+            norm.weight.copy_(numbers(5, seed=2))
             norm.running_mean.fill_(99.0)
         x = rows.clone().requires_grad_()
         with pytest.MonkeyPatch.context() as patch:
@@ -272,8 +234,8 @@ def test_norm_of_counted_rows(counts: int) -> None:
 
 @pytest.mark.parametrize(("dim", "shared"), [(0, False), (1, False), (None, True)])
 def test_stacked_norm_wherever_its_weights_are(dim: int | None, shared: bool) -> None:
-    x, counted = _numbers(2, 9, 4), torch.ones(2, 9, dtype=torch.bool, device=DEVICE)
-    weight = _numbers(4) if shared else _numbers(2, 4).movedim(0, dim or 0)
+    x, counted = numbers(2, 9, 4), torch.ones(2, 9, dtype=torch.bool, device=DEVICE)
+    weight = numbers(4) if shared else numbers(2, 4).movedim(0, dim or 0)
     norm = TokenNorm(4).double().to(DEVICE)
 
     def normed(x: Tensor, counted: Tensor, weight: Tensor, mean: Tensor, variance: Tensor, batches: Tensor) -> Tensor:
@@ -294,8 +256,8 @@ def test_stacked_norm_wherever_its_weights_are(dim: int | None, shared: bool) ->
 
 def test_running_statistics_know_that_they_changed() -> None:
     norm = TokenNorm(4).double().to(DEVICE)
-    learned = norm.eval()(_numbers(5, 4, learned=True)).sum()
-    norm.train()(_numbers(5, 4), torch.ones(5, dtype=torch.bool, device=DEVICE))
+    learned = norm.eval()(numbers(5, 4, learned=True)).sum()
+    norm.train()(numbers(5, 4), torch.ones(5, dtype=torch.bool, device=DEVICE))
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         learned.backward()
 
@@ -304,6 +266,7 @@ NETWORKS: list[tuple[Any, dict[str, Any]]] = [
     (PlainNetwork, {}),
     (WeightedNetwork, {"backbone": "gcn", "directions": "both"}),
     (MDNN, {"heads": 2, "pool": "mean+max+add", "pool_of": "states"}),
+    (MDNN, {"heads": 2, "transformer_layers": 2}),
 ]
 
 
@@ -328,13 +291,13 @@ def _answers_and_slopes(kind: Any, options: dict[str, Any], dtype: torch.dtype =
     own = {"den_channels": 1, "pe_channels": 0} if kind is MDNN else {}
     networks = [kind(3, 4, 2, num_layers=1, **options, **own) for _ in range(2)]
     stack = Stack(networks, torch.device(DEVICE), dtype)
-    x, den = _numbers(nodes, 3).to(dtype), _numbers(arcs.size(1), seed=1).abs().to(dtype)
+    x, den = numbers(nodes, 3).to(dtype), numbers(arcs.size(1), seed=1).abs().to(dtype)
     batch = torch.arange(nodes, device=DEVICE) // 6
     flat = stack.flat.clone().requires_grad_()
 
     def call(counted: Tensor) -> Any:
         return (x, arcs, den), {"batch": batch, "num_graphs": 4, "counted": counted}
 
-    answers = stack.forward(flat, call, _numbers(2, nodes, seed=2) > -1)
-    (slopes,) = torch.autograd.grad((answers * _numbers(*answers.shape, seed=3).to(dtype)).sum(), flat)
+    answers = stack.forward(flat, call, numbers(2, nodes, seed=2) > -1)
+    (slopes,) = torch.autograd.grad((answers * numbers(*answers.shape, seed=3).to(dtype)).sum(), flat)
     return [answers.detach(), slopes, *stack.buffers.values()]

@@ -15,7 +15,7 @@ from detours.training.batches.fixed import LARGE, ROUND, Arrangement, FixedBatch
 from detours.training.batches.packed import Packed  # noqa: E402
 from detours.training.batches.streams import GraphBatches  # noqa: E402
 from detours.training.build import arguments, network_of  # noqa: E402
-from tests.training.cases import inputs_of, odd_graphs, small, task  # noqa: E402
+from tests.training.cases import inputs_of, odd_graphs, one_graph, small, task  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -23,18 +23,18 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
-@pytest.mark.parametrize("by_size", [True, False])
 @pytest.mark.parametrize("model", ["mdnn", "weighted", "plain"])
 @pytest.mark.parametrize(("data", "steps"), [(task(14), 4), (odd_graphs(), 2)])
+@pytest.mark.parametrize(("as_sums", "den_bias"), [(True, False), (False, False), (False, True)])
 def test_the_answers_are_those_without_padding(
-    data: GraphSet, steps: int, model: str, by_size: bool, monkeypatch: pytest.MonkeyPatch
+    data: GraphSet, steps: int, model: str, as_sums: bool, den_bias: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # sums over sets take them in any order, and so do the kernels of a GPU
-    monkeypatch.setattr(attention, "_as_sums", lambda *_: True)
-    made = small(data, model=model, precision="64-true")
+    """Token sets of a padded batch lie in any order, whichever way self tokens ask."""
+    monkeypatch.setattr(attention, "_as_sums", lambda *_: as_sums)
+    made = small(data, model=model, precision="64-true", den_bias=den_bias)
     inputs = inputs_of(data, made)
     plain = GraphBatches(Packed(inputs, dtype=torch.float64, tokens=model == "mdnn"), 4, steps)
-    fixed = FixedBatches(plain, epochs=3, by_size=by_size)
+    fixed = FixedBatches(plain, epochs=3)
     network = network_of(made, inputs.x.shape[1], 2).double()
     for epoch in (1, 3):
         shapes = set()
@@ -53,10 +53,9 @@ def test_the_answers_are_those_without_padding(
     assert fixed.waste() >= 1
 
 
-@pytest.mark.parametrize("by_size", [True, False])
-def test_what_is_told_of_groups_is_what_is_found(by_size: bool) -> None:
+def test_what_is_told_of_groups_is_what_is_found() -> None:
     data = odd_graphs()
-    fixed = FixedBatches(GraphBatches(Packed(inputs_of(data, small(data))), 4, 2), epochs=1, by_size=by_size)
+    fixed = FixedBatches(GraphBatches(Packed(inputs_of(data, small(data))), 4, 2), epochs=1)
     told = 0
     for each in fixed.training(1):
         batch = each.assembled()
@@ -71,16 +70,16 @@ def test_what_is_told_of_groups_is_what_is_found(by_size: bool) -> None:
             told += index in groups._remembered
             for one, other in zip(groups_of(index, size), groups_of(index.clone(), size), strict=True):
                 assert one.tolist() == other.tolist()
-        arranged = each.shape.arrangement if by_size else Arrangement.of(each.degrees, each.num_arcs)
+        arranged = Arrangement.of(each.degrees, each.num_arcs)
         target = batch.edge_index[1].clone()  # a GPU is told of these as well
         assert arranged.begins.tolist() == groups_of(target, nodes).begins.tolist() and (target.diff() >= 0).all()
-    assert told == 2 * (3 if by_size else 4)
+    assert told == 2 * 4
 
 
 def test_padding_is_spread_and_fills_the_shape() -> None:
     data = task(14)
     plain = GraphBatches(Packed(inputs_of(data, small(data))), 4, 4)
-    fixed, tight = FixedBatches(plain, epochs=6, by_size=False), 0
+    fixed, tight = FixedBatches(plain, epochs=6), 0
     for epoch in range(1, 7):
         for one, other in zip(plain.training(epoch), fixed.training(epoch), strict=True):
             padded, real = other.assembled(), len(one.x)
@@ -95,38 +94,33 @@ def test_padding_is_spread_and_fills_the_shape() -> None:
 def test_large_batches_have_sizes_that_can_be_divided() -> None:
     data = task(160)
     plain = GraphBatches(Packed(inputs_of(data, small(data))), 80, 2)
-    fixed = FixedBatches(plain, epochs=1, by_size=False)
+    fixed = FixedBatches(plain, epochs=1)
     most = max(batch.edge_index.size(1) for batch in plain.training(1))
     assert fixed.num_nodes % ROUND == fixed.num_arcs % ROUND == 0
     assert LARGE < most <= fixed.num_arcs < most + ROUND
 
 
-def test_the_shape_fits_every_epoch_and_no_more() -> None:
-    data = task(14)
-    plain = GraphBatches(Packed(inputs_of(data, small(data))), 4, 4)
-    fixed = FixedBatches(plain, epochs=6)
-    found = [
-        np.bincount(1 + np.bincount(batch.edge_index[1], minlength=len(batch.x)), minlength=len(fixed.sizes))
-        for epoch in range(1, 7)
-        for batch in plain.training(epoch)
-    ]
-    assert (np.max(found, axis=0) == fixed.sizes).all()
-
-
 @pytest.mark.parametrize(
     ("settings", "kernels", "expected"),
     [
-        ({}, True, False),
         ({}, False, True),
+        ({"den_bias": True}, False, True),
         ({"transformer_layers": 2}, True, True),
-        ({"den_bias": True}, True, True),
-        ({"model": "plain", "transformer_layers": 2}, False, False),
+        ({"transformer_layers": 2}, False, False),
+        ({"transformer_layers": 2, "den_bias": True}, True, False),
+        ({"model": "plain", "transformer_layers": 2}, False, True),
+        ({"directed": True, "directions": "both"}, True, False),
+        ({"directed": True, "directions": "out", "model": "plain"}, True, True),
     ],
 )
-def test_sets_of_one_size_lie_together_where_all_tokens_ask(
+def test_which_batches_may_have_one_shape(
     settings: dict[str, object], kernels: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = task(6)
+    """Those whose token sets may lie in any order of size, on a GPU."""
+    data = one_graph() if "directed" in settings else task(6)
     made = small(data, **{"model": "mdnn", **settings})
-    monkeypatch.setattr(choose, "fused", lambda *_: kernels)
-    assert choose.sets_by_size(made, Packed(inputs_of(data, made))) == expected
+    packed = Packed(inputs_of(data, made))
+    assert not choose.may_be_fixed(made, packed)
+    monkeypatch.setattr(choose, "has_own_kernel", lambda _: kernels)
+    packed.device = torch.device("cuda")
+    assert choose.may_be_fixed(made, packed) == expected

@@ -1,12 +1,11 @@
 """Samples of neighbourhoods, padded to one shape: the nodes and the answers of samples without padding."""
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("lightning")
 
-from detours.training.batches.choose import may_be_fixed  # noqa: E402
+from detours.training.batches import sampled  # noqa: E402
 from detours.training.batches.packed import Batch, Packed  # noqa: E402
 from detours.training.batches.sampled import FixedSamples, SampledNodes  # noqa: E402
 from detours.training.build import arguments, network_of  # noqa: E402
@@ -43,25 +42,17 @@ def test_the_answers_are_those_without_padding(model: str) -> None:
     assert fixed.waste() >= 1
 
 
-def test_a_sample_that_does_not_fit_comes_as_it_is() -> None:
-    _, plain, fixed, _ = both("mdnn")
-    fixed.sizes = fixed.sizes.copy()
-    largest = max(np.flatnonzero(fixed.sizes))
-    fixed.sizes[largest] = 0
-    kinds = []
-    for one, other in zip(plain.training(1), fixed.training(1), strict=True):
-        has = int(np.bincount(one.edge_index[1], minlength=1).max()) == largest - 1
-        kinds.append(has)
-        assert isinstance(other, Batch) == has
-        if has:
+@pytest.mark.parametrize("which", ["nodes", "arcs"])
+def test_a_sample_that_does_not_fit_comes_as_it_is(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, plain, _, _ = both("mdnn")
+    sizes = [len(each.x) if which == "nodes" else each.edge_index.size(1) for each in plain.training(1)]
+    # a node is always padding
+    tight = (max(sizes), 1000) if which == "nodes" else (1000, max(sizes) - 1)
+    monkeypatch.setattr(sampled, "room", lambda *_: tight)
+    fixed, kinds = FixedSamples(plain), []
+    for one, other, size in zip(plain.training(1), fixed.training(1), sizes, strict=True):
+        kinds.append(size == max(sizes))
+        assert isinstance(other, Batch) == kinds[-1]
+        if kinds[-1]:
             assert torch.equal(other.x, one.x) and torch.equal(other.edge_index, one.edge_index)
     assert any(kinds)
-
-
-@pytest.mark.parametrize(
-    ("model", "directions", "expected"), [("mdnn", "in", 1), ("mdnn", "both", 0), ("plain", "out", 1)]
-)
-def test_tokens_of_arcs_turned_round_have_no_fixed_shape(model: str, directions: str, expected: int) -> None:
-    made = small(one_graph(), model=model, directed=True, directions=directions)
-    assert may_be_fixed(made, torch.device("cuda")) == expected
-    assert not may_be_fixed(made, torch.device("cpu"))

@@ -1,4 +1,7 @@
-"""The sum of all rows of a matrix: the slopes of biases. The shortest of the kernels, so the one to try Triton with."""
+"""Biases: a row that is added to all rows of a matrix, and the sum of all rows, its slopes.
+
+The sum is the shortest of the kernels, so the one to try Triton with.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,15 @@ def column_sums(values: Tensor) -> Tensor:
     return sums
 
 
+def add_to_rows(values: Tensor, added: Tensor) -> None:
+    """Add a row to all rows of a matrix, in place."""
+    rows, columns = values.shape
+    with torch.cuda.device_of(values):
+        _add_to_rows[(triton.cdiv(rows, ROWS), triton.cdiv(columns, COLUMNS))](
+            values, added, rows, columns, EXACT=exact(values), ROWS=ROWS, COLUMNS=COLUMNS
+        )
+
+
 def exact(values: Tensor) -> tl.dtype:
     """Return the type that numbers of this one are added in."""
     return tl.float64 if values.dtype == torch.float64 else tl.float32
@@ -42,3 +54,14 @@ def _column_sums(found, values, rows, columns, length, EXACT: tl.constexpr, ROWS
         there = (row < rows)[:, None] & (column < columns)[None, :]
         total += tl.load(values + row[:, None] * columns + column[None, :], mask=there, other=0.0).to(EXACT)
     tl.store(found + part * columns + column, tl.sum(total, 0).to(found.dtype.element_ty), mask=column < columns)
+
+
+@triton.jit
+def _add_to_rows(values, added, rows, columns, EXACT: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
+    place = values + row[:, None] * columns + column[None, :]
+    there = (row < rows)[:, None] & (column < columns)[None, :]
+    more = tl.load(added + column, mask=column < columns, other=0.0).to(EXACT)
+    total = tl.load(place, mask=there, other=0.0).to(EXACT) + more[None, :]
+    tl.store(place, total.to(values.dtype.element_ty), mask=there)

@@ -50,7 +50,7 @@ def mapped(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
             of_rows,
             0 if bias is None else bias.stride(0),
             BIAS=bias is not None,
-            PRECISION=_precision(),
+            PRECISION=product_precision(),
             ROWS=TILE,
             OUT=tile,
             IN=min(DEEPEST, _tile(channels)),
@@ -62,7 +62,7 @@ def _tile(channels: int) -> int:
     return int(min(TILE, max(16, triton.next_power_of_2(channels))))
 
 
-def _precision() -> str:
+def product_precision() -> str:
     """As products of torch have it."""
     return "ieee" if torch.get_float32_matmul_precision() == "highest" else "tf32"
 

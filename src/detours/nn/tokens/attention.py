@@ -2,6 +2,7 @@
 
 "bucketed" computes sets of equal (or similar) size together, "padded" pads all sets to the largest, "varlen" keeps the
 tokens flat: with torch's variable-length kernel where there is one, otherwise with all pairs (query, key) in a list.
+"auto" takes a kernel of our own on a GPU with Triton, and the quickest of these elsewhere.
 """
 
 from __future__ import annotations
@@ -61,9 +62,14 @@ def attend(qkv: Tensor, tokens: Tokens, attention: str = "auto", bias: Tensor | 
     Returns:
         [T, heads, d].
     """
+    if attention == "auto" and bias is None and has_own_kernel(qkv):
+        attended: Tensor = _EveryQuery.apply(qkv, tokens.set_of_token, tokens.begins)[0]
+        return attended
     way = chosen(attention, qkv, tokens)
     if way == "varlen":
-        return _kernel(qkv, tokens) if bias is None and has_kernel(qkv) else _all_pairs(qkv, tokens, bias)
+        if bias is None and has_kernel(qkv):
+            return _kernel(qkv, tokens)
+        return _all_pairs(qkv, tokens.set_of_token, tokens.begins, bias, tokens.num_pairs)
     return _by_buckets(qkv, _one_bucket(tokens) if way == "padded" else tokens.laid_out, bias)
 
 
@@ -82,13 +88,13 @@ def attend_self(
     Returns:
         [N, heads, d], in the order of the sets.
     """
-    if attention == "varlen":
-        weights = self_weights(query, state, tokens, bias).unsqueeze(-1)
-        return segment_sum((weights * state.unsqueeze(1)).to(query.dtype), tokens.set_of_token, tokens.num_sets)
     if attention == "auto" and bias is None and _as_sums(query, tokens):
         query, state = (each.to(torch.promote_types(query.dtype, state.dtype)) for each in (query, state))
         attended: Tensor = _OneQuery.apply(query, state, tokens.set_of_token, tokens.begins)[0]
         return attended
+    if attention == "varlen" or tokens.layout is None:
+        weights = self_weights(query, state, tokens, bias).unsqueeze(-1)
+        return segment_sum((weights * state.unsqueeze(1)).to(query.dtype), tokens.set_of_token, tokens.num_sets)
     layout = _one_bucket(tokens) if attention == "padded" else tokens.laid_out
     parts = []
     for asked, seen, mask in zip(layout.split_sets(query), layout.split(state), _masks(layout, bias), strict=True):
@@ -159,18 +165,23 @@ def two_products(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None,
     return scores.softmax(-1) @ value
 
 
-def _all_pairs(qkv: Tensor, tokens: Tokens, bias: Tensor | None) -> Tensor:
-    """All pairs (query, key) of the sets in a list: exact anywhere, and as large as the sum of the squared sizes."""
+def _all_pairs(
+    qkv: Tensor, set_of_token: Tensor, begins: Tensor, bias: Tensor | None = None, number: int | None = None
+) -> Tensor:
+    """All pairs (query, key) of the sets in a list: exact anywhere, and as large as the sum of the squared sizes.
+
+    Without their `number`, this waits for the device.
+    """
     query, key, value = qkv.unbind(1)
-    begin, size = (each.index_select(0, tokens.set_of_token) for each in (tokens.first, tokens.set_sizes))
-    everyone = torch.arange(tokens.num_tokens, device=qkv.device)
-    asking = torch.repeat_interleave(everyone, size, output_size=tokens.num_pairs)
+    tokens = qkv.size(0)
+    begin, size = (each.index_select(0, set_of_token) for each in (begins, torch.diff(begins)))
+    asking = torch.repeat_interleave(torch.arange(tokens, device=qkv.device), size, output_size=number)
     shift = begin - (torch.cumsum(size, 0) - size)
-    asked = torch.arange(tokens.num_pairs, device=qkv.device) + shift.index_select(0, asking)
+    asked = torch.arange(asking.numel(), device=qkv.device) + shift.index_select(0, asking)
     scores = (gather(query, asking) * gather(key, asked)).sum(-1) / sqrt(query.size(-1))
     scores = scores if bias is None else scores + gather(bias, asked)
-    weights = segment_softmax(scores, asking, tokens.num_tokens)
-    return segment_sum(weights.unsqueeze(-1) * gather(value, asked), asking, tokens.num_tokens)
+    weights = segment_softmax(scores, asking, tokens)
+    return segment_sum(weights.unsqueeze(-1) * gather(value, asked), asking, tokens)
 
 
 @cache
@@ -196,6 +207,56 @@ def _kernel(qkv: Tensor, tokens: Tokens) -> Tensor:
     begins = tokens.begins.to(torch.int32)
     attended: Tensor = kernel(query, key, value, begins, begins, tokens.largest, tokens.largest)
     return attended
+
+
+def has_own_kernel(qkv: Tensor) -> bool:
+    """Whether every token asks by a kernel of ours: its products know no 64 bits."""
+    return fused(qkv) and qkv.dtype != torch.float64
+
+
+class _EveryQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    """qkv [T, 3, heads, d]: the answers [T, heads, d], and the logarithms of sums of weights [T, heads].
+
+    Of stacked networks, the dimension is the second everywhere.
+    """
+
+    @staticmethod
+    def forward(qkv: Tensor, set_of_token: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
+        from detours.nn.fused import sets_triton
+
+        answered, sums = sets_triton.attended(_one_more(qkv, 5), set_of_token, begins)
+        return (answered, sums) if qkv.dim() == 5 else (answered.squeeze(1), sums.squeeze(1))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> None:
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(*inputs, *output)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        qkv, set_of_token, begins, answered, sums = ctx.saved_tensors
+        if torch.is_grad_enabled() or not fused(slope):  # differentiated once more, or several slopes at a time
+
+            def pairs(qkv: Tensor) -> Tensor:
+                by_head = _one_more(qkv, 5).transpose(1, 2).flatten(2, 3)  # heads of all networks
+                return _all_pairs(by_head, set_of_token, begins).view_as(answered)
+
+            return *torch.func.vjp(pairs, qkv)[1](slope), None, None
+        from detours.nn.fused import sets_triton
+
+        given = (_one_more(answered, 4), _one_more(sums, 3), _one_more(slope, 4))
+        return sets_triton.slopes(_one_more(qkv, 5), set_of_token, begins, *given).view_as(qkv), None, None
+
+    @staticmethod
+    def vmap(
+        info: Any, dims: tuple[int | None, ...], qkv: Tensor, set_of_token: Tensor, begins: Tensor
+    ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        return _EveryQuery.apply(networks_second(qkv, dims[0], info), set_of_token, begins), (1, 1)
+
+
+def _one_more(tensor: Tensor, dims: int) -> Tensor:
+    """The same with a dimension for networks, the second, where it has none."""
+    return tensor if tensor.dim() == dims else tensor.unsqueeze(1)
 
 
 class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed

@@ -42,8 +42,8 @@ class Tokens:
     first: Tensor
     """[N] the index of each set's first token, its self token, in the order of the sets."""
     layout: Layout | None
-    """The sets in buckets of equal or similar size; None where they are in no order, and then only self tokens can ask,
-    on a GPU with Triton."""
+    """The sets in buckets of equal or similar size; None where they are in no order, and then only self tokens can ask
+    without a kernel of ours."""
 
     @staticmethod
     @torch.compiler.disable  # type: ignore[untyped-decorator]

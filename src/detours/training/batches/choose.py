@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from detours.errors import InputError
-from detours.nn.fused import fused
+from detours.nn.tokens.attention import has_own_kernel
 from detours.training.batches.fixed import WASTE, FixedBatches
 from detours.training.batches.inputs import Inputs
 from detours.training.batches.packed import Packed
@@ -39,27 +39,29 @@ def batches_of(
     packed = Packed(inputs, device, dtype=dtype, tokens=recipe.model == "mdnn")
     if recipe.level == "graph":
         plain = GraphBatches(packed, recipe.batch_size, steps, rank, world)
-        if world > 1 or not epochs or not may_be_fixed(recipe, device):
+        if world > 1 or not epochs or not may_be_fixed(recipe, packed):
             return plain
-        fixed = FixedBatches(plain, epochs, by_size=sets_by_size(recipe, packed))
+        fixed = FixedBatches(plain, epochs)
         return fixed if fixed.waste() <= WASTE else plain
     if world > 1:
         raise InputError(f"{recipe.data} is one graph, which one device holds; take --devices 1.")
     if not recipe.neighbours:
         return WholeGraph(packed)
     sampled = SampledNodes(packed, inputs, recipe.neighbours, steps)
-    if not may_be_fixed(recipe, device):
+    if not may_be_fixed(recipe, packed):
         return sampled
     padded = FixedSamples(sampled)
     return padded if padded.waste() <= WASTE else sampled
 
 
-def sets_by_size(recipe: Recipe, packed: Packed) -> bool:
-    """Whether token sets of one size are computed together; a kernel whose queries are self tokens takes any."""
-    own_kernel = recipe.transformer_layers == 1 and not recipe.den_bias and fused(packed.x)
-    return recipe.model == "mdnn" and not own_kernel
+def may_be_fixed(recipe: Recipe, packed: Packed) -> bool:
+    """Whether batches are padded to one shape, for CUDA graphs.
 
-
-def may_be_fixed(recipe: Recipe, device: torch.device) -> bool:
-    """Whether batches are padded to one shape, for CUDA graphs: tokens of arcs turned round have one of their own."""
-    return device.type == "cuda" and not (recipe.model == "mdnn" and recipe.directions != "in")
+    Token sets then lie in any order of size: self tokens may ask so, and all tokens by a kernel of ours. Tokens of arcs
+    turned round have a shape of their own.
+    """
+    on_gpu = bool(packed.device.type == "cuda")
+    if recipe.model != "mdnn":
+        return on_gpu
+    any_order = recipe.transformer_layers == 1 or (has_own_kernel(packed.x) and not recipe.den_bias)
+    return on_gpu and recipe.directions == "in" and any_order

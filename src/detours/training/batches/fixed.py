@@ -2,8 +2,7 @@
 
 Every batch is padded to the same number of nodes and arcs, by nodes of a graph that counts nowhere. What differs
 follows on the device from three rows of numbers: the graphs and the nodes of a batch, and how many arcs end at each
-node. Where all tokens of a set ask each other, sets of one size are computed together: then every batch is padded to
-the same number of nodes with m tokens, for each m, and its nodes are numbered by the size of their sets.
+node.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ from torch import Tensor
 from detours.arrays import Int64
 from detours.nn.fused.groups import ends, tell_groups
 from detours.nn.tokens import Tokens
-from detours.nn.tokens.buckets import bucketed
-from detours.nn.tokens.layout import Layout, laid_out
 from detours.training.batches.packed import Batch, Packed
 from detours.training.batches.streams import GraphBatches, epoch_groups, epoch_signs
 from detours.training.devices import sent
@@ -40,23 +37,14 @@ class FixedBatches:
     Args:
         plain: The batches without padding.
         epochs: The most epochs; the shape fits the batches of all of them.
-        by_size: Whether the number of nodes with m tokens is the same in all batches, for each m.
     """
 
     fixed = True
 
-    def __init__(self, plain: GraphBatches, epochs: int, *, by_size: bool = True) -> None:
+    def __init__(self, plain: GraphBatches, epochs: int) -> None:
         self.plain, self.steps = plain, plain.steps
         self.packed = packed = plain.packed
-        self.by_size = by_size
-        if by_size:
-            self.sizes = largest(packed, packed.sizes_of_graphs, plain.steps, epochs)
-            self.shape = Shape(self.sizes, packed.device, packed.set_sizes is not None)
-            self.num_nodes, self.num_arcs = self.shape.nodes, self.shape.arcs
-        else:
-            numbers = np.stack([np.diff(packed.nodes), np.diff(packed.arcs)], axis=1)
-            nodes, arcs = largest(packed, numbers, plain.steps, epochs).tolist()
-            self.num_nodes, self.num_arcs = _rounded(nodes + 1 + nodes // SPARE), _rounded(arcs)
+        self.num_nodes, self.num_arcs = room(*largest(packed, plain.steps, epochs))
         device, number, nodes = packed.device, len(packed), len(packed.x)
         graph_of_node = np.repeat(np.arange(number), np.diff(packed.nodes))
         self.graph_of_node = torch.from_numpy(np.append(graph_of_node, number)).to(device)
@@ -85,60 +73,34 @@ class FixedBatches:
         ids = np.full((self.steps, self.graphs), len(self.packed))
         for row, group in zip(ids, groups, strict=True):
             row[: len(group)] = group
-        nodes, degrees = (self._by_size(groups), None) if self.by_size else self._one_by_one(groups)
-        sent_ids, sent_nodes = (sent(each, self.packed.device) for each in (ids, nodes))
-        sent_degrees = None if degrees is None else sent(degrees, self.packed.device)
+        nodes, degrees = self._listed(groups)
+        sent_ids, sent_nodes, sent_degrees = (sent(each, self.packed.device) for each in (ids, nodes, degrees))
         for step in range(self.steps):
             self.ids.copy_(sent_ids[step])
             self.nodes.copy_(sent_nodes[step])
-            if sent_degrees is not None:
-                self.degrees.copy_(sent_degrees[step])
+            self.degrees.copy_(sent_degrees[step])
             yield self
 
     def evaluation(self) -> list[Batch]:
         return self.plain.evaluation()
 
-    def _by_size(self, groups: list[Int64]) -> Int64:
-        """[steps, nodes] the nodes of each batch by the size of their token sets."""
-        packed, width = self.packed, len(self.sizes)
-        node, step = self._listed(groups)
-        kind = step * width + packed.node_sizes[node]
-        found = np.bincount(kind, minlength=self.steps * width)
-        within = np.arange(len(node)) - np.repeat(np.cumsum(found) - found, found)
-        before = np.cumsum(self.sizes) - self.sizes
-        begin = (np.arange(self.steps)[:, None] * self.num_nodes + before).reshape(-1)
-        table = np.full(self.steps * self.num_nodes, len(packed.x))
-        table[np.repeat(begin, found) + within] = node[np.argsort(kind, kind="stable")]
-        return table.reshape(self.steps, -1)
-
-    def _one_by_one(self, groups: list[Int64]) -> tuple[Int64, Int64]:
-        """[steps, nodes] the nodes of each batch, graph by graph, and how many arcs end at each."""
-        packed = self.packed
-        node, step = self._listed(groups)
-        found = np.bincount(step, minlength=self.steps)
-        within = np.arange(len(node)) - np.repeat(np.cumsum(found) - found, found)
-        place = step * self.num_nodes + within
-        nodes = np.full(self.steps * self.num_nodes, len(packed.x))
-        nodes[place] = node
-        # arcs that no node of the batch has end at the nodes that are padding, as many at each
-        degree = packed.node_sizes[node] - 1
-        arcs = self.num_arcs - np.bincount(step, degree, self.steps).astype(np.int64)
-        each, rest = np.divmod(arcs, self.num_nodes - found)
-        degrees = each[:, None] + (np.arange(self.num_nodes) - found[:, None] < rest[:, None])
-        degrees.reshape(-1)[place] = degree
-        return nodes.reshape(self.steps, -1), degrees
-
     def _listed(self, groups: list[Int64]) -> tuple[Int64, Int64]:
-        """The nodes of all batches, graph by graph, and the step of each."""
+        """[steps, nodes] the nodes of each batch, graph by graph, and how many arcs end at each."""
         packed, order = self.packed, np.concatenate(groups)
         number = np.diff(packed.nodes)[order]
         node = np.repeat(packed.nodes[order] - (np.cumsum(number) - number), number) + np.arange(number.sum())
-        return node, np.repeat(np.repeat(np.arange(self.steps), [len(group) for group in groups]), number)
+        ends_of_batches = np.cumsum(number)[np.cumsum([len(group) for group in groups]) - 1]
+        nodes = np.full((self.steps, self.num_nodes), len(packed.x))
+        degrees = np.empty_like(nodes)
+        for row, own in enumerate(np.split(node, ends_of_batches[:-1])):
+            found, degree = len(own), packed.node_sizes[own] - 1
+            nodes[row, :found], degrees[row, :found] = own, degree
+            degrees[row, found:] = shared_out(self.num_arcs - int(degree.sum()), self.num_nodes - found)
+        return nodes, degrees
 
     def assembled(self) -> Batch:
         """Return the batch whose numbers `training` has put there; nothing waits for the device."""
-        node, shape = self.nodes, self.shape if self.by_size else None
-        arranged = Arrangement.of(self.degrees, self.num_arcs) if shape is None else shape.arrangement
+        node, arranged = self.nodes, Arrangement.of(self.degrees, self.num_arcs)
         graph = self.graph_of_node[node]
         added = graph == len(self.packed)
         self.place_of_graph.index_copy_(0, self.ids, self.rows)
@@ -146,13 +108,11 @@ class FixedBatches:
         of_added = added[arranged.target]
         arc = torch.where(of_added, len(self.den) - 1, self.first_arc[node][arranged.target] + arranged.number)
         source = torch.where(of_added, arranged.target, self.place_of_node[self.source[arc]])
-        tokens = self.packed.set_sizes is not None
         edge_index = torch.stack([source, arranged.target])
         tell_groups(ends(edge_index)[1], arranged.begins)
         batch = torch.where(added, self.graphs, self.place_of_graph[graph])
-        if shape is None:  # nodes are listed graph by graph
-            each = torch.arange(self.graphs + 2, device=batch.device)
-            tell_groups(batch, torch.searchsorted(batch, each))
+        # nodes are listed graph by graph
+        tell_groups(batch, torch.searchsorted(batch, torch.arange(self.graphs + 2, device=batch.device)))
         return Batch(
             self.x[node],
             edge_index,
@@ -162,7 +122,7 @@ class FixedBatches:
             batch=batch,
             num_graphs=self.graphs + 1,
             ids=self.ids,
-            tokens=arranged.tokens(source, None if shape is None else shape.layout) if tokens else None,
+            tokens=None if self.packed.set_sizes is None else arranged.tokens(source),
             rows=self.rows,
         )
 
@@ -197,33 +157,35 @@ class Arrangement(NamedTuple):
         tell_groups(places, torch.arange(degrees.numel() + 1, device=degrees.device))
         return Arrangement(places, begins, target, each - begins[target], query, first, arc)
 
-    def tokens(self, source: Tensor, layout: Layout | None) -> Tokens:
-        """The tokens of these arcs; without a layout, only self tokens can ask."""
+    def tokens(self, source: Tensor) -> Tokens:
+        """The tokens of these arcs, in no order of size."""
         arcs = source.numel()
         ends = torch.cat([source, source.new_zeros(1)])
         key = torch.where(self.arc == arcs, self.query, ends[self.arc])
-        return Tokens(self.query, key, self.arc, arcs, self.places, self.first, layout)
+        return Tokens(self.query, key, self.arc, arcs, self.places, self.first, layout=None)
 
 
-class Shape:
-    """What is the same for all batches with ``sizes[m]`` nodes of m tokens."""
-
-    def __init__(self, sizes: Int64, device: torch.device, tokens: bool) -> None:
-        degrees = np.repeat(np.arange(len(sizes)), sizes) - 1
-        self.nodes, self.arcs = len(degrees), int(degrees.sum())
-        self.arrangement = Arrangement.of(torch.from_numpy(degrees).to(device), self.arcs)
-        buckets = bucketed(sizes.tolist(), on_gpu=device.type == "cuda")
-        self.layout = laid_out(buckets, self.arrangement.query, self.arrangement.first) if tokens else None
-
-
-def largest(packed: Packed, of_graph: Int64, steps: int, epochs: int) -> Int64:
-    """[numbers] the largest sums of `of_graph` [graphs, numbers] over the graphs of a batch, of any epoch."""
-    found = np.zeros(of_graph.shape[1], np.int64)
+def largest(packed: Packed, steps: int, epochs: int) -> tuple[int, int]:
+    """The most nodes and the most arcs of a batch, of any epoch."""
+    of_graph = np.stack([np.diff(packed.nodes), np.diff(packed.arcs)], axis=1)
+    found = np.zeros(2, np.int64)
     for epoch in range(1, epochs + 1):
         groups = epoch_groups(packed, epoch, steps)
         begins = np.cumsum([0, *(len(group) for group in groups[:-1])])
         found = np.maximum(found, np.add.reduceat(of_graph[np.concatenate(groups)], begins).max(axis=0))
-    return found
+    nodes, arcs = found.tolist()
+    return nodes, arcs
+
+
+def room(nodes: int, arcs: int) -> tuple[int, int]:
+    """How many nodes and arcs batches are padded to that have at most so many: at least one node is padding."""
+    return _rounded(nodes + 1 + nodes // SPARE), _rounded(arcs)
+
+
+def shared_out(arcs: int, nodes: int) -> Int64:
+    """[nodes] how many of these arcs end at each node that is padding: nearly as many at each."""
+    each, rest = divmod(arcs, nodes)
+    return each + (np.arange(nodes) < rest)
 
 
 def _rounded(number: int) -> int:

@@ -1,8 +1,7 @@
 """Batches of nodes with a sample of their neighbourhood: as they are drawn, or padded to one shape for a CUDA graph.
 
-A padded batch has a fixed number of nodes with m tokens, for each m; its nodes are numbered by the size of their token
-sets. So where arcs end and how tokens lie in memory is the same for all batches, as in `fixed`, and the host sends five
-rows of numbers: the nodes, the arcs, where these come from, and which nodes are asked about.
+A padded batch has a fixed number of nodes and arcs, as in `fixed`. The host sends five rows of numbers: the nodes, how
+many arcs end at each, the arcs, where these come from, and which nodes are asked about.
 """
 
 from __future__ import annotations
@@ -16,8 +15,9 @@ from torch import Tensor
 from detours.arrays import Int64
 from detours.data import NeighborSampler
 from detours.data.sampling import Sampled
+from detours.nn.fused.groups import ends, tell_groups
 from detours.nn.tokens import Tokens
-from detours.training.batches.fixed import Shape, longer
+from detours.training.batches.fixed import Arrangement, longer, room, shared_out
 from detours.training.batches.inputs import Inputs
 from detours.training.batches.packed import Batch, Packed
 from detours.training.batches.streams import Assembled, WholeGraph, epoch_signs
@@ -81,27 +81,22 @@ class FixedSamples:
 
     def __init__(self, plain: SampledNodes) -> None:
         self.plain, self.packed, self.steps = plain, plain.packed, plain.steps
-        device = self.packed.device
-        self.sizes = usual_sizes(plain.sampler)
-        self.shape = Shape(self.sizes, device, self.packed.set_sizes is not None)
-        size_of_node = np.repeat(np.arange(len(self.sizes)), self.sizes)
-        self.begin = np.cumsum(self.sizes) - self.sizes
-        """The first node of each size."""
-        self.first_arc = np.cumsum(size_of_node - 1) - (size_of_node - 1)
-        self.target = self.shape.arrangement.target.cpu().numpy()
+        device, asked = self.packed.device, plain.sampler.batch_size
+        self.num_nodes, self.num_arcs = room(*usual_sizes(plain.sampler))
         self.x, self.den, self.pe, self.y = (
             longer(each) for each in (self.packed.x, self.packed.den, self.packed.pe, self.packed.y)
         )
         self.signs = self.packed.pe.new_zeros(1, self.packed.pe.size(1))
-        lengths = (self.shape.nodes, self.shape.arcs, self.shape.arcs, *[plain.sampler.batch_size] * 2)
+        lengths = (*[self.num_nodes] * 2, *[self.num_arcs] * 2, asked)
         self.numbers = torch.zeros(sum(lengths), dtype=torch.long, device=device)
-        self.nodes, self.arcs, self.source, self.rows, self.ids = self.numbers.split(lengths)
+        self.nodes, self.degrees, self.arcs, self.source, self.ids = self.numbers.split(lengths)
+        self.rows = torch.arange(asked, device=device)
 
     def waste(self) -> float:
         """Return the tokens with padding over those of a usual batch without."""
         samples = list(self.plain.sampler.epoch(1))
         tokens = sum(len(sampled.n_id) + len(sampled.e_id) for sampled in samples)
-        return float(len(samples) * (self.shape.nodes + self.shape.arcs) / max(1, tokens))
+        return float(len(samples) * (self.num_nodes + self.num_arcs) / max(1, tokens))
 
     def training(self, epoch: int) -> Iterator[Assembled]:
         """Put the numbers of each batch where `assembled` finds them."""
@@ -122,56 +117,49 @@ class FixedSamples:
 
     def _placed(self, sampled: Sampled) -> Int64 | None:
         """Return what `numbers` holds for a sample; None if the shape has no room for it."""
-        size = _token_sizes(sampled)
-        number = np.bincount(size, minlength=len(self.sizes))
-        if len(number) > len(self.sizes) or (number > self.sizes).any():
+        (source, target), number = sampled.edge_index, len(sampled.n_id)
+        if number >= self.num_nodes or len(target) > self.num_arcs:
             return None
-        order = np.argsort(size, kind="stable")
-        place = np.empty(len(size), np.int64)
-        place[order] = np.repeat(self.begin - (np.cumsum(number) - number), number) + np.arange(len(size))
-        nodes = np.full(self.shape.nodes, len(self.packed.x))
-        nodes[place] = sampled.n_id
-        source, target = place[sampled.edge_index]
-        by_target = np.argsort(target, kind="stable")
-        degree = size - 1
-        before = np.zeros(self.shape.nodes, np.int64)  # the arcs of earlier nodes, in the order of the places
-        before[place[order]] = np.cumsum(degree[order]) - degree[order]
-        slot = (self.first_arc - before)[target[by_target]] + np.arange(len(target))
-        arcs, sources = np.full(self.shape.arcs, len(self.packed.den)), self.target.copy()
-        arcs[slot], sources[slot] = sampled.e_id[by_target], source[by_target]
-        rows, ids = np.zeros(len(self.rows), np.int64), np.full(len(self.ids), len(self.packed.y))
-        rows[: sampled.batch_size], ids[: sampled.batch_size] = (
-            place[: sampled.batch_size],
-            sampled.n_id[: sampled.batch_size],
+        added = shared_out(self.num_arcs - len(target), self.num_nodes - number)
+        degrees = np.concatenate([np.bincount(target, minlength=number), added])
+        order = np.argsort(target, kind="stable")
+        # what is added is arcs from nodes that are added to themselves
+        sources = np.concatenate([source[order], np.repeat(np.arange(number, self.num_nodes), added)])
+        nodes, arcs, ids = (
+            np.concatenate([known, np.full(length - len(known), nothing)])
+            for known, length, nothing in (
+                (sampled.n_id, self.num_nodes, len(self.packed.x)),
+                (sampled.e_id[order], self.num_arcs, len(self.packed.den)),
+                (sampled.n_id[: sampled.batch_size], len(self.ids), len(self.packed.y)),
+            )
         )
-        return np.concatenate([nodes, arcs, sources, rows, ids])
+        return np.concatenate([nodes, degrees, arcs, sources, ids])
 
     def assembled(self) -> Batch:
         """Return the batch whose numbers `training` has put there; nothing waits for the device."""
+        arranged = Arrangement.of(self.degrees, self.num_arcs)
+        edge_index = torch.stack([self.source, arranged.target])
+        tell_groups(ends(edge_index)[1], arranged.begins)
         return Batch(
             self.x[self.nodes],
-            torch.stack([self.source, self.shape.arrangement.target]),
+            edge_index,
             self.den[self.arcs],
             self.pe[self.nodes] * self.signs,
             self.y[self.ids],
             ids=self.ids,
-            tokens=self.shape.arrangement.tokens(self.source, self.shape.layout) if self.shape.layout else None,
+            tokens=None if self.packed.set_sizes is None else arranged.tokens(self.source),
             rows=self.rows,
             real=self.nodes < len(self.packed.x),
         )
 
 
-def usual_sizes(sampler: NeighborSampler) -> Int64:
-    """[m] how many nodes with m tokens there is room for: a sample has seldom more."""
+def usual_sizes(sampler: NeighborSampler) -> tuple[int, int]:
+    """How many nodes and arcs there is room for: a sample has seldom more."""
     epochs = range(1, 1 + -(-LOOKED_AT // len(sampler)))
-    samples = [sampled for epoch in epochs for sampled in sampler.epoch(epoch)]
-    counted = [np.bincount(_token_sizes(sampled)) for sampled in samples]
-    table = np.zeros((len(counted), max(map(len, counted))))
-    for row, found in zip(table, counted, strict=True):
-        row[: len(found)] = found
-    usual = np.ceil(table.mean(axis=0) + SPREADS * table.std(axis=0))
-    sizes: Int64 = np.maximum(table.max(axis=0), usual).astype(np.int64)
-    return sizes
+    found = [(len(sampled.n_id), len(sampled.e_id)) for epoch in epochs for sampled in sampler.epoch(epoch)]
+    usual = np.ceil(np.mean(found, axis=0) + SPREADS * np.std(found, axis=0))
+    nodes, arcs = np.maximum(np.max(found, axis=0), usual).astype(np.int64).tolist()
+    return nodes, arcs
 
 
 def _token_sizes(sampled: Sampled) -> Int64:

@@ -131,11 +131,14 @@ def _product(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
         if narrow(x, matrix.size(2)):
             return mapped(x, matrix, bias)
     memory = x.new_empty((x.size(1), x.size(0), matrix.size(2)))
-    if bias is None:
-        torch.bmm(x, matrix, out=memory.transpose(0, 1))
-    else:
-        memory.copy_(bias if bias.dim() == 2 else bias.transpose(0, 1))
-        memory.transpose(0, 1).baddbmm_(x, matrix)
+    torch.bmm(x, matrix, out=memory.transpose(0, 1))
+    # added afterwards: `baddbmm` would write it twice before the product reads it
+    if bias is not None and bias.dim() == 2 and fused(memory):
+        from detours.nn.fused.columns_triton import add_to_rows
+
+        add_to_rows(memory.flatten(1), bias.reshape(-1))
+    elif bias is not None:
+        memory += bias if bias.dim() == 2 else bias.transpose(0, 1)
     return memory
 
 
