@@ -43,6 +43,15 @@ def test_two_models(run: Run) -> None:
     assert json.loads(trained[1])["model"] == "mdnn"
 
 
+def test_inner_parts_are_other_trials(run: Run) -> None:
+    Path("space.toml").write_text(SPACE)
+    assert run("tune", *QUICK, "--model", "plain", "--inner", "-q")[0] == 0
+    code, _, err = run("tune", *QUICK, "--model", "plain", "--budget", "0")
+    assert code == 1 and "no trial was finished within the budget" in err
+    code, out, _ = run("tune", *QUICK, "--model", "plain", "--inner", "--budget", "0")
+    assert code == 0 and "on the validation parts of 2 folds" in out
+
+
 def test_the_recipe_of_own_data_finds_them_from_any_folder(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,12 @@ def tune(
             "--halving/--no-halving", help="First train on a third of folds and epochs, then the best third on all."
         ),
     ] = True,
+    inner: Annotated[
+        bool,
+        typer.Option(
+            "--inner", help="Let a tenth of each training part choose the epoch; validation parts only compare trials."
+        ),
+    ] = False,
     folds: Annotated[
         str | None, typer.Option(metavar="LIST", help="Folds whose validation parts decide.  [default: all]")
     ] = None,
@@ -159,6 +165,7 @@ def tune(
             device=device,
             replicas=replicas,
             halving=halving,
+            inner=inner,
         )
         with _reporting(search, trials, show=False if quiet and progress is None else progress):
             search.go_on(trials, seconds * turn / len(names) - (time.monotonic() - start))

@@ -99,6 +99,29 @@ def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> S
     return Splits(f"generated, seed {seed}", found)
 
 
+def inner_splits(data: GraphSet, splits: Splits) -> Splits:
+    """Return folds whose test part is the validation part of the given ones, and whose validation part is a tenth of
+    their training part; what they test is left out. Classes are kept in proportion, and `data.pairs` together.
+
+    >>> from detours.data import rings, stratified_splits
+    >>> outer = stratified_splits(rings(60), folds=3)
+    >>> [len(part) for part in inner_splits(rings(60), outer)[0]], len(outer[0].val)
+    ([32, 4, 4], 4)
+    """
+    units = _units(data)
+    number = int(units.max(initial=-1)) + 1
+    strata = _strata(units, data.targets, number) if data.task == "classification" else np.zeros(number, np.int64)
+    found = []
+    for fold, split in enumerate(splits):
+        own = np.unique(units[split.train])
+        held = own[_deal(strata[own], HELD_OUT, np.random.PCG64([SEED, fold])) == 0]
+        inside = np.isin(units[split.train], held)
+        if inside.all():
+            raise InputError(f"the training part of fold {fold} is too small to hold out a tenth of it.")
+        found.append(Split(split.train[~inside], split.train[inside], split.val))
+    return Splits(f"{splits.source}, inside training parts", found)
+
+
 def _units(data: GraphSet) -> Int64:
     """Return int64: for every graph or node the number of the group it must stay with."""
     things = len(data.y)

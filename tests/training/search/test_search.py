@@ -13,8 +13,9 @@ pytest.importorskip("lightning")
 
 import torch
 
-from detours.data import Split, Splits, stratified_splits
-from detours.errors import DetoursError
+from detours.data import Split, Splits, rings, stratified_splits
+from detours.data.splitting import inner_splits
+from detours.errors import DetoursError, InputError
 from detours.store import Store
 from detours.training import fit, folds, tune
 from detours.training.loop import Diverged, OutOfTime, Training
@@ -290,3 +291,36 @@ def test_folds_without_test_parts_can_be_trained() -> None:
     order = np.arange(20)
     (cell,) = fit(task(20), folds=[Split(order[:12], order[12:], order[:0])], device="cpu", **FIXED, hidden=4)
     assert "val_accuracy" in cell.value and "test_accuracy" not in cell.value
+
+
+def test_inner_parts_choose_the_epoch_and_validation_parts_compare(tmp_path: Path) -> None:
+    data = one_graph()
+    folds = stratified_splits(data, folds=4)
+    search = search_of(tmp_path, models=["plain"], halving=False, inner=True)
+    for outer, inner in zip(folds, search.folds, strict=True):
+        assert inner.test.tolist() == outer.val.tolist()
+        assert sorted([*inner.train, *inner.val]) == outer.train.tolist()
+        assert len(inner.val) == pytest.approx(len(outer.train) / 10, abs=len(data.classes))
+        assert not set(outer.test) & {*inner.train, *inner.val, *inner.test}
+    search.go_on(2)
+    (best, _) = search.of("plain", full=True)
+    settings = dict(best.trial.settings)
+    cells = fit(data, folds=list(search.folds), device="cpu", **settings)
+    assert best.score == pytest.approx(np.mean([cell.value["test_accuracy"] for cell in cells]))
+    assert best.loss == pytest.approx(np.mean([cell.value["test_loss"] for cell in cells]))
+    assert table(search) != table(_gone_on(search_of(tmp_path, models=["plain"], halving=False)))  # other runs
+
+
+def _gone_on(search: Search) -> Search:
+    search.go_on(2)
+    return search
+
+
+def test_inner_parts_keep_pairs_together_and_need_more_than_one_unit() -> None:
+    data = rings(40)
+    for outer, inner in zip(stratified_splits(data), inner_splits(data, stratified_splits(data)), strict=True):
+        assert len(inner.val) and set(inner.val ^ 1) == set(inner.val) <= set(outer.train)
+        assert np.bincount(data.targets[inner.val]).tolist() == [len(inner.val) // 2] * 2
+    tiny = Splits("tiny", [Split(np.arange(2), np.arange(2, 4), np.arange(0))])
+    with pytest.raises(InputError, match="training part of fold 0 is too small to hold out a tenth"):
+        inner_splits(data, tiny)

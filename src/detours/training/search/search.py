@@ -20,6 +20,7 @@ import torch
 
 from detours.checks import check_choice, check_integer
 from detours.data import GraphSet, Split, Splits
+from detours.data.splitting import inner_splits
 from detours.errors import DetoursError, InputError
 from detours.store import Cell, Store
 from detours.training.folds import Workplace, finished, parts_of, run_all, runs_of, stacks_of
@@ -87,6 +88,8 @@ class Search:
         device: Where to train.
         replicas: How many networks are trained as one at most.
         halving: Whether all trials are first trained shortly.
+        inner: Whether a tenth of each training part chooses the epoch, so that the validation part only compares
+            trials.
         report: Called after every stack.
     """
 
@@ -101,6 +104,7 @@ class Search:
         device: str = "auto",
         replicas: int | None = None,
         halving: bool = True,
+        inner: bool = False,
         report: Callable[[Stage], None] | None = None,
     ) -> None:
         for model in models:
@@ -109,7 +113,9 @@ class Search:
             raise InputError("a search needs at least one model and one fold.")
         self.draws, self.models, self.store, self.halving = draws, list(models), store, halving
         self.data: GraphSet = draws.data
-        self.folds, self.numbers = without_test(folds), list(numbers)
+        self.folds, self.numbers = inner_splits(self.data, folds) if inner else without_test(folds), list(numbers)
+        self.part = "test" if inner else "val"
+        """The part of these folds that trials are compared on: the validation part of the data set in any case."""
         self.place = Workplace(device, replicas=default_replicas(self.data.level) if replicas is None else replicas)
         self.report = report or (lambda stage: None)
         self.results: dict[tuple[str, int, bool], Scored] = {}
@@ -250,19 +256,19 @@ class Search:
         cells = [cell for cell in found if cell is not None]
         if len(cells) < len(runs):
             return None
-        scored = score(trial, full, cells, runs[0].recipe)
+        scored = score(trial, full, cells, runs[0].recipe, self.part)
         self.results[trial.model, trial.number, full] = scored
         return scored
 
 
-def score(trial: Trial, full: bool, cells: Sequence[Cell], recipe: Recipe) -> Scored:
-    """Return the score of a trial from its finished runs."""
+def score(trial: Trial, full: bool, cells: Sequence[Cell], recipe: Recipe, part: str = "val") -> Scored:
+    """Return the score of a trial on a part, from its finished runs."""
     told = (len(cells), recipe.epochs, sum(cell.seconds for cell in cells))
     if any("diverged" in cell.value for cell in cells):
         return Scored(trial, full, recipe.metric, nan, nan, inf, *told)
-    scores = [score_of(cell.value, "val") for cell in cells]
+    scores = [score_of(cell.value, part) for cell in cells]
     error = stdev(scores) / sqrt(len(scores)) if len(scores) > 1 else 0.0
-    loss = fmean(float(cell.value["val_loss"]) for cell in cells)
+    loss = fmean(float(cell.value[f"{part}_loss"]) for cell in cells)
     return Scored(trial, full, recipe.metric, fmean(scores), error, loss, *told)
 
 

@@ -46,6 +46,7 @@ def tune(
     seed: int = 0,
     draws: int = DRAWS,
     halving: bool = True,
+    inner: bool = False,
     out: str | Path | None = None,
     device: str = "auto",
     replicas: int | None = None,
@@ -64,6 +65,8 @@ def tune(
         seed: The seed of the draws.
         draws: Trials for each structure, which are trained together.
         halving: Whether all trials are first trained on a third of the folds and epochs, and only the best on all.
+        inner: Whether a tenth of each training part chooses the epoch, and the validation part only compares trials:
+            for validation parts so small that the best of many epochs is a lucky one.
         out: The folder of finished trials, from which an interrupted search goes on. Default: none is kept.
         device: "auto", "cpu", "cuda" or "cuda:0".
         replicas: How many networks are trained as one at most.
@@ -89,6 +92,7 @@ def tune(
             device=device,
             replicas=replicas,
             halving=halving,
+            inner=inner,
         )
         search.go_on(trials, inf if budget is None else 60 * budget)
     return chosen(search, model)
