@@ -6,13 +6,16 @@ and nothing waits for the device.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 from torch_geometric.nn.dense import Linear
 
-from detours.nn.functional import gather, neighbour_sum, segment_sum
+from detours.nn.functional import gather, neighbour_sum, networks_second, segment_sum
+from detours.nn.fused import fused
 from detours.nn.fused.groups import ends
 
 
@@ -125,17 +128,97 @@ class GAT(GATConv):  # type: ignore[misc]  # PyG's types are not followed
         x = self.lin(x)
         both = torch.stack([self.att_src.flatten(), self.att_dst.flatten()])
         of_source, of_target = F.linear(x, both.to(x.dtype)).unbind(1)
-        scores, loops = gather(of_source, source) + gather(of_target, target), of_source + of_target
+        of_arcs = None
         if edge_attr is not None and self.lin_edge is not None:
-            scores = scores + (edge_attr.to(x.dtype) * (self.att_edge.flatten() @ self.lin_edge.weight)).sum(1)
-        scores, loops = (F.leaky_relu(each, self.negative_slope) for each in (scores, loops.to(scores.dtype)))
-        largest = loops.detach().scatter_reduce(0, target, scores.detach(), "amax")
-        shares, own = (scores - gather(largest, target)).exp(), (loops - largest).exp()
-        total = segment_sum(shares, target, x.size(0)) + own
-        received = segment_sum(shares.unsqueeze(-1) * gather(x, source), target, x.size(0))
-        # divided once for each node, not for each arc
-        result: Tensor = (received + own.unsqueeze(-1) * x) / total.unsqueeze(-1) + self.bias
+            of_arcs = (edge_attr.to(x.dtype) * (self.att_edge.flatten() @ self.lin_edge.weight)).sum(1)
+        received = softmax_received(x, of_source, of_target, of_arcs, source, target, self.negative_slope)
+        result: Tensor = received + self.bias
         return result
+
+
+def softmax_received(
+    x: Tensor,
+    of_source: Tensor,
+    of_target: Tensor,
+    of_arcs: Tensor | None,
+    source: Tensor,
+    target: Tensor,
+    negative: float,
+) -> Tensor:
+    """Return what each node receives from its neighbours and itself, by the softmax of the scores of arcs and loops.
+
+    The score of an arc is the leaky ReLU of what its source [N], its target [N] and the arc itself [E] add to it.
+    """
+    given = (x, of_source, of_target, *([] if of_arcs is None else [of_arcs]))
+    if not fused(*given) or len({each.dtype for each in given}) > 1:
+        return _softmax_received(x, of_source, of_target, of_arcs, source, target, negative)
+    received: Tensor = _SoftmaxReceived.apply(x, of_source, of_target, of_arcs, source, target, negative)[0]
+    return received
+
+
+def _softmax_received(
+    x: Tensor,
+    of_source: Tensor,
+    of_target: Tensor,
+    of_arcs: Tensor | None,
+    source: Tensor,
+    target: Tensor,
+    negative: float,
+) -> Tensor:
+    scores, loops = gather(of_source, source) + gather(of_target, target), of_source + of_target
+    if of_arcs is not None:
+        scores = scores + of_arcs
+    scores, loops = (F.leaky_relu(each, negative) for each in (scores, loops.to(scores.dtype)))
+    to = target.view(-1, *[1] * (scores.dim() - 1)).expand_as(scores)
+    largest = loops.detach().scatter_reduce(0, to, scores.detach(), "amax")
+    shares, own = (scores - gather(largest, target)).exp(), (loops - largest).exp()
+    total = segment_sum(shares, target, x.size(0)) + own
+    received = segment_sum(shares.unsqueeze(-1) * gather(x, source), target, x.size(0))
+    # divided once for each node, not for each arc
+    return (received + own.unsqueeze(-1) * x) / total.unsqueeze(-1)
+
+
+class _SoftmaxReceived(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    """By kernels: what is received, and the logarithms of sums of weights. Of stacked networks, the dimension is the
+    second everywhere."""
+
+    @staticmethod
+    def forward(*given: Any) -> tuple[Tensor, Tensor]:
+        from detours.nn.fused import gat_triton
+
+        return gat_triton.received(*given)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        ctx.mark_non_differentiable(output[1])
+        ctx.negative = inputs[-1]
+        ctx.save_for_backward(*inputs[:-1], *output)
+
+    @staticmethod
+    def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        x, of_source, of_target, of_arcs, source, target, received, sums = ctx.saved_tensors
+        arcs = (source, target, ctx.negative)
+        if not torch.is_grad_enabled() and fused(slope):
+            from detours.nn.fused import gat_triton
+
+            slopes = gat_triton.slopes(slope, received, sums, x, of_source, of_target, of_arcs, *arcs)
+            return *slopes, None, None, None
+
+        # differentiated once more, or several slopes at a time
+        def plain(x: Tensor, of_source: Tensor, of_target: Tensor, of_arcs: Tensor | None = None) -> Tensor:
+            return _softmax_received(x, of_source, of_target, of_arcs, *arcs)
+
+        learned = (x, of_source, of_target) if of_arcs is None else (x, of_source, of_target, of_arcs)
+        found = torch.func.vjp(plain, *learned)[1](slope)
+        return *found, *[None] * (7 - len(found))
+
+    @staticmethod
+    def vmap(info: Any, dims: tuple[int | None, ...], *given: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        stacked = [
+            None if each is None else networks_second(each, dim, info)
+            for each, dim in zip(given[:4], dims[:4], strict=True)
+        ]
+        return _SoftmaxReceived.apply(*stacked, *given[4:]), (1, 1)
 
 
 def normalised(edge_index: Tensor, weight: Tensor | None, x: Tensor, loops: float = 1.0) -> tuple[Tensor, Tensor]:

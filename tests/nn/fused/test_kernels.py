@@ -264,6 +264,7 @@ def test_running_statistics_know_that_they_changed() -> None:
 
 NETWORKS: list[tuple[Any, dict[str, Any]]] = [
     (PlainNetwork, {}),
+    (PlainNetwork, {"backbone": "gat"}),
     (WeightedNetwork, {"backbone": "gcn", "directions": "both"}),
     (MDNN, {"heads": 2, "pool": "mean+max+add", "pool_of": "states"}),
     (MDNN, {"heads": 2, "transformer_layers": 2}),

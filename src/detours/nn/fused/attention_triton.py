@@ -33,7 +33,7 @@ def answers(query: Tensor, state: Tensor, begins: Tensor) -> tuple[Tensor, Tenso
     sets, networks, heads, width = query.shape
     with torch.cuda.device_of(query):
         _answers[(sets, networks * heads)](
-            answered, sums, query, state, begins, networks, heads, width, **_blocks(query, state.size(0) // sets)
+            answered, sums, query, state, begins, networks, heads, width, **blocks(query, state.size(0) // sets)
         )
     return answered, sums
 
@@ -52,23 +52,23 @@ def slopes(
     of_query, of_state, common = torch.empty_like(query), torch.empty_like(state), torch.empty_like(sums)
     (sets, networks, heads, width), tokens = query.shape, state.size(0)
     sizes = (networks, heads, width)
-    blocks = _blocks(query, tokens // sets)
+    held = blocks(query, tokens // sets)
     with torch.cuda.device_of(query):
         _slopes_of_queries[(sets, networks * heads)](
-            of_query, common, slope, answered, sums, query, state, begins, *sizes, **blocks
+            of_query, common, slope, answered, sums, query, state, begins, *sizes, **held
         )
-        _slopes_of_states[(triton.cdiv(tokens, blocks["TOKENS"]), networks)](
-            of_state, common, slope, sums, query, state, set_of_token, tokens, *sizes, **blocks
+        _slopes_of_states[(triton.cdiv(tokens, held["TOKENS"]), networks)](
+            of_state, common, slope, sums, query, state, set_of_token, tokens, *sizes, **held
         )
     return of_query, of_state
 
 
-def _blocks(query: Tensor, usual: int) -> dict[str, Any]:
-    """How many tokens and channels a program holds at a time, where sets are usually of this size."""
-    width = triton.next_power_of_2(query.size(3))
+def blocks(state: Tensor, usual: int) -> dict[str, Any]:
+    """How many tokens and channels of states a program holds at a time, where sets are usually of this size."""
+    width = triton.next_power_of_2(state.size(-1))
     warps = max(1, width // WIDEST)
     tokens = max(1, min(warps * NUMBERS // width, triton.next_power_of_2(max(4, usual))))
-    exact = tl.float64 if query.dtype == torch.float64 else tl.float32
+    exact = tl.float64 if state.dtype == torch.float64 else tl.float32
     return {"TOKENS": tokens, "WIDTH": width, "EXACT": exact, "num_warps": warps}
 
 
