@@ -25,7 +25,7 @@ from detours.training.devices import sent
 
 LOOKED_AT = 256
 """Batches whose sizes decide the shape that all are padded to."""
-SPREADS = 4
+SPREADS = 3
 """Standard deviations of these sizes that are added to the mean: few batches are larger, and these go unpadded."""
 
 
