@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import GATConv
 from torch_geometric.nn.dense import Linear
 
-from detours.nn.functional import gather, neighbour_sum, networks_second, segment_sum
+from detours.nn.functional import check_shared, gather, neighbour_sum, networks_second, segment_sum
 from detours.nn.fused import fused
 from detours.nn.fused.groups import ends
 
@@ -214,6 +214,7 @@ class _SoftmaxReceived(torch.autograd.Function):  # type: ignore[misc]  # PyTorc
 
     @staticmethod
     def vmap(info: Any, dims: tuple[int | None, ...], *given: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        check_shared(*dims[4:])
         stacked = [
             None if each is None else networks_second(each, dim, info)
             for each, dim in zip(given[:4], dims[:4], strict=True)

@@ -269,7 +269,12 @@ def networks_second(x: Tensor, dim: int | None, info: Any) -> Tensor:
     return moved
 
 
-def _networks_second(x: Tensor, in_dims: tuple[int | None, ...], info: Any) -> Tensor:
-    if in_dims[1] is not None:
+def check_shared(*dims: int | None) -> None:
+    """Raise `NotImplementedError` unless all networks share the indices that a rule of `torch.vmap` is given."""
+    if any(dim is not None for dim in dims):
         raise NotImplementedError("stacked networks share one graph, but the indices differ between them.")
+
+
+def _networks_second(x: Tensor, in_dims: tuple[int | None, ...], info: Any) -> Tensor:
+    check_shared(in_dims[1])
     return networks_second(x, in_dims[0], info)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor
 from torch.autograd import gradgradcheck
 
 from detours.nn.tokens import Tokens, attention
-from detours.training.batches.fixed import Arrangement
+from detours.training.batches.fixed import Arrangement, FixedBatches
+from detours.training.batches.packed import Packed
+from detours.training.batches.sampled import FixedSamples, SampledNodes
+from detours.training.batches.streams import GraphBatches
+from detours.training.build import arguments, network_of
 from tests.nn.fused.cases import DEVICE, NEEDS_KERNELS, as_on_a_gpu, numbers  # noqa: F401
+from tests.training.cases import inputs_of, odd_graphs, one_graph, small
 
 pytestmark = NEEDS_KERNELS
 
@@ -105,3 +113,46 @@ def test_attention_of_all_tokens_differentiated_twice() -> None:
     (together,) = torch.autograd.grad(answers, qkv, several, is_grads_batched=True, retain_graph=True)
     alone = [torch.autograd.grad(answers, qkv, slope, retain_graph=True)[0] for slope in several]
     torch.testing.assert_close(together, torch.stack(alone), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("all_ask", [True, False])
+def test_stacked_networks_share_one_graph(all_ask: bool) -> None:
+    tokens = _sets(3, 2)
+    orders = torch.stack([tokens.sets, tokens.sets])
+    qkv = numbers(2, tokens.num_tokens, 3, 1, 4).float()
+    query, state = qkv[:, : tokens.num_sets, 0], qkv[:, :, 1, 0]
+
+    def answers(sets: Tensor, qkv: Tensor, query: Tensor, state: Tensor) -> Tensor:
+        own = replace(tokens, sets=sets)
+        return attention.attend(qkv, own) if all_ask else attention.attend_self(query, state, own)
+
+    with pytest.raises(NotImplementedError, match="the indices differ between them"):
+        torch.vmap(answers)(orders, qkv, query, state)
+
+
+@pytest.mark.parametrize("level", ["graph", "node"])
+def test_batches_of_one_shape(level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answers and slopes of two transformer layers, whose token sets lie in no order, are those without padding."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    data = odd_graphs() if level == "graph" else one_graph(12)
+    own = {} if level == "graph" else {"neighbours": (3, 2), "input_dropout": 0.0}
+    made = small(data, model="mdnn", transformer_layers=2, norm="batch", **own)
+    inputs = inputs_of(data, made)
+    packed = Packed(inputs, DEVICE)
+    if level == "graph":
+        plain = GraphBatches(packed, 4, 2)
+        fixed = FixedBatches(plain, epochs=1)
+    else:
+        plain = SampledNodes(packed, inputs, made.neighbours, 2)
+        fixed = FixedSamples(plain)
+    network = network_of(made, inputs.x.shape[1], 3).to(DEVICE)
+    for one, other in zip(plain.training(1), fixed.training(1), strict=True):
+        padded, found = other.assembled(), []
+        assert padded.tokens.layout is None and padded.tokens.num_tokens > one.tokens.num_tokens
+        for batch in (one, padded):
+            positional, named = arguments(batch, made)
+            named["counted"] = batch.real if batch.batch is None else batch.batch < len(one.ids)
+            answers = network(*positional, **named)
+            answers = (answers if batch.rows is None else answers[batch.rows])[: len(one.ids)]
+            found.append([answers, *torch.autograd.grad(answers.square().sum(), [*network.parameters()])])
+        torch.testing.assert_close(*found, rtol=1e-4, atol=1e-4)

@@ -75,6 +75,17 @@ def test_graphs_without_arcs_and_scores_of_another_type() -> None:
     torch.testing.assert_close(mixed, plain(x, of_source.float(), of_target))
 
 
+def test_arcs_that_differ_between_networks_are_refused() -> None:
+    x, of_source, of_target = (each.detach() for each in learned(4, False))
+    targets = torch.stack([TARGET, SOURCE])
+
+    def of_one(target: Tensor) -> Tensor:
+        return softmax_received(x, of_source, of_target, None, SOURCE, target, 0.2)
+
+    with pytest.raises(NotImplementedError, match="stacked networks share one graph"):
+        torch.vmap(of_one)(targets)
+
+
 @pytest.mark.parametrize("edge_dim", [None, 2])
 def test_the_convolution_is_that_of_torch(edge_dim: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)

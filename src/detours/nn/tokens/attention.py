@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from detours.checks import check_choice
-from detours.nn.functional import gather, networks_second, rows_first, segment_softmax, segment_sum
+from detours.nn.functional import check_shared, gather, networks_second, rows_first, segment_softmax, segment_sum
 from detours.nn.fused import fused
 from detours.nn.tokens.buckets import single
 from detours.nn.tokens.layout import Layout, laid_out
@@ -44,7 +44,7 @@ def check_way(attention: str) -> str:
 
 
 def chosen(attention: str, qkv: Tensor, tokens: Tokens) -> str:
-    """Return the way that "auto" stands for: the one place that knows which is quicker where."""
+    """Return the way that "auto" stands for where no kernel of ours is taken: the quicker one."""
     if attention != "auto":
         return attention
     return "varlen" if has_kernel(qkv) and len(tokens.buckets) >= VARLEN_BUCKETS else "bucketed"
@@ -251,6 +251,7 @@ class _EveryQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
     def vmap(
         info: Any, dims: tuple[int | None, ...], qkv: Tensor, set_of_token: Tensor, begins: Tensor
     ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        check_shared(*dims[1:])
         return _EveryQuery.apply(networks_second(qkv, dims[0], info), set_of_token, begins), (1, 1)
 
 
@@ -312,6 +313,7 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
         set_of_token: Tensor,
         begins: Tensor,
     ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        check_shared(*dims[2:])
         stacked = (networks_second(each, dim, info) for each, dim in zip((query, state), dims, strict=False))
         return _OneQuery.apply(*stacked, set_of_token, begins), (1, 1)
 

@@ -19,8 +19,9 @@ from detours.nn.tokens.layout import Layout, laid_out
 class Tokens:
     r"""The token sets :math:`\{\mathrm{MSG}_{ij} : j \in N(i) \cup \{i\}\}` of all nodes: E + N tokens in flat arrays.
 
-    Sets are ordered by size. The tokens of a set are contiguous and begin with its self token, so all sets of one size
-    are a plain view ``[sets, size, channels]`` of the array of tokens.
+    Sets are ordered by size (but in batches that training pads to one shape, see `layout`). The tokens of a set are
+    contiguous and begin with its self token, so all sets of one size are a plain view ``[sets, size, channels]`` of
+    the array of tokens.
 
     Build one with :meth:`of`, or with :meth:`from_index` after `AddDetourTokens`; it depends on the graph alone, so
     one serves all layers, and all epochs where the batches stay the same.

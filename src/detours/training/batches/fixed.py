@@ -23,7 +23,7 @@ from detours.training.batches.streams import GraphBatches, epoch_groups, epoch_s
 from detours.training.devices import sent
 
 SPARE = 64
-"""Where sizes differ, one node of so many is padding in every batch, and takes the arcs that are."""
+"""One node of so many is padding in every batch, and takes the arcs that are."""
 ROUND = 32
 """Large numbers of nodes and arcs are multiples of this one: products divide them into equal parts."""
 LARGE = 16 * ROUND

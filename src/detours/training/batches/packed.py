@@ -98,8 +98,7 @@ class Packed:
         """[nodes] the first arc of each node: arcs lie by target."""
         self.node_sizes = 1 + in_arcs
         """[nodes] the tokens of each, itself and its arcs in."""
-        self.sizes_of_graphs = _sizes_of_graphs(inputs, self.node_sizes)
-        self.set_sizes = self.sizes_of_graphs if tokens else None
+        self.set_sizes = _set_sizes(inputs, self.node_sizes) if tokens else None
 
     def __len__(self) -> int:
         return len(self.nodes) - 1
@@ -162,7 +161,7 @@ class Packed:
         return tokens
 
 
-def _sizes_of_graphs(inputs: Inputs, sizes: Int64) -> Int64:
+def _set_sizes(inputs: Inputs, sizes: Int64) -> Int64:
     """int64 [graphs, largest + 1]: how many nodes of each graph have m tokens."""
     width = int(sizes.max(initial=0)) + 1
     graph_of_node = np.repeat(np.arange(inputs.num_graphs), np.diff(inputs.nodes))
