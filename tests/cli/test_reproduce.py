@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -280,7 +281,21 @@ def test_networks_are_trained_shown_and_not_trained_again(
     assert code == 1 and "results has no finished entry of graphs; leave out --finished." in err
 
 
+def test_training_a_part_writes_the_tables_of_all_that_is_finished(run: Run, texas: Path) -> None:
+    shutil.copytree(texas / "WebKB" / "texas", texas / "WebKB" / "cornell")
+    for name in ("Texas", "Cornell"):
+        code, out, _ = run("nodes", "--root", str(texas), "--data", name, "--row", "plain GCN", *TINY)
+        assert code == 0
+    lines = [line.split()[0] for line in out.splitlines() if "plain GCN" in line and "ours" in line]
+    assert lines == ["plain", "Cornell"]  # what was asked for, by row and by entry
+    _, by_entry = json.loads(Path("results/nodes.json").read_text())["tables"]
+    assert sorted(row["data"] for row in by_entry["rows"]) == ["Cornell", "Texas"]
+
+
 def test_wrong_options_of_networks(run: Run, texas: Path) -> None:
+    for option in ("--seeds", "--folds"):
+        code, _, err = run("nodes", "--finished", option, "0")
+        assert code == 2 and "--finished shows all seeds and folds of an entry; leave out" in err
     code, _, err = run("nodes", "--preset", "theirs")
     assert code == 2 and "there is no preset 'theirs'; give ours, paper or paper-small" in err
     for more in ((), ("--root", str(texas), "--data", "Texas"), ("--data", str(texas), "--only", "Texas")):

@@ -248,6 +248,8 @@ def _network_settings(
     from detours.experiments.networks.queue import Wanted
     from detours.training.recipe import checked, parse_setting
 
+    if finished and (seeds or folds):
+        raise typer.BadParameter("--finished shows all seeds and folds of an entry; leave out --seeds and --folds")
     wanted = Wanted(
         seeds=None if seeds is None else parse_numbers(seeds),
         folds=None if folds is None else parse_numbers(folds),

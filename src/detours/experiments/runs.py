@@ -176,8 +176,9 @@ def run_networks(
         of = ", ".join([*names, *presets, *rows])
         raise InputError(f"{environment.store.folder} has no finished entry of {of}; leave out --finished.")
     if only_finished and (presets or rows or environment.only):
-        return Outcome(made, [])  # a part, which must not replace the tables of all
-    return Outcome(made, environment.write(names[0] if len(names) == 1 else "networks", made))
+        return Outcome(made, [])
+    # all that is finished, whatever was asked for: a part must not replace the tables of all
+    return Outcome(made, environment.write(names[0] if len(names) == 1 else "networks", tables(names, found)))
 
 
 def _train_networks(
