@@ -76,6 +76,24 @@ def test_attention_of_all_tokens(sizes: tuple[int, ...], networks: int, heads: i
     torch.testing.assert_close(torch.autograd.grad((alone * slope[0]).sum(), given)[0][0], by_kernel[0][0], **close)
 
 
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_what_is_no_number_stays_in_its_set(part: int, wrong: float) -> None:
+    """Of queries, keys and values; the sets share a tile."""
+    tokens = _sets(3, 1, 5)
+    qkv = numbers(tokens.num_tokens, 3, 1, 300).float()
+    expected = attention.attend(qkv, tokens)
+    at = int(torch.argmax((tokens.query == tokens.query.mode().values).int()))  # the first of the largest set
+    own = tokens.query == tokens.query[at]
+    assert int(own.sum()) == 5
+    qkv[at, part, 0, 7] = wrong
+    found = attention.attend(qkv, tokens)
+    assert torch.equal(found[~own], expected[~own])
+    asking = own if part else torch.arange(len(own), device=DEVICE) == at  # a query spoils its own answer alone
+    assert not found[asking][:, :, 7].isfinite().any() or (part == 1 and wrong > 0)
+    assert torch.equal(found[~asking & own], expected[~asking & own])
+
+
 @pytest.mark.parametrize(
     "dtype",
     [

@@ -125,6 +125,7 @@ def _attended(
     largest = tl.full([TILE], -float("inf"), tl.float32)
     total = tl.zeros([TILE], tl.float32)
     answer = tl.zeros([TILE, PART], tl.float32)
+    spoilt = tl.zeros([TILE], tl.int32)
     for first in range(begin, end, TILE):
         asked = first + tl.arange(0, TILE)
         same = own[:, None] == tl.load(set_of_token + asked, mask=asked < end, other=-2)[None, :]
@@ -136,12 +137,18 @@ def _attended(
         kept = tl.exp(largest - level)
         total = total * kept + tl.sum(weights, 1)
         seen = _rows(value, asked, end, 3 * row, column, width)
+        # 0 times what is no number is none: such values count apart, so that they stay in their own set
+        finite = tl.abs(seen.to(tl.float32)) < float("inf")
+        wrong = tl.max(tl.where(finite, 0, 1), 1)
+        spoilt = tl.maximum(spoilt, tl.max(tl.where(same, wrong[None, :], 0), 1))
+        seen = tl.where(finite, seen, 0.0)
         answer = tl.dot(weights.to(seen.dtype), seen, answer * kept[:, None], input_precision=PRECISION)
         largest = highest
     total = tl.where(token < tokens, total, 1.0)
+    answer = tl.where((spoilt > 0)[:, None], float("nan"), answer / total[:, None])
     place = token[:, None].to(tl.int64) * row + head * width + column[None, :]
     inside = (token < tokens)[:, None] & (column < width)[None, :]
-    tl.store(answered + place, (answer / total[:, None]).to(answered.dtype.element_ty), mask=inside)
+    tl.store(answered + place, answer.to(answered.dtype.element_ty), mask=inside)
     # every part stores the same
     tl.store(sums + token.to(tl.int64) * networks * heads + head, largest + tl.log(total), mask=token < tokens)
 
