@@ -174,3 +174,26 @@ def test_batches_of_one_shape(level: str, tmp_path: Path, monkeypatch: pytest.Mo
             answers = (answers if batch.rows is None else answers[batch.rows])[: len(one.ids)]
             found.append([answers, *torch.autograd.grad(answers.square().sum(), [*network.parameters()])])
         torch.testing.assert_close(*found, rtol=1e-4, atol=1e-4)
+
+
+def test_networks_stacked_twice() -> None:
+    tokens = _sets(3, 1, 5)
+    qkv, state = numbers(2, 3, tokens.num_tokens, 3, 2, 4).float(), numbers(2, 3, tokens.num_tokens, 4, seed=1)
+    query = numbers(2, 3, tokens.num_sets, 2, 4, seed=2)
+
+    def slopes(qkv: Tensor, query: Tensor, state: Tensor) -> tuple[Tensor, ...]:
+        def total(qkv: Tensor, query: Tensor, state: Tensor) -> Tensor:
+            everyone, alone = attention.attend(qkv, tokens), attention.attend_self(query, state, tokens)
+            return everyone.square().sum() + alone.square().sum()
+
+        return torch.func.grad(total, argnums=(0, 1, 2))(qkv, query, state)
+
+    def answers(qkv: Tensor, query: Tensor, state: Tensor) -> tuple[Tensor, ...]:
+        return attention.attend(qkv, tokens), attention.attend_self(query, state, tokens)
+
+    for function in (answers, slopes):
+        together = torch.vmap(torch.vmap(function))(qkv, query, state)
+        for i, j in ((0, 0), (1, 2)):
+            alone = function(qkv[i, j], query[i, j], state[i, j])
+            for one, other in zip(together, alone, strict=True):
+                torch.testing.assert_close(one[i, j], other, rtol=1e-4, atol=1e-5)

@@ -224,8 +224,9 @@ class _EveryQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
     def forward(qkv: Tensor, set_of_token: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
         from detours.nn.fused import sets_triton
 
-        answered, sums = sets_triton.attended(_one_more(qkv, 5), set_of_token, begins)
-        return (answered, sums) if qkv.dim() == 5 else (answered.squeeze(1), sums.squeeze(1))
+        answered, sums = sets_triton.attended(_networks_second(qkv, 3), set_of_token, begins)
+        shape = (*qkv.shape[:-3], *qkv.shape[-2:])
+        return answered.view(shape), sums.view(shape[:-1])
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -238,14 +239,15 @@ class _EveryQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
         if torch.is_grad_enabled() or not fused(slope):  # differentiated once more, or several slopes at a time
 
             def pairs(qkv: Tensor) -> Tensor:
-                by_head = _one_more(qkv, 5).transpose(1, 2).flatten(2, 3)  # heads of all networks
+                by_head = _networks_second(qkv, 3).transpose(1, 2).flatten(2, 3)  # heads of all networks
                 return _all_pairs(by_head, set_of_token, begins).view_as(answered)
 
             return *torch.func.vjp(pairs, qkv)[1](slope), None, None
         from detours.nn.fused import sets_triton
 
-        given = (_one_more(answered, 4), _one_more(sums, 3), _one_more(slope, 4))
-        return sets_triton.slopes(_one_more(qkv, 5), set_of_token, begins, *given).view_as(qkv), None, None
+        given = (_networks_second(each, own) for each, own in ((answered, 2), (sums, 1), (slope, 2)))
+        of_qkv = sets_triton.slopes(_networks_second(qkv, 3), set_of_token, begins, *given)
+        return of_qkv.view_as(qkv), None, None
 
     @staticmethod
     def vmap(
@@ -255,9 +257,12 @@ class _EveryQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
         return _EveryQuery.apply(networks_second(qkv, dims[0], info), set_of_token, begins), (1, 1)
 
 
-def _one_more(tensor: Tensor, dims: int) -> Tensor:
-    """The same with a dimension for networks, the second, where it has none."""
-    return tensor if tensor.dim() == dims else tensor.unsqueeze(1)
+def _networks_second(tensor: Tensor, own: int) -> Tensor:
+    """The same with one dimension for networks, the second: a network has one for rows and so many others.
+
+    None become one of 1, and those of `torch.vmap` within `torch.vmap` one of all.
+    """
+    return tensor.reshape(tensor.size(0), -1, *tensor.shape[tensor.dim() - own :])
 
 
 class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
@@ -273,8 +278,7 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
         if fused(query, state):
             from detours.nn.fused import attention_triton
 
-            stacked_query, stacked_state = _with_networks(query, state)
-            answered, sums = attention_triton.answers(stacked_query, stacked_state, begins)
+            answered, sums = attention_triton.answers(_networks_second(query, 2), _networks_second(state, 1), begins)
             return answered.view_as(query), sums.view(query.shape[:-1])
         weights = _weights_of_sets(query, state, set_of_token, begins)
         return _of_sets("sum", state.unsqueeze(-2) * weights.unsqueeze(-1), begins), weights
@@ -291,7 +295,8 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
         if ctx.fused and fused(slope) and not torch.is_grad_enabled():
             from detours.nn.fused import attention_triton
 
-            given = _with_networks(query, state, slope, answered, weights)
+            both = ((query, 2), (state, 1), (slope, 2), (answered, 2), (weights, 1))
+            given = (_networks_second(each, own) for each, own in both)
             of_query, of_states = attention_triton.slopes(begins, set_of_token, *given)
             return of_query.view_as(query), of_states.view_as(state), None, None
         if ctx.fused or torch.is_grad_enabled():  # where it is differentiated once more, weights depend on both
@@ -316,11 +321,6 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
         check_shared(*dims[2:])
         stacked = (networks_second(each, dim, info) for each, dim in zip((query, state), dims, strict=False))
         return _OneQuery.apply(*stacked, set_of_token, begins), (1, 1)
-
-
-def _with_networks(query: Tensor, *others: Tensor) -> list[Tensor]:
-    """The same with a dimension for networks, the second, where they have none."""
-    return [each.unsqueeze(1) if query.dim() == 3 else each for each in (query, *others)]
 
 
 def _weights_of_sets(query: Tensor, state: Tensor, set_of_token: Tensor, begins: Tensor) -> Tensor:
