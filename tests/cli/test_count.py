@@ -282,3 +282,8 @@ def test_shell_completion() -> None:
     asked = {**os.environ, "_DETOURS_COMPLETE": "complete_bash", "COMP_WORDS": "detours co", "COMP_CWORD": "1"}
     told = subprocess.run(command(), env=asked, capture_output=True, text=True, check=False)
     assert told.stdout.split() == ["count", "compare"]
+
+
+def test_a_k_that_nobody_waits_for_is_refused(run: Run) -> None:
+    code, _, err = run("count", "g1.txt", "-k", "99999999")
+    assert code == 2 and "k must be at most 100000 here, but it is 99999999; take a smaller one" in err

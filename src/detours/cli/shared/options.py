@@ -25,15 +25,22 @@ class Engine(StrEnum):
     search = "search"
 
 
+LARGEST_K = 100_000
+"""Commands show a line or a column for each length, and nobody waits for more."""
+
+
 def parse_k(given: str | int) -> int:
     """Return k, or refuse it as wrong usage."""
     # Only texts of integers are converted, so that check_k refuses all others in its own words. A default is an
     # integer already.
     text = str(given)
     try:
-        return check_k(int(text) if re.fullmatch(r"\s*[+-]?\d{1,18}\s*", text) else text)
+        k = check_k(int(text) if re.fullmatch(r"\s*[+-]?\d{1,18}\s*", text) else text)
     except InputError as error:
         raise typer.BadParameter(str(error)) from None
+    if k > LARGEST_K:
+        raise typer.BadParameter(f"k must be at most {LARGEST_K} here, but it is {k}; take a smaller one")
+    return k
 
 
 def _parse_jobs(text: str) -> int:
