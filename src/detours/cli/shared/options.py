@@ -89,8 +89,8 @@ K = Annotated[
         "-k",
         metavar="K",
         parser=parse_k,
-        help="Maximum length of a detour, in edges (>= 2); its cycle has one more. Take 5 to 7 for molecules, whose "
-        "rings have five and six atoms, and 3 or 4 for dense networks.",
+        help=f"Maximum length of a detour, in edges (2 to {LARGEST_K}); its cycle has one more. Take 5 to 7 for "
+        "molecules, whose rings have five and six atoms, and 3 or 4 for dense networks.",
     ),
 ]
 Chordless = Annotated[

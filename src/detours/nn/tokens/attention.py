@@ -224,7 +224,7 @@ class _EveryQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
     def forward(qkv: Tensor, set_of_token: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
         from detours.nn.fused import sets_triton
 
-        answered, sums = sets_triton.attended(_networks_second(qkv, 3), set_of_token, begins)
+        answered, sums = sets_triton.attended(_networks_together(qkv, 3), set_of_token, begins)
         shape = (*qkv.shape[:-3], *qkv.shape[-2:])
         return answered.view(shape), sums.view(shape[:-1])
 
@@ -239,14 +239,14 @@ class _EveryQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
         if torch.is_grad_enabled() or not fused(slope):  # differentiated once more, or several slopes at a time
 
             def pairs(qkv: Tensor) -> Tensor:
-                by_head = _networks_second(qkv, 3).transpose(1, 2).flatten(2, 3)  # heads of all networks
+                by_head = _networks_together(qkv, 3).transpose(1, 2).flatten(2, 3)  # heads of all networks
                 return _all_pairs(by_head, set_of_token, begins).view_as(answered)
 
             return *torch.func.vjp(pairs, qkv)[1](slope), None, None
         from detours.nn.fused import sets_triton
 
-        given = (_networks_second(each, own) for each, own in ((answered, 2), (sums, 1), (slope, 2)))
-        of_qkv = sets_triton.slopes(_networks_second(qkv, 3), set_of_token, begins, *given)
+        given = (_networks_together(each, own) for each, own in ((answered, 2), (sums, 1), (slope, 2)))
+        of_qkv = sets_triton.slopes(_networks_together(qkv, 3), set_of_token, begins, *given)
         return of_qkv.view_as(qkv), None, None
 
     @staticmethod
@@ -257,7 +257,7 @@ class _EveryQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
         return _EveryQuery.apply(networks_second(qkv, dims[0], info), set_of_token, begins), (1, 1)
 
 
-def _networks_second(tensor: Tensor, own: int) -> Tensor:
+def _networks_together(tensor: Tensor, own: int) -> Tensor:
     """The same with one dimension for networks, the second: a network has one for rows and so many others.
 
     None become one of 1, and those of `torch.vmap` within `torch.vmap` one of all.
@@ -278,7 +278,9 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
         if fused(query, state):
             from detours.nn.fused import attention_triton
 
-            answered, sums = attention_triton.answers(_networks_second(query, 2), _networks_second(state, 1), begins)
+            answered, sums = attention_triton.answers(
+                _networks_together(query, 2), _networks_together(state, 1), begins
+            )
             return answered.view_as(query), sums.view(query.shape[:-1])
         weights = _weights_of_sets(query, state, set_of_token, begins)
         return _of_sets("sum", state.unsqueeze(-2) * weights.unsqueeze(-1), begins), weights
@@ -296,7 +298,7 @@ class _OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's typ
             from detours.nn.fused import attention_triton
 
             both = ((query, 2), (state, 1), (slope, 2), (answered, 2), (weights, 1))
-            given = (_networks_second(each, own) for each, own in both)
+            given = (_networks_together(each, own) for each, own in both)
             of_query, of_states = attention_triton.slopes(begins, set_of_token, *given)
             return of_query.view_as(query), of_states.view_as(state), None, None
         if ctx.fused or torch.is_grad_enabled():  # where it is differentiated once more, weights depend on both
