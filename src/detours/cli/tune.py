@@ -256,9 +256,10 @@ def _show(search: "Search", tuned: "Tuned", model: str) -> None:
     show(console, table)
     more = "" if summary["complete"] else "; the budget is spent, so repeat the command to go on"
     short = "" if tuned.best.full else f", after {tuned.best.epochs} epochs"
+    epoch = "; epochs chosen by a tenth of each training part" if search.inner else ""
     console.print(
         f"\n[bold]Trial {tuned.best.trial.number}[/] of {summary['tried']}: {_score(tuned.best)} on the validation "
-        f"parts of {number(tuned.best.folds, 'fold')}{short}{more}\n",
+        f"parts of {number(tuned.best.folds, 'fold')}{short}{epoch}{more}\n",
         soft_wrap=True,
     )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -39,7 +41,21 @@ class Captured:
             torch.cuda.current_stream().wait_stream(self.stream)
             return
         if self.graph is None:
-            self.graph = torch.cuda.CUDAGraph()
-            with same_arcs(), torch.cuda.graph(self.graph, stream=self.stream):
+            graph = torch.cuda.CUDAGraph()
+            with same_arcs(), no_collection(), torch.cuda.graph(graph, stream=self.stream):
                 self.work()
+            self.graph = graph
         self.graph.replay()
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Keep Python's collector from running in the block: a graph of an earlier training that it freed within a capture
+    would end the capture with an error."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -111,7 +111,7 @@ class Search:
             check_choice("model", model, MODELS)
         if not models or not len(numbers):
             raise InputError("a search needs at least one model and one fold.")
-        self.draws, self.models, self.store, self.halving = draws, list(models), store, halving
+        self.draws, self.models, self.store, self.halving, self.inner = draws, list(models), store, halving, inner
         self.data: GraphSet = draws.data
         self.folds, self.numbers = inner_splits(self.data, folds) if inner else without_test(folds), list(numbers)
         self.part = "test" if inner else "val"
