@@ -45,12 +45,11 @@ class TokenNorm(nn.BatchNorm1d):  # type: ignore[misc]  # PyTorch's types are no
         return normed
 
     def _by_sums(self, x: Tensor, counted: Tensor | None, together: bool) -> Tensor:
-        rows = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
-        if counted is not None and not together and fused(rows):
+        if counted is not None and not together and fused(x):
             kept = (self.running_mean, self.running_var, self.num_batches_tracked)
-            at_once = _Fused.apply(rows, counted, *kept, self.weight, self.bias, self.momentum, self.eps)
-            normalised: Tensor = at_once[0]
-            return normalised.to(x.dtype)
+            normalised: Tensor = _Fused.apply(x, counted, *kept, self.weight, self.bias, self.momentum, self.eps)[0]
+            return normalised
+        rows = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
         with torch.no_grad():  # `_Normalised` knows the slopes of mean and variance
             share = rows.new_ones(rows.size(0), 1) if counted is None else counted.to(rows.dtype).unsqueeze(1)
             sums = _summed(torch.cat([(rows * share).sum(0), share.sum(0)]), together)

@@ -232,6 +232,25 @@ def test_norm_of_counted_rows(counts: int) -> None:
     assert int(norm.num_batches_tracked) == (counts > 1)
 
 
+@pytest.mark.parametrize("narrow", [torch.bfloat16, torch.float16])
+def test_norm_of_narrow_rows_is_rounded_once(narrow: torch.dtype) -> None:
+    """Sums and statistics have 32 bits, whatever the rows have: only what is written is rounded."""
+    rows, slope = (numbers(700, 5) * 3 + 10).to(narrow), numbers(700, 5, seed=1).to(narrow)
+    counted = torch.arange(700, device=DEVICE) < 600
+    found = []
+    for dtype, wide in ((narrow, torch.float32), (torch.float64, torch.float64)):
+        norm, x = TokenNorm(5).to(DEVICE, wide), rows.to(dtype, copy=True).requires_grad_()
+        result = norm(x, counted)
+        assert result.dtype == dtype
+        result.backward(slope.to(dtype))
+        assert x.grad is not None and x.grad.dtype == dtype
+        found.append((result.detach(), x.grad, norm.weight.grad, norm.bias.grad, norm.running_mean, norm.running_var))
+    unit = torch.finfo(narrow).eps
+    for each, (mine, exact) in enumerate(zip(*found, strict=True)):
+        allowed = unit if each < 2 else 1e-5
+        torch.testing.assert_close(mine.double(), exact, rtol=allowed, atol=allowed * float(exact.abs().max()))
+
+
 @pytest.mark.parametrize(("dim", "shared"), [(0, False), (1, False), (None, True)])
 def test_stacked_norm_wherever_its_weights_are(dim: int | None, shared: bool) -> None:
     x, counted = numbers(2, 9, 4), torch.ones(2, 9, dtype=torch.bool, device=DEVICE)

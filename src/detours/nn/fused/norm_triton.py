@@ -1,7 +1,8 @@
 """Batch norm whose statistics are of some rows, other rows in each network: three kernels forwards, three backwards.
 
 Rows are divided into parts. The first kernel takes number, mean and squares around the mean of each part, which lose
-no digits as one sum of squares would; the second joins them.
+no digits as one sum of squares would; the second joins them. Rows may have fewer than 32 bits: they are widened as they
+are read, and what is summed has 32.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ def statistics(x: Tensor, counted: Tensor, running: Running, momentum: float, ep
     rows, networks, channels = x.shape
     assert all(each.is_contiguous() and each.numel() == networks * channels for each in running[:2]), running.mean.shape
     columns, (parts, length) = networks * channels, _parts(rows)
-    found = x.new_empty((3, parts, columns))
-    made = Statistics(*x.new_empty((3, columns)))
+    found = x.new_empty((3, parts, columns), dtype=torch.promote_types(x.dtype, torch.float32))
+    made = Statistics(*found.new_empty((3, columns)))
     grid = triton.cdiv(columns, COLUMNS)
     with torch.cuda.device_of(x):
         _part_statistics[(grid, parts)](
@@ -90,7 +91,7 @@ def slopes(slope: Tensor, x: Tensor, counted: Tensor, known: Statistics, weight:
     rows, networks, channels = x.shape
     columns, (parts, length) = networks * channels, _parts(rows)
     slope = slope.contiguous()
-    found, of_x = x.new_empty((2, parts, columns)), torch.empty_like(x)
+    found, of_x = known.mean.new_empty((2, parts, columns)), torch.empty_like(x)
     grid = triton.cdiv(columns, COLUMNS)
     with torch.cuda.device_of(x):
         _part_slopes[(grid, parts)](
@@ -129,23 +130,24 @@ def _part_statistics(
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     part = tl.program_id(1)
     inside, networks = column < columns, columns // channels
-    number = tl.zeros([COLUMNS], x.dtype.element_ty)
-    total = tl.zeros([COLUMNS], x.dtype.element_ty)
+    wide = found.dtype.element_ty
+    number = tl.zeros([COLUMNS], wide)
+    total = tl.zeros([COLUMNS], wide)
     for first in range(part * length, part * length + length, ROWS):
         row = (first + tl.arange(0, ROWS)).to(tl.int64)
         there = (row < rows)[:, None] & inside[None, :]
         counts = tl.load(counted + row[:, None] * networks + (column // channels)[None, :], mask=there, other=0) != 0
         values = tl.load(x + row[:, None] * columns + column[None, :], mask=there & counts, other=0.0)
-        number += tl.sum(counts.to(x.dtype.element_ty), 0)
-        total += tl.sum(values, 0)
+        number += tl.sum(counts.to(wide), 0)
+        total += tl.sum(values.to(wide), 0)
     mean = total / tl.maximum(number, 1.0)
-    squares = tl.zeros([COLUMNS], x.dtype.element_ty)
+    squares = tl.zeros([COLUMNS], wide)
     for first in range(part * length, part * length + length, ROWS):
         row = (first + tl.arange(0, ROWS)).to(tl.int64)
         there = (row < rows)[:, None] & inside[None, :]
         counts = tl.load(counted + row[:, None] * networks + (column // channels)[None, :], mask=there, other=0) != 0
         values = tl.load(x + row[:, None] * columns + column[None, :], mask=there & counts, other=0.0)
-        centred = tl.where(counts, values - mean[None, :], 0.0)
+        centred = tl.where(counts, values.to(wide) - mean[None, :], 0.0)
         squares += tl.sum(centred * centred, 0)
     place = part * columns + column
     tl.store(found + place, number, mask=inside)
@@ -232,13 +234,14 @@ def _part_slopes(found, slope, x, mean, scale, rows, columns, parts, length, ROW
     inside = column < columns
     centre = tl.load(mean + column, mask=inside, other=0.0)
     factor = tl.load(scale + column, mask=inside, other=0.0)
-    of_bias = tl.zeros([COLUMNS], x.dtype.element_ty)
-    of_weight = tl.zeros([COLUMNS], x.dtype.element_ty)
+    wide = found.dtype.element_ty
+    of_bias = tl.zeros([COLUMNS], wide)
+    of_weight = tl.zeros([COLUMNS], wide)
     for first in range(part * length, part * length + length, ROWS):
         row = (first + tl.arange(0, ROWS)).to(tl.int64)
         there = (row < rows)[:, None] & inside[None, :]
         place = row[:, None] * columns + column[None, :]
-        given = tl.load(slope + place, mask=there, other=0.0)
+        given = tl.load(slope + place, mask=there, other=0.0).to(wide)
         normal = (tl.load(x + place, mask=there, other=0.0) - centre[None, :]) * factor[None, :]
         of_bias += tl.sum(given, 0)
         of_weight += tl.sum(given * normal, 0)
