@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 # Unpinned versions would make a test run depend on its date. Modules are byte-compiled when first imported, not all at once.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
+# A test run starts a hundred processes: where this is set, each would compile torch anew (28 s to import the trainer, not 9).
+unexport PYTHONDONTWRITEBYTECODE
+
 # Tests run in as many processes as WORKERS says; each file stays in one process, so that it compiles and reads data once.
 # A test that ends its process (or hangs: see faulthandler_timeout in pyproject.toml) is not tried again in a new one.
 WORKERS ?= 2

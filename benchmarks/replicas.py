@@ -3,14 +3,16 @@
 Ten folds of MDNN-GIN as replicas of one network, against processes side by side of the version before replicas (0.1.0,
 whose source folder is SRC). Both train the same network, that of preset `ours` in 0.1.0, in single precision;
 `recipe_s` is an epoch of what preset `ours` is now. Starting up does not count: of 0.1.0, only the time in which all
-its processes train does; an epoch of ours is timed on a GPU, and is the difference of a longer and a shorter command on
-a CPU. Beside it: the share of the time in which the GPU works, and what no program for these products could beat, their
-arithmetic and their memory traffic at the rates that the device reaches in a large product and a large copy.
+its processes train does; an epoch of ours is timed on a GPU, and on a CPU read from the logs of `detours train`, whose
+processes work side by side, too. Beside it: the share of the time in which the GPU works, and what no program for these
+products could beat, their arithmetic and their memory traffic at the rates that the device reaches in a large product
+and a large copy.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import subprocess
@@ -45,8 +47,8 @@ SAME: dict[str, Any] = {
     "precision": "32-true",
 }
 """The network of preset `ours` in 0.1.0, and its steps."""
-EPOCHS = {"Texas": (4, 24), "Chameleon": (2, 6), "MUTAG": (2, 7), "ENZYMES": (1, 4), "NCI1": (1, 3)}
-"""Of the two commands, the shorter and the longer; on a CPU, 0.1.0 trains for as long as the longer."""
+EPOCHS = {"Texas": 24, "Chameleon": 6, "MUTAG": 7, "ENZYMES": 4, "NCI1": 3}
+"""On a CPU."""
 ON_GPU = {"Texas": 150, "Chameleon": 80, "MUTAG": 60, "ENZYMES": 16, "NCI1": 5}
 """Epochs of 0.1.0 on a GPU: there its processes need seconds until the last of them has begun."""
 SECONDS = 6.0
@@ -226,23 +228,28 @@ def covered(spans: Sequence[tuple[float, float]]) -> float:
     return total
 
 
-def by_command(name: str, source: Path, options: Sequence[str], folder: Path) -> float:
-    """Return the seconds of an epoch of all folds: what `detours train` takes for some more epochs, by their number."""
-    taken = []
-    for epochs in EPOCHS[name]:
-        command = [sys.executable, "-m", "detours", "train", "--data", name, "--model", "mdnn", "--backbone", "gin"]
-        command += ["--epochs", str(epochs), *options]
-        command += ["--out", str(folder / f"{name}-{epochs}")]
-        start = time.perf_counter()
-        subprocess.run(command, env={**os.environ, "PYTHONPATH": str(source)}, check=True, capture_output=True)
-        taken.append(time.perf_counter() - start)
-    first, second = EPOCHS[name]
-    return (taken[1] - taken[0]) / (second - first)
+def by_command(name: str, options: Sequence[str], jobs: int, folder: Path) -> float:
+    """Return the seconds of an epoch of all folds, by the logs of `detours train` with so many processes."""
+    command = [sys.executable, "-m", "detours", "train", "--data", name, "--model", "mdnn", "--backbone", "gin"]
+    command += ["--epochs", str(EPOCHS[name]), "--jobs", str(jobs), *options, "--out", str(folder)]
+    own = Path(detours.__file__).parents[1]
+    subprocess.run(command, env={**os.environ, "PYTHONPATH": str(own)}, check=True, capture_output=True)
+    logs = [list(csv.DictReader(log.read_text().splitlines())) for log in folder.rglob("*.csv")]
+    return epoch_of_stacks([[float(row["seconds"]) for row in log] for log in logs], jobs)
+
+
+def epoch_of_stacks(logs: Sequence[Sequence[float]], jobs: int) -> float:
+    """Return the seconds of an epoch of all runs, from the seconds at the ends of their epochs.
+
+    Runs that train as one network have the same seconds. The first epoch does not count: libraries set themselves up.
+    """
+    stacks = {tuple(log) for log in logs}
+    return sum((log[-1] - log[0]) / (len(log) - 1) for log in stacks) / min(jobs, len(stacks))
 
 
 def before(names: Sequence[str], given: argparse.Namespace, folder: Path) -> dict[str, float]:
     """Return the seconds of an epoch of all folds in 0.1.0, where its processes train side by side."""
-    epochs = ON_GPU if given.device != "cpu" else {name: longer for name, (_, longer) in EPOCHS.items()}
+    epochs = EPOCHS if given.device == "cpu" else ON_GPU
     options = ["--patience", "1000", "--precision", "32-true", "--device", given.device]
     options += ["--root", given.root] if given.root else []
     command = [sys.executable, str(Path(__file__).with_name("before.py")), str(given.jobs), str(folder)]
@@ -278,13 +285,11 @@ def measured(name: str, given: argparse.Namespace, rates: Floor, folder: Path) -
     fit = fit_of(name, given.device, given.root, folder)
     floor = floor_of(fit).seconds(rates)
     if given.device == "cpu":  # where folds may be trained one by one, by several processes
-        options = ["--device", given.device, *(["--root", given.root] if given.root else [])]
+        options = ["--device", given.device, "--set=patience=1000", *(["--root", given.root] if given.root else [])]
         settings = [f"--set={key}={_text(value)}" for key, value in settings_of(fit.recipes[0].level).items()]
-        # one graph is trained best by all cores together
-        options += ["--jobs", str(given.jobs)] if fit.recipes[0].level == "graph" else []
-        own = Path(detours.__file__).parents[1]
-        ours, busy = by_command(name, own, [*options, *settings, "--set=patience=1000"], folder / "ours"), None
-        recipe = by_command(name, own, [*options, "--set=patience=1000"], folder / "recipe")
+        jobs = given.jobs if fit.recipes[0].level == "graph" else 1  # one graph is trained best by all cores together
+        ours, busy = by_command(name, [*options, *settings], jobs, folder / "ours"), None
+        recipe = by_command(name, options, jobs, folder / "recipe")
     else:
         ours, busy = epoch_of(fit)
         recipe, _ = epoch_of(fit_of(name, given.device, given.root, folder / "recipe", same=False))

@@ -7,7 +7,16 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("lightning")
 
-from benchmarks.replicas import Counted, Floor, covered, epoch_beside, fit_of, floor_of, settings_of  # noqa: E402
+from benchmarks.replicas import (  # noqa: E402
+    Counted,
+    Floor,
+    covered,
+    epoch_beside,
+    epoch_of_stacks,
+    fit_of,
+    floor_of,
+    settings_of,
+)
 from detours.training.recipe import settings  # noqa: E402
 
 
@@ -43,6 +52,13 @@ def test_only_the_time_when_all_train_counts() -> None:
         epoch_beside([[0.0, 1.0], [2.0, 3.0]], jobs=2)
     with pytest.raises(ValueError, match="no time in which 0 runs"):
         epoch_beside([], jobs=2)
+
+
+def test_runs_that_train_as_one_network_count_once() -> None:
+    alone, stacked = [9.0, 10.0, 11.0], [5.0, 9.0, 13.0]
+    assert epoch_of_stacks([stacked, stacked, stacked], jobs=2) == 4
+    assert epoch_of_stacks([alone, stacked, stacked], jobs=2) == (1 + 4) / 2
+    assert epoch_of_stacks([alone, stacked, stacked], jobs=1) == 1 + 4
 
 
 def test_time_that_kernels_cover_counts_once() -> None:
