@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Unpinned versions would make a test run depend on its date. Modules are byte-compiled when first imported, not all at once.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 
-# A test run starts a hundred processes: where this is set, each would compile torch anew (28 s to import the trainer, not 9).
+# Tests start many processes: where this is set, each compiles torch anew (28 s to import the trainer, not 9, on two cores).
 unexport PYTHONDONTWRITEBYTECODE
 
 # Tests run in as many processes as WORKERS says; each file stays in one process, so that it compiles and reads data once.
