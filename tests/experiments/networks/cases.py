@@ -17,13 +17,14 @@ def keep(
     metric: str = "accuracy",
     ends: Sequence[tuple[int, float]] = (),
     failed: Sequence[int] = (),
+    precision: str = "32-true",
 ) -> None:
     """Write the record of an entry with these test results of its folds, shares of 1.
 
     `ends` are replicas and seconds of every fold, `failed` the folds that diverged.
     """
     store, work = Store(folder), Store(folder / "work")
-    base, cells = {**entry.recipe(seed=seed).key(), "code": "abcdef01"}, []
+    base, cells = {**entry.recipe(seed=seed, precision=precision).key(), "code": "abcdef01"}, []
     left = [fold for fold in range(len(accuracies) + len(failed)) if fold not in failed]
     for fold, accuracy, (replicas, seconds) in zip(left, accuracies, ends or [(10, 30.0)] * len(left), strict=True):
         key = {**base, "fold": fold}

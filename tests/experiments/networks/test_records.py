@@ -76,6 +76,18 @@ def test_runs_that_diverged_are_told(tmp_path: Path) -> None:
     assert len(accuracy_table("graphs", found).notes) == 1
 
 
+def test_entries_in_another_number_format_are_told(tmp_path: Path) -> None:
+    keep(tmp_path, PLAIN, TEN)
+    keep(tmp_path, MDNN, TEN, precision="bf16-mixed")
+    found = results(read_records(Store(tmp_path)))
+    assert accuracy_table("nodes", found).notes[1:] == [
+        "Trained in bf16-mixed, all others in 32-true: Texas MDNN GIN (ours)."
+    ]
+    details = detail_table("nodes", found)
+    place = [column.name for column in details.columns].index("precision")
+    assert [line[place] for line in details.rows] == ["32-true", "bf16-mixed"]
+
+
 def test_runs_that_diverged_are_kept_when_folds_are_added(tmp_path: Path) -> None:
     keep(tmp_path, PLAIN, TEN[:2], failed=[1])
     keep(tmp_path, PLAIN, TEN[:5], failed=[5])
@@ -117,7 +129,7 @@ def test_a_setting_that_did_not_exist_had_its_default(tmp_path: Path) -> None:
     keep(tmp_path / "all", PLAIN, TEN)
     (record,) = read_records(Store(tmp_path / "all"))
     key, value, _ = record.cell
-    older = {name: each for name, each in key.items() if name not in ("smooth", "neighbours")} | {"code": "abcdef01"}
+    older = {name: each for name, each in key.items() if name not in ("class_weights", "neighbours")} | {"code": "abcdef01"}
     Store(tmp_path / "two").keep(older, {**value, "runs": value["runs"][:6]}, 6.0)
     Store(tmp_path / "two").keep(key, {**value, "runs": value["runs"][6:]}, 4.0)
     assert found(tmp_path / "two")[PLAIN].complete

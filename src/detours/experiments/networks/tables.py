@@ -82,6 +82,17 @@ def _diverged(results: Iterable[Result]) -> list[str]:
     return [f"{'; '.join(found)}. The mean is that of the others."] if found else []
 
 
+def _in_fewer_bits(results: Iterable[Result]) -> list[str]:
+    """Return a remark on the entries that were trained in another number format than the others, if there are any."""
+    found: dict[str, list[str]] = {}
+    for each in results:
+        for precision in {record.cell.key["precision"] for record in each.records} - {"32-true"}:
+            found.setdefault(precision, []).append(f"{each.entry.data} {each.entry.row} ({each.entry.preset})")
+    return [
+        f"Trained in {precision}, all others in 32-true: {', '.join(found[precision])}." for precision in sorted(found)
+    ]
+
+
 def accuracy_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str] = ()) -> Table:
     """Return a table in the form of the paper's: our presets and the published numbers, row by row; all by default."""
     data = IN_PAPER.get(table, DATA[table])
@@ -95,7 +106,8 @@ def accuracy_table(table: str, results: Mapping[Entry, Result], rows: Sequence[s
         if table in IN_PAPER:
             theirs = [published(Entry(each, "paper", model, backbone, use_den)) for each in data]
             lines.append([f"{name}, published", *(each and with_spread(each["mean"], each["std"]) for each in theirs)])
-    notes = [MEANING, *_diverged(of_table(table, results, rows).values())]
+    shown = of_table(table, results, rows).values()
+    notes = [MEANING, *_diverged(shown), *_in_fewer_bits(shown)]
     return Table(TITLES[table], [Column("network"), *(Column(each, ".2f") for each in data)], lines, notes)
 
 
@@ -107,7 +119,8 @@ def detail_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str
         Column("published", digits), Column("distance", "+" + digits), Column("runs", COUNT), Column("missing", COUNT),
         Column("seeds"), Column("k", "d"), Column("against plain", "+" + digits), Column("p", ".2g"),
         Column("epochs", ".0f"),
-        Column("weights", COUNT), Column("minutes", ".1f"), Column("device"), Column("code"),
+        Column("weights", COUNT), Column("minutes", ".1f"), Column("device"), Column("precision"),
+        Column("code"),
     ]  # fmt: skip
     against = {each.entry: each for each in against_baselines(results)}
     return Table(
@@ -141,6 +154,7 @@ def _line(result: Result, against: Comparison | None) -> list[Any]:
         against and against.difference, against and against.p,
         sum(run["epochs"] for run in runs) / len(runs) if runs else None,
         runs[0]["parameters"] if runs else None, result.seconds / 60, ", ".join(result.devices),
+        ", ".join(dict.fromkeys(key["precision"] for key in keys)),
         ", ".join(dict.fromkeys(key["code"] for key in keys)),
     ]  # fmt: skip
 
