@@ -217,7 +217,7 @@ def _at_edges(prepared: GraphBlas, product: Any) -> Array:
 
 
 def _ends_and_triangles(prepared: GraphBlas, common: Array) -> tuple[Array, Array, Array]:
-    high, low, _ = prepared.lower.to_coo(values=False, sort=True)
+    high, low = (each.astype(np.int64) for each in prepared.lower.to_coo(values=False, sort=True)[:2])
     n = prepared.graph.num_nodes
     triangles = np.bincount(low, common, n) + np.bincount(high, common, n)
     return low, high, triangles.astype(np.int64)

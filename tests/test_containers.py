@@ -143,6 +143,17 @@ def test_every_changed_byte_of_an_archive_is_a_sentence_or_the_same_arrays(tmp_p
                 assert all(array.tolist() == [0, 0] for array in found.values())
 
 
+def test_tensors_that_are_marked_as_folders_are_refused(tmp_path: Path) -> None:
+    """PyTorch reads nothing of a folder: some of its releases then return whatever the memory holds."""
+    torch.save(torch.arange(3), tmp_path / "a.pt")
+    with zipfile.ZipFile(tmp_path / "a.pt") as source, zipfile.ZipFile(tmp_path / "b.pt", "w") as target:
+        for member in source.infolist():
+            member.external_attr |= 0x10 * ("/data/" in member.filename)
+            target.writestr(member, source.read(member))
+    with pytest.raises(FileFormatError, match="writes no folders"):
+        load_tensors(tmp_path / "b.pt")
+
+
 def test_every_changed_byte_of_tensors_is_a_sentence_or_the_same_tensors(tmp_path: Path) -> None:
     path = tmp_path / "a.pt"
     torch.save({"text": "ä", "weights": torch.arange(3)}, path)

@@ -32,6 +32,7 @@ EXPANSION = "DETOURS_EXPANSION"
 _TIMES = 200
 _ALWAYS = 1 << 26  # bytes that any file may expand to
 _LONGEST_HEADER = 1 << 16
+_FOLDER = 0x10  # the bit of a folder in the attributes of a member of an archive
 _SMALL = 4096  # bytes below which an array is read rather than mapped; an empty one cannot be mapped
 _SAMPLE = 1 << 16
 _SAMPLES = 1 << 10
@@ -167,6 +168,8 @@ def check_tensors(path: Path) -> None:
         members = _checked_members(archive, path.stat().st_size, path)
         if any(member.compress_type for member in members.values()):
             raise ValueError("PyTorch compresses nothing")
+        if any(member.external_attr & _FOLDER for member in members.values()):
+            raise ValueError("PyTorch writes no folders")  # it would read none of their bytes, and give what memory holds
         if (bad := archive.testzip()) is not None:
             raise ValueError(f"the checksum of {bad!r} is wrong")
 

@@ -33,7 +33,7 @@ def start(*arguments: str, flags: tuple[str, ...] = (), **environment: str) -> s
 @pytest.mark.parametrize(
     "flags, environment",
     [
-        (("-O", "-W", "error"), {"NO_COLOR": "1", "COLUMNS": "20", "LC_ALL": "C.UTF-8"}),
+        (("-O", "-W", "error", "-W", "ignore::DeprecationWarning:typer"), {"NO_COLOR": "1", "COLUMNS": "20", "LC_ALL": "C.UTF-8"}),
         (("-OO",), {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "FORCE_COLOR": ""}),
     ],
     ids=["no assertions, warnings are errors", "a locale without letters"],

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch_geometric
 from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.utils import k_hop_subgraph
@@ -55,7 +56,9 @@ def test_all_neighbours_are_the_whole_neighbourhood(
     if arcs:
         edge_index = torch.tensor(arcs).T
         theirs, _, _, mask = k_hop_subgraph(torch.tensor(seeds), hops, edge_index, num_nodes=n, directed=True)
-        assert set(theirs.tolist()) == nodes and set(mask.nonzero().ravel().tolist()) == columns
+        assert set(theirs.tolist()) == nodes
+        if not torch_geometric.__version__.startswith("2.6."):  # its mask is that of the last hop alone
+            assert set(mask.nonzero().ravel().tolist()) == columns
 
 
 def test_every_neighbour_is_drawn_equally_often() -> None:

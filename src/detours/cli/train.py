@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from functools import partial
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -67,10 +67,19 @@ def _usage(parse: Any, *arguments: Any) -> Any:
         raise typer.BadParameter(str(error).removesuffix(".")) from None
 
 
+def _checked(name: str) -> Callable[[Any], Any]:
+    """Return a parser of values of a setting: a function, as older releases of Typer ask parsers for their names."""
+
+    def parse(value: Any) -> Any:
+        return _usage(checked, name, value)
+
+    return parse
+
+
 def _setting(name: str, metavar: str) -> Any:
     """An option for a setting of the recipe, with the documentation and the checks of the recipe."""
     help = f"{settings()[name].doc}  [default: that of the preset]"
-    return typer.Option(metavar=metavar, parser=partial(_usage, checked, name), help=help, show_default=False)
+    return typer.Option(metavar=metavar, parser=_checked(name), help=help, show_default=False)
 
 
 @report_errors
@@ -89,7 +98,7 @@ def train(
         Any,
         typer.Option(
             metavar="ours|paper",
-            parser=partial(_usage, checked, "preset"),
+            parser=_checked("preset"),
             help="Settings to start from: ours, or those of the paper.  [default: ours]",
             show_default=False,
         ),

@@ -169,7 +169,7 @@ def _softmax_received(
     if of_arcs is not None:
         scores = scores + of_arcs
     scores, loops = (F.leaky_relu(each, negative) for each in (scores, loops.to(scores.dtype)))
-    to = target.view(-1, *[1] * (scores.dim() - 1)).expand_as(scores)
+    to = target.long().view(-1, *[1] * (scores.dim() - 1)).expand_as(scores)
     largest = loops.detach().scatter_reduce(0, to, scores.detach(), "amax")
     shares, own = (scores - gather(largest, target)).exp(), (loops - largest).exp()
     total = segment_sum(shares, target, x.size(0)) + own

@@ -86,7 +86,7 @@ def split_rows(values: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
 
 def segment_max(values: Tensor, index: Tensor, size: int) -> Tensor:
     """Return [size, …]: row i is the maximum of the rows of `values` whose index is i, 0 where there are none."""
-    places = index.view(-1, *[1] * (values.dim() - 1)).expand_as(values)
+    places = index.long().view(-1, *[1] * (values.dim() - 1)).expand_as(values)
     return values.new_zeros((size, *values.shape[1:])).scatter_reduce(0, places, values, "amax", include_self=False)
 
 

@@ -263,7 +263,10 @@ def test_a_scheduler_that_goes_away_is_one_sentence(tmp_path: Path, capfd: pytes
 
         ending = threading.Thread(target=later)
         ending.start()
-        code = command([*line, address])
+        try:
+            code = command([*line, address])
+        finally:
+            scheduler.kill()  # or a command that fails before it has counted anything leaves it waiting
         ending.join()
     said = capfd.readouterr().err
     assert code == 1 and "the scheduler of the cluster is gone; start it and run the same count again" in said

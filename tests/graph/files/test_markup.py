@@ -70,8 +70,13 @@ def test_names_of_igraph_graphml(tmp_path):
 def test_labels_of_gexf(tmp_path):
     source = nx.Graph([(0, 1), (1, 2)])
     nx.set_node_attributes(source, {0: "Ada", 1: "Grace", 2: "Alan"}, "label")
-    nx.write_gexf(source, tmp_path / "g.gexf", version="1.3")
-    assert edges(Graph.read(tmp_path / "g.gexf")) == [("Ada", "Grace"), ("Grace", "Alan")]
+    nx.write_gexf(source, tmp_path / "g.gexf")
+    older = (tmp_path / "g.gexf").read_text("utf-8")
+    newer = older.replace("http://www.gexf.net/1.2draft", "http://gexf.net/1.3").replace('"1.2"', '"1.3"')
+    assert newer != older
+    for text in (older, newer):
+        (tmp_path / "g.gexf").write_text(text, "utf-8")
+        assert edges(Graph.read(tmp_path / "g.gexf")) == [("Ada", "Grace"), ("Grace", "Alan")]
     nx.write_gexf(nx.DiGraph([("a", "b"), ("c", "b")]), tmp_path / "g.gexf")
     assert Graph.read(tmp_path / "g.gexf").directed
 

@@ -47,7 +47,8 @@ def test_counts_and_detours_are_those_of_count_and_paths(directed: bool) -> None
     (own,) = content(page(result))["graphs"]
     assert own["directed"] is directed and own["names"] == [str(node) for node in range(12)]
     drawn = kind(zip(own["sources"], own["targets"], strict=True))
-    assert nx.utils.edges_equal(drawn.edges, graph.edges, directed=directed)
+    ends = tuple if directed else frozenset
+    assert set(map(ends, drawn.edges)) == set(map(ends, graph.edges))
     for at, (u, v) in enumerate(zip(own["sources"], own["targets"], strict=True)):
         paths = [(u, *inner, v) for inner in own["detours"][at]]
         assert paths == list(detours.paths(graph, u, v, 4))

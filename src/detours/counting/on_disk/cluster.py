@@ -139,6 +139,7 @@ def _local_client(workers: int) -> Iterator[Client]:
             threads_per_worker=1,
             host="127.0.0.1",  # nobody else may reach it: a scheduler runs whatever it is sent
             dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",  # older releases of Dask let those of workers listen to everyone
             silence_logs=logging.CRITICAL,
             preload=[_IGNORE_CTRL_C],
         ) as cluster,

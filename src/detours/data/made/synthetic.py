@@ -88,8 +88,8 @@ def ring_lattice(nodes: int = 2000, *, sizes: tuple[int, ...] = LATTICE_SIZES, s
         seed: Of the random tree and of its covering.
 
     >>> task = ring_lattice(100)
-    >>> task, task.level, task.y.mean()
-    (GraphSet(ring-lattice: 1 graph, 112 nodes, 2 classes), 'node', np.float64(0.5))
+    >>> task, task.level, float(task.y.mean())
+    (GraphSet(ring-lattice: 1 graph, 112 nodes, 2 classes), 'node', 0.5)
     """
     check_integer("nodes, the approximate size of the graph,", nodes, minimum=1)
     if not sizes or min(sizes) < 3 or 2 * min(sizes) <= max(sizes):

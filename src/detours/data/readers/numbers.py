@@ -69,6 +69,7 @@ def _table(path: Path, kind: type, asked: str, separator: str | None, header: bo
     check_file(path)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "loadtxt: input contained no data")
+        warnings.filterwarnings("error", "loadtxt", DeprecationWarning)  # before NumPy 2, of 0.5 taken as an integer
         try:
             table: NDArray[Any] = np.loadtxt(
                 path, dtype=kind, delimiter=separator, skiprows=int(header), ndmin=2, comments=None

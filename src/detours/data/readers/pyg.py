@@ -227,8 +227,6 @@ def _load(path: Path) -> Any:
     from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
     from torch_geometric.data.storage import GlobalStorage
 
-    if not hasattr(torch.serialization, "safe_globals"):
-        raise InputError(f"reading {path} needs torch 2.5 or later; install it, or use training.fit from Python.")
     if not path.exists():
         raise FileFormatError("there is no such file.", path)
     try:
