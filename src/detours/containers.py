@@ -168,8 +168,8 @@ def check_tensors(path: Path) -> None:
         members = _checked_members(archive, path.stat().st_size, path)
         if any(member.compress_type for member in members.values()):
             raise ValueError("PyTorch compresses nothing")
-        if any(member.external_attr & _FOLDER for member in members.values()):
-            raise ValueError("PyTorch writes no folders")  # it would read none of their bytes, and give what memory holds
+        if any(member.external_attr & _FOLDER for member in members.values()):  # it would read none of their bytes
+            raise ValueError("PyTorch writes no folders")
         if (bad := archive.testzip()) is not None:
             raise ValueError(f"the checksum of {bad!r} is wrong")
 

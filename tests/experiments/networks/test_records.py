@@ -129,7 +129,8 @@ def test_a_setting_that_did_not_exist_had_its_default(tmp_path: Path) -> None:
     keep(tmp_path / "all", PLAIN, TEN)
     (record,) = read_records(Store(tmp_path / "all"))
     key, value, _ = record.cell
-    older = {name: each for name, each in key.items() if name not in ("class_weights", "neighbours")} | {"code": "abcdef01"}
+    later = ("class_weights", "neighbours")
+    older = {name: each for name, each in key.items() if name not in later} | {"code": "abcdef01"}
     Store(tmp_path / "two").keep(older, {**value, "runs": value["runs"][:6]}, 6.0)
     Store(tmp_path / "two").keep(key, {**value, "runs": value["runs"][6:]}, 4.0)
     assert found(tmp_path / "two")[PLAIN].complete

@@ -28,7 +28,8 @@ def has_factor(graph: Graph, k: int) -> bool:
 
     low, high = (ends := graph.to_edge_index())[:, ends[0] < ends[1]]
     edges = np.arange(len(low))
-    rows, columns = (np.r_[each].astype(np.int32) for each in ((low, high), (edges, edges)))  # SciPy 1.12 takes no others
+    # SciPy 1.12 solves with indices of 32 bits alone
+    rows, columns = (np.r_[each].astype(np.int32) for each in ((low, high), (edges, edges)))
     incidence = csr_array((np.ones(2 * len(edges)), (rows, columns)), shape=(nodes, len(edges)))
     degrees = LinearConstraint(incidence, k, k)
     found = milp(np.zeros(len(edges)), constraints=degrees, integrality=1, bounds=Bounds(0, 1))
