@@ -18,6 +18,8 @@ from tests.graph.cases import edges, put, refused
         "0\t1\n1\t2\n2\t0\n",
         "0,1\n1,2\n2,0\n",
         "0, 1\r\n1 ,2\r\n2 , 0\r\n",
+        "# of an old Mac\r0 1\r1 2\r2 0\r",
+        "source,target\r0,1\r1,2\r2,0",
         "# a comment\n% another\n\n0 1\n  1   2  \n\t2 0\n   \n# end",
         "0 1 0.5\n1 2 -3e-7\n2 0 7 more columns, whatever\n",
         "0,1,0.5,x\n1,2,,\n2,0,\n",

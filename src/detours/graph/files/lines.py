@@ -27,9 +27,14 @@ _NAN = re.compile(rb"\bnan\b", re.IGNORECASE)
 
 
 def pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the file in pieces of some megabytes that end with a line feed."""
-    rest = b""
+    """Yield the file in pieces of some megabytes that end with a line feed.
+
+    Where lines end with carriage returns alone, as those of old Macs, these become line feeds.
+    """
+    rest, returns = b"", None
     while block := file.read(_PIECE):
+        returns = b"\r" in block and b"\n" not in block if returns is None else returns
+        block = block.replace(b"\r", b"\n") if returns else block
         cut = block.rfind(b"\n") + 1
         if cut:
             yield rest + block[:cut]
