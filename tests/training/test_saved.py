@@ -35,6 +35,19 @@ class Own(InMemoryDataset):  # type: ignore[misc]
         self.data, self.slices = self.collate(listed)
 
 
+@pytest.mark.parametrize("evaluation", ["whole", "sampled"])
+def test_predictions_of_sampled_nodes_are_those_that_were_evaluated(evaluation: str, tmp_path: Path) -> None:
+    data = one_graph()
+    parts = stratified_splits(data, 2)[0]
+    changed = {"neighbours": (2, 2), "batch_size": 8, "evaluation": evaluation, "backbone": "gin", "model": "plain"}
+    (cell,) = fit(data, folds=[parts], save=tmp_path, **{**QUICK, **changed})
+    found = SavedModel.load(next(tmp_path.iterdir())).predict(data)
+    rows = parts.test
+    loss = -np.log(found[rows, data.y[rows]]).mean()
+    assert (found[rows].argmax(1) == data.y[rows]).mean() == pytest.approx(cell.value["test_accuracy"])
+    assert loss == pytest.approx(cell.value["test_loss"], rel=1e-4)
+
+
 def test_predict_takes_what_fit_takes_and_needs_no_targets(tmp_path: Path) -> None:
     listed = pyg(task(20))
     model = trained(listed, tmp_path / "models")

@@ -39,6 +39,7 @@ Pool = Literal["max", "mean", "add", "mean+max", "mean+add", "max+add", "mean+ma
 PoolOf = Literal["logits", "states"]
 Head = Literal["linear", "mlp"]
 Directions = Literal["in", "out", "both"]
+Evaluation = Literal["whole", "sampled"]
 Task = Literal["classification", "regression", "multilabel"]
 Metric = Literal["accuracy", "roc_auc", "ap", "mae"]
 ClassWeights = Literal["none", "balanced"]
@@ -177,6 +178,11 @@ class Recipe:
         (),
         ByLevel((), (15, 10)),
         minimum=-1,
+    )
+    evaluation: Evaluation = setting(
+        "With neighbours: whether validation and test see the whole graph, or samples as training does.",
+        "whole",
+        ByLevel("whole", "sampled"),
     )
     precision: Precision = setting("Number format of the computation.", "32-true")
     seed: int = setting("Seed of weights and dropout, with the fold.", 0, minimum=0, maximum=2**32 - 1)

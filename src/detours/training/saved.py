@@ -122,11 +122,12 @@ class SavedModel:
         with torch.no_grad():
             for batch in batches.evaluation():
                 positional, named = arguments(batch, self.recipe)
-                answers.append(network(*positional, **named))
+                found = network(*positional, **named)
+                answers.append(found if batch.rows is None else found[batch.rows])
         outputs = torch.cat(answers).double().cpu()
-        found: NDArray[np.float64]
+        predicted: NDArray[np.float64]
         if self.targets is not None:
-            found = outputs.numpy() * self.targets.scale + self.targets.shift
+            predicted = outputs.numpy() * self.targets.scale + self.targets.shift
         else:
-            found = (outputs.softmax(1) if self.recipe.task == "classification" else outputs.sigmoid()).numpy()
-        return found
+            predicted = (outputs.softmax(1) if self.recipe.task == "classification" else outputs.sigmoid()).numpy()
+        return predicted

@@ -76,12 +76,12 @@ def test_runs_that_diverged_are_told(tmp_path: Path) -> None:
     assert len(accuracy_table("graphs", found).notes) == 1
 
 
-def test_entries_in_another_number_format_are_told(tmp_path: Path) -> None:
+def test_entries_with_other_settings_are_told(tmp_path: Path) -> None:
     keep(tmp_path, PLAIN, TEN)
     keep(tmp_path, MDNN, TEN, precision="bf16-mixed")
     found = results(read_records(Store(tmp_path)))
     assert accuracy_table("nodes", found).notes[1:] == [
-        "Trained in bf16-mixed, all others in 32-true: Texas MDNN GIN (ours)."
+        "Trained with precision=bf16-mixed, which is 32-true now: Texas, ours: MDNN GIN."
     ]
     details = detail_table("nodes", found)
     place = [column.name for column in details.columns].index("precision")

@@ -42,6 +42,30 @@ def test_the_answers_are_those_without_padding(model: str) -> None:
     assert fixed.waste() >= 1
 
 
+@pytest.mark.parametrize("asked", [1, 7, 1000])
+def test_an_evaluation_by_samples_asks_about_every_node_once(asked: int) -> None:
+    data = one_graph()
+    made = small(data, model="mdnn", neighbours=(3, 2))
+    inputs = inputs_of(data, made)
+    packed = Packed(inputs)
+    batches = SampledNodes(packed, inputs, made.neighbours, 4, asked).evaluation()
+    assert torch.cat([batch.ids for batch in batches]).tolist() == list(range(len(packed.y)))
+    assert all(len(batch.ids) <= asked and torch.equal(batch.y, packed.y[batch.ids]) for batch in batches)
+    drawn = torch.cat([torch.bincount(batch.edge_index[1], minlength=len(batch.x)) for batch in batches])
+    assert drawn.max() == 3 < torch.bincount(packed.edge_index[1]).max()
+    for batch in batches:
+        assert torch.equal(batch.x[batch.rows], packed.x[batch.ids])
+    again = SampledNodes(packed, inputs, made.neighbours, 2, asked).evaluation()
+    assert all(torch.equal(one.edge_index, other.edge_index) for one, other in zip(batches, again, strict=True))
+
+
+def test_an_evaluation_of_the_whole_graph_has_every_arc() -> None:
+    _, plain, fixed, _ = both("plain")
+    (batch,) = plain.evaluation()
+    assert batch.edge_index.size(1) == plain.packed.edge_index.size(1) and batch.rows is None
+    assert len(fixed.evaluation()) == 1
+
+
 @pytest.mark.parametrize("which", ["nodes", "arcs"])
 def test_a_sample_that_does_not_fit_comes_as_it_is(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _, plain, _, _ = both("mdnn")

@@ -89,6 +89,12 @@ class Record:
         same = all(own.get(name, value) == value for name, value in settings.items())
         return same and code in (None, self.cell.key["code"])
 
+    def changes(self) -> list[str]:
+        """Return the settings that are others than those of the entry's recipe today, each with both values."""
+        own, today = self._settings(), self.entry.recipe().key()
+        names = [*plain_settings(today), "precision"]
+        return [f"{name}={own[name]}, which is {today[name]} now" for name in names if own[name] != today[name]]
+
     def settings_key(self) -> str:
         """Return a text that all records of these settings share, of whatever seed and code."""
         own = {**plain_settings(self._settings()), "precision": self.cell.key["precision"]}

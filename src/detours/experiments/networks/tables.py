@@ -82,15 +82,15 @@ def _diverged(results: Iterable[Result]) -> list[str]:
     return [f"{'; '.join(found)}. The mean is that of the others."] if found else []
 
 
-def _in_fewer_bits(results: Iterable[Result]) -> list[str]:
-    """Return a remark on the entries that were trained in another number format than the others, if there are any."""
-    found: dict[str, list[str]] = {}
+def _with_other_settings(results: Iterable[Result]) -> list[str]:
+    """Return a remark on the entries that were trained with a setting that is another one in their recipes today."""
+    found: dict[str, dict[str, list[str]]] = {}
     for each in results:
-        for precision in {record.cell.key["precision"] for record in each.records} - {"32-true"}:
-            found.setdefault(precision, []).append(f"{each.entry.data} {each.entry.row} ({each.entry.preset})")
-    return [
-        f"Trained in {precision}, all others in 32-true: {', '.join(found[precision])}." for precision in sorted(found)
-    ]
+        for change in {change for record in each.records for change in record.changes()}:
+            of_data = found.setdefault(change, {}).setdefault(f"{each.entry.data}, {each.entry.preset}", [])
+            of_data.append(each.entry.row)
+    listed = {change: [f"{data}: {', '.join(rows)}" for data, rows in found[change].items()] for change in found}
+    return [f"Trained with {change}: {'; '.join(listed[change])}." for change in sorted(listed)]
 
 
 def accuracy_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str] = ()) -> Table:
@@ -107,7 +107,7 @@ def accuracy_table(table: str, results: Mapping[Entry, Result], rows: Sequence[s
             theirs = [published(Entry(each, "paper", model, backbone, use_den)) for each in data]
             lines.append([f"{name}, published", *(each and with_spread(each["mean"], each["std"]) for each in theirs)])
     shown = of_table(table, results, rows).values()
-    notes = [MEANING, *_diverged(shown), *_in_fewer_bits(shown)]
+    notes = [MEANING, *_diverged(shown), *_with_other_settings(shown)]
     return Table(TITLES[table], [Column("network"), *(Column(each, ".2f") for each in data)], lines, notes)
 
 

@@ -47,7 +47,9 @@ def batches_of(
         raise InputError(f"{recipe.data} is one graph, which one device holds; take --devices 1.")
     if not recipe.neighbours:
         return WholeGraph(packed)
-    sampled = SampledNodes(packed, inputs, recipe.neighbours, steps)
+    # a step asks about as many nodes of the training part, which has about half of them
+    asked = 2 * recipe.batch_size if recipe.evaluation == "sampled" else None
+    sampled = SampledNodes(packed, inputs, recipe.neighbours, steps, asked)
     if not may_be_fixed(recipe, packed):
         return sampled
     padded = FixedSamples(sampled)

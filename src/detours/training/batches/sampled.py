@@ -30,11 +30,20 @@ SPREADS = 3
 
 
 class SampledNodes:
-    """Some nodes to a step, with a sample of their neighbourhood; evaluated on the whole graph."""
+    """Some nodes to a step, with a sample of their neighbourhood.
 
-    def __init__(self, packed: Packed, inputs: Inputs, neighbours: tuple[int, ...], steps: int) -> None:
-        self.packed = packed
-        self.whole = WholeGraph(packed)
+    Args:
+        packed: The graph on its device.
+        inputs: The graph as flat arrays.
+        neighbours: How many are drawn in each hop.
+        steps: The number of batches of an epoch.
+        asked: Nodes to a batch of an evaluation, whose samples are drawn once; None to evaluate on the whole graph.
+    """
+
+    def __init__(
+        self, packed: Packed, inputs: Inputs, neighbours: tuple[int, ...], steps: int, asked: int | None = None
+    ) -> None:
+        self.packed, self.asked = packed, asked
         number = len(inputs.x)
         self.sampler = NeighborSampler(
             inputs.edge_index, sizes=neighbours, batch_size=-(-number // steps), num_nodes=number
@@ -46,7 +55,12 @@ class SampledNodes:
         return (self.batch(sampled, signs) for sampled in self.sampler.epoch(epoch))
 
     def evaluation(self) -> list[Batch]:
-        return self.whole.evaluation()
+        if self.asked is None:
+            return WholeGraph(self.packed).evaluation()
+        nodes = np.arange(self.sampler.num_nodes)
+        parts = np.split(nodes, nodes[self.asked :: self.asked])
+        same = self.packed.pe.new_ones(1, self.packed.pe.size(1))
+        return [self.batch(self.sampler.sample(part, batch=at), same) for at, part in enumerate(parts)]
 
     def batch(self, sampled: Sampled, signs: Tensor) -> Batch:
         """Return a sample as a batch, without padding."""
