@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import pytest
 
-from detours.errors import DroppedEdgesWarning, InputError
+from detours.errors import DroppedEdgesWarning, FileFormatError, InputError
 from detours.graph import Graph
 from detours.graph.files import lines
 from tests.graph.cases import edges, put, refused
@@ -126,3 +126,19 @@ def test_reading_a_small_file_does_not_load_numba(tmp_path):
     path = put(tmp_path, "g.txt", "0 1\n1 2\n")
     code = f"import sys; from detours import Graph; Graph.read({str(path)!r}); assert 'numba' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", ["g.csv", "g.txt", "g.adj"])
+@pytest.mark.parametrize(
+    "rows",
+    [["0 1 1", "1 0 1", "1 1 0"], ["0 0.5 2 0", "0.5 0 1 0", "2 1 0 3", "0 0 3 0"], ["1 0 1 0", "0 0 1 1"] * 2],
+)
+def test_adjacency_matrices_are_no_edge_lists(tmp_path, name, rows):
+    text = "\n".join(rows).replace(" ", "," if name == "g.csv" else " ")
+    with pytest.raises(FileFormatError, match="this is an adjacency matrix"):
+        Graph.read(put(tmp_path, name, text + "\n"))
+
+
+def test_three_weighted_edges_are_no_matrix(tmp_path):
+    graph = Graph.read(put(tmp_path, "g.txt", "0 1 1\n1 2 1\n2 0 1\n"))
+    assert edges(graph) == [(0, 1), (1, 2), (2, 0)]

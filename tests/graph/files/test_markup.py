@@ -3,7 +3,7 @@ import sys
 import networkx as nx
 import pytest
 
-from detours.errors import DroppedEdgesWarning, InputError
+from detours.errors import DroppedEdgesWarning, FileFormatError, InputError
 from detours.graph import Graph
 from tests.graph.cases import edges, put, refused
 
@@ -79,6 +79,78 @@ def test_labels_of_gexf(tmp_path):
         assert edges(Graph.read(tmp_path / "g.gexf")) == [("Ada", "Grace"), ("Grace", "Alan")]
     nx.write_gexf(nx.DiGraph([("a", "b"), ("c", "b")]), tmp_path / "g.gexf")
     assert Graph.read(tmp_path / "g.gexf").directed
+
+
+@pytest.mark.parametrize(
+    ("text", "directed", "expected"),
+    [
+        ('1 "a"\n2 "b"\n3 "c"\n*Edgeslist\n1 2 3\n2 3\n', False, [("a", "b"), ("a", "c"), ("b", "c")]),
+        ('1 "a"\n2 "b"\n3 "c"\n*Arcslist\n1 2 3\n', True, [("a", "b"), ("a", "c")]),
+        ("*Arcs\n1 2\n*Edges\n2 3 0.5\n", True, [(1, 2), (2, 3), (3, 2)]),
+        ("*Edges\n2 3\n*Arcs :2 'later'\n1 2\n", True, [(1, 2), (2, 3), (3, 2)]),
+        ('*Edges :1 "one"\n1 2\n*Edges :2 "other"\n2 3\n', False, [(1, 2), (2, 3)]),
+        ('1 "a"\n2 "a"\n3 "c"\n*Edges\n1 2\n2 3\n3 1\n', False, [(1, 2), (1, 3), (2, 3)]),
+        ('% no labels\n1\n2 0.5 0.5\n3 ""\n*edges\n1 3\n', False, [("1", "3")]),
+    ],
+)
+def test_sections_of_pajek(tmp_path, text, directed, expected):
+    graph = Graph.read(put(tmp_path, "g.net", f"*Vertices 3\n{text}"), strict=True)
+    assert graph.directed is directed and graph.num_nodes == 3
+    found = edges(graph)
+    assert sorted(found if directed else map(tuple, map(sorted, found))) == expected
+
+
+def test_pajek_as_igraph_writes_it(tmp_path):
+    igraph = pytest.importorskip("igraph")
+    igraph.Graph(4, [(0, 1), (1, 2), (2, 0)]).write_pajek(str(tmp_path / "g.net"))
+    graph = Graph.read(tmp_path / "g.net")
+    assert graph.num_nodes == 4 and graph.num_edges == 3 and not graph.directed
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("*Edges\n1 4\n", r"line 3: an edge joins vertices 1 .. 3, but this is '1 4'"),
+        ("*Edges\n1\n", "line 3: an edge joins vertices"),
+        ("*Matrix\n0 1 1\n", r"the section \*matrix is not known"),
+        ("*Edges\n1 2\n*Vertices 2\n", "several networks"),
+    ],
+)
+def test_damaged_pajek(tmp_path, text, message):
+    with pytest.raises(FileFormatError, match=message):
+        Graph.read(put(tmp_path, "g.net", f"*Vertices 3\n{text}"))
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", 'a"b'])
+def test_names_that_pajek_cannot_hold(tmp_path, name):
+    with pytest.raises(InputError, match="cannot be written to a Pajek network"):
+        Graph.from_networkx(nx.Graph([(name, "c")])).write(tmp_path / "g.net")
+
+
+def test_gml_with_other_letters_and_repeated_edges(tmp_path):
+    nodes = 'node [ id 0 label "Müller" ] node [ id 1 label "中文" ]'
+    text = f"graph [ {nodes} edge [ source 0 target 1 ] edge [ source 1 target 0 ] ]"
+    with pytest.warns(DroppedEdgesWarning, match="1 repeated edge"):
+        graph = Graph.read(put(tmp_path, "g.gml", text))
+    assert graph.name_list() == ["Müller", "中文"] and graph.num_edges == 1 and not graph.directed
+    igraph = pytest.importorskip("igraph")
+    source = igraph.Graph(3, [(0, 1), (1, 2), (2, 0)], directed=True)
+    source.vs["name"] = ["ä", "b", "c"]
+    source.write_gml(str(tmp_path / "h.gml"))
+    assert Graph.read(tmp_path / "h.gml", strict=True).directed
+
+
+def test_graphs_within_graphs_are_refused(tmp_path):
+    inner = '<graph edgedefault="undirected"><node id="a"/><node id="b"/><edge source="a" target="b"/></graph>'
+    for content in (f'<graph edgedefault="undirected"><node id="g">{inner}</node></graph>', 2 * inner):
+        text = f'<?xml version="1.0"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">{content}</graphml>'
+        with pytest.raises(FileFormatError, match="several graphs"):
+            Graph.read(put(tmp_path, "g.graphml", text))
+
+
+def test_adjacency_lists_with_commas_are_refused(tmp_path):
+    with pytest.raises(FileFormatError, match="separated by blanks"):
+        Graph.read(put(tmp_path, "g.adjlist", "a,b,c\nb,c\n"))
 
 
 def test_pajek_has_edges_or_arcs(tmp_path):

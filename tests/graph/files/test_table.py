@@ -151,3 +151,20 @@ def test_a_pipe_is_read_once(tmp_path):
     writer.start()
     assert edges(Graph.read(pipe)) == [("a", "b")]
     writer.join()
+
+
+@pytest.mark.parametrize("header", ["Source,Target,Type", "Source,Target,Id,Type", "Id,Source,Target,Type"])
+@pytest.mark.parametrize("names", ["123", "abc"])
+def test_the_type_of_edges_of_gephi(tmp_path, header, names):
+    def read(*kinds):
+        rows = [header]
+        for at, kind in enumerate(kinds):
+            row = {"Source": names[at], "Target": names[(at + 1) % 3], "Id": str(at), "Type": kind}
+            rows.append(",".join(row[name] for name in header.split(",")))
+        return Graph.read(put(tmp_path, "g.csv", "\n".join(rows) + "\n"))
+
+    assert read("Directed", "Directed", "directed").directed
+    assert not read("Undirected", "Undirected", "Undirected").directed
+    assert not read("road", "rail", "road").directed
+    with pytest.raises(InputError, match="some edges are of the type Directed and some Undirected"):
+        read("Directed", "Undirected", "Directed")

@@ -25,6 +25,7 @@ from detours.graph.files.lines import (
     pieces,
     quoted,
     read_integers,
+    refuse_matrix,
 )
 from detours.graph.files.source import BOM, check_text, opened
 from detours.graph.files.table import (
@@ -66,6 +67,7 @@ def read(path: Path) -> EdgeList:
         if not head:
             raise FileFormatError("the file is empty.", path)
         check_text(head, path)
+        refuse_matrix(head, path)
         first_line = next(iter(_head_lines(head)), "")
         tabs = "\t" if ending(path) == "tsv" and "\t" in first_line else None
         if _needs_table(head) or (tabs and "," in first_line):
@@ -98,6 +100,8 @@ def _needs_table(head: bytes) -> bool:
     sep = guess_separator(first)
     places = known_header(split_line(first, sep))
     if sep in (";", "|") or (places is not None and places != (0, 1)):
+        return True
+    if places is not None and "type" in first.lower():  # of Gephi: it may say that edges are directed
         return True
     if places is None and not begins_with_integers(second.encode()):
         return sep != " " and words_above_numbers([split_line(line, sep) for line in lines] or [[]])

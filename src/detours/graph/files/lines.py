@@ -49,6 +49,33 @@ def is_data(line: bytes) -> bool:
     return line.strip(b" \t\r")[:1] not in (b"", b"#", b"%")
 
 
+def refuse_matrix(text: bytes, path: Path) -> None:
+    """Raise `FileFormatError` for a square of numbers that can only be an adjacency matrix: read as edges, its first
+    columns would be nodes."""
+    first = next((line for line in text.split(b"\n", 9) if is_data(line)), b"")
+    columns = len(_cells(first))
+    if columns < 3 or not columns <= text.count(b"\n") + 1 <= 2 * columns + 9:
+        return
+    rows = [_cells(line) for line in text.split(b"\n") if is_data(line)]
+    if len(rows) != columns or any(len(row) != columns for row in rows):
+        return
+    try:
+        matrix = np.array([[float(cell) for cell in row] for row in rows])
+    except ValueError:
+        return
+    mutual = np.array_equal(matrix, matrix.T) and not np.diagonal(matrix).any()
+    if mutual or (columns > 3 and np.isin(matrix, (0, 1)).all()):
+        raise FileFormatError(
+            "this is an adjacency matrix, not a list of edges; read it with NumPy and give Graph.from_scipy, or write "
+            "a line for every edge.",
+            path,
+        )
+
+
+def _cells(line: bytes) -> list[bytes]:
+    return [cell for cell in re.split(rb"[\s,;]+", line) if cell]
+
+
 def begins_with_integers(line: bytes) -> bool:
     return _BEGINS.fullmatch(line) is not None
 

@@ -1,4 +1,4 @@
-"""GraphML, GML, GEXF, Pajek and adjacency lists, through NetworkX."""
+"""GraphML, GML, GEXF, Pajek and adjacency lists, as graphs of NetworkX."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ from detours.errors import FileFormatError, InputError
 from detours.graph.convert import from_networkx, library, to_networkx
 from detours.graph.edges import EdgeList
 from detours.graph.files.format import Format
+from detours.graph.files.lines import is_data, refuse_matrix
 from detours.graph.files.source import read_text
+
+_GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>]")
+_WORD = re.compile(r'"([^"]*)"|(\S+)')
+_SECTIONS = ("network", "arcs", "edges", "arcslist", "edgeslist")
 
 
 def read_graphml(path: Path) -> EdgeList:
@@ -25,6 +30,8 @@ def read_graphml(path: Path) -> EdgeList:
     text = read_text(path, xml=True)
     if b"<graphml" not in text[:100_000]:
         raise FileFormatError("this is no GraphML: there is no <graphml> in it.", path)
+    if len(_GRAPH.findall(text)) > 1:
+        raise FileFormatError("it holds several graphs, or a group of nodes with a graph of its own; keep one.", path)
     return _read(partial(_parse_graphml, text), "GraphML", path)
 
 
@@ -42,16 +49,20 @@ def read_gexf(path: Path) -> EdgeList:
 
 
 def read_pajek(path: Path) -> EdgeList:
-    """Return the edges of a Pajek network; those of *Arcs are directed."""
+    """Return the edges of a Pajek network; where there are *Arcs, an edge is two of them."""
     text = read_text(path)
     if b"*vertices" not in text[:100_000].lower():
         raise FileFormatError("this is no Pajek network: there is no *Vertices in it.", path)
-    return _read(lambda nx: nx.read_pajek(BytesIO(text)), "Pajek", path)
+    return _read(partial(_parse_pajek, text), "Pajek", path)
 
 
 def read_adjlist(path: Path) -> EdgeList:
     """Return the edges of an adjacency list: a line has a node and its neighbours."""
     text = read_text(path)
+    refuse_matrix(text, path)
+    lines = [line.split() for line in text.split(b"\n") if is_data(line)]
+    if all(len(line) == 1 for line in lines) and any(b"," in name for line in lines for name in line):
+        raise FileFormatError("the nodes of an adjacency list are separated by blanks, but here by commas.", path)
     edges = _read(lambda nx: nx.read_adjlist(BytesIO(text), create_using=nx.DiGraph), "adjacency list", path)
     # An edge may be in the line of one of its ends, or of both.
     edges = replace(edges, meaning="lines", directed=False, origin=None)
@@ -86,11 +97,55 @@ def _parse_graphml(text: bytes, nx: Any) -> Any:
 
 
 def _parse_gml(text: bytes, nx: Any) -> Any:
-    try:
-        return nx.read_gml(BytesIO(text))
-    except nx.NetworkXError:
-        # Labels are optional and may repeat; ids are neither.
-        return nx.read_gml(BytesIO(text), label="id")
+    # NetworkX takes other letters as XML writes them, and repeated edges of graphs that say they have some.
+    text = text.decode().encode("ascii", "xmlcharrefreplace")
+    repeated = re.sub(rb"\bgraph\s*\[", b"graph [ multigraph 1", text, count=1)
+    for given in (text, repeated):
+        for label in ("label", "id"):  # labels are optional and may repeat; ids are neither
+            try:
+                return nx.read_gml(BytesIO(given), label=label)
+            except nx.NetworkXError as error:
+                failed = error
+        if "duplicated" not in str(failed):
+            break
+    raise failed
+
+
+def _parse_pajek(text: bytes, nx: Any) -> Any:
+    """Return a multigraph of the vertices' labels, or of their numbers where labels repeat.
+
+    NetworkX's own parser takes one kind of line for all that follow *Vertices.
+    """
+    section, number, labels = "", 0, {}
+    ends: dict[str, list[tuple[int, int]]] = {"arcs": [], "edges": []}
+    for line, written in enumerate(text.decode().splitlines(), 1):
+        words = [quoted or plain for quoted, plain in _WORD.findall(written)]
+        if not words or words[0].startswith("%"):
+            continue
+        if words[0].startswith("*"):
+            section = words[0][1:].lower()
+            if section == "vertices":
+                if number:
+                    raise ValueError(f"line {line}: there are several networks in it; keep one")
+                number = int(words[1])
+            elif section not in _SECTIONS:
+                raise ValueError(f"line {line}: the section *{section} is not known; give *Edges or *Arcs")
+        elif section == "vertices":
+            labels[int(words[0])] = next(filter(None, words[1:2]), words[0])
+        elif section != "network":
+            first, *others = map(int, words if section.endswith("list") else words[:2])
+            if not others or not all(1 <= vertex <= number for vertex in (first, *others)):
+                raise ValueError(f"line {line}: an edge joins vertices 1 .. {number}, but this is {written.strip()!r}")
+            ends[section.removesuffix("list")] += [(first, other) for other in others]
+    names = [labels.get(vertex, str(vertex)) for vertex in range(1, number + 1)]
+    if len(set(names)) < number:
+        names = [str(vertex) for vertex in range(1, number + 1)]
+    graph = nx.MultiDiGraph() if ends["arcs"] else nx.MultiGraph()
+    graph.add_nodes_from(names)
+    graph.add_edges_from((names[u - 1], names[v - 1]) for u, v in ends["arcs"] + ends["edges"])
+    if ends["arcs"]:
+        graph.add_edges_from((names[v - 1], names[u - 1]) for u, v in ends["edges"] if u != v)
+    return graph
 
 
 def _with_names(graph: Any, nx: Any) -> EdgeList:
@@ -150,6 +205,9 @@ def write_gexf(edges: EdgeList, path: Path) -> None:
 
 def write_pajek(edges: EdgeList, path: Path) -> None:
     """Write a Pajek network."""
+    for name in edges.name_list():
+        if not str(name).strip() or set(str(name)) & set('"\n\r'):
+            raise InputError(f"The node name {name!r} cannot be written to a Pajek network; write .graphml or .npz.")
     _write(edges, path, lambda nx, graph, file: nx.write_pajek(graph, file))
 
 

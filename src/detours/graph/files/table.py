@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -66,10 +67,23 @@ def read_table(
         warn_of_columns([row.fields for row in head], path)
     lower = [field.lower() for field in first.fields]
     weight = lower.index("weight") if header and "weight" in lower else None
-    edges = _edges(chain(head[header:], rows), places, weight, path)
+    kinds: set[str] = set()
+    data: Iterable[Row] = chain(head[header:], rows)
+    if header and "type" in lower:
+        data = _noting(data, lower.index("type"), kinds)
+    edges = _edges(data, places, weight, path)
     if not header:
         warn_of_header(edges, path)
-    return edges
+    if {"directed", "undirected"} <= kinds:
+        raise FileFormatError("some edges are of the type Directed and some Undirected; keep one of both.", path)
+    return replace(edges, directed=True) if kinds == {"directed"} else edges
+
+
+def _noting(rows: Iterable[Row], column: int, kinds: set[str]) -> Iterator[Row]:
+    """Pass rows on, and add what a column holds to `kinds`: Gephi has a column Type."""
+    for row in rows:
+        kinds.add(row.fields[column].lower() if column < len(row.fields) else "")
+        yield row
 
 
 def words_above_numbers(rows: Sequence[Sequence[str]], nodes: Sequence[int] = (0, 1)) -> bool:
