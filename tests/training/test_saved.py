@@ -1,5 +1,6 @@
 """Saved models: whatever `load` takes, with targets or without."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("lightning")
 
-from torch_geometric.data import Data, InMemoryDataset  # noqa: E402
+from torch_geometric.data import Batch, Data, InMemoryDataset  # noqa: E402
 
 from detours.data import graph_set_of, load, stratified_splits  # noqa: E402
 from detours.errors import InputError  # noqa: E402
@@ -46,6 +47,28 @@ def test_predictions_of_sampled_nodes_are_those_that_were_evaluated(evaluation: 
     loss = -np.log(found[rows, data.y[rows]]).mean()
     assert (found[rows].argmax(1) == data.y[rows]).mean() == pytest.approx(cell.value["test_accuracy"])
     assert loss == pytest.approx(cell.value["test_loss"], rel=1e-4)
+
+
+def test_a_batch_is_its_graphs(tmp_path: Path) -> None:
+    listed = pyg(task(20))
+    model, batch = trained(listed, tmp_path), Batch.from_data_list(listed)
+    np.testing.assert_array_equal(model.predict(batch), model.predict(listed))
+    assert len(graph_set_of(batch)) == 20
+
+
+def test_a_model_that_knows_fewer_settings(tmp_path: Path) -> None:
+    """As those of earlier versions: what they have no value for is as it was before it could be set."""
+    data = pyg(task(20))
+    model = trained(data, tmp_path)
+    (file,) = tmp_path.iterdir()
+    found = torch.load(file, weights_only=True)
+    about = json.loads(found["about"])
+    for name in ("evaluation", "average", "smooth"):
+        del about["recipe"][name]
+    torch.save({**found, "about": json.dumps(about)}, file)
+    older = SavedModel.load(file)
+    assert older.recipe.evaluation == "whole"
+    np.testing.assert_array_equal(older.predict(data), model.predict(data))
 
 
 def test_predict_takes_what_fit_takes_and_needs_no_targets(tmp_path: Path) -> None:

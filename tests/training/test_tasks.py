@@ -80,6 +80,16 @@ def test_two_folds_together(data: GraphSet, metric: str, changed: dict[str, Any]
             assert np.mean(each) == pytest.approx(score_of(cell.value, "test"))
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1.7e9])
+def test_errors_of_numbers_far_from_zero(offset: float, tmp_path: Path) -> None:
+    """As years or seconds since 1970: they differ in digits that 32 bits do not hold."""
+    data = with_targets(offset + 10 * sizes())
+    (cell,) = fit(data, folds=FOLDS[:1], save=tmp_path, **QUICK)
+    (file,) = tmp_path.glob("*.pt")
+    predicted, part = SavedModel.load(file).predict(data)[:, 0], FOLDS[0].test
+    assert np.abs(predicted - data.y)[part].mean() == pytest.approx(cell.value["test_mae"], rel=1e-4)
+
+
 def test_numbers_are_learned_in_their_own_unit() -> None:
     data = with_targets(1000 + 10 * sizes())
     changed = {"model": "plain", "epochs": 40, "hidden": 8, "batch_size": 5, "pool": "add", "norm": "none"}

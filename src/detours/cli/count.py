@@ -76,7 +76,7 @@ def count(
     """
     import detours
     from detours.checks import parse_bytes
-    from detours.cli.shared.output import TABLES, check_target, is_folder, write_result
+    from detours.cli.shared.output import ONE_ROW_EACH, TABLES, check_target, is_folder, write_result
     from detours.cli.shared.progress import progress_bar
     from detours.cli.shared.summary import print_summary, summarise
     from detours.containers import reading_within
@@ -90,6 +90,8 @@ def count(
     nodes = None if out_nodes is None else check_target(out_nodes, TABLES)
     # With a memory limit a Parquet file is written part by part, while counting.
     within = edges if memory is not None and device is None and edges and edges.suffix.lower() == ".parquet" else None
+    if once and (within or edges is None or edges.suffix.lower() not in ONE_ROW_EACH):
+        raise InputError("--once is about the rows of --out FILE.csv or FILE.parquet, the latter without --memory")
     show = False if quiet and progress is None else progress
     reading = {"columns": columns, "sep": sep, "format": format}
     with reading_within(parse_bytes(memory)):

@@ -28,7 +28,7 @@ from detours.training.recipe import Recipe
 from detours.training.replicas.fit import Fit
 from detours.training.replicas.progress import Row
 from detours.training.saved import SavedModel
-from detours.training.tasks import outputs_of, target_scaling, targets_of
+from detours.training.tasks import centred, outputs_of, target_scaling, targets_of
 
 Value = dict[str, Any]
 READ = 1.0
@@ -119,7 +119,8 @@ class Training:
         self.data = as_trained(self.runs[0].data, self.runs[0].recipe)
         self.encoder = Encoder.of(self.data)
         self.targets = targets_of(self.data, self.runs[0].recipe.task)
-        inputs = prepared(self.data, self.encoder, self.targets, self.runs[0].recipe)
+        asked = centred(self.targets) if self.runs[0].recipe.task == "regression" else self.targets
+        inputs = prepared(self.data, self.encoder, asked, self.runs[0].recipe)
         members = [self.runs[at] for at in self.members]
         self.scalings = {at: scaling_of(inputs, self.runs[at].split.train, self.runs[at].recipe) for at in self.members}
         self.fit = Fit(

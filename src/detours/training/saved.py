@@ -22,7 +22,7 @@ from detours.errors import FileFormatError, InputError
 from detours.training.batches.choose import batches_of
 from detours.training.batches.inputs import Scaling, as_trained, prepared
 from detours.training.build import arguments, load_weights, network_of
-from detours.training.recipe import Recipe
+from detours.training.recipe import Recipe, settings
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ class SavedModel:
             found = load_tensors(path)
             about = json.loads(found["about"])
             return cls(
-                Recipe(**about["recipe"]),
+                Recipe(**_as_before(about["recipe"]["level"]) | about["recipe"]),
                 Encoder.from_json(about["encoder"]),
                 np.array(about["classes"], np.int64),
                 Scaling.from_json(about["scaling"]),
                 found["weights"],
-                None if about["targets"] is None else Scaling.from_json(about["targets"]),
+                None if about["targets"] is None else Scaling.from_json(about["targets"], np.float64),
             )
         except (RuntimeError, AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, InputError) and not isinstance(error, FileFormatError):
@@ -131,3 +131,8 @@ class SavedModel:
         else:
             predicted = (outputs.softmax(1) if self.recipe.task == "classification" else outputs.sigmoid()).numpy()
         return predicted
+
+
+def _as_before(level: str) -> dict[str, Any]:
+    """Return the value of every setting that changes nothing: an older model has none for those that came later."""
+    return {name: each.default("ours", level) for name, each in settings().items()}

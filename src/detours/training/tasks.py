@@ -67,11 +67,18 @@ def outputs_of(targets: Targets) -> int:
     return int(targets.max(initial=0)) + 1 if targets.ndim == 1 else targets.shape[1]
 
 
+def centred(targets: Targets) -> Targets:
+    """Return targets of a regression less their mean: the digits in which they differ then fit into 32 bits, and errors
+    are the same."""
+    less: Targets = targets - targets.mean(axis=0)
+    return less
+
+
 def target_scaling(targets: Targets, train: NDArray[np.int64]) -> Scaling:
     """Return the mean and deviation of the targets of a training part, by which regression standardises them."""
     known = targets[train]
     deviation = known.std(axis=0)
-    return Scaling(known.mean(axis=0).astype(np.float32), np.where(deviation > 0, deviation, 1).astype(np.float32))
+    return Scaling(known.mean(axis=0), np.where(deviation > 0, deviation, 1))
 
 
 def score_of(value: Mapping[str, Any], part: str) -> float:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from detours.counting.result import Detours
 
 TABLES = (".csv", ".parquet", ".npz")
+ONE_ROW_EACH = (".csv", ".parquet")
+"""Tables whose rows may be one for each edge."""
 FORMATS = (*TABLES, ".gexf", ".graphml")
 
 

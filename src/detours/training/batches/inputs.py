@@ -56,8 +56,8 @@ class Inputs:
 class Scaling:
     """Shift and scale of every feature, learned on the training part; 0/1 columns stay what they are."""
 
-    shift: Float32
-    scale: Float32
+    shift: NDArray[np.floating[Any]]
+    scale: NDArray[np.floating[Any]]
 
     @classmethod
     def of(cls, x: Float32) -> Scaling:
@@ -81,8 +81,8 @@ class Scaling:
         return {"shift": self.shift.tolist(), "scale": self.scale.tolist()}
 
     @classmethod
-    def from_json(cls, plain: dict[str, Any]) -> Scaling:
-        return cls(np.array(plain["shift"], np.float32), np.array(plain["scale"], np.float32))
+    def from_json(cls, plain: dict[str, Any], dtype: type = np.float32) -> Scaling:
+        return cls(np.array(plain["shift"], dtype), np.array(plain["scale"], dtype))
 
 
 def prepared(data: GraphSet, encoder: Encoder, y: NDArray[Any], recipe: Recipe) -> Inputs:
