@@ -117,10 +117,15 @@ def from_pyg(data: Any) -> EdgeList:
     return check_edge_index(edge_index, getattr(data, "num_nodes", None))
 
 
+NUMBER = "detours number"
+"""The property of an atom that holds its number in the file it is from."""
+
+
 def from_molecule(molecule: Any) -> EdgeList:
     """Return the bonds of an RDKit molecule; atoms are named by symbol and number, as in C0, C1, O2."""
     pairs = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
-    names = [f"{atom.GetSymbol()}{atom.GetIdx()}" for atom in molecule.GetAtoms()]
+    numbers = [atom.GetIntProp(NUMBER) if atom.HasProp(NUMBER) else atom.GetIdx() for atom in molecule.GetAtoms()]
+    names = [f"{atom.GetSymbol()}{number}" for atom, number in zip(molecule.GetAtoms(), numbers, strict=True)]
     ends = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
     return EdgeList(ends, len(names), names, "edges", origin=partial(_molecule_as_networkx, molecule, names))
 

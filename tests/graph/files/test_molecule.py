@@ -54,3 +54,11 @@ def test_networkx_graphs_of_molecules_have_elements_and_bonds(tmp_path: Path) ->
         assert made.edges["C5", "O6"]["bond"] == "SINGLE" and made.edges["C0", "C1"]["bond"] == "AROMATIC"
         assert made.edges["C0", "C1"]["den"] == 1 and made.nodes["O6"]["phi"] == 0
     assert "element" not in detours.count(phenol, k=5).to_networkx(attributes=False).nodes["O6"]
+
+
+@pytest.mark.parametrize("name", ["ether.sdf", "ether.mol"])
+def test_atoms_keep_the_numbers_of_their_file(tmp_path: Path, name: str) -> None:
+    molecule = chem.AddHs(chem.MolFromSmiles("C1CO1"))
+    turned = chem.RenumberAtoms(molecule, list(range(molecule.GetNumAtoms()))[::-1])
+    (tmp_path / name).write_text(chem.MolToMolBlock(turned) + "$$$$\n" * ("sdf" in name))
+    assert Graph.read(tmp_path / name).name_list() == ["O4", "C5", "C6"]

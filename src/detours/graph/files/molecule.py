@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from detours.errors import FileFormatError, InputError, warn_caller
-from detours.graph.convert import from_molecule, library
+from detours.graph.convert import NUMBER, from_molecule, library
 from detours.graph.edges import EdgeList
 from detours.graph.files.format import Format
 from detours.graph.files.source import read_text
@@ -20,7 +20,7 @@ def read_molecule(path: Path) -> Any:
         lines = [line.split()[0] for line in text.splitlines() if line.strip()]
         records, parse = lines, chem.MolFromSmiles
     else:
-        records, parse = [one for one in text.split("$$$$\n") if one.strip()], chem.MolFromMolBlock
+        records, parse = [one for one in text.split("$$$$\n") if one.strip()], _without_hydrogens
     if not records:
         raise FileFormatError("the file holds no molecule.", path)
     if len(records) > 1:
@@ -29,6 +29,17 @@ def read_molecule(path: Path) -> Any:
     if molecule is None:
         raise FileFormatError("RDKit cannot read its first molecule.", path)
     return molecule
+
+
+def _without_hydrogens(block: str) -> Any | None:
+    """Return the molecule of a MOL block; its atoms remember their numbers among all, hydrogens included."""
+    chem = _rdkit()
+    molecule = chem.MolFromMolBlock(block, removeHs=False)
+    if molecule is None:
+        return None
+    for atom in molecule.GetAtoms():
+        atom.SetIntProp(NUMBER, atom.GetIdx())
+    return chem.RemoveHs(molecule)
 
 
 def parse_smiles(text: str) -> Any | None:
