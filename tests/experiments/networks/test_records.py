@@ -81,7 +81,7 @@ def test_entries_with_other_settings_are_told(tmp_path: Path) -> None:
     keep(tmp_path, MDNN, TEN, precision="bf16-mixed")
     found = results(read_records(Store(tmp_path)))
     assert accuracy_table("nodes", found).notes[1:] == [
-        "Trained with precision=bf16-mixed, which is 32-true now: Texas, ours: MDNN GIN."
+        "Trained with precision=bf16-mixed (today's recipe: 32-true): Texas, ours: MDNN GIN."
     ]
     details = detail_table("nodes", found)
     place = [column.name for column in details.columns].index("precision")

@@ -93,7 +93,7 @@ class Record:
         """Return the settings that are others than those of the entry's recipe today, each with both values."""
         own, today = self._settings(), self.entry.recipe().key()
         names = [*plain_settings(today), "precision"]
-        return [f"{name}={own[name]}, which is {today[name]} now" for name in names if own[name] != today[name]]
+        return [f"{name}={own[name]} (today's recipe: {today[name]})" for name in names if own[name] != today[name]]
 
     def settings_key(self) -> str:
         """Return a text that all records of these settings share, of whatever seed and code."""
