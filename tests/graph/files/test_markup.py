@@ -121,6 +121,12 @@ def test_damaged_pajek(tmp_path, text, message):
         Graph.read(put(tmp_path, "g.net", f"*Vertices 3\n{text}"))
 
 
+@pytest.mark.parametrize("number", [2**64, 10**7])
+def test_a_number_of_vertices_that_cannot_be_is_refused(tmp_path, number):
+    with pytest.raises(FileFormatError, match=f"line 1: it says {number} vertices, but the file has 3 lines"):
+        Graph.read(put(tmp_path, "g.net", f"*Vertices {number}\n*Edges\n1 2\n"))
+
+
 @pytest.mark.parametrize("name", ["", "a\nb", 'a"b'])
 def test_names_that_pajek_cannot_hold(tmp_path, name):
     with pytest.raises(InputError, match="cannot be written to a Pajek network"):

@@ -22,6 +22,7 @@ from detours.graph.files.source import read_text
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>]")
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
+_ALONE = 1_000_000  # vertices of a Pajek network that need no lines
 _SECTIONS = ("network", "arcs", "edges", "arcslist", "edgeslist")
 
 
@@ -118,7 +119,8 @@ def _parse_pajek(text: bytes, nx: Any) -> Any:
     """
     section, number, labels = "", 0, {}
     ends: dict[str, list[tuple[int, int]]] = {"arcs": [], "edges": []}
-    for line, written in enumerate(text.decode().splitlines(), 1):
+    lines = text.decode().splitlines()
+    for line, written in enumerate(lines, 1):
         words = [quoted or plain for quoted, plain in _WORD.findall(written)]
         if not words or words[0].startswith("%"):
             continue
@@ -128,6 +130,8 @@ def _parse_pajek(text: bytes, nx: Any) -> Any:
                 if number:
                     raise ValueError(f"line {line}: there are several networks in it; keep one")
                 number = int(words[1])
+                if number > max(_ALONE, len(lines)):
+                    raise ValueError(f"line {line}: it says {number} vertices, but the file has {len(lines)} lines")
             elif section not in _SECTIONS:
                 raise ValueError(f"line {line}: the section *{section} is not known; give *Edges or *Arcs")
         elif section == "vertices":
