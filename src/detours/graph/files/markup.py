@@ -22,7 +22,7 @@ from detours.graph.files.source import read_text
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>]")
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
-_ALONE = 1_000_000  # vertices of a Pajek network that need no lines
+_ALONE = 100_000  # vertices of a Pajek network that need no lines
 _SECTIONS = ("network", "arcs", "edges", "arcslist", "edgeslist")
 
 
