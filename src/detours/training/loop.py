@@ -119,8 +119,8 @@ class Training:
         self.data = as_trained(self.runs[0].data, self.runs[0].recipe)
         self.encoder = Encoder.of(self.data)
         self.targets = targets_of(self.data, self.runs[0].recipe.task)
-        asked = centred(self.targets) if self.runs[0].recipe.task == "regression" else self.targets
-        inputs = prepared(self.data, self.encoder, asked, self.runs[0].recipe)
+        y = centred(self.targets) if self.runs[0].recipe.task == "regression" else self.targets
+        inputs = prepared(self.data, self.encoder, y, self.runs[0].recipe)
         members = [self.runs[at] for at in self.members]
         self.scalings = {at: scaling_of(inputs, self.runs[at].split.train, self.runs[at].recipe) for at in self.members}
         self.fit = Fit(

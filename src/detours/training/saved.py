@@ -134,5 +134,6 @@ class SavedModel:
 
 
 def _as_before(level: str) -> dict[str, Any]:
-    """Return the value of every setting that changes nothing: an older model has none for those that came later."""
+    """Return the values of preset "ours": an older model has none for settings that came later, and these are as it was
+    before them."""
     return {name: each.default("ours", level) for name, each in settings().items()}

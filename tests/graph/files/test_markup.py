@@ -3,6 +3,7 @@ import sys
 import networkx as nx
 import pytest
 
+import detours
 from detours.errors import DroppedEdgesWarning, FileFormatError, InputError
 from detours.graph import Graph
 from tests.graph.cases import edges, put, refused
@@ -100,6 +101,11 @@ def test_sections_of_pajek(tmp_path, text, directed, expected):
     assert sorted(found if directed else map(tuple, map(sorted, found))) == expected
 
 
+def test_weights_of_pajek_are_kept(tmp_path):
+    found = detours.count(put(tmp_path, "g.net", "*Vertices 3\n*Edges\n1 2 0.5\n2 3 p Dots\n"), k=2).to_networkx()
+    assert [data.get("weight") for *_, data in found.edges(data=True)] == [0.5, None]
+
+
 def test_pajek_as_igraph_writes_it(tmp_path):
     igraph = pytest.importorskip("igraph")
     igraph.Graph(4, [(0, 1), (1, 2), (2, 0)]).write_pajek(str(tmp_path / "g.net"))
@@ -114,6 +120,8 @@ def test_pajek_as_igraph_writes_it(tmp_path):
         ("*Edges\n1\n", "line 3: an edge joins vertices"),
         ("*Matrix\n0 1 1\n", r"the section \*matrix is not known"),
         ("*Edges\n1 2\n*Vertices 2\n", "several networks"),
+        ('4 "d"\n*Edges\n1 2\n', "vertices are numbered 1 .. 3, but there is a vertex 4"),
+        ("*Edges\n1 2 nan\n", "NaN"),
     ],
 )
 def test_damaged_pajek(tmp_path, text, message):

@@ -98,10 +98,11 @@ def _needs_table(head: bytes) -> bool:
     lines = _head_lines(head)
     first, second = (*lines[:2], "", "")[:2]
     sep = guess_separator(first)
-    places = known_header(split_line(first, sep))
+    fields = split_line(first, sep)
+    places = known_header(fields)
     if sep in (";", "|") or (places is not None and places != (0, 1)):
         return True
-    if places is not None and "type" in first.lower():  # of Gephi: it may say that edges are directed
+    if places is not None and "type" in map(str.lower, fields):  # of Gephi: it may say that edges are directed
         return True
     if places is None and not begins_with_integers(second.encode()):
         return sep != " " and words_above_numbers([split_line(line, sep) for line in lines] or [[]])

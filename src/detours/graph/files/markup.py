@@ -117,8 +117,9 @@ def _parse_pajek(text: bytes, nx: Any) -> Any:
 
     NetworkX's own parser takes one kind of line for all that follow *Vertices.
     """
-    section, number, labels = "", 0, {}
-    ends: dict[str, list[tuple[int, int]]] = {"arcs": [], "edges": []}
+    section, number = "", 0
+    labels: dict[int, str] = {}
+    found: dict[str, list[tuple[int, int, dict[str, float]]]] = {"arcs": [], "edges": []}
     lines = text.decode().splitlines()
     for line, written in enumerate(lines, 1):
         words = [quoted or plain for quoted, plain in _WORD.findall(written)]
@@ -127,11 +128,7 @@ def _parse_pajek(text: bytes, nx: Any) -> Any:
         if words[0].startswith("*"):
             section = words[0][1:].lower()
             if section == "vertices":
-                if number:
-                    raise ValueError(f"line {line}: there are several networks in it; keep one")
-                number = int(words[1])
-                if number > max(_ALONE, len(lines)):
-                    raise ValueError(f"line {line}: it says {number} vertices, but the file has {len(lines)} lines")
+                number = _number_of_vertices(words, number, line, len(lines))
             elif section not in _SECTIONS:
                 raise ValueError(f"line {line}: the section *{section} is not known; give *Edges or *Arcs")
         elif section == "vertices":
@@ -140,15 +137,38 @@ def _parse_pajek(text: bytes, nx: Any) -> Any:
             first, *others = map(int, words if section.endswith("list") else words[:2])
             if not others or not all(1 <= vertex <= number for vertex in (first, *others)):
                 raise ValueError(f"line {line}: an edge joins vertices 1 .. {number}, but this is {written.strip()!r}")
-            ends[section.removesuffix("list")] += [(first, other) for other in others]
+            weight = {} if section.endswith("list") else _weight(words[2:3])
+            found[section.removesuffix("list")] += [(first, other, weight) for other in others]
+    if strangers := [vertex for vertex in labels if not 1 <= vertex <= number]:
+        raise ValueError(f"vertices are numbered 1 .. {number}, but there is a vertex {strangers[0]}")
+    return _of_pajek(number, labels, found["arcs"], found["edges"], nx)
+
+
+def _number_of_vertices(words: list[str], before: int, line: int, lines: int) -> int:
+    if before:
+        raise ValueError(f"line {line}: there are several networks in it; keep one")
+    number = int(words[1])
+    if number > max(_ALONE, lines):
+        raise ValueError(f"line {line}: it says {number} vertices, but the file has {lines} lines")
+    return number
+
+
+def _weight(words: list[str]) -> dict[str, float]:
+    """Return the weight of an edge as an attribute, if there is one: other words may follow the two vertices."""
+    try:
+        return {"weight": float(words[0])} if words else {}
+    except ValueError:
+        return {}
+
+
+def _of_pajek(number: int, labels: dict[int, str], arcs: list[Any], edges: list[Any], nx: Any) -> Any:
     names = [labels.get(vertex, str(vertex)) for vertex in range(1, number + 1)]
     if len(set(names)) < number:
         names = [str(vertex) for vertex in range(1, number + 1)]
-    graph = nx.MultiDiGraph() if ends["arcs"] else nx.MultiGraph()
+    graph = nx.MultiDiGraph() if arcs else nx.MultiGraph()
     graph.add_nodes_from(names)
-    graph.add_edges_from((names[u - 1], names[v - 1]) for u, v in ends["arcs"] + ends["edges"])
-    if ends["arcs"]:
-        graph.add_edges_from((names[v - 1], names[u - 1]) for u, v in ends["edges"] if u != v)
+    back = [(v, u, weight) for u, v, weight in edges if u != v] if arcs else []
+    graph.add_edges_from((names[u - 1], names[v - 1], weight) for u, v, weight in (*arcs, *edges, *back))
     return graph
 
 
