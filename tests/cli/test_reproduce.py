@@ -296,6 +296,15 @@ def test_training_a_part_writes_the_tables_of_all_that_is_finished(run: Run, tex
     assert sorted(row["data"] for row in by_entry["rows"]) == ["Cornell", "Texas"]
 
 
+def test_data_sets_and_rows_may_be_lists(run: Run, texas: Path) -> None:
+    shutil.copytree(texas / "WebKB" / "texas", texas / "WebKB" / "cornell")
+    chosen = ("--data", "Texas,Cornell", "--row", "plain GCN, plain GIN")
+    assert run("nodes", "--root", str(texas), *chosen, *TINY).code == 0
+    _, by_entry = json.loads(Path("results/nodes.json").read_text())["tables"]
+    found = sorted((row["data"], row["network"]) for row in by_entry["rows"])
+    assert found == [(data, row) for data in ("Cornell", "Texas") for row in ("plain GCN", "plain GIN")]
+
+
 def test_wrong_options_of_networks(run: Run, texas: Path) -> None:
     for option in ("--seeds", "--folds"):
         code, _, err = run("nodes", "--finished", option, "0")

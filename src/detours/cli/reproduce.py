@@ -12,7 +12,7 @@ from detours.checks import check_jobs
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
 from detours.cli.shared.help import new_app
-from detours.cli.shared.options import ALL_CORES, Jobs, Json, K, KeepOld, Progress, RawFolder, TorchDevice
+from detours.cli.shared.options import ALL_CORES, Jobs, Json, K, KeepOld, Progress, RawFolder, TorchDevice, listed
 from detours.cli.train import parse_numbers
 from detours.errors import InputError
 
@@ -31,7 +31,9 @@ def _environment(
     root: RawFolder = None,
     data: Annotated[
         list[str] | None,
-        typer.Option("--data", "--only", metavar="NAME", help="Use this data set only; repeatable."),
+        typer.Option(
+            "--data", "--only", metavar="NAMES", help="Use these data sets only, separated by commas; repeatable."
+        ),
     ] = None,
     out: Annotated[
         str, typer.Option(metavar="DIR", help="Folder of finished results, tables and figures.")
@@ -46,7 +48,7 @@ def _environment(
     from detours.store import Store
 
     store, watch = Store(out, keep_old=keep_old), functools.partial(progress_bar, show=progress)
-    root, only = _named_sets(root, data or [])
+    root, only = _named_sets(root, listed(data))
     return Environment(store, watch, root, only, check_jobs(jobs or ALL_CORES), _say)
 
 
@@ -112,7 +114,7 @@ def expressiveness(environment: "Environment", k: LargestK = 6) -> "Iterable[Out
     \b
     Examples:
       detours reproduce expressiveness
-      detours reproduce expressiveness --root raw --data EXP --data CEXP
+      detours reproduce expressiveness --root raw --data EXP,CEXP
     """
     from detours.experiments.runs import run_expressiveness
 
@@ -155,7 +157,9 @@ def counting(environment: "Environment") -> "Iterable[Outcome]":
 @experiment()
 def kernels(
     environment: "Environment",
-    kernel: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Use this row only; repeatable.")] = None,
+    kernel: Annotated[
+        list[str] | None, typer.Option(metavar="NAMES", help="Use these rows only, separated by commas; repeatable.")
+    ] = None,
     repeats: Annotated[int, typer.Option(metavar="N", min=1, help="Cross-validations, each with its own seed.")] = 10,
     finished: Annotated[bool, typer.Option("--finished", help="Run nothing; show the finished repeats.")] = False,
 ) -> "Iterable[Outcome]":
@@ -167,13 +171,13 @@ def kernels(
     \b
     Examples:
       detours reproduce kernels --root raw
-      detours reproduce kernels --root raw --data MUTAG --kernel WL-SP --kernel WL-DeN --repeats 3
+      detours reproduce kernels --root raw --data MUTAG --kernel WL-SP,WL-DeN --repeats 3
       detours reproduce kernels --data downloads/COX2 --repeats 3
       detours reproduce kernels --root raw --finished
     """
     from detours.experiments.runs import run_kernels
 
-    yield run_kernels(environment, names=kernel or (), repeats=repeats, only_finished=finished)
+    yield run_kernels(environment, names=listed(kernel), repeats=repeats, only_finished=finished)
 
 
 @app.command()
@@ -218,7 +222,7 @@ def _network_settings(
     ] = None,
     row: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help='Train, or show, this row only, such as "MDNN GIN"; repeatable.'),
+        typer.Option(metavar="NAMES", help='Train, or show, these rows only, such as "MDNN GIN,MDNN GCN"; repeatable.'),
     ] = None,
     seeds: Annotated[
         str | None, typer.Option(metavar="LIST", help="Seeds, such as 0-2.  [default: 0-2 for ours, 0 for paper]")
@@ -259,7 +263,7 @@ def _network_settings(
         changes=dict(parse_setting(text) for text in changes or []),
     )
     limit = {} if minutes is None else {"minutes": minutes}
-    return {"wanted": wanted, "presets": preset or (), "rows": row or (), "only_finished": finished, **limit}
+    return {"wanted": wanted, "presets": preset or (), "rows": listed(row), "only_finished": finished, **limit}
 
 
 def _network_command(name: str, names: Sequence[str], summary: str, examples: str) -> None:

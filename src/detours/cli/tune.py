@@ -13,7 +13,17 @@ import typer
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
 from detours.cli.shared.graphs import notes_unless, number
-from detours.cli.shared.options import OWN_DATA, DataFile, Json, KeepOld, Progress, Quiet, RawFolder, TorchDevice
+from detours.cli.shared.options import (
+    OWN_DATA,
+    DataFile,
+    Json,
+    KeepOld,
+    Progress,
+    Quiet,
+    RawFolder,
+    TorchDevice,
+    listed,
+)
 from detours.cli.shared.progress import progress_bar
 from detours.cli.shared.scores import score_text, score_unit
 from detours.cli.train import check_installed, make_folder, merge_settings, parse_numbers
@@ -123,7 +133,7 @@ def tune(
       detours train --recipe texas.toml
     """
     check_installed()
-    names: list[str | Path] = [name.strip() for given in data or [] for name in given.split(",") if name.strip()]
+    names: list[str | Path] = [*listed(data)]
     names += [] if data_file is None else [data_file]
     if not names:
         raise typer.BadParameter("give a data set with --data")
@@ -144,8 +154,8 @@ def tune(
         print((SPACES / f"{load(names[0], root).level}.toml").read_text("utf-8"), end="")
         return
     device = chosen_device(device)
-    listed = [model.strip() for model in models.split(",")]
-    single = len(names) == len(listed) == 1
+    wanted = [model.strip() for model in models.split(",")]
+    single = len(names) == len(wanted) == 1
     if write is not None:
         make_folder(write.parent if single else write)
     loaded_sets = []
@@ -160,7 +170,7 @@ def tune(
             Draws(loaded, space_of(space, loaded.level), given, seed, draws),
             parts,
             range(len(parts)) if folds is None else parse_numbers(folds),
-            listed,
+            wanted,
             store,
             device=device,
             replicas=replicas,
@@ -169,7 +179,7 @@ def tune(
         )
         with _reporting(search, trials, show=False if quiet and progress is None else progress):
             search.go_on(trials, seconds * turn / len(names) - (time.monotonic() - start))
-        for model in listed:
+        for model in wanted:
             try:
                 tuned = chosen(search, model)
             except DetoursError as error:

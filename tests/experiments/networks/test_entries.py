@@ -42,6 +42,13 @@ def test_the_ablation_is_mdnn_gat_with_and_without() -> None:
     }
 
 
+@pytest.mark.parametrize("preset", ["ours", "paper"])
+def test_without_den_no_recipe_sees_detours(preset: str) -> None:
+    found = [entry.recipe() for entry in entries("ablation", presets=[preset]) if not entry.use_den]
+    assert len(found) == 4
+    assert not any(each.use_den or each.hop_den or each.edge_den or each.node_den for each in found)
+
+
 def test_rows_by_name() -> None:
     assert rows_named("nodes", ["MDNN GIN", "plain gcn"]) == [("mdnn", "gin", True), ("plain", "gcn", True)]
     with pytest.raises(InputError, match="there is no row 'GIN'; choose from plain GCN"):

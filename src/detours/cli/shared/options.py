@@ -1,6 +1,7 @@
 """Options that several commands share, and how their values are parsed."""
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -135,3 +136,9 @@ OWN_DATA = "a .pt file of PyG data or a folder in the TU Dortmund format"
 DataFile = Annotated[
     Path | None, typer.Option(metavar="FILE|DIR", help=f"As --data, for own data: {OWN_DATA}.", show_default=False)
 ]
+
+
+def listed(given: Sequence[str] | None) -> list[str]:
+    """Return the names of an option that is repeatable and takes several, separated by commas; a path may have one."""
+    parts = ([each] if Path(each).exists() else each.split(",") for each in given or ())
+    return [name.strip() for each in parts for name in each if name.strip()]

@@ -65,7 +65,7 @@ class Entry:
     model: str
     backbone: str
     use_den: bool = True
-    """False for the ablation: MDNN without the embedding of detour numbers, and without hops weighted by them."""
+    """False for the ablation: MDNN that sees detour numbers nowhere: in tokens, hops, convolutions or features of nodes."""
 
     @property
     def row(self) -> str:
@@ -91,7 +91,7 @@ class Entry:
         changed: dict[str, Any] = {"preset": self.preset.removesuffix("-small")}
         changed |= {"model": self.model, "backbone": self.backbone}
         changed |= SMALL if self.preset == "paper-small" else {}
-        changed |= {} if self.use_den else {"use_den": False, "hop_den": False}
+        changed |= {} if self.use_den else dict.fromkeys(("use_den", "hop_den", "edge_den", "node_den"), False)
         changed |= {"task": "regression"} if self.data == "ZINC" else {}
         changed |= {"metric": "roc_auc"} if self.data in ROC_AUC else {}
         return changed

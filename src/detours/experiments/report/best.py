@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from detours.experiments.kernels.table import Accuracy
-from detours.experiments.networks.comparison import against_baselines
+from detours.experiments.networks.comparison import Comparison, against_baselines, compare
 from detours.experiments.networks.entries import Entry
 from detours.experiments.networks.records import Result
 from detours.experiments.networks.tables import IN_PAPER, best_published, with_spread
@@ -92,22 +92,34 @@ def backbone_sentence(results: Mapping[Entry, Result]) -> str:
     own = [entry for entry in compared if entry.model == "mdnn" and entry.data in DATA and compared[entry].complete]
     if not own:
         return ""
-    rules: dict[str, Callable[[Entry], float]] = {
-        "the validation parts choose": lambda entry: results[entry].validation,
-        "has the best test": lambda entry: results[entry].mean or 0.0,
-    }
-    found = []
-    for rule, value in rules.items():
-        best = [max((e for e in own if e.data == data), key=value) for data in dict.fromkeys(e.data for e in own)]
-        chosen = [compared[entry] for entry in best]
-        better = [each for each in chosen if each.difference > 0]
-        sure = [each for each in chosen if each.p is not None and each.p < SURE]
-        worse = [each.entry.data for each in sure if each.difference < 0]
-        found.append(
-            f"with the backbone that {rule} on {len(better)} of {len(chosen)} data sets, significantly (p < {SURE}) on "
-            f"{len(sure) - len(worse)}, significantly worse on {', '.join(worse) or 'none'}"
-        )
-    return f"MDNN, preset ours, is better than its own plain baseline {'; '.join(found)}."
+
+    def validation(entry: Entry) -> float:
+        return results[entry].validation
+
+    def test(entry: Entry) -> float:
+        return results[entry].mean or 0.0
+
+    data = list(dict.fromkeys(entry.data for entry in own))
+    by_validation = [max((entry for entry in own if entry.data == name), key=validation) for name in data]
+    by_test = [max((entry for entry in own if entry.data == name), key=test) for name in data]
+    plain = [max((compared[entry].baseline for entry in own if entry.data == name), key=validation) for name in data]
+    apart = [compare(results[one], results[other]) for one, other in zip(by_validation, plain, strict=True)]
+    return (
+        "MDNN, preset ours, is better than its own plain baseline with the backbone that the validation parts choose "
+        f"{_counts([compared[entry] for entry in by_validation])}; with the backbone that has the best test "
+        f"{_counts([compared[entry] for entry in by_test])}. With each network's own backbone, as its validation parts "
+        f"choose it, MDNN is better than the plain one {_counts([each for each in apart if each is not None])}."
+    )
+
+
+def _counts(chosen: Sequence[Comparison]) -> str:
+    better = [each for each in chosen if each.difference > 0]
+    sure = [each for each in chosen if each.p is not None and each.p < SURE]
+    worse = [each.entry.data for each in sure if each.difference < 0]
+    return (
+        f"on {len(better)} of {len(chosen)} data sets, significantly (p < {SURE}) on {len(sure) - len(worse)}, "
+        f"significantly worse on {', '.join(worse) or 'none'}"
+    )
 
 
 def best_table(found: Sequence[Best]) -> Table:
