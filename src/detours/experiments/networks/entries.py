@@ -65,7 +65,7 @@ class Entry:
     model: str
     backbone: str
     use_den: bool = True
-    """False for the ablation: MDNN that sees detour numbers nowhere: in tokens, hops, convolutions or features of nodes."""
+    """False for the ablation: MDNN without detour numbers in tokens, hops, convolutions and features of nodes."""
 
     @property
     def row(self) -> str:
