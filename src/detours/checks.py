@@ -99,6 +99,20 @@ def check_choice(name: str, value: object, allowed: Collection[str | None]) -> N
         _refuse(name, f"one of {', '.join(map(repr, allowed))}", value)
 
 
+def check_flag(name: str, value: Any, *, otherwise: str = "") -> bool:
+    """Return `value` as a bool, or raise `InputError`: texts such as "no" would count as yes.
+
+    >>> check_flag("strict", "no")
+    Traceback (most recent call last):
+        ...
+    detours.errors.InputError: strict must be True or False, but it is 'no'.
+    """
+    numpys = type(value).__name__ in ("bool", "bool_")
+    if not (numpys or isinstance(value, int)) or value not in (0, 1):
+        _refuse(name, "True or False", value, otherwise)
+    return bool(value)
+
+
 def parse_bytes(limit: object, name: str = "memory_limit") -> int | None:
     """Return a size in bytes from an integer or a string such as "2GB" or "512 MiB"; None, no limit, stays None.
 

@@ -135,3 +135,13 @@ def test_bad_pyg_is_refused():
         Graph.from_pyg(data.Data(edge_index=torch.tensor([[0, 5], [5, 0]]), num_nodes=2))
     with pytest.raises(InputError, match="edge_index"):
         Graph.from_any(torch.eye(3).to_sparse())
+
+
+@pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr", "to_sparse_csc"])
+def test_the_way_out_for_sparse_tensors_works(layout):
+    torch = pytest.importorskip("torch")
+    karate = nx.karate_club_graph()
+    matrix = getattr(torch.tensor(nx.to_numpy_array(karate)), layout)()
+    with pytest.raises(InputError, match=r"give the edge_index A.to_sparse_coo\(\).coalesce\(\).indices\(\)"):
+        Graph.from_any(matrix)
+    assert Graph.from_any(matrix.to_sparse_coo().coalesce().indices()) == Graph.from_networkx(karate)

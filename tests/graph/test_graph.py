@@ -4,6 +4,7 @@ import sys
 import networkx as nx
 import pytest
 
+import detours
 from detours.errors import DroppedEdgesWarning, FileFormatError, InputError
 from detours.graph import Graph
 from detours.graph.graph import as_graphs
@@ -59,3 +60,10 @@ heavy = {{"numba", "scipy", "torch", "networkx", "pandas", "igraph"}} & set(sys.
 assert not heavy, heavy
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(("name", "value"), [("directed", "no"), ("directed", 2), ("strict", "no"), ("strict", None)])
+def test_flags_are_true_or_false(name, value):
+    for make in (Graph.from_any, Graph.from_edges, lambda pairs, **flags: detours.count_many([pairs], 2, **flags)):
+        with pytest.raises(InputError, match=f"{name} must be True or False"):
+            make([(0, 1), (1, 2), (2, 0)], **{name: value})

@@ -67,3 +67,31 @@ def test_a_table_of_counts_is_a_table_of_edges():
     pytest.importorskip("pandas")
     result = detours.count(nx.petersen_graph(), k=4)
     assert detours.count(result.to_pandas(), k=4).edge.tolist() == result.edge.tolist()
+
+
+KARATE = nx.karate_club_graph()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ([KARATE, nx.cycle_graph(34)], "this is a list of graphs, and one is expected; count_many takes a list"),
+        (["a.txt", "b.txt"], "this is a list of graphs"),
+        (list(KARATE.edges(data=True)), "these are triples, such as (0, 1, {'weight': 4})"),
+        ([(0, 1, {}), (1, 2, {})], "these are triples"),
+        (list(KARATE.edges.data("weight")), "give [(u, v) for u, v, _ in edges]"),
+        ([{0, 1}, {1, 2}, {2, 0}], "but one is {0, 1}; give [tuple(e) for e in edges]"),
+        ([], "an empty list has no nodes"),
+    ],
+)
+def test_lists_that_people_give_are_refused_with_a_way_out(given, says):
+    with pytest.raises(InputError) as caught:
+        detours.count(given, k=3)
+    assert says in str(caught.value)
+
+
+def test_names_that_differ_by_their_type_alone_are_refused():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(InputError, match="the nodes 1 and '1' differ by their type alone"):
+        detours.count(pd.DataFrame({"source": [1, 2, 3], "target": ["2", "3", "1"]}), k=2)
+    assert Graph.from_edges([(1, "a"), ("a", 2), (2, 1)]).num_nodes == 3

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from detours.checks import check_choice, check_k, parse_bytes, readable_bytes
+from detours.checks import check_choice, check_flag, check_k, parse_bytes, readable_bytes
 from detours.containers import machine_memory, reading_within
 from detours.counting.budget import within_budget
 from detours.counting.engines.base import Tally
@@ -209,13 +209,23 @@ def cycles(
     k = check_k(k)
     _check_length(k)
     given = Graph.from_any(graph, directed=directed, strict=strict)
-    if chordless:
+    if check_flag("chordless", chordless):
         check_undirected(given)
     from detours.counting.cycles.listing import cycle_batches, edge_of
 
-    of_nodes, of_edges = [given.node(name) for name in nodes or ()], [edge_of(given, edge) for edge in edges or ()]
+    of_nodes = [given.node(name) for name in _several("nodes", nodes)]
+    of_edges = [edge_of(given, edge) for edge in _several("edges", edges)]
     batches = cycle_batches(given, k, chordless=chordless, nodes=of_nodes, edges=of_edges)
     return within_budget(_named(batches, given), "cycles", "limit", limit, time_limit)
+
+
+def _several(name: str, given: Any) -> list[Any]:
+    """Return nodes or edges to go through; a single one, given without a list, is refused."""
+    if given is None:
+        return []
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise InputError(f"{name} must be a list of {name}, such as [{shown(given)}], but it is {shown(given)}.")
+    return list(given)
 
 
 def _named(batches: Iterator[list[Any]], graph: Graph) -> Iterator[list[tuple[Any, ...]]]:
@@ -228,7 +238,7 @@ def _named(batches: Iterator[list[Any]], graph: Graph) -> Iterator[list[tuple[An
 def _plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Plan:
     _check_length(k)
     _check_room(graph, k)
-    if chordless:
+    if check_flag("chordless", chordless):
         from detours.counting.cycles.chordless import ChordlessEngine
 
         check_undirected(graph)

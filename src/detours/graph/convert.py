@@ -36,6 +36,11 @@ def from_any(source: Any) -> EdgeList:
         return from_molecule(source)
     if is_frame(source):
         return from_frame(source, "source", "target")
+    if "sparse" in str(getattr(source, "layout", "")):
+        raise InputError(
+            "a sparse tensor was given; of an adjacency matrix A, give the edge_index "
+            "A.to_sparse_coo().coalesce().indices()."
+        )
     if isinstance(source, (list, tuple)) and (edges := read_list(source)) is not None:
         return edges
     if isinstance(source, (list, tuple, np.ndarray)) or hasattr(source, "detach"):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from detours.arrays import Int32, Int64
+from detours.checks import check_flag
 from detours.errors import FileFormatError, InputError
 from detours.graph import convert, union
 from detours.graph.csr_graph import CsrGraph
@@ -56,6 +57,7 @@ class Graph(CsrGraph):
 
         A list is an edge_index (two rows) or a list of pairs; one that could be either is refused.
         """
+        _check_flags(directed, strict)
         found = source if isinstance(source, Graph) else _read_any(source)
         return found._turned(directed, strict) if isinstance(found, Graph) else _build(found, directed, strict)
 
@@ -271,6 +273,7 @@ def as_graphs(
     Unless `keep_origin`, they do not refer to the graphs given, which would live as long as their conversions.
     Messages call them by `numbers`, by default 0, 1 and so on.
     """
+    _check_flags(directed, strict)
     sources = list(sources)
     if directed is None and not strict and set(map(type, sources)) <= {Graph}:
         return sources
@@ -295,7 +298,14 @@ def is_one_graph(given: Any) -> bool:
     return of_a_library or is_frame(given) or (hasattr(given, "dtype") and getattr(given, "ndim", 0) == 2)
 
 
+def _check_flags(directed: Any, strict: Any) -> None:
+    if directed is not None:
+        check_flag("directed", directed, otherwise="None for what the input says")
+    check_flag("strict", strict)
+
+
 def _build(edges: EdgeList, directed: bool | None, strict: bool) -> Graph:
+    _check_flags(directed, strict)
     graph = build_graph(edges, directed)
     report(graph.dropped, strict)
     return graph

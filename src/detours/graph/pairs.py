@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -63,6 +64,7 @@ def read_list(given: list[Any] | tuple[Any, ...]) -> EdgeList | None:
     [[0, 1, 2], [1, 2, 0]]
     """
     if not given or not all(isinstance(row, (list, tuple)) and len(row) == 2 for row in given):
+        _refuse_others(given)
         return None
     ids = [name for row in given for name in row]
     if len(given) != 2 or not all(isinstance(name, int | np.integer) for name in ids):
@@ -70,6 +72,28 @@ def read_list(given: list[Any] | tuple[Any, ...]) -> EdgeList | None:
     if ids[1] != ids[2] or set(ids) != set(range(len(set(ids)))):
         raise InputError(f"{shown(given)} {_AMBIGUOUS}")
     return None
+
+
+def _refuse_others(given: list[Any] | tuple[Any, ...]) -> None:
+    """Raise `InputError` for lists that are neither pairs nor an edge_index, but that people give."""
+    if not given:
+        raise InputError("an empty list has no nodes; give Graph.from_edge_index([[], []], num_nodes=...).")
+    if all(isinstance(row, str | os.PathLike) or _is_graph(row) for row in given):
+        raise InputError("this is a list of graphs, and one is expected; count_many takes a list.")
+    triples = all(isinstance(row, (list, tuple)) and len(row) == 3 for row in given)
+    if triples and (len(given) != 2 or isinstance(given[0][2], dict)):
+        raise InputError(
+            f"these are triples, such as {shown(given[0])}, but an edge is a pair of nodes; "
+            "give [(u, v) for u, v, _ in edges]."
+        )
+    if all(isinstance(row, (set, frozenset)) for row in given):
+        raise InputError(
+            f"an edge is a pair such as (0, 1), but one is {shown(given[0])}; give [tuple(e) for e in edges]."
+        )
+
+
+def _is_graph(given: Any) -> bool:
+    return any(hasattr(given, name) for name in ("is_multigraph", "tocoo", "get_edgelist", "edge_index", "GetBonds"))
 
 
 def _from_ends(sources: Any, targets: Any) -> EdgeList:
@@ -94,11 +118,20 @@ def from_names(sources: list[Any], targets: list[Any]) -> EdgeList:
             except TypeError:
                 raise InputError(f"the node {shown(name)} cannot be a name; use numbers, strings or tuples.") from None
     known: list[Any] = list(places)
+    _refuse_twins(known)
     if all(isinstance(name, str) for name in known):
         known.sort()
         places = {name: place for place, name in enumerate(known)}
     flat = [[places[name] for name in column] for column in values]
     return EdgeList(np.array(flat, np.int64).reshape(2, -1), len(known), tuple(known), "lines")
+
+
+def _refuse_twins(names: list[Any]) -> None:
+    """Raise `InputError` for names as 2 and "2" in one graph, as where a table has integers in one column alone."""
+    texts = {name for name in names if isinstance(name, str)}
+    twin = next((name for name in names if texts and type(name) in (int, float) and str(name) in texts), None)
+    if twin is not None:
+        raise InputError(f"the nodes {twin!r} and {str(twin)!r} differ by their type alone; give all names one type.")
 
 
 def _column(values: Any) -> NDArray[Any]:

@@ -115,3 +115,11 @@ def test_bad_arguments() -> None:
         detours.cycles(square, 3, edges=[(0, 2)])
     with pytest.raises(InputError, match="pairs of nodes"):
         detours.cycles(square, 3, edges=[3])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("node", [0, 5, "a"])
+def test_nodes_and_edges_are_lists(node: object) -> None:
+    for name in ("nodes", "edges"):
+        with pytest.raises(InputError, match=f"{name} must be a list of {name}, such as \\[{node!r}\\]"):
+            detours.cycles(nx.karate_club_graph(), 3, **{name: node})
+    assert len(list(detours.cycles(nx.karate_club_graph(), 3, nodes=[0]))) == 81

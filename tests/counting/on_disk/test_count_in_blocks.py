@@ -268,3 +268,10 @@ def test_the_limit_is_for_all_threads_together(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(in_blocks, "make_plan", watched)
     detours.count(sparse(), 4, out=tmp_path / "out", n_jobs=3, memory_limit="1GB")
     assert seen[-1] == 3
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.npz", "x.csv.gz"])
+def test_out_is_no_file_of_another_kind(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"out is a folder or a \.parquet file"):
+        detours.count([(0, 1), (1, 2), (2, 0)], k=2, out=tmp_path / name)
+    assert not list(tmp_path.iterdir())

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -142,3 +143,40 @@ def test_adjacency_matrices_are_no_edge_lists(tmp_path, name, rows):
 def test_three_weighted_edges_are_no_matrix(tmp_path):
     graph = Graph.read(put(tmp_path, "g.txt", "0 1 1\n1 2 1\n2 0 1\n"))
     assert edges(graph) == [(0, 1), (1, 2), (2, 0)]
+
+
+def test_lists_of_neighbours_are_no_edge_lists(tmp_path):
+    for number, graph in enumerate((nx.karate_club_graph(), nx.complete_graph(6).to_directed())):
+        nx.write_adjlist(graph, tmp_path / f"{number}.txt")
+        refused(tmp_path / f"{number}.txt", 'give format="adjlist" (--format adjlist)')
+        found = Graph.read(tmp_path / f"{number}.txt", format="adjlist")
+        assert found == Graph.from_networkx(graph.to_undirected())
+    nx.write_adjlist(nx.path_graph(4), tmp_path / "path.txt")
+    refused(tmp_path / "path.txt", 'lists of neighbours are read with format="adjlist"', line=7)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 1 1 1\n1 2 1 1\n2 0 1 1\n",  # weights and times
+        "0 1 5 6\n0 2 1\n2 1 7 8 9\n",  # the times of contacts
+        "0,1,2020,5\n1,2,,7\n2,0,3,4\n",
+        "0\t1\t2020\t5\n1\t2\t\t7\n2\t0\t3\t4\n",
+    ],
+)
+def test_more_columns_are_no_lists_of_neighbours(tmp_path, text):
+    found = Graph.read(put(tmp_path, "g.txt", text), strict=True)
+    assert (found.num_nodes, found.num_edges) == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "source,target,note\nann,bob,\nbob,cy,met in Rome\ncy,ann,\n",
+        "source,target,year\n0,1,2020\n1,2,\n2,0,unknown\n",
+        "source\ttarget\tsince\n0\t1\t2020\n1\t2\tearlier\n2\t0\t1\n",
+    ],
+)
+def test_columns_under_a_header_hold_any_text_in_any_line(tmp_path, text):
+    assert Graph.read(put(tmp_path, "g.csv", text), strict=True).num_edges == 3
+    refused(put(tmp_path, "w.csv", "source,target,weight\n0,1,2\n1,2,NA\n"), 'must be a number, not "NA"', line=3)

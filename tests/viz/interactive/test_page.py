@@ -196,3 +196,11 @@ def test_edges_of_a_drawing_have_a_path_of_nodes() -> None:
         for inner in paths:
             names = [own["names"][node] for node in (own["sources"][at], *inner, own["targets"][at])]
             assert all(graph.has_edge(int(u), int(v)) for u, v in pairwise(names))
+
+
+def test_a_page_replaces_no_file_of_another_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text("0,1\n1,2\n2,0\n")
+    with pytest.raises(InputError, match=r"the name must end in \.html, but it is 'mine\.csv'"):
+        detours.count("mine.csv", k=2).show("mine.csv")
+    assert Path("mine.csv").read_text().startswith("0,1")

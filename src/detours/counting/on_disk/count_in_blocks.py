@@ -31,6 +31,8 @@ from detours.graph import Graph
 from detours.graph.disk_rows import digest, new_array
 from detours.graph.files.names import pack_names
 
+_FILES = {".csv", ".tsv", ".txt", ".json", ".npy", ".npz", ".html", ".xlsx", ".pkl", ".pt", ".gz"}
+
 
 def count_in_blocks(
     graph: Graph,
@@ -56,6 +58,7 @@ def count_in_blocks(
         check_pyarrow(table)
         kept = table.with_name(f"{table.name}.blocks")
     elif kept is not None:
+        _refuse_file(kept)
         pack_names(graph.names)  # what cannot be stored is refused before the work, too
     with (
         nullcontext() if cluster is None else connect(cluster) as client,
@@ -80,6 +83,15 @@ def count_in_blocks(
             result.to_parquet(table)
             shutil.rmtree(folder, ignore_errors=True)  # what is mapped stays readable
         return result
+
+
+def _refuse_file(folder: Path) -> None:
+    """Raise `InputError` where a file is meant, of a kind that is not written here."""
+    if folder.suffix.lower() in _FILES and not folder.exists():
+        raise InputError(
+            f"out is a folder or a .parquet file, but it is {str(folder)!r}; leave it out and write the result, "
+            "as with to_pandas().to_csv(...)."
+        )
 
 
 def _run_or_resume(

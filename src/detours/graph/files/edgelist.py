@@ -25,6 +25,7 @@ from detours.graph.files.lines import (
     pieces,
     quoted,
     read_integers,
+    refuse_adjacency_list,
     refuse_matrix,
 )
 from detours.graph.files.source import BOM, check_text, opened
@@ -68,6 +69,7 @@ def read(path: Path) -> EdgeList:
             raise FileFormatError("the file is empty.", path)
         check_text(head, path)
         refuse_matrix(head, path)
+        refuse_adjacency_list(head, path)
         first_line = next(iter(_head_lines(head)), "")
         tabs = "\t" if ending(path) == "tsv" and "\t" in first_line else None
         if _needs_table(head) or (tabs and "," in first_line):
@@ -87,7 +89,13 @@ def read(path: Path) -> EdgeList:
             warn_of_columns([split_line(line, guess_separator(line)) for line in _head_lines(head)], path)
             head = head[: found[0].start] + b"#" + head[found[0].start :]
         text = chain([head], text)
-        edges = _read_integers(text, path) if integers else _read_names(text, path, found[0])
+        try:
+            edges = _read_integers(text, path) if integers else _read_names(text, path, found[0])
+        except FileFormatError:
+            # A third column of another name than weight may hold any text further down.
+            if not header or [each.lower() for each in found[0].fields[2:]] in ([], [b"weight"]) or not path.is_file():
+                raise
+            return read_table(path, sep=tabs)
         if not integers and not header:
             warn_of_header(edges, path)
         return edges

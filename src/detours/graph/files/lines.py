@@ -16,6 +16,7 @@ from detours.errors import FileFormatError
 MAX_ID = 2**31 - 1
 
 _PIECE = 1 << 23
+_HEAD = 1 << 16  # bytes by which lists of neighbours are told
 _SMALL = 1 << 19  # bytes below which Python is done before Numba is imported
 _GAP = rb"(?:[ \t]*,[ \t]*|[ \t]+)"
 _PLAIN = re.compile(rb"[ \t]*(\d+)" + _GAP + rb"(\d+)(?:" + _GAP + rb"(.*))?", re.DOTALL)
@@ -68,6 +69,27 @@ def refuse_matrix(text: bytes, path: Path) -> None:
         raise FileFormatError(
             "this is an adjacency matrix, not a list of edges; read it with NumPy and give Graph.from_scipy, or write "
             "a line for every edge.",
+            path,
+        )
+
+
+def refuse_adjacency_list(text: bytes, path: Path) -> None:
+    """Raise `FileFormatError` for lines of a node and its neighbours: read as edges, all but the first would be lost.
+
+    They have a line for every node, and not all the same length, or no other numbers than those of nodes.
+    """
+    head = text[:_HEAD]
+    rows = [line.split() for line in head.split(b"\n")[:-1] if is_data(line)]
+    if max(map(len, rows), default=0) < 4 or b"\t" in head or not all(cell.isdigit() for row in rows for cell in row):
+        return
+    nodes = {row[0] for row in rows}
+    if len(nodes) < len(rows):
+        return
+    whole = len(text) <= _HEAD and all(len(set(row)) == len(row) and nodes.issuperset(row) for row in rows)
+    if whole or len(set(map(len, rows))) > 1:
+        raise FileFormatError(
+            "its lines are those of an adjacency list, a node and its neighbours; name the file .adjlist or give "
+            'format="adjlist" (--format adjlist), and if they are edges, columns=(1, 2).',
             path,
         )
 
@@ -172,7 +194,10 @@ def check_weight(rest: bytes, line: int, path: Path) -> None:
 def _complaint(text: bytes) -> str:
     fields = _GAPS.split(text.strip(b" \t"))
     if len(fields) < 2:
-        return f"a line must hold two node ids, but there is only {quoted(fields[0])}."
+        return (
+            f"a line must hold two node ids, but there is only {quoted(fields[0])}; lists of neighbours are read with "
+            'format="adjlist".'
+        )
     for field in fields[:2]:
         if not field:
             return "a node id is missing; a line must hold two node ids."

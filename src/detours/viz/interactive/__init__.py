@@ -15,7 +15,7 @@ import numpy as np
 from detours.atomic import replacing
 from detours.counting.count import count
 from detours.counting.result import Detours
-from detours.errors import InputError
+from detours.errors import InputError, shown
 from detours.viz.interactive.assemble import assemble
 from detours.viz.interactive.content import Molecule, add_colours, compare_sentence, describe_graph
 from detours.viz.interactive.names import shown_name
@@ -42,7 +42,9 @@ class Page:
         """The whole page, one self-contained HTML file."""
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file, completely or not at all, and return its path."""
+        """Write the page to an .html file, completely or not at all, and return its path."""
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise InputError(f"a page is an HTML file, so the name must end in .html, but it is {shown(str(path))}.")
         with replacing(Path(path)) as file:
             file.write(self.html.encode())
         return Path(path)
