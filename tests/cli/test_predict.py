@@ -141,6 +141,8 @@ def test_predict_says_what_is_wrong(run: Run, model: str) -> None:
         assert code == 1 and out == "" and sentence in err and len(err.splitlines()) == 1
 
 
+    code, _, err = run("predict", model, "-", "-")
+    assert code == 2 and "only one input can be -" in err
 def test_a_model_of_labelled_nodes_takes_no_bare_files(run: Run, model: str) -> None:
     from dataclasses import replace
 
