@@ -69,7 +69,8 @@ def predict(
     else:
         names = files or []
         given = _read(names, saved, directed, quiet)
-    rows = [row for each in given for row in _rows(saved, names, each, where)]
+    with notes_unless(quiet):
+        rows = [row for each in given for row in _rows(saved, names, each, where)]
     if out is not None:
         _write(out, rows)
     if as_json:
