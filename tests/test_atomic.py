@@ -44,10 +44,12 @@ def test_problems_of_the_disk_become_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a folder; give the name of a file"), replacing(tmp_path):
         pass
     missing = tmp_path / "missing" / "a.txt"
-    with pytest.raises(InputError, match=r"a.txt cannot be written \(No such file"), replacing(missing):
+    says = rf"a.txt cannot be written: the folder {missing.parent} does not exist; make it first\.$"
+    with pytest.raises(InputError, match=says), replacing(missing):
         pass
-    with pytest.raises(FileNotFoundError), atomic_file(missing):
+    with pytest.raises(FileNotFoundError) as raised, atomic_file(missing):
         pass
+    assert raised.value.filename == str(missing)  # not the hidden name
 
 
 def test_files_are_flushed_to_the_disk_before_they_are_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,6 +142,10 @@ def disk_errors_named(path: Path) -> Iterator[None]:
     """Turn an `OSError` into an `InputError` that names what could not be written."""
     try:
         yield
+    except FileNotFoundError as error:
+        missing = f": the folder {path.parent} does not exist; make it first."
+        reason = f" ({error.strerror or error})." if path.parent.is_dir() else missing
+        raise InputError(f"{path} cannot be written{reason}") from None
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror or error}).") from None
 
@@ -160,6 +164,10 @@ def _unfinished_path(path: Path) -> Iterator[Path]:
     _unfinished.add(part)
     try:
         yield part
+    except OSError as error:
+        if error.filename == str(part):
+            error.filename = str(path)  # the name that the caller knows
+        raise
     finally:
         _remove(part)  # renamed already if all went well
         _unfinished.discard(part)

@@ -115,6 +115,7 @@ def test_quiet_says_nothing(run: Run) -> None:
         (("hexagon.g6", "nowhere.g6"), 1, "nowhere.g6: there is no such file"),
         (("hexagon.g6", "turned.g6", "-k", "1"), 2, "at least 2"),
         (("hexagon.g6",), 2, "Missing argument"),
+        (("-", "-"), 2, "only one input can be -, standard input; write the others to files"),
         (("hexagon.g6", "turned.g6", "--init", "colour"), 2, "colour"),
         (("hexagon.g6", "turned.g6", "--edges", "den", "--pairs", "den"), 1, "both given"),
     ],

@@ -1,10 +1,12 @@
 """`detours count`: tables, JSON, and files."""
 
 import csv
+import gzip
 import io
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import networkx as nx
@@ -192,8 +194,15 @@ def test_failure_while_writing_leaves_nothing(run: Run, monkeypatch: pytest.Monk
     before = sorted(Path().iterdir())
     monkeypatch.setattr("detours.counting.export.node_tables", full)
     ran = run("count", "g1.txt", "-k", "3", "--out", "o.csv", "--out-nodes", "n.csv")
-    assert (ran.code, ran.err) == (1, "detours: No space left on device\n")
+    target = Path("n.csv").resolve()
+    assert (ran.code, ran.err) == (1, f"detours: {target} cannot be written (No space left on device).\n")
     assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="for others /proc is not writable")
+def test_a_folder_that_takes_no_files(run: Run) -> None:
+    ran = run("count", "g1.txt", "-k", "3", "--out", "/proc/x.csv")
+    assert (ran.code, ran.err) == (1, "detours: /proc/x.csv cannot be written (No such file or directory).\n")
 
 
 def test_files_that_would_overwrite_each_other_are_refused(run: Run) -> None:
@@ -267,8 +276,9 @@ def test_columns_separators_and_formats(run: Run, tmp_path: Path) -> None:
 
 
 def test_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(text: str, *arguments: str) -> Ran:
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    def read(text: str | bytes, *arguments: str) -> Ran:
+        given = text if isinstance(text, bytes) else text.encode()
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
         return run("count", "-", "-k", "2", *arguments)
 
     assert "standard input: 3 nodes, 3 edges" in read("a b\nb c\nc a\n").out
@@ -276,6 +286,8 @@ def test_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "3 nodes, 2 edges" in read(matrix, "--format", "mtx").out
     broken = read("a\n")
     assert broken.code == 1 and broken.err.startswith("detours: standard input, line 1: a line must hold two nodes")
+    packed = read(gzip.compress(b"a b\n"))
+    assert packed.err == "detours: standard input: this is gzip-compressed; pipe it through `gzip -dc` first.\n"
 
 
 def test_shell_completion() -> None:

@@ -130,13 +130,28 @@ def test_a_quiet_prediction_prints_no_note(run: Run, model: str) -> None:
     assert quiet.code == 0 and len(json.loads(quiet.out)) == 2  # which is asked for
 
 
+def test_a_note_on_degrees_that_training_did_not_see(run: Run, model: str) -> None:
+    nx.write_edgelist(nx.star_graph(50), "star.txt", data=False)
+    with pytest.warns(UserWarning, match="1 of 51 nodes has a degree above"):  # printed as a note
+        assert run("predict", model, "star.txt", "--device", "cpu").code == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run("predict", model, "star.txt", "--device", "cpu", "-q") == (0, "", "")
+
+
 def test_predict_says_what_is_wrong(run: Run, model: str) -> None:
     assert run("predict", model)[0] == 2
+    code, _, err = run("predict", model, "-", "-")
+    assert code == 2 and "only one input can be -" in err
     code, _, err = run("predict", model, "--data", "rings", "--out", "classes.xlsx")
     assert code == 1 and err == "detours: cannot write classes.xlsx: the name must end in .csv\n"
     assert not Path("classes.xlsx").exists()
     Path("torn.pt").write_bytes(Path(model).read_bytes()[:200])
-    for file, sentence in (("torn.pt", "is no model of `detours train --save`"), ("none.pt", "there is no such file")):
+    for file, sentence in (
+        ("torn.pt", "is no model of `detours train --save`"),
+        ("none.pt", "there is no such file"),
+        ("models", f"models: this is a folder; give a file in it: {Path(model).name}."),
+    ):
         code, out, err = run("predict", file, "--data", "rings")
         assert code == 1 and out == "" and sentence in err and len(err.splitlines()) == 1
 

@@ -51,6 +51,11 @@ def test_refusals(folder: Path, capsys: pytest.CaptureFixture[str], arguments: l
     assert sentence in capsys.readouterr().err
 
 
+def test_standard_input_is_one_graph(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["show", "-", "-"]) == 2
+    assert "only one input can be -" in capsys.readouterr().err
+
+
 def test_a_molecule_as_smiles_and_as_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("rdkit")
     assert cli.run(["show", "C1CC1=O", "-k", "2", "--out", "ring.html"]) == 0

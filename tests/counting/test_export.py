@@ -11,6 +11,7 @@ import pytest
 import detours
 from detours.cli.shared.output import write_result
 from detours.counting import export
+from detours.errors import InputError
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -113,3 +114,10 @@ def test_a_graph_without_edges_has_a_table_without_rows(tmp_path: Path) -> None:
     write_result(result, edges=tmp_path / "edges.csv")
     pandas.testing.assert_frame_equal(pandas.read_parquet(tmp_path / "edges.parquet"), result.to_pandas())
     assert (tmp_path / "edges.csv").read_text() == "source,target,den,length_2,length_3,cycle_3,cycle_4\n"
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
+    result = detours.count([(0, 1), (1, 2), (2, 0)], 2)
+    for write, name in ((result.to_parquet, "edges.parquet"), (result.show, "page.html")):
+        with pytest.raises(InputError, match=rf"{name} cannot be written: the folder {tmp_path}/none does not exist; "):
+            write(tmp_path / "none" / name)

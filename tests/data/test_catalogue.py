@@ -61,6 +61,30 @@ def test_any_folder_in_the_tu_format(tiny_tu: Path) -> None:
         load("COX3", tiny_tu)
 
 
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("../bad", r"^\.\./bad: this is a folder, but no file in it ends in _A\.txt.*give a folder that has one, or a"),
+        ("karate.txt", r"^karate\.txt: this is no data set; give a \.pt file with PyG data, or a folder in the TU"),
+        ("MY/MY_A.txt", r"^MY/MY_A\.txt: this is one file of a data set; give the folder MY that holds it\.$"),
+    ],
+)
+def test_paths_of_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, says: str) -> None:
+    (tmp_path / "here" / "MY").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    Path("../bad").mkdir()
+    Path("karate.txt").write_text("0 1\n")
+    Path("MY/MY_A.txt").write_text("1, 2\n")
+    with pytest.raises(InputError, match=says):
+        load(path)
+
+
+def test_a_folder_with_the_name_of_a_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rings").mkdir()
+    assert load("rings").name == load("Rings").name == "rings"
+
+
 def test_graphs_of_any_kind_with_targets() -> None:
     graphs = [nx.cycle_graph(4), nx.path_graph(3)]
     assert load(graphs, y=["ring", "chain"]).y.tolist() == [1, 0]

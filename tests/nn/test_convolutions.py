@@ -1,5 +1,9 @@
 """Our convolutions against PyG's: the same parameters give the same values and slopes."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -71,6 +75,23 @@ def test_gat_is_that_of_pyg(edge_dim: int | None) -> None:
     _same(_drawn(GAT(IN, OUT, edge_dim)), theirs, **also)
     if not edge_dim:
         _same(_drawn(GAT(IN, OUT)), pyg.GATConv(IN, OUT).double())  # which adds the loops itself
+
+
+@pytest.mark.parametrize("edge_dim", [None, 3])
+def test_gat_begins_as_that_of_pyg(edge_dim: int | None) -> None:
+    made = []
+    for kind in (GAT, pyg.GATConv):
+        torch.manual_seed(0)
+        made.append({**kind(IN, OUT, edge_dim=edge_dim).state_dict(), "next": torch.rand(1)})
+    ours, theirs = made
+    assert list(ours) == list(theirs) and all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_convolutions_leave_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = "from detours.nn.backbones import convolution\nfor each in ('gcn', 'gat', 'gin'): convolution(each, 3, 4)"
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert not list(tmp_path.rglob("*.py"))
 
 
 @pytest.mark.parametrize("size", [1e3, -1e3])

@@ -1,6 +1,7 @@
 """Saved models: whatever `load` takes, with targets or without."""
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,34 @@ def test_paths_may_be_texts(tmp_path: Path) -> None:
     assert SavedModel.load(f"{tmp_path}/copy.pt").recipe == model.recipe
     with pytest.raises(InputError, match="there is no such file"):
         SavedModel.load("none.pt")
+
+
+def test_a_folder_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=rf"^{tmp_path}: this is a folder; give a \.pt file that `.*`.*none is in it"):
+        SavedModel.load(tmp_path)
+    for name in "edcba":
+        (tmp_path / f"{name}.pt").touch()
+    with pytest.raises(InputError, match=r"folder; give a file in it: a\.pt, b\.pt, c\.pt and 2 more\.$"):
+        SavedModel.load(tmp_path)
+
+
+def test_degrees_that_training_did_not_see(tmp_path: Path) -> None:
+    model = trained(load("rings").subset(range(20)), tmp_path)
+    largest = model.encoder.largest_degree
+    assert largest is not None
+    stars = [nx.star_graph(largest + more) for more in (0, 1, 2)]
+    with pytest.warns(UserWarning) as told:
+        model.predict(stars)
+    nodes = 3 * largest + 6
+    assert [str(each.message) for each in told] == [
+        f"2 of {nodes} nodes have a degree above {largest}, the largest of the training data; "
+        f"they are taken for {largest}."
+    ]
+    with pytest.warns(UserWarning, match=rf"^1 of {largest + 2} nodes has a degree.*; it is taken for {largest}\.$"):
+        model.predict(stars[1:2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.predict(stars[:1])
 
 
 def test_nothing_is_learned_without_targets(tmp_path: Path) -> None:

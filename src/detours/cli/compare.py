@@ -7,7 +7,7 @@ import typer
 
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import print_json, standard_output
-from detours.cli.shared.graphs import number, read_graph
+from detours.cli.shared.graphs import check_one_input, number, read_graph
 from detours.cli.shared.options import ENDINGS, Columns, Directed, Format, Json, Quiet, Sep, Strict, parse_k
 from detours.cli.shared.progress import progress_bar
 
@@ -117,6 +117,7 @@ def compare(
       detours compare a.txt b.txt -k 6 --pairs den --exact
       detours compare a.txt b.txt -k 6 --individualise delete
     """
+    check_one_input((first, second))
     reading: dict[str, Any] = {"directed": directed, "strict": strict, "quiet": quiet}
     reading |= {"columns": columns, "sep": sep, "format": format}
     graphs = [read_graph(file, **reading) for file in (first, second)]

@@ -8,7 +8,7 @@ import typer
 
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
-from detours.cli.shared.graphs import notes_unless, read_graph
+from detours.cli.shared.graphs import check_one_input, notes_unless, read_graph
 from detours.cli.shared.options import OWN_DATA, DataFile, Directed, Json, Quiet, RawFolder, TorchDevice
 from detours.cli.train import check_installed
 from detours.errors import InputError
@@ -53,6 +53,7 @@ def predict(
     check_installed()
     if sum(map(bool, (files, data, data_file))) != 1:
         raise typer.BadParameter("give either files with graphs or --data NAME")
+    check_one_input(files or [])
     from detours.cli.shared.output import check_target
     from detours.training.devices import chosen_device
     from detours.training.saved import SavedModel
@@ -68,7 +69,8 @@ def predict(
     else:
         names = files or []
         given = _read(names, saved, directed, quiet)
-    rows = [row for each in given for row in _rows(saved, names, each, where)]
+    with notes_unless(quiet):
+        rows = [row for each in given for row in _rows(saved, names, each, where)]
     if out is not None:
         _write(out, rows)
     if as_json:

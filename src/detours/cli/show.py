@@ -9,7 +9,7 @@ import typer
 
 from detours.cli.shared import options
 from detours.cli.shared.command import report_errors
-from detours.cli.shared.graphs import STANDARD_INPUT, read_graph
+from detours.cli.shared.graphs import STANDARD_INPUT, check_one_input, read_graph
 from detours.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def show(
     from detours.viz import page
 
     files = [file] if other is None else [file, other]
+    check_one_input(files)
     target = _target(files, out)
     reading = {"directed": directed, "strict": strict, "columns": columns, "sep": sep, "format": format, "quiet": quiet}
     given = [_read(name, reading) for name in files]

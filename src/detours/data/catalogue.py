@@ -19,7 +19,7 @@ from detours.data.readers.arrays import read_heterophilous, read_zinc
 from detours.data.readers.geom_gcn import read_features, read_geom_gcn
 from detours.data.readers.graphs import graph_set_of_graphs
 from detours.data.readers.graphsat import read_graphsat
-from detours.data.readers.pyg import graph_set_of, is_tu_folder, read_own
+from detours.data.readers.pyg import check_own, graph_set_of, is_tu_folder, read_own
 from detours.data.readers.tu import read_tu
 from detours.errors import InputError, shown
 
@@ -130,10 +130,15 @@ def _known() -> dict[str, str]:
 
 
 def full_name(name: str) -> str:
-    """Return the name of a data set in its usual case, or raise `InputError` with the nearest name."""
+    """Return the name of a data set in its usual case, or raise `InputError` with the nearest name.
+
+    Of a path that is there, the error says why that is no data set.
+    """
     known = _known()
     if isinstance(name, str) and name.lower() in known:
         return known[name.lower()]
+    if isinstance(name, str) and os.path.exists(name):
+        check_own(Path(name))
     given = name.lower() if isinstance(name, str) else ""
     begun = [each for each in known if given and each.startswith(given)]
     near = get_close_matches(given, known, n=1, cutoff=0.7) or begun

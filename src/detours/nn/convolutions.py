@@ -11,8 +11,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch_geometric.nn import GATConv
 from torch_geometric.nn.dense import Linear
+from torch_geometric.nn.inits import glorot
 
 from detours.nn.functional import check_shared, gather, neighbour_sum, networks_second, segment_sum
 from detours.nn.fused import fused
@@ -107,7 +107,7 @@ class GIN(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
         return result
 
 
-class GAT(GATConv):  # type: ignore[misc]  # PyG's types are not followed
+class GAT(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
     r"""PyG's `GATConv` with one head (`Graph Attention Networks <https://arxiv.org/abs/1710.10903>`_); loops have
     features 0:
 
@@ -117,11 +117,36 @@ class GAT(GATConv):  # type: ignore[misc]  # PyG's types are not followed
         + \mathbf{c}^{\top} \Theta \mathbf{x}_i + \mathbf{d}^{\top} \mathbf{W} \mathbf{e}_{ij})
 
     Scores are those of nodes, and of features by one vector, :math:`\mathbf{W}^{\top} \mathbf{d}`: of what is as wide
-    as x, arcs have their messages alone.
+    as x, arcs have their messages alone. It is no `MessagePassing`, for which PyG writes files of code into the
+    temporary folder and leaves them there.
+
+    Args:
+        in_channels: Width of x.
+        out_channels: Width of the output.
+        edge_dim: Width of the features of the arcs; None for none.
     """
 
+    negative_slope = 0.2
+    """Of the leaky ReLU."""
+
     def __init__(self, in_channels: int, out_channels: int, edge_dim: int | None = None) -> None:
-        super().__init__(in_channels, out_channels, edge_dim=edge_dim or None, add_self_loops=False)
+        super().__init__()
+        self.in_channels, self.out_channels, self.edge_dim = in_channels, out_channels, edge_dim or None
+        self.lin = Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
+        self.att_src, self.att_dst = (nn.Parameter(torch.empty(1, 1, out_channels)) for _ in range(2))
+        self.lin_edge = Linear(edge_dim, out_channels, bias=False, weight_initializer="glorot") if edge_dim else None
+        self.register_parameter("att_edge", nn.Parameter(torch.empty(1, 1, out_channels)) if edge_dim else None)
+        self.bias = nn.Parameter(torch.empty(out_channels))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew, in the order of PyG's."""
+        self.lin.reset_parameters()
+        if self.lin_edge is not None:
+            self.lin_edge.reset_parameters()
+        for each in (self.att_src, self.att_dst, self.att_edge):
+            glorot(each)
+        nn.init.zeros_(self.bias)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
         source, target = ends(edge_index)
@@ -134,6 +159,9 @@ class GAT(GATConv):  # type: ignore[misc]  # PyG's types are not followed
         received = softmax_received(x, of_source, of_target, of_arcs, source, target, self.negative_slope)
         result: Tensor = received + self.bias
         return result
+
+    def extra_repr(self) -> str:
+        return f"{self.in_channels}, {self.out_channels}, edge_dim={self.edge_dim}"
 
 
 def softmax_received(

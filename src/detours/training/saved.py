@@ -18,7 +18,7 @@ from detours.arrays import Int64
 from detours.atomic import replacing
 from detours.containers import load_tensors
 from detours.data import Encoder, GraphSet, load
-from detours.errors import FileFormatError, InputError
+from detours.errors import FileFormatError, InputError, warn_caller
 from detours.training.batches.choose import batches_of
 from detours.training.batches.inputs import Scaling, as_trained, prepared
 from detours.training.build import arguments, load_weights, network_of
@@ -62,6 +62,8 @@ class SavedModel:
         path = Path(path)
         if not path.exists():
             raise FileFormatError("there is no such file; `detours train --save DIR` writes models.", path)
+        if path.is_dir():
+            raise FileFormatError(f"this is a folder; {_models_in(path)}.", path)
         try:
             found = load_tensors(path)
             about = json.loads(found["about"])
@@ -112,6 +114,7 @@ class SavedModel:
         data = self.read(data)
         number = len(data) if data.level == "graph" else data.graphs[0].num_nodes
         data = as_trained(data, self.recipe)
+        _tell_large_degrees(data, self.encoder)
         inputs = prepared(data, self.encoder, np.zeros(number, np.int64), self.recipe)
         dtype = torch.float64 if self.recipe.precision == "64-true" else torch.float32
         network = network_of(self.recipe, inputs.x.shape[1], len(self.classes), inputs.edge_width).to(dtype)
@@ -131,6 +134,31 @@ class SavedModel:
         else:
             predicted = (outputs.softmax(1) if self.recipe.task == "classification" else outputs.sigmoid()).numpy()
         return predicted
+
+
+def _tell_large_degrees(data: GraphSet, encoder: Encoder) -> None:
+    """Warn of nodes whose degree the training data did not have: they share the column of the largest."""
+    largest = encoder.largest_degree
+    if largest is None:
+        return
+    degrees = np.concatenate([graph.degree for graph in data.graphs])
+    number = int((degrees > largest).sum())
+    if number:
+        have, they = ("has", "it is") if number == 1 else ("have", "they are")
+        warn_caller(
+            f"{number:,} of {len(degrees):,} nodes {have} a degree above {largest}, the largest of the training data; "
+            f"{they} taken for {largest}.",
+            UserWarning,
+        )
+
+
+def _models_in(folder: Path) -> str:
+    """Return what to give instead of a folder."""
+    names = sorted(file.name for file in folder.glob("*.pt"))
+    if not names:
+        return "give a .pt file that `detours train --save DIR` wrote: none is in it"
+    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+    return f"give a file in it: {', '.join(names[:3])}{more}"
 
 
 def _as_before(level: str) -> dict[str, Any]:

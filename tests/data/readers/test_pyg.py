@@ -248,8 +248,10 @@ def test_folders(tmp_path: Path) -> None:
     write(tmp_path / "some" / "raw", **{f"MINE_{name}": text for name, text in files.items()})
     made = read_own(tmp_path / "some")
     assert made.name == "MINE" and made.y.tolist() == [7, 8]
-    with pytest.raises(FileFormatError, match=r"should hold one file NAME_A\.txt, but it holds 0"):
+    with pytest.raises(FileFormatError, match=r": this is a folder, but no file in it ends in _A\.txt"):
         read_own(tmp_path)
+    with pytest.raises(FileFormatError, match=r"one file of a data set; give the folder .*some.raw that holds it\.$"):
+        read_own(tmp_path / "some" / "raw" / "MINE_A.txt")
     (tmp_path / "some" / "raw" / "MINE_graph_labels.txt").unlink()
     write(tmp_path / "some" / "raw", MINE_graph_attributes="0.5\n-1\n")
     assert read_own(tmp_path / "some").task == "regression"

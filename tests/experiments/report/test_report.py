@@ -196,6 +196,8 @@ def test_the_command_needs_no_torch_and_no_data(
         importlib.import_module("torch")
     assert cli.run(["report", "--results", str(folder), "--out", str(folder / "all.html")]) == 0
     assert capsys.readouterr().err == f"Wrote {folder}/all.md, {folder}/all.html\n"
+    assert cli.run(["report", "--results", str(folder), "--out", str(folder / "none" / "all")]) == 1
+    assert f"the folder {folder}/none does not exist; make it first." in capsys.readouterr().err
 
 
 def test_curves_are_drawn_as_svg() -> None:

@@ -3,11 +3,13 @@
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from detours.errors import DroppedEdgesWarning, FileFormatError, printable
 
@@ -70,10 +72,23 @@ def _read_input(options: dict[str, Any]) -> "Graph":
         with open(copy, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         try:
+            _refuse_gzip(copy)
             return Graph.read(copy, **options | {"format": options["format"] or "edgelist"})
         except FileFormatError as error:
             error.path = Path("standard input")
             raise
+
+
+def _refuse_gzip(copy: Path) -> None:
+    with open(copy, "rb") as file:
+        if file.read(2) == b"\x1f\x8b":
+            raise FileFormatError("this is gzip-compressed; pipe it through `gzip -dc` first.", copy)
+
+
+def check_one_input(files: Sequence[str]) -> None:
+    """Refuse standard input for more than one graph: the first would leave nothing of it to the others."""
+    if files.count(STANDARD_INPUT) > 1:
+        raise typer.BadParameter("only one input can be -, standard input; write the others to files")
 
 
 def dropped_note(dropped: "Dropped") -> str:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from detours.atomic import atomic_file
+from detours.atomic import replacing
 from detours.counting import export
 from detours.counting.attributes import write_markup
 from detours.errors import InputError
@@ -63,7 +63,7 @@ def write_result(
         # Both are complete before the first of them is renamed.
         for target, tables in ((edges, partial(export.edge_tables, once=once)), (nodes, export.node_tables)):
             if target is not None:
-                _write(files.enter_context(atomic_file(target)), target.suffix.lower(), result, tables)
+                _write(files.enter_context(replacing(target)), target.suffix.lower(), result, tables)
 
 
 def _write(file: IO[bytes], suffix: str, result: "Detours", tables: "Callable[[Detours], Iterator[Columns]]") -> None:

@@ -90,6 +90,23 @@ def is_tu_folder(path: Path) -> bool:
     return any(next(folder.glob("*_A.txt"), None) is not None for folder in (path / "raw", path) if folder.is_dir())
 
 
+def check_own(path: Path) -> None:
+    """Raise `FileFormatError` if what is at a path is neither a .pt file nor a folder in the TU Dortmund format."""
+    if path.is_dir():
+        if not is_tu_folder(path):
+            raise FileFormatError(
+                "this is a folder, but no file in it ends in _A.txt, as one does in the TU Dortmund format; "
+                "give a folder that has one, or a .pt file with PyG data.",
+                path,
+            )
+    elif path.suffix not in (".pt", ".pth"):
+        if path.name.endswith("_A.txt"):
+            raise FileFormatError(f"this is one file of a data set; give the folder {path.parent} that holds it.", path)
+        raise FileFormatError(
+            "this is no data set; give a .pt file with PyG data, or a folder in the TU Dortmund format.", path
+        )
+
+
 def read_own(path: str | os.PathLike[str], *, targets: bool = True) -> GraphSet:
     """Return the data in a .pt file that `torch.save` made of PyG data, or in a folder of the TU Dortmund format.
 
@@ -105,6 +122,7 @@ def read_own(path: str | os.PathLike[str], *, targets: bool = True) -> GraphSet:
     2
     """
     path = Path(path)
+    check_own(path)
     if path.is_dir():
         folder = path / "raw" if (path / "raw").is_dir() else path
         found = sorted(folder.glob("*_A.txt"))
@@ -113,8 +131,6 @@ def read_own(path: str | os.PathLike[str], *, targets: bool = True) -> GraphSet:
         name = found[0].name.removesuffix("_A.txt")
         read = read_tu(folder, name, targets=targets)
         return GraphSet(name, read.graphs, read.y, read.labels, edge_labels=read.edge_labels, x=read.x)
-    if path.suffix not in (".pt", ".pth"):
-        raise FileFormatError("give a .pt file with PyG data, or a folder in the TU Dortmund format.", path)
     found = _load(path)
     with damage_named(path, "the PyG data"):
         listed = found if isinstance(found, list) else [found]
