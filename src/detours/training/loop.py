@@ -23,6 +23,7 @@ from detours.errors import DetoursError
 from detours.training.batches.inputs import Inputs, Scaling, as_trained, prepared
 from detours.training.batches.streams import steps_of
 from detours.training.checkpoint import Checkpoint
+from detours.training.devices import memory_kept
 from detours.training.logs import Epoch, Log
 from detours.training.recipe import Recipe
 from detours.training.replicas.fit import Fit
@@ -88,8 +89,9 @@ def train(
         OutOfTime: The deadline has passed; the next call goes on from the checkpoint.
     """
     training = Training(fabric, runs, Checkpoint(checkpoint, [run.recipe for run in runs], runs[0].every), finish)
-    training.begin(finished or [False] * len(runs))
-    training.go_on(on_epoch, deadline)
+    with memory_kept(fabric.device):
+        training.begin(finished or [False] * len(runs))
+        training.go_on(on_epoch, deadline)
     if training.diverged:
         raise Diverged(" ".join(training.diverged))
 
