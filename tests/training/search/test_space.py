@@ -82,9 +82,9 @@ def test_what_means_nothing_has_the_value_of_the_preset() -> None:
     some = draws(replace(one_graph(), name="Chameleon"), Space.of({"known": known}), number=1)
     assert [some.trial("mdnn", number).settings for number in range(4)] == [
         {"model": "mdnn"},
-        {"model": "mdnn", "encoder": "conv", "hops": 2, "hop_den": False},
+        {"model": "mdnn", "encoder": "conv", "hop_den": False},  # two hops are the preset's
         {"model": "mdnn", "directed": False, "directions": "in"},
-        {"model": "mdnn", "encoder": "mlp", "hops": 2, "hop_den": False},
+        {"model": "mdnn", "encoder": "mlp", "hop_den": False},
     ]
     assert some.trial("plain", 1).settings == {"model": "plain", "encoder": "conv", "hops": 2}
     some = draws(replace(task(8), name="MUTAG"), Space.of({"known": [{"pool_of": "logits"}]}), number=1)
