@@ -87,7 +87,7 @@ def test_what_means_nothing_has_the_value_of_the_preset() -> None:
         {"model": "mdnn", "encoder": "mlp", "hop_den": False},
     ]
     assert some.trial("plain", 1).settings == {"model": "plain", "encoder": "conv", "hops": 2}
-    some = draws(replace(task(8), name="MUTAG"), Space.of({"known": [{"pool_of": "logits"}]}), number=1)
+    some = draws(replace(task(8), name="ENZYMES"), Space.of({"known": [{"pool_of": "logits"}]}), number=1)
     assert some.trial("plain", 0).settings == {"model": "plain", "pool_of": "logits", "pool": "max"}
 
 
