@@ -107,8 +107,8 @@ def check_flag(name: str, value: Any, *, otherwise: str = "") -> bool:
         ...
     detours.errors.InputError: strict must be True or False, but it is 'no'.
     """
-    numpys = type(value).__name__ in ("bool", "bool_")
-    if not (numpys or isinstance(value, int)) or value not in (0, 1):
+    of_numpy = type(value).__name__ in ("bool", "bool_")  # not imported for this
+    if not (of_numpy or isinstance(value, int)) or value not in (0, 1):
         _refuse(name, "True or False", value, otherwise)
     return bool(value)
 

@@ -16,7 +16,7 @@ from detours.errors import FileFormatError, InputError
 from detours.graph import convert, union
 from detours.graph.csr_graph import CsrGraph
 from detours.graph.edges import Dropped, EdgeList, check_csr, check_edge_index, report, sort_arcs
-from detours.graph.pairs import from_frame, from_pairs, is_frame
+from detours.graph.pairs import from_frame, from_pairs, is_frame, is_of_library
 
 if TYPE_CHECKING:
     import igraph
@@ -294,8 +294,7 @@ def is_one_graph(given: Any) -> bool:
     """Return whether what should be a list of graphs is one graph: a file, an array or a graph of some library."""
     if isinstance(given, str | os.PathLike | Graph):
         return True
-    of_a_library = any(hasattr(given, name) for name in ("adj", "tocsr", "get_edgelist", "is_undirected", "GetBonds"))
-    return of_a_library or is_frame(given) or (hasattr(given, "dtype") and getattr(given, "ndim", 0) == 2)
+    return is_of_library(given) or is_frame(given) or (hasattr(given, "dtype") and getattr(given, "ndim", 0) == 2)
 
 
 def _check_flags(directed: Any, strict: Any) -> None:

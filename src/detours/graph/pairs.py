@@ -55,6 +55,11 @@ def is_frame(given: Any) -> bool:
     return hasattr(given, "columns") and (hasattr(given, "dtypes") or hasattr(given, "column_names"))
 
 
+def is_of_library(given: Any) -> bool:
+    """Return whether this is a graph or a molecule of another library, or a sparse matrix."""
+    return any(hasattr(given, name) for name in ("adj", "tocsr", "get_edgelist", "is_undirected", "GetBonds"))
+
+
 def read_list(given: list[Any] | tuple[Any, ...]) -> EdgeList | None:
     """Return the edges of a list of pairs, None for an edge_index; raise `InputError` if it may be either.
 
@@ -78,7 +83,7 @@ def _refuse_others(given: list[Any] | tuple[Any, ...]) -> None:
     """Raise `InputError` for lists that are neither pairs nor an edge_index, but that people give."""
     if not given:
         raise InputError("an empty list has no nodes; give Graph.from_edge_index([[], []], num_nodes=...).")
-    if all(isinstance(row, str | os.PathLike) or _is_graph(row) for row in given):
+    if all(isinstance(row, str | os.PathLike) or is_of_library(row) or hasattr(row, "edge_index") for row in given):
         raise InputError("this is a list of graphs, and one is expected; count_many takes a list.")
     triples = all(isinstance(row, (list, tuple)) and len(row) == 3 for row in given)
     if triples and (len(given) != 2 or isinstance(given[0][2], dict)):
@@ -90,10 +95,6 @@ def _refuse_others(given: list[Any] | tuple[Any, ...]) -> None:
         raise InputError(
             f"an edge is a pair such as (0, 1), but one is {shown(given[0])}; give [tuple(e) for e in edges]."
         )
-
-
-def _is_graph(given: Any) -> bool:
-    return any(hasattr(given, name) for name in ("is_multigraph", "tocoo", "get_edgelist", "edge_index", "GetBonds"))
 
 
 def _from_ends(sources: Any, targets: Any) -> EdgeList:

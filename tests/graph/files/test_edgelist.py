@@ -180,3 +180,4 @@ def test_more_columns_are_no_lists_of_neighbours(tmp_path, text):
 def test_columns_under_a_header_hold_any_text_in_any_line(tmp_path, text):
     assert Graph.read(put(tmp_path, "g.csv", text), strict=True).num_edges == 3
     refused(put(tmp_path, "w.csv", "source,target,weight\n0,1,2\n1,2,NA\n"), 'must be a number, not "NA"', line=3)
+    refused(put(tmp_path, "n.csv", "source,target,year\n0,1,2\n-1,2,3\n"), "the node id -1 is negative", line=3)

@@ -17,6 +17,7 @@ from detours.errors import FileFormatError, InputError, warn_caller
 from detours.graph.edges import EdgeList
 from detours.graph.files.format import Format, ending
 from detours.graph.files.lines import (
+    NoWeight,
     begins_with_integers,
     check_weight,
     is_data,
@@ -91,9 +92,9 @@ def read(path: Path) -> EdgeList:
         text = chain([head], text)
         try:
             edges = _read_integers(text, path) if integers else _read_names(text, path, found[0])
-        except FileFormatError:
-            # A third column of another name than weight may hold any text further down.
-            if not header or [each.lower() for each in found[0].fields[2:]] in ([], [b"weight"]) or not path.is_file():
+        except NoWeight:
+            # A column of another name than weight may hold any text, from any line on.
+            if not header or [each.lower() for each in found[0].fields[2:]] == [b"weight"] or not path.is_file():
                 raise
             return read_table(path, sep=tabs)
         if not integers and not header:

@@ -27,6 +27,10 @@ _DECIMAL = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _NAN = re.compile(rb"\bnan\b", re.IGNORECASE)
 
 
+class NoWeight(FileFormatError):
+    """The third column of a line is no number; under a header it need not be one."""
+
+
 def pieces(file: IO[bytes]) -> Iterator[bytes]:
     """Yield the file in pieces of some megabytes that end with a line feed.
 
@@ -181,7 +185,7 @@ def check_weight(rest: bytes, line: int, path: Path) -> None:
     try:
         weight = float(field)
     except ValueError:
-        raise FileFormatError(
+        raise NoWeight(
             f"the third column is the weight of the edge and must be a number, not {quoted(field)}; "
             "if it is none, name the columns of nodes, as in columns=(1, 2); of a header, give their names.",
             path,
