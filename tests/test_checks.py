@@ -7,6 +7,7 @@ from detours import checks
 from detours.checks import (
     check_choice,
     check_device,
+    check_flag,
     check_integer,
     check_jobs,
     check_k,
@@ -73,6 +74,15 @@ def test_choices(value: object) -> None:
     check_choice("pool", None, ("max", None))
     with pytest.raises(InputError, match="pool must be one of 'max', 'mean', but it is"):
         check_choice("pool", value, ("max", "mean"))
+
+
+def test_flags() -> None:
+    assert [check_flag("strict", value) for value in (True, 1, np.bool_(True), 0, np.bool_(False))] == [True] * 3 + [
+        False
+    ] * 2
+    for wrong in ("no", 2, None, 1.0, [], np.array([True, False])):
+        with pytest.raises(InputError, match=r"^strict must be True or False, but it is .*; leave it out\.$"):
+            check_flag("strict", wrong, hint="; leave it out")
 
 
 @pytest.mark.parametrize(

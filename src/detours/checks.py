@@ -99,8 +99,10 @@ def check_choice(name: str, value: object, allowed: Collection[str | None]) -> N
         _refuse(name, f"one of {', '.join(map(repr, allowed))}", value)
 
 
-def check_flag(name: str, value: Any, *, otherwise: str = "") -> bool:
-    """Return `value` as a bool, or raise `InputError`: texts such as "no" would count as yes.
+def check_flag(name: str, value: Any, *, otherwise: str = "", hint: str = "") -> bool:
+    """Return `value`, True or False of Python or NumPy, 1 or 0, as a bool, or raise `InputError`.
+
+    Texts such as "no" would count as yes. The sentence ends with the hint, which begins with its own mark.
 
     >>> check_flag("strict", "no")
     Traceback (most recent call last):
@@ -109,7 +111,7 @@ def check_flag(name: str, value: Any, *, otherwise: str = "") -> bool:
     """
     of_numpy = type(value).__name__ in ("bool", "bool_")  # not imported for this
     if not (of_numpy or isinstance(value, int)) or value not in (0, 1):
-        _refuse(name, "True or False", value, otherwise)
+        _refuse(name, "True or False", value, otherwise, hint)
     return bool(value)
 
 
@@ -185,6 +187,6 @@ def _as_integer(value: Any) -> int | None:
         return None
 
 
-def _refuse(name: str, allowed: str, value: object, otherwise: str = "") -> NoReturn:
+def _refuse(name: str, allowed: str, value: object, otherwise: str = "", hint: str = "") -> NoReturn:
     besides = f", or {otherwise}" if otherwise else ""
-    raise InputError(f"{name} must be {allowed}{besides}, but it is {shown(value)}.")
+    raise InputError(f"{name} must be {allowed}{besides}, but it is {shown(value)}{hint}.")

@@ -49,6 +49,14 @@ def test_networkx_with_nan_weight_is_refused():
     Graph.from_networkx(nx.Graph([(0, 1, {"weight": "heavy"}), (1, 2, {"weight": 2.5})]))
 
 
+def test_networkx_of_tensors_is_refused():
+    torch = pytest.importorskip("torch")
+    ends = torch.tensor([[0, 1, 2], [1, 2, 0]])
+    with pytest.raises(InputError, match=r"The node tensor\(0\) is a tensor, .* plain numbers, such as int\(node\)"):
+        Graph.from_networkx(nx.Graph(list(zip(ends[0], ends[1], strict=True))))
+    assert Graph.from_networkx(nx.Graph(list(zip(*ends.numpy(), strict=True)))).num_nodes == 3
+
+
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix, sp.lil_array])
 def test_scipy_any_format(form):
     matrix = nx.to_scipy_sparse_array(nx.karate_club_graph())

@@ -1,5 +1,7 @@
 """Edges as pairs and as tables."""
 
+from collections import deque
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -37,6 +39,7 @@ def test_a_list_that_is_edges_or_an_edge_index_is_refused(given):
 def test_lists_with_one_reading_are_read():
     assert detours.count([(0, 1), (1, 2), (2, 0)], k=2).cycles == {3: 1}
     assert detours.count([(0, 1, 2), (1, 2, 0)], k=2).cycles == {3: 1}
+    assert Graph.from_any([[0, 1, 5], [1, 2, 3]]).num_nodes == 6
     assert Graph.from_any([(0, 1)]).num_edges == 1
     assert Graph.from_any([("a", "b"), ("c", "d")]).num_edges == 2
     # Both readings are the path 0 - 1 - 2.
@@ -80,6 +83,16 @@ KARATE = nx.karate_club_graph()
         (list(KARATE.edges(data=True)), "these are triples, such as (0, 1, {'weight': 4})"),
         ([(0, 1, {}), (1, 2, {})], "these are triples"),
         (list(KARATE.edges.data("weight")), "give [(u, v) for u, v, _ in edges]"),
+        ([(0, 1, 5), (1, 2, 3)], "two edges with a weight each and as an edge_index; write Graph.from_edges("),
+        (((0, 1, 1), (1, 2, 1)), "or give lists for an edge_index"),
+        ([(0, 1, 1.0), (1, 2, 1.0)], "these are triples, such as (0, 1, 1.0)"),
+        ([("a", "b", 7), ("b", "c", 7)], "these are triples, such as ('a', 'b', 7)"),
+        (KARATE.edges(data=True), "these are triples, such as (0, 1, {'weight': 4})"),
+        (nx.MultiGraph(KARATE).edges, "these are triples, such as (0, 1, 0)"),
+        (set(KARATE.edges), "a set of edges has no order, and the counts of edges come in their order; give a list"),
+        (nx.grid_2d_graph(2, 2).nodes, "is not a graph"),
+        (nx.grid_2d_graph(2, 2).nodes(data="label"), "is not a graph"),
+        (dict.fromkeys(KARATE.edges), "is not a graph"),
         ([{0, 1}, {1, 2}, {2, 0}], "but one is {0, 1}; give [tuple(e) for e in edges]"),
         ([], "an empty list has no nodes"),
     ],
@@ -95,3 +108,44 @@ def test_names_that_differ_by_their_type_alone_are_refused():
     with pytest.raises(InputError, match="the nodes 1 and '1' differ by their type alone"):
         detours.count(pd.DataFrame({"source": [1, 2, 3], "target": ["2", "3", "1"]}), k=2)
     assert Graph.from_edges([(1, "a"), ("a", 2), (2, 1)]).num_nodes == 3
+
+
+def test_tensors_of_one_number_are_that_number():
+    torch = pytest.importorskip("torch")
+    ends = torch.tensor(list(KARATE.edges)).T
+    expected = Graph.from_edges(list(KARATE.edges))
+    for pairs in ([tuple(edge) for edge in ends.T], list(zip(ends[0], ends[1], strict=True)), [*ends.T]):
+        graph = Graph.from_edges(pairs)
+        assert graph == expected and graph.edge_index.tolist() == expected.edge_index.tolist() and graph.names is None
+    pairs = [tuple(edge) for edge in ends.T]
+    assert detours.count(pairs, k=2).cycles == {3: sum(nx.triangles(KARATE).values()) // 3}
+    assert Graph.from_edges([(torch.tensor(0), 1), (1, torch.tensor(0.5))]).name_list() == [0, 1, 0.5]
+    with pytest.raises(InputError, match=r"from_edges.*from_edge_index"):
+        detours.count([[ends[0, 0], ends[1, 0]], [ends[0, 1], ends[1, 1]]], k=2)
+    with pytest.raises(InputError, match="a node is a tensor of several numbers; name each node by one number"):
+        Graph.from_edges([(ends[0], ends[1])])
+
+
+def test_tensors_in_tables_are_their_numbers():
+    torch = pytest.importorskip("torch")
+    pandas = pytest.importorskip("pandas")
+    source, target = (pandas.Series(list(nodes), dtype=object) for nodes in (torch.arange(3), torch.arange(3).roll(1)))
+    assert Graph.from_any(pandas.DataFrame({"source": source, "target": target})).num_nodes == 3
+
+
+def test_the_edges_of_networkx_are_pairs():
+    triangle = nx.DiGraph([(0, 1), (1, 2), (2, 0)])
+    assert detours.count(KARATE.edges, k=3).cycles == detours.count(KARATE, k=3).cycles
+    assert Graph.from_any(nx.Graph([(0, 1), (2, 3)]).edges).num_edges == 2  # no edge_index
+    assert Graph.from_any(triangle.edges).directed and Graph.from_any(triangle.in_edges) == Graph.from_any(triangle)
+    assert not Graph.from_any(triangle.edges, directed=False).directed
+    inner = KARATE.edges([0, 1])
+    assert edges(Graph.from_any(inner)) == list(inner)
+    with pytest.raises(InputError, match="has no nodes"):
+        Graph.from_any(nx.empty_graph(3).edges)
+
+
+def test_sequences_are_read_as_lists():
+    assert detours.count(deque(KARATE.edges), k=2).cycles == {3: 45}
+    with pytest.raises(InputError, match=r"from_edges.*from_edge_index"):
+        Graph.from_any(deque([(0, 1), (2, 3)]))

@@ -3,6 +3,7 @@
 import gc
 import pickle
 import time
+import warnings
 from typing import Any
 
 import networkx as nx
@@ -59,11 +60,51 @@ def test_one_hot_features_of_pyg_are_labels() -> None:
     atoms = torch.tensor([0, 0, 0, 0, 0, 1])
     kernel = WLSubtree(1, labels="data").fit([Labelled(nx.cycle_graph(6), atoms.numpy())])
     expected = kernel.transform([Labelled(nx.cycle_graph(6), atoms.numpy())]).toarray()
-    for x in (torch.nn.functional.one_hot(atoms).float(), atoms[:, None], torch.nn.functional.one_hot(atoms)):
+    columns = (atoms[:, None].to(kind) for kind in (torch.int64, torch.int32, torch.uint8, torch.bool))
+    for x in (torch.nn.functional.one_hot(atoms).float(), *columns, torch.nn.functional.one_hot(atoms)):
         assert np.array_equal(kernel.transform([data.Data(x=x, edge_index=edge_index)]).toarray(), expected)
     for x in (torch.rand(6, 2), torch.ones(6, 1), torch.ones(6, 2), None):
         fitted = WLSubtree(1).fit([data.Data(x=x, edge_index=edge_index, num_nodes=6)])
         assert fitted.colouring_.options.labels == "degree"
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "bfloat16"])
+def test_whole_numbers_of_floating_point_are_no_labels_and_told(kind: str) -> None:
+    torch = pytest.importorskip("torch")
+    data = pytest.importorskip("torch_geometric.data")
+    arcs = torch.from_numpy(np.array(convert([nx.cycle_graph(6)])[0].to_edge_index()))
+    atoms = torch.tensor([[6.0], [6], [6], [6], [6], [7]], dtype=getattr(torch, kind))
+    given = [data.Data(x=atoms, edge_index=arcs)]
+    with pytest.warns(UserWarning, match=r"degrees are used and not x; give x.long\(\) for labels") as told:
+        fitted = WLSubtree(1).fit(given * 3)
+    assert len(told) == 1 and fitted.colouring_.options.labels == "degree"
+    with pytest.warns(UserWarning, match="degrees are used"):  # carbon in one graph, nitrogen in the other
+        WLSubtree(1).fit([data.Data(x=atoms[:3].repeat(2, 1) + more, edge_index=arcs) for more in (0, 1)])
+    measured = [data.Data(x=atoms + 0.5, edge_index=arcs)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted.transform(given)
+        WLSubtree(1, labels="degree").fit(given)
+        WLSubtree(1).fit(measured)
+        WLSubtree(1).fit([data.Data(x=torch.ones(6, 1), edge_index=arcs)])
+
+
+def test_labels_by_the_names_of_nodes() -> None:
+    ring_of_names = nx.relabel_nodes(ring("CCCCCN"), dict(enumerate("fedcba")))
+    known = nx.get_node_attributes(ring_of_names, "label")
+    turned = dict(reversed(known.items()))
+    kernel = WLSubtree(1, normalize=False)
+    expected = kernel.fit_transform([ring_of_names]).toarray()
+    for given in (Labelled(ring_of_names, turned), (ring_of_names, turned), *labelled([(ring_of_names, turned)])):
+        assert np.array_equal(kernel.transform([given]).toarray(), expected)
+    names = WLSubtree(0).fit([Labelled(nx.cycle_graph(6), dict.fromkeys(range(6), "C"))]).get_feature_names_out()
+    assert names.tolist() == ["label C"]
+    del turned["d"]
+    with pytest.raises(InputError, match="The labels of graph number 1 have none for the node 'd'; give it one"):
+        kernel.fit([ring(), Labelled(ring_of_names, turned)])
+    for labels, bonds in ((5, None), (None, {(0, 1): "single"})):
+        with pytest.raises(InputError, match=r"The labels of (nodes|edges) of graph number 0 are .*; give a list"):
+            WLSubtree(edge_labels=bonds is not None).fit([Labelled(nx.cycle_graph(6), labels, bonds)])
 
 
 def test_labels_of_igraph() -> None:
@@ -106,6 +147,27 @@ def test_a_changed_graph_is_converted_again(change: Any) -> None:
     change(graph)
     assert np.array_equal(kernel.transform([graph]), kernel.transform([graph.copy()]))
     assert kernel.transform([graph])[0, 0] < 0.999
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda graph: graph.subgraph(range(6)),
+        lambda graph: graph.edge_subgraph(list(graph.edges)),
+        lambda graph: nx.subgraph_view(graph, filter_node=lambda node: True),
+        lambda graph: graph.to_undirected(as_view=True),
+    ],
+)
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
+def test_a_view_is_converted_every_time(view: Any, kind: Any) -> None:
+    """What changes is the graph behind it, and nothing tells the view."""
+    graph = nx.cycle_graph(6, create_using=kind)
+    seen = view(graph)
+    kernel = WLDetour(k=5, n_iter=0, output="gram", normalize=False).fit([seen])
+    before = kernel.transform([seen]).tolist()
+    graph.remove_edge(0, 1)
+    after = kernel.transform([seen]).tolist()
+    assert after == kernel.transform([seen.__class__(seen)]).tolist() and after != before
 
 
 def test_changed_labels_are_seen() -> None:
@@ -187,3 +249,12 @@ def test_one_graph_of_pyg_is_no_list() -> None:
     one = data.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
     with pytest.raises(InputError, match="put graphs into a list"):
         WLSubtree().fit(one)
+
+
+def test_a_subset_of_pytorch_is_a_list() -> None:
+    utils = pytest.importorskip("torch.utils.data")
+    graphs = [ring("C" * n) for n in (4, 5, 6, 7)]
+    some = utils.Subset(graphs, [2, 0])
+    kernel = WLSubtree(2, output="gram")
+    assert np.array_equal(kernel.fit_transform(some), kernel.fit_transform([graphs[2], graphs[0]]))
+    assert [item.labels for item in labelled(some)] == [list("CCCCCC"), list("CCCC")]

@@ -197,7 +197,12 @@ def test_graph_without_features() -> None:
             [Labelled(nx.path_graph(9), None, [1] * 8), Labelled(Graph.from_edges([(5, 3), (3, 5)]), None, [1, 2])],
             "The edge 5, 3 of graph number 1 is listed with different labels",
         ),
-        (WLDetour(edge_labels=[1, 2]), [EDGE], "edge_labels must be True or False"),
+        (
+            WLDetour(edge_labels=[1, 2]),
+            [EDGE],
+            r"edge_labels must be True or False, but it is \[1, 2\]; the labels come with each graph, as Labelled",
+        ),
+        (WLDetour(normalize=2), [EDGE], "normalize must be True or False, but it is 2"),
         (WLDetour(normalize="yes"), [EDGE], "normalize must be True or False, but it is 'yes'"),
         (WLDetour(plain="no"), [EDGE], "plain must be True or False, but it is 'no'"),
         (ShortestPath(memory_limit=1), [nx.path_graph(3)], "distances in a graph of 3 nodes"),
@@ -228,3 +233,10 @@ def test_products_that_may_pass_the_largest_integer() -> None:
     lonely = detours.Graph.from_edge_index(np.empty((2, 0), np.int64), 60_000)
     with pytest.raises(OverflowError, match="60,000 nodes"):
         ShortestPath(memory_limit="100GB").fit([lonely])
+
+
+def test_flags_of_numpy_and_of_integers() -> None:
+    graphs = rings()[0][:4]
+    for true, false in ((np.bool_(True), np.bool_(False)), (1, 0)):
+        given = WLDetour(2, 1, normalize=true, plain=false, edge_labels=false)
+        assert equal(given.fit_transform(graphs), WLDetour(2, 1, plain=False).fit_transform(graphs))

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import networkx as nx
 import numpy as np
 import pytest
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 from detours.errors import InputError
 from detours.kernels import ShortestPath, WLDetour, WLShortestPath, evidence, explain
@@ -29,6 +29,17 @@ def test_cycles_are_found_and_shown() -> None:
     shown = {feature.name: carriers.nodes.tolist() for feature, carriers in evidence(kernel, on_cycles, lollipop())}
     assert shown == {"den {1, 1}": [0, 1], "den {0, 1, 1}": [2]}
     assert evidence(kernel, on_cycles, nx.path_graph(6)) == []
+
+
+def test_sparse_weights() -> None:
+    """As an `SVC` has them that was fitted on sparse features."""
+    kernel = WLDetour(2, 1)
+    made = kernel.fit_transform([nx.path_graph(4), nx.path_graph(5), lollipop(), nx.cycle_graph(3)])
+    sparse, dense = (SVC(kernel="linear").fit(features, [0, 0, 1, 1]) for features in (made, made.toarray()))
+    found, expected = (
+        {each.column: each.weight for each in explain(kernel, model, top=99)} for model in (sparse, dense)
+    )
+    assert not isinstance(sparse.coef_, np.ndarray) and found == pytest.approx(expected, abs=1e-6)
 
 
 def test_carriers_are_as_many_as_the_feature_counts() -> None:

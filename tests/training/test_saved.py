@@ -16,6 +16,7 @@ from torch_geometric.data import Batch, Data, InMemoryDataset  # noqa: E402
 
 from detours.data import graph_set_of, load, stratified_splits  # noqa: E402
 from detours.errors import InputError  # noqa: E402
+from detours.graph import Graph  # noqa: E402
 from detours.training import fit, tune  # noqa: E402
 from detours.training.saved import SavedModel  # noqa: E402
 from tests.training.cases import one_graph, task  # noqa: E402
@@ -152,3 +153,22 @@ def test_nothing_is_learned_without_targets(tmp_path: Path) -> None:
             learn(new, **QUICK)
     with pytest.raises(InputError, match="data has no targets to learn; give y"):
         fit(new, folds=stratified_splits(task(20)), **QUICK)
+
+
+def test_one_graph_of_any_library(tmp_path: Path) -> None:
+    rings = task(20)
+    model = trained(rings, tmp_path)
+    graph, expected = rings.graphs[3], model.predict(rings)[3:4]
+    plain = graph.to_networkx()
+    arcs = np.array(graph.to_edge_index())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for one in (graph, plain, Graph.from_networkx(plain), graph.to_scipy(), arcs, torch.from_numpy(arcs)):
+            np.testing.assert_allclose(model.predict(one), expected, atol=1e-6)
+
+
+def test_a_model_is_shown_in_a_line(tmp_path: Path) -> None:
+    model = trained(task(20), tmp_path)
+    weights = sum(each.numel() for each in model.weights.values())
+    shown = f"{model.recipe.model} {model.recipe.backbone}, graphs; 2 classes; {weights:,} weights"
+    assert repr(model) == f"SavedModel({shown})"

@@ -144,3 +144,50 @@ def test_isomorphic_graphs_settled_by_networkx_are_never_told_apart() -> None:
 def test_labels_must_come_for_both() -> None:
     with pytest.raises(InputError, match="one array for each of the 2 graphs"):
         wl.compare(PRISM, PRISM, init="labels", labels=[[0] * 6])
+
+
+def test_labels_by_the_names_of_nodes() -> None:
+    ring = nx.relabel_nodes(nx.cycle_graph(6), dict(enumerate("fedcba")))
+    carbon = dict.fromkeys("abcdef", "C")
+    nitrogen = [carbon | {node: "N"} for node in "af"]
+    assert wl.same(ring, ring, labels=nitrogen) and not wl.same(ring, ring, labels=[carbon, nitrogen[0]])
+    listed = [[known[node] for node in ring] for known in nitrogen]
+    for known, in_order in zip(nitrogen, listed, strict=True):
+        assert wl.certificate(ring, labels=known) == wl.certificate(ring, labels=in_order)
+    found = wl.compare(ring, ring, init="labels", labels=[carbon, nitrogen[0]])
+    assert found.nodes == (tuple(ring), tuple(node for node in ring if node != "a"))
+
+
+def test_labels_are_given_or_there_are_none() -> None:
+    carbon, nitrogen = nx.cycle_graph(6), nx.cycle_graph(6)
+    nx.set_node_attributes(carbon, "C", "label")
+    nx.set_node_attributes(nitrogen, "N", "label")
+    assert wl.same(carbon, nitrogen)
+    assert not wl.same(carbon, nitrogen, labels=[nx.get_node_attributes(each, "label") for each in (carbon, nitrogen)])
+
+
+@pytest.mark.parametrize(
+    ("labels", "says"),
+    [
+        ([None, [0] * 6], "The labels of graph number 0 are None; give a list with one label for each node"),
+        ([[0] * 6, 5], "The labels of graph number 1 are 5; give a list"),
+        ([[0] * 6, dict.fromkeys(range(5), 0)], "The labels of graph number 1 have none for the node 5; give it one"),
+        (5, "labels must be a list with the labels of each graph, but it is 5"),
+        ({0: [0] * 6, 1: [0] * 6}, "labels must be a list with the labels of each graph, but it is {0:"),
+    ],
+)
+def test_labels_of_other_kinds_are_refused_in_a_sentence(labels: Any, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        wl.same(PRISM, PRISM, labels=labels)
+
+
+def test_edge_labels_are_no_dict() -> None:
+    with pytest.raises(InputError, match=r"edge_labels of graph number 0 are .*; give a list with one label for each"):
+        wl.same(PRISM, PRISM, edge_labels=[dict.fromkeys(PRISM.edges, 0)] * 2)
+
+
+def test_graphs_in_a_subset_of_pytorch() -> None:
+    utils = pytest.importorskip("torch.utils.data")
+    assert wl.groups(utils.Subset([PRISM, UTILITIES, PRISM], [2, 1]), k=2) == [[0], [1]]
+    with pytest.raises(InputError, match="a list of graphs is expected, but 3 was given"):
+        wl.groups(3)

@@ -154,6 +154,32 @@ def test_labels_must_be_kept() -> None:
     assert wl.separate(path, path, labels=[["C", "C", "C", "N"], ["C", "N", "C", "C"]]).same is False
 
 
+def test_labels_by_the_names_of_nodes_must_be_kept() -> None:
+    path = nx.relabel_nodes(nx.path_graph(4), dict(enumerate("dcba")))
+    first, second = ({node: "N" if node == end else "C" for node in "abcd"} for end in "da")
+    assert wl.separate(path, path, labels=[first, second]).mapping == {"a": "d", "b": "c", "c": "b", "d": "a"}
+    assert wl.separate(path, path, labels=iter([first, second | {"a": "C", "b": "N"}])).verdict == "different"
+
+
+HINT = "labels of nodes were not compared, as labels= was not given"
+
+
+def test_labels_that_were_not_compared_are_told() -> None:
+    bare, atoms = nx.cycle_graph(6), nx.cycle_graph(6)
+    nx.set_node_attributes(atoms, "C", "label")
+    assert wl.separate(bare, atoms).same and HINT in wl.separate(bare, atoms).witness
+    assert HINT not in wl.separate(bare, bare).witness
+    assert HINT not in wl.separate(atoms, atoms, labels=[["C"] * 6] * 2).witness
+    chem = pytest.importorskip("rdkit.Chem")
+    benzene, pyridine = (chem.MolFromSmiles(each) for each in ("c1ccccc1", "c1ccncc1"))
+    assert HINT in repr(wl.separate(benzene, pyridine))
+    igraph = pytest.importorskip("igraph")
+    ring = igraph.Graph.Ring(6)
+    assert HINT not in wl.separate(ring, bare).witness
+    ring.vs["label"] = list("CCCCCN")
+    assert HINT in wl.separate(ring, bare).witness
+
+
 def test_a_spent_budget_leaves_it_undecided() -> None:
     found = wl.separate(*hard.cfi_pair(nx.petersen_graph()), budget=0)
     assert found.verdict == "undecided" and found.same is None and found.rung is None and found.mapping is None

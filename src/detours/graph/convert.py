@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import partial
 from importlib import import_module
 from itertools import chain
@@ -13,7 +13,7 @@ import numpy as np
 from detours.arrays import Int32, Int64
 from detours.errors import InputError, shown
 from detours.graph.edges import MAX_NODES, EdgeList, as_integers, as_numpy, check_edge_index, refuse_nan
-from detours.graph.pairs import from_frame, is_frame, read_list
+from detours.graph.pairs import from_edge_view, is_edge_view, is_tensor, read_list
 
 ACCEPTED = (
     "a detours Graph, a NetworkX or igraph graph, a SciPy sparse matrix, an edge_index of shape (2, edges), "
@@ -23,7 +23,10 @@ ACCEPTED = (
 
 
 def from_any(source: Any) -> EdgeList:
-    """Return the edges of a graph of any library, told apart by what it can do rather than by its class."""
+    """Return the edges of a graph of any library, told apart by what it can do rather than by its class.
+
+    Tables of other libraries are read by `detours.graph.frames`.
+    """
     if hasattr(source, "is_multigraph") and hasattr(source, "edges"):
         return from_networkx(source)
     if hasattr(source, "tocoo"):
@@ -34,8 +37,6 @@ def from_any(source: Any) -> EdgeList:
         return from_pyg(source)
     if hasattr(source, "GetBonds"):
         return from_molecule(source)
-    if is_frame(source):
-        return from_frame(source, "source", "target")
     if "sparse" in str(getattr(source, "layout", "")):
         raise InputError(
             "a sparse tensor was given; of an adjacency matrix A, give the edge_index "
@@ -45,6 +46,12 @@ def from_any(source: Any) -> EdgeList:
         return edges
     if isinstance(source, (list, tuple, np.ndarray)) or hasattr(source, "detach"):
         return check_edge_index(source)
+    if is_edge_view(source):
+        return from_edge_view(source)
+    if isinstance(source, Sequence) and not isinstance(source, str | bytes):
+        return from_any(list(source))
+    if isinstance(source, set | frozenset):
+        raise InputError("a set of edges has no order, and the counts of edges come in their order; give a list.")
     raise InputError(f"{shown(source)} ({type(source).__name__}) is not a graph; give {ACCEPTED}.")
 
 
@@ -60,6 +67,7 @@ def from_networkx(graph: Any) -> EdgeList:
     if plain:
         ends = chain.from_iterable((u, v) for u, v, _ in edges)
     else:
+        _refuse_tensors(nodes)
         index = {node: place for place, node in enumerate(nodes)}
         ends = chain.from_iterable((index[u], index[v]) for u, v, _ in edges)
     flat = np.fromiter(ends, dtype=np.int64)
@@ -71,6 +79,16 @@ def from_networkx(graph: Any) -> EdgeList:
         graph.is_directed(),
         graph.copy,
     )
+
+
+def _refuse_tensors(nodes: list[Hashable]) -> None:
+    kinds = set(filter(is_tensor, set(map(type, nodes))))
+    if kinds:
+        node = next(node for node in nodes if type(node) in kinds)
+        raise InputError(
+            f"The node {shown(node)} is a tensor, and tensors of the same number are different nodes; "
+            "make the graph of plain numbers, such as int(node)."
+        )
 
 
 def _is_nan(weight: Any) -> bool:

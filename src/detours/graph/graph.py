@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from detours.arrays import Int32, Int64
 from detours.checks import check_flag
-from detours.errors import FileFormatError, InputError
+from detours.errors import FileFormatError, InputError, shown
 from detours.graph import convert, union
 from detours.graph.csr_graph import CsrGraph
 from detours.graph.edges import Dropped, EdgeList, check_csr, check_edge_index, report, sort_arcs
-from detours.graph.pairs import from_frame, from_pairs, is_frame, is_of_library
+from detours.graph.pairs import from_pairs, is_frame, is_of_library
 
 if TYPE_CHECKING:
     import igraph
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import scipy.sparse
     import torch_geometric.data
 
-__all__ = ["Dropped", "Graph", "as_graphs", "build_graph", "is_one_graph", "wrap_arrays"]
+__all__ = ["Dropped", "Graph", "as_graphs", "as_list", "build_graph", "is_list", "is_one_graph", "wrap_arrays"]
 
 
 class Graph(CsrGraph):
@@ -32,9 +32,9 @@ class Graph(CsrGraph):
 
     Make one with `from_networkx`, `from_scipy`, `from_edge_index`, `from_edges`, `from_pandas`, `from_pyg`,
     `from_igraph`, `read`, `open`, or `from_any`, which tells these apart. ``directed=None`` follows the input: a
-    NetworkX DiGraph, a directed igraph graph or a file that says so gives a directed graph; matrices, edge lists,
-    tables and edge_index give an undirected one, whose arcs are made two-way. Loops are dropped and repeats merged;
-    `dropped` says how many, with a warning, or an error with ``strict=True``.
+    NetworkX DiGraph, a directed igraph graph or a file or table that says so gives a directed graph; matrices, edge
+    lists, other tables and edge_index give an undirected one, whose arcs are made two-way. Loops are dropped and
+    repeats merged; `dropped` says how many, with a warning, or an error with ``strict=True``.
 
     Two arrays hold edges. `edge_index` has the caller's columns: as many as were given, in that order, loops and
     repeats included; every result "per edge" has this order. `to_edge_index()` has the arcs of the CSR: sorted, and
@@ -55,7 +55,8 @@ class Graph(CsrGraph):
     def from_any(cls, source: Any, *, directed: bool | None = None, strict: bool = False) -> Graph:
         """Return the graph of a Graph, NetworkX or igraph graph, matrix, edges, table, PyG data, molecule or path.
 
-        A list is an edge_index (two rows) or a list of pairs; one that could be either is refused.
+        A list is an edge_index (two rows) or a list of pairs; one that could be either is refused. The `edges` of a
+        NetworkX graph are pairs.
         """
         _check_flags(directed, strict)
         found = source if isinstance(source, Graph) else _read_any(source)
@@ -93,7 +94,13 @@ class Graph(CsrGraph):
         directed: bool | None = None,
         strict: bool = False,
     ) -> Graph:
-        """Return a graph of a table of edges (pandas, Polars or Arrow), given the columns that hold their ends."""
+        """Return a graph of a table of edges (pandas, Polars or Arrow), given the columns that hold their ends.
+
+        By default these are source and target, or from and to, as in the header of a file; as there, a column Type
+        that says Directed in every row makes it a directed graph.
+        """
+        from detours.graph.frames import from_frame
+
         return _build(from_frame(table, source, target), directed, strict)
 
     @classmethod
@@ -175,7 +182,7 @@ class Graph(CsrGraph):
         >>> union.indices.tolist(), offsets.tolist()
         ([1, 0, 3, 2], [0, 2, 4])
         """
-        sources = list(graphs)
+        sources = as_list(graphs)
         if not any(isinstance(source, (Graph, str, os.PathLike)) for source in sources):
             parts = [_read_numbered(number, source) for number, source in enumerate(sources)]
             if len({(part.meaning, part.directed) for part in parts}) <= 1:
@@ -274,7 +281,7 @@ def as_graphs(
     Messages call them by `numbers`, by default 0, 1 and so on.
     """
     _check_flags(directed, strict)
-    sources = list(sources)
+    sources = as_list(sources)
     if directed is None and not strict and set(map(type, sources)) <= {Graph}:
         return sources
     graphs = []
@@ -288,6 +295,18 @@ def as_graphs(
             dropped.append(graphs[-1].dropped)
     report(union.add_dropped(dropped), strict)
     return graphs
+
+
+def is_list(given: Any) -> bool:
+    """Return whether this can be gone through, or has a length and items by number, as a `Subset` of PyTorch."""
+    return hasattr(given, "__iter__") or (hasattr(given, "__len__") and hasattr(given, "__getitem__"))
+
+
+def as_list(given: Any) -> list[Any]:
+    """Return the items of whatever `is_list`."""
+    if not is_list(given):
+        raise InputError(f"a list of graphs is expected, but {shown(given)} was given.")
+    return list(given) if hasattr(given, "__iter__") else [given[at] for at in range(len(given))]
 
 
 def is_one_graph(given: Any) -> bool:
@@ -329,7 +348,13 @@ def _join(graphs: Sequence[Graph]) -> tuple[Graph, Int64]:
 
 
 def _read_any(source: Any) -> EdgeList | Graph:
-    return _read_path(source) if isinstance(source, (str, os.PathLike)) else convert.from_any(source)
+    if isinstance(source, (str, os.PathLike)):
+        return _read_path(source)
+    if not is_frame(source):
+        return convert.from_any(source)
+    from detours.graph.frames import from_frame
+
+    return from_frame(source)
 
 
 def _read_numbered(number: int, source: Any) -> Any:

@@ -1,9 +1,10 @@
-"""Edges given as pairs of nodes of any name: lists of pairs, and two columns of a table."""
+"""Edges given as pairs of nodes of any name: lists of pairs, and two columns of names."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ def from_pairs(pairs: Iterable[Any]) -> EdgeList:
             raise InputError(
                 f"edges must have shape (number of edges, 2), but an array of shape {array.shape} was given."
             )
-        return _from_ends(array[:, 0], array[:, 1])
+        return from_ends(array[:, 0], array[:, 1])
     try:
         listed = list(pairs)
     except TypeError:
@@ -35,19 +36,7 @@ def from_pairs(pairs: Iterable[Any]) -> EdgeList:
     for pair in listed:
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise InputError(f"every edge must be a pair of nodes, such as ('a', 'b'), but one is {shown(pair)}.")
-    return _from_ends([u for u, _ in listed], [v for _, v in listed])
-
-
-def from_frame(frame: Any, source: str, target: str) -> EdgeList:
-    """Return the edges of a table of pandas, Polars or Arrow, given the columns of their ends."""
-    columns = list(getattr(frame, "column_names", frame.columns))
-    for column in (source, target):
-        if column not in columns:
-            raise InputError(
-                f"the table has no column {column!r}, but {', '.join(map(str, columns[:8]))}; "
-                "name the two columns of nodes: Graph.from_pandas(table, source=..., target=...)."
-            )
-    return _from_ends(np.asarray(frame[source]), np.asarray(frame[target]))
+    return from_ends([u for u, _ in listed], [v for _, v in listed])
 
 
 def is_frame(given: Any) -> bool:
@@ -71,12 +60,25 @@ def read_list(given: list[Any] | tuple[Any, ...]) -> EdgeList | None:
     if not given or not all(isinstance(row, (list, tuple)) and len(row) == 2 for row in given):
         _refuse_others(given)
         return None
-    ids = [name for row in given for name in row]
-    if len(given) != 2 or not all(isinstance(name, int | np.integer) for name in ids):
+    ids = _without_tensors([name for row in given for name in row]) if len(given) == 2 else []
+    if not ids or not _are_integers(ids):
         return from_pairs(given)
     if ids[1] != ids[2] or set(ids) != set(range(len(set(ids)))):
         raise InputError(f"{shown(given)} {_AMBIGUOUS}")
     return None
+
+
+def is_edge_view(given: Any) -> bool:
+    """Return whether this is the `edges` of a NetworkX graph, by its class: views of nodes may hold pairs as well."""
+    return type(given).__name__.endswith(("EdgeView", "EdgeDataView"))
+
+
+def from_edge_view(view: Any) -> EdgeList:
+    """Return the edges of a view, such as `G.edges`; those of a directed graph are arcs."""
+    pairs = list(view)
+    if not all(len(pair) == 2 for pair in pairs) or not pairs:
+        _refuse_others(pairs)
+    return replace(from_pairs(pairs), directed=type(view).__name__.startswith(("Out", "In")))
 
 
 def _refuse_others(given: list[Any] | tuple[Any, ...]) -> None:
@@ -85,19 +87,54 @@ def _refuse_others(given: list[Any] | tuple[Any, ...]) -> None:
         raise InputError("an empty list has no nodes; give Graph.from_edge_index([[], []], num_nodes=...).")
     if all(isinstance(row, str | os.PathLike) or is_of_library(row) or hasattr(row, "edge_index") for row in given):
         raise InputError("this is a list of graphs, and one is expected; count_many takes a list.")
-    triples = all(isinstance(row, (list, tuple)) and len(row) == 3 for row in given)
-    if triples and (len(given) != 2 or isinstance(given[0][2], dict)):
-        raise InputError(
-            f"these are triples, such as {shown(given[0])}, but an edge is a pair of nodes; "
-            "give [(u, v) for u, v, _ in edges]."
-        )
+    if all(isinstance(row, (list, tuple)) and len(row) == 3 for row in given):
+        _refuse_triples(given)
     if all(isinstance(row, (set, frozenset)) for row in given):
         raise InputError(
             f"an edge is a pair such as (0, 1), but one is {shown(given[0])}; give [tuple(e) for e in edges]."
         )
 
 
-def _from_ends(sources: Any, targets: Any) -> EdgeList:
+def _refuse_triples(given: list[Any] | tuple[Any, ...]) -> None:
+    """Raise `InputError` unless triples are the two rows of an edge_index.
+
+    Two rows of integers are, if they are no tuples, or tuples of the same nodes, as for a triangle.
+    """
+    tuples = all(isinstance(row, tuple) for row in given)
+    rows_of_ids = len(given) == 2 and _are_integers([name for row in given for name in row])
+    if len(given) != 2 or isinstance(given[0][2], dict) or (tuples and not rows_of_ids):
+        raise InputError(
+            f"these are triples, such as {shown(given[0])}, but an edge is a pair of nodes; "
+            "give [(u, v) for u, v, _ in edges]."
+        )
+    if tuples and set(given[0]) != set(given[1]):
+        raise InputError(
+            f"{shown(given)} can be read as two edges with a weight each and as an edge_index; "
+            "write Graph.from_edges([(u, v) for u, v, _ in edges]) for edges, or give lists for an edge_index."
+        )
+
+
+def _are_integers(names: Iterable[Any]) -> bool:
+    return all(isinstance(name, int | np.integer) for name in names)
+
+
+def is_tensor(kind: type) -> bool:
+    """Return whether this is a type of tensors, of which two that hold the same number are different names."""
+    return hasattr(kind, "dtype") and not issubclass(kind, np.generic)
+
+
+def _without_tensors(names: list[Any]) -> list[Any]:
+    """Return names with the number in place of every tensor that holds one."""
+    if not any(map(is_tensor, set(map(type, names)))):
+        return names
+    try:
+        return [name.item() if is_tensor(type(name)) else name for name in names]
+    except (RuntimeError, ValueError):
+        raise InputError("a node is a tensor of several numbers; name each node by one number.") from None
+
+
+def from_ends(sources: Any, targets: Any) -> EdgeList:
+    """Return the edges between the nodes of two columns, arrays or lists."""
     ends = [_column(sources), _column(targets)]
     if all(column.dtype.kind in "iu" for column in ends):
         ids = np.stack([column.astype(np.int64) for column in ends])
@@ -138,14 +175,15 @@ def _refuse_twins(names: list[Any]) -> None:
 def _column(values: Any) -> NDArray[Any]:
     """Return names as an array: of integers if all are, else of Python objects."""
     if not isinstance(values, np.ndarray):
+        values = _without_tensors(values)
         integers = all(type(value) is int and -(2**63) <= value < 2**63 for value in values)
-        column: NDArray[Any] = np.empty(len(values), np.int64 if integers else object)
-        column[:] = values
-        return column
+        return np.fromiter(values, np.int64 if integers else object, len(values))
     if values.dtype.kind == "f" and values.size and (np.floor(values) == values).all():
         return values.astype(np.int64)  # pandas makes floats of integers where a column has had gaps
     if values.dtype.kind == "u" and values.size and int(values.max()) >= 2**63:
         return values.astype(object)
+    if values.dtype.kind == "O":
+        return np.fromiter(_without_tensors(values.tolist()), object, len(values))
     return values
 
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from detours.checks import check_choice, check_integer, parse_bytes
-from detours.errors import InputError, shown
+from detours.checks import check_choice, check_flag, check_integer, parse_bytes
 from detours.kernels.batch import read_batch
 from detours.kernels.colours.colouring import ColouredBatch, Colouring, ColouringOptions
 from detours.kernels.colours.description import describe, draw
@@ -140,7 +139,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         """Draw it as lines of text: the node, its neighbours and their neighbours, up to three steps away."""
         round, within = self.feature_round(column)
         drawn = [draw(self.colouring_, round, colour) for colour in self.base_.colours(round, within)]
-        return "\n".join(filter(None, ["\n".join(drawn), self.base_.relation(round, within).strip()]))
+        return "\n".join(filter(None, ["\n".join(drawn), self.base_.relation(round, within).lstrip(", ")]))
 
     def feature_round(self, column: int) -> tuple[int, int]:
         """The round of a feature, and its place among the features of that round."""
@@ -171,7 +170,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
 
     def _checked(self) -> ColouringOptions:
         check_choice("output", self.output, OUTPUTS)
-        check_truth("normalize", self.normalize)
+        check_flag("normalize", self.normalize)
         return self._colouring_options()
 
     def _coloured(self, X: Any, options: ColouringOptions) -> ColouredBatch:
@@ -208,14 +207,7 @@ def _cosine(gram: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any]) -> ND
 def check_edge_labels(given: object) -> bool:
     """True or False, or `InputError`."""
     hint = "; the labels come with each graph, as Labelled(graph, labels, edge_labels)"
-    return check_truth("edge_labels", given, hint)
-
-
-def check_truth(name: str, given: object, hint: str = "") -> bool:
-    """True or False, or `InputError`."""
-    if not isinstance(given, bool | np.bool_):
-        raise InputError(f"{name} must be True or False, but it is {shown(given)}{hint}.")
-    return bool(given)
+    return check_flag("edge_labels", given, hint=hint)
 
 
 def check_rounds(n_iter: object) -> int:

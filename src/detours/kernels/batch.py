@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -11,9 +11,9 @@ import numpy as np
 from detours.arrays import Bool, Int64
 from detours.errors import InputError, shown
 from detours.graph import Graph
-from detours.graph.graph import is_one_graph
-from detours.kernels.conversion import Labelled, convert, read_items
-from detours.wl.nodes.labels import edge_numbers, ranks_on_arcs
+from detours.graph.graph import is_list, is_one_graph
+from detours.kernels.conversion import Labelled, convert, read_items, tell_numbers
+from detours.wl.nodes.labels import by_node, edge_numbers, ranks_on_arcs
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def read_batch(X: Any, labels: bool | Literal["if any"], with_edge_labels: bool 
     one-hot features of PyG, in the atoms and bonds of RDKit molecules, and in attributes `labels` and `edge_labels` of
     any other graph object.
     """
-    single = is_one_graph(X) or not hasattr(X, "__iter__")
+    single = is_one_graph(X) or not is_list(X)
     if single and not hasattr(X, "graphs"):
         raise InputError(f"A kernel takes a list of graphs, but it was given {shown(X)}; put graphs into a list.")
     items = read_items(X, bool(labels), with_edge_labels)
@@ -67,6 +67,8 @@ def read_batch(X: Any, labels: bool | Literal["if any"], with_edge_labels: bool 
     union, offsets = Graph.disjoint_union(graphs)
     if labels == "if any":
         labels = any(item.labels is not None for item in items)
+        if not labels:
+            tell_numbers(items)
     return Batch(
         graphs,
         union,
@@ -121,7 +123,8 @@ def join_batches(first: Batch, second: Batch) -> Batch:
 
 def _node_labels(items: Sequence[Labelled], graphs: Sequence[Graph]) -> list[Hashable]:
     otherwise = 'give Labelled(graph, labels), or choose labels="degree" or labels="none"'
-    return _in_a_row([item.labels for item in items], [graph.num_nodes for graph in graphs], "node", otherwise)
+    given = [by_node(item.labels, graph, at) for at, (item, graph) in enumerate(zip(items, graphs, strict=True))]
+    return _in_a_row(given, [graph.num_nodes for graph in graphs], "node", otherwise)
 
 
 def _edge_labels(items: Sequence[Labelled], graphs: Sequence[Graph], union: Graph, offsets: Int64) -> EdgeLabels:
@@ -142,6 +145,8 @@ def _in_a_row(given: Sequence[Any], numbers: Sequence[int], thing: str, otherwis
             continue  # there is nothing that could have one
         if labels is None:
             raise InputError(f"Graph number {at} has no labels of {thing}s; {otherwise}.")
+        if isinstance(labels, Mapping) or not hasattr(labels, "__iter__"):
+            raise InputError(f"The labels of {thing}s of graph number {at} are {shown(labels)}; give a list of them.")
         own = labels.tolist() if hasattr(labels, "tolist") else list(labels)
         if len(own) != number:
             raise InputError(

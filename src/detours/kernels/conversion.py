@@ -7,18 +7,21 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
+from detours.errors import warn_caller
 from detours.graph import Graph
-from detours.graph.graph import as_graphs
+from detours.graph.graph import as_graphs, as_list
 
 KEY = "detours.kernels"
 
 
 class Labelled(NamedTuple):
-    """A graph, the labels of its nodes in their order, and perhaps of its edges: integers or strings.
+    """A graph, the labels of its nodes, and perhaps of its edges: integers or strings.
 
-    Edges are in the order in which the caller listed them (`Graph.edge_index`); where an undirected edge is listed
-    in both directions, it has the same label twice.
+    Those of nodes are in the order of the nodes, or in a dict by their names. Edges are in the order in which the
+    caller listed them (`Graph.edge_index`); where an undirected edge is listed in both directions, it has the same
+    label twice.
 
     >>> from detours.kernels import WLSubtree
     >>> water = Labelled([(0, 1), (0, 2), (1, 0), (2, 0)], ["O", "H", "H"])
@@ -46,7 +49,8 @@ def convert(sources: Sequence[Any]) -> list[Graph]:
 
     Cross-validation gives the same objects again in every fold, so the graphs made of NetworkX graphs are remembered.
     NetworkX clears the cache of a graph whenever an edge or a node is added or removed; a mark in that cache tells that
-    the graph is still the same. Labels are not remembered.
+    the graph is still the same. Views on other graphs are not remembered, as it is the other that changes, and labels
+    neither.
     """
     graphs: list[Graph | None] = [_recall(source) for source in sources]
     missing = [at for at, graph in enumerate(graphs) if graph is None]
@@ -66,9 +70,14 @@ def _recall(source: Any) -> Graph | None:
 
 def _remember(source: Any, graph: Graph) -> None:
     cache = getattr(source, "__networkx_cache__", None)
-    if cache is not None and not any(graph.dropped):  # what was dropped is reported every time
+    if cache is not None and not _is_view(source) and not any(graph.dropped):  # what was dropped is reported every time
         cache[KEY] = object()
         _converted[source] = Conversion(cache[KEY], graph)
+
+
+def _is_view(source: Any) -> bool:
+    """Return whether a NetworkX graph may be a view: those are frozen, and frozen graphs are few."""
+    return getattr(source, "frozen", False)
 
 
 def read_item(one: Any, labels: bool = True, edge_labels: bool = True) -> Labelled:
@@ -110,7 +119,7 @@ def read_items(X: Any, labels: bool = True, edge_labels: bool = True) -> list[La
         without = [None] * len(X.graphs)
         known = X.labels or without, getattr(X, "edge_labels", None) or without
         return [Labelled(*each) for each in zip(X.graphs, *known, strict=True)]
-    return [read_item(one, labels, edge_labels) for one in X]
+    return [read_item(one, labels, edge_labels) for one in as_list(X)]
 
 
 def _attribute(rows: Iterable[Any]) -> list[Any] | None:
@@ -128,12 +137,40 @@ def _categories(x: Any) -> Any:
     """The labels that PyG's features stand for: one-hot rows, or one column of integers; None for other features."""
     if x is None or not hasattr(x, "detach"):
         return None
-    values = x.detach().cpu().numpy()
-    if values.dtype.kind == "i" and (values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1)):
-        return values.reshape(-1)
+    values = _values(x)
+    if values.dtype.kind in "iub" and _is_column(values):
+        return values.reshape(-1) + 0  # the integers 0 and 1 of booleans
     if values.ndim != 2 or values.shape[1] < 2 or not np.isin(values, (0, 1)).all() or (values.sum(axis=1) != 1).any():
         return None
     return values.argmax(axis=1)
+
+
+def _values(x: Any) -> NDArray[Any]:
+    x = x.detach().cpu()
+    values: NDArray[Any] = (x.double() if x.is_floating_point() else x).numpy()  # NumPy has no bfloat16
+    return values
+
+
+def _is_column(values: NDArray[Any]) -> bool:
+    return values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1)
+
+
+def tell_numbers(items: Iterable[Labelled]) -> None:
+    """Warn of PyG data whose `x` may be meant for labels, as it is a column of whole numbers, but of floating point."""
+    found: set[float] = set()
+    for item in items:
+        x = getattr(item.graph, "x", None) if hasattr(item.graph, "edge_index") else None
+        values = _values(x) if hasattr(x, "detach") else np.empty(0)
+        if values.dtype.kind != "f" or not values.size or not _is_column(values) or (values != np.floor(values)).any():
+            continue
+        found.update(values.reshape(-1).tolist())
+        if len(found) > 1:  # a column of ones, say, is no label
+            warn_caller(
+                "x is a column of whole numbers, but of floating point, so that degrees are used and not x; "
+                'give x.long() for labels, or choose labels="degree".',
+                UserWarning,
+            )
+            return
 
 
 def _is_graph_object(one: Any) -> bool:

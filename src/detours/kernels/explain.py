@@ -55,7 +55,8 @@ def top_features(kernel: GraphKernel, model: Any, *, top: int = 10, row: int = 0
     >>> [(feature.name, feature.weight > 0) for feature in top_features(kernel, model)]
     [('degree 1', True), ('degree 2', False)]
     """
-    weights = np.atleast_2d(np.asarray(getattr(model, "coef_", np.empty((0, 0)))))
+    weights = getattr(model, "coef_", np.empty((0, 0)))
+    weights = np.atleast_2d(weights.toarray() if hasattr(weights, "toarray") else np.asarray(weights))
     if row not in range(-len(weights), len(weights)) or getattr(kernel, "output_", None) != "features":
         raise InputError(
             f"top_features needs a kernel fitted with output='features' and a linear model with row {row} of coef_, "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from detours.checks import check_choice, check_k
-from detours.kernels.base import LABELS, GraphKernel, base_named, check_edge_labels, check_rounds, check_truth
+from detours.checks import check_choice, check_flag, check_k
+from detours.kernels.base import LABELS, GraphKernel, base_named, check_edge_labels, check_rounds
 from detours.kernels.colours.colouring import ColouringOptions
 from detours.kernels.features.blocks import Base
 from detours.wl.options import OLD_NAMES
@@ -95,7 +95,7 @@ class WLDetour(GraphKernel):
         init = OLD_NAMES.get(self.init, self.init)
         check_choice("init", init, INITS)
         rounds, edge_labels = check_rounds(self.n_iter), check_edge_labels(self.edge_labels)
-        plain = check_truth("plain", self.plain)
+        plain = check_flag("plain", self.plain)
         return ColouringOptions(self.labels, rounds, init, check_k(self.k), self.n_jobs, edge_labels, plain)
 
     def _new_base(self) -> Base:

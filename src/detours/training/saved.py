@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -18,14 +19,17 @@ from detours.arrays import Int64
 from detours.atomic import replacing
 from detours.containers import load_tensors
 from detours.data import Encoder, GraphSet, load
+from detours.data.readers.graphs import graph_set_of_graphs
 from detours.errors import FileFormatError, InputError, warn_caller
+from detours.graph import Graph
+from detours.graph.graph import is_one_graph
 from detours.training.batches.choose import batches_of
 from detours.training.batches.inputs import Scaling, as_trained, prepared
 from detours.training.build import arguments, load_weights, network_of
 from detours.training.recipe import Recipe, settings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SavedModel:
     """A trained network with the recipe it came from, and how features and classes are numbered.
 
@@ -40,6 +44,11 @@ class SavedModel:
     weights: Mapping[str, Tensor]
     targets: Scaling | None = None
     """Shift and scale of the targets of regression."""
+
+    def __repr__(self) -> str:
+        recipe, weights = self.recipe, sum(each.numel() for each in self.weights.values())
+        outputs = f"{len(self.classes):,} {'classes' if recipe.task == 'classification' else 'outputs'}"
+        return f"SavedModel({recipe.model} {recipe.backbone}, {recipe.level}s; {outputs}; {weights:,} weights)"
 
     def save(self, path: str | Path) -> None:
         """Write the file, whole or not at all."""
@@ -83,9 +92,12 @@ class SavedModel:
     def read(self, data: Any, root: str | Path | None = None) -> GraphSet:
         """Return whatever `detours.data.load` takes, with targets or without, as data that the network can be used on.
 
-        A single graph without targets is one whose nodes are asked about if the network was trained on nodes.
+        A single graph of any library is taken as a list of it; its nodes are asked about if the network was trained on
+        nodes.
         """
-        read = load(data, root, targets=False)
+        one = is_one_graph(data) and not isinstance(data, str | os.PathLike)
+        single = one and (isinstance(data, Graph) or not hasattr(data, "edge_index"))
+        read = graph_set_of_graphs([data], targets=False) if single else load(data, root, targets=False)
         read.check_graphs()
         level = self.recipe.level
         if not len(read.y) and len(read) == 1:
@@ -107,8 +119,8 @@ class SavedModel:
         """float64 [graphs or nodes, outputs]: probabilities of classes or labels, or numbers.
 
         Args:
-            data: Whatever `detours.data.load` takes, such as a `GraphSet`, PyG data or a path. Targets are not used,
-                and need not be there.
+            data: Whatever `detours.data.load` takes, such as a `GraphSet`, PyG data or a path, or a single graph.
+                Targets are not used, and need not be there.
             device: Where to compute, such as "cuda".
         """
         data = self.read(data)

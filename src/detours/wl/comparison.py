@@ -68,7 +68,8 @@ class Comparison:
 def same(G: Any, H: Any, **options: Unpack[Options]) -> bool:
     """Return False if the graphs are certainly not isomorphic, True if they are not told apart.
 
-    The options are those of `refine`; `labels` is a pair.
+    The options are those of `refine`; `labels` is a pair, without which nodes have no labels, whatever attributes they
+    have.
 
     >>> two_triangles = [(0, 1, 2, 3, 4, 5), (1, 2, 0, 4, 5, 3)]
     >>> hexagon = [(0, 1, 2, 3, 4, 5), (1, 2, 3, 4, 5, 0)]

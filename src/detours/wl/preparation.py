@@ -20,7 +20,7 @@ from detours.errors import EngineError, InputError
 from detours.graph import Graph
 from detours.progress import as_report
 from detours.wl.nodes.initial import InitialColours, by_degree, by_label, join, uniform
-from detours.wl.nodes.labels import edge_numbers, ranks_on_arcs, read_labels
+from detours.wl.nodes.labels import ranks_on_arcs, read_labels
 from detours.wl.nodes.neighbourhood import PAIRS_BYTES, Neighbourhood, all_pairs, held_bytes, neighbours, pairs_bytes
 from detours.wl.nodes.pair_colours import as_vectors, stable_pairs
 from detours.wl.nodes.ranks import rank_vectors
@@ -83,7 +83,7 @@ def prepare(
     initial, first = _initial(method, given, union, counts, labels)
     on_arcs = None
     if edge_labels is not None:
-        read = read_labels(edge_labels, edge_numbers(given), "edge")
+        read = read_labels(edge_labels, given, "edge")
         on_arcs = read.as_integers()[ranks_on_arcs(read.rank, given, union, offsets)]
     seen = around(method, given, union, counts, on_arcs)
     return Prepared(

@@ -53,8 +53,9 @@ def refine(
             Time and memory grow with the square of the number of nodes of each graph; more than 8 GB are refused.
             "fwl" refines these colours as well, as 2-FWL does, in every individualised copy too; time grows with the
             cube.
-        labels: For each graph one integer or string per node; round 0 sees them together with `init`, and for "den" and
-            "den-sum" the label of the neighbour beside the counts of each edge.
+        labels: For each graph one integer or string per node, in the order of the nodes or as a dict by their names;
+            round 0 sees them together with `init`, and for "den" and "den-sum" the label of the neighbour beside the
+            counts of each edge. Without it nodes have none: attributes such as "label" of NetworkX are not read.
         edge_labels: For each graph one integer or string per edge, in the order in which the edges were listed
             (`Graph.edge_index`). Every round after round 0 pairs each neighbour's colour with the label of the edge.
             Not with `pairs` or individualise="delete".

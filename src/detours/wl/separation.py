@@ -23,6 +23,7 @@ from detours.wl.difference import describe_difference
 from detours.wl.individual.copies import Copies, as_copies
 from detours.wl.individual.matching import Matching, OutOfSteps, alone, is_isomorphism
 from detours.wl.individual.tree import Tree
+from detours.wl.nodes.labels import has_labels
 from detours.wl.nodes.neighbourhood import neighbours
 from detours.wl.options import Method, check_graphs
 from detours.wl.preparation import prepare
@@ -107,7 +108,8 @@ def separate(
         H: The other graph; both directed or both undirected.
         budget: Seconds after which to give up. It is looked at between tests, and throughout those on copies; a count
             of detours that would take longer than what is left is skipped.
-        labels: A pair: for each graph one integer or string per node, which an isomorphism keeps.
+        labels: A pair: for each graph one integer or string per node, in their order or as a dict by their names,
+            which an isomorphism keeps. Without it nodes have none: attributes such as "label" of NetworkX are not read.
         n_jobs: Threads.
         progress: True prints how far each test on copies is; a function is called as progress(done, total).
 
@@ -119,12 +121,13 @@ def separate(
     Separation(isomorphic by search for a mapping: a mapping of the nodes keeps every edge)
     """
     graphs = check_graphs("separate", [G, H])
+    unseen = labels is None and (has_labels(G) or has_labels(H))
     seconds = inf if budget is None else check_number("budget", budget, minimum=0, otherwise="None for no limit")
-    if labels is not None:
+    if hasattr(labels, "__iter__"):
         labels = list(labels)
     with CompileClock() as clock:
         return _Ladder(
-            graphs, labels, seconds, check_jobs(n_jobs), as_report(progress, "Comparing copies"), clock
+            graphs, labels, unseen, seconds, check_jobs(n_jobs), as_report(progress, "Comparing copies"), clock
         ).climb()
 
 
@@ -132,6 +135,8 @@ def separate(
 class _Ladder:
     graphs: list[Graph]
     labels: Any
+    unseen: bool
+    """Whether the nodes have labels of their own that are not compared."""
     budget: float
     n_jobs: int
     progress: Progress | None
@@ -239,7 +244,8 @@ class _Ladder:
         self._add(MAPPING, False, begin, f"found after {matching.steps:,} copies")
         first, second = self.graphs
         mapping = {first.name(i): second.name(j) for i, j in enumerate(image.tolist())}
-        return self._end("isomorphic", MAPPING, "a mapping of the nodes keeps every edge", mapping)
+        hint = "; labels of nodes were not compared, as labels= was not given" * self.unseen
+        return self._end("isomorphic", MAPPING, "a mapping of the nodes keeps every edge" + hint, mapping)
 
     def _root(self, colour: Int32) -> Copies:
         union, offsets = Graph.disjoint_union(self.graphs)

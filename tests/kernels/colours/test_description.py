@@ -50,6 +50,11 @@ def test_a_drawing() -> None:
     assert "…" in deep.draw_feature(-1)
 
 
+def test_a_drawing_of_a_pair_ends_with_its_distance() -> None:
+    kernel = ShortestPath().fit([nx.path_graph(3)])
+    assert kernel.draw_feature(0) == "degree 1\ndegree 1\nat distance 2"
+
+
 def test_rounds_after_the_colours_are_stable() -> None:
     kernel = WLSubtree(9).fit([phenol()])
     assert kernel.describe_feature(-1).endswith("; and all that is up to 9 steps away")

@@ -52,7 +52,7 @@ def by_label(graphs: Sequence[Graph], labels: Any) -> InitialColours:
     """Colour nodes by the caller's labels, one integer or string per node of each graph."""
     if labels is None:
         raise InputError('init="labels" needs labels=, for each graph one integer or string per node.')
-    return InitialColours(*read_labels(labels, [graph.num_nodes for graph in graphs], "node"))
+    return InitialColours(*read_labels(labels, graphs, "node"))
 
 
 def join(*parts: InitialColours) -> InitialColours:

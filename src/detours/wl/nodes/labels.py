@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,18 +33,26 @@ class Labels(NamedTuple):
         return np.frombuffer(b"".join(digests), "<i8").astype(np.int64).reshape(-1, 4)
 
 
-def read_labels(labels: Any, sizes: Sequence[int], thing: str) -> Labels:
+def read_labels(labels: Any, graphs: Sequence[Graph], thing: str) -> Labels:
     """Return the labels of all nodes or edges in a row, or raise `InputError`.
 
     Args:
-        labels: One array for each graph.
-        sizes: The number of nodes or edges of each graph.
+        labels: One array for each graph; of nodes also a dict by their names.
+        graphs: The graphs.
         thing: "node" or "edge".
     """
     name = "labels" if thing == "node" else "edge_labels"
+    if isinstance(labels, Mapping) or not isinstance(labels, Iterable):
+        raise InputError(f"{name} must be a list with the labels of each graph, but it is {shown(labels)}.")
     labels = list(labels)
-    if len(labels) != len(sizes):
-        raise InputError(f"{name} must hold one array for each of the {len(sizes)} graphs, but it holds {len(labels)}.")
+    if len(labels) != len(graphs):
+        raise InputError(
+            f"{name} must hold one array for each of the {len(graphs)} graphs, but it holds {len(labels)}."
+        )
+    sizes = edge_numbers(graphs)
+    if thing == "node":
+        sizes = [graph.num_nodes for graph in graphs]
+        labels = [by_node(own, graph, at) for at, (own, graph) in enumerate(zip(labels, graphs, strict=True))]
     columns = [_check(own, size, at, thing) for at, (own, size) in enumerate(zip(labels, sizes, strict=True))]
     columns = [column for column in columns if len(column)]
     kinds = {isinstance(column, list) for column in columns}
@@ -56,6 +64,26 @@ def read_labels(labels: Any, sizes: Sequence[int], thing: str) -> Labels:
         number = {text: rank for rank, text in enumerate(known)}
         return Labels(np.array([number[text] for text in texts], dtype=np.int32), known)
     return Labels(*rank_vectors(np.concatenate([np.empty(0, np.int64), *columns])[:, None]))
+
+
+def by_node(labels: Any, graph: Graph, at: int) -> Any:
+    """Return the labels of graph number `at` in the order of its nodes if they are a dict by the names of nodes."""
+    if not isinstance(labels, Mapping):
+        return labels
+    names = graph.name_list()
+    for name in names:
+        if name not in labels:
+            raise InputError(f"The labels of graph number {at} have none for the node {shown(name)}; give it one.")
+    return [labels[name] for name in names]
+
+
+def has_labels(graph: Any) -> bool:
+    """Return whether the nodes of a graph of another library have labels, which kernels read and tests do not."""
+    if hasattr(graph, "is_multigraph"):
+        return any(label is not None for _, label in graph.nodes(data="label"))
+    if hasattr(graph, "get_edgelist"):
+        return "label" in graph.vs.attributes()
+    return hasattr(graph, "GetBonds")
 
 
 def edge_numbers(graphs: Sequence[Graph]) -> list[int]:
@@ -82,6 +110,8 @@ def _check(labels: Any, number: int, at: int, thing: str) -> list[str] | NDArray
     where = f"The {'labels' if thing == 'node' else 'edge_labels'} of graph number {at}"
     if isinstance(labels, str | bytes):
         raise InputError(f"{where} are a single text, {shown(labels)}; give a list with one label for each {thing}.")
+    if isinstance(labels, Mapping) or not (isinstance(labels, Iterable) or hasattr(labels, "__array__")):
+        raise InputError(f"{where} are {shown(labels)}; give a list with one label for each {thing}.")
     given = labels if isinstance(labels, np.ndarray) else None
     if given is None and not hasattr(labels, "__array__"):
         labels = list(labels)

@@ -1,0 +1,60 @@
+"""Tables of pandas, Polars and Arrow: the rules of files."""
+
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+import detours
+from detours.errors import InputError
+from detours.graph import Graph
+from tests.graph.cases import edges
+
+pandas = pytest.importorskip("pandas")
+
+ARCS = pandas.DataFrame({"a": ["x", "y", "z", "x"], "b": ["y", "z", "x", "z"]})
+"""A triangle x, y, z, and one of its arcs the other way round as well."""
+
+
+def named(source: str, target: str, **more):
+    return ARCS.rename(columns={"a": source, "b": target}).assign(**more)
+
+
+@pytest.mark.parametrize("ends", [("source", "target"), ("Source", "Target"), ("from", "to"), ("src", "dst")])
+@pytest.mark.parametrize("kind", ["Directed", "Undirected", "directed", "single", None])
+@pytest.mark.parametrize("directed", [None, True, False])
+def test_a_table_is_the_graph_of_its_file(ends, kind, directed, tmp_path: Path):
+    table = named(*ends, weight=1) if kind is None else named(*ends, Type=kind)
+    table.to_csv(tmp_path / "arcs.csv", index=False)
+    own, of_file = (Graph.from_any(given, directed=directed) for given in (table, tmp_path / "arcs.csv"))
+    assert own == of_file and own.directed == of_file.directed
+    assert own.directed == (directed if directed is not None else kind in ("Directed", "directed"))
+    assert own.name_list() == of_file.name_list() and edges(own) == edges(of_file)
+    assert detours.count(table, 2, directed=directed).cycles == detours.count(of_file, 2).cycles
+
+
+def test_columns_named_by_the_caller_have_a_type_too():
+    table = ARCS.assign(Type="Directed")
+    found = Graph.from_pandas(table, source="a", target="b")
+    assert found.directed and found.num_arcs == 4
+    assert detours.count(found, 2).cycles == {3: len(list(nx.simple_cycles(nx.DiGraph(edges(found)), 3))) - 1}
+    assert not Graph.from_pandas(table, source="a", target="b", directed=False).directed
+    with pytest.raises(InputError, match="no column 'from', but a, b, Type"):
+        Graph.from_pandas(table, source="from", target="b")
+
+
+def test_source_and_target_come_before_other_headers():
+    table = named("source", "target", **{"from": "here", "to": "there", "Source": "where"})
+    assert Graph.from_any(table[sorted(table)]).name_list() == ["x", "y", "z"]  # Source is the first column
+
+
+def test_two_types_are_refused_as_in_files():
+    table = named("source", "target", Type=["Directed", "Undirected"] * 2)
+    with pytest.raises(InputError, match="some edges are of the type Directed and some Undirected"):
+        Graph.from_any(table)
+
+
+def test_arrow():
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.Table.from_pandas(named("Source", "Target", Type="Directed"))
+    assert Graph.from_any(table).directed and Graph.from_pandas(table).num_arcs == 4
