@@ -187,6 +187,16 @@ def test_a_recipe_file_that_cannot_be_used(tmp_path: Path, text: str | None, sen
         read_recipe(file)
 
 
+def test_how_it_was_before_a_setting_existed() -> None:
+    ours, paper = recipes.as_before("ours", "node"), recipes.as_before("paper", "node")
+    assert ours.keys() == paper.keys() == settings().keys()
+    assert (paper["hidden"], paper["neighbours"], ours["hidden"], ours["neighbours"]) == (768, [15, 10], 64, [])
+    # nothing was evaluated on samples before it could be, also in the preset that is today
+    assert made("node", preset="paper").evaluation == "sampled" and ours["evaluation"] == paper["evaluation"] == "whole"
+    for preset in ("ours", "paper"):  # every value is one that the setting takes
+        assert made("node", **recipes.as_before(preset, "node")).preset == preset
+
+
 def test_every_setting_is_documented() -> None:
     for name, each in settings().items():
         assert each.doc.endswith("."), name

@@ -25,7 +25,7 @@ from detours.cli.shared.options import (
     parse_k,
 )
 from detours.errors import InputError
-from detours.training.recipe import checked, parse_setting, read_recipe, recipe, settings
+from detours.training.recipe import as_before, checked, parse_setting, read_recipe, recipe, settings
 
 if TYPE_CHECKING:
     from detours.data import GraphSet
@@ -233,7 +233,7 @@ def train(
         tensorboard=tensorboard,
         **given,
     )
-    old = store.by_other_code(run.recipe.key() for run in runs)
+    old = store.by_other_code((run.recipe.key() for run in runs), as_before(runs[0].recipe.preset, loaded.level))
     notes = [old_results(old, len(runs), keep_old) if old else "", idle_k(runs[0].recipe, ks)]
     for note in notes:
         if note and not quiet:

@@ -133,6 +133,7 @@ class Recipe:
         "With neighbours: whether validation and test see the whole graph, or samples as training does.",
         "whole",
         ByLevel("whole", "sampled"),
+        before="whole",
     )
     precision: Precision = setting("Number format of the computation.", "32-true")
     seed: int = setting("Seed of weights and dropout, with the fold.", 0, minimum=0, maximum=2**32 - 1)
@@ -167,7 +168,7 @@ class Recipe:
         """The key of the finished run in the store, as JSON holds it."""
         from detours.store import code_digest  # not above: the command line imports this module at every start
 
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        plain = {name: _plain(value) for name, value in vars(self).items()}
         code = code_digest(*CODE, without=OTHER_CODE)
         return {"method": f"{self.model} {self.backbone}", **plain, "code": code}
 
@@ -228,6 +229,18 @@ class Recipe:
 def settings() -> dict[str, Setting]:
     """Every setting by its name, in the order of `Recipe`."""
     return {each.name: each.metadata["setting"] for each in fields(Recipe) if "setting" in each.metadata}
+
+
+def as_before(preset: str, level: str) -> dict[str, Any]:
+    """Return the values, as JSON holds them, that stand for how runs of a preset were before each setting existed.
+
+    A finished run or a saved model has no values for settings that came later; it has these.
+    """
+    return {name: _plain(each.as_before(preset, level)) for name, each in settings().items()}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 @cache

@@ -23,6 +23,8 @@ class Setting(NamedTuple):
     doc: str
     ours: Any
     paper: Any
+    before: Any
+    """The value that stands for how it was before the setting existed; None for that of the preset."""
     bounds: Mapping[str, Any]
     """What `check_integer` or `check_number` takes: minimum, maximum, above, below."""
 
@@ -31,17 +33,23 @@ class Setting(NamedTuple):
         value = self.ours if preset == "ours" else self.paper
         return getattr(value, level) if isinstance(value, ByLevel) else value
 
+    def as_before(self, preset: str, level: str) -> Any:
+        """The value of runs of a preset that were made before the setting existed."""
+        return self.default(preset, level) if self.before is None else self.before
 
-def setting(doc: str, ours: Any, paper: Any = None, **bounds: float) -> Any:
+
+def setting(doc: str, ours: Any, paper: Any = None, *, before: Any = None, **bounds: float) -> Any:
     """Declare a setting of `Recipe`: its documentation, its value in both presets, and its bounds.
 
     Args:
         doc: One sentence, shown by `detours train --show-recipe`.
         ours: The value in the preset "ours"; a `ByLevel` if it depends on the kind of data.
         paper: The value in the preset "paper". Default: the same.
+        before: The value that stands for how it was before the setting existed: finished runs and saved models that
+            know nothing of the setting have it. Default: that of their preset.
         bounds: What `check_integer` or `check_number` takes: `minimum`, `maximum`, `above`, `below`.
     """
-    return field(metadata={"setting": Setting(doc, ours, ours if paper is None else paper, bounds)})
+    return field(metadata={"setting": Setting(doc, ours, ours if paper is None else paper, before, bounds)})
 
 
 def in_type(name: str, value: Any, kind: Any, bounds: Mapping[str, Any]) -> Any:
