@@ -172,7 +172,7 @@ def compile_layers(network: nn.Module) -> None:
 
 def _share(fit: Fit) -> float:
     """How many graphs or nodes a step has, on average."""
-    return int(fit.train[0].sum()) / fit.batches.steps
+    return int(fit.train_mask[0].sum()) / fit.batches.steps
 
 
 def straightforward_on_graphs(bench: Bench, name: str, batch_size: int = 16, workers: int = 4) -> float:
@@ -184,7 +184,7 @@ def straightforward_on_graphs(bench: Bench, name: str, batch_size: int = 16, wor
     graphs = []
     for at in split.train:
         nodes, arcs = (slice(ends[at], ends[at + 1]) for ends in (inputs.nodes, inputs.arcs))
-        arrays = inputs.x[nodes], inputs.edge_index[:, arcs], inputs.den[arcs], inputs.pe[nodes]
+        arrays = inputs.x[nodes], inputs.edge_index[:, arcs], inputs.arc_features[arcs], inputs.pe[nodes]
         x, edge_index, den, pe = (torch.from_numpy(np.ascontiguousarray(each)) for each in arrays)
         graphs.append(Data(x=x, edge_index=edge_index, den=den, pe=pe, y=torch.tensor([int(inputs.y[at])])))
     model = padded(network_of(made, inputs.x.shape[1], len(data.classes)))
@@ -250,7 +250,7 @@ def straightforward_on_nodes(bench: Bench, name: str) -> None:
     ragged, full = inputs.edge_index.shape[1] + len(inputs.x), len(inputs.x) * largest
     model = padded(network_of(made, inputs.x.shape[1], len(data.classes))).to(bench.fabric.device)
     tensors = [torch.from_numpy(np.ascontiguousarray(each)).to(bench.fabric.device)
-               for each in (inputs.x, inputs.edge_index, inputs.den, inputs.pe)]  # fmt: skip
+               for each in (inputs.x, inputs.edge_index, inputs.arc_features, inputs.pe)]  # fmt: skip
     try:
         with bench.fabric.autocast():
             F.cross_entropy(model(*tensors), torch.from_numpy(inputs.y).to(bench.fabric.device)).backward()

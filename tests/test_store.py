@@ -150,6 +150,23 @@ def test_cells_of_other_code_are_used_on_request(tmp_path: Path) -> None:
     assert lenient.find(new) == cell  # its own first
 
 
+def test_cells_from_before_a_name_existed_are_used_on_request(tmp_path: Path) -> None:
+    old = Store(tmp_path).keep(KEY, {"answer": 1}, 0.5)
+    new = {**KEY, "smooth": 0.0, "hops": (2, 3), "code": "89abcdef"}
+    before = {"smooth": 0.0, "hops": [2, 3], "data": "MUTAG"}
+    lenient = Store(tmp_path, keep_old=True)
+    assert lenient.find(new) is None and Store(tmp_path).find(new, before) is None
+    assert lenient.by_other_code([new]) == 0 and lenient.by_other_code([new], before) == 1
+    found = lenient.find(new, before)
+    assert found == Cell({**old.key, "smooth": 0.0, "hops": [2, 3]}, {"answer": 1}, 0.5)
+    assert lenient.find({**new, "smooth": 0.5}, before) is None  # it was not so before
+    assert lenient.find({**new, "data": "DD"}, before) is None
+    assert lenient.find({**new, "another": 1}, before) is None  # nothing is known of how that was
+    later = lenient.keep({**KEY, "hops": (2, 3)}, {"answer": 2}, 0.5)
+    assert Store(tmp_path, keep_old=True).find(new, before) == later._replace(key={**later.key, "smooth": 0.0})
+    assert lenient.find(new, before) == later._replace(key={**later.key, "smooth": 0.0})
+
+
 SOURCE = '''"""A module."""
 
 import math

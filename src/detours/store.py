@@ -48,7 +48,8 @@ class Store:
 
     Args:
         folder: The folder; it is made when the first cell is kept.
-        keep_old: Whether cells of other code are used where this code has computed none.
+        keep_old: Whether cells of other code are used where this code has computed none, also those whose keys lack
+            names that came later.
 
     Keys and values are what JSON can hold; a key has "experiment" and "code", see `code_digest`.
     """
@@ -56,6 +57,8 @@ class Store:
     def __init__(self, folder: str | Path, *, keep_old: bool = False) -> None:
         self.folder = Path(folder)
         self.keep_old = keep_old
+        self._names: dict[Path, frozenset[str]] = {}
+        """The names in the keys of files that were looked at."""
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError(f"{folder} is a file; give a folder for the results.")
 
@@ -63,24 +66,46 @@ class Store:
         """The file of a cell, whether it exists or not."""
         return self.folder / str(key["experiment"]) / f"{_stem(key)}-{key['code']}.json"
 
-    def find(self, key: Key) -> Cell | None:
-        """Return the finished cell, or None; a damaged file counts as none."""
+    def find(self, key: Key, before: Key | None = None) -> Cell | None:
+        """Return the finished cell, or None; a damaged file counts as none.
+
+        Args:
+            key: The key.
+            before: With `keep_old`: for names of the key that older cells lack, the value that these cells have.
+        """
         cell = _read(self.path(key))
         if cell is not None and cell.key == _plain(key):
             return cell
-        return self._by_other_code(key) if self.keep_old else None
+        return self._by_other_code(key, before or {}) if self.keep_old else None
 
-    def by_other_code(self, keys: Iterable[Key]) -> int:
-        """The number of cells that other code has computed and this code has not."""
-        return sum(_read(self.path(key)) is None and self._by_other_code(key) is not None for key in keys)
+    def by_other_code(self, keys: Iterable[Key], before: Key | None = None) -> int:
+        """The number of cells that other code has computed and this code has not; see `find` for `before`."""
+        return sum(_read(self.path(key)) is None and self._by_other_code(key, before or {}) is not None for key in keys)
 
-    def _by_other_code(self, key: Key) -> Cell | None:
-        files = (self.folder / str(key["experiment"])).glob(f"{_stem(key)}-*.json")
-        for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True):
-            cell = _read(file)
-            if cell is not None and {**cell.key, "code": key["code"]} == _plain(key):
-                return cell
+    def _by_other_code(self, key: Key, before: Key) -> Cell | None:
+        folder = self.folder / str(key["experiment"])
+        for lacking in self._lacking(folder, key, before):
+            known = {name: value for name, value in key.items() if name not in lacking}
+            files = folder.glob(f"{_stem(known)}-*.json")
+            for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True):
+                cell = _read(file)
+                if cell is not None and {**cell.key, "code": key["code"]} == _plain(known):
+                    return cell._replace(key={**_plain({name: key[name] for name in lacking}), **cell.key})
         return None
+
+    def _lacking(self, folder: Path, key: Key, before: Key) -> list[list[str]]:
+        """Return the sets of names that cells of this data and method may lack, the smallest first: none, then those
+        that some of them do lack and that have the value from before in the key."""
+        if before:
+            for file in folder.glob(f"{_words(key)}-*.json"):
+                if file not in self._names:
+                    cell = _read(file)
+                    self._names[file] = frozenset(() if cell is None else cell.key)
+        values, then = _plain(key), _plain(before)
+        as_before = {name for name in values.keys() & then.keys() if values[name] == then[name]}
+        found = {frozenset(key.keys() - names) for names in set(self._names.values())}
+        known = (sorted(names) for names in found if names and names <= as_before)
+        return [[], *sorted(known, key=lambda names: (len(names), names))]
 
     def keep(self, key: Key, value: Value, seconds: float) -> Cell:
         """Write a finished cell, and return it as it will be read."""
@@ -144,9 +169,12 @@ def old_results(old: int, of: int, kept: bool) -> str:
 def _stem(key: Key) -> str:
     """The name of a cell's file up to the code: readable words, and a digest of everything else in the key."""
     text = json.dumps({name: key[name] for name in key if name != "code"}, sort_keys=True)
+    return f"{_words(key)}-{sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _words(key: Key) -> str:
     words = " ".join(str(key[name]) for name in ("data", "method") if name in key)
-    slug = re.sub(r"[^A-Za-z0-9]+", "-", words).strip("-")[:60]
-    return f"{slug}-{sha256(text.encode()).hexdigest()[:12]}"
+    return re.sub(r"[^A-Za-z0-9]+", "-", words).strip("-")[:60]
 
 
 def _plain(key: Key) -> dict[str, Any]:

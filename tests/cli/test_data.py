@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from detours.data.known import KNOWN
 from tests.cli.programs import Run
 
 CLASSES = [1, -1] * 10
@@ -52,9 +53,10 @@ def test_list_as_json(run: Run, raw: Path) -> None:
     file_of(raw, "A").write_text("1, 2, 3\n")
     code, out, _ = run("list", "--data", str(raw), "--json")
     rows = {row["data"]: row for row in json.loads(out)}
-    assert code == 0 and len(rows) == 25
+    assert code == 0 and list(rows) == list(KNOWN)
     assert rows["MUTAG"]["state"].startswith("damaged") and rows["MUTAG"]["graphs"] is None
     assert rows["DD"]["state"] == "not found" and rows["Texas"]["level"] == "node"
+    assert {name: row["level"] for name, row in rows.items()} == {name: each.level for name, each in KNOWN.items()}
     assert rows["rings"] == {
         "data": "rings", "made_in_code": True, "state": "there", "level": "graph", "graphs": 200,
         "nodes": rows["rings"]["nodes"], "edges": rows["rings"]["nodes"] + 200, "classes": 2,
@@ -101,7 +103,7 @@ def test_one_sentence_for_what_is_wrong(run: Run, arguments: list[str], sentence
 def test_check(run: Run, raw: Path) -> None:
     code, out, err = run("check", "--data", str(raw))
     lines = {line.split()[0]: line for line in out.splitlines()}
-    assert code == 0 and not err and len(lines) == 25
+    assert code == 0 and not err and list(lines) == list(KNOWN)
     assert lines["MUTAG"].split(None, 1)[1] == (
         "ok: 20 graphs, 2 classes, 4 input columns, 10 folds (generated, seed 142857)"
     )

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from detours.store import Store
 from tests.cli.programs import QUICK, Run
 
 pytest.importorskip("torch")
@@ -41,6 +42,22 @@ def test_json_and_no_second_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     assert found["folds"][0]["k"] == 3 and found["folds"][0]["device"] == "cpu"
     monkeypatch.setattr("detours.training.folds.train", lambda *_: pytest.fail("made again"))
     assert run("train", *QUICK, "--folds", "1", "--json") == first
+
+
+def test_a_run_from_before_a_setting_existed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = [*QUICK, "--folds", "1"]
+    first = json.loads(run("train", *quick, "--json").out)
+    (file,) = Path("results/networks").glob("*.json")
+    cell = json.loads(file.read_text())
+    del cell["key"]["smooth"]
+    file.unlink()
+    Store("results").keep({**cell["key"], "code": "01234567"}, cell["value"], cell["seconds"])
+    monkeypatch.setattr("detours.training.folds.train", lambda *_, **__: pytest.fail("made again"))
+    found = run("train", *quick, "--json", "--keep-old")
+    assert found.err == "note: 1 of 1 finished results come from other code (used because of --keep-old)\n"
+    assert json.loads(found.out) == first
+    with pytest.raises(pytest.fail.Exception, match="made again"):
+        run("train", *quick, "--keep-old", "--set", "smooth=0.5")
 
 
 def test_folds_count_with_the_mean_over_their_seeds(run: Run) -> None:

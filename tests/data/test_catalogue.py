@@ -1,14 +1,46 @@
 from collections.abc import Callable
 from pathlib import Path
+from typing import get_args
 
 import networkx as nx
 import numpy as np
 import pytest
 
-from detours.data import GRAPH_SETS, TASKS, load
-from detours.data.catalogue import TU_SETS
+from detours.choices import Level
+from detours.data import GRAPH_SETS, HETEROPHILOUS_SETS, MORE_SETS, NODE_SETS, TASKS, load
+from detours.data.catalogue import PAIR_SETS, TU_SETS
+from detours.data.known import KNOWN, TU, Known
+from detours.data.overview import ALL, is_there
+from detours.data.split_files import _PUBLISHED
 from detours.errors import InputError
 from tests import real_data
+
+
+def test_every_known_data_set_is_listed_once_with_a_level_and_a_reader() -> None:
+    assert sorted((*GRAPH_SETS, *NODE_SETS, *MORE_SETS, *TASKS)) == sorted(ALL) and tuple(KNOWN) == ALL
+    assert {*PAIR_SETS, *TU_SETS, *HETEROPHILOUS_SETS} < set(ALL) and len({name.lower() for name in ALL}) == len(ALL)
+    raws = [each.raw for each in KNOWN.values() if each.raw]
+    assert len(set(raws)) == len(raws) == len(ALL) - len(TASKS)
+    for name, each in KNOWN.items():
+        assert each.name == name and each.level in get_args(Level) and callable(each.family.read)
+        assert each.splits.partition("/")[0] in ("", "shipped", *_PUBLISHED)
+        assert (each.family.fetch is None) == (name in (*PAIR_SETS, *TASKS))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_data_are_of_the_level_that_is_listed(name: str) -> None:
+    if not is_there(name, real_data.data_folder()):
+        pytest.skip("real data not found (set DETOURS_DATA to the folder that holds the data sets)")
+    data = load(name, real_data.data_folder())
+    assert data.level == KNOWN[name].level and data.name == name
+
+
+def test_a_line_makes_a_data_set_known(tiny_tu: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = as_own(tiny_tu)
+    expected = load(folder)
+    monkeypatch.setitem(KNOWN, "COX2", Known("COX2", TU, in_paper=False))
+    data = load("cox2", tiny_tu)
+    assert data.name == "COX2" and data.digest == expected.digest and data.root == tiny_tu
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -17,8 +49,8 @@ def test_tasks_made_in_code_have_names(name: str) -> None:
 
 
 def test_unknown_names_are_refused_with_those_there_are() -> None:
-    with pytest.raises(InputError, match=r"There is no data set 'PROTEINS'; give one of EXP, .*Texas"):
-        load("PROTEINS")
+    with pytest.raises(InputError, match=r"There is no data set 'no such set'; give one of EXP, .*Texas"):
+        load("no such set")
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,15 @@
 from dataclasses import fields, replace
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from detours.choices import ABSORBS_SCALE, Backbone
 from detours.data import GRAPH_SETS, HETEROPHILOUS_SETS, MORE_SETS, NODE_SETS
 from detours.errors import InputError
 from detours.training import recipe as recipes
-from detours.training.recipe import Recipe, parse_setting, read_recipe, recipe, settings
+from detours.training.recipe import Recipe, parse_setting, presets, read_recipe, recipe, settings
 
 
 def made(level: Any = "graph", **changed: Any) -> Recipe:
@@ -53,6 +54,21 @@ def test_weights_of_gcn_are_no_logarithms_unless_asked_for() -> None:
     weights = {name: made(model="weighted", backbone=name).log for name in ("gcn", "gat", "gin")}
     assert weights == {"gcn": False, "gat": True, "gin": True}
     assert made(model="weighted", backbone="gcn", log=True).log
+
+
+@pytest.mark.parametrize("log", [True, False])
+def test_weights_are_what_the_recipe_of_a_data_set_says(log: bool, tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / f"logs-{log}.toml").write_text(f"log = {log}\n".lower())
+    monkeypatch.setattr(presets, "RECIPES", tmp_path)
+    for backbone in get_args(Backbone):
+        assert recipe(f"logs-{log}", "b", "c", "graph", model="weighted", backbone=backbone).log is log
+
+
+def test_backbones_of_recipes_are_those_of_networks() -> None:
+    pytest.importorskip("torch_geometric")
+    from detours.nn.backbones import BACKBONES
+
+    assert get_args(Backbone) == tuple(BACKBONES) and set(ABSORBS_SCALE) <= set(BACKBONES)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +130,7 @@ def test_data_sets_have_recipes_of_their_own() -> None:
 
 def test_tables_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "some.toml").write_text("lr = 0.5\nlayers = 2\n[plain]\nlayers = 3\n")
-    monkeypatch.setattr(recipes, "RECIPES", tmp_path)
+    monkeypatch.setattr(presets, "RECIPES", tmp_path)
     assert recipes.shipped_recipe("some", "plain") == {"lr": 0.5, "layers": 3}
     assert recipes.shipped_recipe("some", "mdnn") == {"lr": 0.5, "layers": 2}
 
@@ -169,6 +185,16 @@ def test_a_recipe_file_that_cannot_be_used(tmp_path: Path, text: str | None, sen
         file.write_text(text)
     with pytest.raises(InputError, match=sentence):
         read_recipe(file)
+
+
+def test_how_it_was_before_a_setting_existed() -> None:
+    ours, paper = recipes.as_before("ours", "node"), recipes.as_before("paper", "node")
+    assert ours.keys() == paper.keys() == settings().keys()
+    assert (paper["hidden"], paper["neighbours"], ours["hidden"], ours["neighbours"]) == (768, [15, 10], 64, [])
+    # nothing was evaluated on samples before it could be, also in the preset that is today
+    assert made("node", preset="paper").evaluation == "sampled" and ours["evaluation"] == paper["evaluation"] == "whole"
+    for preset in ("ours", "paper"):  # every value is one that the setting takes
+        assert made("node", **recipes.as_before(preset, "node")).preset == preset
 
 
 def test_every_setting_is_documented() -> None:

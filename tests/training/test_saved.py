@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from detours.data import graph_set_of, load, stratified_splits  # noqa: E402
 from detours.errors import InputError  # noqa: E402
 from detours.graph import Graph  # noqa: E402
 from detours.training import fit, tune  # noqa: E402
+from detours.training.recipe import recipe  # noqa: E402
 from detours.training.saved import SavedModel  # noqa: E402
 from tests.training.cases import one_graph, task  # noqa: E402
 from tests.training.test_door import QUICK, pyg  # noqa: E402
@@ -71,6 +73,19 @@ def test_a_model_that_knows_fewer_settings(tmp_path: Path) -> None:
     older = SavedModel.load(file)
     assert older.recipe.evaluation == "whole"
     np.testing.assert_array_equal(older.predict(data), model.predict(data))
+
+
+def test_a_model_of_preset_paper_that_knows_fewer_settings(tmp_path: Path) -> None:
+    """What it has no value for is as it was in its own preset, and the whole graph was evaluated."""
+    model = replace(trained(task(20), tmp_path / "models"), recipe=recipe("a", "b", "c", "node", preset="paper"))
+    model.save(tmp_path / "paper.pt")
+    found = torch.load(tmp_path / "paper.pt", weights_only=True)
+    about = json.loads(found["about"])
+    for name in ("evaluation", "standardise"):
+        del about["recipe"][name]
+    torch.save({**found, "about": json.dumps(about)}, tmp_path / "paper.pt")
+    older = SavedModel.load(tmp_path / "paper.pt").recipe
+    assert (older.evaluation, older.standardise) == ("whole", False)
 
 
 def test_predict_takes_what_fit_takes_and_needs_no_targets(tmp_path: Path) -> None:

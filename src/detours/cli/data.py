@@ -30,15 +30,15 @@ def list_sets(root: RawFolder = None, data: OldRawFolder = None, as_json: Json =
       detours data list
       detours data list --root raw --json
     """
-    from detours.data import HETEROPHILOUS_SETS, NODE_SETS, TASKS, load, splits
-    from detours.data.overview import ALL, counted, is_there
+    from detours.data import load, splits
+    from detours.data.known import KNOWN
+    from detours.data.overview import counted, is_there
     from detours.errors import InputError
 
     root = _check_folder(root or data)
     rows: list[dict[str, Any]] = []
-    for name in ALL:
-        row: dict[str, Any] = {"data": name, "made_in_code": name in TASKS, "state": "not found"}
-        row["level"] = "node" if name in (*NODE_SETS, *HETEROPHILOUS_SETS) else "graph"
+    for name, known in KNOWN.items():
+        row: dict[str, Any] = {"data": name, "made_in_code": not known.raw, "state": "not found", "level": known.level}
         row |= dict.fromkeys(("graphs", "nodes", "edges", "classes", "splits"))
         if is_there(name, root):
             try:

@@ -25,11 +25,12 @@ from detours.cli.shared.options import (
     parse_k,
 )
 from detours.errors import InputError
-from detours.training.recipe import checked, parse_setting, read_recipe, recipe, settings
+from detours.training.recipe import as_before, checked, choices_of, parse_setting, read_recipe, recipe, settings
 
 if TYPE_CHECKING:
     from detours.data import GraphSet
-    from detours.store import Cell
+    from detours.store import Cell, Store
+    from detours.training.loop import Run
 
 NEEDED = ("torch", "torch_geometric", "lightning")
 
@@ -76,10 +77,11 @@ def _checked(name: str) -> Callable[[Any], Any]:
     return parse
 
 
-def _setting(name: str, metavar: str) -> Any:
-    """An option for a setting of the recipe, with the documentation and the checks of the recipe."""
+def _setting(name: str, metavar: str = "") -> Any:
+    """An option for a setting of the recipe, with the documentation, the choices and the checks of the recipe."""
     help = f"{settings()[name].doc}  [default: that of the preset]"
-    return typer.Option(metavar=metavar, parser=_checked(name), help=help, show_default=False)
+    shown = metavar or "|".join(choices_of(name))
+    return typer.Option(metavar=shown, parser=_checked(name), help=help, show_default=False)
 
 
 @report_errors
@@ -92,12 +94,12 @@ def train(
         ),
     ] = None,
     data_file: DataFile = None,
-    model: Annotated[Any, _setting("model", "plain|weighted|mdnn")] = None,
-    backbone: Annotated[Any, _setting("backbone", "gcn|gat|gin")] = None,
+    model: Annotated[Any, _setting("model")] = None,
+    backbone: Annotated[Any, _setting("backbone")] = None,
     preset: Annotated[
         Any,
         typer.Option(
-            metavar="ours|paper",
+            metavar="|".join(choices_of("preset")),
             parser=_checked("preset"),
             help="Settings to start from: ours, or those of the paper.  [default: ours]",
             show_default=False,
@@ -203,9 +205,9 @@ def train(
     from detours.cli.shared.scores import fold_table
     from detours.data import splits
     from detours.data.catalogue import source_of
-    from detours.store import Store, old_results
+    from detours.store import Store
     from detours.training.devices import chosen_device
-    from detours.training.folds import Workplace, best_of, idle_k, run_all, runs_of
+    from detours.training.folds import Workplace, run_all, runs_of
 
     place = Workplace(chosen_device(device), devices, jobs, replicas)
     if not named:
@@ -233,27 +235,42 @@ def train(
         tensorboard=tensorboard,
         **given,
     )
-    old = store.by_other_code(run.recipe.key() for run in runs)
-    notes = [old_results(old, len(runs), keep_old) if old else "", idle_k(runs[0].recipe, ks)]
-    for note in notes:
-        if note and not quiet:
-            print(f"note: {note}", file=sys.stderr)
+    if not quiet:
+        _print_notes(store, runs, ks)
     if save is not None:
         make_folder(save)
     first = devices == 1 or int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
     show = progress if first and not (quiet and progress is None) else False
     with fold_table(runs, show=show):
-        cells = run_all(store, runs, place)
-    same = [(cell.key["fold"], cell.key["seed"]) for cell in cells]
-    chosen = [
-        best_of([cell for cell, each in zip(cells, same, strict=True) if each == one]) for one in dict.fromkeys(same)
-    ]
+        chosen = _best_k(run_all(store, runs, place))
     if first and as_json:
         print_json(_summary(chosen))
     elif first and not quiet:
         _show(chosen, several=len(runs) > len(chosen))
         models = "" if save is None else f" and {save}"
         print(f"Wrote {store.path(runs[0].recipe.key()).parent}{models}", file=sys.stderr)
+
+
+def _print_notes(store: "Store", runs: "list[Run]", ks: list[int | None]) -> None:
+    """Say before the training how many results come from other code, and which k have no effect."""
+    from detours.store import old_results
+    from detours.training.folds import idle_k
+
+    first = runs[0].recipe
+    old = store.by_other_code((run.recipe.key() for run in runs), as_before(first.preset, first.level))
+    for note in (old_results(old, len(runs), store.keep_old) if old else "", idle_k(first, ks)):
+        if note:
+            print(f"note: {note}", file=sys.stderr)
+
+
+def _best_k(cells: "list[Cell]") -> "list[Cell]":
+    """Return the cell of each fold and seed, of several k the one that validation prefers."""
+    from detours.training.folds import best_of
+
+    same: dict[tuple[int, int], list[Cell]] = {}
+    for cell in cells:
+        same.setdefault((cell.key["fold"], cell.key["seed"]), []).append(cell)
+    return [best_of(each) for each in same.values()]
 
 
 def _load(name: str | Path, root: str | None, file: Path | None) -> "GraphSet":

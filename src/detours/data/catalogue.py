@@ -9,54 +9,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from difflib import get_close_matches
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from detours.data.attributes import Attributes
 from detours.data.graph_set import GraphSet
-from detours.data.readers.arrays import read_heterophilous, read_zinc
-from detours.data.readers.geom_gcn import read_features, read_geom_gcn
+from detours.data.known import GRAPH_SETS, HETEROPHILOUS_SETS, KNOWN, MORE_SETS, NODE_SETS, PAIR_SETS, TASKS, TU_SETS
+from detours.data.readers import fetch
 from detours.data.readers.graphs import graph_set_of_graphs
-from detours.data.readers.graphsat import read_graphsat
 from detours.data.readers.pyg import check_own, graph_set_of, is_tu_folder, read_own
-from detours.data.readers.tu import read_tu
 from detours.errors import InputError, shown
 
 __all__ = ["GRAPH_SETS", "HETEROPHILOUS_SETS", "MORE_SETS", "NODE_SETS", "PAIR_SETS", "TASKS", "TU_SETS", "load"]
 
 ROOT_VARIABLE = "DETOURS_DATA"
-
-PAIR_SETS = ("EXP", "CEXP")
-TU_SETS = ("MUTAG", "PTC_FM", "ENZYMES", "NCI1", "IMDB-BINARY", "DD")
-GRAPH_SETS = PAIR_SETS + TU_SETS
-NODE_SETS = ("Chameleon", "Squirrel", "Actor", "Cornell", "Wisconsin", "Texas")
-HETEROPHILOUS_SETS = (
-    "Roman-empire",
-    "Amazon-ratings",
-    "Minesweeper",
-    "Tolokers",
-    "Questions",
-    "Chameleon-filtered",
-    "Squirrel-filtered",
-)
-MORE_SETS = ("ZINC", *HETEROPHILOUS_SETS)
-"""Data sets that are not in the paper."""
-TASKS = ("rings", "fused-rings", "ring-lattice")
-"""Tasks made in code, which need no file."""
-
-_RAW = {
-    **{name: f"{name}/raw" for name in PAIR_SETS},
-    **{name: f"TUDataset/{name}/raw" for name in TU_SETS},
-    "Chameleon": "WikipediaNetwork/chameleon/geom_gcn/raw",
-    "Squirrel": "WikipediaNetwork/squirrel/geom_gcn/raw",
-    "Actor": "Actor/raw",
-    "Cornell": "WebKB/cornell/raw",
-    "Wisconsin": "WebKB/wisconsin/raw",
-    "Texas": "WebKB/texas/raw",
-    "ZINC": "ZINC12k/zinc12k.npz",
-    **{name: f"heterophilous/{name.lower().replace('-', '_')}.npz" for name in HETEROPHILOUS_SETS},
-}
 
 
 def load(name: Any, root: str | os.PathLike[str] | None = None, *, y: Any = None, targets: bool = True) -> GraphSet:
@@ -65,11 +30,10 @@ def load(name: Any, root: str | os.PathLike[str] | None = None, *, y: Any = None
     Args:
         name: Own data: a `GraphSet`, a data set or list of PyG data, a list of graphs of any kind that `detours.count`
             takes, the path of a .pt file of PyG data or of a folder in the TU Dortmund format, or the name of such a
-            folder, `<root>/TUDataset/<name>`. Known ones, in upper or lower case: MUTAG, PTC_FM, ENZYMES, NCI1,
-            IMDB-BINARY, DD, EXP, CEXP; of one graph whose nodes have classes, Chameleon, Squirrel, Actor, Cornell,
-            Wisconsin, Texas; beyond the paper ZINC, whose graphs have a number to predict, and the node data
-            Roman-empire, Amazon-ratings, Minesweeper, Tolokers, Questions, Chameleon-filtered and Squirrel-filtered;
-            and rings, fused-rings and ring-lattice, which need no file.
+            folder, `<root>/TUDataset/<name>`. Known ones, in upper or lower case: the graphs with classes of
+            `GRAPH_SETS`, such as MUTAG, and the nodes with classes of `NODE_SETS`, such as Texas, all of the paper;
+            those of `MORE_SETS`, such as ZINC, whose graphs have a number to predict; and `TASKS`, such as rings,
+            which need no file. `detours data list` shows all.
         root: The folder that holds the raw data. Default: the environment variable DETOURS_DATA; without either, PyG
             fetches the files into a cache the first time.
         y: The target of every graph of a list. Default: the graph attribute "y" of NetworkX graphs.
@@ -85,10 +49,11 @@ def load(name: Any, root: str | os.PathLike[str] | None = None, *, y: Any = None
     if (own := own_path(name, root)) is not None:
         return read_own(own, targets=targets)
     name = full_name(name)
-    if name in TASKS:
-        return _made(name)
+    known = KNOWN[name]
+    if not known.raw:
+        return known.family.read(name, Path(), Path())
     folder = raw_folder(name, root)
-    return _read(name, folder, folder.parents[len(Path(_RAW[name]).parts) - 1])
+    return known.family.read(name, folder, folder.parents[len(Path(known.raw).parts) - 1])
 
 
 def own_path(name: str, root: str | os.PathLike[str] | None = None) -> Path | None:
@@ -126,7 +91,7 @@ def _own_data(given: Any, y: Any, targets: bool) -> GraphSet:
 
 
 def _known() -> dict[str, str]:
-    return {each.lower(): each for each in (*_RAW, *TASKS)}
+    return {each.lower(): each for each in KNOWN}
 
 
 def full_name(name: str) -> str:
@@ -157,51 +122,21 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path | None:
 
 def raw_folder(name: str, root: str | os.PathLike[str] | None = None) -> Path:
     """Return the folder (or file) of raw data: below `root` or DETOURS_DATA, else in the cache, fetched if need be."""
-    from detours.data.readers import fetch
-
-    given = data_root(root)
+    known, given = KNOWN[name], data_root(root)
     if given is None:
-        return fetch.fetch(name, _RAW[name])
-    folder = given / _RAW[name]
+        return fetch.fetch(name, known.raw, known.family.fetch)
+    folder = given / known.raw
     if not folder.exists():
         raise InputError(
             f"{name} is not in {given}: its raw files should be in {folder}; "
-            f"put them there, give another folder, or {fetch.how_to_get(name, _RAW[name])}."
+            f"put them there, give another folder, or {fetch.how_to_get(name, known.family.fetch)}."
         )
     return folder
 
 
 def found_folder(name: str, root: str | os.PathLike[str] | None = None) -> Path | None:
     """Return the folder (or file) of raw data, None if it is not on this machine; nothing is fetched."""
-    from detours.data.readers import fetch
-
     given = data_root(root)
     if given is None:
-        return fetch.cached(_RAW[name])
-    return folder if (folder := given / _RAW[name]).exists() else None
-
-
-def _read(name: str, folder: Path, root: Path) -> GraphSet:
-    if name == "ZINC":
-        molecules = read_zinc(folder)
-        return GraphSet(name, *molecules[:3], edge_labels=molecules.edge_labels, root=root)
-    if name in HETEROPHILOUS_SETS:
-        graph, y, x = read_heterophilous(folder)
-        return GraphSet(name, [graph], y, level="node", x=[x], root=root)
-    if name in NODE_SETS:
-        graph, y = read_geom_gcn(folder)
-        return GraphSet(name, [graph], y, level="node", x=Attributes(partial(read_features, folder)), root=root)
-    if name in TU_SETS:
-        read = read_tu(folder, name)
-        return GraphSet(name, read.graphs, read.y, read.labels, edge_labels=read.edge_labels, x=read.x, root=root)
-    graphs, y, tags = read_graphsat(folder / "GRAPHSAT.txt")
-    if len(graphs) % 2:
-        raise InputError(f"{name} should hold pairs of graphs, but {folder} has {len(graphs)} graphs.")
-    return GraphSet(name, graphs, y, tags, [(i, i + 1) for i in range(0, len(graphs), 2)], root=root)
-
-
-def _made(name: str) -> GraphSet:
-    from detours.data.made import synthetic
-
-    made: GraphSet = getattr(synthetic, name.replace("-", "_"))()
-    return made
+        return fetch.cached(KNOWN[name].raw)
+    return folder if (folder := given / KNOWN[name].raw).exists() else None

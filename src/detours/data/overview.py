@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from detours.data.catalogue import GRAPH_SETS, MORE_SETS, NODE_SETS, TASKS, found_folder, load
+from detours.data.catalogue import found_folder, load
 from detours.data.encoder import Encoder
 from detours.data.graph_set import GraphSet
+from detours.data.known import KNOWN, TASKS
 from detours.data.split_files import splits
 from detours.errors import InputError
 
-ALL = (*GRAPH_SETS, *NODE_SETS, *MORE_SETS, *TASKS)
+ALL = tuple(KNOWN)
 
 
 def is_there(name: str, root: str | os.PathLike[str] | None = None) -> bool:

@@ -18,19 +18,14 @@ import numpy as np
 
 from detours.arrays import Int64
 from detours.containers import read_archive
-from detours.data.catalogue import HETEROPHILOUS_SETS, NODE_SETS, data_root, found_folder
+from detours.data.catalogue import data_root, found_folder
 from detours.data.graph_set import GraphSet
+from detours.data.known import KNOWN, names
 from detours.data.readers.arrays import ZINC_PARTS, read_masks
 from detours.data.splitting import FOLDS, SEED, Split, Splits, stratified_splits
 from detours.errors import FileFormatError, InputError
 
-SHIPPED = ("MUTAG", "PTC_FM")
-_ERRICA = {
-    "NCI1": "CHEMICAL",
-    "ENZYMES": "CHEMICAL",
-    "DD": "CHEMICAL",
-    "IMDB-BINARY": "COLLABORATIVE_DEGREE",  # there is a second one, for nodes without features
-}
+SHIPPED = names(lambda each: each.splits == "shipped")
 _MASKS = ("train_mask", "val_mask", "test_mask")
 
 
@@ -60,19 +55,46 @@ def splits(data: GraphSet, root: str | os.PathLike[str] | None = None) -> Splits
 def read_published(data: GraphSet, root: str | os.PathLike[str] | None = None) -> Splits | None:
     """Return the published folds of a data set, None if there are none or their files are missing."""
     where = data_root(root) if root is not None or data.root is None else data.root
-    if data.name in _ERRICA and where is not None:
-        file = where / "splits" / "errica2019" / _ERRICA[data.name] / f"{data.name}_splits.json"
-        return Splits("errica2019", _errica_folds(_json(file), file, len(data.y))) if file.is_file() else None
-    if data.name in NODE_SETS and (folder := found_folder(data.name, where)) is not None:
-        masks = _mask_files(folder)
-        return Splits("geom-gcn", [_masked(file, len(data.y)) for file in masks]) if masks else None
-    if data.name in HETEROPHILOUS_SETS and (raw := found_folder(data.name, where)) is not None:
-        parts = read_masks(raw)
-        return Splits("platonov2023", [checked(three, len(data.y), raw, at) for at, three in enumerate(parts)])
-    if data.name == "ZINC" and len(data.y) == sum(ZINC_PARTS):
-        ends = np.cumsum([0, *ZINC_PARTS])
-        return Splits("published", [Split(*(np.arange(*pair) for pair in pairwise(ends)))])
-    return None
+    known = KNOWN.get(data.name)
+    source, _, part = ("" if known is None else known.splits).partition("/")
+    if source not in _PUBLISHED:
+        return None
+    folds = _PUBLISHED[source](data, where, part)
+    return Splits(source, folds) if folds else None
+
+
+def _errica(data: GraphSet, where: Path | None, part: str) -> list[Split]:
+    """Return the folds of Errica et al. (2020), whose files are in folders by part."""
+    if where is None:
+        return []
+    file = where / "splits" / "errica2019" / part / f"{data.name}_splits.json"
+    return _errica_folds(_json(file), file, len(data.y)) if file.is_file() else []
+
+
+def _geom_gcn(data: GraphSet, where: Path | None, part: str) -> list[Split]:
+    """Return the folds of the mask files of Geom-GCN, which lie beside the data."""
+    folder = found_folder(data.name, where)
+    return [] if folder is None else [_masked(file, len(data.y)) for file in _mask_files(folder)]
+
+
+def _platonov(data: GraphSet, where: Path | None, part: str) -> list[Split]:
+    """Return the folds of Platonov et al. (2023), which are in the file of the data."""
+    file = found_folder(data.name, where)
+    if file is None:
+        return []
+    return [checked(three, len(data.y), file, at) for at, three in enumerate(read_masks(file))]
+
+
+def _zinc(data: GraphSet, where: Path | None, part: str) -> list[Split]:
+    """Return the one split of ZINC: its molecules lie in this order."""
+    if len(data.y) != sum(ZINC_PARTS):
+        return []
+    ends = np.cumsum([0, *ZINC_PARTS])
+    return [Split(*(np.arange(*pair) for pair in pairwise(ends)))]
+
+
+_PUBLISHED = {"errica2019": _errica, "geom-gcn": _geom_gcn, "platonov2023": _platonov, "published": _zinc}
+"""Readers of published folds by their source; each returns none where their files are missing."""
 
 
 def read_shipped(data: GraphSet) -> Splits | None:

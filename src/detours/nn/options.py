@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from inspect import signature
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from detours.checks import check_choice, check_integer, check_number
+from detours.choices import Decoder, Directions, Encoder, Head, Jump, Level, Norm, PoolOf
 from detours.errors import InputError
 from detours.nn.functional import POOLS
-
-Level = Literal["graph", "node"]
-Encoder = Literal["conv", "linear", "mlp", "hops"]
-Decoder = Literal["conv", "none"]
-Norm = Literal["batch", "layer", "none"]
-Jump = Literal["last", "cat", "max", "mean"]
-PoolOf = Literal["logits", "states"]
-Head = Literal["linear", "mlp"]
-Directions = Literal["in", "out", "both"]
 
 
 @dataclass(frozen=True)

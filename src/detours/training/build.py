@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from detours.errors import InputError
 from detours.nn import MDNN, NetworkOptions, PlainNetwork, WeightedNetwork
+from detours.training.batches.inputs import ArcColumns
 from detours.training.batches.packed import Batch
 from detours.training.recipe import Recipe, settings
 
@@ -65,7 +66,7 @@ def _network(recipe: Recipe, in_channels: int, outputs: int, edge_width: int) ->
     if recipe.model == "weighted":
         return WeightedNetwork(*sizes, **common)
     common |= {name: getattr(recipe, name) for name in OF_MDNN}
-    # tokens see features of edges as they see detours
+    # tokens see features of edges as they see detours, so they have such an input even without detours
     common["use_den"] = recipe.use_den or edge_width > 0
     den_channels = recipe.use_den * recipe.detour_features + edge_width
     return MDNN(*sizes, **common, den_channels=den_channels, pe_channels=recipe.pe)
@@ -82,19 +83,19 @@ def arguments(
         x: Features in place of those of the batch.
         counted: [nodes] those that count in batch norms; None for all.
     """
-    model, den, pe = recipe.model, batch.den, batch.pe
-    # columns: the weight of model weighted, features of detours, features of edges; networks without features of arcs
-    # ignore them
-    begin = int(model == "weighted")
-    edge_attr = den if den is None else den[:, begin + (0 if recipe.edge_den else recipe.detour_features) :]
-    if den is not None and model == "weighted":
-        den = den[:, 0]
-    elif den is not None and not recipe.use_den:
-        den = den[:, recipe.detour_features :]
+    model, pe, features, columns = recipe.model, batch.pe, batch.arc_features, ArcColumns.of(recipe)
+    den = edge_attr = None
+    if features is not None:
+        # what networks see of arcs ends with the features of edges; without any they ignore them
+        edge_attr = features[:, (columns.detours if recipe.edge_den else columns.edges).start :]
+        if model == "weighted":
+            den = features[:, columns.weight].squeeze(1)
+        elif model == "mdnn":
+            den = features[:, (columns.detours if recipe.use_den else columns.edges).start :]
     positional = (
         batch.x if x is None else x,
         batch.edge_index,
-        None if model == "plain" else den,
+        den,
         pe if model == "mdnn" and pe is not None and pe.size(1) else None,
         batch.batch,
     )

@@ -28,7 +28,7 @@ from detours.training.checkpoint import Checkpoint
 from detours.training.devices import chosen_device, fabric_of
 from detours.training.loop import Run, same_shape, train
 from detours.training.pool import side_by_side
-from detours.training.recipe import Recipe, recipe
+from detours.training.recipe import Recipe, as_before, recipe
 from detours.training.tasks import check_scores, rank_of, targets_of
 
 LOCKED = 100
@@ -61,7 +61,7 @@ class Workplace:
 
 def finished(store: Store, run: Run) -> Cell | None:
     """The finished run, if it is one: its results are there, and its model where one was asked for."""
-    cell = store.find(run.recipe.key())
+    cell = store.find(run.recipe.key(), as_before(run.recipe.preset, run.recipe.level))
     return None if run.model is not None and not run.model.exists() else cell
 
 

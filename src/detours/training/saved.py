@@ -26,7 +26,7 @@ from detours.graph.graph import is_one_graph
 from detours.training.batches.choose import batches_of
 from detours.training.batches.inputs import Scaling, as_trained, prepared
 from detours.training.build import arguments, load_weights, network_of
-from detours.training.recipe import Recipe, settings
+from detours.training.recipe import Recipe, as_before
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,8 +76,9 @@ class SavedModel:
         try:
             found = load_tensors(path)
             about = json.loads(found["about"])
+            known = about["recipe"]
             return cls(
-                Recipe(**_as_before(about["recipe"]["level"]) | about["recipe"]),
+                Recipe(**as_before(known["preset"], known["level"]) | known),
                 Encoder.from_json(about["encoder"]),
                 np.array(about["classes"], np.int64),
                 Scaling.from_json(about["scaling"]),
@@ -171,9 +172,3 @@ def _models_in(folder: Path) -> str:
         return "give a .pt file that `detours train --save DIR` wrote: none is in it"
     more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
     return f"give a file in it: {', '.join(names[:3])}{more}"
-
-
-def _as_before(level: str) -> dict[str, Any]:
-    """Return the values of preset "ours": an older model has none for settings that came later, and these are as it was
-    before them."""
-    return {name: each.default("ours", level) for name, each in settings().items()}

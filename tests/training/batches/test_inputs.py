@@ -13,7 +13,7 @@ from detours.data import Encoder, GraphSet
 from detours.errors import InputError
 from detours.graph import Graph
 from detours.nn import hop_features
-from detours.training.batches.inputs import cycle_features, prepared
+from detours.training.batches.inputs import ArcColumns, cycle_features, prepared
 from detours.training.batches.packed import Packed
 from detours.training.build import arguments, network_of
 from tests.training.cases import inputs_of, one_graph, small, task
@@ -40,18 +40,52 @@ def test_cycle_features_by_their_definition() -> None:
         assert row.tolist() == np.eye(k + 1)[expected].tolist()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_bridges_of_arcs_are_those_of_the_undirected_graph(seed: int) -> None:
+    network = nx.gnp_random_graph(30, 0.04, seed=seed, directed=True)
+    graph, k = Graph.from_edge_index(np.array(network.edges).T, num_nodes=30, directed=True), 3
+    counts = detours.count(graph, k, directed=True)
+    found = cycle_features(graph, counts, k)[:, k] == 1
+    bridges = {frozenset(edge) for edge in nx.bridges(network.to_undirected())}
+    arcs = list(zip(*graph.to_edge_index(), strict=True))
+    assert found.tolist() == [frozenset(arc) in bridges for arc in arcs] and 0 < found.sum() < len(arcs)
+    assert (found <= counts.bridges).all() and (found != counts.bridges).any()  # these are on no directed cycle
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("edge_den", [False, True])
+@pytest.mark.parametrize("use_den", [False, True])
+def test_what_parts_of_a_network_see_of_arcs(model: str, edge_den: bool, use_den: bool) -> None:
+    if model != "mdnn" and not use_den:
+        pytest.skip("an option of MDNN")
+    data = with_edges(task(6), 0)
+    made = small(data, model=model, edge_den=edge_den, use_den=use_den, edge_features=True)
+    inputs = inputs_of(data, made)
+    weight, of_detours, of_edges = (inputs.arc_features[:, part] for part in ArcColumns.of(made))
+    widths = (weight.shape[1], of_detours.shape[1], of_edges.shape[1])
+    assert widths == (model == "weighted", made.detour_features, inputs.edge_width)
+    positional, named = arguments(Packed(inputs, tokens=model == "mdnn").batch(np.arange(6)), made)
+    of_convolutions = np.hstack([of_detours, of_edges]) if edge_den else of_edges
+    assert np.array_equal(named["edge_attr"], of_convolutions)
+    if model == "plain":
+        assert positional[2] is None
+    else:
+        of_tokens = np.hstack([of_detours, of_edges]) if use_den else of_edges
+        assert np.array_equal(positional[2], weight[:, 0] if model == "weighted" else of_tokens)
+
+
 @pytest.mark.parametrize("directed", [False, True])
 def test_arcs_carry_a_weight_and_then_features(directed: bool) -> None:
     data = one_graph(20, directed)
     settings = {"k": 3, "directed": directed, "edge_den": True, "cycle_features": True, "log": True}
     weighted, mdnn = (inputs_of(data, small(data, model=model, **settings)) for model in ("weighted", "mdnn"))
-    assert weighted.den.shape[1] == 7 and mdnn.den.shape[1] == 6
-    assert np.array_equal(weighted.den[:, 1:], mdnn.den)
-    assert np.allclose(np.expm1(weighted.den[:, 0]), np.expm1(mdnn.den[:, :2]).sum(1), rtol=1e-4)
-    assert (mdnn.den[:, 2:].sum(1) == 1).all()
+    assert weighted.arc_features.shape[1] == 7 and mdnn.arc_features.shape[1] == 6
+    assert np.array_equal(weighted.arc_features[:, 1:], mdnn.arc_features)
+    assert np.allclose(np.expm1(weighted.arc_features[:, 0]), np.expm1(mdnn.arc_features[:, :2]).sum(1), rtol=1e-4)
+    assert (mdnn.arc_features[:, 2:].sum(1) == 1).all()
     plain = inputs_of(data, small(data, model="plain", **settings))
-    assert np.array_equal(plain.den, mdnn.den)
-    assert inputs_of(data, small(data, model="plain", directed=directed)).den.shape[1] == 0
+    assert np.array_equal(plain.arc_features, mdnn.arc_features)
+    assert inputs_of(data, small(data, model="plain", directed=directed)).arc_features.shape[1] == 0
 
 
 def test_nodes_carry_their_detours() -> None:
@@ -71,7 +105,7 @@ def test_powers_are_those_of_the_network(model: str, directions: str) -> None:
     inputs = inputs_of(data, made)
     edge_index, x = torch.from_numpy(inputs.edge_index), torch.from_numpy(inputs.x)
     edge_index = edge_index.flip(0) if directions == "out" else edge_index
-    den = torch.from_numpy(inputs.den)
+    den = torch.from_numpy(inputs.arc_features)
     weight = {"plain": None, "weighted": den[:, :1].sum(1), "mdnn": den.double().expm1().sum(1).float()}[model]
     width = inputs.x.shape[1] // made.blocks
     expected = hop_features(x[:, :width], edge_index, 2, weight=weight, both=directions == "both")
@@ -140,7 +174,7 @@ def test_features_of_edges(model: str, option: dict[str, Any], use_den: bool) ->
         made = small(one, model=model, edge_features=used, use_den=use_den, **option)
         for name, data in (("one", one), ("other", other)):
             inputs = prepared(data, Encoder.of(one), data.targets, made)
-            assert inputs.edge_width == 5 * used and inputs.den.shape[1] == made.den_channels + 5 * used
+            assert inputs.edge_width == 5 * used and inputs.arc_features.shape[1] == made.den_channels + 5 * used
             net = network_of(made, inputs.x.shape[1], 2, inputs.edge_width).eval()
             batch = Packed(inputs, tokens=model == "mdnn").batch(np.arange(6))
             positional, named = arguments(batch, made)
@@ -155,7 +189,7 @@ def test_features_of_edges_lie_on_their_arcs() -> None:
     inputs = prepared(data, Encoder.of(data), data.targets, made)
     for at, graph in enumerate(data.graphs):
         arcs = slice(inputs.arcs[at], inputs.arcs[at + 1])
-        found = dict(zip(map(tuple, inputs.edge_index[:, arcs].T.tolist()), inputs.den[arcs], strict=True))
+        found = dict(zip(map(tuple, inputs.edge_index[:, arcs].T.tolist()), inputs.arc_features[arcs], strict=True))
         for arc, label, attributes in zip(
             graph.edge_index.T.tolist(), data.edge_labels[at], data.edge_x[at], strict=True
         ):

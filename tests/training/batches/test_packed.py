@@ -39,7 +39,7 @@ def by_pyg(data: GraphSet, ids: list[int], k: int, width: int) -> PyGBatch:
             Data(
                 x=torch.from_numpy(x[at].copy()),
                 edge_index=torch.from_numpy(arcs),
-                den=torch.from_numpy(den),
+                arc_features=torch.from_numpy(den),
                 pe=torch.from_numpy(pe),
                 y=torch.tensor([data.targets[at]]),
             )
@@ -61,7 +61,7 @@ def compare(data: GraphSet, ids: list[int]) -> None:
     ours = Packed(inputs_of(data, made)).batch(np.array(ids))
     theirs = by_pyg(data, ids, made.k, made.pe)
     assert ours.num_graphs == theirs.num_graphs == len(ids)
-    for name in ("x", "edge_index", "den", "y", "batch"):
+    for name in ("x", "edge_index", "arc_features", "y", "batch"):
         torch.testing.assert_close(getattr(ours, name), getattr(theirs, name), rtol=0, atol=0)
     torch.testing.assert_close(ours.pe, theirs.pe, rtol=0, atol=1e-6)
     plain = Tokens.of(theirs.edge_index, theirs.num_nodes)
@@ -107,7 +107,7 @@ def test_what_the_network_sees_of_detours(changed: dict, expected) -> None:
     data = one_graph(directed=False)
     made = small(data, **changed)
     by_length = detours.count(data.graphs[0], 4).arc_by_length.astype(float)
-    np.testing.assert_allclose(inputs_of(data, made).den, expected(by_length), rtol=1e-6)
+    np.testing.assert_allclose(inputs_of(data, made).arc_features, expected(by_length), rtol=1e-6)
 
 
 def test_arcs_as_stored_or_both_ways() -> None:
@@ -117,7 +117,9 @@ def test_arcs_as_stored_or_both_ways() -> None:
     assert sorted(map(tuple, stored.edge_index.T)) == sorted(map(tuple, arcs.T))
     assert (np.diff(stored.edge_index[1]) >= 0).all()
     counts = dict(zip(map(tuple, arcs.T), detours.count(data.graphs[0], 4).arc_by_length[:, 0], strict=True))
-    assert [round(np.expm1(row[0])) for row in stored.den] == [counts[tuple(arc)] for arc in stored.edge_index.T]
+    assert [round(np.expm1(row[0])) for row in stored.arc_features] == [
+        counts[tuple(arc)] for arc in stored.edge_index.T
+    ]
     both = inputs_of(data, small(data))
     assert {tuple(arc) for arc in both.edge_index.T} == {(a, b) for arc in arcs.T for a, b in (arc, arc[::-1])}
 

@@ -1,7 +1,7 @@
 """Replicas trained together: what each of them gives when it is trained alone."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ pytest.importorskip("lightning")
 import torch.nn.functional as F  # noqa: E402
 from lightning.fabric import Fabric  # noqa: E402
 
+from detours.choices import Backbone  # noqa: E402
 from detours.data import GraphSet, Split  # noqa: E402
 from detours.errors import InputError  # noqa: E402
 from detours.training.batches.fixed import FixedBatches  # noqa: E402
@@ -89,7 +90,7 @@ def test_ten_together_are_ten_alone(data: GraphSet, changed: dict[str, Any]) -> 
 
 
 @pytest.mark.parametrize("model", ["plain", "weighted", "mdnn"])
-@pytest.mark.parametrize("backbone", ["gcn", "gat", "gin"])
+@pytest.mark.parametrize("backbone", get_args(Backbone))
 def test_every_network_trains(model: str, backbone: str) -> None:
     data = task(16)
     fit = fit_of(data, [small(data, model=model, backbone=backbone, fold=at) for at in range(2)], splits_of(data, 2))

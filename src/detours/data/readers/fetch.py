@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 from detours.atomic import replacing
 from detours.errors import InputError
 
-FETCHED = ("TUDataset", "WikipediaNetwork", "WebKB", "Actor", "ZINC12k", "heterophilous")
+Fetcher = Callable[[str, Path, Path], None]
+"""Downloads the data set of a name into a folder in the layout of PyG; the raw folder (or file) is then the last."""
 
 
 def cache_folder() -> Path:
@@ -27,19 +29,18 @@ def cached(raw: str) -> Path | None:
     return folder if _mark(folder).exists() else None
 
 
-def how_to_get(name: str, raw: str) -> str:
+def how_to_get(name: str, fetcher: Fetcher | None) -> str:
     """Return what to do about missing raw files, as the end of a sentence."""
-    if _family(raw) in FETCHED:
+    if fetcher is not None:
         return "leave both root and DETOURS_DATA out to have PyG fetch them"
     return f"take the GRAPHSAT.txt of {name} that its authors publish with their GNN-RNI code"
 
 
-def fetch(name: str, raw: str) -> Path:
+def fetch(name: str, raw: str, fetcher: Fetcher | None) -> Path:
     """Return the raw folder of a data set in the cache, downloaded by PyG unless it is there."""
     if (found := cached(raw)) is not None:
         return found
-    family = _family(raw)
-    if family not in FETCHED:
+    if fetcher is None:
         raise InputError(
             f"{name} cannot be fetched; put its GRAPHSAT.txt into DIR/{raw} and give DIR as root or as DETOURS_DATA "
             "(its authors publish it with their GNN-RNI code)."
@@ -49,19 +50,17 @@ def fetch(name: str, raw: str) -> Path:
             f"{name} is not on this machine: set DETOURS_DATA to the folder of the raw data sets, "
             "or install torch_geometric to have them fetched."
         )
+    folder = cache_folder() / raw
+    root = cache_folder() / Path(raw).parts[0]
     try:
-        _fetch(name, raw)
+        root.mkdir(parents=True, exist_ok=True)
+        fetcher(name, root, folder)
     except Exception as error:  # whatever the network, the archive or the disk say
         raise InputError(
             f"{name} could not be fetched ({type(error).__name__}: {error}); set DETOURS_DATA to a folder with it."
         ) from error
-    folder = cache_folder() / raw
     _mark(folder).touch()
     return folder
-
-
-def _family(raw: str) -> str:
-    return raw.split("/")[0]
 
 
 def _mark(folder: Path) -> Path:
@@ -69,25 +68,53 @@ def _mark(folder: Path) -> Path:
     return folder if folder.suffix == ".npz" else folder / ".fetched"
 
 
-def _fetch(name: str, raw: str) -> None:
+def tu(name: str, root: Path, raw: Path) -> None:
+    """Fetch a data set of TU Dortmund."""
     from torch_geometric import datasets
 
-    family = _family(raw)
-    root = str(cache_folder() / family)
-    os.makedirs(root, exist_ok=True)
-    if family == "TUDataset":
-        datasets.TUDataset(root, name)
-    elif family == "WikipediaNetwork":
-        datasets.WikipediaNetwork(root, name.lower(), geom_gcn_preprocess=True)
-    elif family == "WebKB":
-        datasets.WebKB(root, name.lower())
-    elif family == "Actor":
-        datasets.Actor(root)
-    elif family == "ZINC12k":
-        parts = [datasets.ZINC(root, subset=True, split=split) for split in ("train", "val", "test")]
-        _write_molecules([molecule for part in parts for molecule in part], cache_folder() / raw)
+    datasets.TUDataset(str(root), name)
+
+
+def wikipedia(name: str, root: Path, raw: Path) -> None:
+    """Fetch Chameleon or Squirrel as Geom-GCN has them."""
+    from torch_geometric import datasets
+
+    datasets.WikipediaNetwork(str(root), name.lower(), geom_gcn_preprocess=True)
+
+
+def webkb(name: str, root: Path, raw: Path) -> None:
+    """Fetch Cornell, Wisconsin or Texas."""
+    from torch_geometric import datasets
+
+    datasets.WebKB(str(root), name.lower())
+
+
+def actor(name: str, root: Path, raw: Path) -> None:
+    """Fetch Actor."""
+    from torch_geometric import datasets
+
+    datasets.Actor(str(root))
+
+
+def zinc(name: str, root: Path, raw: Path) -> None:
+    """Fetch the 12,000 molecules of ZINC as one file."""
+    from torch_geometric import datasets
+
+    parts = [datasets.ZINC(str(root), subset=True, split=split) for split in ("train", "val", "test")]
+    _write_molecules([molecule for part in parts for molecule in part], raw)
+
+
+def heterophilous(name: str, root: Path, raw: Path) -> None:
+    """Fetch a graph of Platonov et al. (2023)."""
+    from torch_geometric import datasets
+    from torch_geometric.data import download_url
+
+    if name.endswith("-filtered"):  # published beside the others, but not a data set of PyG
+        found = download_url(f"{datasets.HeterophilousGraphDataset.url}/{raw.name}", f"{root}/raw")
     else:
-        _fetch_heterophilous(name, root, cache_folder() / raw)
+        found = datasets.HeterophilousGraphDataset(str(root), name).raw_paths[0]
+    with replacing(raw) as target:
+        target.write(Path(found).read_bytes())
 
 
 def _write_molecules(molecules: list[Any], file: Path) -> None:
@@ -106,15 +133,3 @@ def _write_molecules(molecules: list[Any], file: Path) -> None:
             bond=row("edge_attr").reshape(-1),
             y=row("y").reshape(-1),
         )
-
-
-def _fetch_heterophilous(name: str, root: str, file: Path) -> None:
-    from torch_geometric import datasets
-    from torch_geometric.data import download_url
-
-    if name.endswith("-filtered"):  # published beside the others, but not a data set of PyG
-        found = download_url(f"{datasets.HeterophilousGraphDataset.url}/{file.name}", f"{root}/raw")
-    else:
-        found = datasets.HeterophilousGraphDataset(root, name).raw_paths[0]
-    with replacing(file) as target:
-        target.write(Path(found).read_bytes())

@@ -19,6 +19,7 @@ from detours.errors import DetoursError, InputError
 from detours.experiments.networks.entries import Entry, cost, weights
 from detours.experiments.networks.records import Failures, pack, plain_settings, read_records
 from detours.store import Cell, Store
+from detours.training.recipe import as_before
 
 if TYPE_CHECKING:
     from detours.training.loop import Run
@@ -159,7 +160,7 @@ class Queue:
         return goes_on
 
     def _cell(self, run: Run) -> Cell | None:
-        return self.work.find(run.recipe.key())
+        return self.work.find(run.recipe.key(), as_before(run.recipe.preset, run.recipe.level))
 
     def _runs(self, entry: Entry) -> list[Run]:
         """Return the runs to train: those that no record has, and those of the stack that was interrupted."""

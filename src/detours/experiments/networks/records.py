@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from detours.experiments.networks.entries import Entry
 from detours.store import Cell, Key, Store
-from detours.training.recipe import LOWER_IS_BETTER
+from detours.training.recipe import LOWER_IS_BETTER, as_before
 
 EXPERIMENT = "tables"
 POINTS = 100
@@ -83,7 +83,7 @@ class Record:
     def made_by(self, settings: Mapping[str, Any], code: str | None) -> bool:
         """Whether these settings, and this code unless it is None, made the record.
 
-        Settings that did not exist then had the value that is the default now.
+        Settings that did not exist then had the value that stands for how it was before them.
         """
         own = self._settings()
         same = all(own.get(name, value) == value for name, value in settings.items())
@@ -101,12 +101,9 @@ class Record:
         return repr(sorted(own.items()))
 
     def _settings(self) -> dict[str, Any]:
-        """The key, with the defaults of settings that did not exist when it was made."""
-        from detours.training.recipe import settings as known
-
+        """The key, with the values that settings had before they existed for those it lacks."""
         key = self.cell.key
-        defaults = {name: each.default(key["preset"], key["level"]) for name, each in known().items()}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in defaults.items()} | key
+        return as_before(key["preset"], key["level"]) | key
 
 
 def plain_settings(key: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ class FixedBatches:
         self.graph_of_node = torch.from_numpy(np.append(graph_of_node, number)).to(device)
         self.first_arc = torch.from_numpy(np.append(packed.first_arcs, 0)).to(device)
         self.source = longer(packed.source)
-        self.x, self.den, self.pe = (longer(each) for each in (packed.x, packed.den, packed.pe))
+        self.x, self.arc_features, self.pe = (longer(each) for each in (packed.x, packed.arc_features, packed.pe))
         self.y = longer(packed.y)
         self.signs = packed.pe.new_zeros(number + 1, packed.pe.size(1))
         self.graphs = -(-number // plain.steps)
@@ -63,7 +63,7 @@ class FixedBatches:
 
     def waste(self) -> float:
         """Return the tokens with padding over those without."""
-        tokens = self.packed.den.size(0) + self.packed.x.size(0)
+        tokens = self.packed.arc_features.size(0) + self.packed.x.size(0)
         return float(self.steps * (self.num_nodes + self.num_arcs) / max(1, tokens))
 
     def training(self, epoch: int) -> Iterator[FixedBatches]:
@@ -106,7 +106,7 @@ class FixedBatches:
         self.place_of_graph.index_copy_(0, self.ids, self.rows)
         self.place_of_node.index_copy_(0, node, arranged.places)
         of_added = added[arranged.target]
-        arc = torch.where(of_added, len(self.den) - 1, self.first_arc[node][arranged.target] + arranged.number)
+        arc = torch.where(of_added, len(self.arc_features) - 1, self.first_arc[node][arranged.target] + arranged.number)
         source = torch.where(of_added, arranged.target, self.place_of_node[self.source[arc]])
         edge_index = torch.stack([source, arranged.target])
         tell_groups(ends(edge_index)[1], arranged.begins)
@@ -116,7 +116,7 @@ class FixedBatches:
         return Batch(
             self.x[node],
             edge_index,
-            self.den[arc],
+            self.arc_features[arc],
             self.pe[node] * self.signs[graph],
             self.y[self.ids],
             batch=batch,

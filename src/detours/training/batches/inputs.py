@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 import detours
 from detours.arrays import Float32, Int64
 from detours.counting.result import Detours
-from detours.counting.shrink.biconnected import grow
+from detours.counting.shrink.bridges import arcs_on_cycles
 from detours.data import Encoder, GraphSet
 from detours.errors import DroppedEdgesWarning, InputError
 from detours.graph import Graph
@@ -30,8 +30,8 @@ class Inputs:
     """[nodes, width]"""
     edge_index: Int64
     """[2, arcs] sources and targets, nodes numbered from 0 in each graph."""
-    den: Float32
-    """[arcs, channels] what the network sees of detour numbers, then `edge_width` features of the edges of the data."""
+    arc_features: Float32
+    """[arcs, columns] what the network sees of arcs; see `ArcColumns`."""
     pe: Float32
     """[nodes, eigenvectors]"""
     y: NDArray[Any]
@@ -41,6 +41,7 @@ class Inputs:
     arcs: Int64
     """[graphs + 1] where the arcs of each graph begin."""
     edge_width: int = 0
+    """How many features the edges of the data have that the network sees."""
 
     @property
     def num_graphs(self) -> int:
@@ -50,6 +51,23 @@ class Inputs:
         """The numbers of all nodes of some graphs."""
         ranges = [np.arange(self.nodes[at], self.nodes[at + 1]) for at in graphs]
         return np.concatenate([np.empty(0, np.int64), *ranges])
+
+
+class ArcColumns(NamedTuple):
+    """What the columns of `Inputs.arc_features` hold, one after the other."""
+
+    weight: slice
+    """Model weighted alone: the weight of the arc, which is its number of detours or the logarithm."""
+    detours: slice
+    """The features of detours that tokens of MDNN or convolutions (`edge_den`) see."""
+    edges: slice
+    """The features of the edges of the data, `Inputs.edge_width` of them."""
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> ArcColumns:
+        """Return the columns of a recipe."""
+        begin = int(recipe.model == "weighted")
+        return cls(slice(0, begin), slice(begin, recipe.den_channels), slice(recipe.den_channels, None))
 
 
 @dataclass(frozen=True)
@@ -98,9 +116,9 @@ def prepared(data: GraphSet, encoder: Encoder, y: NDArray[Any], recipe: Recipe) 
     union, nodes = Graph.disjoint_union(graphs)
     source, target = union.to_edge_index()
     counts = _counts(union, recipe)
-    den = detour_inputs(union, recipe, counts)
+    detour = detour_inputs(union, recipe, counts)
     edges = edge_inputs(union, data, encoder, recipe)
-    features = node_inputs(np.concatenate(encoder.encode(data)), union, recipe, den, counts)
+    features = node_inputs(np.concatenate(encoder.encode(data)), union, recipe, detour, counts)
     order = np.lexsort((source, target)) if union.directed else slice(None)
     if not union.directed:  # sorted by source: turned round it is sorted by target, and each arc has its twin's number
         source, target = target, source
@@ -108,7 +126,7 @@ def prepared(data: GraphSet, encoder: Encoder, y: NDArray[Any], recipe: Recipe) 
     return Inputs(
         x=features.astype(np.float32, copy=False),
         edge_index=np.stack([source - first, target - first])[:, order],
-        den=np.concatenate([den, edges], axis=1)[order],
+        arc_features=np.concatenate([detour, edges], axis=1)[order],
         pe=eigenvectors(graphs, recipe.pe) if recipe.model == "mdnn" else np.zeros((nodes[-1], 0), np.float32),
         y=y,
         nodes=nodes,
@@ -137,7 +155,7 @@ def _counts(graph: Graph, recipe: Recipe) -> Detours | None:
 def detour_inputs(graph: Graph, recipe: Recipe, counts: Detours | None) -> Float32:
     """Return float32 [arcs, channels]: the values of every arc as the recipe wants them, in the order of the CSR.
 
-    The weight of model weighted comes first, then the features: the number of detours of each length or of all, and
+    They are the first two parts of `ArcColumns`. The features are the number of detours of each length or of all, and
     with `cycle_features` one column for each length that the shortest detour may have, one for an arc without a detour
     that is on some longer cycle, and one for a bridge.
     """
@@ -183,17 +201,21 @@ def cycle_features(graph: Graph, counts: Detours, k: int) -> Float32:
 
 
 def _bridges(graph: Graph) -> NDArray[np.bool_]:
-    """Return [arcs] whether an arc is on no cycle of the undirected graph."""
+    """Return [arcs] whether an arc is on no cycle; unlike `Detours.bridges`, a cycle may here run against arcs."""
+    if not graph.directed:
+        return ~arcs_on_cycles(graph.indptr, graph.indices, directed=False)
     source, target = graph.to_edge_index()
     matrix = graph.to_scipy()
-    matrix = (matrix.maximum(matrix.T) if graph.directed else matrix).tocsr()
-    forest = grow(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32))
-    later = np.where(forest.entry[source] > forest.entry[target], source, target)
-    bridges: NDArray[np.bool_] = forest.block[later] < 0
+    both = matrix.maximum(matrix.T).tocsr()
+    both.sort_indices()
+    begin = np.repeat(np.arange(graph.num_nodes), np.diff(both.indptr))
+    on_cycle = arcs_on_cycles(both.indptr.astype(np.int64), both.indices.astype(np.int32), directed=False)
+    place = np.searchsorted(begin * graph.num_nodes + both.indices, source * graph.num_nodes + target)
+    bridges: NDArray[np.bool_] = ~on_cycle[place]
     return bridges
 
 
-def node_inputs(x: Float32, graph: Graph, recipe: Recipe, den: Float32, counts: Detours | None) -> Float32:
+def node_inputs(x: Float32, graph: Graph, recipe: Recipe, detour: Float32, counts: Detours | None) -> Float32:
     """Return the features of the nodes with all that the recipe puts beside them: Φ by length, then powers of the
     adjacency matrix times all of these (see `detours.nn.hop_features`)."""
     source, target = graph.to_edge_index()
@@ -208,7 +230,7 @@ def node_inputs(x: Float32, graph: Graph, recipe: Recipe, den: Float32, counts: 
     ones = np.ones(len(source))
     weights = [ones]
     if recipe.model == "weighted":
-        weights.append(den[:, 0].astype(np.float64))
+        weights.append(detour[:, ArcColumns.of(recipe).weight].ravel().astype(np.float64))
     elif recipe.hop_den and counts is not None:  # raw, as the normalisation absorbs their scale
         weights.append(counts.arc_by_length.sum(axis=1).astype(np.float64))
     blocks = [x]

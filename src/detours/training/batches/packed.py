@@ -32,7 +32,7 @@ class Batch:
         self,
         x: Tensor,
         edge_index: Tensor,
-        den: Tensor | None,
+        arc_features: Tensor | None,
         pe: Tensor | None,
         y: Tensor,
         *,
@@ -45,7 +45,7 @@ class Batch:
     ) -> None:
         self.x = x
         self.edge_index = edge_index
-        self.den = den
+        self.arc_features = arc_features
         self.pe = pe
         self.y = y
         """The targets of the graphs or nodes that are asked about."""
@@ -83,9 +83,9 @@ class Packed:
         tokens: bool = True,
     ) -> None:
         self.device = torch.device(device)
-        self.x, self.den, self.pe = (
+        self.x, self.arc_features, self.pe = (
             torch.from_numpy(np.ascontiguousarray(values)).to(self.device, dtype)
-            for values in (inputs.x, inputs.den, inputs.pe)
+            for values in (inputs.x, inputs.arc_features, inputs.pe)
         )
         self.edge_index, y = (torch.from_numpy(each.copy()).to(self.device) for each in (inputs.edge_index, inputs.y))
         self.y = y.to(dtype) if y.is_floating_point() else y
@@ -145,7 +145,7 @@ class Packed:
         return Batch(
             self.x[node],
             edge_index,
-            self.den[arc],
+            self.arc_features[arc],
             pe,
             self.y[graph],
             batch=batch,

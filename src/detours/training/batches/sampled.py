@@ -75,7 +75,7 @@ class SampledNodes:
         return Batch(
             packed.x[nodes],
             edge_index,
-            packed.den[arcs],
+            packed.arc_features[arcs],
             packed.pe[nodes] * signs,
             packed.y[asked],
             ids=asked,
@@ -97,8 +97,8 @@ class FixedSamples:
         self.plain, self.packed, self.steps = plain, plain.packed, plain.steps
         device, asked = self.packed.device, plain.sampler.batch_size
         self.num_nodes, self.num_arcs = room(*usual_sizes(plain.sampler))
-        self.x, self.den, self.pe, self.y = (
-            longer(each) for each in (self.packed.x, self.packed.den, self.packed.pe, self.packed.y)
+        self.x, self.arc_features, self.pe, self.y = (
+            longer(each) for each in (self.packed.x, self.packed.arc_features, self.packed.pe, self.packed.y)
         )
         self.signs = self.packed.pe.new_zeros(1, self.packed.pe.size(1))
         lengths = (*[self.num_nodes] * 2, *[self.num_arcs] * 2, asked)
@@ -143,7 +143,7 @@ class FixedSamples:
             np.concatenate([known, np.full(length - len(known), nothing)])
             for known, length, nothing in (
                 (sampled.n_id, self.num_nodes, len(self.packed.x)),
-                (sampled.e_id[order], self.num_arcs, len(self.packed.den)),
+                (sampled.e_id[order], self.num_arcs, len(self.packed.arc_features)),
                 (sampled.n_id[: sampled.batch_size], len(self.ids), len(self.packed.y)),
             )
         )
@@ -157,7 +157,7 @@ class FixedSamples:
         return Batch(
             self.x[self.nodes],
             edge_index,
-            self.den[self.arcs],
+            self.arc_features[self.arcs],
             self.pe[self.nodes] * self.signs,
             self.y[self.ids],
             ids=self.ids,

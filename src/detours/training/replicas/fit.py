@@ -99,7 +99,7 @@ class Fit:
         self.batches: Batches = batches_of(
             inputs, recipes[0], self.device, steps, fabric.global_rank, fabric.world_size, epochs=most + ROWS
         )
-        self.train, self.val, self.test = (
+        self.train_mask, self.val_mask, self.test_mask = (
             _masks([split[part] for split in splits], len(inputs.y) + 1).to(self.device) for part in range(3)
         )
         self.best_weights = (self.stack.flat.clone(), _copied(self.stack.buffers)) if keep_weights else None
@@ -123,14 +123,14 @@ class Fit:
                 self.stack.buffers[name] = self.factors
         graphs = self.batches.plain if isinstance(self.batches, FixedBatches) else self.batches
         if isinstance(graphs, GraphBatches):  # what all replicas would mask
-            asked = self.val | self.test | (self.train if self.objective.ranked else False)
+            asked = self.val_mask | self.test_mask | (self.train_mask if self.objective.ranked else False)
             graphs.asked = asked.any(0)[:-1].cpu().numpy()
             if self.device.type == "cpu" and self.recipes[0].skips_graphs:
-                graphs.trained = self.train.any(0)[:-1].numpy()
+                graphs.trained = self.train_mask.any(0)[:-1].numpy()
         self.evaluation = self.batches.evaluation()
         y, ids = (torch.cat([getattr(batch, name) for batch in self.evaluation]) for name in ("y", "ids"))
-        self.answered = Answered(y, ids, torch.stack([self.val[:, ids], self.test[:, ids]]).unsqueeze(1))
-        parts = (self.train, self.val, self.test)
+        self.answered = Answered(y, ids, torch.stack([self.val_mask[:, ids], self.test_mask[:, ids]]).unsqueeze(1))
+        parts = (self.train_mask, self.val_mask, self.test_mask)
         self.numbers = torch.stack([part.sum(1).clamp(min=1) for part in parts]).repeat_interleave(2, 0)
         self.features = None
         """[R, nodes, width] of a whole graph, where each replica scales its own."""
@@ -181,7 +181,8 @@ class Fit:
             part.keep(kept)
         if self.averaged is not None:
             self.averaged.keep(kept)
-        self.train, self.val, self.test = self.train[kept], self.val[kept], self.test[kept]
+        parts = (self.train_mask, self.val_mask, self.test_mask)
+        self.train_mask, self.val_mask, self.test_mask = (part[kept] for part in parts)
         if self.scales is not None:
             self.scales = (self.scales[0][kept], self.scales[1][kept])
         if self.best_weights is not None:
@@ -244,7 +245,7 @@ class Fit:
 
     def _step(self, given: Assembled) -> None:
         batch = given.assembled()
-        mask = self.train[:, batch.ids]
+        mask = self.train_mask[:, batch.ids]
         flat = self.stack.flat.detach().requires_grad_()
         self.stack.network.train()
         outputs = self._answers(flat, batch, mask if batch.batch is not None else None)
@@ -281,12 +282,14 @@ class Fit:
     def _ranked(self, reached: Scores, outputs: Tensor, y: Tensor, ids: Tensor) -> Scores:
         """Return the numbers of an epoch with scores that are those of a ranking of each part."""
         if self.fabric.world_size > 1:  # every process has some of the answers
-            rows = self.train.size(1)
+            rows = self.train_mask.size(1)
             every = outputs.new_zeros(len(outputs), rows, outputs.size(2))
             outputs = self._summed(every.index_copy_(1, ids, outputs))
             y = torch.cat([self.batches.packed.y, self.batches.packed.y[:1]])
             ids = torch.arange(rows, device=self.device)
-        parts = zip(("train_score", "val_score", "test_score"), (self.train, self.val, self.test), strict=True)
+        parts = zip(
+            ("train_score", "val_score", "test_score"), (self.train_mask, self.val_mask, self.test_mask), strict=True
+        )
         return reached._replace(**{name: self.objective.part_scores(outputs, y, part[:, ids]) for name, part in parts})
 
     def _answers(

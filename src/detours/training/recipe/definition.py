@@ -8,14 +8,28 @@ preset. A new setting is one line there; `detours train --set` and recipe files 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import cache
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from detours.checks import check_choice, check_integer, check_number
-from detours.errors import FileFormatError, InputError, shown
+from detours.choices import Backbone, Decoder, Directions, Encoder, Head, Jump, Level, Norm, PoolOf
+from detours.errors import InputError, shown
+from detours.training.recipe.choices import (
+    METRICS,
+    ClassWeights,
+    Evaluation,
+    Metric,
+    Model,
+    Pool,
+    Precision,
+    Preset,
+    RegressionLoss,
+    Schedule,
+    Task,
+    Ties,
+)
+from detours.training.recipe.values import ByLevel, Setting, in_type, setting
 
 CODE = ("training", "nn", "data.encoder", "data.sampling", "data.sampling_numba")
 """The code that determines the numbers of a run; the content of data and splits is in its key."""
@@ -23,70 +37,6 @@ OTHER_CODE = tuple(
     f"training.{name}" for name in ("recipe", "folds", "logs", "pool", "door", "saved", "checkpoint", "search")
 )
 """The recipe is in the key itself; the others move runs and results around."""
-
-Level = Literal["graph", "node"]
-Model = Literal["plain", "weighted", "mdnn"]
-Backbone = Literal["gcn", "gat", "gin"]
-Preset = Literal["ours", "paper"]
-Precision = Literal["32-true", "bf16-mixed", "64-true"]
-Ties = Literal["loss", "first"]
-Schedule = Literal["constant", "linear", "cosine"]
-Encoder = Literal["conv", "linear", "mlp", "hops"]
-Decoder = Literal["conv", "none"]
-Norm = Literal["batch", "layer", "none"]
-Jump = Literal["last", "cat", "max", "mean"]
-Pool = Literal["max", "mean", "add", "mean+max", "mean+add", "max+add", "mean+max+add"]
-PoolOf = Literal["logits", "states"]
-Head = Literal["linear", "mlp"]
-Directions = Literal["in", "out", "both"]
-Evaluation = Literal["whole", "sampled"]
-Task = Literal["classification", "regression", "multilabel"]
-Metric = Literal["accuracy", "roc_auc", "ap", "mae"]
-ClassWeights = Literal["none", "balanced"]
-RegressionLoss = Literal["l1", "mse"]
-
-METRICS = {"classification": ("accuracy", "roc_auc", "ap"), "regression": ("mae",), "multilabel": ("roc_auc", "ap")}
-"""The metrics of each task, its main one first."""
-LOWER_IS_BETTER = ("mae",)
-RANKED = ("roc_auc", "ap")
-"""Metrics of a whole part, not the mean of a score of each answer."""
-
-RECIPES = Path(__file__).with_name("recipes")
-"""Recipe files of single data sets, for preset "ours"."""
-
-
-class ByLevel(NamedTuple):
-    """A value that differs between data sets of graphs and of nodes."""
-
-    graph: Any
-    node: Any
-
-
-class Setting(NamedTuple):
-    """What is known about a setting besides its name and type."""
-
-    doc: str
-    ours: Any
-    paper: Any
-    bounds: Mapping[str, Any]
-    """What `check_integer` or `check_number` takes: minimum, maximum, above, below."""
-
-    def default(self, preset: str, level: str) -> Any:
-        """The value in a preset."""
-        value = self.ours if preset == "ours" else self.paper
-        return getattr(value, level) if isinstance(value, ByLevel) else value
-
-
-def setting(doc: str, ours: Any, paper: Any = None, **bounds: float) -> Any:
-    """Declare a setting of `Recipe`: its documentation, its value in both presets, and its bounds.
-
-    Args:
-        doc: One sentence, shown by `detours train --show-recipe`.
-        ours: The value in the preset "ours"; a `ByLevel` if it depends on the kind of data.
-        paper: The value in the preset "paper". Default: the same.
-        bounds: What `check_integer` or `check_number` takes: `minimum`, `maximum`, `above`, `below`.
-    """
-    return field(metadata={"setting": Setting(doc, ours, ours if paper is None else paper, bounds)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,6 +133,7 @@ class Recipe:
         "With neighbours: whether validation and test see the whole graph, or samples as training does.",
         "whole",
         ByLevel("whole", "sampled"),
+        before="whole",
     )
     precision: Precision = setting("Number format of the computation.", "32-true")
     seed: int = setting("Seed of weights and dropout, with the fold.", 0, minimum=0, maximum=2**32 - 1)
@@ -217,7 +168,7 @@ class Recipe:
         """The key of the finished run in the store, as JSON holds it."""
         from detours.store import code_digest  # not above: the command line imports this module at every start
 
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        plain = {name: _plain(value) for name, value in vars(self).items()}
         code = code_digest(*CODE, without=OTHER_CODE)
         return {"method": f"{self.model} {self.backbone}", **plain, "code": code}
 
@@ -268,82 +219,28 @@ class Recipe:
         data = self.data if data is None else data
         lines = [f"data = {json.dumps(data, ensure_ascii=False)}"] if data else []
         for name, each in settings().items():
-            choices = (
-                f" Choices: {', '.join(get_args(_types()[name]))}." if get_origin(_types()[name]) is Literal else ""
-            )
+            choices = f" Choices: {', '.join(choices_of(name))}." if choices_of(name) else ""
             # JSON writes texts, numbers, flags and lists of numbers as TOML does.
             lines.append(f"{f'{name} = {json.dumps(getattr(self, name))}':<24}  # {each.doc}{choices}")
         return "\n".join(lines) + "\n"
-
-
-def recipe(
-    data: str,
-    digest: str,
-    splits: str,
-    level: Level,
-    *,
-    fold: int = 0,
-    experiment: str = "networks",
-    preset: str = "ours",
-    **changed: Any,
-) -> Recipe:
-    """Return the recipe of a preset with some settings changed; None keeps the value of the preset.
-
-    Preset "ours" takes the values of `recipes/<data>.toml` in this package where there is such a file.
-    """
-    changed = {name: checked(name, value) for name, value in changed.items() if value is not None}
-    preset = checked("preset", preset)
-    values = {name: each.default(preset, level) for name, each in settings().items()} | {"preset": preset}
-    shipped = shipped_recipe(data, changed.get("model", values["model"])) if preset == "ours" else {}
-    values |= {"metric": METRICS[changed.get("task", values["task"])][0]} | shipped | changed
-    if "log" not in changed and preset == "ours" and values["model"] == "weighted":
-        values["log"] = values["backbone"] != "gcn"  # the normalisation of GCN absorbs the scale of its weights
-    return Recipe(data=data, digest=digest, splits=splits, level=level, fold=fold, experiment=experiment, **values)
-
-
-@cache
-def shipped_recipe(data: str, model: str) -> dict[str, Any]:
-    """Return the settings that the package has for a data set: those of all models, then those of the model's table."""
-    import tomllib
-
-    file = RECIPES / f"{data}.toml"
-    found = tomllib.loads(file.read_text("utf-8")) if data and file.is_file() else {}
-    tables = {name: found.pop(name, {}) for name in get_args(Model)}
-    return {name: checked(name, value) for name, value in (found | tables[model]).items()}
-
-
-def read_recipe(path: Path) -> dict[str, Any]:
-    """Read the settings, and the data set if it is named, of a recipe file such as `Recipe.to_toml` makes."""
-    import tomllib
-
-    try:
-        found = tomllib.loads(path.read_text("utf-8"))
-        data = {"data": found.pop("data")} if isinstance(found.get("data"), str) else {}
-        return data | {name: checked(name, value) for name, value in found.items()}
-    except FileNotFoundError:
-        raise FileFormatError("there is no such recipe file.", path) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileFormatError(f"a recipe is a TOML file, but it cannot be read as one: {error}.", path) from None
-    except InputError as error:
-        raise FileFormatError(str(error), path) from None
-
-
-def parse_setting(text: str) -> tuple[str, Any]:
-    """Return the name and the value of "name=value".
-
-    >>> parse_setting("neighbours=15,10")
-    ('neighbours', (15, 10))
-    """
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise InputError(f"{text!r} is not of the form name=value, such as lr=1e-4.")
-    return name.strip(), checked(name.strip(), value.strip())
 
 
 @cache
 def settings() -> dict[str, Setting]:
     """Every setting by its name, in the order of `Recipe`."""
     return {each.name: each.metadata["setting"] for each in fields(Recipe) if "setting" in each.metadata}
+
+
+def as_before(preset: str, level: str) -> dict[str, Any]:
+    """Return the values, as JSON holds them, that stand for how runs of a preset were before each setting existed.
+
+    A finished run or a saved model has no values for settings that came later; it has these.
+    """
+    return {name: _plain(each.as_before(preset, level)) for name, each in settings().items()}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 @cache
@@ -356,6 +253,16 @@ def setting_type(name: str) -> Any:
     return _types()[name]
 
 
+def choices_of(name: str) -> tuple[str, ...]:
+    """Return the values that a setting may have; none if it is no choice.
+
+    >>> choices_of("schedule")
+    ('constant', 'linear', 'cosine')
+    """
+    kind = setting_type(name)
+    return get_args(kind) if get_origin(kind) is Literal else ()
+
+
 def checked(name: str, value: Any) -> Any:
     """Return the value of a setting in its own type, given as such or as text, or raise `InputError`.
 
@@ -366,33 +273,4 @@ def checked(name: str, value: Any) -> Any:
         near = get_close_matches(name, settings(), n=1)
         meant = f" (did you mean {near[0]}?)" if near else ""
         raise InputError(f"a recipe has no setting {shown(name)}{meant}; it has {', '.join(settings())}.")
-    kind, bounds = _types()[name], settings()[name].bounds
-    if get_origin(kind) is Literal:
-        check_choice(name, value, get_args(kind))
-        return value
-    if isinstance(value, str):
-        value = _from_text(kind, value)
-    if kind is bool:
-        if not isinstance(value, bool):
-            raise InputError(f"{name} must be true or false, but it is {shown(value)}.")
-        return value
-    if kind is int:
-        return check_integer(name, value, **bounds)
-    if kind is float:
-        return check_number(name, value, **bounds)
-    if not isinstance(value, list | tuple):
-        raise InputError(f"{name} must be integers separated by commas, but it is {shown(value)}.")
-    return tuple(check_integer(f"each of {name}", each, **bounds) for each in value)
-
-
-def _from_text(kind: Any, text: str) -> Any:
-    """Return the value that a text stands for, or the text itself if it stands for none."""
-    try:
-        if kind is bool:
-            return {"true": True, "false": False}.get(text.lower(), text)
-        if kind in (int, float):
-            return kind(text)
-        listed = text.strip("[] ")
-        return tuple(map(int, listed.split(","))) if listed else ()
-    except ValueError:
-        return text
+    return in_type(name, value, setting_type(name), settings()[name].bounds)

@@ -1,0 +1,27 @@
+"""Everything that defines a training run: `Recipe` has the settings, `recipe` makes one from a preset."""
+
+from detours.choices import Backbone, Level
+from detours.training.recipe.choices import LOWER_IS_BETTER, METRICS, RANKED, Model
+from detours.training.recipe.definition import Recipe, as_before, checked, choices_of, setting_type, settings
+from detours.training.recipe.presets import RECIPES, recipe, shipped_recipe
+from detours.training.recipe.texts import parse_setting, read_recipe
+
+__all__ = [
+    "LOWER_IS_BETTER",
+    "METRICS",
+    "RANKED",
+    "RECIPES",
+    "Backbone",
+    "Level",
+    "Model",
+    "Recipe",
+    "as_before",
+    "checked",
+    "choices_of",
+    "parse_setting",
+    "read_recipe",
+    "recipe",
+    "setting_type",
+    "settings",
+    "shipped_recipe",
+]
