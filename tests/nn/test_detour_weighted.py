@@ -309,8 +309,8 @@ def test_features_of_arcs_that_do_not_fit() -> None:
         with pytest.raises(InputError, match=r"^edge_attr was given, but edge_channels=0; give edge_channels=2 and "):
             DetourWeighted(conv)(x, EDGES, weight, features)
     layer = DetourWeighted(pyg.GATConv(IN, OUT, edge_dim=3), 2)
-    for wrong, given in ((None, "missing"), (torch.ones(6, 3), r"of the shape \(6, 3\)")):
-        with pytest.raises(InputError, match=rf"^edge_attr must have the shape \(6, 2\), .* but it is {given}.$"):
+    for wrong, said in ((None, "missing"), (torch.ones(6, 3), r"of the shape \(6, 3\)")):
+        with pytest.raises(InputError, match=rf"^edge_attr must have the shape \(6, 2\), .* but it is {said}.$"):
             layer(x, EDGES, weight, wrong)
 
 

@@ -189,9 +189,7 @@ def _check_width(conv: nn.Module, edge_channels: int, way: Weighting) -> None:
     argument, width = _width(conv, wanted)
     if width != wanted:
         why = "it must read k-DeN as one feature per arc" if way is Weighting.FEATURE else f"{edge_channels=}"
-        raise InputError(
-            f"{type(conv).__name__} has {argument}={width}, but {why}; make it with {argument}={wanted}."
-        )
+        raise InputError(f"{type(conv).__name__} has {argument}={width}, but {why}; make it with {argument}={wanted}.")
 
 
 def _width(conv: nn.Module, wanted: int) -> tuple[str, int | None]:

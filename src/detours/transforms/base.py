@@ -143,11 +143,18 @@ def _edges(number: int, arcs: Any, nodes: Any) -> EdgeList:
 
 def _tell_dropped(dropped: Dropped) -> None:
     if any(dropped):
+        said = zip(dropped, _COUNTED, strict=True)
+        counted = ", ".join(how for number, how in said if number)
         warn_caller(
-            f"edge_index has {described(dropped)}: it stays as it is, but detours are counted as if there were no loops, "
-            "every repeated edge came once, and one-way arcs were undirected edges (directed=True keeps their direction).",
-            DroppedEdgesWarning,
+            f"edge_index has {described(dropped)}: it stays as it is, but is counted {counted}.", DroppedEdgesWarning
         )
+
+
+_COUNTED = (
+    "without loops",
+    "with repeats as one edge",
+    "with one-way arcs as undirected edges (directed=True keeps their direction)",
+)
 
 
 def _stores(data: Any, transform: str) -> list[tuple[Any, Any]]:
