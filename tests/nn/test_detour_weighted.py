@@ -151,6 +151,32 @@ def test_autocast_and_half_precision_inputs(backbone: str) -> None:
     torch.testing.assert_close(rough.float(), exact, rtol=0.1, atol=0.1)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("wide", [torch.float32, torch.float64, torch.int64])
+@pytest.mark.parametrize(
+    ("conv", "edge_channels"),
+    [
+        (GCN(IN, OUT), 0),
+        (GCN(IN, OUT, 2), 2),
+        (pyg.GCNConv(IN, OUT), 0),
+        (pyg.ChebConv(IN, OUT, K=2), 0),
+        (pyg.GraphConv(IN, OUT), 0),
+        (pyg.GINConv(nn.Linear(IN, OUT)), 0),
+        (pyg.GATConv(IN, OUT, edge_dim=3), 2),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, nn.Module) else str(value),
+)
+def test_the_output_has_the_type_of_x(
+    conv: nn.Module, edge_channels: int, wide: torch.dtype, dtype: torch.dtype
+) -> None:
+    layer, x, weight = DetourWeighted(conv, edge_channels).float(), torch.rand(3, IN), WEIGHTS.to(wide)
+    edge_attr = torch.rand(6, edge_channels, dtype=torch.float64) if edge_channels else None
+    exact = layer.double()(x.double(), EDGES, weight, edge_attr)
+    rough = layer.to(dtype)(x.to(dtype), EDGES, weight, edge_attr)
+    assert rough.dtype == dtype
+    torch.testing.assert_close(rough.double(), exact, rtol=0.05, atol=0.05)
+
+
 def test_gin_keeps_its_flow_and_aggregation() -> None:
     against = DetourWeighted(pyg.GINConv(nn.Identity(), flow="target_to_source")).double()
     x = torch.randn(3, IN, dtype=torch.float64)
@@ -170,6 +196,11 @@ def test_gin_keeps_its_flow_and_aggregation() -> None:
         (pyg.GATv2Conv(IN, OUT, edge_dim=1), Weighting.FEATURE),
         (pyg.TransformerConv(IN, OUT, edge_dim=1), Weighting.FEATURE),
         (pyg.GINEConv(nn.Sequential(nn.Linear(IN, OUT)), edge_dim=1), Weighting.FEATURE),
+        (pyg.GENConv(IN, OUT, edge_dim=1), Weighting.FEATURE),
+        (pyg.NNConv(IN, OUT, nn.Linear(1, IN * OUT)), Weighting.FEATURE),
+        (pyg.GeneralConv(IN, OUT, in_edge_channels=1), Weighting.FEATURE),
+        (pyg.GMMConv(IN, OUT, dim=1, kernel_size=2), Weighting.FEATURE),
+        (pyg.PDNConv(IN, OUT, edge_dim=1, hidden_channels=4), Weighting.FEATURE),
         (pyg.GINConv(nn.Linear(IN, OUT)), Weighting.SUM),
     ],
     ids=lambda value: type(value).__name__,
@@ -182,6 +213,45 @@ def test_other_convolutions_of_pyg(conv: nn.Module, way: Weighting) -> None:
     plain, weighted = layer.branches(torch.randn(3, IN), EDGES, WEIGHTS.float())
     assert plain.shape == weighted.shape == (3, OUT)
     assert not torch.allclose(plain, weighted)
+
+
+def test_convolutions_whose_width_is_bound_to_another() -> None:
+    for conv, width in ((pyg.CGConv(IN, dim=1), IN), (pyg.GENConv(IN, 1, edge_dim=1), 1)):
+        assert DetourWeighted(conv)(torch.randn(3, IN), EDGES, WEIGHTS.float()).shape == (3, 2 * width)
+
+
+class NeedsWeight(GCN):
+    """A convolution that cannot be called without weights."""
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor) -> Tensor:
+        return super().forward(x, edge_index, edge_weight)
+
+
+class OwnFeatures(nn.Module):
+    """A convolution that says nothing of the width of its edge features."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.of_nodes, self.of_arcs = nn.Linear(IN, OUT), nn.Linear(1, OUT)
+
+    def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
+        assert edge_attr is not None
+        return self.of_nodes(x).index_add(0, edge_index[1], self.of_arcs(edge_attr))
+
+
+def test_the_plain_branch_of_a_convolution_that_needs_weights_has_ones() -> None:
+    layer, x = DetourWeighted(NeedsWeight(IN, OUT)).double(), torch.randn(3, IN, dtype=torch.float64)
+    for found, weight in zip(layer.branches(x, EDGES, WEIGHTS), (torch.ones(6), WEIGHTS), strict=True):
+        arcs, own = [(j, i) for j, i in EDGES.T.tolist()], layer.conv.state_dict()
+        expected = naive.gcn(x.numpy(), arcs, weight.tolist(), own["lin.weight"].numpy(), own["bias"].numpy())
+        np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_convolution_of_ones_own_reads_the_weight_as_a_feature() -> None:
+    layer, x = DetourWeighted(OwnFeatures()), torch.randn(3, IN)
+    plain, weighted = layer.branches(x, EDGES, WEIGHTS.float())
+    assert torch.equal(plain, layer.conv(x, EDGES, torch.zeros(6, 1)))
+    assert torch.equal(weighted, layer.conv(x, EDGES, WEIGHTS.float().view(-1, 1)))
 
 
 class OwnMessages(pyg.GINConv):
@@ -201,7 +271,14 @@ class OwnMessages(pyg.GINConv):
         (pyg.GATv2Conv(IN, OUT, edge_dim=3), "GATv2Conv has edge_dim=3"),
         (pyg.GINEConv(nn.Linear(IN, OUT)), "GINEConv has edge_dim=None"),
         (pyg.GCNConv(IN, OUT, cached=True), "cached=False"),
-        (pyg.GCN2Conv(OUT, alpha=0.1), "GCN2Conv needs edge_index beside"),
+        (pyg.GCN2Conv(OUT, alpha=0.1), "GCN2Conv needs x_0 beside x and edge_index"),
+        (pyg.FAConv(IN), "FAConv needs x_0 beside x and edge_index"),
+        (pyg.GENConv(IN, OUT), "GENConv has edge_dim=None.*make it with edge_dim=1"),
+        (pyg.GENConv(IN, OUT, edge_dim=2), "GENConv has edge_dim=2"),
+        (pyg.CGConv(IN), "CGConv has dim=0.*make it with dim=1"),
+        (pyg.GeneralConv(IN, OUT), "GeneralConv has in_edge_channels=None.*make it with in_edge_channels=1"),
+        (pyg.GCNConv, "^conv must be a convolution, but it is the class GCNConv; make one of it first"),
+        ("gcn", "^conv must be a convolution, a torch module, but 'gcn' was given"),
         (pyg.FiLMConv(IN, OUT), "FiLMConv takes neither"),
     ],
     ids=lambda value: type(value).__name__,
@@ -209,6 +286,37 @@ class OwnMessages(pyg.GINConv):
 def test_a_convolution_that_cannot_be_weighted_is_refused(conv: nn.Module, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         DetourWeighted(conv)
+
+
+@pytest.mark.parametrize(
+    ("conv", "sentence"),
+    [
+        (pyg.GINConv(nn.Linear(IN, OUT)), "GINConv takes no edge_attr, but edge_channels=2; take 0, or GINEConv with "),
+        (pyg.GCNConv(IN, OUT), "GCNConv takes no edge_attr, but edge_channels=2; take 0"),
+        (GCN(IN, OUT), "GCN has edge_dim=None, but edge_channels=2; make it with edge_dim=2"),
+        (pyg.GATConv(IN, OUT, edge_dim=2), "GATConv has edge_dim=2.*make it with edge_dim=3"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_convolution_that_cannot_see_features_of_arcs_is_refused(conv: nn.Module, sentence: str) -> None:
+    with pytest.raises(InputError, match=f"^{sentence}"):
+        DetourWeighted(conv, edge_channels=2)
+
+
+def test_features_of_arcs_that_do_not_fit() -> None:
+    x, weight, features = torch.randn(3, IN), WEIGHTS.float(), torch.ones(6, 2)
+    for conv in (pyg.GCNConv(IN, OUT), pyg.GINConv(nn.Linear(IN, OUT)), pyg.GATConv(IN, OUT, edge_dim=1)):
+        with pytest.raises(InputError, match=r"^edge_attr was given, but edge_channels=0; give edge_channels=2 and "):
+            DetourWeighted(conv)(x, EDGES, weight, features)
+    layer = DetourWeighted(pyg.GATConv(IN, OUT, edge_dim=3), 2)
+    for wrong, said in ((None, "missing"), (torch.ones(6, 3), r"of the shape \(6, 3\)")):
+        with pytest.raises(InputError, match=rf"^edge_attr must have the shape \(6, 2\), .* but it is {said}.$"):
+            layer(x, EDGES, weight, wrong)
+
+
+def test_missing_weights_are_refused() -> None:
+    with pytest.raises(InputError, match=r"^weight is missing; .* see AddDetourWeights.$"):
+        DetourWeighted(pyg.GCNConv(IN, OUT))(torch.randn(3, IN), EDGES, None)
 
 
 def test_weights_by_length_are_refused() -> None:

@@ -203,6 +203,45 @@ def test_inputs_of_a_wrong_shape(kind: str, backbone: str) -> None:
 
 
 @every_model
+def test_what_a_network_would_not_look_at_is_refused(kind: str, backbone: str) -> None:
+    given, net = case(random_graph(8, 0.4), 8), network(kind, backbone)
+    with pytest.raises(InputError, match=r"^edge_attr was given, but edge_channels=0; give edge_channels=2 and "):
+        apply(net, given, edge_attr=given.den)
+    assert torch.equal(apply(net, given, edge_attr=given.den[:, :0]), apply(net, given))
+
+
+def test_positions_that_are_not_looked_at_are_refused() -> None:
+    given, net = case(random_graph(8, 0.4), 8), MDNN(3, 4, 5, den_channels=2, pe_channels=0).double().eval()
+    with pytest.raises(InputError, match=r"^pe was given, but pe_channels=0; build the model with pe_channels=2, or "):
+        apply(net, given)
+    assert close(net(given.x, given.edge_index, given.den, given.pe[:, :0]), net(given.x, given.edge_index, given.den))
+
+
+@every_model
+def test_graphs_out_of_range(kind: str, backbone: str) -> None:
+    given, net = case(random_graph(8, 0.4), 8), network(kind, backbone)
+    batch = torch.tensor([0, 0, 0, 1, 1, 1, 2, 2])
+    assert apply(net, given, batch, num_graphs=3).shape == (3, 5)
+    with pytest.raises(InputError, match=r"^batch holds the graph 2, but with num_graphs=2 they end at 1.$"):
+        apply(net, given, batch, num_graphs=2)
+    for options in ({}, {"num_graphs": 3}):
+        with pytest.raises(InputError, match=r"^batch holds the graph -1; graphs are numbered from 0.$"):
+            apply(net, given, batch - 1, **options)
+
+
+@every_model
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_in_half_precision(kind: str, backbone: str, dtype: torch.dtype) -> None:
+    given, net = case(random_graph(8, 0.4), 8), network(kind, backbone)
+    exact = apply(net, given)
+    halved = net.to(dtype)(
+        given.x.to(dtype), given.edge_index, given.den[:, 0].float() if kind == "weighted" else given.den, given.pe
+    )
+    assert halved.dtype == dtype
+    torch.testing.assert_close(halved.double(), exact, rtol=0.1, atol=0.1)
+
+
+@every_model
 def test_inputs_of_a_wrong_type(kind: str, backbone: str) -> None:
     given, net = case(random_graph(8, 0.4), 8), network(kind, backbone)
     batch = torch.zeros(8, dtype=torch.long)

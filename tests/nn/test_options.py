@@ -64,7 +64,8 @@ def graph(seed: int) -> Case:
 
 def apply(net: nn.Module, given: Case, batch: Tensor | None = None, **more: Any) -> Tensor:
     den = given.den[:, 0] if isinstance(net, WeightedNetwork) else given.den
-    return net(given.x, given.edge_index, den, given.pe, batch, edge_attr=given.den, **more)
+    edge_attr = given.den if net.options.edge_channels else None
+    return net(given.x, given.edge_index, den, given.pe, batch, edge_attr=edge_attr, **more)
 
 
 def close(first: Tensor, second: Tensor) -> bool:
@@ -103,13 +104,14 @@ def test_stacked_networks_equal_a_loop(kind: str, option: str) -> None:
     given, batch = joined([graph(seed) for seed in range(3)])
     tokens = Tokens.of(given.edge_index, given.num_nodes) if kind == "mdnn" else None
     more = {"num_graphs": 3, "tokens": tokens}
+    edge_attr = given.den if nets[0].options.edge_channels else None
     for training in (True, False):
         parameters, buffers = stack_module_state([copy.deepcopy(net.train(training)) for net in nets])
 
         def one(parameters: Any, buffers: Any, net: nn.Module = nets[0], more: Any = more) -> Tensor:
             den = given.den[:, 0] if kind == "weighted" else given.den
             arguments = (given.x, given.edge_index, den, given.pe, batch)
-            logits: Tensor = functional_call(net, (parameters, buffers), arguments, more | {"edge_attr": given.den})
+            logits: Tensor = functional_call(net, (parameters, buffers), arguments, more | {"edge_attr": edge_attr})
             return logits
 
         stacked = torch.vmap(one, randomness="different")(parameters, buffers)

@@ -14,13 +14,14 @@ pytest.importorskip("torch_geometric")
 import torch
 from torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
 from torch_geometric.loader import DataLoader
-from torch_geometric.transforms import Compose, ToSparseTensor
+from torch_geometric.transforms import AddSelfLoops, Compose, ToSparseTensor, ToUndirected
 from torch_geometric.utils import remove_self_loops, sort_edge_index
 
 import detours
 from detours.errors import DroppedEdgesWarning, InputError
 from detours.transforms import AddDetourNumber, AddDetourTokens, AddDetourWeights
 from detours.transforms.base import DetourTransform
+from tests.oracles.brute import by_recursion
 from tests.real_data import molecule_graphs
 from tests.strategies import SmallGraph, small_graphs
 
@@ -28,6 +29,7 @@ EVERY = [
     AddDetourNumber(4, node_attr="phi"),
     AddDetourNumber(3, attr_name="edge_den", by_length=False, squeeze=True, log=False),
     AddDetourNumber(4, "den", features=("bridge", "by_length", "shortest"), node_attr="phi"),
+    AddDetourNumber(5, log=False),
     AddDetourTokens(3),
     AddDetourTokens(4, by_length=False, log=False),
     AddDetourWeights(4),
@@ -83,6 +85,74 @@ def test_a_batch_that_does_not_know_its_graphs(transform: DetourTransform) -> No
     assert same(Data(**{name: made[name] for name in made.keys() if name != "batch"}), transform(ring(3)))  # noqa: SIM118
 
 
+def with_chord(batch: Batch) -> Batch:
+    batch.edge_index = torch.cat([batch.edge_index, torch.tensor([[0, 3], [3, 0]])], dim=1)
+    return batch
+
+
+def without_first_edge(batch: Batch) -> Batch:
+    kept = ~((batch.edge_index == 0) | (batch.edge_index == 1)).all(0)
+    batch.edge_index = batch.edge_index[:, kept]
+    return batch
+
+
+def shuffled(batch: Batch) -> Batch:
+    batch.edge_index = batch.edge_index[:, torch.randperm(batch.num_edges, generator=torch.Generator().manual_seed(0))]
+    return batch
+
+
+def with_node(batch: Batch) -> Batch:
+    batch.num_nodes += 1
+    batch.edge_index = torch.cat([batch.edge_index, torch.tensor([[0, 11, 2, 11], [11, 0, 11, 2]])], dim=1)
+    return batch
+
+
+def made_two_way(batch: Batch) -> Batch:
+    one_way = [Data(edge_index=each.edge_index[:, : each.num_nodes], num_nodes=each.num_nodes) for each in batch[:]]
+    return ToUndirected()(Batch.from_data_list(one_way))
+
+
+CHANGES = [with_chord, without_first_edge, shuffled, with_node, made_two_way, AddSelfLoops()]
+
+
+@every
+@pytest.mark.parametrize("change", CHANGES, ids=["chord", "cut", "shuffled", "node", "two-way", "loops"])
+@pytest.mark.filterwarnings("ignore::detours.errors.DroppedEdgesWarning")
+def test_a_batch_is_counted_with_the_edges_it_has_now(transform: DetourTransform, change: Any) -> None:
+    batch = change(Batch.from_data_list([ring(6), ring(5)]))
+    arcs, nodes = batch.edge_index, batch.num_nodes
+    made, plain = transform(batch), transform(Data(edge_index=arcs, num_nodes=nodes))
+    assert torch.equal(made.edge_index, arcs) and made.num_nodes == nodes
+    for name in plain.keys():  # noqa: SIM118
+        assert equal(made[name], plain[name]), name
+    if "den" in made and not transform.log:
+        table = by_recursion(nodes, [(i, j) for i, j in arcs.T.tolist() if i != j], transform.k)
+        assert made.den.tolist() == [table.get((i, j), [0] * (transform.k - 1)) for i, j in arcs.T.tolist()]
+
+
+def test_a_chord_added_to_a_batch_makes_two_detours_of_it() -> None:
+    made = AddDetourNumber(5, log=False, by_length=False, squeeze=True)(with_chord(Batch.from_data_list([ring(6)])))
+    assert made.den.tolist() == [2] * 14
+    assert "den" not in made[0], "PyG gives graph 0 the edges it had"
+
+
+def test_edges_of_a_batch_of_many_types_may_change() -> None:
+    batch = Batch.from_data_list([hetero(), hetero()])
+    first = OWN[0]
+    batch[first].edge_index = torch.cat([batch[first].edge_index, torch.tensor([[4, 6], [6, 4]])], dim=1)
+    made = AddDetourNumber(3, log=False, by_length=False, squeeze=True, node_attr="phi")(batch)
+    assert made[first].den.tolist() == [1] * 8 + [2] * 10
+    assert made["paper"].phi[4:].flatten().tolist() == [8, 6, 8, 4]
+
+
+@every
+def test_an_attribute_of_a_batch_that_changed_its_length_stays(transform: DetourTransform) -> None:
+    batch = Batch.from_data_list([ring(3, x=torch.ones(3, 1), name="a"), ring(4, x=torch.ones(4, 1), name="b")])
+    batch.y, batch.name = torch.arange(5), "both"
+    made = transform(batch)
+    assert made.y is batch.y and made.name == "both" and made.x is batch.x
+
+
 @every
 def test_only_its_own_attributes_are_added(transform: DetourTransform) -> None:
     data = ring(5, x=torch.ones(5, 2), name="five", edge_attr=torch.ones(10, 3))
@@ -92,6 +162,7 @@ def test_only_its_own_attributes_are_added(transform: DetourTransform) -> None:
     assert all(made[name] is value for name, value in kept.items())
     assert set(made.keys()) - set(kept) in (
         {"den", "phi"},
+        {"den"},
         {"edge_den"},
         {"token_index", "token_den"},
         {"edge_weight"},
@@ -105,6 +176,18 @@ def test_workers_of_a_loader_count_too(transform: DetourTransform) -> None:
     loader = DataLoader(Transformed(graphs, transform), batch_size=2, num_workers=1)
     expected = DataLoader(transform(graphs), batch_size=2)
     assert all(same(one, other) for one, other in zip(loader, expected, strict=True))
+
+
+@every
+def test_anything_that_yields_data(transform: DetourTransform) -> None:
+    graphs = [ring(size) for size in (3, 4, 5)]
+    expected = transform(graphs)
+    iterables = (iter(graphs), (each for each in graphs), tuple(graphs), torch.utils.data.Subset(graphs, [0, 1, 2]))
+    for iterable in iterables:
+        made = transform(iterable)
+        assert isinstance(made, list) and all(map(same, made, expected)) and len(made) == 3
+    with pytest.raises(InputError, match="but 7 was given"):
+        transform(each for each in [ring(3), 7])
 
 
 class Transformed(torch.utils.data.Dataset):
@@ -244,6 +327,12 @@ def test_k_must_be_a_number_of_edges(kind: type[DetourTransform], k: Any) -> Non
         kind(k)
 
 
+@pytest.mark.parametrize("kind", [AddDetourNumber, AddDetourTokens, AddDetourWeights])
+def test_directed_must_be_yes_or_no(kind: type[DetourTransform]) -> None:
+    with pytest.raises(InputError, match=r"^directed must be True or False, but it is 'no'.$"):
+        kind(3, directed="no")
+
+
 @pytest.mark.parametrize("name", ["den_index", "batch", "adj", "", 3])
 def test_names_that_batches_would_spoil_are_refused(name: Any) -> None:
     with pytest.raises(InputError, match="attr_name must"):
@@ -335,9 +424,16 @@ def test_functional_names() -> None:
 @pytest.mark.filterwarnings("error")
 def test_untidy_edges_are_counted_in_their_own_columns() -> None:
     arcs = torch.tensor([[0, 1, 1, 2, 0, 3, 0], [1, 0, 2, 0, 1, 3, 2]])  # a triangle, one edge twice, a loop, one way
-    with pytest.warns(DroppedEdgesWarning, match="1 loop, 1 repeated edge and 1 one-way arc"):
+    said = (
+        r"^edge_index has 1 loop, 1 repeated edge and 1 one-way arc: it stays as it is, but is counted without loops, "
+        r"with repeats as one edge, with one-way arcs as undirected edges \(directed=True keeps their direction\).$"
+    )
+    with pytest.warns(DroppedEdgesWarning, match=said):
         made = AddDetourNumber(2, log=False)(Data(edge_index=arcs, num_nodes=4))
+    assert torch.equal(made.edge_index, arcs)
     assert made.den.flatten().tolist() == [1, 1, 1, 1, 1, 0, 1]
+    with pytest.warns(DroppedEdgesWarning, match=r"but is counted without loops, with repeats as one edge.$"):
+        AddDetourNumber(2, directed=True)(Data(edge_index=arcs, num_nodes=4))
     with pytest.warns(DroppedEdgesWarning):
         tokens = AddDetourTokens(2, log=False)(Data(edge_index=arcs, num_nodes=4))
     assert tokens.token_index.tolist() == [[0, 1, 2, 1, 0, 0, 2, 1, 0, 3], [0, 0, 0, 1, 1, 1, 2, 2, 2, 3]]

@@ -190,6 +190,11 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
             _expect("den", den, (tokens.rows, self.den_channels))
             den = den.to(x.dtype)
         if not self.pe_channels:
+            if pe is not None and tuple(pe.shape) != (nodes, 0):
+                width = pe.size(1) if pe.dim() == 2 else 1
+                raise InputError(
+                    f"pe was given, but pe_channels=0; build the model with pe_channels={width}, or leave it out."
+                )
             pe = None
         elif pe is None:
             raise InputError(

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from detours.checks import check_integer
 from detours.errors import InputError
 from detours.nn.backbones import Backbone, convolution
+from detours.nn.checks import check_batch, check_edge_attr, check_integers
 from detours.nn.detour_transformer import DetourTransformer
 from detours.nn.dropout import Dropout
 from detours.nn.encoders import HopEncoder, NodeEncoder
@@ -103,7 +104,7 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
             edge_index: [2, E] arcs j → i, both directions for an undirected graph, without loops.
             den: The detour numbers of the arcs, scaled by the caller: [E, den_channels] for `MDNN`, weights [E] for
                 `WeightedNetwork`; `PlainNetwork` ignores them.
-            pe: [N, pe_channels] positions of the nodes, for `MDNN`.
+            pe: [N, pe_channels] positions of the nodes for `MDNN`; the other two ignore them.
             batch: [N] the graph of every node; None for a single graph. A graph without nodes has states, or logits, 0.
             edge_attr: [E, edge_channels] features of the arcs, for the convolutions.
             num_graphs: The number of graphs; without it, the device is asked for the last number in `batch`.
@@ -112,9 +113,7 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         """
         graph = self._prepared(x, GraphInputs(edge_index, edge_attr, den, pe, tokens, counted))
         if batch is not None:
-            _check_integers("batch", batch)
-            if tuple(batch.shape) != (x.size(0),):
-                raise InputError(f"batch must have the shape ({x.size(0)},), but it has {tuple(batch.shape)}.")
+            check_batch(batch, x.size(0), num_graphs)
         if self.options.directions == "out":
             graph = graph.flipped()
         if isinstance(self.encoder, HopEncoder):
@@ -147,17 +146,13 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         if x.dim() != 2 or (x.size(1) != self.in_channels and not expanded):
             raise InputError(f"x must have {self.in_channels} columns, but its shape is {tuple(x.shape)}.")
         self._check_type("x", x)
-        _check_integers("edge_index", graph.edge_index)
+        check_integers("edge_index", graph.edge_index)
         if graph.edge_index.dim() != 2 or graph.edge_index.size(0) != 2:
             shape = tuple(graph.edge_index.shape)
             raise InputError(f"edge_index must have two rows, sources and targets, but its shape is {shape}.")
-        width = self.options.edge_channels
-        if not width:
+        check_edge_attr(graph.edge_attr, graph.edge_index.size(1), self.options.edge_channels)
+        if not self.options.edge_channels:
             return graph._replace(edge_attr=None)
-        shape = (graph.edge_index.size(1), width)
-        if graph.edge_attr is None or tuple(graph.edge_attr.shape) != shape:
-            given = "missing" if graph.edge_attr is None else f"of the shape {tuple(graph.edge_attr.shape)}"
-            raise InputError(f"edge_attr must have the shape {shape}, edge_channels={width}, but it is {given}.")
         self._check_type("edge_attr", graph.edge_attr)
         return graph
 
@@ -332,8 +327,3 @@ def directed(make: MakeLayer, in_channels: int, half: int, directions: str) -> n
     if directions == "both":
         return BothDirections(lambda: make(in_channels, half))
     return make(in_channels, half)
-
-
-def _check_integers(name: str, given: Tensor) -> None:
-    if given.dtype not in (torch.int64, torch.int32):
-        raise InputError(f"{name} must hold integers, torch.int64, but it is {given.dtype}.")

@@ -13,7 +13,7 @@ from torch_geometric.data.datapipes import functional_transform
 from detours.checks import check_choice
 from detours.counting.sums import sum_rows
 from detours.errors import InputError
-from detours.transforms.base import CountedGraph, DetourTransform, check_name, put
+from detours.transforms.base import CountedGraph, DetourTransform, check_name
 
 FEATURES = ("by_length", "den", "shortest", "bridge")
 
@@ -105,7 +105,7 @@ class AddDetourNumber(DetourTransform):
         for graph in graphs:
             values = torch.cat([self._columns(graph, feature) for feature in self._written()], dim=1)
             name = "edge_attr" if self.attr_name is None else self.attr_name
-            put(graph.arcs, name, values.squeeze(-1) if self.squeeze else values, self.cat)
+            graph.put_on_arcs(name, values.squeeze(-1) if self.squeeze else values, self.cat)
         if self.node_attr is not False:
             self._add_to_nodes(graphs, "x" if self.node_attr is None else self.node_attr)
 
@@ -128,7 +128,7 @@ class AddDetourNumber(DetourTransform):
         for together in by_nodes.values():
             counts: Any = np.stack([graph.node_counts() for graph in together], axis=1)
             total = sum_rows(counts, message)[:, None]
-            put(together[0].nodes, name, together[0].scaled(total, self.log), self.cat)
+            together[0].put_on_nodes(name, together[0].scaled(total, self.log), self.cat)
 
 
 def _checked(features: Sequence[str]) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ class AddDetourTokens(DetourTransform):
     def add(self, graphs: Sequence[CountedGraph]) -> None:
         for graph in graphs:
             den = graph.arc_values(self.by_length, self.log)
-            graph.arcs.token_index, graph.arcs.token_den = _tokens(graph.edge_index, graph.num_nodes, den)
+            graph.put_tokens(*_tokens(graph.edge_index, graph.num_nodes, den))
 
 
 def _tokens(edge_index: Tensor, num_nodes: int, den: Tensor) -> tuple[Tensor, Tensor]:

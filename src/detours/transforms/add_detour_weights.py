@@ -61,4 +61,4 @@ class AddDetourWeights(DetourTransform):
                     f"The edges have weights in {self.attr_name!r} already; give replace=True to replace them, or "
                     "another attr_name."
                 )
-            graph.arcs[self.attr_name] = graph.arc_values(by_length=False, log=self.log).squeeze(-1).float()
+            graph.put_on_arcs(self.attr_name, graph.arc_values(by_length=False, log=self.log).squeeze(-1).float())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, groupby, pairwise, starmap
 from typing import Any, NamedTuple
 
@@ -17,11 +17,14 @@ from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.data.data import BaseData
 from torch_geometric.transforms import BaseTransform
 
-from detours.checks import check_k
+from detours.checks import check_flag, check_k
 from detours.counting.count import count
 from detours.counting.result import Detours
-from detours.errors import InputError, shown
-from detours.graph import Graph
+from detours.errors import DroppedEdgesWarning, InputError, shown, warn_caller
+from detours.graph.edges import Dropped, EdgeList, check_edge_index, described
+from detours.graph.graph import build_graph
+from detours.graph.union import join_edges
+from detours.transforms import batches
 
 
 class CountedGraph(NamedTuple):
@@ -59,14 +62,33 @@ class CountedGraph(NamedTuple):
         values = np.log1p(counts).astype(np.float32) if log else np.array(counts)
         return torch.from_numpy(values).to(self.edge_index.device)
 
+    def put_on_arcs(self, name: str, values: Tensor, cat: bool = False) -> None:
+        """Write an attribute with a row for every column of `edge_index`; with `cat`, beside what it holds."""
+        _put(self.arcs, name, values, cat)
+        if isinstance(self.data, Batch):
+            batches.tell_arcs(self.data, self.arcs, name)
+
+    def put_on_nodes(self, name: str, values: Tensor, cat: bool = False) -> None:
+        """Write an attribute with a row for every node; with `cat`, beside what it holds."""
+        _put(self.nodes, name, values, cat)
+        if isinstance(self.data, Batch):
+            batches.tell_nodes(self.data, self.nodes, name)
+
+    def put_tokens(self, index: Tensor, den: Tensor) -> None:
+        """Write `token_index`, sorted by its second row, and `token_den`."""
+        self.arcs.token_index, self.arcs.token_den = index, den
+        if isinstance(self.data, Batch):
+            batches.tell_tokens(self.data, self.arcs, self.nodes)
+
 
 class DetourTransform(BaseTransform):  # type: ignore[misc]  # PyG's types are not followed
     """Counts detours of up to `k` edges and lets a subclass write them into the data.
 
     Called on a :class:`~torch_geometric.data.Data`, :class:`~torch_geometric.data.Batch` or
     :class:`~torch_geometric.data.HeteroData`, it returns a shallow copy with the new attributes, as every transform
-    of PyG does. Called on a list or a data set, it returns a list of such copies. All graphs are counted together,
-    which for many small graphs is far faster than one by one.
+    of PyG does. Called on a list, a data set or anything else that yields them, it returns a list of such copies. All
+    graphs are counted together, which for many small graphs is far faster than one by one. A batch is counted with the
+    edges that it has now, whatever they were when it was made.
 
     Args:
         k (int): The maximum length of a detour in edges, at least 2.
@@ -76,16 +98,17 @@ class DetourTransform(BaseTransform):  # type: ignore[misc]  # PyG's types are n
 
     def __init__(self, k: int, *, directed: bool = False) -> None:
         self.k = check_k(k)
-        self.directed = directed
+        self.directed = check_flag("directed", directed)
 
     def __call__(self, data: Any) -> Any:
         one = isinstance(data, BaseData | str) or hasattr(data, "adj")  # a NetworkX graph has a length, too
-        several = not one and hasattr(data, "__len__") and hasattr(data, "__getitem__")
-        results = self._transform([copy.copy(each) for each in data] if several else [copy.copy(data)])
+        listed = isinstance(data, Iterable) or (hasattr(data, "__len__") and hasattr(data, "__getitem__"))
+        several = listed and not one
+        results = self._count([copy.copy(each) for each in data] if several else [copy.copy(data)])
         return results if several else results[0]
 
     def forward(self, data: Any) -> Any:
-        return self._transform([data])[0]
+        return self._count([data])[0]
 
     @abstractmethod
     def add(self, graphs: Sequence[CountedGraph]) -> None:
@@ -96,45 +119,42 @@ class DetourTransform(BaseTransform):  # type: ignore[misc]  # PyG's types are n
         arguments = (f"{name}={getattr(self, name)!r}" for name in inspect.signature(type(self)).parameters)
         return f"{type(self).__name__}({', '.join(arguments)})"
 
-    def _transform(self, every: Sequence[Any]) -> list[Any]:
-        # A batch is taken apart and put together again: only so does PyG know which new values belong to which graph.
-        parts = [_graphs_of_batch(data) for data in every]
-        self._count([data for graphs in parts for data in graphs])
-        return [
-            graphs[0] if graphs[0] is data else _put_together(graphs, data)
-            for data, graphs in zip(every, parts, strict=True)
-        ]
-
-    def _count(self, every: Sequence[Any]) -> None:
+    def _count(self, every: list[Any]) -> list[Any]:
         found = [(data, *stores) for data in every for stores in _stores(data, type(self).__name__)]
-        plain = [Data(edge_index=arcs.edge_index, num_nodes=nodes.num_nodes) for _, arcs, nodes in found]
-        union, offsets = Graph.disjoint_union(plain, directed=self.directed)
+        parts = [_edges(number, *stores) for number, (_, *stores) in enumerate(found)]
+        edges, offsets = join_edges(parts)
+        union = build_graph(edges, self.directed)
+        _tell_dropped(union.dropped)
         detours = count(union, self.k)
-        ends = accumulate((graph.edge_index.size(1) for graph in plain), initial=0)
+        ends = accumulate((part.edge_index.shape[1] for part in parts), initial=0)
         spans = zip(starmap(slice, pairwise(ends)), starmap(slice, pairwise(offsets.tolist())), strict=True)
         counted = [CountedGraph(*graph, detours, *span) for graph, span in zip(found, spans, strict=True)]
         for _, graphs in groupby(counted, key=lambda graph: id(graph.data)):
             self.add(list(graphs))
+        return every
 
 
-def _graphs_of_batch(data: Any) -> list[Any]:
-    """The graphs of a batch; anything else, or a batch that does not know its graphs, as it is."""
-    if isinstance(data, Batch):
-        try:
-            return data.to_data_list() or [data]
-        except RuntimeError:  # not made by Batch.from_data_list
-            pass
-    return [data]
+def _edges(number: int, arcs: Any, nodes: Any) -> EdgeList:
+    try:
+        return check_edge_index(arcs.edge_index, nodes.num_nodes)
+    except InputError as error:
+        raise InputError(f"Graph number {number}: {error}") from None
 
 
-def _put_together(graphs: list[Any], batch: Any) -> Any:
-    """A batch of the graphs, with the attributes that were written on the old batch itself."""
-    result = Batch.from_data_list(graphs)
-    for old, new in zip(batch.stores, result.stores, strict=True):
-        for name, value in old.items():
-            if name not in new:
-                new[name] = value
-    return result
+def _tell_dropped(dropped: Dropped) -> None:
+    if any(dropped):
+        said = zip(dropped, _COUNTED, strict=True)
+        counted = ", ".join(how for number, how in said if number)
+        warn_caller(
+            f"edge_index has {described(dropped)}: it stays as it is, but is counted {counted}.", DroppedEdgesWarning
+        )
+
+
+_COUNTED = (
+    "without loops",
+    "with repeats as one edge",
+    "with one-way arcs as undirected edges (directed=True keeps their direction)",
+)
 
 
 def _stores(data: Any, transform: str) -> list[tuple[Any, Any]]:
@@ -157,7 +177,7 @@ def _stores(data: Any, transform: str) -> list[tuple[Any, Any]]:
     return stores
 
 
-def put(store: Any, name: str, values: Tensor, cat: bool) -> None:
+def _put(store: Any, name: str, values: Tensor, cat: bool) -> None:
     """Write an attribute; with `cat`, values are appended as columns to those that exist."""
     if cat and store.get(name) is not None:
         existing = store[name].view(-1, 1) if store[name].dim() == 1 else store[name]

@@ -48,12 +48,13 @@ def _answers_and_slopes(kind: Any, options: dict[str, Any]) -> tuple[Tensor, Ten
         if name.endswith(".factor"):
             stack.buffers[name] = torch.tensor([1, 3, 5], dtype=torch.int32)
     counted = torch.rand(REPLICAS, NODES) > 0.2
+    edge_attr = den if "edge_channels" in options else None
     flat = stack.flat.clone().requires_grad_()
     stack.network.train()
 
     def call(counted: Tensor) -> Any:
         named = {"pe": pe, "batch": torch.arange(NODES) // 30, "num_graphs": 10, "counted": counted}
-        return (x, arcs, den if kind is MDNN else den[:, 0].abs()), {**named, "edge_attr": den}
+        return (x, arcs, den if kind is MDNN else den[:, 0].abs()), {**named, "edge_attr": edge_attr}
 
     answers = stack.forward(flat, call, counted)
     (slopes,) = torch.autograd.grad((answers * torch.randn(answers.shape)).sum(), flat)

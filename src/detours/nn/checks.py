@@ -1,0 +1,47 @@
+"""What networks and layers refuse of their inputs, each in one sentence."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from detours.errors import InputError
+
+
+def check_edge_attr(edge_attr: Tensor | None, arcs: int, edge_channels: int) -> None:
+    """Raise `InputError` unless there are features of the arcs, [arcs, edge_channels], where `edge_channels` says so,
+    and none elsewhere; a matrix without columns is none."""
+    shape = None if edge_attr is None else tuple(edge_attr.shape)
+    if not edge_channels and shape is not None and shape != (arcs, 0):
+        raise InputError(
+            f"edge_attr was given, but edge_channels=0; give edge_channels={shape[-1] if len(shape) == 2 else 1} and "
+            "a convolution that takes edge_attr, or leave it out."
+        )
+    if edge_channels and shape != (arcs, edge_channels):
+        given = "missing" if shape is None else f"of the shape {shape}"
+        raise InputError(
+            f"edge_attr must have the shape {(arcs, edge_channels)}, edge_channels={edge_channels}, but it is {given}."
+        )
+
+
+def check_integers(name: str, given: Tensor) -> None:
+    """Raise `InputError` unless these are ids."""
+    if given.dtype not in (torch.int64, torch.int32):
+        raise InputError(f"{name} must hold integers, torch.int64, but it is {given.dtype}.")
+
+
+def check_batch(batch: Tensor, nodes: int, num_graphs: int | None) -> None:
+    """Raise `InputError` unless these are the graphs of the nodes; the numbers themselves are looked at on a CPU alone,
+    since a GPU would be waited for."""
+    check_integers("batch", batch)
+    if tuple(batch.shape) != (nodes,):
+        raise InputError(f"batch must have the shape ({nodes},), but it has {tuple(batch.shape)}.")
+    if batch.device.type != "cpu" or not nodes or torch.compiler.is_compiling():
+        return
+    least, largest = map(int, batch.aminmax())
+    if least < 0:
+        raise InputError(f"batch holds the graph {least}; graphs are numbered from 0.")
+    if num_graphs is not None and largest >= num_graphs:
+        raise InputError(
+            f"batch holds the graph {largest}, but with num_graphs={num_graphs} they end at {num_graphs - 1}."
+        )
