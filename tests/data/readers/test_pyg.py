@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from torch_geometric.data import Data, InMemoryDataset  # noqa: E402
+from torch_geometric.data import Batch, Data, InMemoryDataset  # noqa: E402
 from torch_geometric.datasets import FakeDataset  # noqa: E402
 
 from detours.data import graph_set_of, read_own, splits  # noqa: E402
@@ -154,6 +154,14 @@ def test_graphs_without_nodes_or_edges() -> None:
     made = graph_set_of([path([1], x=labels, edge_attr=torch.rand(4, 1)), empty])
     with pytest.raises(InputError, match="graph 1 of data has no nodes; leave it out"):
         made.check_graphs()
+
+
+def test_batches() -> None:
+    batch = Batch.from_data_list([path([1]), path([0])])
+    assert [graph.num_edges for graph in graph_set_of(batch).graphs] == [2, 2]
+    batch.edge_index = torch.cat([batch.edge_index, torch.tensor([[0, 2], [2, 0]])], 1)
+    with pytest.raises(InputError, match="the edges of the batch have changed since it was made; give the graphs as"):
+        graph_set_of(batch)
 
 
 def test_masks_are_folds() -> None:

@@ -46,7 +46,7 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
     [1, 1]
     """
     if hasattr(dataset, "to_data_list") and hasattr(dataset, "num_graphs"):  # a batch
-        dataset = dataset.to_data_list()
+        dataset = _apart(dataset)
     # data sets of PyG have the attributes of their graphs too
     single = hasattr(dataset, "edge_index") and not hasattr(type(dataset), "indices")
     listed = [dataset] if single else list(dataset) if isinstance(dataset, Iterable) else [None]
@@ -170,6 +170,14 @@ def _graph(number: int, data: Any) -> Graph:
         return build_graph(from_pyg(data))
     except InputError as error:
         raise InputError(f"graph {number}: {error}") from None
+
+
+def _apart(batch: Any) -> list[Any]:
+    """The graphs of a batch, which PyG cuts out where they were when it was made."""
+    graphs: list[Any] = batch.to_data_list()
+    if sum(graph.num_edges for graph in graphs) != batch.num_edges:
+        raise InputError("the edges of the batch have changed since it was made; give the graphs as a list.")
+    return graphs
 
 
 def _features(listed: Sequence[Any], name: str, rows: Sequence[int]) -> tuple[list[Int64] | None, list[Float32] | None]:
