@@ -29,7 +29,7 @@ from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError, InputError
 from detours.graph import Graph
 from detours.graph.disk_rows import digest, new_array
-from detours.graph.files.names import pack_names
+from detours.graph.files.shared.names import pack_names
 
 _FILES = {".csv", ".tsv", ".txt", ".json", ".npy", ".npz", ".html", ".xlsx", ".pkl", ".pt", ".gz"}
 
