@@ -9,12 +9,13 @@ from typing import IO, TYPE_CHECKING
 
 from detours.atomic import replacing
 from detours.counting import export
-from detours.counting.attributes import write_markup
+from detours.counting.export import files as table_files
+from detours.counting.export.attributes import write_markup
 from detours.errors import InputError
 from detours.graph.convert import library
 
 if TYPE_CHECKING:
-    from detours.counting.export import Columns
+    from detours.counting.export.columns import Columns
     from detours.counting.result import Detours
 
 TABLES = (".csv", ".parquet", ".npz")
@@ -44,7 +45,7 @@ def check_target(path: str | Path, allowed: tuple[str, ...] = FORMATS) -> Path:
     if not os.access(target.parent, os.W_OK | os.X_OK):
         raise InputError(f"cannot write {path}: the folder {target.parent} is not writable")
     if target.suffix.lower() == ".parquet":
-        export.check_pyarrow(path)
+        table_files.check_pyarrow(path)
     if target.suffix.lower() not in TABLES:
         library("networkx", "networkx")
     return target
@@ -68,9 +69,9 @@ def write_result(
 
 def _write(file: IO[bytes], suffix: str, result: "Detours", tables: "Callable[[Detours], Iterator[Columns]]") -> None:
     if suffix == ".npz":
-        export.write_npz(file, result)
+        table_files.write_npz(file, result)
     elif suffix in (".gexf", ".graphml"):
         write_markup(file, result, suffix.removeprefix("."))
     else:
-        write = export.write_csv if suffix == ".csv" else export.write_parquet
+        write = table_files.write_csv if suffix == ".csv" else table_files.write_parquet
         write(file, tables(result))

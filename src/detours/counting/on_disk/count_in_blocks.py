@@ -15,7 +15,7 @@ from detours.checks import check_jobs, parse_bytes
 from detours.containers import mark
 from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress, Stop, run_ranges
-from detours.counting.export import check_pyarrow
+from detours.counting.export.files import check_pyarrow
 from detours.counting.finished import ARRAYS, GRAPH, frozen, open_counts
 from detours.counting.on_disk.cluster import connect, run_blocks
 from detours.counting.on_disk.job import SHARED, Job, held_alone, reverse_in, writing
