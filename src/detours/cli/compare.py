@@ -8,7 +8,7 @@ import typer
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import print_json, standard_output
 from detours.cli.shared.graphs import check_one_input, number, read_graph
-from detours.cli.shared.options import ENDINGS, Columns, Directed, Format, Json, Quiet, Sep, Strict, parse_k
+from detours.cli.shared.options import ENDINGS, Columns, Directed, FileFormat, Json, Quiet, Sep, Strict, parse_k
 from detours.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def compare(
     strict: Strict = False,
     columns: Columns = None,
     sep: Sep = None,
-    format: Format = None,
+    format: FileFormat = None,
     quiet: Quiet = False,
 ) -> None:
     """Tell two graphs apart, or find an isomorphism.

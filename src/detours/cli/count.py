@@ -45,7 +45,7 @@ def count(
     strict: options.Strict = False,
     columns: options.Columns = None,
     sep: options.Sep = None,
-    format: options.Format = None,
+    format: options.FileFormat = None,
     engine: options.EngineChoice = options.Engine.auto,
     jobs: options.Jobs = None,
     memory: options.Memory = None,

@@ -41,7 +41,7 @@ def show(
     strict: options.Strict = False,
     columns: options.Columns = None,
     sep: options.Sep = None,
-    format: options.Format = None,
+    format: options.FileFormat = None,
     quiet: options.Quiet = False,
     progress: options.Progress = None,
 ) -> None:

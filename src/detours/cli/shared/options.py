@@ -76,11 +76,12 @@ Sep = Annotated[
     str | None,
     typer.Option(metavar="SIGN", help="What separates columns: , ; | tab or space.", rich_help_panel=_INPUT),
 ]
-Format = Annotated[
+FileFormat = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Format of the file, whatever its name: edgelist, mtx, graphml, gml, gexf, pajek, adjlist, g6, s6 or npz.",
+        help="Format of the file, whatever its name: edgelist, mtx, graphml, gml, gexf, pajek, adjlist, g6, s6, npz or "
+        "molecule.",
         rich_help_panel=_INPUT,
     ),
 ]

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 TABLES = (".csv", ".parquet", ".npz")
 ONE_ROW_EACH = (".csv", ".parquet")
 """Tables whose rows may be one for each edge."""
-FORMATS = (*TABLES, ".gexf", ".graphml")
+TARGETS = (*TABLES, ".gexf", ".graphml")
 
 
-def check_target(path: str | Path, allowed: tuple[str, ...] = FORMATS) -> Path:
+def check_target(path: str | Path, allowed: tuple[str, ...] = TARGETS) -> Path:
     """Return the file that a result can be written to, or raise `InputError`.
 
     Called before the work, so that an hour of counting is not lost to a typing error.
@@ -53,7 +53,7 @@ def check_target(path: str | Path, allowed: tuple[str, ...] = FORMATS) -> Path:
 
 def is_folder(out: Path | None) -> bool:
     """Whether counts are to be written to a folder: its name has no extension."""
-    return out is not None and (not out.suffix or (out.is_dir() and out.suffix.lower() not in FORMATS))
+    return out is not None and (not out.suffix or (out.is_dir() and out.suffix.lower() not in TARGETS))
 
 
 def write_result(
