@@ -17,7 +17,7 @@ def explain(
     columns: options.Columns = None,
     sep: options.Sep = None,
     format: options.FileFormat = None,
-    engine: options.EngineChoice = options.Engine.auto,
+    engine: options.EngineChoice = options.AUTO,
     jobs: options.Jobs = None,
     memory: options.Memory = None,
     device: options.Device = None,
