@@ -262,7 +262,7 @@ class Detours:
 
     def to_parquet(self, path: str | os.PathLike[str], *, once: bool = False) -> None:
         """Write the rows of `to_pandas` to a file, some at a time: they may be more than fits in memory."""
-        files.check_pyarrow(Path(path))
+        files.check_parquet(Path(path))
         with replacing(Path(path)) as file:
             files.write_parquet(file, export.edge_tables(self, once))
 

@@ -117,6 +117,16 @@ def test_a_graph_without_edges_has_a_table_without_rows(tmp_path: Path) -> None:
     assert (tmp_path / "edges.csv").read_text() == "source,target,den,length_2,length_3,cycle_3,cycle_4\n"
 
 
+def test_the_name_of_another_kind_of_file_is_refused(tmp_path: Path) -> None:
+    result = detours.count([(0, 1), (1, 2), (2, 0)], 2)
+    for name in ("edges.csv", "edges.npz"):
+        with pytest.raises(InputError, match=rf"cannot write .*{name}: to_parquet writes Parquet files"):
+            result.to_parquet(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    result.to_parquet(tmp_path / "edges.pq")
+    assert len(pandas.read_parquet(tmp_path / "edges.pq")) == 3
+
+
 def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
     result = detours.count([(0, 1), (1, 2), (2, 0)], 2)
     for write, name in ((result.to_parquet, "edges.parquet"), (result.show, "page.html")):

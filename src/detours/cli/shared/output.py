@@ -1,6 +1,5 @@
 """Counts written to files, completely or not at all."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from detours.atomic import replacing
+from detours.cli.shared.targets import check_writable
 from detours.counting import export
 from detours.counting.export import files as table_files
 from detours.counting.export.attributes import write_markup
@@ -27,25 +27,18 @@ TARGETS = (*TABLES, ".gexf", ".graphml")
 def check_target(path: str | Path, allowed: tuple[str, ...] = TARGETS) -> Path:
     """Return the file that a result can be written to, or raise `InputError`.
 
-    Called before the work, so that an hour of counting is not lost to a typing error.
-
     >>> check_target("results.xls")
     Traceback (most recent call last):
         ...
     detours.errors.InputError: cannot write results.xls: the name must end in .csv, .parquet, .npz, .gexf or .graphml
     """
-    target = Path(path).resolve()  # a link is followed: the file it points to is replaced, not the link
+    target = Path(path).resolve()
     if target.suffix.lower() not in allowed:
         endings = " or ".join(filter(None, (", ".join(allowed[:-1]), allowed[-1])))
         raise InputError(f"cannot write {path}: the name must end in {endings}")
-    if target.is_dir():
-        raise InputError(f"cannot write {path}: it is a folder; give the name of a file")
-    if not target.parent.is_dir():
-        raise InputError(f"cannot write {path}: the folder {target.parent} does not exist; make it first")
-    if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise InputError(f"cannot write {path}: the folder {target.parent} is not writable")
+    check_writable(Path(path))
     if target.suffix.lower() == ".parquet":
-        table_files.check_pyarrow(path)
+        table_files.check_parquet(path)
     if target.suffix.lower() not in TABLES:
         library("networkx", "networkx")
     return target

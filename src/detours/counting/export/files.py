@@ -46,8 +46,13 @@ def csv_text(text: str) -> str:
     return f"'{printable(text)}" if text[:1] in ("=", "+", "-", "@") and len(text) > 1 else printable(text)
 
 
-def check_pyarrow(path: str | Path) -> None:
-    """Refuse to write a Parquet file where pyarrow is missing."""
+def check_parquet(path: str | Path) -> None:
+    """Refuse to write a Parquet file under the name of another kind, or where pyarrow is missing."""
+    if Path(path).suffix.lower() not in ("", ".parquet", ".pq"):
+        raise InputError(
+            f"cannot write {path}: to_parquet writes Parquet files, whose names end in .parquet; for others use "
+            "to_pandas(), as in to_pandas().to_csv(...)."
+        )
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
