@@ -11,6 +11,7 @@ import networkx as nx
 import scipy.sparse as sp
 
 import detours
+from detours.graph.files import FORMATS
 from detours.store import Store
 from fuzz.running import CORPUS
 from fuzz.targets import EDGES, KEY
@@ -31,11 +32,12 @@ ARGUMENTS = (
 
 
 def write_graphs(folder: Path) -> None:
-    """A small graph in every format."""
+    """A small graph in every format that we write ourselves."""
     graph = detours.Graph.from_networkx(nx.lollipop_graph(5, 3))
     named = detours.Graph.from_networkx(nx.Graph([("ä", "b c"), ("b c", "d"), ("d", "ä"), ("d", "e")]))
     literal = detours.Graph.from_networkx(nx.grid_2d_graph(2, 3))
-    for ending in ("txt", "csv", "tsv", "mtx", "graphml", "gml", "g6", "s6", "npz", "txt.gz", "npz.gz", "mtx.gz"):
+    formats = (format for name, format in FORMATS.items() if name not in ("edgelist", "molecule"))
+    for ending in ("txt", "csv", "tsv", "txt.gz", "npz.gz", "mtx.gz", *(format.endings[0] for format in formats)):
         graph.write(folder / f"plain.{ending}")
     for ending in ("csv", "graphml", "gml", "npz"):
         named.write(folder / f"named.{ending}")

@@ -105,6 +105,12 @@ def test_rounds_can_be_bounded(run: Run) -> None:
     assert run("hexagon.g6", "triangles.g6", "--init", "degree", "--rounds", "0")[1].startswith("not told apart")
 
 
+def test_a_k_that_changes_nothing_is_told(run: Run) -> None:
+    graphs = ("hexagon.g6", "turned.g6", "-k", "5", "--init", "degree")
+    assert run(*graphs)[2] == "note: -k 5 changes nothing, as --init degree alone counts no detours\n"
+    assert run(*graphs, "--pairs", "fwl")[2] == run(*graphs, "--edges", "den")[2] == run(*graphs, "-q")[2] == ""
+
+
 def test_quiet_says_nothing(run: Run) -> None:
     assert run("hexagon.g6", "triangles.g6", "-q") == (0, "", "")
 

@@ -39,7 +39,7 @@ def file_of(raw: Path, name: str) -> Path:
 
 
 def test_list(run: Run, raw: Path) -> None:
-    code, out, err = run("list", "--data", str(raw))
+    code, out, err = run("list", "--root", str(raw))
     assert code == 0 and not err
     lines = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.strip()}
     assert lines["MUTAG"][:5] == ["graph", "20", "40", "20", "2"] and "generated, seed 142857" in out
@@ -51,7 +51,7 @@ def test_list(run: Run, raw: Path) -> None:
 
 def test_list_as_json(run: Run, raw: Path) -> None:
     file_of(raw, "A").write_text("1, 2, 3\n")
-    code, out, _ = run("list", "--data", str(raw), "--json")
+    code, out, _ = run("list", "--root", str(raw), "--json")
     rows = {row["data"]: row for row in json.loads(out)}
     assert code == 0 and list(rows) == list(KNOWN)
     assert rows["MUTAG"]["state"].startswith("damaged") and rows["MUTAG"]["graphs"] is None
@@ -65,7 +65,7 @@ def test_list_as_json(run: Run, raw: Path) -> None:
 
 
 def test_info(run: Run, raw: Path) -> None:
-    facts = json.loads(run("info", "mutag", "--data", str(raw), "--json")[1])
+    facts = json.loads(run("info", "mutag", "--root", str(raw), "--json")[1])
     assert facts.pop("digest")
     assert facts == {
         "data": "MUTAG", "level": "graph", "graphs": 20, "nodes": 40, "edges": 20, "classes": 2, "directed": False,
@@ -76,7 +76,7 @@ def test_info(run: Run, raw: Path) -> None:
             "source": "generated, seed 142857", "folds": 10, "train": [16, 16], "val": [2, 2], "test": [2, 2],
         },
     }  # fmt: skip
-    code, out, _ = run("info", "mutag", "--data", str(raw))
+    code, out, _ = run("info", "mutag", "--root", str(raw))
     assert code == 0 and "-1: 10, 1: 10" in out and "10 folds (generated, seed 142857): 16 train, 2 val, 2 test" in out
 
 
@@ -89,7 +89,7 @@ def test_info_of_a_task_made_in_code(run: Run) -> None:
     ("arguments", "sentence"),
     [
         (["info", "mutga"], "There is no data set 'mutga' (did you mean MUTAG?); give one of EXP"),
-        (["info", "NCI1", "--data", "."], "NCI1 is not in .: its raw files should be in TUDataset/NCI1/raw"),
+        (["info", "NCI1", "--root", "."], "NCI1 is not in .: its raw files should be in TUDataset/NCI1/raw"),
         (["list", "--root", "nowhere"], "--root nowhere: there is no such folder"),
         (["check", "--data", "nowhere"], "--root nowhere: there is no such folder"),
         (["check", "squirel"], "(did you mean Squirrel?)"),
@@ -101,7 +101,7 @@ def test_one_sentence_for_what_is_wrong(run: Run, arguments: list[str], sentence
 
 
 def test_check(run: Run, raw: Path) -> None:
-    code, out, err = run("check", "--data", str(raw))
+    code, out, err = run("check", "--root", str(raw))
     lines = {line.split()[0]: line for line in out.splitlines()}
     assert code == 0 and not err and list(lines) == list(KNOWN)
     assert lines["MUTAG"].split(None, 1)[1] == (
@@ -120,13 +120,13 @@ def test_check(run: Run, raw: Path) -> None:
 )
 def test_check_finds_what_is_wrong(run: Run, raw: Path, file: str, text: str, says: str) -> None:
     file_of(raw, file).write_text(text)
-    code, out, _ = run("check", "mutag", "--data", str(raw))
+    code, out, _ = run("check", "mutag", "--root", str(raw))
     assert code == 1 and out.startswith("MUTAG") and "wrong: " in out and says in out and out.count("\n") == 1
-    code, out, _ = run("check", "--data", str(raw), "--json")
+    code, out, _ = run("check", "--root", str(raw), "--json")
     (row,) = (row for row in json.loads(out) if row["state"] == "wrong")
     assert code == 1 and row["data"] == "MUTAG" and says in row["says"]
 
 
 def test_what_is_named_must_be_there(run: Run, raw: Path) -> None:
-    code, out, _ = run("check", "NCI1", "mutag", "--data", str(raw))
+    code, out, _ = run("check", "NCI1", "mutag", "--root", str(raw))
     assert code == 1 and "wrong: NCI1 is not in" in out and "MUTAG               ok" in out

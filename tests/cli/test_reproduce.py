@@ -66,12 +66,19 @@ def test_counting(run: Run, tmp_path: Path) -> None:
     graphs = [nx.to_graph6_bytes(graph, header=False) for graph in (nx.cycle_graph(5), nx.complete_graph(4))]
     (folder / "graphs.g6").write_bytes(b"".join(graphs))
     (folder / "counts.csv").write_text("cycle3,cycle4,cycle5,cycle6\n0,0,1,0\n4,3,0,0\n")
-    counted, errors = json.loads(run("counting", "--data", "raw", "--json").out)
+    counted, errors = json.loads(run("counting", "--root", "raw", "--json").out)
     assert [row["exactly equal"] for row in counted["rows"]] == [2, 2, 2, 2]
     assert "their figures" in errors["rows"][1]["method"]
     assert run("counting", "--root", "elsewhere").code == 1
     wrong = run("counting", "--data", "MUTAG")
     assert wrong.code == 1 and "--data MUTAG: this experiment has its own data sets" in wrong.err
+
+
+def test_former_names_of_options(run: Run, data: Path) -> None:
+    new = run("cycles", "--root", str(data), "--data", "texas", "--json")
+    old = run("cycles", "--data", str(data), "--only", "texas", "--json")
+    assert old.out == new.out and json.loads(new.out)
+    assert f"note: --data {data} is taken for --root" in old.err and "taken for" not in new.err
 
 
 # ---------------------------------------------------------------- pairs
@@ -163,7 +170,7 @@ def test_an_interrupted_run_goes_on(run: Run, benchmark: Path, tmp_path: Path) -
 
 
 def test_cycles(run: Run, data: Path) -> None:
-    code, _, err = run("cycles", "--data", str(data), "--out", "here")
+    code, _, err = run("cycles", "--root", str(data), "--out", "here")
     assert code == 0 and "not found and left out: Chameleon, Squirrel" in err
     assert json.loads(Path("here/cycles.json").read_text())["tables"][1]["rows"][0] == {
         "data": "MUTAG",
@@ -175,18 +182,18 @@ def test_cycles(run: Run, data: Path) -> None:
 
 
 def test_only_some_data(run: Run, data: Path) -> None:
-    tables = json.loads(run("cycles", "--data", str(data), "--only", "texas", "--json")[1])
+    tables = json.loads(run("cycles", "--root", str(data), "--data", "texas", "--json")[1])
     assert [table["title"] for table in tables] == ["Cycles of the node data"]
-    code, _, err = run("cycles", "--data", str(data), "--only", "Mutagenicity")
+    code, _, err = run("cycles", "--root", str(data), "--data", "Mutagenicity")
     assert code == 1 and "there is no data set 'Mutagenicity'; choose from EXP" in err
-    code, _, err = run("cycles", "--data", str(data), "--only", "Roman-empire")
+    code, _, err = run("cycles", "--root", str(data), "--data", "Roman-empire")
     assert code == 1 and "Roman-empire is not in this experiment; choose from EXP" in err
-    code, _, err = run("cycles", "--data", str(data), "--only", "NCI1")
+    code, _, err = run("cycles", "--root", str(data), "--data", "NCI1")
     assert code == 1 and "NCI1 is not in" in err
 
 
 def test_expressiveness_with_data(run: Run, data: Path) -> None:
-    code, out, _ = run("expressiveness", "--data", str(data), "--only", "MUTAG", "-k", "3")
+    code, out, _ = run("expressiveness", "--root", str(data), "--data", "MUTAG", "-k", "3")
     assert code == 0 and "Told apart, rule “sound”" in out and "Beside the paper" in out
     for file in ("expressiveness.md", "expressiveness.json", "expressiveness-sound.png", "expressiveness-paper.svg"):
         assert Path("results", file).stat().st_size > 0, file
@@ -194,7 +201,7 @@ def test_expressiveness_with_data(run: Run, data: Path) -> None:
 
 def test_without_matplotlib_there_are_tables_and_a_note(run: Run, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("detours.experiments.runs.find_spec", lambda name: None)
-    code, _, err = run("expressiveness", "--data", str(data), "--only", "MUTAG", "-k", "2")
+    code, _, err = run("expressiveness", "--root", str(data), "--data", "MUTAG", "-k", "2")
     assert code == 0 and "no figures: they need matplotlib" in err and not list(Path("results").glob("*.png"))
 
 
@@ -251,7 +258,7 @@ TINY = "--set epochs=2 --set hidden=8 --seeds 0 --folds 0-1 --device cpu --prese
 def test_networks_are_trained_shown_and_not_trained_again(
     run: Run, texas: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ["nodes", "--only", "texas", "--row", "plain GCN", "--row", "mdnn gcn", "--data", str(texas), *TINY]
+    asked = ["nodes", "--data", "texas", "--row", "plain GCN", "--row", "mdnn gcn", "--root", str(texas), *TINY]
     code, out, err = run(*asked)
     assert code == 0 and "Texas, ours, plain GCN: 2 of 2 runs" in err and "Texas, ours, MDNN GCN: 2 of 2 runs" in err
     line = next(line for line in out.splitlines() if line.startswith("MDNN GCN, ours"))
@@ -269,7 +276,7 @@ def test_networks_are_trained_shown_and_not_trained_again(
     code, _, err = run("nodes", "--finished", "--row", "MDNN GIN")
     assert code == 1 and "results has no finished entry of nodes, MDNN GIN; leave out --finished." in err
     whole = Path("results/nodes.md").read_bytes()
-    for part in (["--preset", "ours"], ["--row", "mdnn gcn"], ["--only", "texas"]):
+    for part in (["--preset", "ours"], ["--row", "mdnn gcn"], ["--data", "texas"]):
         code, shown, err = run("nodes", "--finished", *part)
         assert code == 0 and "MDNN GCN, ours" in shown and "Wrote" not in err
     assert Path("results/nodes.md").read_bytes() == whole
@@ -318,7 +325,7 @@ def test_wrong_options_of_networks(run: Run, texas: Path) -> None:
     assert code == 1 and "there is no row 'MDNN GIN'; choose from MDNN GAT without φD, MDNN GAT." in err
     code, _, err = run("nodes", "--root", str(texas), "--folds", "12", "--device", "cpu")
     assert code == 1 and "Texas has the folds 0 .. 9, but fold 12 was asked for." in err
-    code, _, err = run("nodes", "--data", str(texas), "--only", "MUTAG")
+    code, _, err = run("nodes", "--root", str(texas), "--data", "MUTAG")
     assert code == 1 and "MUTAG is not in this table; choose from Texas, Cornell" in err
     assert err.endswith("or take `detours reproduce graphs`.\n")
     code, _, err = run("nodes", "--root", str(texas), "--data", "Roman-empire")
@@ -326,7 +333,7 @@ def test_wrong_options_of_networks(run: Run, texas: Path) -> None:
     assert err.endswith("or take `detours reproduce heterophilous`.\n")
     code, _, err = run("nodes", "--root", str(texas), "--data", "Roman")
     assert code == 1 and "there is no data set 'Roman'; choose from" in err
-    code, _, err = run("graphs", "--data", str(texas))
+    code, _, err = run("graphs", "--root", str(texas))
     assert code == 1 and "none of MUTAG, PTC_FM" in err
 
 
@@ -338,7 +345,7 @@ def test_k_of_plain_networks_is_told_to_have_no_effect(run: Run, texas: Path) ->
 
 
 def test_a_single_graph_has_nothing_to_be_told_apart_from(run: Run, data: Path) -> None:
-    code, _, err = run("expressiveness", "--data", str(data), "--only", "Texas")
+    code, _, err = run("expressiveness", "--root", str(data), "--data", "Texas")
     assert code == 1 and "Texas holds one graph only; choose from EXP" in err
 
 

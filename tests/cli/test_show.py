@@ -51,6 +51,16 @@ def test_refusals(folder: Path, capsys: pytest.CaptureFixture[str], arguments: l
     assert sentence in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("out", [[], ["--out", "page.html"]])
+def test_a_folder_that_is_not_writable_is_told_before_the_work(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], out: list[str]
+) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)
+    monkeypatch.setattr("detours.graph.Graph.read", lambda *a, **k: pytest.fail("read the graph"))
+    assert cli.run(["show", "triangle.txt", *out]) == 1
+    assert f"the folder {folder} is not writable; give another one." in capsys.readouterr().err
+
+
 def test_standard_input_is_one_graph(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["show", "-", "-"]) == 2
     assert "only one input can be -" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """`detours compare`: are two graphs isomorphic, and which test tells?"""
 
+import sys
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,7 +9,7 @@ import typer
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import print_json, standard_output
 from detours.cli.shared.graphs import check_one_input, number, read_graph
-from detours.cli.shared.options import ENDINGS, Columns, Directed, Format, Json, Quiet, Sep, Strict, parse_k
+from detours.cli.shared.options import ENDINGS, Columns, Directed, FileFormat, Json, Quiet, Sep, Strict, parse_k
 from detours.cli.shared.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def compare(
     strict: Strict = False,
     columns: Columns = None,
     sep: Sep = None,
-    format: Format = None,
+    format: FileFormat = None,
     quiet: Quiet = False,
 ) -> None:
     """Tell two graphs apart, or find an isomorphism.
@@ -118,6 +119,8 @@ def compare(
       detours compare a.txt b.txt -k 6 --individualise delete
     """
     check_one_input((first, second))
+    if k is not None and not quiet and not _counts_detours(init, edges, pairs):
+        print(f"note: -k {k} changes nothing, as --init {init} alone counts no detours", file=sys.stderr)
     reading: dict[str, Any] = {"directed": directed, "strict": strict, "quiet": quiet}
     reading |= {"columns": columns, "sep": sep, "format": format}
     graphs = [read_graph(file, **reading) for file in (first, second)]
@@ -192,11 +195,15 @@ def _run_test(graphs: "list[Graph]", chosen: dict[str, Any], exact: bool) -> dic
 
     options: dict[str, Any] = {"init": "den", "k": 4, "edges": None, "pairs": None}
     options |= {name: getattr(value, "value", value) for name, value in chosen.items()}
+    counted = _counts_detours(options["init"], options["edges"], options["pairs"])
     found = wl.compare(*graphs, **options)
-    counted = "den" in f"{options['init']} {options['edges']} {options['pairs']}" or options["init"] == "phi"
     difference = "" if found.same else describe_difference(graphs[0], graphs[1], options["k"] if counted else None)
     answer = {**options, **_answer(found), "difference": difference or None}
     return answer | (_settled(*graphs, told_apart=not found.same) if exact else {})
+
+
+def _counts_detours(init: str | None, edges: str | None, pairs: str | None) -> bool:
+    return init not in (Init.uniform, Init.degree) or edges is not None or pairs is not None
 
 
 def _answer(found: "Comparison") -> dict[str, Any]:

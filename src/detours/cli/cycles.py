@@ -27,7 +27,7 @@ def cycles(
     strict: options.Strict = False,
     columns: options.Columns = None,
     sep: options.Sep = None,
-    format: options.Format = None,
+    format: options.FileFormat = None,
     quiet: options.Quiet = False,
 ) -> None:
     """List the cycles of a graph.

@@ -26,7 +26,7 @@ def paths(
     strict: options.Strict = False,
     columns: options.Columns = None,
     sep: options.Sep = None,
-    format: options.Format = None,
+    format: options.FileFormat = None,
     quiet: options.Quiet = False,
 ) -> None:
     """List the detours from one node to another.

@@ -120,7 +120,7 @@ def _write(out: Path, rows: list[dict[str, Any]]) -> None:
     from io import StringIO
 
     from detours.atomic import replacing
-    from detours.counting.export import csv_text
+    from detours.counting.export.files import csv_text
 
     text = StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")

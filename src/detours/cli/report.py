@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from detours.cli.shared.command import report_errors
+from detours.cli.shared.targets import check_writable
 
 
 @report_errors
@@ -32,6 +33,8 @@ def report(
       detours report --results results
       detours report --results results --update docs/kernels.md
     """
+    for path in update or [out.with_suffix(".md"), out.with_suffix(".html")]:
+        check_writable(path)
     if update:
         from detours.experiments.report.documents import update_document
 

@@ -10,6 +10,7 @@ import typer
 from detours.cli.shared import options
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.graphs import STANDARD_INPUT, check_one_input, read_graph
+from detours.cli.shared.targets import check_writable
 from detours.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def show(
     strict: options.Strict = False,
     columns: options.Columns = None,
     sep: options.Sep = None,
-    format: options.Format = None,
+    format: options.FileFormat = None,
     quiet: options.Quiet = False,
     progress: options.Progress = None,
 ) -> None:
@@ -87,13 +88,13 @@ def _target(files: list[str], out: Path | None) -> Path:
     if out is not None:
         if out.suffix.lower() not in (".html", ".htm"):
             raise InputError(f"cannot write {out}: the name must end in .html")
-        if not out.resolve().parent.is_dir():
-            raise InputError(f"cannot write {out}: the folder {out.resolve().parent} does not exist; make it first")
+        check_writable(out)
         return out
     stems = [
         Path(file).stem if Path(file).exists() else "graph" if file == STANDARD_INPUT else "molecule" for file in files
     ]
     target = Path("-".join(stems) + ".html")
+    check_writable(target)
     if target.exists() and MARK not in target.read_bytes()[:4000]:
         raise InputError(f"{target} exists and is no page of this command; give another name with --out")
     return target

@@ -12,8 +12,9 @@ from detours.containers import machine_memory, reading_within
 from detours.counting.budget import within_budget
 from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress
+from detours.counting.many import DetoursList
 from detours.counting.plan import Plan, make_plan
-from detours.counting.result import Detours, DetoursList
+from detours.counting.result import Detours
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import InputError, shown
 from detours.graph import Graph

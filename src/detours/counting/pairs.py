@@ -10,9 +10,8 @@ from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from detours.arrays import Int32, Int64, read_only
+from detours.arrays import Float64, Int32, Int64, read_only
 from detours.checks import check_k, parse_bytes, readable_bytes
 from detours.counting.derive.matrix_program import MAX_LENGTH, contraction
 from detours.counting.engines.dense.evaluate import Size, Stack, evaluate, expected_bytes, expected_seconds
@@ -139,7 +138,7 @@ def _evaluate(indptr: Int64, indices: Int32, component: Component, directed: boo
         counts[(*place, length - 2)] = found[0]
 
 
-def _adjacency(indptr: Int64, indices: Int32, nodes: Int64) -> NDArray[np.float64]:
+def _adjacency(indptr: Int64, indices: Int32, nodes: Int64) -> Float64:
     n = len(indptr) - 1
     label = np.full(n, -1, np.int64)
     label[nodes] = np.arange(len(nodes))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.arrays import Int32, Int64
+from detours.arrays import Bool, Int32, Int64
 from detours.compiled import compiled
 
 STATE = np.dtype([("source", np.int64), ("level", np.int64)])  # the source under way; the level, -1 between two
@@ -20,7 +20,7 @@ def walk_paths(
     sources: Int64,
     path: Int32,
     at: Int64,
-    on_path: NDArray[np.bool_],
+    on_path: Bool,
     state: NDArray[Any],
     counts: Int64,
     steps: int,

@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from importlib import import_module
 from math import inf
 from operator import attrgetter, itemgetter
 from typing import Any
 
 from detours.checks import check_choice, check_device, check_jobs, parse_bytes, readable_bytes
 from detours.counting.engines.base import Engine, Estimate, Tally, Task
+from detours.counting.engines.registry import ENGINES
 from detours.counting.engines.threads import Progress
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError, InputError
@@ -23,12 +25,9 @@ SHARE_OF_MEMORY = 0.5
 
 
 def engines(device: str | None = None) -> list[Engine]:
-    """Return all engines, imported when they are needed. A new one is registered here, and nowhere else."""
-    from detours.counting.engines.dense.engine import DenseEngine
-    from detours.counting.engines.rows.engine import RowEngine
-    from detours.counting.engines.search.engine import SearchEngine
-
-    found: list[Engine] = [RowEngine(), DenseEngine(), SearchEngine()]
+    """Return all engines of the registry, imported when they are needed, and that of the device."""
+    modules = ((import_module(f"detours.counting.engines.{name}.engine"), made) for name, made in ENGINES.items())
+    found: list[Engine] = [getattr(module, made)() for module, made in modules]
     if device is not None:
         from detours.counting.engines.dense.gpu import TensorEngine
 

@@ -1,14 +1,13 @@
-"""The results of counting: `Detours` for one graph, `DetoursList` for many graphs counted together."""
+"""The result of counting one graph: `Detours`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,11 @@ from numpy.typing import NDArray
 from detours.arrays import Bool, Float64, Int64
 from detours.atomic import replacing
 from detours.counting import export
-from detours.counting.attributes import to_networkx
-from detours.counting.expected import expected_by_length
+from detours.counting.export import files
+from detours.counting.export.attributes import to_networkx
 from detours.counting.finished import open_finished
+from detours.counting.statistics.expected import expected_by_length
+from detours.counting.statistics.shortest import shortest_through_arcs, shortest_through_nodes
 from detours.counting.sums import sum_columns, sum_groups, sum_rows
 from detours.graph import Graph
 from detours.graph.convert import library
@@ -73,7 +74,7 @@ class Detours:
     ) -> None:
         self.graph = graph
         self.k = k
-        self.arc_by_length = arc_by_length
+        self.arc_by_length: Int64 = arc_by_length
         """int64 [arcs, k - 1] in the order of the graph's own CSR; column L - 2 counts detours of length L."""
         self._arc_cycles = arc_cycles
         self.chordless = chordless
@@ -186,17 +187,11 @@ class Detours:
     @cached_property
     def node_shortest(self) -> Int64:
         """int64 [nodes]: the length of the shortest cycle through each node, 0 where none has up to k + 1 edges."""
-        none = self.k + 2
-        lengths = np.where(self._arc_shortest > 0, self._arc_shortest, none)
-        shortest, filled = np.full(self.graph.num_nodes, none), np.flatnonzero(self.graph.degree)
-        if len(filled):
-            shortest[filled] = np.minimum.reduceat(lengths, self.graph.indptr[filled])
-        return _frozen(np.where(shortest < none, shortest, 0))
+        return _frozen(shortest_through_nodes(self._arc_shortest, self.graph.indptr))
 
     @cached_property
     def _arc_shortest(self) -> Int64:
-        some = self.arc_cycles > 0
-        return _frozen(np.where(some.any(axis=1), some.argmax(axis=1) + 3, 0))
+        return _frozen(shortest_through_arcs(self.arc_cycles))
 
     @property
     def girth(self) -> int:
@@ -267,9 +262,9 @@ class Detours:
 
     def to_parquet(self, path: str | os.PathLike[str], *, once: bool = False) -> None:
         """Write the rows of `to_pandas` to a file, some at a time: they may be more than fits in memory."""
-        export.check_pyarrow(Path(path))
+        files.check_parquet(Path(path))
         with replacing(Path(path)) as file:
-            export.write_parquet(file, export.edge_tables(self, once))
+            files.write_parquet(file, export.edge_tables(self, once))
 
     def totals(self, by_length: Int64) -> Int64:
         """Return the k-DeN of edges with these counts by length."""
@@ -340,55 +335,6 @@ class Detours:
         kind = "directed cycles" if self.directed else "chordless cycles" if self.chordless else "cycles"
         edges = f"{self.graph.num_edges:,} {'arcs' if self.directed else 'edges'}"
         return f"Detours(k={self.k}, {self.graph.num_nodes:,} nodes, {edges}; {kind}: {cycles})"
-
-
-class DetoursList(Sequence[Detours]):
-    """The detours of many graphs, counted as one disjoint union; `whole` holds them all, item i is graph i."""
-
-    def __init__(self, graphs: Sequence[Graph], whole: Detours) -> None:
-        self.graphs = graphs
-        self.whole = whole
-
-    @cached_property
-    def _arcs(self) -> Int64:
-        return np.cumsum([0, *(graph.num_arcs for graph in self.graphs)])
-
-    @overload
-    def __getitem__(self, index: int) -> Detours: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Detours]: ...
-    def __getitem__(self, index: int | slice) -> Detours | list[Detours]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        index = range(len(self.graphs))[index]
-        arcs = slice(self._arcs[index], self._arcs[index + 1])
-        through = None if self.whole._arc_cycles is None else self.whole._arc_cycles[arcs]
-        counts = self.whole.arc_by_length[arcs], through
-        return Detours(self.graphs[index], self.whole.k, *counts, chordless=self.whole.chordless)
-
-    def __len__(self) -> int:
-        return len(self.graphs)
-
-    @cached_property
-    def edge(self) -> Int64:
-        """k-DeN of the edges of all graphs, one graph after the other, each in the caller's own order."""
-        return np.concatenate([d.edge for d in self]) if len(self) else np.empty(0, np.int64)
-
-    @cached_property
-    def by_length(self) -> Int64:
-        return np.concatenate([d.by_length for d in self]) if len(self) else np.empty((0, self.whole.k - 1), np.int64)
-
-    @property
-    def node(self) -> Int64:
-        return self.whole.node
-
-    @property
-    def cycles(self) -> dict[int, int]:
-        """Cycles of all graphs together, by length."""
-        return self.whole.cycles
-
-    def __repr__(self) -> str:
-        return f"DetoursList({len(self):,} graphs; {self.whole!r})"
 
 
 def _frozen(values: Values) -> Values:

@@ -194,14 +194,14 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 
 
 def test_command(run: Callable[..., Any], rings: Path) -> None:
-    arguments = ["--data", str(rings), "--only", "MUTAG", "--kernel", "wl-den", "--repeats", "1", "--jobs", "1"]
+    arguments = ["--root", str(rings), "--data", "MUTAG", "--kernel", "wl-den", "--repeats", "1", "--jobs", "1"]
     code, out, err = run(*arguments)
     assert code == 0 and "WL-DeN, paper" in out and "85.10 ± 2.28" in out
     assert "Wrote results/kernels.md, results/kernels.json" in err
     written = json.loads(Path("results/kernels.json").read_text())
     assert written["tables"][1]["rows"][0]["accuracy"] > 85
     assert run(*arguments, "--finished")[:2] == (code, out)
-    code, out, err = run("--data", str(rings), "--out", "empty", "--finished")
+    code, out, err = run("--root", str(rings), "--out", "empty", "--finished")
     assert code == 1 and "empty has no finished repeat" in err
 
 
@@ -219,5 +219,5 @@ def test_own_data(run: Callable[..., Any], rings: Path) -> None:
 
 def test_command_needs_data(run: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    code, out, err = run("--data", str(tmp_path / "empty"))
+    code, out, err = run("--root", str(tmp_path / "empty"))
     assert code == 1 and out == "" and "give --root DIR or set DETOURS_DATA" in err

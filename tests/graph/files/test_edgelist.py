@@ -7,7 +7,7 @@ import pytest
 
 from detours.errors import DroppedEdgesWarning, FileFormatError, InputError
 from detours.graph import Graph
-from detours.graph.files import lines
+from detours.graph.files.shared import lines
 from tests.graph.cases import edges, put, refused
 
 

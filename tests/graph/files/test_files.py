@@ -1,10 +1,32 @@
+import re
+from pathlib import Path
+from typing import get_args
+
 import networkx as nx
 import numpy as np
 import pytest
 
+from detours.cli.shared import options
 from detours.errors import InputError
 from detours.graph import Graph
+from detours.graph.files import FORMATS
 from tests.graph.cases import put, refused
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize("where", ["--format", "FILE", "Graph.read", "docs/guide.md"])
+def test_texts_name_every_format(where):
+    """Those of the command line are written down, as `detours --help` must not load NumPy; the others are prose."""
+    text = {
+        "--format": get_args(options.FileFormat)[1].help,
+        "FILE": options.ENDINGS.replace("Edge list", ".edgelist"),
+        "Graph.read": Graph.read.__doc__,
+        "docs/guide.md": (ROOT / "docs" / "guide.md").read_text("utf-8").replace("edge lists", ".edgelist"),
+    }[where]
+    words = set(re.findall(r"\w+" if where == "--format" else r"(?<=\.)\w+", text))
+    for name, format in FORMATS.items():
+        assert name in words if where == "--format" else words.intersection(format.endings), name
 
 
 def test_unknown_endings_and_formats(tmp_path):

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from detours.checks import check_k
+from detours.counting.engines.registry import ENGINES
 from detours.errors import InputError
 
 ALL_CORES = -1
@@ -18,14 +19,8 @@ ENDINGS = (
 )
 _INPUT = "Input"
 
-
-class Engine(StrEnum):
-    auto = "auto"
-    rows = "rows"
-    dense = "dense"
-    search = "search"
-
-
+Engine = StrEnum("Engine", ["auto", *ENGINES])  # type: ignore[misc]  # mypy knows no names that are not written here
+AUTO = Engine("auto")
 LARGEST_K = 100_000
 """Commands show a line or a column for each length, and nobody waits for more."""
 
@@ -76,11 +71,12 @@ Sep = Annotated[
     str | None,
     typer.Option(metavar="SIGN", help="What separates columns: , ; | tab or space.", rich_help_panel=_INPUT),
 ]
-Format = Annotated[
+FileFormat = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Format of the file, whatever its name: edgelist, mtx, graphml, gml, gexf, pajek, adjlist, g6, s6 or npz.",
+        help="Format of the file, whatever its name: edgelist, mtx, graphml, gml, gexf, pajek, adjlist, g6, s6, npz or "
+        "molecule.",
         rich_help_panel=_INPUT,
     ),
 ]

@@ -1,6 +1,5 @@
 """Counts written to files, completely or not at all."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -8,43 +7,38 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from detours.atomic import replacing
+from detours.cli.shared.targets import check_writable
 from detours.counting import export
-from detours.counting.attributes import write_markup
+from detours.counting.export import files as table_files
+from detours.counting.export.attributes import write_markup
 from detours.errors import InputError
 from detours.graph.convert import library
 
 if TYPE_CHECKING:
-    from detours.counting.export import Columns
+    from detours.counting.export.columns import Columns
     from detours.counting.result import Detours
 
 TABLES = (".csv", ".parquet", ".npz")
 ONE_ROW_EACH = (".csv", ".parquet")
 """Tables whose rows may be one for each edge."""
-FORMATS = (*TABLES, ".gexf", ".graphml")
+TARGETS = (*TABLES, ".gexf", ".graphml")
 
 
-def check_target(path: str | Path, allowed: tuple[str, ...] = FORMATS) -> Path:
+def check_target(path: str | Path, allowed: tuple[str, ...] = TARGETS) -> Path:
     """Return the file that a result can be written to, or raise `InputError`.
-
-    Called before the work, so that an hour of counting is not lost to a typing error.
 
     >>> check_target("results.xls")
     Traceback (most recent call last):
         ...
     detours.errors.InputError: cannot write results.xls: the name must end in .csv, .parquet, .npz, .gexf or .graphml
     """
-    target = Path(path).resolve()  # a link is followed: the file it points to is replaced, not the link
+    target = Path(path).resolve()
     if target.suffix.lower() not in allowed:
         endings = " or ".join(filter(None, (", ".join(allowed[:-1]), allowed[-1])))
         raise InputError(f"cannot write {path}: the name must end in {endings}")
-    if target.is_dir():
-        raise InputError(f"cannot write {path}: it is a folder; give the name of a file")
-    if not target.parent.is_dir():
-        raise InputError(f"cannot write {path}: the folder {target.parent} does not exist; make it first")
-    if not os.access(target.parent, os.W_OK | os.X_OK):
-        raise InputError(f"cannot write {path}: the folder {target.parent} is not writable")
+    check_writable(Path(path))
     if target.suffix.lower() == ".parquet":
-        export.check_pyarrow(path)
+        table_files.check_parquet(path)
     if target.suffix.lower() not in TABLES:
         library("networkx", "networkx")
     return target
@@ -52,7 +46,7 @@ def check_target(path: str | Path, allowed: tuple[str, ...] = FORMATS) -> Path:
 
 def is_folder(out: Path | None) -> bool:
     """Whether counts are to be written to a folder: its name has no extension."""
-    return out is not None and (not out.suffix or (out.is_dir() and out.suffix.lower() not in FORMATS))
+    return out is not None and (not out.suffix or (out.is_dir() and out.suffix.lower() not in TARGETS))
 
 
 def write_result(
@@ -68,9 +62,9 @@ def write_result(
 
 def _write(file: IO[bytes], suffix: str, result: "Detours", tables: "Callable[[Detours], Iterator[Columns]]") -> None:
     if suffix == ".npz":
-        export.write_npz(file, result)
+        table_files.write_npz(file, result)
     elif suffix in (".gexf", ".graphml"):
         write_markup(file, result, suffix.removeprefix("."))
     else:
-        write = export.write_csv if suffix == ".csv" else export.write_parquet
+        write = table_files.write_csv if suffix == ".csv" else table_files.write_parquet
         write(file, tables(result))

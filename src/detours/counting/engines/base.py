@@ -1,7 +1,7 @@
 """What an engine is: one way to count, which can say beforehand how long it takes and how much memory.
 
-To add an engine, write a subclass of `Engine` in a folder of its own beside this file, and add it to the list in
-`engines()` in `detours/counting/plan.py`. Then `detours.count(..., engine=name)` takes it by name,
+To add an engine, write a subclass of `Engine` in a folder of its own beside this file, and add a line to
+`ENGINES` in `registry.py`. Then `detours.count(..., engine=name)` takes it by name,
 ``engine="auto"`` compares it with the others, and `detours.explain` shows its estimate. (To count on disk or on a
 cluster with it, see `on_disk/whole_graph.py`, which cuts the work of an engine into blocks.) The smallest engine is:
 

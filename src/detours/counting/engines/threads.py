@@ -11,11 +11,12 @@ from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from detours.arrays import Int64
 
 Worker = TypeVar("Worker")
 Progress = Callable[[float, float], None]
-Stop = NDArray[np.int64]
+Stop = Int64
 
 RANGE_SECONDS = 0.05
 """How long one range should take: short enough for Ctrl-C and for even shares, long enough to hide Python."""

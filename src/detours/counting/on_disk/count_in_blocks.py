@@ -15,7 +15,7 @@ from detours.checks import check_jobs, parse_bytes
 from detours.containers import mark
 from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress, Stop, run_ranges
-from detours.counting.export import check_pyarrow
+from detours.counting.export.files import check_parquet
 from detours.counting.finished import ARRAYS, GRAPH, frozen, open_counts
 from detours.counting.on_disk.cluster import connect, run_blocks
 from detours.counting.on_disk.job import SHARED, Job, held_alone, reverse_in, writing
@@ -29,7 +29,7 @@ from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError, InputError
 from detours.graph import Graph
 from detours.graph.disk_rows import digest, new_array
-from detours.graph.files.names import pack_names
+from detours.graph.files.shared.names import pack_names
 
 _FILES = {".csv", ".tsv", ".txt", ".json", ".npy", ".npz", ".html", ".xlsx", ".pkl", ".pt", ".gz"}
 
@@ -55,7 +55,7 @@ def count_in_blocks(
     nothing = Cyclic(np.zeros(1, np.int64), np.empty(0, np.int32))
     make_plan(nothing, k, engine=engine)  # what no engine can do is refused before anything is written
     if table is not None:
-        check_pyarrow(table)
+        check_parquet(table)
         kept = table.with_name(f"{table.name}.blocks")
     elif kept is not None:
         _refuse_file(kept)

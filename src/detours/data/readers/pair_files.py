@@ -16,7 +16,7 @@ from detours.data.graph_set import GraphSet
 from detours.errors import FileFormatError, InputError
 from detours.graph import Graph
 from detours.graph.files import graph6
-from detours.graph.files.source import opened, read_text
+from detours.graph.files.shared.source import opened, read_text
 from detours.graph.graph import build_graph
 
 ENDINGS = (".g6", ".s6", ".g6.gz", ".s6.gz", ".npy")

@@ -10,9 +10,9 @@ from detours.checks import check_choice
 from detours.errors import FileFormatError, InputError
 from detours.graph.edges import EdgeList
 from detours.graph.files import edgelist, graph6, markup, matrix_market, molecule, npz
-from detours.graph.files.format import Format, ending
 from detours.graph.files.saved import is_saved_graph
-from detours.graph.files.source import check_size
+from detours.graph.files.shared.format import Format, ending
+from detours.graph.files.shared.source import check_size
 from detours.graph.files.table import read_table
 
 __all__ = ["FORMATS", "is_saved_graph", "read", "write"]

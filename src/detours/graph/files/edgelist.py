@@ -15,8 +15,8 @@ import numpy as np
 from detours.atomic import replacing
 from detours.errors import FileFormatError, InputError, warn_caller
 from detours.graph.edges import EdgeList
-from detours.graph.files.format import Format, ending
-from detours.graph.files.lines import (
+from detours.graph.files.shared.format import Format, ending
+from detours.graph.files.shared.lines import (
     NoWeight,
     begins_with_integers,
     check_weight,
@@ -29,7 +29,7 @@ from detours.graph.files.lines import (
     refuse_adjacency_list,
     refuse_matrix,
 )
-from detours.graph.files.source import BOM, check_text, opened
+from detours.graph.files.shared.source import BOM, check_text, opened
 from detours.graph.files.table import (
     HEADERS,
     guess_separator,

@@ -11,8 +11,8 @@ from detours.arrays import Int64, UInt8
 from detours.atomic import replacing
 from detours.errors import FileFormatError, InputError, warn_caller
 from detours.graph.edges import EdgeList
-from detours.graph.files.format import Format
-from detours.graph.files.source import read_text
+from detours.graph.files.shared.format import Format
+from detours.graph.files.shared.source import read_text
 
 _LARGEST_DENSE = 20_000  # nodes; graph6 takes n²/12 bytes whatever the edges
 

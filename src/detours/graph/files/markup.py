@@ -16,9 +16,9 @@ from detours.atomic import replacing
 from detours.errors import FileFormatError, InputError
 from detours.graph.convert import from_networkx, library, to_networkx
 from detours.graph.edges import EdgeList
-from detours.graph.files.format import Format
-from detours.graph.files.lines import is_data, refuse_matrix
-from detours.graph.files.source import read_text
+from detours.graph.files.shared.format import Format
+from detours.graph.files.shared.lines import is_data, refuse_matrix
+from detours.graph.files.shared.source import read_text
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>]")
 _WORD = re.compile(r'"([^"]*)"|(\S+)')

@@ -15,9 +15,9 @@ from detours.atomic import replacing
 from detours.errors import FileFormatError
 from detours.graph.convert import library
 from detours.graph.edges import MAX_NODES, EdgeList
-from detours.graph.files.format import Format
-from detours.graph.files.lines import quoted
-from detours.graph.files.source import check_size, read_text
+from detours.graph.files.shared.format import Format
+from detours.graph.files.shared.lines import quoted
+from detours.graph.files.shared.source import check_size, read_text
 
 _FIELDS = {"pattern", "real", "integer", "unsigned-integer", "double"}
 _SYMMETRIES = {"general", "symmetric", "skew-symmetric"}

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 from detours.errors import FileFormatError, InputError, warn_caller
 from detours.graph.convert import NUMBER, from_molecule, library
 from detours.graph.edges import EdgeList
-from detours.graph.files.format import Format
-from detours.graph.files.source import read_text
+from detours.graph.files.shared.format import Format
+from detours.graph.files.shared.source import read_text
 
 
 def read_molecule(path: Path) -> Any:

@@ -14,9 +14,9 @@ from detours.containers import check_rows, damage_named, read_archive
 from detours.errors import FileFormatError
 from detours.graph.convert import from_scipy, library
 from detours.graph.edges import EdgeList, check_edge_index
-from detours.graph.files.format import Format
-from detours.graph.files.names import pack_names, unpack_names
-from detours.graph.files.source import check_size, opened
+from detours.graph.files.shared.format import Format
+from detours.graph.files.shared.names import pack_names, unpack_names
+from detours.graph.files.shared.source import check_size, opened
 
 
 def read(path: Path) -> EdgeList:

@@ -16,7 +16,7 @@ from detours.atomic import replacing_folder
 from detours.containers import check_lengths, check_marks, damage_named, mark, read_array, read_manifest
 from detours.errors import FileFormatError, InputError
 from detours.graph.edges import Dropped, Names
-from detours.graph.files.names import KEYS, pack_names, unpack_names
+from detours.graph.files.shared.names import KEYS, pack_names, unpack_names
 
 ABOUT = "graph.json"
 _EDGES = "edge_index.npy"

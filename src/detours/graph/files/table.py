@@ -15,8 +15,8 @@ import numpy as np
 from detours.checks import check_choice
 from detours.errors import FileFormatError, InputError, shown, warn_caller
 from detours.graph.edges import EdgeList
-from detours.graph.files.lines import check_weight, is_data, is_decimal, is_integer
-from detours.graph.files.source import BOM, read_text
+from detours.graph.files.shared.lines import check_weight, is_data, is_decimal, is_integer
+from detours.graph.files.shared.source import BOM, read_text
 from detours.graph.pairs import from_names, number_ids
 
 HEADERS = (("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2"))

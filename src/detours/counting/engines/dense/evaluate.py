@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from detours.arrays import Int64
+from detours.arrays import Float64, Int64
 from detours.counting.derive import matrix_steps as steps
 from detours.counting.derive.matrix_steps import Contraction, Step, sources
 from detours.counting.engines.dense.bounds import words
@@ -28,7 +27,7 @@ SCATTERED = 1 / 6  # the same from which whole matrices beat lists of arcs
 class Stack:
     """Graphs of n nodes each, as 0-1 matrices [graphs, n, n]."""
 
-    def __init__(self, adjacency: NDArray[np.float64], directed: bool) -> None:
+    def __init__(self, adjacency: Float64, directed: bool) -> None:
         self.adjacency, self.directed = adjacency, directed
         self.out_degree, self.in_degree = (int(adjacency.sum(axis).max(initial=0)) for axis in (2, 1))
 

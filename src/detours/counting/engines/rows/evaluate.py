@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.arrays import Bool, Int64
+from detours.arrays import Bool, Int32, Int64, UInt8
 from detours.counting.derive.closed_forms import MAX_LENGTH, EdgeTerm
 from detours.counting.derive.patterns import Tie
 from detours.counting.derive.vector_program import Pass, Product, Program, Touch, Weighting, program
@@ -38,10 +38,10 @@ _MASK_AT_ROOT: dict[Tie, int] = {"f": _BACKWARD, "b": _FORWARD, "r": _FORWARD | 
 class Scratch:
     """What one worker needs besides the graph; the vectors grow with the largest neighbourhood met so far."""
 
-    place: NDArray[np.int32]
-    nodes: NDArray[np.int32]
-    asked: NDArray[np.int32]
-    steps: NDArray[np.uint8]
+    place: Int32
+    nodes: Int32
+    asked: Int32
+    steps: UInt8
     sizes: Int64  # of the block of roots that was run last, by distance: see `loops_numba.run_roots`
     buffer: Integers
 

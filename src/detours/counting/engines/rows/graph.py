@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from detours.arrays import Int32, Int64
+from detours.arrays import Bool, Int32, Int64, UInt8
 from detours.counting.engines.rows import loops_numba as loops
 from detours.counting.shrink.cyclic_part import Reduced
 
@@ -32,13 +31,13 @@ class RowGraph:
     indptr: Int64
     indices: Int32
     reverse: Int64
-    flags: NDArray[np.uint8]  # bit 1: the arc itself exists, bit 2: its reverse exists; empty when undirected
+    flags: UInt8  # bit 1: the arc itself exists, bit 2: its reverse exists; empty when undirected
     existing: Int64  # position of each arc that exists, in the order of the reduced graph; empty when undirected
     arc: Int64  # position of each arc of the reduced graph in the whole graph
     rank: Int32  # order of the nodes by degree if an edge is served from one end alone, which is the one of higher rank
     source: Int32
     served: Int64  # arcs on which ear sums are read
-    serves: NDArray[np.bool_]  # whether a node is the source of such an arc
+    serves: Bool  # whether a node is the source of such an arc
 
     @property
     def num_nodes(self) -> int:
@@ -49,7 +48,7 @@ class RowGraph:
         return len(self.flags) > 0
 
     @classmethod
-    def build(cls, reduced: Reduced, one_end: bool, near: NDArray[np.bool_] | None = None) -> RowGraph:
+    def build(cls, reduced: Reduced, one_end: bool, near: Bool | None = None) -> RowGraph:
         """Build from the part of a graph that lies on cycles.
 
         With ``one_end`` an edge is served from one end alone; with ``near`` only the arcs of these nodes are served.
@@ -89,7 +88,7 @@ class RowGraph:
         return order[self.serves[order]]
 
 
-def _rank_by_degree(indptr: Int64, near: NDArray[np.bool_] | None) -> Int32:
+def _rank_by_degree(indptr: Int64, near: Bool | None) -> Int32:
     order = _by_degree(np.diff(indptr))
     if near is not None:
         order = order[np.argsort(near[order], kind="stable")]  # an edge with one end near is served from there

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from detours.counting.export import cycle_names, length_names
+from detours.counting.export.columns import Columns, edge_columns, node_columns
 from detours.errors import InputError
 from detours.graph.arcs import locate
 from detours.graph.convert import library
@@ -29,12 +30,12 @@ def to_networkx(result: Detours, attributes: bool) -> Any:
             raise _changed()
         if made.is_directed() != graph.directed:
             made = made.to_directed() if graph.directed else made.to_undirected()
-    names = ("den", *length_names(result), *cycle_names(result))
-    for (_, _, known), row in zip(made.edges(data=True), _edge_rows(result, made).tolist(), strict=True):
-        known.update(zip(names, row, strict=True))
-    names = (*cycle_names(result), "phi")
-    for name, row in zip(graph.name_list(), np.column_stack([result.node_cycles, result.node]).tolist(), strict=True):
-        made.nodes[name].update(zip(names, row, strict=True))
+    on_edges = edge_columns(result, _arcs_of(made, graph))
+    for (_, _, known), row in zip(made.edges(data=True), _rows(on_edges), strict=True):
+        known.update(zip(on_edges, row, strict=True))
+    on_nodes = node_columns(result)
+    for name, row in zip(graph.name_list(), _rows(on_nodes), strict=True):
+        made.nodes[name].update(zip(on_nodes, row, strict=True))
     return made
 
 
@@ -52,14 +53,9 @@ def write_markup(file: IO[bytes], result: Detours, format: str) -> None:
     (nx.write_gexf if format == "gexf" else nx.write_graphml)(made, file)
 
 
-def _edge_rows(result: Detours, made: Any) -> Int64:
-    """Return den, the detours and the cycles by length of every edge of a NetworkX graph: 0 for a loop."""
-    arcs = _arcs_of(made, result.graph)
-    kept = arcs >= 0
-    counts = result.arc_by_length[arcs[kept]]
-    rows = np.zeros((len(arcs), 2 * result.k - 1), np.int64)
-    rows[kept] = np.column_stack([result.totals(counts), counts, result.arc_cycles[arcs[kept]]])
-    return rows
+def _rows(columns: Columns) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of a table as plain Python numbers."""
+    return zip(*(column.tolist() for column in columns.values()), strict=True)
 
 
 def _arcs_of(made: Any, graph: Graph) -> Int64:

@@ -137,7 +137,7 @@ def _parse_slowly(piece: bytes, line: int, path: Path) -> Int64:
 
 
 def _parse_fast(piece: bytes, line: int, path: Path) -> Int64:
-    from detours.graph.files.lines_numba import parse_lines
+    from detours.graph.files.shared.lines_numba import parse_lines
 
     text = np.frombuffer(piece, dtype=np.uint8)
     pairs = np.empty((2, piece.count(b"\n")), np.int64)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from detours.errors import FileFormatError
 from detours.graph import Graph
-from detours.graph.files import lines
+from detours.graph.files.shared import lines
 from tests.graph.cases import put, refused
 
 HERE = Path("file.txt")

@@ -11,6 +11,7 @@ import pytest
 import detours
 from detours.cli.shared.output import write_result
 from detours.counting import export
+from detours.counting.export import columns
 from detours.errors import InputError
 
 pandas = pytest.importorskip("pandas")
@@ -116,8 +117,33 @@ def test_a_graph_without_edges_has_a_table_without_rows(tmp_path: Path) -> None:
     assert (tmp_path / "edges.csv").read_text() == "source,target,den,length_2,length_3,cycle_3,cycle_4\n"
 
 
+def test_the_name_of_another_kind_of_file_is_refused(tmp_path: Path) -> None:
+    result = detours.count([(0, 1), (1, 2), (2, 0)], 2)
+    for name in ("edges.csv", "edges.npz"):
+        with pytest.raises(InputError, match=rf"cannot write .*{name}: to_parquet writes Parquet files"):
+            result.to_parquet(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    result.to_parquet(tmp_path / "edges.pq")
+    assert len(pandas.read_parquet(tmp_path / "edges.pq")) == 3
+
+
 def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
     result = detours.count([(0, 1), (1, 2), (2, 0)], 2)
     for write, name in ((result.to_parquet, "edges.parquet"), (result.show, "page.html")):
         with pytest.raises(InputError, match=rf"{name} cannot be written: the folder {tmp_path}/none does not exist; "):
             write(tmp_path / "none" / name)
+
+
+def test_a_new_statistic_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is then a column of every table, an attribute of NetworkX graphs, and an array of .npz files."""
+    monkeypatch.setattr(columns, "NODES", (*columns.NODES, columns.NodeStatistic("node_shortest", "shortest")))
+    shortest = columns.EdgeStatistic("shortest", "shortest", lambda result, arcs: result._arc_shortest[arcs])
+    monkeypatch.setattr(columns, "EDGES", (*columns.EDGES, shortest))
+    result = detours.count(nx.lollipop_graph(4, 1), 3)
+    assert result.nodes_to_pandas().shortest.tolist() == [3, 3, 3, 3, 0]
+    assert result.to_pandas().shortest.tolist() == [3, 3, 3, 3, 3, 3, 0]
+    graph = result.to_networkx()
+    assert graph.nodes[4]["shortest"] == 0 and graph.edges[0, 1]["shortest"] == 3
+    write_result(result, edges=tmp_path / "all.npz")
+    with np.load(tmp_path / "all.npz") as arrays:
+        assert arrays["node_shortest"].tolist() == [3, 3, 3, 3, 0] and arrays["shortest"].sum() == 18

@@ -1,0 +1,23 @@
+"""Files that a command is to write, checked before the work: an hour is not lost to a typing error."""
+
+import os
+from pathlib import Path
+
+from detours.errors import InputError
+
+
+def check_writable(path: Path) -> None:
+    """Raise `InputError` if a file cannot be written under this name.
+
+    >>> check_writable(Path("nowhere/page.html"))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    detours.errors.InputError: cannot write nowhere/page.html: the folder .../nowhere does not exist; make it first.
+    """
+    target = path.resolve()  # a link is followed: the file it points to is replaced, not the link
+    if target.is_dir():
+        raise InputError(f"cannot write {path}: it is a folder; give the name of a file.")
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {path}: the folder {target.parent} does not exist; make it first.")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write {path}: the folder {target.parent} is not writable; give another one.")

@@ -1,0 +1,97 @@
+"""Counts as tables: the same columns and the same names of nodes in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.arrays import Int64
+from detours.counting.export.columns import Columns, edge_columns, node_columns
+from detours.graph.arcs import locate
+from detours.graph.convert import library
+
+if TYPE_CHECKING:
+    from detours.counting.result import Detours
+    from detours.graph import Graph
+
+ROWS = 1 << 17
+"""Rows of a table made at a time: counts may be more than fits in memory, and Ctrl-C is answered in between."""
+
+
+def node_names(graph: Graph) -> NDArray[Any] | None:
+    """Return the names of all nodes as one column, or None where nodes are numbered from 0.
+
+    Integers stay integers (int64) and strings stay strings. Names of any other type, or of several types, become the
+    strings that `str` makes of them, since most table formats hold one type in a column.
+    """
+    names = graph.names
+    if names is None or isinstance(names, np.ndarray):
+        return names
+    if all(_is_int64(name) for name in names):
+        return np.array(names, np.int64)
+    return np.array([str(name) for name in names], object)
+
+
+def _is_int64(name: object) -> bool:
+    return isinstance(name, int | np.integer) and not isinstance(name, bool) and -(2**63) <= int(name) < 2**63
+
+
+def edge_tables(result: Detours, once: bool = False) -> Iterator[Columns]:
+    """Yield the rows of `Detours.to_pandas`, some at a time; there is at least one table."""
+    graph = result.graph
+    chosen = _first_rows(graph) if once else None
+    given = graph.num_arcs if graph.edges_in_csr_order else graph.edge_index.shape[1]
+    total = given if chosen is None else len(chosen)
+    for begin in range(0, max(total, 1), ROWS):
+        rows = slice(begin, min(begin + ROWS, total))
+        yield _edge_rows(result, rows if chosen is None else chosen[rows])
+
+
+def _first_rows(graph: Graph) -> Int64:
+    """Return the rows of the caller in which an edge is given for the first time; loops have none."""
+    low, high = graph.edge_index
+    if not graph.directed:
+        low, high = np.minimum(low, high), np.maximum(low, high)
+    first = np.unique(low * graph.num_nodes + high, return_index=True)[1]
+    first.sort()
+    rows: Int64 = first[low[first] != high[first]]
+    return rows
+
+
+def _edge_rows(result: Detours, rows: slice | Int64) -> Columns:
+    """Return some edges in the caller's order."""
+    graph = result.graph
+    arcs: slice | Int64 = rows
+    if graph.edges_in_csr_order:
+        numbers = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        source = np.searchsorted(graph.indptr, numbers, side="right") - 1
+        target = np.asarray(graph.indices[rows], np.int64)
+    else:
+        ends = np.ascontiguousarray(graph.edge_index[:, rows])
+        ends.flags.writeable = False  # as the caller's edges are: the search is then compiled once
+        (source, target), arcs = ends, locate(graph.indptr, graph.indices, ends)
+    return {"source": result.names_of(source), "target": result.names_of(target), **edge_columns(result, arcs)}
+
+
+def node_tables(result: Detours) -> Iterator[Columns]:
+    """Yield one table, that of `Detours.nodes_to_pandas`."""
+    yield {"node": result.names_of(np.arange(result.graph.num_nodes)), **node_columns(result)}
+
+
+def as_pandas(tables: Iterable[Columns]) -> Any:
+    """Return tables with the same columns, one below the other, as one of pandas."""
+    pandas = library("pandas", "'detours[tables]'")
+    return pandas.DataFrame(_joined(tables))
+
+
+def as_arrow(tables: Iterable[Columns]) -> Any:
+    """Return tables with the same columns, one below the other, as one of Arrow."""
+    return library("pyarrow", "pyarrow").table(_joined(tables))
+
+
+def _joined(tables: Iterable[Columns]) -> Columns:
+    first, *more = tables
+    return {name: np.concatenate([first[name], *(each[name] for each in more)]) for name in first} if more else first

@@ -1,0 +1,92 @@
+"""Tables as files: CSV, Parquet and .npz."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from detours.counting.export import node_names
+from detours.counting.export.columns import Columns, npz_arrays
+from detours.errors import InputError, printable
+
+if TYPE_CHECKING:
+    from detours.counting.result import Detours
+
+
+def write_csv(file: IO[bytes], tables: Iterable[Columns]) -> None:
+    """Write tables with the same columns one below the other; names are written so that a spreadsheet shows them."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    for number, columns in enumerate(tables):
+        if number == 0:
+            writer.writerow(columns)
+        writer.writerows(zip(*map(_cells, columns.values()), strict=True))
+    text.detach()  # flushes, and leaves closing the file to whoever opened it
+
+
+def _cells(column: NDArray[Any]) -> list[Any]:
+    values: list[Any] = column.tolist()
+    return values if column.dtype.kind in "iu" else [csv_text(str(value)) for value in values]
+
+
+def csv_text(text: str) -> str:
+    """Return a name as CSV files have it: no control characters, and an apostrophe before what would be a formula.
+
+    A spreadsheet takes what begins with =, +, - or @ as a formula, which can send the other cells to a stranger.
+
+    >>> csv_text("=HYPERLINK(A1)"), csv_text("a=b")
+    ("'=HYPERLINK(A1)", 'a=b')
+    """
+    return f"'{printable(text)}" if text[:1] in ("=", "+", "-", "@") and len(text) > 1 else printable(text)
+
+
+def check_parquet(path: str | Path) -> None:
+    """Refuse to write a Parquet file under the name of another kind, or where pyarrow is missing."""
+    if Path(path).suffix.lower() not in ("", ".parquet", ".pq"):
+        raise InputError(
+            f"cannot write {path}: to_parquet writes Parquet files, whose names end in .parquet; for others use "
+            "to_pandas(), as in to_pandas().to_csv(...)."
+        )
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise InputError(f"cannot write {path}: parquet needs pyarrow; run: pip install pyarrow") from None
+
+
+def write_parquet(file: IO[bytes], tables: Iterable[Columns]) -> None:
+    """Write tables with the same columns one below the other, each as a row group."""
+    import pyarrow
+    import pyarrow.parquet
+
+    writer = None
+    for columns in tables:
+        table = pyarrow.table(columns)
+        writer = writer or pyarrow.parquet.ParquetWriter(file, table.schema)
+        writer.write_table(table)
+    if writer is not None:
+        writer.close()
+
+
+def write_npz(file: IO[bytes], result: Detours) -> None:
+    """Write edges, nodes and totals as arrays by name."""
+    lengths, counts = list(result.cycles), list(result.cycles.values())
+    arrays: dict[str, Any] = {
+        "edge_index": result.graph.edge_index,
+        **npz_arrays(result),
+        "cycle_length": lengths,
+        # A total may pass 2^63 where no single edge does; then they are written as decimal strings.
+        "cycles": counts if max(counts) < 2**63 else [str(count) for count in counts],
+        "k": result.k,
+        "directed": result.directed,
+        "num_nodes": result.graph.num_nodes,
+    }
+    names = node_names(result.graph)
+    if names is not None:
+        arrays["names"] = names if names.dtype == np.int64 else names.astype(str)
+    np.savez(file, **arrays)
