@@ -96,6 +96,12 @@ def test_no_graphs_at_all() -> None:
     assert results.cycles == {3: 0, 4: 0, 5: 0}
 
 
+def test_graphs_by_number_alone() -> None:
+    graphs = [nx.cycle_graph(3), nx.path_graph(3), nx.cycle_graph(4)]
+    some = pytest.importorskip("torch.utils.data").Subset(graphs, [2, 0])
+    assert [found.cycles for found in detours.count_many(some, 3)] == [{3: 0, 4: 1}, {3: 1, 4: 0}]
+
+
 def test_one_graph_is_not_a_list_of_graphs() -> None:
     graph = nx.cycle_graph(3)
     data = pytest.importorskip("torch_geometric.utils").from_networkx(graph)

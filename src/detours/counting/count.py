@@ -18,7 +18,7 @@ from detours.counting.result import Detours
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import InputError, shown
 from detours.graph import Graph
-from detours.graph.graph import as_graphs, is_one_graph
+from detours.graph.graph import as_graphs, is_list, is_one_graph
 from detours.progress import as_report
 
 
@@ -102,7 +102,7 @@ def count_many(
     k = check_k(k)
     if is_one_graph(graphs):
         raise InputError(f"count_many takes a list of graphs, but it was given one: {shown(graphs)}; use count for one")
-    if not hasattr(graphs, "__iter__"):
+    if not is_list(graphs):
         raise InputError(f"count_many takes a list of graphs, but it was given {shown(graphs)}.")
     given = as_graphs(graphs, directed=directed, strict=strict, keep_origin=True)
     union, _ = Graph.disjoint_union(given)
