@@ -81,7 +81,7 @@ class Sample(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """How much of the graph some blocks of roots see: arrays [distance, block]; see `loops_numba.run_roots`."""
+    """How much of the graph some blocks of roots see: arrays [distance, block]; see `tables.Space`."""
 
     near: Int64
     near_arcs: Int64

@@ -22,11 +22,11 @@ from detours.counting.derive.patterns import Tie
 from detours.counting.derive.vector_program import Pass, Product, Program, Touch, Weighting, program
 from detours.counting.engines.base import Tally, write_rows
 from detours.counting.engines.rows import loops_numba as loops
+from detours.counting.engines.rows import tables
 from detours.counting.engines.rows.graph import Layout, RowGraph
+from detours.counting.engines.rows.tables import Integers
 from detours.counting.engines.threads import Progress, Stop, run_ranges
 from detours.counting.shrink.cyclic_part import Reduced
-
-Integers = NDArray[np.signedinteger]
 
 _FORWARD, _BACKWARD = 1, 2
 _MASK: dict[Tie, int] = {"": 0, "f": _FORWARD, "b": _BACKWARD, "r": _FORWARD | _BACKWARD}
@@ -42,7 +42,7 @@ class Scratch:
     nodes: Int32
     asked: Int32
     steps: UInt8
-    sizes: Int64  # of the block of roots that was run last, by distance: see `loops_numba.run_roots`
+    sizes: Int64  # of the block of roots that was run last, by distance: see `tables.Space`
     buffer: Integers
 
     @classmethod
@@ -57,9 +57,9 @@ class Scratch:
         )
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
+    def space(self) -> tables.Space:
         """All but the vectors, as the compiled loops take them."""
-        return self.place, self.nodes, self.asked, self.steps, self.sizes
+        return tables.Space(self.place, self.nodes, self.asked, self.steps, self.sizes)
 
     def grow(self, rows: int) -> None:
         slots, had, lanes = self.buffer.shape
@@ -77,7 +77,7 @@ class RowCount:
         self.graph, self.k, self.word, self.layout = graph, k, word, layout
         self.program: Program = program(k, graph.directed)
         self.roots = graph.roots(layout)
-        self.arrays = (graph.indptr, graph.indices, graph.rank, graph.flags)
+        self.arrays = tables.Graph(graph.indptr, graph.indices, graph.rank, graph.flags)
         self.pendants_done: set[int] = set()
         self.whole: set[int] = set()
 
@@ -234,13 +234,13 @@ class RunningPass:
             for r in shares:
                 how = loops.READ_VECTOR if r.weighting is None else self.weighting(r.weighting)
                 readings.append((ear, r.coefficient, slots[r.vector], how))
-        self.code = (
-            np.array(operations, np.int64).reshape(-1, 6),
+        self.code = tables.Code(
+            np.array(operations, tables.OPERATION),
             np.array(start, np.int64),
-            np.array(terms, np.int64).reshape(-1, 6),
-            np.array(readings, np.int64).reshape(-1, 4),
+            np.array(terms, tables.TERM),
+            np.array(readings, tables.READING),
         )
-        self.arrays = self.link_arrays()
+        self.links = self.make_links()
         nothing: Integers = np.zeros((0, len(count.graph.indices)), count.word)
         self.out = count.ear_values if readings else nothing
 
@@ -251,13 +251,13 @@ class RunningPass:
 
     def term(
         self, coefficient: int, pendants: tuple[int, ...], factors: tuple[int, ...], slots: list[int]
-    ) -> list[int]:
-        pendant = self.products.setdefault(pendants, len(self.products)) if pendants else -1
+    ) -> tuple[int, ...]:
+        pendant = self.products.setdefault(pendants, len(self.products)) if pendants else loops.NO_PENDANT
         if len(factors) > 3:
             raise NotImplementedError("a product of more than three vectors")
-        return [coefficient, pendant, len(factors), *[slots[f] for f in factors], *[0] * (3 - len(factors))]
+        return coefficient, pendant, len(factors), *(slots[f] for f in factors), *[0] * (3 - len(factors))
 
-    def link_arrays(self) -> tuple[Integers, Integers, Integers]:
+    def make_links(self) -> tables.Links:
         count, graph = self.count, self.count.graph
         weights: Integers = np.zeros((len(self.weightings), len(graph.indices)), count.word)
         for weighting, number in self.weightings.items():
@@ -267,7 +267,7 @@ class RunningPass:
         for numbers, row in self.products.items():
             for number in numbers:
                 pendants[row] *= count.pendant_values[number]
-        return weights, back, pendants
+        return tables.Links(weights, back, pendants)
 
     def scratch(self, rows: int = 0) -> Scratch:
         count = self.count
@@ -278,8 +278,8 @@ class RunningPass:
         count = self.count
         while begin < end and not stop[0]:
             begin, wanted = loops.run_roots(
-                count.arrays, count.roots, begin, end, count.layout.lanes, self.reach, self.code, self.arrays,
-                self.out, scratch.arrays, scratch.buffer, stop,
+                count.arrays, count.roots, begin, end, count.layout.lanes, self.reach, self.code, self.links,
+                self.out, scratch.space, scratch.buffer, stop,
             )  # fmt: skip
             if wanted:
                 scratch.grow(wanted)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from detours.arrays import Bool, Int32, Int64, UInt8
-from detours.counting.engines.rows import loops_numba as loops
+from detours.counting.engines.rows.arcs_numba import reverse_arcs, symmetrise
 from detours.counting.shrink.cyclic_part import Reduced
 
 
@@ -56,7 +56,7 @@ class RowGraph:
         indptr, indices = reduced.indptr, reduced.indices
         flags, existing = np.empty(0, np.uint8), np.empty(0, np.int64)
         if reduced.directed:
-            indptr, indices, flags, existing = loops.symmetrise(indptr, indices)
+            indptr, indices, flags, existing = symmetrise(indptr, indices)
         rank = _rank_by_degree(indptr, near) if one_end else np.empty(0, np.int32)
         source = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
         if one_end:
@@ -66,7 +66,7 @@ class RowGraph:
             served = np.arange(len(indices)) if near is None else np.flatnonzero(near[source])
         serves = np.zeros(len(indptr) - 1, np.bool_)
         serves[source[served]] = True
-        reverse = loops.reverse_arcs(indptr, indices)
+        reverse = reverse_arcs(indptr, indices)
         return cls(indptr, indices, reverse, flags, existing, reduced.arc, rank, source, served, serves)
 
     @cached_property

@@ -6,37 +6,61 @@ node outside.  Arithmetic wraps modulo the word size, which is exact as long as 
 are + - *.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator"
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba import njit
 
-outer = njit(cache=True, nogil=True)
-inner = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+from detours.arrays import Int32, Int64, UInt8
+from detours.compiled import compiled
+from detours.counting.engines.rows.tables import Code, Graph, Integers, Links, Records, Space
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 TOUCH, PRODUCT, COMBINE = 0, 1, 2
 READ_VECTOR, PLAIN = -2, -1
+NO_PENDANT = -1
 
 
-@outer
-def run_roots(graph, roots, begin, end, lanes, reach, code, arrays, out, scratch, buffer, stop):
+def _inner(function: Function) -> Function:
+    """Compile for other compiled loops alone, which is quicker."""
+    return cast(Function, njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
+
+
+@compiled
+def run_roots(
+    graph: Graph,
+    roots: Int64,
+    begin: int,
+    end: int,
+    lanes: int,
+    reach: int,
+    code: Code,
+    links: Links,
+    out: Integers,
+    space: Space,
+    buffer: Integers,
+    stop: Int64,
+) -> tuple[int, int]:
     """Run the program for blocks of `lanes` roots from roots[begin:end].
 
     Returns (position reached, rows wanted): rows wanted > 0 means that the buffer is too small for the next block.
-    `sizes` is left as it was for the last block: near[r], the local nodes within r of the roots, plus one for row 0;
-    ends[q], those within q - 1 of the ends of the edges asked for; and after each the arcs of these nodes.
+    `space.sizes` is left as it was for the last block.
     """
     indptr, indices, _, flags = graph
-    operations, term_start, terms, readings = code
-    weights, weights_back, pendants = arrays
-    place, nodes, asked, steps, sizes = scratch
+    operations, start, terms, readings = code
+    weights, weights_back, pendants = links
+    place, nodes, asked, _, sizes = space
     near, near_arcs, ends, ends_arcs = sizes[0], sizes[1], sizes[2], sizes[3]
     served = np.empty(0, np.int64)  # the arcs from the roots to the ends asked for, and the lanes of their roots
     lane_of = np.empty(0, np.int32)
     position = begin
     while position < end and stop[0] == 0:
         last = min(position + lanes, end)
-        _find_near(indptr, indices, roots, position, last, reach, place, nodes, near, near_arcs)
+        _find_near(graph, roots, position, last, reach, space)
         count = near[reach]
         if count > buffer.shape[1]:
             _forget(nodes, count, place)
@@ -45,11 +69,12 @@ def run_roots(graph, roots, begin, end, lanes, reach, code, arrays, out, scratch
             served = np.empty(2 * near_arcs[0], np.int64)
             lane_of = np.empty(2 * near_arcs[0], np.int32)
         edges = _find_served(graph, roots, position, last, served, lane_of)
-        _find_asked(indptr, indices, served[:edges], reach, place, nodes, count, asked, steps, ends, ends_arcs)
+        _find_asked(graph, served[:edges], reach, count, space)
         for n in range(operations.shape[0]):
-            kind, source, weighting = operations[n, 0], operations[n, 2], operations[n, 3]
-            support, demand = operations[n, 4], operations[n, 5]
-            into = buffer[operations[n, 1]]
+            do = operations[n]
+            kind, source, weighting = do.kind, do.source, do.weighting
+            support, demand = do.support, do.demand
+            into = buffer[do.into]
             if kind == TOUCH:
                 _zero(into, count)
                 _touch(indptr, indices, flags, roots, position, last, place, source, into)
@@ -69,30 +94,32 @@ def run_roots(graph, roots, begin, end, lanes, reach, code, arrays, out, scratch
                     link = weights[weighting]
                     _pull_weighted(indptr, indices, link, place, nodes, asked, ends[demand], buffer[source], into)
             else:
-                first, last_term = term_start[n], term_start[n + 1]
+                first, last_term = start[n], start[n + 1]
                 if demand > support:
                     _zero(into, count)
                     for row in range(1, near[support]):
                         _combine(terms, first, last_term, pendants, nodes, row, buffer, into)
                 else:
                     for m in range(ends[demand]):
-                        _combine(terms, first, last_term, pendants, nodes, np.int64(asked[m]), buffer, into)
+                        _combine(terms, first, last_term, pendants, nodes, int(asked[m]), buffer, into)
         _read(indptr, indices, served, lane_of, edges, place, readings, weights, buffer, out)
         _forget(nodes, count, place)
         position = last
     return position, 0
 
 
-@inner
-def _zero(vector, count):
+@_inner
+def _zero(vector: Integers, count: int) -> None:
     flat = vector.ravel()
     for m in range(count * vector.shape[1]):
         flat[m] = 0
 
 
-@inner
-def _find_near(indptr, indices, roots, begin, end, reach, place, nodes, near, near_arcs):
+@_inner
+def _find_near(graph: Graph, roots: Int64, begin: int, end: int, reach: int, space: Space) -> None:
     """Breadth-first search from the roots; place[v] is the local number of v, 0 outside."""
+    indptr, indices, place, nodes = graph.indptr, graph.indices, space.place, space.nodes
+    near, near_arcs = space.sizes[0], space.sizes[1]
     count = 1
     for m in range(begin, end):
         nodes[count] = roots[m]
@@ -117,14 +144,14 @@ def _find_near(indptr, indices, roots, begin, end, reach, place, nodes, near, ne
         done = border
 
 
-@inner
-def _forget(nodes, count, place):
+@_inner
+def _forget(nodes: Int32, count: int, place: Int32) -> None:
     for row in range(1, count):
         place[nodes[row]] = 0
 
 
-@inner
-def _find_served(graph, roots, begin, end, served, lane_of):
+@_inner
+def _find_served(graph: Graph, roots: Int64, begin: int, end: int, served: Int64, lane_of: Int32) -> int:
     """The arcs to be read; with ranks given, an undirected edge is served once, from its end of higher rank."""
     indptr, indices, rank, _ = graph
     count = 0
@@ -138,9 +165,11 @@ def _find_served(graph, roots, begin, end, served, lane_of):
     return count
 
 
-@inner
-def _find_asked(indptr, indices, served, reach, place, nodes, count, asked, steps, ends, ends_arcs):
+@_inner
+def _find_asked(graph: Graph, served: Int64, reach: int, count: int, space: Space) -> None:
     """The local nodes where vectors are needed, by distance from the far ends of the served arcs."""
+    indptr, indices, place, nodes, asked = graph.indptr, graph.indices, space.place, space.nodes, space.asked
+    steps, ends, ends_arcs = space.steps, space.sizes[2], space.sizes[3]
     for row in range(count):
         steps[row] = 0
     found = 0
@@ -169,16 +198,35 @@ def _find_asked(indptr, indices, served, reach, place, nodes, count, asked, step
         done = border
 
 
-@inner
-def _touch(indptr, indices, flags, roots, begin, end, place, mask, into):
+@_inner
+def _touch(
+    indptr: Int64,
+    indices: Int32,
+    flags: UInt8,
+    roots: Int64,
+    begin: int,
+    end: int,
+    place: Int32,
+    mask: int,
+    into: Integers,
+) -> None:
     for m in range(begin, end):
         for e in range(indptr[roots[m]], indptr[roots[m] + 1]):
             if mask == 0 or flags[e] & mask == mask:
                 into[place[indices[e]], m - begin] = 1
 
 
-@inner
-def _pull(indptr, indices, place, nodes, asked, found, source, into):
+@_inner
+def _pull(
+    indptr: Int64,
+    indices: Int32,
+    place: Int32,
+    nodes: Int32,
+    asked: Int32,
+    found: int,
+    source: Integers,
+    into: Integers,
+) -> None:
     lanes = source.shape[1]
     if lanes == 1:
         from_rows, to_rows = source.ravel(), into.ravel()
@@ -211,8 +259,18 @@ def _pull(indptr, indices, place, nodes, asked, found, source, into):
             e += 1
 
 
-@inner
-def _pull_weighted(indptr, indices, link, place, nodes, asked, found, source, into):
+@_inner
+def _pull_weighted(
+    indptr: Int64,
+    indices: Int32,
+    link: Integers,
+    place: Int32,
+    nodes: Int32,
+    asked: Int32,
+    found: int,
+    source: Integers,
+    into: Integers,
+) -> None:
     lanes = source.shape[1]
     for m in range(found):
         target = into[asked[m]]
@@ -227,8 +285,10 @@ def _pull_weighted(indptr, indices, link, place, nodes, asked, found, source, in
                     target[b] += w * s[b]
 
 
-@inner
-def _push(indptr, indices, place, nodes, last_row, source, into):
+@_inner
+def _push(
+    indptr: Int64, indices: Int32, place: Int32, nodes: Int32, last_row: int, source: Integers, into: Integers
+) -> None:
     lanes = source.shape[1]
     if lanes == 1:
         from_rows, to_rows = source.ravel(), into.ravel()
@@ -248,8 +308,17 @@ def _push(indptr, indices, place, nodes, last_row, source, into):
     _zero(into, 1)
 
 
-@inner
-def _push_weighted(indptr, indices, back, place, nodes, last_row, source, into):
+@_inner
+def _push_weighted(
+    indptr: Int64,
+    indices: Int32,
+    back: Integers,
+    place: Int32,
+    nodes: Int32,
+    last_row: int,
+    source: Integers,
+    into: Integers,
+) -> None:
     lanes = source.shape[1]
     for row in range(1, last_row):
         s = source[row]
@@ -263,17 +332,20 @@ def _push_weighted(indptr, indices, back, place, nodes, last_row, source, into):
     _zero(into, 1)
 
 
-@inner
-def _combine(terms, first, last, pendants, nodes, row, buffer, into):
+@_inner
+def _combine(
+    terms: Records, first: int, last: int, pendants: Integers, nodes: Int32, row: int, buffer: Integers, into: Integers
+) -> None:
     lanes = into.shape[1]
     target = into[row]
     for b in range(lanes):
         target[b] = 0
     for t in range(first, last):
-        w = terms[t, 0]
-        if terms[t, 1] >= 0:
-            w *= pendants[terms[t, 1], nodes[row]]
-        factors, one, two, three = terms[t, 2], terms[t, 3], terms[t, 4], terms[t, 5]
+        term = terms[t]
+        w = term.coefficient
+        if term.pendant != NO_PENDANT:
+            w *= pendants[term.pendant, nodes[row]]
+        factors, one, two, three = term.factors, term.one, term.two, term.three
         if factors == 1:
             for b in range(lanes):
                 target[b] += w * buffer[one, row, b]
@@ -285,12 +357,24 @@ def _combine(terms, first, last, pendants, nodes, row, buffer, into):
                 target[b] += w * buffer[one, row, b] * buffer[two, row, b] * buffer[three, row, b]
 
 
-@inner
-def _read(indptr, indices, served, lane_of, edges, place, readings, weights, buffer, out):
+@_inner
+def _read(
+    indptr: Int64,
+    indices: Int32,
+    served: Int64,
+    lane_of: Int32,
+    edges: int,
+    place: Int32,
+    readings: Records,
+    weights: Integers,
+    buffer: Integers,
+    out: Integers,
+) -> None:
     for n in range(readings.shape[0]):
-        coefficient, weighting = readings[n, 1], readings[n, 3]
-        vector = buffer[readings[n, 2]]
-        values = out[readings[n, 0]]
+        reading = readings[n]
+        coefficient, weighting = reading.coefficient, reading.weighting
+        vector = buffer[reading.vector]
+        values = out[reading.ear_sum]
         for m in range(edges):
             e, lane = served[m], lane_of[m]
             j = indices[e]
@@ -304,60 +388,3 @@ def _read(indptr, indices, served, lane_of, edges, place, readings, weights, buf
                 for f in range(indptr[j], indptr[j + 1]):
                     total += weights[weighting, f] * vector[place[indices[f]], lane]
             values[e] += coefficient * total
-
-
-# ---- whole-graph helpers ----
-
-
-@outer
-def reverse_arcs(indptr, indices):
-    """Position of (u, v) for every arc (v, u) of a symmetric CSR with sorted rows."""
-    n = indptr.shape[0] - 1
-    cursor = indptr[:n].copy()
-    reverse = np.empty(indices.shape[0], np.int64)
-    for v in range(n):
-        for e in range(indptr[v], indptr[v + 1]):
-            u = indices[e]
-            reverse[e] = cursor[u]
-            cursor[u] += 1
-    return reverse
-
-
-@outer
-def symmetrise(indptr, indices):
-    """Union of a sorted CSR with its transpose: (indptr, indices, which arcs exist, where each given arc went)."""
-    n = indptr.shape[0] - 1
-    into = np.zeros(n + 1, np.int64)
-    for e in range(indices.shape[0]):
-        into[indices[e] + 1] += 1
-    into = np.cumsum(into)
-    sources = np.empty(indices.shape[0], np.int32)
-    cursor = into[:n].copy()
-    for v in range(n):
-        for e in range(indptr[v], indptr[v + 1]):
-            sources[cursor[indices[e]]] = v
-            cursor[indices[e]] += 1
-    both_ptr = np.zeros(n + 1, np.int64)
-    both = np.empty(2 * indices.shape[0], np.int32)
-    flags = np.empty(2 * indices.shape[0], np.uint8)
-    arc = np.empty(indices.shape[0], np.int64)
-    count = 0
-    for v in range(n):
-        e, f = indptr[v], into[v]
-        while e < indptr[v + 1] or f < into[v + 1]:
-            forward = e < indptr[v + 1] and (f >= into[v + 1] or indices[e] <= sources[f])
-            backward = f < into[v + 1] and (e >= indptr[v + 1] or sources[f] <= indices[e])
-            flag = 0
-            if forward:
-                both[count] = indices[e]
-                arc[e] = count
-                flag |= 1
-                e += 1
-            if backward:
-                both[count] = sources[f]
-                flag |= 2
-                f += 1
-            flags[count] = flag
-            count += 1
-        both_ptr[v + 1] = count
-    return both_ptr, both[:count].copy(), flags[:count].copy(), arc
