@@ -70,7 +70,7 @@ def count(
         given = Graph.from_any(graph, directed=directed, strict=strict)
     options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit}
     if out is None and cluster is None:
-        return _run(given, _plan(given, k, chordless, device=device, **options), chordless, report)
+        return _run(given, _possible_plan(given, k, chordless, device=device, **options), chordless, report)
     from detours.counting.on_disk.count_in_blocks import count_in_blocks
 
     _check_length(k)
@@ -107,7 +107,7 @@ def count_many(
     given = as_graphs(graphs, directed=directed, strict=strict, keep_origin=True)
     union, _ = Graph.disjoint_union(given)
     options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit, "device": device}
-    plan = _plan(union, k, chordless, **options)
+    plan = _possible_plan(union, k, chordless, **options)
     return DetoursList(given, _run(union, plan, chordless, as_report(progress, "Counting detours")))
 
 
@@ -249,6 +249,16 @@ def _plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Plan:
         options["known"] = [ChordlessEngine()]
     plan = make_plan(Cyclic(graph.indptr, graph.indices, graph.directed), k, **options)
     return replace(plan, chordless=chordless)
+
+
+def _possible_plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Plan:
+    """Return a plan, unless it is a search without end for counts that pass 2^63; who names an engine gets it."""
+    plan = _plan(graph, k, chordless, **options)
+    if not plan.sure and not chordless and options["engine"] == "auto":
+        from detours.counting.engines.search.cliques import check_cliques
+
+        check_cliques(plan.task.cyclic, k)
+    return plan
 
 
 def check_undirected(graph: Graph) -> None:

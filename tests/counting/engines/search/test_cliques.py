@@ -6,8 +6,15 @@ import networkx as nx
 import pytest
 
 import detours
-from detours.counting.engines.search.cliques import most_detours
+from detours.counting.engines.search.cliques import check_cliques, most_detours
+from detours.counting.engines.search.engine import SearchEngine
+from detours.counting.shrink.cyclic_part import Cyclic
 from tests import oracles
+
+
+def check(graph: nx.Graph, k: int, directed: bool = False) -> None:
+    made = detours.Graph.from_networkx(graph, directed=directed)
+    check_cliques(Cyclic(made.indptr, made.indices, made.directed), k)
 
 
 @pytest.mark.parametrize("size", [3, 4, 5, 6])
@@ -20,22 +27,38 @@ def test_detours_in_a_clique(size: int) -> None:
 @pytest.mark.parametrize("directed", [False, True])
 def test_a_clique_that_is_too_large(directed: bool) -> None:
     # 20! fits in 63 bits and 21! / 2 does not: 22 and 23 nodes.
-    detours.explain(nx.complete_graph(22), 20, directed=directed)
-    for k in (20, 50):
+    check(nx.complete_graph(22), 20, directed)
+    for size, k in ((23, 20), (60, 20), (60, 50), (200, 100_000)):
         with pytest.raises(OverflowError, match=f"k = {k} pass 2.63, as 23 nodes are all joined to each other"):
-            detours.explain(nx.complete_graph(60), k, directed=directed)
-    with pytest.raises(OverflowError, match="23 nodes"):
-        detours.count(nx.complete_graph(23), 20, directed=directed, engine="search")
+            check(nx.complete_graph(size), k, directed)
 
 
 def test_a_clique_in_a_sparse_graph() -> None:
     graph = nx.disjoint_union(nx.random_regular_graph(4, 300, seed=1), nx.complete_graph(30))
     graph.add_edges_from((v, 300 + v % 30) for v in range(0, 300, 7))
     with pytest.raises(OverflowError, match="23 nodes"):
-        detours.explain(graph, 20)
+        check(graph, 20)
 
 
-def test_arcs_in_one_direction_are_no_clique() -> None:
-    tournament = nx.DiGraph([(i, j) for i in range(60) for j in range(i + 1, 60)])
-    detours.explain(tournament, 20)
-    detours.explain(nx.complete_multipartite_graph(30, 30), 20)
+def test_what_is_no_clique() -> None:
+    check(nx.DiGraph([(i, j) for i in range(60) for j in range(i + 1, 60)]), 20, directed=True)
+    check(nx.complete_multipartite_graph(30, 30), 20)
+    check(nx.star_graph(5000), 100_000)
+    check(nx.empty_graph(3), 3)
+
+
+def test_a_count_does_not_begin_to_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Begun(Exception):
+        pass
+
+    def begin(*_: object) -> None:
+        raise Begun
+
+    monkeypatch.setattr(SearchEngine, "run", begin)
+    graph = nx.complete_graph(60)
+    for count in (lambda: detours.count(graph, 20), lambda: detours.count_many([graph], 20)):
+        with pytest.raises(OverflowError, match="23 nodes"):
+            count()
+    with pytest.raises(Begun):
+        detours.count(graph, 20, engine="search")
+    assert not detours.explain(graph, 20).sure

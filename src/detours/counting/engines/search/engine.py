@@ -33,10 +33,8 @@ class SearchEngine(Engine):
         return START_SECONDS + SECONDS_PER_ARC * task.cyclic.num_arcs + SECONDS_PER_STEP * steps / task.n_jobs
 
     def estimate(self, task: Task) -> Estimate:
-        from detours.counting.engines.search.cliques import check_cliques
         from detours.counting.engines.search.count import SearchCount, sample_steps
 
-        check_cliques(task.cyclic, task.k)
         count = SearchCount(task.cyclic, task.k)
         expected = sample_steps(count, *_sample_size(task))
         how = f"bounded depth-first search, about {expected.steps:.2g} steps"
