@@ -33,7 +33,8 @@ def memory_kept(device: torch.device) -> Iterator[None]:
     """While it is active, memory that tensors of a CPU free stays with the process, and is given back in the end.
 
     Large tensors live for one operation of a step. The C library of Linux would give each back to the system, which
-    clears every page before the next one has it: an epoch of MDNN on Chameleon took 1.4 times as long.
+    clears every page before the next one has it: an epoch of MDNN on Chameleon took 1.4 times as long. (On ARM torch
+    has an allocator of its own, which keeps memory always.)
     """
     library = ctypes.CDLL(None) if device.type == "cpu" and sys.platform == "linux" else None
     if library is None or not hasattr(library, "mallopt"):  # of another C library
