@@ -30,7 +30,9 @@ from detours.cli.train import check_installed, make_folder, merge_settings, pars
 from detours.errors import DetoursError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from rich.table import Table
 
     from detours.training.search.search import Scored, Search, Stage
     from detours.training.search.tune import Tuned
@@ -82,6 +84,16 @@ def tune(
             "--inner", help="Let a tenth of each training part choose the epoch; validation parts only compare trials."
         ),
     ] = False,
+    confirm: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Train the best N of each network again with three other seeds, beside the recipe of today, and let "
+            "these choose; on the folds that --folds leaves out, if any.  [default: none]",
+            show_default=False,
+        ),
+    ] = 0,
     folds: Annotated[
         str | None, typer.Option(metavar="LIST", help="Folds whose validation parts decide.  [default: all]")
     ] = None,
@@ -127,6 +139,7 @@ def tune(
     \b
     Examples:
       detours tune --data MUTAG --models plain,mdnn --budget 10 --write recipes
+      detours tune --data PTC_FM --models plain,mdnn --trials 30 --inner --confirm 3
       detours tune --data Texas,Cornell --trials 18 --set epochs=100 --device cuda
       detours tune --data Texas --show-space > space.toml
       detours tune --data Texas --space space.toml --write texas.toml
@@ -178,7 +191,7 @@ def tune(
             inner=inner,
         )
         with _reporting(search, trials, show=False if quiet and progress is None else progress):
-            search.go_on(trials, seconds * turn / len(names) - (time.monotonic() - start))
+            search.go_on(trials, seconds * turn / len(names) - (time.monotonic() - start), confirm)
         for model in wanted:
             try:
                 tuned = chosen(search, model)
@@ -210,7 +223,7 @@ def _reporting(search: "Search", trials: int, *, show: bool | None) -> "Iterator
 
         def report(stage: "Stage") -> None:
             if bar is not None:
-                bar(len({(model, number) for model, number, _ in search.results}), trials * len(search.models))
+                bar(sum(map(partial(_tried, search), search.models)), trials * len(search.models))
 
         search.report = report
         yield
@@ -220,11 +233,11 @@ def _line(search: "Search", stage: "Stage") -> None:
     """Print a line about a stack, unless all of it was finished before."""
     if not stage.replicas:
         return
-    best = "" if stage.best is None else f"; best so far {_score(stage.best)} (trial {stage.best.trial.number})"
-    part = "all folds" if stage.full else "first folds"
-    numbers = ", ".join(map(str, stage.trials)) or "–"
+    best = "" if stage.best is None else f"; best so far {_score(stage.best)} (trial {_name(stage.best.trial.number)})"
+    part = ("on first folds", "on all folds", "again with other seeds")[stage.effort]
+    numbers = ", ".join(map(_name, stage.trials)) or "–"
     print(
-        f"{search.data.name}, {stage.model}: trials {numbers} on {part}, {stage.replicas} replicas in "
+        f"{search.data.name}, {stage.model}: trials {numbers} {part}, {stage.replicas} replicas in "
         f"{stage.seconds:.0f} s{best}",
         file=sys.stderr,
         flush=True,
@@ -236,42 +249,62 @@ def _score(scored: "Scored") -> str:
     return f"{score_text(metric, scored.score)} ± {score_text(metric, scored.error)} {score_unit(metric)}"
 
 
+def _tried(search: "Search", model: str) -> int:
+    """Return how many trials of a model the search has made."""
+    return len({number for name, number, _ in search.results if name == model and number >= 0})
+
+
+def _name(number: int) -> str:
+    return str(number) if number >= 0 else "today"
+
+
 def _summary(search: "Search", tuned: "Tuned") -> dict[str, Any]:
     """Return the choice and the trials it was among, as data for JSON."""
 
     def plain(scored: "Scored") -> dict[str, Any]:
-        kept = {name: value for name, value in scored._asdict().items() if name not in ("trial", "full")}
+        kept = {name: value for name, value in scored._asdict().items() if name not in ("trial", "effort")}
         return {"trial": scored.trial.number, "settings": dict(scored.trial.settings), **kept}
 
     return {
         "chosen": plain(tuned.best),
         "complete": search.ended,
-        "tried": len({number for model, number, _ in search.results if model == tuned.best.trial.model}),
+        "tried": _tried(search, tuned.best.trial.model),
         "trials": [plain(each) for each in tuned.trials],
+        "again": [plain(each) for each in tuned.again],
     }
 
 
 def _show(search: "Search", tuned: "Tuned", model: str) -> None:
     """Print the best trials, and the one that was chosen."""
-    metric = tuned.best.metric
-    columns = ("trial", f"validation {score_unit(metric)}", "s.e.", "loss", "folds", "epochs")
-    table = plain_table(f"{search.data.name}, {model}", right=columns)
-    table.add_column("settings")
-    for each in tuned.trials[:SHOWN]:
-        settings = " ".join(f"{name}={_text(value)}" for name, value in each.trial.settings.items() if name != "model")
-        scores = (score_text(metric, found) for found in (each.score, each.error))
-        numbers = (*scores, f"{each.loss:.4f}", each.folds, each.epochs)
-        table.add_row(str(each.trial.number), *map(str, numbers), escape(settings or "those of the preset"))
     console, summary = standard_output(), _summary(search, tuned)
-    show(console, table)
+    title = f"{search.data.name}, {model}"
+    show(console, _table(title, tuned.trials[:SHOWN]))
+    if tuned.again:
+        show(console, _table(f"{title}, again with other seeds", tuned.again))
     more = "" if summary["complete"] else "; the budget is spent, so repeat the command to go on"
     short = "" if tuned.best.full else f", after {tuned.best.epochs} epochs"
     epoch = "; epochs chosen by a tenth of each training part" if search.inner else ""
+    best, tried = tuned.best.trial.number, summary["tried"]
+    trial = f"Trial {best}[/] of {tried}" if best >= 0 else f"The recipe of today[/], no trial of {tried}"
     console.print(
-        f"\n[bold]Trial {tuned.best.trial.number}[/] of {summary['tried']}: {_score(tuned.best)} on the validation "
+        f"\n[bold]{trial}: {_score(tuned.best)} on the validation "
         f"parts of {number(tuned.best.folds, 'fold')}{short}{epoch}{more}\n",
         soft_wrap=True,
     )
+
+
+def _table(title: str, trials: "Sequence[Scored]") -> "Table":
+    """Return the results and settings of trials."""
+    metric = trials[0].metric
+    columns = ("trial", f"validation {score_unit(metric)}", "s.e.", "loss", "folds", "epochs")
+    table = plain_table(title, right=columns)
+    table.add_column("settings")
+    for each in trials:
+        settings = " ".join(f"{name}={_text(value)}" for name, value in each.trial.settings.items() if name != "model")
+        scores = (score_text(metric, found) for found in (each.score, each.error))
+        numbers = (*scores, f"{each.loss:.4f}", each.folds, each.epochs)
+        table.add_row(_name(each.trial.number), *map(str, numbers), escape(settings or "those of the preset"))
+    return table
 
 
 def _text(value: Any) -> str:
