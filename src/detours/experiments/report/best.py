@@ -8,7 +8,7 @@ from typing import Any
 
 from detours.experiments.kernels.table import Accuracy
 from detours.experiments.networks.entries import Entry
-from detours.experiments.networks.records import Result
+from detours.experiments.networks.results import Result
 from detours.experiments.networks.tables import IN_PAPER, best_published, with_spread
 from detours.experiments.tables import Column, Table
 

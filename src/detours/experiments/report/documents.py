@@ -20,7 +20,8 @@ from detours.experiments.kernels.rows import DATA as KERNEL_DATA
 from detours.experiments.kernels.rows import REPEATS, ROWS
 from detours.experiments.kernels.table import Accuracy, accuracies, signed_rank
 from detours.experiments.networks.entries import DATA
-from detours.experiments.networks.records import EXPERIMENT, Record, results
+from detours.experiments.networks.records import EXPERIMENT, Record
+from detours.experiments.networks.results import results
 from detours.experiments.networks.tables import accuracy_table, of_table, with_spread
 from detours.experiments.paper import paper_tables
 from detours.experiments.report.agreement import read_notes

@@ -8,7 +8,7 @@ from typing import Any
 
 from detours.experiments.networks.comparison import Comparison, against_baselines, compare
 from detours.experiments.networks.entries import Entry
-from detours.experiments.networks.records import Result
+from detours.experiments.networks.results import Result
 from detours.experiments.networks.tables import best_published, with_spread
 from detours.experiments.report.best import DATA
 from detours.experiments.tables import Column, Table

@@ -12,7 +12,8 @@ from typing import Any
 from detours.experiments.kernels.table import Accuracy
 from detours.experiments.networks.comparison import Comparison, ablations, against_baselines, sign_test
 from detours.experiments.networks.entries import DATA, PRESETS, Entry, cost
-from detours.experiments.networks.records import Record, Result, plain_settings
+from detours.experiments.networks.records import Record, plain_settings
+from detours.experiments.networks.results import Result
 from detours.experiments.networks.tables import IN_PAPER, TITLES, of_table, written
 from detours.experiments.networks.tables import tables as network_tables
 from detours.experiments.report.agreement import Distance, disagreement_table, distances
