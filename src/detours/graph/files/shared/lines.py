@@ -31,22 +31,24 @@ class NoWeight(FileFormatError):
 
 
 def pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the file in pieces of some megabytes that end with a line feed.
+    """Yield the file in pieces of some megabytes that end with a line feed, a small file in one.
 
     Where lines end with carriage returns alone, as those of old Macs, these become line feeds.
     """
-    rest, returns = b"", None
-    while block := file.read(_PIECE):
-        returns = b"\r" in block and b"\n" not in block if returns is None else returns
+    block, rest = file.read(_PIECE), b""
+    returns = b"\r" in block and b"\n" not in block
+    while block:
+        following = file.read(_PIECE)
         block = block.replace(b"\r", b"\n") if returns else block
+        if not following and not block.endswith(b"\n"):
+            block += b"\n"
         cut = block.rfind(b"\n") + 1
         if cut:
             yield rest + block[:cut]
             rest = block[cut:]
         else:
             rest += block
-    if rest:
-        yield rest + b"\n"
+        block = following
 
 
 def is_data(line: bytes) -> bool:
