@@ -9,7 +9,7 @@ import numpy as np
 
 from detours.errors import InputError
 from detours.graph.edges import EdgeList
-from detours.graph.files.table import known_header
+from detours.graph.files.shared.columns import known_header
 from detours.graph.pairs import from_ends
 
 ENDS = ("source", "target")

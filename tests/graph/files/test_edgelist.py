@@ -138,6 +138,8 @@ def test_adjacency_matrices_are_no_edge_lists(tmp_path, name, rows):
     text = "\n".join(rows).replace(" ", "," if name == "g.csv" else " ")
     with pytest.raises(FileFormatError, match="this is an adjacency matrix"):
         Graph.read(put(tmp_path, name, text + "\n"))
+    with pytest.raises(FileFormatError, match="this is an adjacency matrix"):
+        Graph.read(put(tmp_path, name, text))
 
 
 def test_three_weighted_edges_are_no_matrix(tmp_path):

@@ -2,179 +2,46 @@
 
 from __future__ import annotations
 
-import csv
-import re
 from array import array
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from detours.atomic import replacing
 from detours.errors import FileFormatError, InputError, warn_caller
 from detours.graph.edges import EdgeList
+from detours.graph.files.shared.columns import first_fields
+from detours.graph.files.shared.doubts import warn_of_columns, warn_of_comments, warn_of_header, warn_of_zeros
 from detours.graph.files.shared.format import Format, ending
-from detours.graph.files.shared.lines import (
-    NoWeight,
-    begins_with_integers,
-    check_weight,
-    is_data,
-    is_decimal,
-    is_integer,
-    pieces,
-    quoted,
-    read_integers,
-    refuse_adjacency_list,
-    refuse_matrix,
-)
-from detours.graph.files.shared.source import BOM, check_text, opened
-from detours.graph.files.table import (
-    HEADERS,
-    guess_separator,
-    known_header,
-    read_table,
-    split_line,
-    warn_of_columns,
-    warn_of_comments,
-    warn_of_header,
-    warn_of_zeros,
-    words_above_numbers,
-)
+from detours.graph.files.shared.head import Head, look
+from detours.graph.files.shared.lines import NoWeight, check_weight, is_data, pieces, quoted, read_integers
+from detours.graph.files.shared.source import opened
+from detours.graph.files.table import read_table
 from detours.graph.pairs import number_ids
 
 _ROWS = 100_000
-_HEAD = 1 << 16  # bytes and lines in which a header is looked for
-_HEAD_LINES = 20
-_PADDED = re.compile(rb"^[ \t]*(?:\d+[ \t,]+)?0\d", re.MULTILINE)  # an id with a leading zero
-
-
-class _Line(NamedTuple):
-    """A line that is neither blank nor a comment."""
-
-    integers: bool
-    """Whether it begins with two integers."""
-    fields: list[bytes]
-    number: int
-    start: int
-    """The byte at which it starts."""
 
 
 def read(path: Path) -> EdgeList:
-    """Return the edges of a file; the first lines tell whether its nodes are integers or names."""
+    """Return the edges of a file; the first lines tell whether its nodes are integers or names, or in a table."""
     with opened(path) as file:
-        text = pieces(file)
-        head = next(text, b"")
-        if not head:
-            raise FileFormatError("the file is empty.", path)
-        check_text(head, path)
-        refuse_matrix(head, path)
-        refuse_adjacency_list(head, path)
-        first_line = next(iter(_head_lines(head)), "")
-        tabs = "\t" if ending(path) == "tsv" and "\t" in first_line else None
-        if _needs_table(head) or (tabs and "," in first_line):
-            return read_table(path, sep=tabs, text=b"".join(chain([head], text)))
-        # A byte-order mark becomes blanks, so that the length stays the same.
-        head = head.replace(BOM, b"   ", 1) if head.startswith(BOM) else head
-        found = list(_first_data(head))
-        while len(found) < 2 and (more := next(text, None)) is not None:
-            head += more
-            found = list(_first_data(head))
-        if not found:
-            raise FileFormatError("the file holds no edges: every line is blank or a comment.", path)
-        integers, header = _decide(found, path)
-        if integers and _PADDED.search(head[:_HEAD]):
+        head = look(pieces(file), path)
+        if head.kind == "table":
+            return read_table(path, sep=head.sep, text=b"".join(head.text))
+        if head.padded:
             warn_of_zeros(path)
-        if header:
-            warn_of_columns([split_line(line, guess_separator(line)) for line in _head_lines(head)], path)
-            head = head[: found[0].start] + b"#" + head[found[0].start :]
-        text = chain([head], text)
+        if head.header:
+            warn_of_columns(head.rows(), path)
         try:
-            edges = _read_integers(text, path) if integers else _read_names(text, path, found[0])
+            edges = _read_integers(head.text, path) if head.kind == "integers" else _read_names(head, path)
         except NoWeight:
-            # A column of another name than weight may hold any text, from any line on.
-            if not header or [each.lower() for each in found[0].fields[2:]] == [b"weight"] or not path.is_file():
+            if not head.may_hold_text() or not path.is_file():  # a pipe cannot be read again
                 raise
-            return read_table(path, sep=tabs)
-        if not integers and not header:
+            return read_table(path, sep=head.sep)
+        if head.kind == "names" and not head.header:
             warn_of_header(edges, path)
         return edges
-
-
-def _needs_table(head: bytes) -> bool:
-    """Return whether the first lines have separators, columns in another order, or text, that only `table` can read."""
-    lines = _head_lines(head)
-    first, second = (*lines[:2], "", "")[:2]
-    sep = guess_separator(first)
-    fields = split_line(first, sep)
-    places = known_header(fields)
-    if sep in (";", "|") or (places is not None and places != (0, 1)):
-        return True
-    if places is not None and "type" in map(str.lower, fields):  # of Gephi: it may say that edges are directed
-        return True
-    if places is None and not begins_with_integers(second.encode()):
-        return sep != " " and words_above_numbers([split_line(line, sep) for line in lines] or [[]])
-    beside = split_line(second, sep)[2:3]
-    return places is not None and beside not in ([], [""]) and not is_decimal(beside[0].encode())
-
-
-def _head_lines(head: bytes) -> list[str]:
-    begin = head[:_HEAD].removeprefix(BOM).split(b"\n")
-    return [line.decode("utf-8", "replace") for line in begin[:-1] if is_data(line)][:_HEAD_LINES]
-
-
-def _first_data(head: bytes) -> Iterator[_Line]:
-    """Yield the first two lines that are neither blank nor comments."""
-    start, number, left = 0, 1, 2
-    while left and start < len(head):
-        end = head.index(b"\n", start)
-        line = head[start:end]
-        if is_data(line):
-            yield _Line(begins_with_integers(line), _fields(line, _separator(line)), number, start)
-            left -= 1
-        start, number = end + 1, number + 1
-
-
-def _decide(found: list[_Line], path: Path) -> tuple[bool, bool]:
-    """Return whether the nodes are integers, and whether the first line is a header."""
-    first = found[0]
-    if first.integers:
-        return True, False
-    if len(first.fields) < 2:
-        raise FileFormatError(
-            f"a line must hold two nodes, but there is only {quoted(first.fields[0])}.", path, first.number
-        )
-    for field in first.fields[:2]:
-        if is_decimal(field) and not is_integer(field):
-            raise FileFormatError(
-                f"{quoted(field)} is not a node id; node ids must be integers or names.",
-                path,
-                first.number,
-            )
-    if len(found) > 1 and found[1].integers:
-        # Words above integers are a header; a line of a word and an integer is broken, and refused later.
-        return True, not any(is_integer(field) for field in first.fields[:2])
-    names = tuple(field.decode("utf-8", "replace").lower() for field in first.fields[:2])
-    return False, names in HEADERS
-
-
-def _separator(line: bytes) -> bytes | None:
-    return b"," if b"," in line else b"\t" if b"\t" in line.strip() else None
-
-
-def _fields(line: bytes, separator: bytes | None) -> list[bytes]:
-    line = line.strip(b" \t\r")
-    if separator is None:
-        return line.split(None, 2) or [line]  # blanks of other kinds alone
-    if b'"' in line:
-        text = line.decode("utf-8", "surrogateescape")
-        try:
-            row = next(csv.reader([text], delimiter=separator.decode()))
-        except csv.Error:  # a carriage return within the line, say
-            row = text.split(separator.decode())
-        return [field.strip().encode("utf-8", "surrogateescape") for field in row[:3]]
-    return [field.strip() for field in line.split(separator)[:3]]
 
 
 def _read_integers(text: Iterable[bytes], path: Path) -> EdgeList:
@@ -185,18 +52,17 @@ def _read_integers(text: Iterable[bytes], path: Path) -> EdgeList:
     return EdgeList(edges, num_nodes, names, "lines")
 
 
-def _read_names(text: Iterable[bytes], path: Path, first: _Line) -> EdgeList:
+def _read_names(head: Head, path: Path) -> EdgeList:
     ends = array("q")
     places: dict[bytes, int] = {}
     number = comments = 0
-    separator: bytes | None = None
-    for piece in text:
+    first = head.lines[0]
+    separator = first.separator
+    for piece in head.text:
         for line in piece.split(b"\n")[:-1]:
             number += 1
-            if number == first.number:
-                separator = _separator(line)
             if is_data(line):
-                for name in _named_edge(_fields(line, separator), number, path):
+                for name in _named_edge(first_fields(line, separator), number, path):
                     ends.append(places.setdefault(name, len(places)))
             elif separator is not None and number > first.number:
                 comments += separator in line

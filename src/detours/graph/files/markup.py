@@ -17,7 +17,8 @@ from detours.errors import FileFormatError, InputError
 from detours.graph.convert import from_networkx, library, to_networkx
 from detours.graph.edges import EdgeList
 from detours.graph.files.shared.format import Format
-from detours.graph.files.shared.lines import is_data, refuse_matrix
+from detours.graph.files.shared.head import refuse_matrix
+from detours.graph.files.shared.lines import is_data
 from detours.graph.files.shared.source import read_text
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>]")

@@ -6,25 +6,28 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from detours.checks import check_choice
-from detours.errors import FileFormatError, InputError, shown, warn_caller
+from detours.errors import FileFormatError, InputError, shown
 from detours.graph.edges import EdgeList
-from detours.graph.files.shared.lines import check_weight, is_data, is_decimal, is_integer
-from detours.graph.files.shared.source import BOM, read_text
+from detours.graph.files.shared.columns import (
+    SEPARATORS,
+    guess_separator,
+    known_header,
+    words_above_integers,
+    words_above_numbers,
+)
+from detours.graph.files.shared.doubts import warn_of_columns, warn_of_comments, warn_of_header, warn_of_zeros
+from detours.graph.files.shared.lines import check_weight, is_data, is_integer
+from detours.graph.files.shared.source import read_text
 from detours.graph.pairs import from_names, number_ids
 
-HEADERS = (("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2"))
-SEPARATORS = (",", ";", "\t", "|", " ")
-NO_NODES = ("", "#", "id", "index", "no", "row", "edge", "edge_id", "bond", "bond_id", "graph", "molecule", "weight")
-"""Names of a first column that seldom holds nodes."""
 _HEAD_ROWS = 20  # lines by which a header is recognised
-_SUSPECT = 2  # edges from which a first line whose names occur nowhere else is worth a warning
 
 
 class Row(NamedTuple):
@@ -32,6 +35,16 @@ class Row(NamedTuple):
 
     number: int
     fields: list[str]
+
+
+class Columns(NamedTuple):
+    """Where a table has what; names of columns need a header."""
+
+    header: bool
+    nodes: tuple[int, ...]
+    weight: int | None = None
+    type: int | None = None
+    """Gephi says there which edges are directed."""
 
 
 def read_table(
@@ -50,138 +63,29 @@ def read_table(
         check_choice("sep", sep, SEPARATORS)
     if columns is not None and (isinstance(columns, str) or len(columns) != 2):
         raise InputError(f"columns must be two names or numbers of columns, but {shown(columns)} was given.")
-    rows = _rows(read_text(path) if text is None else text.removeprefix(BOM), sep, path)
+    rows = _rows(read_text(path) if text is None else text, sep, path)
     head = list(islice(rows, _HEAD_ROWS))
     if not head:
         raise FileFormatError("the file holds no edges.", path)
-    first = head[0]
-    header = known_header(first.fields) is not None
-    places: Sequence[int]
-    if columns is None:
-        places = known_header(first.fields) or (0, 1)
-    else:
-        places = _places(columns, first, path)
-        header = header or not all(str(column).isdigit() for column in columns)
-    header = header or _is_header(head, places) or words_above_numbers([row.fields for row in head], places)
-    if header and columns is None:
+    found = _columns(head, columns, path)
+    if found.header and columns is None:
         warn_of_columns([row.fields for row in head], path)
-    lower = [field.lower() for field in first.fields]
-    weight = lower.index("weight") if header and "weight" in lower else None
-    kinds: set[str] = set()
-    data: Iterable[Row] = chain(head[header:], rows)
-    if header and "type" in lower:
-        data = _noting(data, lower.index("type"), kinds)
-    edges = _edges(data, places, weight, path)
-    if not header:
+    edges = _edges(chain(head[found.header :], rows), found, path)
+    if not found.header:
         warn_of_header(edges, path)
-    if {"directed", "undirected"} <= kinds:
-        raise FileFormatError("some edges are of the type Directed and some Undirected; keep one of both.", path)
-    return replace(edges, directed=True) if kinds == {"directed"} else edges
+    return edges
 
 
-def _noting(rows: Iterable[Row], column: int, kinds: set[str]) -> Iterator[Row]:
-    """Pass rows on, and add what a column holds to `kinds`: Gephi has a column Type."""
-    for row in rows:
-        kinds.add(row.fields[column].lower() if column < len(row.fields) else "")
-        yield row
-
-
-def words_above_numbers(rows: Sequence[Sequence[str]], nodes: Sequence[int] = (0, 1)) -> bool:
-    """Return whether the first row is a header: distinct words, one of them above a column of numbers beside the nodes.
-
-    >>> words_above_numbers([["sender", "receiver", "letters"], ["Ada", "Grace", "7"]])
-    True
-    """
-    first, below = rows[0], rows[1:]
-    if len(set(first)) < len(first) or any(not word or is_decimal(word.encode()) for word in first):
-        return False
-    for column in set(range(len(first))).difference(nodes):
-        fields = [row[column].encode() for row in below if len(row) > column and row[column]]
-        if fields and all(map(is_decimal, fields)):
-            return True
-    return False
-
-
-def warn_of_header(edges: EdgeList, path: Path) -> None:
-    """Warn if the first line, read as an edge, may be a header: its names are in no other line."""
-    ends = edges.edge_index
-    if ends.shape[1] < _SUSPECT or not isinstance(edges.names, tuple):
-        return
-    if all(np.count_nonzero(ends == node) == 1 for node in ends[:, 0]):
-        names = " and ".join(shown(edges.names[node]) for node in ends[:, 0])
-        warn_caller(
-            f"{path.name}: the first line was read as an edge, although its nodes are in no other line; "
-            f"if it is a header, name the columns of nodes, {names}.",
-            UserWarning,
-        )
-
-
-def warn_of_columns(rows: Sequence[Sequence[str]], path: Path) -> None:
-    """Warn if others than the first two columns may hold the nodes: the first one counts the rows, or is named so.
-
-    Args:
-        rows: The first ones, the header among them.
-        path: The file.
-    """
-    first, below = rows[0], [row for row in rows[1:] if len(row) > 2]
-    if len(first) < 3 or known_header(first) is not None:
-        return
-    integers = all(len(field) <= 18 and is_integer(field.encode()) for row in below for field in (row[0], row[2]))
-    counts = integers and len(below) > 1 and all(int(b[0]) == int(a[0]) + 1 for a, b in pairwise(below))
-    if counts or first[0].strip().lower() in NO_NODES:
-        warn_caller(
-            f"{path.name}: the columns {shown(first[0])} and {shown(first[1])} were read as nodes; "
-            f"if others hold them, name these, such as {shown(first[1])} and {shown(first[2])}.",
-            UserWarning,
-        )
-
-
-def warn_of_comments(number: int, path: Path) -> None:
-    """Warn of so many lines of a table that were skipped, though they may be edges of nodes whose names begin so."""
-    if number:
-        skipped = "one that may be an edge was" if number == 1 else f"{number} that may be edges were"
-        warn_caller(
-            f"{path.name}: lines that begin with # or % are comments, and {skipped} skipped; quote such names.",
-            UserWarning,
-        )
-
-
-def warn_of_zeros(path: Path) -> None:
-    """Warn that ids which differ in leading zeros alone are the same node."""
-    warn_caller(f"{path.name}: ids with leading zeros are read as numbers, so that 007 is the node 7.", UserWarning)
-
-
-def known_header(fields: Sequence[str]) -> tuple[int, int] | None:
-    """Return the positions of the columns of nodes in a header with usual names, None if it is none.
-
-    >>> known_header(["Id", "Source", "Target", "Weight"])
-    (1, 2)
-    """
-    names = [field.strip().lower() for field in fields]
-    for source, target in HEADERS:
-        if source in names and target in names:
-            return names.index(source), names.index(target)
-    return None
-
-
-def split_line(line: str, sep: str) -> list[str]:
-    """Return the fields of a line, without quotes and outer blanks."""
-    if sep == " ":
-        return line.split()
-    try:
-        fields = next(csv.reader([line], delimiter=sep), [])
-    except csv.Error:  # a carriage return within the line, say
-        fields = line.split(sep)
-    return [field.strip() for field in fields]
-
-
-def guess_separator(line: str) -> str:
-    """Return the separator that a line has most often, a blank if it has none.
-
-    >>> guess_separator("Ada;Grace, Hopper;1952")
-    ';'
-    """
-    return max(SEPARATORS[:-1], key=line.count) if any(map(line.count, SEPARATORS[:-1])) else " "
+def _columns(head: Sequence[Row], wanted: Sequence[str | int] | None, path: Path) -> Columns:
+    """Return which columns hold what; ``wanted`` are those of the nodes, if the caller has named them."""
+    rows = [row.fields for row in head]
+    known = known_header(rows[0])
+    nodes = (known or (0, 1)) if wanted is None else _places(wanted, head[0], path)
+    named = wanted is not None and not all(str(column).isdigit() for column in wanted)
+    if not (known or named or words_above_integers(rows, nodes) or words_above_numbers(rows, nodes)):
+        return Columns(False, nodes)
+    lower = [field.lower() for field in rows[0]]
+    return Columns(True, nodes, *(lower.index(name) if name in lower else None for name in ("weight", "type")))
 
 
 def _rows(raw: bytes, sep: str | None, path: Path) -> Iterator[Row]:
@@ -231,27 +135,32 @@ def _places(columns: Sequence[str | int], first: Row, path: Path) -> tuple[int, 
     return tuple(int(text) - 1 if numbered else first.fields.index(text) for text in texts)
 
 
-def _is_header(head: list[Row], places: Sequence[int]) -> bool:
-    """Words above integers are a header."""
-    if len(head) < 2:
-        return False
-    above, below = (
-        [is_integer(row.fields[place].encode()) for place in places if place < len(row.fields)] for row in head[:2]
-    )
-    return all(below) and not any(above)
-
-
-def _edges(rows: Iterable[Row], places: Sequence[int], weight: int | None, path: Path) -> EdgeList:
+def _edges(rows: Iterable[Row], columns: Columns, path: Path) -> EdgeList:
     pairs: list[tuple[str, str]] = []
+    types: set[str] = set()
     for number, fields in rows:
-        source, target = (fields[place] if place < len(fields) else "" for place in places)
+        source, target = (_field(fields, place) for place in columns.nodes)
         if not source or not target:
             raise FileFormatError(f"a node is missing in {shown(','.join(fields))}.", path, number)
-        if weight is not None and weight < len(fields):
-            check_weight(fields[weight].encode(), number, path)
+        if columns.weight is not None:
+            check_weight(_field(fields, columns.weight).encode(), number, path)
+        if columns.type is not None:
+            types.add(_field(fields, columns.type).lower())
         pairs.append((source, target))
     if not pairs:
         raise FileFormatError("the file holds no edges.", path)
+    edges = _numbered(pairs, path)
+    if {"directed", "undirected"} <= types:
+        raise FileFormatError("some edges are of the type Directed and some Undirected; keep one of both.", path)
+    return replace(edges, directed=True) if types == {"directed"} else edges
+
+
+def _field(fields: list[str], place: int) -> str:
+    return fields[place] if place < len(fields) else ""
+
+
+def _numbered(pairs: list[tuple[str, str]], path: Path) -> EdgeList:
+    """Return edges between integers if all nodes are such, else between names."""
     if all(len(name) <= 18 and is_integer(name.encode()) for pair in pairs for name in pair):
         edges, names, num_nodes = number_ids(np.array(pairs, np.int64).T.copy())
         if len({name for pair in pairs for name in pair}) > num_nodes:

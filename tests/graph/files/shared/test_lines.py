@@ -1,3 +1,4 @@
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,16 @@ def test_a_late_bad_line_is_numbered_across_pieces(tmp_path, monkeypatch):
     comments = "#" * 70 + "\n"
     assert Graph.read(put(tmp_path, "g.txt", comments * 100 + "0 1\n" + comments * 100 + "1 2")).num_edges == 2
     assert Graph.read(put(tmp_path, "g.txt", comments * 100 + "a b\n" + comments * 100 + "b c")).num_edges == 2
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
+def test_pieces_end_with_lines_and_a_small_file_is_one(monkeypatch, size):
+    monkeypatch.setattr(lines, "_PIECE", size)
+    for text in (b"", b"\n", b"0 1", b"0 1\n", b"0 1\n\n12 3\n4 5", b"0 1\r\n1 2\r\n"):
+        found = list(lines.pieces(BytesIO(text)))
+        assert b"".join(found) == text + b"\n" * (text[-1:] not in (b"", b"\n"))
+        assert all(piece.endswith(b"\n") for piece in found)
+        assert len(found) <= 1 or size < len(text)
 
 
 plain_line = st.text(alphabet="0123456789 \t,#%-.eE+{}nax\r", max_size=14)

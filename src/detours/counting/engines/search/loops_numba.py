@@ -233,6 +233,26 @@ def _close(
 
 
 @compiled
+def _enter(level: Any, arc: Any, node: Any, depth: int) -> None:
+    """Put the node at the end of an arc on the path, where it is met no more, at a level of the stack."""
+    level.node, level.at, level.depth, level.row = arc.target, node.start, depth, arc.row
+    level.left = node.left
+    node.left = FAR
+
+
+@compiled
+def _leave(node: Any, here: Any, level: int, longest: int, tally: Int64, counts: Int64, mode: int) -> None:
+    """Take a node from the path: the walks found beyond it go through the step to it, and through those before."""
+    node.left = here.left
+    for length in range(here.depth + 2, longest + 1):
+        found = tally[level, length]
+        tally[level, length] = 0
+        tally[level - 1, length] += found
+        if mode != DIRECTED_DETOURS:
+            counts[here.row, length - 3] += found
+
+
+@compiled
 def advance(
     graph: Graph, space: Space, mode: int, longest: int, roots: Int64, steps: int, counts: Int64, taken: Int64
 ) -> int:
@@ -240,89 +260,77 @@ def advance(
 
     ``taken[r]`` grows by the steps from root r. Returns the steps left: zero or less if there is more to do, in which
     case the next call goes on from there.
+
+    At the start of a turn of the loop, the search is in one of three states:
+
+        on a path                level >= 0. Level 0 of the stack is the root, the others are the path; the ``left`` of
+                                 its nodes is FAR. At each level the arcs before ``at`` are done, and ``tally`` has the
+                                 walks found by them, which are not yet counted for the steps up to that level.
+        between two first arcs   level < 0. The walks that begin with arc ``first`` or a later one are counted.
+        between two roots        level < 0, and no first arc is left, or there is no ball.
     """
+    # The path is walked here: a call of a function that is given the graph or the space takes longer than a step.
     nodes, arcs, stack, tally, state = space.nodes, space.arcs, space.stack, space.tally, space.state[0]
     number, first, level, size = state.root, state.first, state.level, state.size
     root, before = roots[max(number, 0)], steps
     while steps > 0:
-        if level < 0:
-            if size == 0 or first == graph.first_ptr[root]:
-                for i in range(size):
-                    space.local[nodes[i].name] = -1
-                size = 0
-                taken[max(number, 0)] += before - steps
-                before = steps
-                number += 1
-                if number >= len(roots):
+        if level >= 0:
+            here = stack[level]
+            depth, grown = here.depth, False
+            limit = space.within[longest - depth - 1]
+            for q in range(here.at, nodes[here.node].end):
+                arc = arcs[q]
+                target, further = arc.target, depth + arc.length
+                if target >= limit:  # too far from the root, as all others of the row
                     break
-                root = roots[number]
-                first = graph.first_ptr[root + 1]
-                if mode == CYCLES and _bundle(graph, root, longest, tally[0], counts):
-                    steps -= 8
+                node = nodes[target]
+                if further + node.left > longest:
                     continue
+                if node.closer >= 0:
+                    _close(graph, node, root, first, mode, longest, further, arc.row, tally[level], counts)
+                if further + 2 <= longest:
+                    here.at = q + 1
+                    level += 1
+                    _enter(stack[level], arc, node, further)
+                    steps -= node.end - node.start
+                    grown = True
+                    break
+            if grown:
+                continue
+            if level > 0:
+                _leave(nodes[here.node], here, level, longest, tally, counts, mode)
+            else:
+                tally[0, :] = 0
+            level -= 1
+        elif size > 0 and first > graph.first_ptr[root]:
+            # First arcs are taken from the last on; of chains, those done may close the walks of the others.
+            if mode == CYCLES and first < graph.first_ptr[root + 1]:
+                done = space.local[graph.first[first]]
+                if done >= 0:
+                    _allow(space, done, graph.length[first], longest)
+            first -= 1
+            target = space.local[graph.first[first]]
+            if target >= 0:
+                # The root is one more node of the ball, the last, and this arc is its row.
+                level, bottom, arc = 0, stack[0], arcs[nodes[size].start]
+                bottom.node, bottom.at, bottom.depth = size, nodes[size].start, 0
+                arc.target, arc.length, arc.row = target, graph.length[first], graph.first_row[first]
+        else:
+            for i in range(size):
+                space.local[nodes[i].name] = -1
+            size = 0
+            taken[max(number, 0)] += before - steps
+            before = steps
+            number += 1
+            if number >= len(roots):
+                break
+            root = roots[number]
+            first = graph.first_ptr[root + 1]
+            steps -= 8
+            if mode != CYCLES or not _bundle(graph, root, longest, tally[0], counts):
                 size = _gather(graph, space, root, mode, longest)
                 # About as long as that many steps of the search itself.
-                steps -= 8 + 3 * nodes[size].start
-                continue
-            if mode == CYCLES and first < graph.first_ptr[root + 1]:
-                i = space.local[graph.first[first]]
-                if i >= 0:
-                    _allow(space, i, graph.length[first], longest)
-            first -= 1
-            i = space.local[graph.first[first]]
-            if i < 0:
-                continue
-            level = 0
-            stack[0].node = size
-            stack[0].at = nodes[size].start
-            stack[0].depth = 0
-            arcs[nodes[size].start].target = i
-            arcs[nodes[size].start].length = graph.length[first]
-            arcs[nodes[size].start].row = graph.first_row[first]
-        here = stack[level]
-        depth = here.depth
-        limit = space.within[longest - depth - 1]
-        stop = nodes[here.node].end
-        leave = True
-        q = here.at
-        while q < stop:
-            w = arcs[q].target
-            if w >= limit:
-                break
-            further = depth + arcs[q].length
-            node = nodes[w]
-            if further + node.left > longest:
-                q += 1
-                continue
-            if node.closer >= 0:
-                _close(graph, node, root, first, mode, longest, further, arcs[q].row, tally[level], counts)
-            if further + 2 <= longest:
-                here.at = q + 1
-                level += 1
-                there = stack[level]
-                there.node = w
-                there.at = node.start
-                there.depth = further
-                there.left = node.left
-                there.row = arcs[q].row
-                node.left = FAR
-                steps -= node.end - node.start
-                leave = False
-                break
-            q += 1
-        if not leave:
-            continue
-        if level == 0:
-            tally[0, :] = 0
-        else:
-            nodes[here.node].left = here.left
-            for length in range(depth + 2, longest + 1):
-                found = tally[level, length]
-                tally[level, length] = 0
-                tally[level - 1, length] += found
-                if mode != DIRECTED_DETOURS:
-                    counts[here.row, length - 3] += found
-        level -= 1
+                steps -= 3 * nodes[size].start
     if number < len(roots):
         taken[max(number, 0)] += before - steps
     state.root, state.first, state.level, state.size = number, first, level, size

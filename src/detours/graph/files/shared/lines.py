@@ -16,7 +16,6 @@ from detours.errors import FileFormatError
 MAX_ID = 2**31 - 1
 
 _PIECE = 1 << 23
-_HEAD = 1 << 16  # bytes by which lists of neighbours are told
 _SMALL = 1 << 19  # bytes below which Python is done before Numba is imported
 _GAP = rb"(?:[ \t]*,[ \t]*|[ \t]+)"
 _PLAIN = re.compile(rb"[ \t]*(\d+)" + _GAP + rb"(\d+)(?:" + _GAP + rb"(.*))?", re.DOTALL)
@@ -32,74 +31,28 @@ class NoWeight(FileFormatError):
 
 
 def pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the file in pieces of some megabytes that end with a line feed.
+    """Yield the file in pieces of some megabytes that end with a line feed, a small file in one.
 
     Where lines end with carriage returns alone, as those of old Macs, these become line feeds.
     """
-    rest, returns = b"", None
-    while block := file.read(_PIECE):
-        returns = b"\r" in block and b"\n" not in block if returns is None else returns
+    block, rest = file.read(_PIECE), b""
+    returns = b"\r" in block and b"\n" not in block
+    while block:
+        following = file.read(_PIECE)
         block = block.replace(b"\r", b"\n") if returns else block
+        if not following and not block.endswith(b"\n"):
+            block += b"\n"
         cut = block.rfind(b"\n") + 1
         if cut:
             yield rest + block[:cut]
             rest = block[cut:]
         else:
             rest += block
-    if rest:
-        yield rest + b"\n"
+        block = following
 
 
 def is_data(line: bytes) -> bool:
     return line.strip(b" \t\r")[:1] not in (b"", b"#", b"%")
-
-
-def refuse_matrix(text: bytes, path: Path) -> None:
-    """Raise `FileFormatError` for a square of numbers that can only be an adjacency matrix: read as edges, its first
-    columns would be nodes."""
-    first = next((line for line in text.split(b"\n", 9) if is_data(line)), b"")
-    columns = len(_cells(first))
-    if columns < 3 or not columns <= text.count(b"\n") + 1 <= 2 * columns + 9:
-        return
-    rows = [_cells(line) for line in text.split(b"\n") if is_data(line)]
-    if len(rows) != columns or any(len(row) != columns for row in rows):
-        return
-    try:
-        matrix = np.array([[float(cell) for cell in row] for row in rows])
-    except ValueError:
-        return
-    mutual = np.array_equal(matrix, matrix.T) and not np.diagonal(matrix).any()
-    if mutual or (columns > 3 and np.isin(matrix, (0, 1)).all()):
-        raise FileFormatError(
-            "this is an adjacency matrix, not a list of edges; read it with NumPy and give Graph.from_scipy, or write "
-            "a line for every edge.",
-            path,
-        )
-
-
-def refuse_adjacency_list(text: bytes, path: Path) -> None:
-    """Raise `FileFormatError` for lines of a node and its neighbours: read as edges, all but the first would be lost.
-
-    They have a line for every node, and not all the same length, or no other numbers than those of nodes.
-    """
-    head = text[:_HEAD]
-    rows = [line.split() for line in head.split(b"\n")[:-1] if is_data(line)]
-    if max(map(len, rows), default=0) < 4 or b"\t" in head or not all(cell.isdigit() for row in rows for cell in row):
-        return
-    nodes = {row[0] for row in rows}
-    if len(nodes) < len(rows):
-        return
-    whole = len(text) <= _HEAD and all(len(set(row)) == len(row) and nodes.issuperset(row) for row in rows)
-    if whole or len(set(map(len, rows))) > 1:
-        raise FileFormatError(
-            "its lines are those of an adjacency list, a node and its neighbours; name the file .adjlist or give "
-            'format="adjlist" (--format adjlist), and if they are edges, columns=(1, 2).',
-            path,
-        )
-
-
-def _cells(line: bytes) -> list[bytes]:
-    return [cell for cell in re.split(rb"[\s,;]+", line) if cell]
 
 
 def begins_with_integers(line: bytes) -> bool:
