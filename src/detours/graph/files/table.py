@@ -15,7 +15,7 @@ import numpy as np
 from detours.checks import check_choice
 from detours.errors import FileFormatError, InputError, shown, warn_caller
 from detours.graph.edges import EdgeList
-from detours.graph.files.shared.lines import check_weight, is_data, is_decimal, is_integer
+from detours.graph.files.shared.lines import MAX_ID, check_weight, is_data, is_decimal, is_integer
 from detours.graph.files.shared.source import BOM, read_text
 from detours.graph.pairs import from_names, number_ids
 
@@ -252,7 +252,9 @@ def _edges(rows: Iterable[Row], places: Sequence[int], weight: int | None, path:
         pairs.append((source, target))
     if not pairs:
         raise FileFormatError("the file holds no edges.", path)
-    if all(len(name) <= 18 and is_integer(name.encode()) for pair in pairs for name in pair):
+    if all(
+        len(name) <= 20 and is_integer(name.encode()) and abs(int(name)) <= MAX_ID for pair in pairs for name in pair
+    ):
         edges, names, num_nodes = number_ids(np.array(pairs, np.int64).T.copy())
         if len({name for pair in pairs for name in pair}) > num_nodes:
             warn_of_zeros(path)
