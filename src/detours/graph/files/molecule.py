@@ -32,7 +32,7 @@ def read_molecule(path: Path) -> Any:
 
 
 def _is_smiles(path: Path, text: str) -> bool:
-    """Whether a file holds SMILES: by its name, else, as on standard input, by its text; MOL blocks tell their version."""
+    """Whether a file holds SMILES: by its name, else by its text, as on standard input; MOL blocks have a version."""
     endings = "".join(path.suffixes).lower()
     return ".smi" in endings or not (".sdf" in endings or ".mol" in endings or "V2000" in text or "V3000" in text)
 
