@@ -5,6 +5,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from detours.counting.count import count
 from detours.errors import DroppedEdgesWarning, FileFormatError, InputError
 from detours.graph import Graph
 from detours.graph.files.shared import lines
@@ -88,8 +89,10 @@ def test_named_edge_lists(tmp_path, text, wanted):
         ("0 1\n1 2x\n", 2, '"2x" is not a node id'),
         ("0 1\n1 -2\n", 2, "-2 is negative"),
         ("-1 2\n", 1, "-1 is negative"),
-        ("0 1\n1 2147483648\n", 2, "2147483648 is too large"),
+        ("0 1\n1 9223372036854775808\n", 2, "9223372036854775808 is too large; ids may go up to 9223372036854775807"),
+        ("0 1\n1 18446744073709551617\n", 2, "give columns=(1, 2), with which longer ones are read as names."),
         ("0 1\n1 99999999999999999999999999\n", 2, "too large"),
+        (f"0 1\n1 {'9' * 5000}\n", 2, "too large"),
         ("0 1\n1 2.0\n", 2, "integers"),
         ("1.5 2.5\n", 1, "integers"),
         ("0 1\n1,,2\n", 2, "missing"),
@@ -121,6 +124,20 @@ def test_named_edge_lists(tmp_path, text, wanted):
 def test_broken_edge_lists_give_file_and_line(tmp_path, monkeypatch, text, line, says, fast):
     monkeypatch.setattr(lines, "_SMALL", 0 if fast else 1 << 30)
     refused(put(tmp_path, "g.txt", text), says, line)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("options", [{}, {"columns": (1, 2)}])
+def test_ids_of_64_bits_are_counted_and_named(tmp_path, monkeypatch, fast, options):
+    monkeypatch.setattr(lines, "_SMALL", 0 if fast else 1 << 30)
+    ids = [2**63 - 1, 2**31, 2**63 - 2, 2**32 + 5, 2**53 + 1, 7]
+    ring = list(zip(ids, ids[1:] + ids[:1], strict=True))
+    graph = Graph.read(put(tmp_path, "g.txt", "".join(f"{u} {v}\n" for u, v in ring)), **options)
+    assert graph.name_list() == sorted(ids) and edges(graph) == ring
+    table = count(graph, 5).to_pandas()
+    assert list(zip(table["source"], table["target"], strict=True)) == ring and table["den"].tolist() == [1] * 6
+    long = put(tmp_path, "long.txt", f"{2**63} {2**64}\n{2**64} 1\n")
+    assert Graph.read(long, columns=(1, 2)).name_list() == ["1", str(2**64), str(2**63)]
 
 
 def test_reading_a_small_file_does_not_load_numba(tmp_path):

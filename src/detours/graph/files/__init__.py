@@ -66,7 +66,8 @@ def write(edges: EdgeList, path: str | os.PathLike[str], *, format: str | None =
 
 def _format(path: Path, name: str | None) -> Format:
     if name is not None:
-        check_choice("format", name, FORMATS)
+        meant = _BY_ENDING.get(name, "") if isinstance(name, str) else ""
+        check_choice("format", name, FORMATS, hint=meant and f"; files that end in .{name} are {meant!r}")
         return FORMATS[name]
     given = ending(path)
     if given and given not in _BY_ENDING:

@@ -23,7 +23,7 @@ from detours.graph.files.shared.columns import (
     words_above_numbers,
 )
 from detours.graph.files.shared.doubts import warn_of_columns, warn_of_comments, warn_of_header, warn_of_zeros
-from detours.graph.files.shared.lines import check_weight, is_data, is_integer
+from detours.graph.files.shared.lines import MAX_ID, check_weight, is_data, is_integer
 from detours.graph.files.shared.source import read_text
 from detours.graph.pairs import from_names, number_ids
 
@@ -161,7 +161,9 @@ def _field(fields: list[str], place: int) -> str:
 
 def _numbered(pairs: list[tuple[str, str]], path: Path) -> EdgeList:
     """Return edges between integers if all nodes are such, else between names."""
-    if all(len(name) <= 18 and is_integer(name.encode()) for pair in pairs for name in pair):
+    if all(
+        len(name) <= 20 and is_integer(name.encode()) and abs(int(name)) <= MAX_ID for pair in pairs for name in pair
+    ):
         edges, names, num_nodes = number_ids(np.array(pairs, np.int64).T.copy())
         if len({name for pair in pairs for name in pair}) > num_nodes:
             warn_of_zeros(path)
