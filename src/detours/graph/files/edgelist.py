@@ -6,6 +6,7 @@ import csv
 import re
 from array import array
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +30,7 @@ from detours.graph.files.shared.lines import (
     refuse_adjacency_list,
     refuse_matrix,
 )
+from detours.graph.files.shared.other_lists import refuse_other_lists, says_directed
 from detours.graph.files.shared.source import BOM, check_text, opened
 from detours.graph.files.table import (
     HEADERS,
@@ -71,6 +73,8 @@ def read(path: Path) -> EdgeList:
         check_text(head, path)
         refuse_matrix(head, path)
         refuse_adjacency_list(head, path)
+        refuse_other_lists(head, path)
+        arcs = says_directed(head, path)
         first_line = next(iter(_head_lines(head)), "")
         tabs = "\t" if ending(path) == "tsv" and "\t" in first_line else None
         if _needs_table(head) or (tabs and "," in first_line):
@@ -86,8 +90,10 @@ def read(path: Path) -> EdgeList:
         integers, header = _decide(found, path)
         if integers and _PADDED.search(head[:_HEAD]):
             warn_of_zeros(path)
+        if header or integers:
+            first_rows = [split_line(line, guess_separator(line)) for line in _head_lines(head, _HEAD)]
+            warn_of_columns(first_rows, path, header=header)
         if header:
-            warn_of_columns([split_line(line, guess_separator(line)) for line in _head_lines(head)], path)
             head = head[: found[0].start] + b"#" + head[found[0].start :]
         text = chain([head], text)
         try:
@@ -99,7 +105,7 @@ def read(path: Path) -> EdgeList:
             return read_table(path, sep=tabs)
         if not integers and not header:
             warn_of_header(edges, path)
-        return edges
+        return replace(edges, directed=arcs)
 
 
 def _needs_table(head: bytes) -> bool:
@@ -119,9 +125,9 @@ def _needs_table(head: bytes) -> bool:
     return places is not None and beside not in ([], [""]) and not is_decimal(beside[0].encode())
 
 
-def _head_lines(head: bytes) -> list[str]:
+def _head_lines(head: bytes, most: int = _HEAD_LINES) -> list[str]:
     begin = head[:_HEAD].removeprefix(BOM).split(b"\n")
-    return [line.decode("utf-8", "replace") for line in begin[:-1] if is_data(line)][:_HEAD_LINES]
+    return [line.decode("utf-8", "replace") for line in begin[:-1] if is_data(line)][:most]
 
 
 def _first_data(head: bytes) -> Iterator[_Line]:
@@ -212,6 +218,13 @@ def _read_names(text: Iterable[bytes], path: Path, first: _Line) -> EdgeList:
 
 
 def _named_edge(fields: list[bytes], number: int, path: Path) -> list[bytes]:
+    if len(fields) > 2 and not fields[0] and all(fields[1:]):
+        raise FileFormatError(
+            f"the first column is empty; if it numbers the rows, name the columns of nodes, such as "
+            f"{quoted(fields[1])} and {quoted(fields[2])}, and an adjacency matrix is read with pandas.",
+            path,
+            number,
+        )
     if len(fields) < 2 or not fields[0] or not fields[1]:
         raise FileFormatError(
             f"a line must hold two nodes, but there is only {quoted(b' '.join(fields).strip())}.",

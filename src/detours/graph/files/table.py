@@ -16,6 +16,7 @@ from detours.checks import check_choice
 from detours.errors import FileFormatError, InputError, shown, warn_caller
 from detours.graph.edges import EdgeList
 from detours.graph.files.shared.lines import check_weight, is_data, is_decimal, is_integer
+from detours.graph.files.shared.other_lists import refuse_other_lists, says_directed
 from detours.graph.files.shared.source import BOM, read_text
 from detours.graph.pairs import from_names, number_ids
 
@@ -24,6 +25,7 @@ SEPARATORS = (",", ";", "\t", "|", " ")
 NO_NODES = ("", "#", "id", "index", "no", "row", "edge", "edge_id", "bond", "bond_id", "graph", "molecule", "weight")
 """Names of a first column that seldom holds nodes."""
 _HEAD_ROWS = 20  # lines by which a header is recognised
+_BEGIN_ROWS = 1000  # lines by which the columns of nodes are
 _SUSPECT = 2  # edges from which a first line whose names occur nowhere else is worth a warning
 
 
@@ -50,25 +52,28 @@ def read_table(
         check_choice("sep", sep, SEPARATORS)
     if columns is not None and (isinstance(columns, str) or len(columns) != 2):
         raise InputError(f"columns must be two names or numbers of columns, but {shown(columns)} was given.")
-    rows = _rows(read_text(path) if text is None else text.removeprefix(BOM), sep, path)
-    head = list(islice(rows, _HEAD_ROWS))
-    if not head:
+    text = read_text(path) if text is None else text.removeprefix(BOM)
+    refuse_other_lists(text, path)
+    arcs = says_directed(text, path)
+    rows = _rows(text, sep, path)
+    begin = list(islice(rows, _BEGIN_ROWS))
+    if not begin:
         raise FileFormatError("the file holds no edges.", path)
-    first = head[0]
+    first, head = begin[0], begin[:_HEAD_ROWS]
     header = known_header(first.fields) is not None
     places: Sequence[int]
     if columns is None:
         places = known_header(first.fields) or (0, 1)
     else:
         places = _places(columns, first, path)
-        header = header or not all(str(column).isdigit() for column in columns)
+        header = header or not _are_numbers(columns)
     header = header or _is_header(head, places) or words_above_numbers([row.fields for row in head], places)
-    if header and columns is None:
-        warn_of_columns([row.fields for row in head], path)
+    if columns is None:
+        warn_of_columns([row.fields for row in begin], path, header=header)
     lower = [field.lower() for field in first.fields]
     weight = lower.index("weight") if header and "weight" in lower else None
     kinds: set[str] = set()
-    data: Iterable[Row] = chain(head[header:], rows)
+    data: Iterable[Row] = chain(begin[header:], rows)
     if header and "type" in lower:
         data = _noting(data, lower.index("type"), kinds)
     edges = _edges(data, places, weight, path)
@@ -76,7 +81,7 @@ def read_table(
         warn_of_header(edges, path)
     if {"directed", "undirected"} <= kinds:
         raise FileFormatError("some edges are of the type Directed and some Undirected; keep one of both.", path)
-    return replace(edges, directed=True) if kinds == {"directed"} else edges
+    return replace(edges, directed=arcs or kinds == {"directed"})
 
 
 def _noting(rows: Iterable[Row], column: int, kinds: set[str]) -> Iterator[Row]:
@@ -116,24 +121,36 @@ def warn_of_header(edges: EdgeList, path: Path) -> None:
         )
 
 
-def warn_of_columns(rows: Sequence[Sequence[str]], path: Path) -> None:
-    """Warn if others than the first two columns may hold the nodes: the first one counts the rows, or is named so.
+def warn_of_columns(rows: Sequence[Sequence[str]], path: Path, *, header: bool = True) -> None:
+    """Warn if others than the first two columns may hold the nodes.
+
+    They may if the first column counts the rows, or is named so, or if the third has nodes of the second and the first
+    has none, as where it holds times.
 
     Args:
         rows: The first ones, the header among them.
         path: The file.
+        header: Whether there is one.
     """
-    first, below = rows[0], [row for row in rows[1:] if len(row) > 2]
-    if len(first) < 3 or known_header(first) is not None:
+    if not rows or len(rows[0]) < 3 or known_header(rows[0]) is not None:
         return
+    first, below = rows[0], [row for row in rows[header:] if len(row) > 2]
     integers = all(len(field) <= 18 and is_integer(field.encode()) for row in below for field in (row[0], row[2]))
     counts = integers and len(below) > 1 and all(int(b[0]) == int(a[0]) + 1 for a, b in pairwise(below))
-    if counts or first[0].strip().lower() in NO_NODES:
+    named = first[0].strip().lower() in NO_NODES
+    if (header and (counts or named)) or _later_nodes(below):
+        one, two, three = map(shown, first[:3]) if header else "123"
         warn_caller(
-            f"{path.name}: the columns {shown(first[0])} and {shown(first[1])} were read as nodes; "
-            f"if others hold them, name these, such as {shown(first[1])} and {shown(first[2])}.",
+            f"{path.name}: the columns {one} and {two} were read as nodes; "
+            f"if others hold them, name these, such as {two} and {three}.",
             UserWarning,
         )
+
+
+def _later_nodes(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the second and the third column hold the same things, and the first holds others."""
+    one, two, three = ({row[column] for row in rows} for column in range(3))
+    return len(rows) > 1 and not one & two and 4 * len(two & three) >= max(len(two), len(three))
 
 
 def warn_of_comments(number: int, path: Path) -> None:
@@ -222,13 +239,16 @@ def _rows(raw: bytes, sep: str | None, path: Path) -> Iterator[Row]:
 
 def _places(columns: Sequence[str | int], first: Row, path: Path) -> tuple[int, ...]:
     """Return the positions of columns given by names, or by numbers from 1."""
-    texts, width = list(map(str, columns)), len(first.fields)
-    numbered = all(map(str.isdigit, texts))
+    texts, width, numbered = list(map(str, columns)), len(first.fields), _are_numbers(columns)
     for text in texts:
         if not (1 <= int(text) <= width if numbered else text in first.fields):
             names = ", ".join(first.fields)
             raise FileFormatError(f"there is no column {text!r}; the first line has {names}.", path, first.number)
     return tuple(int(text) - 1 if numbered else first.fields.index(text) for text in texts)
+
+
+def _are_numbers(columns: Sequence[str | int]) -> bool:
+    return all(str(column).isdecimal() and len(str(column)) <= 9 for column in columns)
 
 
 def _is_header(head: list[Row], places: Sequence[int]) -> bool:

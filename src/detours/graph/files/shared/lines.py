@@ -13,7 +13,8 @@ import numpy as np
 from detours.arrays import Int64
 from detours.errors import FileFormatError
 
-MAX_ID = 2**31 - 1
+MAX_ID = 2**63 - 1
+_MAX_DIGITS = len(str(MAX_ID))
 
 _PIECE = 1 << 23
 _HEAD = 1 << 16  # bytes by which lists of neighbours are told
@@ -163,9 +164,9 @@ def _parse_line(text: bytes, line: int, path: Path) -> tuple[int, int] | None:
         if not is_data(text):
             return None
         raise FileFormatError(_complaint(text), path, line)
-    u, v = int(match[1]), int(match[2])
-    if max(u, v) > MAX_ID:
+    if _too_large(match[1]) or _too_large(match[2]):
         raise FileFormatError(_complaint(text), path, line)
+    u, v = int(match[1]), int(match[2])
     check_weight(match[3] or b"", line, path)
     return u, v
 
@@ -187,12 +188,18 @@ def check_weight(rest: bytes, line: int, path: Path) -> None:
     except ValueError:
         raise NoWeight(
             f"the third column is the weight of the edge and must be a number, not {quoted(field)}; "
-            "if it is none, name the columns of nodes, as in columns=(1, 2); of a header, give their names.",
+            "if it is none, name the columns of nodes, as in columns=(1, 2); of a header, give their names; lists of "
+            'neighbours are read with format="adjlist".',
             path,
             line,
         ) from None
     if not math.isfinite(weight):
         raise FileFormatError(f"the weight of the edge must be a finite number, not {quoted(field)}.", path, line)
+
+
+def _too_large(digits: bytes) -> bool:
+    digits = digits.lstrip(b"0")
+    return len(digits) > _MAX_DIGITS or (len(digits) == _MAX_DIGITS and int(digits) > MAX_ID)
 
 
 def _complaint(text: bytes) -> str:
@@ -209,6 +216,9 @@ def _complaint(text: bytes) -> str:
             return f"{quoted(field)} is not a node id; the node ids of this file must be integers."
         if field.startswith(b"-"):
             return f"the node id {field.decode()} is negative; ids must be 0 or larger."
-        if len(field) > 18 or int(field) > MAX_ID:
-            return f"the node id {quoted(field)[1:-1]} is too large; ids may go up to {MAX_ID}."
+        if _too_large(field):
+            return (
+                f"the node id {quoted(field)[1:-1]} is too large; ids may go up to {MAX_ID}, others are names if the "
+                "columns are named, as in columns=(1, 2)."
+            )
     return f"a line must hold two node ids, but it is {quoted(text)}."
