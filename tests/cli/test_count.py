@@ -47,6 +47,8 @@ def test_a_k_too_small_for_the_rings_is_told(run: Run, tmp_path: Path) -> None:
     assert "try a larger k" not in enough
     (tmp_path / "chain.txt").write_text("0 1\n1 2\n")
     assert "The graph has no cycles." in run("count", "chain.txt", "-k", "4").out
+    (tmp_path / "looped.txt").write_text("0 0\n0 1\n1 2\n")
+    assert "The graph has no cycles." in run("count", "looped.txt", "-k", "4").out
     assert "5 to 7 for molecules" in " ".join(run("count", "--help").out.split())
 
 

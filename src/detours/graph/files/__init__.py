@@ -72,6 +72,8 @@ def _format(path: Path, name: str | None) -> Format:
     given = ending(path)
     if given and given not in _BY_ENDING:
         raise FileFormatError(
-            f"the ending .{given} is not known; it may be .{', .'.join(_BY_ENDING)}, each also with .gz.", path
+            f"the ending .{given} is not known; it may be .{', .'.join(_BY_ENDING)}, each also with .gz. "
+            'Lines of two nodes are read with format="edgelist", whatever the name.',
+            path,
         )
     return FORMATS[_BY_ENDING[given] if given else "edgelist"]

@@ -150,7 +150,8 @@ def check_weight(rest: bytes, line: int, path: Path) -> None:
     except ValueError:
         raise NoWeight(
             f"the third column is the weight of the edge and must be a number, not {quoted(field)}; "
-            "if it is none, name the columns of nodes, as in columns=(1, 2); of a header, give their names.",
+            "if it is none, name the columns of nodes, as in columns=(1, 2); of a header, give their names; lists of "
+            'neighbours are read with format="adjlist".',
             path,
             line,
         ) from None
