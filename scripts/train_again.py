@@ -14,7 +14,8 @@ from pathlib import Path
 from detours.data import load
 from detours.experiments.networks.entries import Entry
 from detours.experiments.networks.queue import Queue, Wanted
-from detours.experiments.networks.records import Result, read_records, results
+from detours.experiments.networks.records import read_records
+from detours.experiments.networks.results import Result, results
 from detours.store import Store
 
 

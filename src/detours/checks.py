@@ -89,14 +89,16 @@ def check_number(
     return number
 
 
-def check_choice(name: str, value: object, allowed: Collection[str | None]) -> None:
+def check_choice(name: str, value: object, allowed: Collection[str | None], *, hint: str = "") -> None:
     """Raise `InputError` unless `value` is one of the allowed strings, or None where that is allowed.
+
+    The sentence ends with the hint, which begins with its own mark.
 
     >>> check_choice("pool", "max", ("max", "mean"))
     """
     # Not `value in allowed`: an array given by mistake would be compared element by element.
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in allowed):
-        _refuse(name, f"one of {', '.join(map(repr, allowed))}", value)
+        _refuse(name, f"one of {', '.join(map(repr, allowed))}", value, hint=hint)
 
 
 def check_flag(name: str, value: Any, *, otherwise: str = "", hint: str = "") -> bool:

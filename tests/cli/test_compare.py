@@ -129,3 +129,10 @@ def test_quiet_says_nothing(run: Run) -> None:
 def test_wrong_use_is_one_sentence(run: Run, arguments: tuple[str, ...], code: int, message: str) -> None:
     ended, out, err = run(*arguments)
     assert ended == code and out == "" and message in err and len(err.strip().splitlines()) == 1
+
+
+def test_a_directed_graph_and_one_that_is_not_are_told_the_options(run: Run, tmp_path: Path) -> None:
+    nx.write_gml(nx.DiGraph(HEXAGON), tmp_path / "arcs.gml")
+    code, _, err = run("hexagon.g6", "arcs.gml")
+    assert code == 1 and "pass --directed or --undirected" in err
+    assert run("hexagon.g6", "arcs.gml", "--undirected").code == 0

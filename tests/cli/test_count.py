@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import networkx as nx
@@ -46,6 +47,8 @@ def test_a_k_too_small_for_the_rings_is_told(run: Run, tmp_path: Path) -> None:
     assert "try a larger k" not in enough
     (tmp_path / "chain.txt").write_text("0 1\n1 2\n")
     assert "The graph has no cycles." in run("count", "chain.txt", "-k", "4").out
+    (tmp_path / "looped.txt").write_text("0 0\n0 1\n1 2\n")
+    assert "The graph has no cycles." in run("count", "looped.txt", "-k", "4").out
     assert "5 to 7 for molecules" in " ".join(run("count", "--help").out.split())
 
 
@@ -286,6 +289,8 @@ def test_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "3 nodes, 2 edges" in read(matrix, "--format", "mtx").out
     broken = read("a\n")
     assert broken.code == 1 and broken.err.startswith("detours: standard input, line 1: a line must hold two nodes")
+    if find_spec("rdkit") is not None:
+        assert "standard input: 3 nodes, 3 edges" in read("C1CC1\n", "--format", "molecule").out
     packed = read(gzip.compress(b"a b\n"))
     assert packed.err == "detours: standard input: this is gzip-compressed; pipe it through `gzip -dc` first.\n"
 

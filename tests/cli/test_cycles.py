@@ -27,6 +27,11 @@ def test_cycles_json(run: Run) -> None:
 def test_cycles_cut_short(run: Run) -> None:
     ran = run("cycles", "k6.txt", "-k", "5", "--limit", "3")
     assert ran.code == 1 and len(ran.out.splitlines()) == 3 and one_sentence(ran.err)
+    assert "more than --limit 3 cycles" in ran.err
+    assert (
+        "--time-limit must be a number above 0, but it is 0"
+        in run("cycles", "k6.txt", "-k", "5", "--time-limit", "0").err
+    )
     ran = run("cycles", "k6.txt", "-k", "5", "--limit", "3", "--json")
     told = json.loads(ran.out)
     assert ran.code == 1 and not told["complete"] and len(told["cycles"]) == 3 and one_sentence(ran.err)

@@ -47,7 +47,7 @@ def test_wrong_usage(run: Run, arguments: list[str]) -> None:
         ("picture.txt", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"),
         ("cut.txt.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00"),
         ("negative.txt", b"0 1\n-4 2\n"),
-        ("large.txt", b"0 1\n1 99999999999\n"),
+        ("large.txt", b"0 1\n1 99999999999999999999\n"),
         ("cut.mtx", b"%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n"),
         ("other.npz", b"not a zip"),
     ],

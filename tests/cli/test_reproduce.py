@@ -236,6 +236,8 @@ def test_all_runs_every_experiment(run: Run, data: Path, monkeypatch: pytest.Mon
     assert code == 0 and ran == ["expressiveness", "cycles", "kernels", "networks"]
     assert err == "Wrote expressiveness.md\nWrote cycles.md\nWrote kernels.md\nWrote networks.md\n"
     assert run("all").code == 0 and ran[4:] == ["expressiveness"]  # the others need data
+    code, _, err = run("all", "--root", str(data), "--device", "cuda:99")  # before hours of other experiments
+    assert code == 1 and "device='cuda:99' was given, but" in err and len(ran) == 5
 
 
 # ---------------------------------------------------------------- networks
@@ -333,6 +335,12 @@ def test_wrong_options_of_networks(run: Run, texas: Path) -> None:
     assert err.endswith("or take `detours reproduce heterophilous`.\n")
     code, _, err = run("nodes", "--root", str(texas), "--data", "Roman")
     assert code == 1 and "there is no data set 'Roman'; choose from" in err
+    Path("mine.pt").touch()
+    for table in ("nodes", "cycles", "expressiveness"):
+        code, _, err = run(table, "--root", str(texas), "--data", "mine.pt")
+        assert code == 1 and "mine.pt is own data, but this experiment is for the data sets of its tables; " in err
+        assert "`detours train --data mine.pt` trains networks on own data, " in err
+        assert "there is no data set 'yours.pt'" in run(table, "--root", str(texas), "--data", "yours.pt").err
     code, _, err = run("graphs", "--root", str(texas))
     assert code == 1 and "none of MUTAG, PTC_FM" in err
 

@@ -1,5 +1,6 @@
 """`detours show`: the page it writes, where, and what it refuses."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,18 @@ def test_a_folder_that_is_not_writable_is_told_before_the_work(
 def test_standard_input_is_one_graph(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["show", "-", "-"]) == 2
     assert "only one input can be -" in capsys.readouterr().err
+
+
+def test_pages_of_molecules_are_named_by_their_smiles(folder: Path) -> None:
+    pytest.importorskip("rdkit")
+    pages = []
+    for smiles in ("C1CC1", "C1=CC1", "C1#CC1", r"F/C=C\F", "C1CC1" * 40):
+        before = set(folder.glob("*.html"))
+        assert cli.run(["show", smiles, "-k", "2", "-q"]) == 0
+        (made,) = set(folder.glob("*.html")) - before  # not one of the others
+        pages.append(made.name)
+    assert pages[0] == "C1CC1.html" and all(re.fullmatch(r"[A-Za-z0-9-]{1,50}\.html", name) for name in pages)
+    assert cli.run(["show", "C1=CC1", "-k", "3", "-q"]) == 0 and len(list(folder.glob("*.html"))) == len(pages)
 
 
 def test_a_molecule_as_smiles_and_as_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,6 +52,19 @@ def test_inner_parts_are_other_trials(run: Run) -> None:
     assert code == 0 and "on the validation parts of 2 folds; epochs chosen by a tenth of each training part" in out
 
 
+def test_the_best_are_trained_again(run: Run) -> None:
+    Path("space.toml").write_text(SPACE)
+    asked = [*QUICK, "--models", "plain,mdnn", "--confirm", "1", "--folds", "0-7"]
+    code, out, err = run("tune", *asked, "--progress")
+    assert code == 0, err
+    assert out.count("again with other seeds") == 2 and out.count("on the validation parts of 2 folds") == 2
+    assert "today" in out and "again with other seeds, 1 replicas in" in err
+    found = json.loads(run("tune", *asked, "--json", "--budget", "0")[1])
+    for each in found:
+        again = [one["trial"] for one in each["again"]]
+        assert -1 in again and len(again) == 2 and each["chosen"] == each["again"][0] and each["complete"]
+
+
 def test_the_recipe_of_own_data_finds_them_from_any_folder(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

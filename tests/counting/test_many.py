@@ -112,6 +112,8 @@ def test_one_graph_is_not_a_list_of_graphs() -> None:
     assert len(detours.count_many([data, data.edge_index, graph], 2)) == 3
     with pytest.raises(InputError, match="count_many takes a list of graphs, but it was given None"):
         detours.count_many(None, 2)
+    with pytest.raises(InputError, match=r"count_many takes a list of graphs, but it was given \{'karate\.txt'"):
+        detours.count_many({"karate.txt": graph}, 2)  # the keys would be taken for files
 
 
 def test_one_molecule_is_not_a_list_of_graphs() -> None:

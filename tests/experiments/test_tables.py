@@ -31,6 +31,12 @@ def test_markdown() -> None:
     ]
 
 
+@pytest.mark.parametrize(("form", "zero", "below"), [("+.2f", "+0.00", "-0.01"), (".2f", "0.00", "-0.01")])
+def test_a_zero_has_no_minus(form: str, zero: str, below: str) -> None:
+    table = Table("", [Column("difference", form)], [[-0.004], [-0.006], [0.0]])
+    assert table.written() == [[zero], [below], [zero]]
+
+
 def test_written_tables_can_be_read_again(tmp_path: Path) -> None:
     files = write_tables(tmp_path / "new", "cycles", [TABLE, TABLE], about={"k": 4})
     assert [file.name for file in files] == ["cycles.md", "cycles.json"]

@@ -28,6 +28,22 @@ def test_a_function_makes_its_own() -> None:
     assert (conv.heads, conv.out_channels) == (2, 3)
 
 
+@pytest.mark.parametrize("kind", [pyg.GATConv, pyg.GATv2Conv, pyg.TransformerConv, pyg.ResGatedGraphConv, pyg.GENConv])
+def test_a_function_must_make_convolutions_for_the_features_of_arcs(kind: type[nn.Module]) -> None:
+    """PyG ignores edge_attr where edge_dim was not given."""
+    sentence = f"^{kind.__name__} has edge_dim=None, but edge_channels=2; make it with edge_dim=2.$"
+    with pytest.raises(InputError, match=sentence):
+        convolution(lambda i, o: kind(i, o), 3, 5, edge_channels=2)
+    x, features = torch.randn(3, 3), torch.randn(4, 2)
+    for made in (
+        convolution(lambda i, o: kind(i, o, edge_dim=2), 3, 5, edge_channels=2),
+        convolution(kind, 3, 5, edge_channels=2),
+    ):
+        assert not torch.equal(made(x, EDGES, edge_attr=features), made(x, EDGES, edge_attr=2 * features))
+    own = convolution(lambda i, o: pyg.GINEConv(nn.Linear(i, o)), 3, 5, edge_channels=3)  # as wide as x
+    assert own(x, EDGES, edge_attr=torch.randn(4, 3)).shape == (3, 5)
+
+
 def test_a_plain_convolution_has_no_parameter_that_nothing_uses() -> None:
     for backbone in BACKBONES:
         conv = convolution(backbone, 3, 5)

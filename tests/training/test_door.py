@@ -51,6 +51,16 @@ def test_the_setting_seed_is_a_seed() -> None:
         fit(task(20), folds=[0], seeds=[0, 1], seed=5, **QUICK)
 
 
+@pytest.mark.parametrize(("name", "level"), [("MUTAG", "graph"), ("Texas", "node")])
+def test_other_data_with_the_name_of_a_known_set_are_trained_as_own_data(name: str, level: str) -> None:
+    listed = pyg(task(20) if level == "graph" else one_graph())
+    (usual,) = fit(listed, folds=[0], **QUICK)
+    with pytest.warns(UserWarning, match=f"{name} is the name of a known data set .*; they are called own-{name}, and"):
+        (cell,) = fit(listed, folds=[0], name=name, **QUICK)
+    other = {at for at in usual.key if usual.key[at] != cell.key[at]}
+    assert other == {"data"} and cell.key["data"] == f"own-{name}"
+
+
 def test_k_of_a_plain_network_has_no_effect() -> None:
     with pytest.warns(UserWarning, match=r"^k = 5 has no effect: model plain sees no detours, unless edge_den or"):
         (cell,) = fit(task(20), folds=[0], **QUICK | {"model": "plain", "k": 5})

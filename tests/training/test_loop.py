@@ -27,7 +27,7 @@ from detours.training.checkpoint import Checkpoint  # noqa: E402
 from detours.training.devices import chosen_device, fabric_of  # noqa: E402
 from detours.training.folds import Workplace, best_of, finished, run_all, runs_of  # noqa: E402
 from detours.training.logs import Epoch, Log, read_log  # noqa: E402
-from detours.training.loop import FREE, Diverged, Run, train  # noqa: E402
+from detours.training.loop import FREE, Diverged, OutOfTime, Run, train  # noqa: E402
 from detours.training.saved import SavedModel  # noqa: E402
 from tests.training.cases import fold_of, one_graph, small, task  # noqa: E402
 
@@ -296,6 +296,26 @@ def test_of_two_processes_that_train_one_run_the_second_is_refused(tmp_path: Pat
         with exclusive(lock if held else tmp_path / "other"):  # by one that trains it again, to save the model
             run_all(store, [first], Workplace("cpu"))
         assert checkpoint.path.exists() == held
+
+
+def test_checkpoints_of_other_stacks_go_with_the_last_of_their_runs(tmp_path: Path) -> None:
+    from detours.data import stratified_splits
+
+    data, store = task(16), Store(tmp_path)
+    parts = stratified_splits(data, folds=4)
+    runs = runs_of(data, parts, store, numbers=range(4), model="plain", hidden=4, layers=1, epochs=3, every=0.0)
+    with pytest.raises(OutOfTime):
+        run_all(store, runs, Workplace("cpu", deadline=0.0))
+    (left,) = tmp_path.rglob("*.ckpt")
+    run_all(store, runs[:3], Workplace("cpu", replicas=2))
+    assert list(tmp_path.rglob("*.ckpt")) == [left]  # it is one of the fourth run, too
+    run_all(store, runs[3:], Workplace("cpu"))
+    first = runs[0].path
+    for held in (True, False):
+        with exclusive(first.with_name(f".{first.stem}.lock") if held else tmp_path / "other"):  # by one that trains it
+            run_all(store, runs, Workplace("cpu", replicas=2))
+        assert left.exists() == held
+    assert not list(tmp_path.rglob("*.ckpt")) and len(list(tmp_path.rglob("*.json"))) == 4
 
 
 def test_runs_of_folds(tmp_path: Path) -> None:

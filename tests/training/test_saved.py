@@ -16,7 +16,7 @@ pytest.importorskip("lightning")
 from torch_geometric.data import Batch, Data, InMemoryDataset  # noqa: E402
 
 from detours.data import graph_set_of, load, stratified_splits  # noqa: E402
-from detours.errors import InputError  # noqa: E402
+from detours.errors import EngineError, InputError  # noqa: E402
 from detours.graph import Graph  # noqa: E402
 from detours.training import fit, tune  # noqa: E402
 from detours.training.recipe import recipe  # noqa: E402
@@ -51,6 +51,17 @@ def test_predictions_of_sampled_nodes_are_those_that_were_evaluated(evaluation: 
     loss = -np.log(found[rows, data.y[rows]]).mean()
     assert (found[rows].argmax(1) == data.y[rows]).mean() == pytest.approx(cell.value["test_accuracy"])
     assert loss == pytest.approx(cell.value["test_loss"], rel=1e-4)
+
+
+def test_devices_are_checked_before_the_work(tmp_path: Path) -> None:
+    data = task(20)
+    model = trained(data, tmp_path)
+    for device in ("cuda:99", torch.device("cuda:99")):
+        with pytest.raises(EngineError, match=r"device='cuda:99' was given, but .*\.$"):
+            model.predict(data, device)
+    with pytest.raises(InputError, match="device must be 'cpu', 'cuda' or"):
+        model.probabilities(data, "gpu")
+    np.testing.assert_array_equal(model.predict(data, torch.device("cpu")), model.predict(data))
 
 
 def test_a_batch_is_its_graphs(tmp_path: Path) -> None:

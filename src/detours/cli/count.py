@@ -146,7 +146,7 @@ def _suggest_k(result: "Detours") -> str:
     """Return what to try if k was too small to see any cycle of a graph that has some."""
     if result.directed or result.chordless or any(result.cycles.values()) or result.graph.num_edges > FEW_EDGES:
         return ""
-    if result.bridges.all():
+    if result.bridges[result.graph.edge_arc >= 0].all():  # loops are no cycles
         return "The graph has no cycles."
     return f"No cycle has up to {result.k + 1} edges, but there are longer ones: try a larger k (5 to 7 for molecules)."
 

@@ -1,6 +1,8 @@
 """`detours show`: a graph, or two side by side, as an interactive page."""
 
+import re
 import sys
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,7 +36,8 @@ def show(
     ] = None,
     k: options.K = 4,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The page to write.  [default: the name of the graph, .html]")
+        Path | None,
+        typer.Option(metavar="FILE", help="The page to write.  [default: the name of the graph, or the SMILES, .html]"),
     ] = None,
     open_it: Annotated[bool, typer.Option("--open", help="Open the page in the web browser.")] = False,
     chordless: options.Chordless = False,
@@ -90,14 +93,25 @@ def _target(files: list[str], out: Path | None) -> Path:
             raise InputError(f"cannot write {out}: the name must end in .html")
         check_writable(out)
         return out
-    stems = [
-        Path(file).stem if Path(file).exists() else "graph" if file == STANDARD_INPUT else "molecule" for file in files
-    ]
-    target = Path("-".join(stems) + ".html")
+    target = Path("-".join(map(_stem, files)) + ".html")
     check_writable(target)
     if target.exists() and MARK not in target.read_bytes()[:4000]:
         raise InputError(f"{target} exists and is no page of this command; give another name with --out")
     return target
+
+
+def _stem(file: str) -> str:
+    """Return the name of a file without its ending; of a SMILES its letters and digits, and what tells it from others.
+
+    >>> _stem("c1ccccc1"), _stem("CC(=O)O")
+    ('c1ccccc1', 'CC-O-O-b00014')
+    """
+    if file == STANDARD_INPUT:
+        return "graph"
+    if Path(file).exists():
+        return Path(file).stem
+    plain = re.sub("[^A-Za-z0-9]+", "-", file).strip("-")[:40]
+    return plain if plain == file else f"{plain}-{sha256(file.encode()).hexdigest()[:6]}"
 
 
 def _read(file: str, reading: dict[str, Any]) -> "tuple[Graph, Molecule | None]":

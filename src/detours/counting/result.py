@@ -21,6 +21,7 @@ from detours.counting.finished import open_finished
 from detours.counting.statistics.expected import expected_by_length
 from detours.counting.statistics.shortest import shortest_through_arcs, shortest_through_nodes
 from detours.counting.sums import sum_columns, sum_groups, sum_rows
+from detours.errors import InputError
 from detours.graph import Graph
 from detours.graph.convert import library
 from detours.graph.notebook import html_table
@@ -149,11 +150,14 @@ class Detours:
         """float64 [edges, k - 1]: detours of each length that a random graph with the same degrees would have.
 
         The mean over the configuration model, given the edge; edges in the caller's own order. Not of the paper.
+        For chordless detours there is no formula: an `InputError`.
 
         >>> import detours
         >>> detours.count([(0, 1, 2, 3), (1, 2, 3, 0)], k=3).expected[0].round(3).tolist()  # a square
         [0.267, 0.533]
         """
+        if self.chordless:
+            raise InputError("expected and relative are about all detours, and these are chordless; count all of them.")
         return self._on_edges(_frozen(expected_by_length(self.graph, self.k)))
 
     @cached_property

@@ -63,6 +63,12 @@ class Environment:
         if unknown := sorted(asked.keys() - {name.lower() for name in every}):
             elsewhere = unknown[0] in {name.lower() for name in MORE_SETS}
             given, known = asked[unknown[0]], ", ".join(every)
+            if Path(given).exists() or (own_path(given, self.root) or Path(given)).exists():
+                raise InputError(
+                    f"{given} is own data, but this experiment is for the data sets of its tables; "
+                    f"`detours train --data {given}` trains networks on own data, "
+                    f"`detours reproduce kernels --data {given}` measures kernels on them."
+                )
             said = f"{given} is not in this experiment" if elsewhere else f"there is no data set {given!r}"
             raise InputError(f"{said}; choose from {known}.")
         found, missing = [], []

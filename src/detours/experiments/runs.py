@@ -161,7 +161,8 @@ def run_networks(
         minutes: After which training stops; what is under way goes on the next time.
         only_finished: Whether to make the tables from finished entries only, and train nothing.
     """
-    from detours.experiments.networks.records import read_records, results
+    from detours.experiments.networks.records import read_records
+    from detours.experiments.networks.results import results
     from detours.experiments.networks.tables import tables
 
     if not only_finished:

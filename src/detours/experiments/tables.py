@@ -61,7 +61,10 @@ class Table:
 def _written(value: Any, column: Column) -> str:
     if value is None:
         return NOTHING
-    return value if isinstance(value, str) else format(value, column.form)
+    if isinstance(value, str):
+        return value
+    written = format(value, column.form)
+    return format(abs(value), column.form) if not written.strip("-0.") else written  # no minus before a zero
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> str:

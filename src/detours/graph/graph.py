@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -299,7 +299,12 @@ def as_graphs(
 
 
 def is_list(given: Any) -> bool:
-    """Return whether this can be gone through, or has a length and items by number, as a `Subset` of PyTorch."""
+    """Return whether this can be gone through, or has a length and items by number, as a `Subset` of PyTorch.
+
+    A dict is none: one would go through its keys.
+    """
+    if isinstance(given, Mapping):
+        return False
     return hasattr(given, "__iter__") or (hasattr(given, "__len__") and hasattr(given, "__getitem__"))
 
 

@@ -7,11 +7,11 @@ from inspect import signature
 from typing import Any
 
 from torch import nn
-from torch_geometric.nn import GINConv
+from torch_geometric.nn import GINConv, GINEConv
 
 from detours.errors import InputError, shown
 from detours.nn.convolutions import GAT, GCN, GIN
-from detours.nn.detour_weighted import Weighting
+from detours.nn.detour_weighted import Weighting, check_width
 
 Backbone = str | type[nn.Module] | Callable[[int, int], nn.Module]
 
@@ -48,11 +48,14 @@ def convolution(
         raise InputError(f"backbone should give a torch module, but {shown(backbone)} gave {shown(made)}.")
     if weighted:
         Weighting.of(made, edge_channels)
-    elif edge_channels and "edge_attr" not in signature(made.forward).parameters:
-        raise InputError(
-            f"{type(made).__name__} takes no edge_attr, but edge_channels={edge_channels}; "
-            "take a convolution that does, or edge_channels=0."
-        )
+    elif edge_channels:
+        if "edge_attr" not in signature(made.forward).parameters:
+            raise InputError(
+                f"{type(made).__name__} takes no edge_attr, but edge_channels={edge_channels}; "
+                "take a convolution that does, or edge_channels=0."
+            )
+        if not isinstance(made, GINEConv):  # without edge_dim, PyG's wants features as wide as the nodes', and says so
+            check_width(made, edge_channels, Weighting.WEIGHT)
     return made
 
 

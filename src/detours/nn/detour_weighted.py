@@ -45,7 +45,7 @@ class Weighting(Enum):
             raise InputError(f"{name} takes no edge_attr, but edge_channels={edge_channels}; take 0.")
         _check_others(name, arguments, {way.value, "edge_attr"} if edge_channels else {way.value})
         if way is cls.FEATURE or edge_channels:
-            _check_width(conv, edge_channels, way)
+            check_width(conv, edge_channels, way)
         return way
 
 
@@ -183,7 +183,7 @@ def _is_required(argument: Parameter) -> bool:
     return named and argument.default is Parameter.empty
 
 
-def _check_width(conv: nn.Module, edge_channels: int, way: Weighting) -> None:
+def check_width(conv: nn.Module, edge_channels: int, way: Weighting) -> None:
     """Refuse a convolution that was made for edge features of another width than it would get."""
     wanted = edge_channels + (way is Weighting.FEATURE)
     argument, width = _width(conv, wanted)

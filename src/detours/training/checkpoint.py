@@ -55,6 +55,13 @@ class Checkpoint:
                 raise InputError(f"{self.path} is the checkpoint of another run ({differences}); move it away.")
         return saved
 
+    def keys(self) -> list[dict[str, Any]]:
+        """The keys of the runs in the file, whatever runs here; none if it is damaged, or no checkpoint."""
+        try:
+            return list(load_tensors(self.path)["recipes"])
+        except (FileFormatError, LookupError, TypeError):
+            return []
+
     def due(self) -> bool:
         """Whether it is time for the next one."""
         return time.monotonic() >= self._due

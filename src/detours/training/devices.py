@@ -59,8 +59,8 @@ def sent(values: np.ndarray[Any, Any], device: torch.device, dtype: torch.dtype 
     return tensor.to(device)
 
 
-def chosen_device(name: str) -> str:
-    """ "cpu", "cuda" or "cuda:1" for the name given; "auto" takes a GPU where there is one."""
+def chosen_device(name: torch.device | str) -> str:
+    """ "cpu", "cuda" or "cuda:1" for the device given; "auto" takes a GPU where there is one."""
     if name == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     return check_device(name) or "cpu"

@@ -86,6 +86,7 @@ def run_all(store: Store, runs: Sequence[Run], place: Workplace | None = None) -
         with _held_alone(stack) as busy:
             if busy is None:  # no other process trains them, to save models as well
                 _checkpoint(stack).discard()
+    _discard_old(store, each)
     cells = [finished(store, run) for run in runs]
     return [cell for cell in cells if cell is not None]
 
@@ -132,6 +133,18 @@ def _interrupted(runs: list[Run], checkpoints: set[Path]) -> int:
     if not any(file.name.startswith(runs[0].path.stem) for file in checkpoints):
         return 0
     return next((size for size in range(len(runs), 0, -1) if _checkpoint(runs[:size]).path in checkpoints), 0)
+
+
+def _discard_old(store: Store, runs: Sequence[Run]) -> None:
+    """Remove checkpoints of stacks that began with one of the runs, if all they hold is finished, in other stacks."""
+    left = [file for folder in {run.path.parent for run in runs} for file in folder.glob("*.ckpt")]
+    for run in runs if left else ():
+        for file in (file for file in left if file.name.startswith(run.path.stem)):
+            checkpoint = Checkpoint(file, [run.recipe], run.every)
+            with _held_alone([run]) as busy:
+                keys = checkpoint.keys() if busy is None else []
+                if keys and all(store.find(key, as_before(key["preset"], key["level"])) for key in keys):
+                    checkpoint.discard()
 
 
 def discard_checkpoints(runs: Sequence[Run]) -> None:

@@ -26,6 +26,7 @@ from detours.graph.graph import is_one_graph
 from detours.training.batches.choose import batches_of
 from detours.training.batches.inputs import Scaling, as_trained, prepared
 from detours.training.build import arguments, load_weights, network_of
+from detours.training.devices import chosen_device
 from detours.training.recipe import Recipe, as_before
 
 
@@ -122,8 +123,9 @@ class SavedModel:
         Args:
             data: Whatever `detours.data.load` takes, such as a `GraphSet`, PyG data or a path, or a single graph.
                 Targets are not used, and need not be there.
-            device: Where to compute, such as "cuda".
+            device: Where to compute: "auto", "cpu", "cuda" or "cuda:0".
         """
+        where = torch.device(chosen_device(device))
         data = self.read(data)
         number = len(data) if data.level == "graph" else data.graphs[0].num_nodes
         data = as_trained(data, self.recipe)
@@ -132,8 +134,8 @@ class SavedModel:
         dtype = torch.float64 if self.recipe.precision == "64-true" else torch.float32
         network = network_of(self.recipe, inputs.x.shape[1], len(self.classes), inputs.edge_width).to(dtype)
         load_weights(network, self.weights, "the model")
-        network = network.to(device).eval()
-        batches = batches_of(self.scaling.apply(inputs), self.recipe, torch.device(device))
+        network = network.to(where).eval()
+        batches = batches_of(self.scaling.apply(inputs), self.recipe, where)
         answers = []
         with torch.no_grad():
             for batch in batches.evaluation():

@@ -1,13 +1,18 @@
 """Expected detours against all pairings of the ends of edges, one by one."""
 
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import pairwise, permutations
+from math import factorial, prod
 
 import networkx as nx
 import numpy as np
 import pytest
 
 import detours
+from detours.counting.statistics.expected import expected_by_length
+from detours.errors import InputError
+from detours.graph import Graph
 
 Pairing = list[tuple[int, int]]
 
@@ -92,7 +97,44 @@ def test_hubs_are_not_above_the_others() -> None:
     assert np.corrcoef(hubs, result.relative)[0, 1] < 0.2
 
 
+def exact(degrees: list[int], i: int, j: int, k: int) -> list[float]:
+    """The formula of the module in fractions, with the polynomials summed node by node."""
+    polynomials = [1] + [0] * (k - 1)
+    for node, degree in enumerate(degrees):
+        if node not in (i, j):
+            for order in range(k - 1, 0, -1):
+                polynomials[order] += polynomials[order - 1] * degree * (degree - 1)
+    left = (degrees[i] - 1) * (degrees[j] - 1)
+    ways = [sum(degrees) - 1 - 2 * length for length in range(1, k + 1)]
+    return [
+        float(Fraction(left * factorial(length - 1) * polynomials[length - 1], prod(ways[:length])))
+        for length in range(2, k + 1)
+    ]
+
+
+def test_a_large_hub_leaves_the_others_exact() -> None:
+    """In floating point the value of the hub, to the fifth power, is all that is left of the sums."""
+    graph = nx.gnm_random_graph(30_000, 40_000, seed=1)
+    graph.add_edges_from((30_000, node) for node in range(30_000))
+    found = Graph.from_networkx(graph)
+    ends, rows = found.to_edge_index(), expected_by_length(found, 6)
+    for arc in (0, 70_000, found.num_arcs - 1):  # from the first nodes, from others, and from the hub
+        i, j = ends[:, arc].tolist()
+        assert rows[arc].tolist() == pytest.approx(exact(found.degree.tolist(), i, j, 6), rel=1e-12)
+
+
+def test_expected_numbers_beyond_floats_are_infinite() -> None:
+    rows = expected_by_length(Graph.from_networkx(nx.complete_graph(400)), 150)
+    assert np.isfinite(rows[:, 0]).all() and np.isinf(rows[:, -1]).all()
+
+
 def test_no_detours_expected() -> None:
     result = detours.count(nx.path_graph(4), k=5)
     assert result.relative.tolist() == [0, 0, 0] and not result.expected[[0, 2]].any()
     assert detours.count([(0, 1), (1, 2), (2, 2)], k=3).relative.tolist() == [0, 0, 0]
+
+
+def test_chordless_detours_are_not_compared_with_all() -> None:
+    result = detours.count(nx.complete_graph(5), k=3, chordless=True)
+    with pytest.raises(InputError, match="about all detours"):
+        _ = result.relative

@@ -14,7 +14,8 @@ from detours.errors import InputError
 from detours.experiments.networks import queue as module
 from detours.experiments.networks.entries import Entry, cost
 from detours.experiments.networks.queue import NEAREST, Queue, Wanted
-from detours.experiments.networks.records import read_records, results
+from detours.experiments.networks.records import read_records
+from detours.experiments.networks.results import results
 from detours.store import Store
 from detours.training import folds as training
 from detours.training.loop import Diverged, Training

@@ -8,7 +8,8 @@ import pytest
 
 from detours.experiments.networks.comparison import against_baselines, compare, sign_test
 from detours.experiments.networks.entries import Entry
-from detours.experiments.networks.records import mean_curve, read_records, results
+from detours.experiments.networks.records import mean_curve, read_records
+from detours.experiments.networks.results import results
 from detours.experiments.networks.tables import (
     accuracy_table,
     best_published,

@@ -107,12 +107,16 @@ def test_each_network_may_have_its_own_backbone(folder: Path) -> None:
     keep(folder, other, [each - 0.2 for each in TEN])
     keep(folder, replace(other, model="mdnn"), [each - 0.05 for each in TEN])
     keep(folder, replace(PLAIN, model="mdnn"), [each - 0.1 for each in TEN])
-    (text,) = [line for line in report_sections(folder)[0].text if "with the backbone" in line]
+    sections = report_sections(folder)
+    (text,) = [line for line in sections[0].text if "with the backbone" in line]
     # MDNN GCN is better than plain GCN, but not than plain GIN, which is what validation chooses
     assert "validation parts choose on 1 of 1 data sets, significantly (p < 0.05) on 1, significantly worse on" in text
     assert text.endswith(
         "the plain one on 0 of 1 data sets, significantly (p < 0.05) on 0, significantly worse on Texas."
     )
+    (table,) = [each for section in sections for each in section.tables if each.title == "MDNN and plain networks"]
+    (line,) = table.written()
+    assert line[:4] == ["Texas", "GIN 84.50 ± 3.03", "GCN 79.50 ± 3.03", "-5.00"] and line[-1] == "60.27"
 
 
 def test_what_the_paper_size_would_cost(folder: Path) -> None:
@@ -244,6 +248,8 @@ def test_blocks_of_documents_are_rewritten(folder: Path) -> None:
     assert updated(new, folder, path) == new
     assert "no finished results yet" in updated(BLOCK.format("graphs"), folder, path)
     assert "86.50" in updated(BLOCK.format("best"), folder, path)
+    short = updated(BLOCK.format("networks-short"), folder, path)
+    assert "| Texas | GIN 84.50 ± 3.03 | GIN 86.50 ± 3.03 |      +2.00 |" in short
     with pytest.raises(FileFormatError, match="there are no results named everything"):
         updated(BLOCK.format("everything"), folder, path)
 

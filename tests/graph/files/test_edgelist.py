@@ -1,10 +1,12 @@
 import subprocess
 import sys
+import warnings
 
 import networkx as nx
 import numpy as np
 import pytest
 
+from detours.counting.count import count
 from detours.errors import DroppedEdgesWarning, FileFormatError, InputError
 from detours.graph import Graph
 from detours.graph.files.shared import lines
@@ -39,6 +41,92 @@ def test_integer_edge_lists(tmp_path, monkeypatch, text, name, fast):
     graph = Graph.read(put(tmp_path, name, text), strict=True)
     assert edges(graph) == [(0, 1), (1, 2), (2, 0)]
     assert graph.names is None and graph.num_edges == 3
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("high", [2**31, 12_345_678_901, 10**18, 2**63 - 1])
+def test_ids_of_accounts_and_places_are_read(tmp_path, monkeypatch, high, fast):
+    monkeypatch.setattr(lines, "_SMALL", 0 if fast else 1 << 30)
+    graph = Graph.read(put(tmp_path, "g.txt", f"{high} 7\n7 {high - 1} 0.5\n{high - 1} 000{high}\n"))
+    assert graph.name_list() == [7, high - 1, high] and graph.num_edges == 3
+
+
+def test_ids_beyond_integers_are_names_of_named_columns(tmp_path):
+    path = put(tmp_path, "g.txt", f"{2**63} 1\n1 {2**63 + 1}\n")
+    refused(path, "is too large", line=1)
+    assert Graph.read(path, columns=(1, 2)).name_list() == ["1", str(2**63), str(2**63 + 1)]
+
+
+def test_a_list_of_konect_says_whether_it_has_arcs(tmp_path):
+    text = "% {} {}\n% 4 3 3\n1 2{}\n2 3{}\n3 1{}\n"
+    for kind, weights, more in (
+        ("sym", "unweighted", ""),
+        ("asym", "positive", " 1 1082040961"),
+        ("asym", "signed", " -1"),
+    ):
+        path = put(tmp_path, "out.friends", text.format(kind, weights, more, more, more))
+        assert Graph.read(path, format="edgelist").directed == (kind == "asym")
+        assert Graph.read(path, format="edgelist", columns=(1, 2)).directed == (kind == "asym")
+        assert not Graph.read(path, format="edgelist", directed=False).directed
+    path = put(tmp_path, "out.authors", text.format("bip", "unweighted", "", "", ""))
+    refused(path, "each column numbers nodes of its own", line=1, format="edgelist")
+    refused(path, "each column numbers nodes of its own", line=1, format="edgelist", columns=(1, 2))
+    assert not Graph.read(put(tmp_path, "g.txt", "% asymmetric: no\n1 2\n")).directed
+    refused(
+        put(tmp_path, "out.names", "1 2\n"), 'Lines of two nodes are read with format="edgelist", whatever the name'
+    )
+
+
+@pytest.mark.parametrize("columns", [None, (2, 3)])
+@pytest.mark.parametrize("text", ["p sp 3 2\na 1 2 803\na 2 3 10\n", "c roads\np edge 3 2\ne 1 2\ne 2 3\n"])
+def test_files_of_dimacs_are_refused(tmp_path, text, columns):
+    refused(put(tmp_path, "g.gr", text), "name the columns of nodes, 2 and 3", format="edgelist", columns=columns)
+    rest = "".join(line + "\n" for line in text.splitlines() if line[0] not in "cp")
+    graph = Graph.read(put(tmp_path, "g.gr", rest), format="edgelist", columns=(2, 3))
+    assert edges(graph) == [(1, 2), (2, 3)]
+
+
+@pytest.mark.parametrize("line", ["({}, {})", "[{}, {}],", "('{}','{}')"])
+def test_printed_pairs_are_refused(tmp_path, line):
+    text = "".join(line.format(*pair) + "\n" for pair in ((0, 1), (0, 2), (1, 2)))
+    refused(put(tmp_path, "g.txt", text), "pairs in brackets")
+    graph = Graph.read(put(tmp_path, "g.csv", "(R)-limonene,(S)-limonene\nmenthol (-),(R)-limonene\n"))
+    assert graph.num_nodes == 3
+
+
+def test_times_before_the_nodes_are_told(tmp_path):
+    contacts = "31220\t1558\t1567\t3B\n31220\t1567\t1560\t3B\n31240\t1560\t1558\t3B\n"
+    for name, text, columns in (
+        ("g.txt", contacts, "such as 2 and 3"),
+        ("g.csv", "time,a,b\n" + contacts.replace("\t", ","), "such as 'a' and 'b'"),
+        ("h.csv", "2019;DE;FR\n2019;FR;IT\n2020;IT;DE\n", "such as 2 and 3"),
+        (
+            "i.csv",
+            "year,exporter,importer,value\n2019,DE,FR,1\n2019,FR,IT,2\n2020,IT,DE,5\n",
+            "such as 'exporter' and 'importer'",
+        ),
+    ):
+        with pytest.warns(UserWarning, match=columns):
+            Graph.read(put(tmp_path, name, text))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert Graph.read(tmp_path / name, columns=(2, 3)).num_nodes == 3
+            Graph.read(put(tmp_path, "w.txt", "0 5 3\n0 6 2\n0 7 1\n"))  # weights
+
+
+def test_edges_below_many_comments(tmp_path):
+    comments = "# a line\n" * 10_000
+    assert Graph.read(put(tmp_path, "g.txt", f"{comments}0 1 5\n1 2 6\n")).num_edges == 2
+    assert Graph.read(put(tmp_path, "g.txt", f"{comments}u v w\n0 1 5\n1 2 6\n")).num_edges == 2
+
+
+def test_an_empty_first_column_is_told(tmp_path):
+    refused(put(tmp_path, "g.csv", ",u,v,weight\n0,a,b,1.0\n1,b,c,2.0\n"), 'such as "u" and "v"', line=1)
+    refused(put(tmp_path, "g.csv", ",a,b,c\na,0,1,1\nb,1,0,1\nc,1,1,0\n"), "an adjacency matrix is read", line=1)
+
+
+def test_lists_of_neighbours_by_name_are_told_their_format(tmp_path):
+    refused(put(tmp_path, "g.txt", "A B C\nB C\nC A\n"), 'lists of neighbours are read with format="adjlist"', line=1)
 
 
 def test_ids_are_names_sorted_and_renumbered(tmp_path):
@@ -88,8 +176,10 @@ def test_named_edge_lists(tmp_path, text, wanted):
         ("0 1\n1 2x\n", 2, '"2x" is not a node id'),
         ("0 1\n1 -2\n", 2, "-2 is negative"),
         ("-1 2\n", 1, "-1 is negative"),
-        ("0 1\n1 2147483648\n", 2, "2147483648 is too large"),
+        ("0 1\n1 9223372036854775808\n", 2, "9223372036854775808 is too large; ids may go up to 9223372036854775807"),
+        ("0 1\n1 18446744073709551617\n", 2, "give columns=(1, 2), with which longer ones are read as names."),
         ("0 1\n1 99999999999999999999999999\n", 2, "too large"),
+        (f"0 1\n1 {'9' * 5000}\n", 2, "too large"),
         ("0 1\n1 2.0\n", 2, "integers"),
         ("1.5 2.5\n", 1, "integers"),
         ("0 1\n1,,2\n", 2, "missing"),
@@ -121,6 +211,20 @@ def test_named_edge_lists(tmp_path, text, wanted):
 def test_broken_edge_lists_give_file_and_line(tmp_path, monkeypatch, text, line, says, fast):
     monkeypatch.setattr(lines, "_SMALL", 0 if fast else 1 << 30)
     refused(put(tmp_path, "g.txt", text), says, line)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("options", [{}, {"columns": (1, 2)}])
+def test_ids_of_64_bits_are_counted_and_named(tmp_path, monkeypatch, fast, options):
+    monkeypatch.setattr(lines, "_SMALL", 0 if fast else 1 << 30)
+    ids = [2**63 - 1, 2**31, 2**63 - 2, 2**32 + 5, 2**53 + 1, 7]
+    ring = list(zip(ids, ids[1:] + ids[:1], strict=True))
+    graph = Graph.read(put(tmp_path, "g.txt", "".join(f"{u} {v}\n" for u, v in ring)), **options)
+    assert graph.name_list() == sorted(ids) and edges(graph) == ring
+    table = count(graph, 5).to_pandas()
+    assert list(zip(table["source"], table["target"], strict=True)) == ring and table["den"].tolist() == [1] * 6
+    long = put(tmp_path, "long.txt", f"{2**63} {2**64}\n{2**64} 1\n")
+    assert Graph.read(long, columns=(1, 2)).name_list() == ["1", str(2**64), str(2**63)]
 
 
 def test_reading_a_small_file_does_not_load_numba(tmp_path):

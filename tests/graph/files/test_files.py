@@ -35,6 +35,8 @@ def test_unknown_endings_and_formats(tmp_path):
     assert Graph.read(path, format="edgelist").num_edges == 1
     with pytest.raises(InputError, match="'edgelist', 'mtx'"):
         Graph.read(path, format="word")
+    with pytest.raises(InputError, match=r"but it is 'smi'; files that end in \.smi are 'molecule'\.$"):
+        Graph.read(path, format="smi")
     with pytest.raises(InputError, match=r"\.mtx"):
         Graph.read(put(tmp_path, "h.txt", "0 1\n")).write(tmp_path / "g.docx")
 

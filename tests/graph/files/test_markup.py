@@ -187,3 +187,8 @@ def test_adjacency_lists(tmp_path):
 )
 def test_broken_gexf_and_pajek(tmp_path, name, text):
     refused(put(tmp_path, name, text), "", 1 if text.startswith("<gexf") else None)
+
+
+def test_multiline_adjacency_lists_are_refused(tmp_path):
+    nx.write_multiline_adjlist(nx.karate_club_graph(), tmp_path / "g.adjlist")
+    refused(tmp_path / "g.adjlist", "networkx.read_multiline_adjlist")

@@ -22,6 +22,16 @@ def test_atoms_are_nodes_and_bonds_are_edges(tmp_path: Path, name: str) -> None:
     assert graph.name(6) == "O6" and graph.degree[graph.node("O6")] == 1
 
 
+def test_without_a_name_that_tells_the_text_tells_smiles_from_mol_blocks(tmp_path: Path) -> None:
+    molecule = chem.MolFromSmiles("c1ccccc1O")
+    for text in ("c1ccccc1O phenol\n", chem.MolToMolBlock(molecule), chem.MolToMolBlock(molecule, forceV3000=True)):
+        (tmp_path / "input").write_text(text)
+        assert Graph.read(tmp_path / "input", format="molecule").num_edges == 7
+    (tmp_path / "cut.sdf").write_text("CCO\n\n")  # a name, and no block
+    with pytest.raises(FileFormatError, match="RDKit cannot read"):
+        Graph.read(tmp_path / "cut.sdf")
+
+
 def test_of_several_molecules_the_first_is_read(tmp_path: Path) -> None:
     (tmp_path / "many.smi").write_text("CC\nCCC\n")
     with pytest.warns(UserWarning, match="several molecules"):

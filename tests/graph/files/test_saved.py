@@ -168,3 +168,17 @@ def test_damaged_headers_and_manifests_of_saved_graphs_are_sentences(tmp_path: P
         with pytest.raises(FileFormatError) as caught:
             Graph.open(folder)
         assert "\n" not in str(caught.value) and str(folder) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "pairs", [[[0, 1], [1, 2], [2, 0]], [[5, 6], [6, 9], [9, 5]], [["a", "b"], ["b", "c"], ["c", "a"]]]
+)
+def test_names_of_numpy_are_stored_as_plain_ones(tmp_path, pairs):
+    """A NetworkX graph of the rows of an array has such nodes."""
+    graph = nx.Graph()
+    graph.add_edges_from(np.array(pairs))
+    counted = [detours.count(graph, k=2, out=tmp_path / "counts") for _ in range(2)]
+    assert counted[0].cycles == {3: 1} and counted[1].run.resumed == counted[1].run.blocks
+    Graph.from_networkx(graph).write(tmp_path / "g.npz")
+    for found in (detours.Detours.open(tmp_path / "counts").graph, Graph.read(tmp_path / "g.npz")):
+        assert found.name_list() == list(graph) and not any(isinstance(name, np.generic) for name in found.name_list())

@@ -168,3 +168,8 @@ def test_the_type_of_edges_of_gephi(tmp_path, header, names):
     assert not read("road", "rail", "road").directed
     with pytest.raises(InputError, match="some edges are of the type Directed and some Undirected"):
         read("Directed", "Undirected", "Directed")
+
+
+@pytest.mark.parametrize("column", ["9" * 5000, "²"])
+def test_columns_that_are_no_numbers(tmp_path, column):
+    refused(put(tmp_path, "g.csv", "a,b\n1,2\n"), "there is no column", line=1, columns=(1, column))

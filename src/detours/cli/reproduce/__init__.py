@@ -136,8 +136,11 @@ def everything(
     """
     from importlib.util import find_spec
 
+    from detours.checks import check_device
     from detours.experiments.runs import run_cycles, run_expressiveness, run_kernels, run_networks
 
+    if device != "auto":
+        check_device(device)  # networks come last, after hours
     yield run_expressiveness(environment, k)
     if not environment.has_data():
         return

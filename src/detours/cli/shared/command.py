@@ -72,6 +72,12 @@ _OPTIONS = {
     "n_jobs": "--jobs",
     "max_paths = ": "--max-paths ",
     "time_limit = ": "--time-limit ",
+    "time_limit must be a number above 0, or None for no limit": "--time-limit must be a number above 0",
+    "than limit = ": "than --limit ",
+    "convert them with to_directed() or to_undirected()": "pass --directed or --undirected",
+    'format="adjlist" (--format adjlist)': "--format adjlist",
+    'format="adjlist"': "--format adjlist",
+    'format="edgelist"': "--format edgelist",
 }
 """Arguments of the library as the command line has them."""
 

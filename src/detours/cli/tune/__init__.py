@@ -70,6 +70,16 @@ def tune(
             "--inner", help="Let a tenth of each training part choose the epoch; validation parts only compare trials."
         ),
     ] = False,
+    confirm: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Train the best N of each network again with three other seeds, beside the recipe of today, and let "
+            "these choose; on the folds that --folds leaves out, if any.  [default: none]",
+            show_default=False,
+        ),
+    ] = 0,
     folds: Annotated[
         str | None, typer.Option(metavar="LIST", help="Folds whose validation parts decide.  [default: all]")
     ] = None,
@@ -115,6 +125,7 @@ def tune(
     \b
     Examples:
       detours tune --data MUTAG --models plain,mdnn --budget 10 --write recipes
+      detours tune --data PTC_FM --models plain,mdnn --trials 30 --inner --confirm 3
       detours tune --data Texas,Cornell --trials 18 --set epochs=100 --device cuda
       detours tune --data Texas --show-space > space.toml
       detours tune --data Texas --space space.toml --write texas.toml
@@ -166,7 +177,7 @@ def tune(
             inner=inner,
         )
         with reporting(search, trials, show=False if quiet and progress is None else progress):
-            search.go_on(trials, seconds * turn / len(names) - (time.monotonic() - start))
+            search.go_on(trials, seconds * turn / len(names) - (time.monotonic() - start), confirm)
         for model in wanted:
             try:
                 tuned = chosen(search, model)

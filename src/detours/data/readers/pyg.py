@@ -16,6 +16,7 @@ from detours.containers import check_expansion, check_tensors, damage_named, loa
 from detours.data.graph_set import GraphSet
 from detours.data.readers.checks import as_real, tell_dropped
 from detours.data.readers.tu import read_tu
+from detours.data.sizes import own_name
 from detours.errors import FileFormatError, InputError, shown, warn_caller
 from detours.graph import Graph
 from detours.graph.convert import from_pyg
@@ -64,6 +65,7 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
     labels, x = _features(listed, "x", [graph.num_nodes for graph in graphs])
     edge_labels, edge_x = _features(listed, "edge_attr", [graph.edge_index.shape[1] for graph in graphs])
     folds = _masked(listed[0], level) if targets else None
+    name = own_name(name, graphs) if targets else name
     made = GraphSet(
         name,
         graphs,
@@ -130,6 +132,7 @@ def read_own(path: str | os.PathLike[str], *, targets: bool = True) -> GraphSet:
             raise FileFormatError(f"a folder should hold one file NAME_A.txt, but it holds {len(found)}.", folder)
         name = found[0].name.removesuffix("_A.txt")
         read = read_tu(folder, name, targets=targets)
+        name = own_name(name, read.graphs) if targets else name
         return GraphSet(name, read.graphs, read.y, read.labels, edge_labels=read.edge_labels, x=read.x)
     found = _load(path)
     with damage_named(path, "the PyG data"):

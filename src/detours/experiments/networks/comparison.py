@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from detours.experiments.networks.entries import Entry
-from detours.experiments.networks.records import Result
+from detours.experiments.networks.results import Result
 
 
 @dataclass(frozen=True)

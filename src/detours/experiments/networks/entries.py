@@ -11,6 +11,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+from detours.data.sizes import SIZES
 from detours.errors import InputError
 from detours.training.recipe import Level, Recipe, recipe
 
@@ -44,16 +45,6 @@ DATA = {
 ROC_AUC = ("Minesweeper", "Tolokers", "Questions")
 FOLDS = {"ZINC": 1}
 """The number of folds, where it is not ten."""
-
-SIZES = {
-    "MUTAG": (3371, 3721), "PTC_FM": (4925, 5055), "ENZYMES": (19580, 37282), "NCI1": (122747, 132753),
-    "IMDB-BINARY": (19773, 96531), "DD": (334925, 843046), "ZINC": (277864, 298538),
-    "Chameleon": (2277, 31371), "Squirrel": (5201, 198353), "Actor": (7600, 26659), "Cornell": (183, 277),
-    "Wisconsin": (251, 450), "Texas": (183, 279), "Chameleon-filtered": (890, 8854),
-    "Squirrel-filtered": (2223, 46998), "Minesweeper": (10000, 39402), "Tolokers": (11758, 519000),
-    "Amazon-ratings": (24492, 93050), "Roman-empire": (22662, 32927), "Questions": (48921, 153540),
-}  # fmt: skip
-"""Nodes and edges of all graphs, to tell cheap entries from expensive ones before anything is loaded."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ machines are merged by copying their files together. Reading records needs neith
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from detours.experiments.networks.entries import Entry
 from detours.store import Cell, Key, Store
-from detours.training.recipe import LOWER_IS_BETTER, as_before
+from detours.training.recipe import as_before
 
 EXPERIMENT = "tables"
 POINTS = 100
@@ -213,134 +212,3 @@ def _read_log(path: Path) -> list[dict[str, str]]:
             return [row for row in csv.DictReader(file) if None not in row.values()]
     except OSError:
         return []
-
-
-@dataclass(frozen=True)
-class Result:
-    """All there is of an entry: its records, one for each seed."""
-
-    entry: Entry
-    records: Sequence[Record]
-
-    @property
-    def metric(self) -> str:
-        """What was measured: "accuracy", "roc_auc" or "mae"."""
-        return next((str(run["metric"]) for run in self._runs() if "metric" in run), "accuracy")
-
-    @property
-    def lower_is_better(self) -> bool:
-        """Whether a lower value is better."""
-        return self.metric in LOWER_IS_BETTER
-
-    def _runs(self) -> Iterator[dict[str, Any]]:
-        for record in self.records:
-            yield from record.runs.values()
-
-    def by_fold(self) -> dict[int, float]:
-        """Return the test result of each fold, the mean over its seeds; accuracies and ROC-AUC in per cent."""
-        scale = 1 if self.lower_is_better else 100
-        values: dict[int, list[float]] = {}
-        for record in self.records:
-            for fold, run in record.runs.items():
-                values.setdefault(fold, []).append(scale * run[f"test_{self.metric}"])
-        return {fold: float(np.mean(values[fold])) for fold in sorted(values)}
-
-    @property
-    def values(self) -> NDArray[np.float64]:
-        """The results whose mean and spread are reported: of the folds; of the seeds where there is only one fold."""
-        if self.entry.folds > 1:
-            return np.array(list(self.by_fold().values()))
-        scale = 1 if self.lower_is_better else 100
-        return np.array([scale * run[f"test_{self.metric}"] for run in self._runs()])
-
-    @property
-    def mean(self) -> float | None:
-        """The mean over folds, of the mean over seeds; None if no run could be finished."""
-        return float(self.values.mean()) if len(self.values) else None
-
-    @property
-    def validation(self) -> float:
-        """The mean over all runs on the validation parts, higher being better; minus infinity if there are none."""
-        found = [run[f"val_{self.metric}"] for run in self._runs()]
-        return float(np.mean(found)) * (-1 if self.lower_is_better else 1) if found else -float("inf")
-
-    @property
-    def std(self) -> float | None:
-        """The standard deviation over folds, as the paper reports it; None for one."""
-        return float(self.values.std(ddof=1)) if len(self.values) > 1 else None
-
-    @property
-    def seeds(self) -> list[int]:
-        """The seeds, in order."""
-        return sorted(record.seed for record in self.records)
-
-    @property
-    def seconds(self) -> float:
-        """The time of all runs."""
-        return sum(record.seconds for record in self.records)
-
-    @property
-    def devices(self) -> list[str]:
-        """Where they were trained."""
-        return sorted({str(run.get("device")) for run in self._runs()})
-
-    @property
-    def wanted(self) -> int:
-        """How many runs there should be: all folds with the seeds that there are."""
-        return self.entry.folds * len(self.records)
-
-    @property
-    def missing(self) -> int:
-        """How many of these are missing, not yet trained or diverged."""
-        return self.wanted - sum(len(record.runs) for record in self.records)
-
-    @property
-    def complete(self) -> bool:
-        """Whether no run is missing; others are shown, but not counted."""
-        return not self.missing
-
-    @property
-    def failures(self) -> list[str]:
-        """Why runs could not be finished."""
-        return [why for record in self.records for why in record.failed.values()]
-
-
-def results(records: Iterable[Record]) -> dict[Entry, Result]:
-    """Return the results by entry, of the latest settings that have finished all folds with some seed.
-
-    Where no settings have, those with most folds count. Code is not a setting: which code made a seed is in its record.
-    """
-    by_entry: dict[Entry, list[Record]] = {}
-    for record in records:
-        by_entry.setdefault(record.entry, []).append(record)
-    return {entry: Result(entry, _chosen(entry, found)) for entry, found in by_entry.items()}
-
-
-def _chosen(entry: Entry, records: Sequence[Record]) -> list[Record]:
-    groups: dict[str, dict[int, Record]] = {}
-    for record in records:
-        seeds = groups.setdefault(record.settings_key(), {})
-        before = seeds.get(record.seed)
-        seeds[record.seed] = record if before is None else _joined(before, record)
-
-    def rank(seeds: Mapping[int, Record]) -> tuple[int, str]:
-        most = max(len(record.runs) for record in seeds.values())
-        return min(most, entry.folds), max(record.finished for record in seeds.values())
-
-    best = max(groups.values(), key=rank)
-    return [best[seed] for seed in sorted(best)]
-
-
-def _joined(one: Record, other: Record) -> Record:
-    """Return the record with more folds, and with those that only the other has: a run may go on with newer code."""
-    first, second = sorted((one, other), key=lambda record: (len(record.runs), record.finished), reverse=True)
-    added = [run for fold, run in second.runs.items() if fold not in first.runs]
-    if not added:
-        return first
-    cell = first.cell
-    key = {**cell.key, "code": ", ".join(dict.fromkeys((cell.key["code"], second.cell.key["code"])))}
-    runs = sorted((*first.runs.values(), *added), key=lambda run: run["fold"])
-    lost = {**second.failed, **first.failed}
-    failed = {str(fold): lost[fold] for fold in lost if fold not in first.runs and fold not in second.runs}
-    value = {**cell.value, "common": {}, "runs": runs, "failed": failed, "finished": max(one.finished, other.finished)}
-    return Record(Cell(key, value, seconds_of(runs)))

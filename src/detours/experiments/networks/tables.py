@@ -7,7 +7,7 @@ from typing import Any
 
 from detours.experiments.networks.comparison import Comparison, ablations, against_baselines
 from detours.experiments.networks.entries import DATA, MODELS, PRESETS, Entry, rows_named
-from detours.experiments.networks.records import Result
+from detours.experiments.networks.results import Result
 from detours.experiments.paper import paper_tables
 from detours.experiments.tables import COUNT, Column, Table
 

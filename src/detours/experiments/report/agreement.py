@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from detours.errors import FileFormatError
 from detours.experiments.networks.entries import Entry
-from detours.experiments.networks.records import Result
+from detours.experiments.networks.results import Result
 from detours.experiments.networks.tables import published
 from detours.experiments.tables import Column, Table
 

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from detours.experiments.kernels.table import Accuracy
-from detours.experiments.networks.comparison import Comparison, against_baselines, compare
 from detours.experiments.networks.entries import Entry
-from detours.experiments.networks.records import Result
+from detours.experiments.networks.results import Result
 from detours.experiments.networks.tables import IN_PAPER, best_published, with_spread
 from detours.experiments.tables import Column, Table
 
 DATA = (*IN_PAPER["graphs"], *IN_PAPER["nodes"])
 """The paper's twelve data sets."""
-SURE = 0.05
-"""Below it, the p of a comparison is called significant."""
 DETOUR_KERNELS = ("WL-DeN", "best of ours")
 """The rows of the table of kernels that choose among kernels with detours only."""
 
@@ -84,42 +81,6 @@ def _counted(found: Sequence[tuple[str, bool]]) -> str:
     if len(found) < len(DATA):
         finished += f" data sets that are finished, of {len(DATA)}"
     return finished + (f" (not on {', '.join(below)})" if below else "")
-
-
-def backbone_sentence(results: Mapping[Entry, Result]) -> str:
-    """Return on how many data sets MDNN is better than its plain baseline, with one backbone for each data set."""
-    compared = {each.entry: each for each in against_baselines(results) if each.entry.preset == "ours"}
-    own = [entry for entry in compared if entry.model == "mdnn" and entry.data in DATA and compared[entry].complete]
-    if not own:
-        return ""
-
-    def validation(entry: Entry) -> float:
-        return results[entry].validation
-
-    def test(entry: Entry) -> float:
-        return results[entry].mean or 0.0
-
-    data = list(dict.fromkeys(entry.data for entry in own))
-    by_validation = [max((entry for entry in own if entry.data == name), key=validation) for name in data]
-    by_test = [max((entry for entry in own if entry.data == name), key=test) for name in data]
-    plain = [max((compared[entry].baseline for entry in own if entry.data == name), key=validation) for name in data]
-    apart = [compare(results[one], results[other]) for one, other in zip(by_validation, plain, strict=True)]
-    return (
-        "MDNN, preset ours, is better than its own plain baseline with the backbone that the validation parts choose "
-        f"{_counts([compared[entry] for entry in by_validation])}; with the backbone that has the best test "
-        f"{_counts([compared[entry] for entry in by_test])}. With each network's own backbone, as its validation parts "
-        f"choose it, MDNN is better than the plain one {_counts([each for each in apart if each is not None])}."
-    )
-
-
-def _counts(chosen: Sequence[Comparison]) -> str:
-    better = [each for each in chosen if each.difference > 0]
-    sure = [each for each in chosen if each.p is not None and each.p < SURE]
-    worse = [each.entry.data for each in sure if each.difference < 0]
-    return (
-        f"on {len(better)} of {len(chosen)} data sets, significantly (p < {SURE}) on {len(sure) - len(worse)}, "
-        f"significantly worse on {', '.join(worse) or 'none'}"
-    )
 
 
 def best_table(found: Sequence[Best]) -> Table:

@@ -20,12 +20,14 @@ from detours.experiments.kernels.rows import DATA as KERNEL_DATA
 from detours.experiments.kernels.rows import REPEATS, ROWS
 from detours.experiments.kernels.table import Accuracy, accuracies, signed_rank
 from detours.experiments.networks.entries import DATA
-from detours.experiments.networks.records import EXPERIMENT, Record, results
+from detours.experiments.networks.records import EXPERIMENT, Record
+from detours.experiments.networks.results import results
 from detours.experiments.networks.tables import accuracy_table, of_table, with_spread
 from detours.experiments.paper import paper_tables
 from detours.experiments.report.agreement import read_notes
 from detours.experiments.report.page import as_markdown
 from detours.experiments.report.report import check_folder
+from detours.experiments.report.rivals import rivals, rivals_table
 from detours.experiments.report.sections import Results, Section, agreement, baselines, best_section, costs, summary
 from detours.store import Cell, Store
 
@@ -81,6 +83,7 @@ class _Blocks:
         self.made: dict[str, Callable[[], str]] = {
             "kernels": partial(kernel_block, self.cells),
             "kernels-short": partial(short_kernel_block, self.cells),
+            "networks-short": partial(short_network_block, self.results),
         }
         self.made |= {name: partial(self._table, name) for name in DATA}
         self.made |= {name: partial(self._section, make) for name, make in sections.items()}
@@ -104,6 +107,12 @@ def short_kernel_block(cells: Sequence[Cell]) -> str:
     found = accuracies(cells)
     wanted = ("| |", "|---", *(f"| {row} |" for row in SHORT), "| *best of the paper*")
     return "\n".join([line for line in _kernel_lines(found) if line.startswith(wanted)]) + "\n" if found else ""
+
+
+def short_network_block(found: Results) -> str:
+    """Return the table of networks for a first page: plain and MDNN, and the paper's best."""
+    chosen = rivals(found)
+    return rivals_table(chosen).markdown().split("\n", 2)[2] if chosen else ""
 
 
 def _kernel_lines(found: Mapping[tuple[str, str], Accuracy]) -> list[str]:

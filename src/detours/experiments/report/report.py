@@ -7,7 +7,8 @@ from pathlib import Path
 from detours.atomic import replacing
 from detours.errors import InputError
 from detours.experiments.kernels.table import accuracies
-from detours.experiments.networks.records import EXPERIMENT, Record, results
+from detours.experiments.networks.records import EXPERIMENT, Record
+from detours.experiments.networks.results import results
 from detours.experiments.report.agreement import read_notes
 from detours.experiments.report.page import html, markdown
 from detours.experiments.report.sections import (

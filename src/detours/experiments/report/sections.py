@@ -12,12 +12,14 @@ from typing import Any
 from detours.experiments.kernels.table import Accuracy
 from detours.experiments.networks.comparison import Comparison, ablations, against_baselines, sign_test
 from detours.experiments.networks.entries import DATA, PRESETS, Entry, cost
-from detours.experiments.networks.records import Record, Result, plain_settings
+from detours.experiments.networks.records import Record, plain_settings
+from detours.experiments.networks.results import Result
 from detours.experiments.networks.tables import IN_PAPER, TITLES, of_table, written
 from detours.experiments.networks.tables import tables as network_tables
 from detours.experiments.report.agreement import Distance, disagreement_table, distances
-from detours.experiments.report.best import backbone_sentence, best_models, best_network, best_sentence, best_table
+from detours.experiments.report.best import best_models, best_network, best_sentence, best_table
 from detours.experiments.report.curves import Curve, draw_curves
+from detours.experiments.report.rivals import rivals, rivals_sentence, rivals_table
 from detours.experiments.tables import COUNT, Column, Table
 from detours.store import Cell
 
@@ -56,7 +58,7 @@ def network_sections(results: Results, kernels: Kernels, notes: Notes) -> list[S
 def summary(results: Results, kernels: Kernels) -> Section:
     """The paper's claims, one sentence each, as far as they are measured."""
     ours = [each for each in against_baselines(results) if each.entry.preset == "ours" and each.complete]
-    sentences = [best_sentence(best_models(results, kernels)), backbone_sentence(results)]
+    sentences = [best_sentence(best_models(results, kernels)), rivals_sentence(rivals(results))]
     for name in ("graphs", "nodes"):
         found = [each for each in ours if each.entry.data in IN_PAPER[name] and each.entry.model == "mdnn"]
         if found:
@@ -152,7 +154,9 @@ def baselines(results: Results) -> Section:
         ]
         if found
         else [],
-        ([Table("Sign tests", columns, signs)] if signs else []) + ([single] if found else []),
+        ([rivals_table(chosen)] if (chosen := rivals(results)) else [])
+        + ([Table("Sign tests", columns, signs)] if signs else [])
+        + ([single] if found else []),
     )
 
 

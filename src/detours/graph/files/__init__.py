@@ -66,11 +66,14 @@ def write(edges: EdgeList, path: str | os.PathLike[str], *, format: str | None =
 
 def _format(path: Path, name: str | None) -> Format:
     if name is not None:
-        check_choice("format", name, FORMATS)
+        meant = _BY_ENDING.get(name, "") if isinstance(name, str) else ""
+        check_choice("format", name, FORMATS, hint=meant and f"; files that end in .{name} are {meant!r}")
         return FORMATS[name]
     given = ending(path)
     if given and given not in _BY_ENDING:
         raise FileFormatError(
-            f"the ending .{given} is not known; it may be .{', .'.join(_BY_ENDING)}, each also with .gz.", path
+            f"the ending .{given} is not known; it may be .{', .'.join(_BY_ENDING)}, each also with .gz. "
+            'Lines of two nodes are read with format="edgelist", whatever the name.',
+            path,
         )
     return FORMATS[_BY_ENDING[given] if given else "edgelist"]

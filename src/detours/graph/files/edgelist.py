@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,8 +32,8 @@ def read(path: Path) -> EdgeList:
             return read_table(path, sep=head.sep, text=b"".join(head.text))
         if head.padded:
             warn_of_zeros(path)
-        if head.header:
-            warn_of_columns(head.rows(), path)
+        if head.header or head.kind == "integers":
+            warn_of_columns(head.rows(), path, header=head.header)
         try:
             edges = _read_integers(head.text, path) if head.kind == "integers" else _read_names(head, path)
         except NoWeight:
@@ -41,7 +42,7 @@ def read(path: Path) -> EdgeList:
             return read_table(path, sep=head.sep)
         if head.kind == "names" and not head.header:
             warn_of_header(edges, path)
-        return edges
+        return replace(edges, directed=head.directed)
 
 
 def _read_integers(text: Iterable[bytes], path: Path) -> EdgeList:
@@ -78,6 +79,13 @@ def _read_names(head: Head, path: Path) -> EdgeList:
 
 
 def _named_edge(fields: list[bytes], number: int, path: Path) -> list[bytes]:
+    if len(fields) > 2 and not fields[0] and all(fields[1:]):
+        raise FileFormatError(
+            f"the first column is empty; if it numbers the rows, name the columns of nodes, such as "
+            f"{quoted(fields[1])} and {quoted(fields[2])}, and an adjacency matrix is read with pandas.",
+            path,
+            number,
+        )
     if len(fields) < 2 or not fields[0] or not fields[1]:
         raise FileFormatError(
             f"a line must hold two nodes, but there is only {quoted(b' '.join(fields).strip())}.",

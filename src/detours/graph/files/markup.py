@@ -17,8 +17,8 @@ from detours.errors import FileFormatError, InputError
 from detours.graph.convert import from_networkx, library, to_networkx
 from detours.graph.edges import EdgeList
 from detours.graph.files.shared.format import Format
-from detours.graph.files.shared.head import refuse_matrix
 from detours.graph.files.shared.lines import is_data
+from detours.graph.files.shared.other_lists import refuse_matrix
 from detours.graph.files.shared.source import read_text
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>]")
@@ -65,6 +65,10 @@ def read_adjlist(path: Path) -> EdgeList:
     lines = [line.split() for line in text.split(b"\n") if is_data(line)]
     if all(len(line) == 1 for line in lines) and any(b"," in name for line in lines for name in line):
         raise FileFormatError("the nodes of an adjacency list are separated by blanks, but here by commas.", path)
+    if any(name.startswith(b"{") for line in lines for name in line):
+        raise FileFormatError(
+            "this is a multi-line adjacency list, with attributes; read it with networkx.read_multiline_adjlist.", path
+        )
     edges = _read(lambda nx: nx.read_adjlist(BytesIO(text), create_using=nx.DiGraph), "adjacency list", path)
     # An edge may be in the line of one of its ends, or of both.
     edges = replace(edges, meaning="lines", directed=False, origin=None)

@@ -16,7 +16,7 @@ def read_molecule(path: Path) -> Any:
     """Return the first molecule of a file as RDKit holds it, with a warning if there are more."""
     chem = _rdkit()
     text = read_text(path).decode("utf-8", errors="replace")
-    if ".smi" in "".join(path.suffixes).lower():
+    if _is_smiles(path, text):
         lines = [line.split()[0] for line in text.splitlines() if line.strip()]
         records, parse = lines, chem.MolFromSmiles
     else:
@@ -29,6 +29,12 @@ def read_molecule(path: Path) -> Any:
     if molecule is None:
         raise FileFormatError("RDKit cannot read its first molecule.", path)
     return molecule
+
+
+def _is_smiles(path: Path, text: str) -> bool:
+    """Whether a file holds SMILES: by its name, else by its text, as on standard input; MOL blocks have a version."""
+    endings = "".join(path.suffixes).lower()
+    return ".smi" in endings or not (".sdf" in endings or ".mol" in endings or "V2000" in text or "V3000" in text)
 
 
 def _without_hydrogens(block: str) -> Any | None:

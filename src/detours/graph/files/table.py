@@ -23,11 +23,13 @@ from detours.graph.files.shared.columns import (
     words_above_numbers,
 )
 from detours.graph.files.shared.doubts import warn_of_columns, warn_of_comments, warn_of_header, warn_of_zeros
-from detours.graph.files.shared.lines import check_weight, is_data, is_integer
+from detours.graph.files.shared.lines import MAX_ID, check_weight, is_data, is_integer
+from detours.graph.files.shared.other_lists import refuse_marked, says_directed
 from detours.graph.files.shared.source import read_text
 from detours.graph.pairs import from_names, number_ids
 
 _HEAD_ROWS = 20  # lines by which a header is recognised
+_BEGIN_ROWS = 1000  # lines by which the columns of nodes are
 
 
 class Row(NamedTuple):
@@ -63,17 +65,20 @@ def read_table(
         check_choice("sep", sep, SEPARATORS)
     if columns is not None and (isinstance(columns, str) or len(columns) != 2):
         raise InputError(f"columns must be two names or numbers of columns, but {shown(columns)} was given.")
-    rows = _rows(read_text(path) if text is None else text, sep, path)
-    head = list(islice(rows, _HEAD_ROWS))
-    if not head:
+    text = read_text(path) if text is None else text
+    refuse_marked(text, path)
+    directed = says_directed(text, path)
+    rows = _rows(text, sep, path)
+    begin = list(islice(rows, _BEGIN_ROWS))
+    if not begin:
         raise FileFormatError("the file holds no edges.", path)
-    found = _columns(head, columns, path)
-    if found.header and columns is None:
-        warn_of_columns([row.fields for row in head], path)
-    edges = _edges(chain(head[found.header :], rows), found, path)
+    found = _columns(begin[:_HEAD_ROWS], columns, path)
+    if columns is None:
+        warn_of_columns([row.fields for row in begin], path, header=found.header)
+    edges = _edges(chain(begin[found.header :], rows), found, path)
     if not found.header:
         warn_of_header(edges, path)
-    return edges
+    return replace(edges, directed=True) if directed else edges
 
 
 def _columns(head: Sequence[Row], wanted: Sequence[str | int] | None, path: Path) -> Columns:
@@ -81,7 +86,7 @@ def _columns(head: Sequence[Row], wanted: Sequence[str | int] | None, path: Path
     rows = [row.fields for row in head]
     known = known_header(rows[0])
     nodes = (known or (0, 1)) if wanted is None else _places(wanted, head[0], path)
-    named = wanted is not None and not all(str(column).isdigit() for column in wanted)
+    named = wanted is not None and not _are_numbers(wanted)
     if not (known or named or words_above_integers(rows, nodes) or words_above_numbers(rows, nodes)):
         return Columns(False, nodes)
     lower = [field.lower() for field in rows[0]]
@@ -126,13 +131,16 @@ def _rows(raw: bytes, sep: str | None, path: Path) -> Iterator[Row]:
 
 def _places(columns: Sequence[str | int], first: Row, path: Path) -> tuple[int, ...]:
     """Return the positions of columns given by names, or by numbers from 1."""
-    texts, width = list(map(str, columns)), len(first.fields)
-    numbered = all(map(str.isdigit, texts))
+    texts, width, numbered = list(map(str, columns)), len(first.fields), _are_numbers(columns)
     for text in texts:
         if not (1 <= int(text) <= width if numbered else text in first.fields):
             names = ", ".join(first.fields)
             raise FileFormatError(f"there is no column {text!r}; the first line has {names}.", path, first.number)
     return tuple(int(text) - 1 if numbered else first.fields.index(text) for text in texts)
+
+
+def _are_numbers(columns: Sequence[str | int]) -> bool:
+    return all(str(column).isdecimal() and len(str(column)) <= 9 for column in columns)
 
 
 def _edges(rows: Iterable[Row], columns: Columns, path: Path) -> EdgeList:
@@ -161,7 +169,9 @@ def _field(fields: list[str], place: int) -> str:
 
 def _numbered(pairs: list[tuple[str, str]], path: Path) -> EdgeList:
     """Return edges between integers if all nodes are such, else between names."""
-    if all(len(name) <= 18 and is_integer(name.encode()) for pair in pairs for name in pair):
+    if all(
+        len(name) <= 20 and is_integer(name.encode()) and abs(int(name)) <= MAX_ID for pair in pairs for name in pair
+    ):
         edges, names, num_nodes = number_ids(np.array(pairs, np.int64).T.copy())
         if len({name for pair in pairs for name in pair}) > num_nodes:
             warn_of_zeros(path)

@@ -3,14 +3,18 @@
 Every round draws `ETA` structures for each model. All their trials are trained on a third of the folds for a third of
 the epochs; whatever is then among the best third of all trials so far goes on to all folds and epochs (successive
 halving, `Jamieson and Talwalkar, 2016 <https://arxiv.org/abs/1502.07943>`_, with promotion as soon as it is earned,
-`Li et al., 2020 <https://arxiv.org/abs/1810.05934>`_). Test parts are taken away before anything else is done.
+`Li et al., 2020 <https://arxiv.org/abs/1810.05934>`_). In the end the best few may be trained once more with seeds that
+no trial had, and these choose: the best of many trials is partly the luckiest one. Test parts are taken away before
+anything else is done.
 """
 
 from __future__ import annotations
 
 import gc
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from enum import IntEnum
 from math import ceil, inf, isnan, nan, sqrt
 from statistics import fmean, stdev
 from typing import NamedTuple
@@ -30,18 +34,32 @@ from detours.training.search.space import MODELS
 from detours.training.search.trials import Draws, Trial
 from detours.training.tasks import score_of
 
+SEEDS = 3
+"""Seeds with which the best trials are trained again."""
+FOR_TRIALS = 0.75
+"""Share of the budget after which no trial is begun, where the best are trained again."""
 ETA = 3
 """One of this many trials is promoted; it gets this many times the folds and the epochs."""
 CHECKPOINT_EVERY = 60.0
 """Seconds between two checkpoints: an interrupt loses the stack under way, or this much of it."""
 
 
+class Effort(IntEnum):
+    """How much a trial was trained."""
+
+    SHORT = 0
+    """On a third of the folds, for a third of the epochs."""
+    FULL = 1
+    """On all folds of the search, for all epochs."""
+    AGAIN = 2
+    """For all epochs with other seeds, on the folds that the search left out, or on its own if it left out none."""
+
+
 class Scored(NamedTuple):
     """A finished trial: its validation score and loss, averaged over folds."""
 
     trial: Trial
-    full: bool
-    """Whether it was trained on all folds for all epochs."""
+    effort: Effort
     metric: str
     score: float
     """In the metric; NaN if a fold has diverged."""
@@ -63,17 +81,22 @@ class Scored(NamedTuple):
         """Whether the loss of a fold became no number."""
         return isnan(self.score)
 
+    @property
+    def full(self) -> bool:
+        """Whether it was trained for all epochs."""
+        return self.effort > Effort.SHORT
+
 
 class Stage(NamedTuple):
     """A stack that was trained, or read from the store."""
 
     model: str
-    full: bool
+    effort: Effort
     trials: list[int]
     replicas: int
     seconds: float
     best: Scored | None
-    """The best trial of the model on this stage so far."""
+    """The best trial of the model with this effort so far."""
 
 
 class Search:
@@ -118,39 +141,67 @@ class Search:
         """The part of these folds that trials are compared on: the validation part of the data set in any case."""
         self.place = Workplace(device, replicas=default_replicas(self.data.level) if replicas is None else replicas)
         self.report = report or (lambda stage: None)
-        self.results: dict[tuple[str, int, bool], Scored] = {}
-        self.counted: set[tuple[str, int, bool]] = set()
+        self.results: dict[tuple[str, int, Effort], Scored] = {}
+        self.counted: set[tuple[str, int, Effort]] = set()
         """The results of rounds that all models have finished."""
         self.ended = False
-        """Whether all trials are finished."""
+        """Whether all that was asked for is finished."""
+        self.confirmed = False
+        """Whether the best trials of all models have been trained again."""
         for model in models:
-            self._runs(draws.trial(model, 0), True)  # folds that cannot be are refused now, not after hours
+            self._runs(draws.trial(model, 0), Effort.FULL)  # folds that cannot be are refused now, not after hours
 
-    def go_on(self, trials: int, seconds: float = inf) -> None:
-        """Make the trials up to a number, round by round; no stack is begun after so many seconds."""
+    def go_on(self, trials: int, seconds: float = inf, confirm: int = 0) -> None:
+        """Make the trials up to a number, round by round, then train the best again.
+
+        Args:
+            trials: How many trials of each model.
+            seconds: No stack is begun after so many.
+            confirm: How many of the best trials of each model are trained again with other seeds, beside the recipe
+                that the data set has today; 0 for none.
+        """
         check_integer("trials", trials, minimum=1)
-        deadline, length = time.monotonic() + seconds, ETA * self.draws.draws
+        check_integer("confirm", confirm, minimum=0)
+        start, length = time.monotonic(), ETA * self.draws.draws
+        deadline = start + (seconds * FOR_TRIALS if confirm else seconds)
+        ended = False
         try:
-            for start in range(0, trials, length):
-                numbers = range(start, min(start + length, trials))
-                self._round(numbers, deadline)
+            for first in range(0, trials, length):
+                self._round(range(first, min(first + length, trials)), deadline)
                 self.counted = set(self.results)
-            self.ended = True
+            ended = True
         except OutOfTime:
             pass
+        self.ended = self._confirm(confirm, start + seconds) and ended
+
+    def _confirm(self, best: int, deadline: float) -> bool:
+        """Train the best trials of each model again, if any; whether that is done."""
+        try:
+            for model in self.models if best else ():
+                self._make(self._finalists(model, best), Effort.AGAIN, deadline)
+        except OutOfTime:
+            return False
+        self.confirmed = best > 0
+        return True
+
+    def _finalists(self, model: str, best: int) -> list[Trial]:
+        """Return the best trials of a model, and what the data set is trained with today."""
+        found = [each.trial for each in self.candidates(model)[:best] if not each.diverged]
+        today = self.draws.today(model)
+        return found if self.recipe(today) in map(self.recipe, found) else [*found, today]
 
     def _round(self, numbers: range, deadline: float) -> None:
         if not self.halving:
             for model in self.models:
-                self._make([self.draws.trial(model, number) for number in numbers], True, deadline)
+                self._make([self.draws.trial(model, number) for number in numbers], Effort.FULL, deadline)
             return
         structure = self.draws.draws
         for start in range(numbers.start, numbers.stop, structure):
             for model in self.models:
                 part = range(start, min(start + structure, numbers.stop))
-                self._make([self.draws.trial(model, number) for number in part], False, deadline)
+                self._make([self.draws.trial(model, number) for number in part], Effort.SHORT, deadline)
         for model in self.models:
-            self._make(self._promoted(model), True, deadline)
+            self._make(self._promoted(model), Effort.FULL, deadline)
 
     def _promoted(self, model: str) -> list[Trial]:
         """Return the trials among the best third of the first stage, by their number."""
@@ -160,7 +211,14 @@ class Search:
 
     def of(self, model: str, *, full: bool) -> list[Scored]:
         """Return the finished trials of a model, the best first."""
-        found = [each for (name, _, whole), each in self.results.items() if (name, whole) == (model, full)]
+        return self._of(model, Effort(full))
+
+    def again(self, model: str) -> list[Scored]:
+        """Return the trials of a model that were trained again, the best first; none unless all models have them."""
+        return self._of(model, Effort.AGAIN) if self.confirmed else []
+
+    def _of(self, model: str, effort: Effort) -> list[Scored]:
+        found = [each for (name, _, own), each in self.results.items() if (name, own) == (model, effort)]
         return sorted(found, key=lambda each: each.rank)
 
     def candidates(self, model: str) -> list[Scored]:
@@ -173,8 +231,10 @@ class Search:
         if len(self.models) == 1:
             return self.of(model, full=True) or self.of(model, full=False)
         if self.counted:
-            full = all(any(name == each and whole for name, _, whole in self.counted) for each in self.models)
-            return [each for each in self.of(model, full=full) if (model, each.trial.number, full) in self.counted]
+            full = all(any((name, own) == (each, Effort.FULL) for name, _, own in self.counted) for each in self.models)
+            return [
+                each for each in self.of(model, full=full) if (model, each.trial.number, each.effort) in self.counted
+            ]
         full = not self.halving
         common = set.intersection(*({each.trial.number for each in self.of(m, full=full)} for m in self.models))
         return [each for each in self.of(model, full=full) if each.trial.number in common]
@@ -185,17 +245,21 @@ class Search:
         """Return the recipe of a trial, as it is chosen."""
         return self.draws.recipe(trial.settings)
 
-    def _runs(self, trial: Trial, full: bool) -> list[Run]:
-        settings = dict(trial.settings)
-        numbers = self.numbers
-        if not full:
-            settings["epochs"] = ceil(self.recipe(trial).epochs / ETA)
+    def _runs(self, trial: Trial, effort: Effort) -> list[Run]:
+        settings, plain = dict(trial.settings), self.recipe(trial)
+        numbers, seeds = self.numbers, [plain.seed]
+        if effort is Effort.SHORT:
+            settings["epochs"] = ceil(plain.epochs / ETA)
             numbers = numbers[: max(1, len(numbers) // ETA)]
+        if effort is Effort.AGAIN:
+            numbers = [fold for fold in range(len(self.folds)) if fold not in numbers] or numbers
+            seeds = [plain.seed + 1 + more for more in range(SEEDS)]
         return runs_of(
             self.data,
             self.folds,
             self.store,
             numbers=numbers,
+            seeds=seeds,
             ks=(settings.pop("k", None),),
             every=CHECKPOINT_EVERY,
             logged=False,
@@ -203,12 +267,12 @@ class Search:
             **settings,
         )
 
-    def _make(self, trials: Sequence[Trial], full: bool, deadline: float) -> None:
+    def _make(self, trials: Sequence[Trial], effort: Effort, deadline: float) -> None:
         """Train the trials that are not finished; those of one shape together."""
         waiting = [
-            (trial, self._runs(trial, full))
+            (trial, self._runs(trial, effort))
             for trial in trials
-            if (trial.model, trial.number, full) not in self.results
+            if (trial.model, trial.number, effort) not in self.results
         ]
         for stack in stacks_of([run for _, runs in waiting for run in runs], self.place):
             start = time.monotonic()
@@ -217,12 +281,12 @@ class Search:
                 if start >= deadline:
                     raise OutOfTime("the budget is spent.")
                 self._train(stack)
-            done = [found for trial, runs in waiting if (found := self._scored(trial, full, runs)) is not None]
-            waiting = [each for each in waiting if (each[0].model, each[0].number, full) not in self.results]
+            done = [found for trial, runs in waiting if (found := self._scored(trial, effort, runs)) is not None]
+            waiting = [each for each in waiting if (each[0].model, each[0].number, effort) not in self.results]
             model = stack[0].recipe.model
-            best = next(iter(self.of(model, full=full)), None)
+            best = next(iter(self._of(model, effort)), None)
             numbers = [each.trial.number for each in done]
-            self.report(Stage(model, full, numbers, len(missing), time.monotonic() - start, best))
+            self.report(Stage(model, effort, numbers, len(missing), time.monotonic() - start, best))
 
     def _train(self, stack: list[Run]) -> None:
         """Train a stack; one that does not fit into the memory of the device is divided."""
@@ -250,26 +314,29 @@ class Search:
         for part in (stack[:half], stack[half:]):
             self._train(part)
 
-    def _scored(self, trial: Trial, full: bool, runs: Sequence[Run]) -> Scored | None:
+    def _scored(self, trial: Trial, effort: Effort, runs: Sequence[Run]) -> Scored | None:
         """Score a trial and remember it, if all its runs are finished."""
         found = [finished(self.store, run) for run in runs]
         cells = [cell for cell in found if cell is not None]
         if len(cells) < len(runs):
             return None
-        scored = score(trial, full, cells, runs[0].recipe, self.part)
-        self.results[trial.model, trial.number, full] = scored
+        scored = score(trial, effort, cells, runs[0].recipe, self.part)
+        self.results[trial.model, trial.number, effort] = scored
         return scored
 
 
-def score(trial: Trial, full: bool, cells: Sequence[Cell], recipe: Recipe, part: str = "val") -> Scored:
-    """Return the score of a trial on a part, from its finished runs."""
-    told = (len(cells), recipe.epochs, sum(cell.seconds for cell in cells))
+def score(trial: Trial, effort: Effort, cells: Sequence[Cell], recipe: Recipe, part: str = "val") -> Scored:
+    """Return the score of a trial on a part, from its finished runs; a fold counts with the mean over its seeds."""
+    folds = defaultdict(list)
+    for cell in cells:
+        folds[cell.key["fold"]].append(cell.value)
+    told = (len(folds), recipe.epochs, sum(cell.seconds for cell in cells))
     if any("diverged" in cell.value for cell in cells):
-        return Scored(trial, full, recipe.metric, nan, nan, inf, *told)
-    scores = [score_of(cell.value, part) for cell in cells]
+        return Scored(trial, effort, recipe.metric, nan, nan, inf, *told)
+    scores = [fmean(score_of(value, part) for value in values) for values in folds.values()]
     error = stdev(scores) / sqrt(len(scores)) if len(scores) > 1 else 0.0
     loss = fmean(float(cell.value[f"{part}_loss"]) for cell in cells)
-    return Scored(trial, full, recipe.metric, fmean(scores), error, loss, *told)
+    return Scored(trial, effort, recipe.metric, fmean(scores), error, loss, *told)
 
 
 def without_test(folds: Splits) -> Splits:

@@ -21,6 +21,9 @@ ATTEMPTS = 200
 OF_MDNN = ("use_den", "hop_den")
 """Settings that other models refuse."""
 
+TODAY = -1
+"""The number of the trial that no search has drawn: what the data set is trained with today."""
+
 Settings = dict[str, Any]
 
 
@@ -65,6 +68,10 @@ class Draws:
         settings = self._structures[structure][model]
         self.recipe({**settings, **self.fixed})  # which may not be for this model
         return Trial(model, number, self._varied(model, settings, number) if draw else settings)
+
+    def today(self, model: str) -> Trial:
+        """Return the recipe of the data set, or the preset if it has none, as a trial."""
+        return Trial(model, TODAY, self._complete(model, {}))
 
     def _known(self, structure: int) -> dict[str, Settings]:
         found = {}

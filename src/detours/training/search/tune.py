@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +33,8 @@ class Tuned:
     """The trial they come from."""
     trials: list[Scored]
     """The trials that the choice was among, the best first."""
+    again: list[Scored] = field(default_factory=list)
+    """Of these the ones that were trained again, by whose results the choice was made; the best first."""
 
 
 def tune(
@@ -47,6 +49,7 @@ def tune(
     draws: int = DRAWS,
     halving: bool = True,
     inner: bool = False,
+    confirm: int = 0,
     out: str | Path | None = None,
     device: str = "auto",
     replicas: int | None = None,
@@ -67,6 +70,9 @@ def tune(
         halving: Whether all trials are first trained on a third of the folds and epochs, and only the best on all.
         inner: Whether a tenth of each training part chooses the epoch, and the validation part only compares trials:
             for validation parts so small that the best of many epochs is a lucky one.
+        confirm: How many of the best trials are trained again with three other seeds, beside the recipe that the data
+            set has today; the best of these is chosen. They are trained on the folds that are not in `folds`, if there
+            are any. Of a budget, a quarter is kept for them.
         out: The folder of finished trials, from which an interrupted search goes on. Default: none is kept.
         device: "auto", "cpu", "cuda" or "cuda:0".
         replicas: How many networks are trained as one at most.
@@ -94,7 +100,7 @@ def tune(
             halving=halving,
             inner=inner,
         )
-        search.go_on(trials, inf if budget is None else 60 * budget)
+        search.go_on(trials, inf if budget is None else 60 * budget, confirm)
     return chosen(search, model)
 
 
@@ -105,7 +111,9 @@ def chosen(search: Search, model: str) -> Tuned:
         of_all = " for all models" if len(search.models) > 1 else ""
         spent = f"no trial was finished within the budget{of_all}; give it more time"
         raise DetoursError(f"{search.data.name}, {model}: {'every trial has diverged' if trials else spent}.")
-    return Tuned(dict(trials[0].trial.settings), trials[0], trials)
+    again = search.again(model)
+    best = again[0] if again and not again[0].diverged else trials[0]
+    return Tuned(dict(best.trial.settings), best, trials, again)
 
 
 def space_of(given: Space | Mapping[str, Any] | str | Path | None, level: str) -> Space:

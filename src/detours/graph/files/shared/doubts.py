@@ -32,24 +32,39 @@ def warn_of_header(edges: EdgeList, path: Path) -> None:
         )
 
 
-def warn_of_columns(rows: Sequence[Sequence[str]], path: Path) -> None:
-    """Warn if others than the first two columns may hold the nodes: the first one counts the rows, or is named so.
+def warn_of_columns(rows: Sequence[Sequence[str]], path: Path, *, header: bool) -> None:
+    """Warn if others than the first two columns may hold the nodes.
+
+    They may if the first column counts the rows, or is named so, or if the third has nodes of the second and the first
+    has none, as where it holds times.
 
     Args:
         rows: The first ones, the header among them.
         path: The file.
+        header: Whether there is one.
     """
-    first, below = rows[0], [row for row in rows[1:] if len(row) > 2]
-    if len(first) < 3 or known_header(first) is not None:
+    if not rows or len(rows[0]) < 3 or known_header(rows[0]) is not None:
         return
-    integers = all(len(field) <= 18 and is_integer(field.encode()) for row in below for field in (row[0], row[2]))
-    counts = integers and len(below) > 1 and all(int(b[0]) == int(a[0]) + 1 for a, b in pairwise(below))
-    if counts or first[0].strip().lower() in NO_NODES:
+    first, below = rows[0], [row for row in rows[header:] if len(row) > 2]
+    if (header and (first[0].strip().lower() in NO_NODES or _count(below))) or _later_nodes(below):
+        one, two, three = map(shown, first[:3]) if header else "123"
         warn_caller(
-            f"{path.name}: the columns {shown(first[0])} and {shown(first[1])} were read as nodes; "
-            f"if others hold them, name these, such as {shown(first[1])} and {shown(first[2])}.",
+            f"{path.name}: the columns {one} and {two} were read as nodes; "
+            f"if others hold them, name these, such as {two} and {three}.",
             UserWarning,
         )
+
+
+def _count(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first column counts the rows, and the third could be nodes."""
+    integers = all(len(field) <= 18 and is_integer(field.encode()) for row in rows for field in (row[0], row[2]))
+    return integers and len(rows) > 1 and all(int(b[0]) == int(a[0]) + 1 for a, b in pairwise(rows))
+
+
+def _later_nodes(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the second and the third column hold the same things, and the first holds others."""
+    one, two, three = ({row[column] for row in rows} for column in range(3))
+    return len(rows) > 1 and not one & two and 4 * len(two & three) >= max(len(two), len(three))
 
 
 def warn_of_comments(number: int, path: Path) -> None:

@@ -8,8 +8,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from detours.errors import FileFormatError
 from detours.graph.files.shared.columns import (
     HEADERS,
@@ -22,6 +20,7 @@ from detours.graph.files.shared.columns import (
 )
 from detours.graph.files.shared.format import ending
 from detours.graph.files.shared.lines import begins_with_integers, is_data, is_decimal, is_integer, quoted
+from detours.graph.files.shared.other_lists import refuse_other_lists, says_directed
 from detours.graph.files.shared.source import BOM, check_text
 
 Kind = Literal["integers", "names", "table"]
@@ -70,12 +69,19 @@ class Head(NamedTuple):
     """What separates the columns of a table, where the name of the file tells."""
     padded: bool
     """Whether integers have leading zeros."""
+    directed: bool
+    """Whether a comment says that lines are arcs."""
+    begin: bytes
+    """The lines by which the file was judged, and those behind them, as far as they are at hand."""
     text: Iterator[bytes]
     """The whole file again, in pieces; a header above lines of nodes is a comment now."""
 
     def rows(self) -> list[list[str]]:
-        """Return the fields of the lines, as those of a table."""
-        return [split_line(line.text, guess_separator(line.text)) for line in self.lines]
+        """Return the fields of the first lines, as those of a table; none where no line has more than two."""
+        if len(self.lines[0].fields) < 3:
+            return []
+        lines = (line.decode("utf-8", "replace") for line in self.begin.split(b"\n")[:-1] if is_data(line))
+        return [split_line(line, guess_separator(line)) for line in lines]
 
     def may_hold_text(self) -> bool:
         """Return whether the column beside the nodes has a name, and that is not weight: then it may hold anything."""
@@ -89,8 +95,8 @@ def look(text: Iterator[bytes], path: Path) -> Head:
         raise FileFormatError("the file is empty.", path)
     check_text(head, path)
     head = head.removeprefix(BOM)
-    refuse_matrix(head, path)
-    refuse_adjacency_list(head, path)
+    refuse_other_lists(head, path)
+    directed = says_directed(head, path)
     lines = _first_lines(head)
     while len(lines) < 2 and (more := next(text, None)) is not None:
         head += more
@@ -100,12 +106,14 @@ def look(text: Iterator[bytes], path: Path) -> Head:
     first = lines[0]
     sep = "\t" if ending(path) == "tsv" and b"\t" in first.raw else None
     if (sep is not None and b"," in first.raw) or _is_table(lines):
-        return Head("table", False, lines, sep, False, chain([head], text))
+        return Head("table", False, lines, sep, False, directed, b"", chain([head], text))
     integers, header = _nodes(lines, path)
+    begin = head[: max(first.start + _BYTES, lines[-1].start)]
     padded = integers and _PADDED.search(head[:_BYTES]) is not None
     if header:
         head = head[: first.start] + b"#" + head[first.start :]
-    return Head("integers" if integers else "names", header, lines, sep, padded, chain([head], text))
+    kind: Kind = "integers" if integers else "names"
+    return Head(kind, header, lines, sep, padded, directed, begin[first.start :], chain([head], text))
 
 
 def _first_lines(head: bytes) -> list[Line]:
@@ -155,51 +163,3 @@ def _nodes(lines: list[Line], path: Path) -> tuple[bool, bool]:
         # Words above integers are a header; a line of a word and an integer is broken, and refused later.
         return True, not any(map(is_integer, nodes))
     return False, tuple(field.decode("utf-8", "replace").lower() for field in nodes) in HEADERS
-
-
-def refuse_matrix(text: bytes, path: Path) -> None:
-    """Raise `FileFormatError` for a square of numbers that can only be an adjacency matrix: read as edges, its first
-    columns would be nodes."""
-    first = next((line for line in text.split(b"\n", 9) if is_data(line)), b"")
-    columns = len(_cells(first))
-    if columns < 3 or not columns <= text.count(b"\n") + 1 <= 2 * columns + 9:
-        return
-    rows = [_cells(line) for line in text.split(b"\n") if is_data(line)]
-    if len(rows) != columns or any(len(row) != columns for row in rows):
-        return
-    try:
-        matrix = np.array([[float(cell) for cell in row] for row in rows])
-    except ValueError:
-        return
-    mutual = np.array_equal(matrix, matrix.T) and not np.diagonal(matrix).any()
-    if mutual or (columns > 3 and np.isin(matrix, (0, 1)).all()):
-        raise FileFormatError(
-            "this is an adjacency matrix, not a list of edges; read it with NumPy and give Graph.from_scipy, or write "
-            "a line for every edge.",
-            path,
-        )
-
-
-def _cells(line: bytes) -> list[bytes]:
-    return [cell for cell in re.split(rb"[\s,;]+", line) if cell]
-
-
-def refuse_adjacency_list(text: bytes, path: Path) -> None:
-    """Raise `FileFormatError` for lines of a node and its neighbours: read as edges, all but the first would be lost.
-
-    They have a line for every node, and not all the same length, or no other numbers than those of nodes.
-    """
-    head = text[:_BYTES]
-    rows = [line.split() for line in head.split(b"\n")[:-1] if is_data(line)]
-    if max(map(len, rows), default=0) < 4 or b"\t" in head or not all(cell.isdigit() for row in rows for cell in row):
-        return
-    nodes = {row[0] for row in rows}
-    if len(nodes) < len(rows):
-        return
-    whole = len(text) <= _BYTES and all(len(set(row)) == len(row) and nodes.issuperset(row) for row in rows)
-    if whole or len(set(map(len, rows))) > 1:
-        raise FileFormatError(
-            "its lines are those of an adjacency list, a node and its neighbours; name the file .adjlist or give "
-            'format="adjlist" (--format adjlist), and if they are edges, columns=(1, 2).',
-            path,
-        )

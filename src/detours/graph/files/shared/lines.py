@@ -13,7 +13,8 @@ import numpy as np
 from detours.arrays import Int64
 from detours.errors import FileFormatError
 
-MAX_ID = 2**31 - 1
+MAX_ID = 2**63 - 1
+"""Ids are names: nodes are numbered anew."""
 
 _PIECE = 1 << 23
 _SMALL = 1 << 19  # bytes below which Python is done before Numba is imported
@@ -116,11 +117,20 @@ def _parse_line(text: bytes, line: int, path: Path) -> tuple[int, int] | None:
         if not is_data(text):
             return None
         raise FileFormatError(_complaint(text), path, line)
-    u, v = int(match[1]), int(match[2])
+    u, v = id_of(match[1]), id_of(match[2])
     if max(u, v) > MAX_ID:
         raise FileFormatError(_complaint(text), path, line)
     check_weight(match[3] or b"", line, path)
     return u, v
+
+
+def id_of(digits: bytes) -> int:
+    """Return the number that digits stand for, or one above `MAX_ID` if it is above.
+
+    >>> id_of(b"007"), id_of(b"9" * 5000) > MAX_ID
+    (7, True)
+    """
+    return int(digits.lstrip(b"0")[:20] or b"0")
 
 
 def check_weight(rest: bytes, line: int, path: Path) -> None:
@@ -140,7 +150,8 @@ def check_weight(rest: bytes, line: int, path: Path) -> None:
     except ValueError:
         raise NoWeight(
             f"the third column is the weight of the edge and must be a number, not {quoted(field)}; "
-            "if it is none, name the columns of nodes, as in columns=(1, 2); of a header, give their names.",
+            "if it is none, name the columns of nodes, as in columns=(1, 2); of a header, give their names; lists of "
+            'neighbours are read with format="adjlist".',
             path,
             line,
         ) from None
@@ -162,6 +173,9 @@ def _complaint(text: bytes) -> str:
             return f"{quoted(field)} is not a node id; the node ids of this file must be integers."
         if field.startswith(b"-"):
             return f"the node id {field.decode()} is negative; ids must be 0 or larger."
-        if len(field) > 18 or int(field) > MAX_ID:
-            return f"the node id {quoted(field)[1:-1]} is too large; ids may go up to {MAX_ID}."
+        if id_of(field) > MAX_ID:
+            return (
+                f"the node id {quoted(field)[1:-1]} is too large; ids may go up to {MAX_ID}; give "
+                "columns=(1, 2), with which longer ones are read as names."
+            )
     return f"a line must hold two node ids, but it is {quoted(text)}."

@@ -10,8 +10,7 @@ from detours.compiled import compiled
 _TAB, _LF, _CR, _SPACE, _HASH, _PERCENT = 9, 10, 13, 32, 35, 37
 _PLUS, _COMMA, _MINUS, _DOT, _ZERO, _NINE = 43, 44, 45, 46, 48, 57
 _BRACE, _A, _E, _N = 123, 97, 101, 110
-_LIMIT = 2**31 - 1
-_DIGITS = 10  # of the limit; a longer run may still be small (leading zeros) and is left to Python
+_DIGITS = 19  # of 2⁶³, beyond which they are negative; a longer run may be small (leading zeros): left to Python
 
 
 @compiled
@@ -50,7 +49,7 @@ def parse_lines(text: UInt8, at: int, source: Int64, target: Int64, edges: int) 
             at = begin
             if text[at] != _LF:
                 at = _past_weight(text, at)
-            if u > _LIMIT or v > _LIMIT or at < 0:
+            if u < 0 or v < 0 or at < 0:
                 return edges, lines, start
             source[edges] = u
             target[edges] = v

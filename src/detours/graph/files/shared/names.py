@@ -21,6 +21,7 @@ def pack_names(names: Names | None) -> dict[str, Any]:
         return {}
     if isinstance(names, np.ndarray):
         return {"names": names}
+    names = [name.item() if isinstance(name, np.generic) else name for name in names]  # as a plain number or text
     if all(type(name) is int and -(2**63) <= name < 2**63 for name in names):
         return {"names": np.array(names, dtype=np.int64)}
     literal = not all(type(name) is str for name in names)

@@ -1,0 +1,98 @@
+"""What looks like an edge list and is none, so that every line would be read as another edge than it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from detours.errors import FileFormatError
+from detours.graph.files.shared.lines import is_data
+
+_HEAD = 1 << 16  # bytes that are looked at
+_WEIGHTS = rb"unweighted|positive|posweighted|signed|multisigned|weighted|multiweighted|dynamic"
+_KONECT = re.compile(rb"%[ \t]*(sym|asym|bip)[ \t]+(?:" + _WEIGHTS + rb")\s")
+_DIMACS = re.compile(rb"^p[ \t]+(?:sp|edges?|col|max|min|asn)[ \t]+\d+[ \t]+\d+[ \t]*\r?$", re.MULTILINE)
+_BRACKETS = re.compile(rb"\s*(?:\([^()\[\],]*,[^()\[\],]*\)|\[[^()\[\],]*,[^()\[\],]*\]),?\s*")
+
+
+def says_directed(text: bytes, path: Path) -> bool:
+    """Return whether a list of KONECT says in its first line that it has arcs; refuse one of two kinds of nodes."""
+    found = _KONECT.match(text)
+    if found is not None and found[1] == b"bip":
+        raise FileFormatError(
+            "its first line says bip: each column numbers nodes of its own from 1, so that the node 1 of one would be "
+            "that of the other; give the nodes of a column other names.",
+            path,
+            1,
+        )
+    return found is not None and found[1] == b"asym"
+
+
+def refuse_other_lists(text: bytes, path: Path) -> None:
+    """Raise `FileFormatError` for matrices, lists of neighbours, files of DIMACS and pairs in brackets."""
+    refuse_matrix(text, path)
+    refuse_adjacency_list(text, path)
+    refuse_marked(text, path)
+
+
+def refuse_marked(text: bytes, path: Path) -> None:
+    """Raise `FileFormatError` for files of DIMACS and pairs in brackets, whose lines say what they are."""
+    head = text[:_HEAD]
+    if _DIMACS.search(head):
+        raise FileFormatError(
+            "this is a file of DIMACS; keep its lines that begin with a or e, and name the columns of nodes, 2 and 3.",
+            path,
+        )
+    rows = [line for line in head.split(b"\n")[:-1] if is_data(line)]
+    if rows and all(map(_BRACKETS.fullmatch, rows)):
+        raise FileFormatError("its lines are pairs in brackets; write two columns, without brackets.", path)
+
+
+def refuse_matrix(text: bytes, path: Path) -> None:
+    """Raise `FileFormatError` for a square of numbers that can only be an adjacency matrix: read as edges, its first
+    columns would be nodes."""
+    first = next((line for line in text.split(b"\n", 9) if is_data(line)), b"")
+    columns = len(_cells(first))
+    if columns < 3 or not columns <= text.count(b"\n") + 1 <= 2 * columns + 9:
+        return
+    rows = [_cells(line) for line in text.split(b"\n") if is_data(line)]
+    if len(rows) != columns or any(len(row) != columns for row in rows):
+        return
+    try:
+        matrix = np.array([[float(cell) for cell in row] for row in rows])
+    except ValueError:
+        return
+    mutual = np.array_equal(matrix, matrix.T) and not np.diagonal(matrix).any()
+    if mutual or (columns > 3 and np.isin(matrix, (0, 1)).all()):
+        raise FileFormatError(
+            "this is an adjacency matrix, not a list of edges; read it with NumPy and give Graph.from_scipy, or write "
+            "a line for every edge.",
+            path,
+        )
+
+
+def _cells(line: bytes) -> list[bytes]:
+    return [cell for cell in re.split(rb"[\s,;]+", line) if cell]
+
+
+def refuse_adjacency_list(text: bytes, path: Path) -> None:
+    """Raise `FileFormatError` for lines of a node and its neighbours: read as edges, all but the first would be lost.
+
+    They have a line for every node, and not all the same length, or no other numbers than those of nodes.
+    """
+    head = text[:_HEAD]
+    rows = [line.split() for line in head.split(b"\n")[:-1] if is_data(line)]
+    if max(map(len, rows), default=0) < 4 or b"\t" in head or not all(cell.isdigit() for row in rows for cell in row):
+        return
+    nodes = {row[0] for row in rows}
+    if len(nodes) < len(rows):
+        return
+    whole = len(text) <= _HEAD and all(len(set(row)) == len(row) and nodes.issuperset(row) for row in rows)
+    if whole or len(set(map(len, rows))) > 1:
+        raise FileFormatError(
+            "its lines are those of an adjacency list, a node and its neighbours; name the file .adjlist or give "
+            'format="adjlist" (--format adjlist), and if they are edges, columns=(1, 2).',
+            path,
+        )

@@ -1,0 +1,157 @@
+"""The best trials once more with other seeds: what is chosen then, on which folds, and when there is no time for it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("lightning")
+
+from detours.data import stratified_splits
+from detours.errors import InputError
+from detours.store import Store
+from detours.training import fit, tune
+from detours.training.loop import OutOfTime
+from detours.training.search import search as module
+from detours.training.search.search import SEEDS, Effort, Search
+from detours.training.search.space import Space
+from detours.training.search.trials import TODAY, Draws
+from detours.training.search.tune import chosen
+from tests.training.cases import one_graph, task
+
+SPACE = {"space": {"lr": {"low": 1e-3, "high": 1e-1, "log": True}}}
+FIXED: dict[str, Any] = {"epochs": 6, "layers": 1, "hidden": 4, "pe": 0, "heads": 1, "precision": "64-true"}
+TRIALS = 18
+LUCK = dict.fromkeys(range(TRIALS), 0.1) | {0: 0.70, 1: 0.90, 2: 0.80}
+"""What the trials have in the search …"""
+WORTH = {0: 0.99, 1: 0.72, 2: 0.78, TODAY: 0.75}
+"""… and with other seeds."""
+
+
+class Scripted:
+    """A search whose results are written down; what it would train is noted."""
+
+    def __init__(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, *, stacks: int = 99, folds: Any = range(4)
+    ) -> None:
+        self.data, self.left, self.seen = one_graph(), iter(range(stacks)), set[tuple[str, int, int]]()
+        self.search = Search(
+            Draws(self.data, Space.of(SPACE), FIXED, 0, 3),
+            stratified_splits(self.data, folds=4),
+            folds,
+            ("plain", "mdnn"),
+            Store(folder),
+            device="cpu",
+            halving=False,
+        )
+        draws = self.search.draws
+        self.numbers = {
+            (model, self.search.recipe(trial).lr): trial.number
+            for model in self.search.models
+            for trial in (*(draws.trial(model, number) for number in range(TRIALS)), draws.today(model))
+        }
+        monkeypatch.setattr(module, "run_all", self.train)
+
+    def train(self, store: Any, stack: Any, place: Any) -> None:
+        if next(self.left, None) is None:
+            raise OutOfTime("the budget is spent.")
+        for run in stack:
+            recipe = run.recipe
+            number = self.numbers[recipe.model, recipe.lr]
+            self.seen.add((recipe.model, recipe.fold, recipe.seed))
+            # half a point up and down from seed to seed, and from fold to fold
+            score = LUCK[number] if recipe.seed == 0 else WORTH[number] + 0.005 * (recipe.seed - 2)
+            score += 0.005 * (-1) ** recipe.fold
+            store.keep(recipe.key(), {"metric": "accuracy", "val_accuracy": score, "val_loss": 1.0}, 1.0)
+
+
+def test_other_seeds_choose_among_the_best_and_the_recipe_of_today(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Scripted(tmp_path, monkeypatch)
+    made.search.go_on(3, confirm=2)
+    assert made.search.ended and made.search.confirmed
+    for model in ("plain", "mdnn"):
+        assert [each.trial.number for each in made.search.candidates(model)] == [1, 2, 0]
+        again = made.search.again(model)  # trial 0 is the best of all, but was not among the best two
+        assert [each.trial.number for each in again] == [2, TODAY, 1]
+        assert [each.score for each in again] == pytest.approx([0.78, 0.75, 0.72])
+        # a fold counts once, whatever its seeds: four means that differ by a point
+        assert [(each.folds, each.epochs) for each in again] == [(4, 6)] * 3
+        assert again[0].error == pytest.approx(0.01 / 3**0.5 / 2)
+        tuned = chosen(made.search, model)
+        assert tuned.best == again[0] and tuned.again == again and tuned.settings == again[0].trial.settings
+    assert {seed for _, _, seed in made.seen} == {0, *range(1, 1 + SEEDS)}
+
+
+def test_without_confirmation_the_search_chooses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Scripted(tmp_path, monkeypatch)
+    made.search.go_on(3)
+    tuned = chosen(made.search, "plain")
+    assert tuned.best.trial.number == 1 and not tuned.again and {seed for *_, seed in made.seen} == {0}
+
+
+def test_folds_that_the_search_left_out_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Scripted(tmp_path, monkeypatch, folds=[0, 2])
+    made.search.go_on(3, confirm=1)
+    folds = {seed: {fold for _, fold, own in made.seen if own == seed} for _, _, seed in made.seen}
+    assert folds == {0: {0, 2}} | {1 + more: {1, 3} for more in range(SEEDS)}
+    assert {each.folds for each in made.search.again("mdnn")} == {2}
+
+
+@pytest.mark.parametrize("stacks", [2, 3])
+def test_a_choice_that_not_all_models_have_is_made_by_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stacks: int
+) -> None:
+    made = Scripted(tmp_path, monkeypatch, stacks=stacks)  # one stack of trials for each model, then one again
+    made.search.go_on(3, confirm=2)
+    assert not made.search.ended and not made.search.confirmed
+    assert [chosen(made.search, model).best.trial.number for model in made.search.models] == [1, 1]
+    goes_on = Scripted(tmp_path, monkeypatch)
+    goes_on.search.go_on(3, confirm=2)
+    assert goes_on.search.ended and chosen(goes_on.search, "plain").best.trial.number == 2
+    assert {seed for *_, seed in goes_on.seen} == {1, 2, 3}  # the search itself was finished
+
+
+def test_the_recipe_of_today_is_not_trained_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = one_graph()
+    parts = stratified_splits(data, folds=4)
+    space = Space.of({**SPACE, "known": [{}]})
+    search = Search(Draws(data, space, FIXED, 0, 1), parts, range(2), ["plain"], Store(tmp_path), device="cpu")
+
+    def train(store: Any, stack: Any, place: Any) -> None:
+        for run in stack:
+            store.keep(run.recipe.key(), {"metric": "accuracy", "val_accuracy": 0.5, "val_loss": 1.0}, 1.0)
+
+    monkeypatch.setattr(module, "run_all", train)
+    search.go_on(1, confirm=3)
+    assert [each.trial.number for each in search.again("plain")] == [0]
+
+
+def test_part_of_the_budget_is_kept_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    made = Scripted(tmp_path, monkeypatch)
+    trained = made.train
+
+    def train(*arguments: Any) -> None:
+        now[0] += 40
+        trained(*arguments)
+
+    monkeypatch.setattr(module, "run_all", train)
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    # two rounds of nine trials, a stack for each model; the second would begin after 80 of 100 seconds
+    made.search.go_on(TRIALS, seconds=100, confirm=1)
+    assert {number for _, number, effort in made.search.results if effort is Effort.FULL} == set(range(9))
+    assert [each.trial.number for each in made.search._of("plain", Effort.AGAIN)] == [TODAY, 1]
+    assert not made.search.confirmed and not made.search.ended and now[0] == 120  # no time for that of MDNN
+
+
+def test_from_python(tmp_path: Path) -> None:
+    some: dict[str, Any] = {"model": "plain", "space": SPACE, "trials": 2, "draws": 2, "folds": [0], "device": "cpu"}
+    tuned = tune(task(20), confirm=1, **some, **FIXED)
+    assert len(tuned.again) == 2 and {each.folds for each in tuned.again} == {9} and tuned.best == tuned.again[0]
+    (cell,) = fit(task(20), folds=[0], device="cpu", **tuned.settings)
+    assert "test_accuracy" in cell.value
+    with pytest.raises(InputError, match="confirm must be an integer of at least 0"):
+        tune(task(20), confirm=-1, **some, **FIXED)
