@@ -22,7 +22,7 @@ from detours.data.catalogue import data_root, found_folder
 from detours.data.graph_set import GraphSet
 from detours.data.known import KNOWN, names
 from detours.data.readers.arrays import ZINC_PARTS, read_masks
-from detours.data.splitting import FOLDS, SEED, Split, Splits, stratified_splits
+from detours.data.splitting import FOLDS, Split, Splits, stratified_splits
 from detours.errors import FileFormatError, InputError
 
 SHIPPED = names(lambda each: each.splits == "shipped")
@@ -106,17 +106,6 @@ def read_shipped(data: GraphSet) -> Splits | None:
     if plain["classes"] != data.y.tolist():
         return None
     return Splits("shipped", _errica_folds(plain["folds"], file, len(data.y)))
-
-
-def shipped_text(data: GraphSet) -> str:
-    """Return the content of the shipped file of a data set: our own folds, generated again."""
-    folds = [
-        {"test": test.tolist(), "model_selection": [{"train": train.tolist(), "validation": val.tolist()}]}
-        for train, val, test in stratified_splits(data)
-    ]
-    parts = {"data": data.name, "seed": SEED, "classes": data.y.tolist()}
-    lines = ",\n".join(json.dumps(fold, separators=(",", ":")) for fold in folds)
-    return f'{json.dumps(parts, separators=(",", ":"))[:-1]},"folds":[\n{lines}\n]}}\n'
 
 
 def checked(parts: Sequence[Int64], number: int, file: Path, fold: int) -> Split:

@@ -13,6 +13,7 @@ from detours.errors import InputError
 from detours.nn.tokens import Tokens
 from detours.nn.tokens import attention as ways
 from detours.nn.tokens.attention import attend, attend_self, check_way, chosen, self_weights
+from detours.nn.tokens.products import two_products
 from tests.nn.cases import arcs_of, random_graph, star_and_crowd
 from tests.strategies import SmallGraph, small_graphs
 
@@ -65,7 +66,7 @@ def test_padded_buckets_agree_with_either_kernel(products: bool, monkeypatch: py
 
 def by_two_products(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, scale: float) -> Tensor:
     """What a CUDA device does for tiny sets, in place of torch's own."""
-    return ways.two_products(query, key, value, attn_mask, scale)
+    return two_products(query, key, value, attn_mask, scale)
 
 
 def test_weights_sum_to_one_over_a_set() -> None:

@@ -28,7 +28,7 @@ def test_a_token_for_every_arc_and_every_node(graph: SmallGraph) -> None:
     assert tokens.query.tolist() == [node for node, size in zip(order, sizes, strict=True) for _ in range(size)]
     assert sizes == sorted(sizes) == tokens.set_sizes.tolist()
     assert [tokens.sets[node].item() for node in order] == list(range(graph.num_nodes))
-    assert torch.equal(tokens.key[tokens.self_token], torch.arange(graph.num_nodes))
+    assert torch.equal(tokens.key[tokens.first[tokens.sets]], torch.arange(graph.num_nodes))
     assert tokens.num_pairs == sum(size * size for size in sizes)
     assert tokens.largest == max(sizes)
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from detours.nn import MDNN, PlainNetwork, WeightedNetwork, functional
 from detours.nn.tokens import Tokens, attention
+from detours.nn.tokens.products import TINY
 from detours.training.replicas import products
 from detours.training.replicas.stack import Stack
 from tests.nn.cases import star_and_crowd
@@ -82,7 +83,7 @@ def test_attention_in_large_sets(device: str, first: bool, biased: bool, monkeyp
     """Padded sets of more tokens than the network itself takes two products for, with a bias that learns."""
     _lay_rows_first(monkeypatch, first)
     tokens = Tokens.of(*star_and_crowd(leaves=80)).to(device)
-    assert any(bucket.mixed and bucket.size > attention.TINY for bucket in tokens.buckets)
+    assert any(bucket.mixed and bucket.size > TINY for bucket in tokens.buckets)
     shapes = ((REPLICAS, tokens.num_tokens, 3, 2, 8), (REPLICAS, tokens.num_tokens, 2))
     given = [torch.randn(shape, device=device, requires_grad=True) for shape in shapes]
 

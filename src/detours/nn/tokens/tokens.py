@@ -130,11 +130,6 @@ class Tokens:
         """The number of tokens of the largest set."""
         return max((bucket.size for bucket in self.buckets), default=0)
 
-    @property
-    def self_token(self) -> Tensor:
-        """[N] the index of each node's self token."""
-        return self.first.index_select(0, self.sets)
-
     @cached_property
     def set_of_token(self) -> Tensor:
         """[T] the place of each token's set in the order of the sets."""

@@ -19,7 +19,7 @@ from detours.arrays import Int64
 from detours.nn.fused.groups import ends, tell_groups
 from detours.nn.tokens import Tokens
 from detours.training.batches.packed import Batch, Packed
-from detours.training.batches.streams import GraphBatches, epoch_groups, epoch_signs
+from detours.training.batches.streams import Batches, GraphBatches, epoch_groups, epoch_signs
 from detours.training.devices import sent
 
 SPARE = 64
@@ -31,7 +31,7 @@ WASTE = 3.5
 """How many times the tokens are worth it with padding: without CUDA graphs the GPU waits nine tenths of the time."""
 
 
-class FixedBatches:
+class FixedBatches(Batches):
     """Batches as those of `GraphBatches`, padded to one shape.
 
     Args:
@@ -83,6 +83,9 @@ class FixedBatches:
 
     def evaluation(self) -> list[Batch]:
         return self.plain.evaluation()
+
+    def keep_graphs(self, trained: Tensor | None, asked: Tensor) -> None:
+        self.plain.keep_graphs(trained, asked)
 
     def _listed(self, groups: list[Int64]) -> tuple[Int64, Int64]:
         """[steps, nodes] the nodes of each batch, graph by graph, and how many arcs end at each."""

@@ -20,7 +20,7 @@ from detours.nn.tokens import Tokens
 from detours.training.batches.fixed import Arrangement, longer, room, shared_out
 from detours.training.batches.inputs import Inputs
 from detours.training.batches.packed import Batch, Packed
-from detours.training.batches.streams import Assembled, WholeGraph, epoch_signs
+from detours.training.batches.streams import Assembled, Batches, WholeGraph, epoch_signs
 from detours.training.devices import sent
 
 LOOKED_AT = 256
@@ -29,7 +29,7 @@ SPREADS = 3
 """Standard deviations of these sizes that are added to the mean: few batches are larger, and these go unpadded."""
 
 
-class SampledNodes:
+class SampledNodes(Batches):
     """Some nodes to a step, with a sample of their neighbourhood.
 
     Args:
@@ -84,7 +84,7 @@ class SampledNodes:
         )
 
 
-class FixedSamples:
+class FixedSamples(Batches):
     """Batches as those of `SampledNodes`, padded to one shape; one that is too large for it comes as it is.
 
     Args:

@@ -7,6 +7,7 @@ takes its own share of every step.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -36,19 +37,26 @@ class Assembled(Protocol):
     def assembled(self) -> Batch: ...
 
 
-class Batches(Protocol):
+class Batches(ABC):
     """Where the batches of a run come from."""
 
     steps: int
     """How many an epoch has."""
     packed: Packed
     """What they are made of."""
+    whole: Batch | None = None
+    """The one graph that every step and every evaluation sees; None where they see parts of the data."""
 
+    @abstractmethod
     def training(self, epoch: int) -> Iterator[Assembled]:
         """Ask about all graphs or nodes of the data set once, in random order."""
 
+    @abstractmethod
     def evaluation(self) -> list[Batch]:
         """Ask about all of them in their own order."""
+
+    def keep_graphs(self, trained: Tensor | None, asked: Tensor) -> None:  # noqa: B027  # nodes are all needed
+        """Hear on which graphs any replica is trained (None for all) and evaluated: others may be left out."""
 
 
 def steps_of(recipe: Recipe, training: int) -> int:
@@ -57,7 +65,7 @@ def steps_of(recipe: Recipe, training: int) -> int:
     return 1 if whole else -(-training // recipe.batch_size)
 
 
-class GraphBatches:
+class GraphBatches(Batches):
     """Batches of graphs, whose sizes differ by at most one: no small one at the end to upset the batch norms."""
 
     def __init__(self, packed: Packed, batch_size: int, steps: int, rank: int = 0, world: int = 1) -> None:
@@ -65,9 +73,14 @@ class GraphBatches:
             raise InputError(f"{world} processes cannot share a batch of {len(packed) // steps} graphs; take fewer.")
         self.packed, self.batch_size, self.steps, self.rank, self.world = packed, batch_size, steps, rank, world
         self.trained: NDArray[np.bool_] = np.ones(len(packed), bool)
-        """[graphs] those in the batches of a step; others may be left out if no replica trains on them."""
+        """[graphs] those in the batches of a step."""
         self.asked: NDArray[np.bool_] = np.ones(len(packed), bool)
-        """[graphs] those that are evaluated; others may be left out if no replica is evaluated on them."""
+        """[graphs] those that are evaluated."""
+
+    def keep_graphs(self, trained: Tensor | None, asked: Tensor) -> None:
+        self.asked = asked.cpu().numpy()
+        if trained is not None:
+            self.trained = trained.cpu().numpy()
 
     def training(self, epoch: int) -> Iterator[Batch]:
         shares = [group[self.rank :: self.world] for group in epoch_groups(self.packed, epoch, self.steps)]
@@ -82,10 +95,11 @@ class GraphBatches:
         return list(self.packed.batches([part for part in parts if len(part)]))
 
 
-class WholeGraph:
+class WholeGraph(Batches):
     """One graph whose nodes have classes, in one step."""
 
     steps = 1
+    whole: Batch
 
     def __init__(self, packed: Packed) -> None:
         self.packed = packed

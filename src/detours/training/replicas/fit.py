@@ -15,10 +15,9 @@ from torch import Tensor
 from detours.arrays import Int64
 from detours.data import Split
 from detours.training.batches.choose import batches_of
-from detours.training.batches.fixed import FixedBatches
 from detours.training.batches.inputs import Inputs, Scaling
 from detours.training.batches.packed import Batch
-from detours.training.batches.streams import Assembled, Batches, GraphBatches, WholeGraph, steps_of
+from detours.training.batches.streams import Assembled, Batches, steps_of
 from detours.training.build import arguments, networks_of
 from detours.training.devices import sent
 from detours.training.recipe import LOWER_IS_BETTER, Recipe
@@ -121,12 +120,9 @@ class Fit:
         for name in self.stack.buffers:
             if name.endswith(FACTOR):  # one tensor for all layers
                 self.stack.buffers[name] = self.factors
-        graphs = self.batches.plain if isinstance(self.batches, FixedBatches) else self.batches
-        if isinstance(graphs, GraphBatches):  # what all replicas would mask
-            asked = self.val_mask | self.test_mask | (self.train_mask if self.objective.ranked else False)
-            graphs.asked = asked.any(0)[:-1].cpu().numpy()
-            if self.device.type == "cpu" and self.recipes[0].skips_graphs:
-                graphs.trained = self.train_mask.any(0)[:-1].numpy()
+        asked = self.val_mask | self.test_mask | (self.train_mask if self.objective.ranked else False)
+        skips = self.device.type == "cpu" and self.recipes[0].skips_graphs
+        self.batches.keep_graphs(self.train_mask.any(0)[:-1] if skips else None, asked.any(0)[:-1])
         self.evaluation = self.batches.evaluation()
         y, ids = (torch.cat([getattr(batch, name) for batch in self.evaluation]) for name in ("y", "ids"))
         self.answered = Answered(y, ids, torch.stack([self.val_mask[:, ids], self.test_mask[:, ids]]).unsqueeze(1))
@@ -134,7 +130,7 @@ class Fit:
         self.numbers = torch.stack([part.sum(1).clamp(min=1) for part in parts]).repeat_interleave(2, 0)
         self.features = None
         """[R, nodes, width] of a whole graph, where each replica scales its own."""
-        if self.scales is not None and isinstance(self.batches, WholeGraph):
+        if self.scales is not None and self.batches.whole is not None:
             shift, scale = self.scales
             self.features = (self.batches.whole.x - shift.unsqueeze(1)).div_(scale.unsqueeze(1))
         judged = self.averaged or self.stack

@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from detours.nn.functional import rows_first
 from detours.nn.fused import fused
-from detours.nn.tokens.attention import two_products
+from detours.nn.tokens.products import two_products
 
 TILE = 64
 """Rows and columns of a result that a multiprocessor takes at a time."""

@@ -1,0 +1,121 @@
+"""What `detours tune` tells of a search: how far it is, its best trials, and the choice among them."""
+
+import sys
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from detours.cli.shared.console import escape, plain_table, show, standard_output
+from detours.cli.shared.graphs import number
+from detours.cli.shared.progress import progress_bar
+from detours.cli.shared.scores import score_text, score_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.table import Table
+
+    from detours.training.search.search import Scored, Search, Stage
+    from detours.training.search.tune import Tuned
+
+SHOWN = 5
+"""Rows of the table of trials."""
+
+
+@contextmanager
+def reporting(search: "Search", trials: int, *, show: bool | None) -> "Iterator[None]":
+    """Show the progress of a search while the block runs: a bar on a terminal, lines in a log if asked for."""
+    if not sys.stderr.isatty():
+        search.report = partial(_line, search) if show else search.report
+        yield
+        return
+    with progress_bar(f"{search.data.name}, {len(search.models)} × {trials} trials", show=show) as bar:
+
+        def report(stage: "Stage") -> None:
+            if bar is not None:
+                bar(sum(map(partial(_tried, search), search.models)), trials * len(search.models))
+
+        search.report = report
+        yield
+
+
+def _line(search: "Search", stage: "Stage") -> None:
+    """Print a line about a stack, unless all of it was finished before."""
+    if not stage.replicas:
+        return
+    best = "" if stage.best is None else f"; best so far {_score(stage.best)} (trial {_name(stage.best.trial.number)})"
+    part = ("on first folds", "on all folds", "again with other seeds")[stage.effort]
+    numbers = ", ".join(map(_name, stage.trials)) or "–"
+    print(
+        f"{search.data.name}, {stage.model}: trials {numbers} {part}, {stage.replicas} replicas in "
+        f"{stage.seconds:.0f} s{best}",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _score(scored: "Scored") -> str:
+    metric = scored.metric
+    return f"{score_text(metric, scored.score)} ± {score_text(metric, scored.error)} {score_unit(metric)}"
+
+
+def _tried(search: "Search", model: str) -> int:
+    """Return how many trials of a model the search has made."""
+    return len({number for name, number, _ in search.results if name == model and number >= 0})
+
+
+def _name(number: int) -> str:
+    return str(number) if number >= 0 else "today"
+
+
+def summary(search: "Search", tuned: "Tuned") -> dict[str, Any]:
+    """Return the choice and the trials it was among, as data for JSON."""
+
+    def plain(scored: "Scored") -> dict[str, Any]:
+        kept = {name: value for name, value in scored._asdict().items() if name not in ("trial", "effort")}
+        return {"trial": scored.trial.number, "settings": dict(scored.trial.settings), **kept}
+
+    return {
+        "chosen": plain(tuned.best),
+        "complete": search.ended,
+        "tried": _tried(search, tuned.best.trial.model),
+        "trials": [plain(each) for each in tuned.trials],
+        "again": [plain(each) for each in tuned.again],
+    }
+
+
+def show_trials(search: "Search", tuned: "Tuned", model: str) -> None:
+    """Print the best trials, and the one that was chosen."""
+    console, told = standard_output(), summary(search, tuned)
+    title = f"{search.data.name}, {model}"
+    show(console, _table(title, tuned.trials[:SHOWN]))
+    if tuned.again:
+        show(console, _table(f"{title}, again with other seeds", tuned.again))
+    more = "" if told["complete"] else "; the budget is spent, so repeat the command to go on"
+    short = "" if tuned.best.full else f", after {tuned.best.epochs} epochs"
+    epoch = "; epochs chosen by a tenth of each training part" if search.inner else ""
+    best, tried = tuned.best.trial.number, told["tried"]
+    trial = f"Trial {best}[/] of {tried}" if best >= 0 else f"The recipe of today[/], no trial of {tried}"
+    console.print(
+        f"\n[bold]{trial}: {_score(tuned.best)} on the validation "
+        f"parts of {number(tuned.best.folds, 'fold')}{short}{epoch}{more}\n",
+        soft_wrap=True,
+    )
+
+
+def _table(title: str, trials: "Sequence[Scored]") -> "Table":
+    """Return the results and settings of trials."""
+    metric = trials[0].metric
+    columns = ("trial", f"validation {score_unit(metric)}", "s.e.", "loss", "folds", "epochs")
+    table = plain_table(title, right=columns)
+    table.add_column("settings")
+    for each in trials:
+        settings = " ".join(f"{name}={_text(value)}" for name, value in each.trial.settings.items() if name != "model")
+        scores = (score_text(metric, found) for found in (each.score, each.error))
+        numbers = (*scores, f"{each.loss:.4f}", each.folds, each.epochs)
+        table.add_row(_name(each.trial.number), *map(str, numbers), escape(settings or "those of the preset"))
+    return table
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
