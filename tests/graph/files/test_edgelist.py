@@ -94,6 +94,14 @@ def test_printed_pairs_are_refused(tmp_path, line):
     assert graph.num_nodes == 3
 
 
+@pytest.mark.parametrize("arrow", ["->", "-->", "--", "=>", "→"])
+def test_arrows_are_told_how_to_be_read(tmp_path, arrow):
+    path = put(tmp_path, "g.txt", f"a {arrow} b\nb {arrow} c\nc {arrow} a\n")
+    refused(path, "an arrow between their nodes; give columns=(1, 3)")
+    graph = Graph.read(path, columns=(1, 3), directed=True)
+    assert graph.num_nodes == 3 and graph.num_arcs == 3
+
+
 def test_times_before_the_nodes_are_told(tmp_path):
     contacts = "31220\t1558\t1567\t3B\n31220\t1567\t1560\t3B\n31240\t1560\t1558\t3B\n"
     for name, text, columns in (

@@ -63,6 +63,7 @@ def report_errors(command: Callable[P, None]) -> Callable[P, None]:
 
 _OPTIONS = {
     "columns=(1, 2)": "--columns 1,2",
+    "columns=(1, 3)": "--columns 1,3",
     "directed=True": "--directed",
     "directed=False": "--undirected",
     "strict=True": "--strict",

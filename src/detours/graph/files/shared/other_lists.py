@@ -15,6 +15,7 @@ _WEIGHTS = rb"unweighted|positive|posweighted|signed|multisigned|weighted|multiw
 _KONECT = re.compile(rb"%[ \t]*(sym|asym|bip)[ \t]+(?:" + _WEIGHTS + rb")\s")
 _DIMACS = re.compile(rb"^p[ \t]+(?:sp|edges?|col|max|min|asn)[ \t]+\d+[ \t]+\d+[ \t]*\r?$", re.MULTILINE)
 _BRACKETS = re.compile(rb"\s*(?:\([^()\[\],]*,[^()\[\],]*\)|\[[^()\[\],]*,[^()\[\],]*\]),?\s*")
+_ARROW = re.compile(rb"\s*\S+[ \t]+(?:-+>|--|=>|\xe2\x86\x92)[ \t]+\S.*")
 
 
 def says_directed(text: bytes, path: Path) -> bool:
@@ -31,10 +32,16 @@ def says_directed(text: bytes, path: Path) -> bool:
 
 
 def refuse_other_lists(text: bytes, path: Path) -> None:
-    """Raise `FileFormatError` for matrices, lists of neighbours, files of DIMACS and pairs in brackets."""
+    """Raise `FileFormatError` for matrices, lists of neighbours, arrows, files of DIMACS and pairs in brackets."""
     refuse_matrix(text, path)
     refuse_adjacency_list(text, path)
     refuse_marked(text, path)
+    rows = _rows(text)
+    if rows and all(map(_ARROW.fullmatch, rows)):
+        raise FileFormatError(
+            "its lines have an arrow between their nodes; give columns=(1, 3), and directed=True if it has a meaning.",
+            path,
+        )
 
 
 def refuse_marked(text: bytes, path: Path) -> None:
@@ -45,9 +52,13 @@ def refuse_marked(text: bytes, path: Path) -> None:
             "this is a file of DIMACS; keep its lines that begin with a or e, and name the columns of nodes, 2 and 3.",
             path,
         )
-    rows = [line for line in head.split(b"\n")[:-1] if is_data(line)]
+    rows = _rows(text)
     if rows and all(map(_BRACKETS.fullmatch, rows)):
         raise FileFormatError("its lines are pairs in brackets; write two columns, without brackets.", path)
+
+
+def _rows(text: bytes) -> list[bytes]:
+    return [line for line in text[:_HEAD].split(b"\n")[:-1] if is_data(line)]
 
 
 def refuse_matrix(text: bytes, path: Path) -> None:
