@@ -318,6 +318,26 @@ def test_checkpoints_of_other_stacks_go_with_the_last_of_their_runs(tmp_path: Pa
     assert not list(tmp_path.rglob("*.ckpt")) and len(list(tmp_path.rglob("*.json"))) == 4
 
 
+def test_checkpoints_of_runs_whose_models_are_to_be_saved_stay(tmp_path: Path) -> None:
+    from detours.data import stratified_splits
+
+    data, store = task(16), Store(tmp_path)
+    parts = stratified_splits(data, folds=4)
+    some: dict[str, Any] = {"model": "plain", "hidden": 4, "layers": 1, "epochs": 3, "every": 0.0}
+    plain = runs_of(data, parts, store, numbers=range(2), **some)
+    saved = runs_of(data, parts, store, numbers=range(2), save=tmp_path / "models", **some)
+    run_all(store, plain, Workplace("cpu"))
+    with pytest.raises(OutOfTime):  # they have results, but no models
+        run_all(store, saved, Workplace("cpu", deadline=0.0))
+    (left,) = tmp_path.rglob("*.ckpt")
+    for one in (plain[:1], saved[:1]):
+        run_all(store, one, Workplace("cpu"))
+        assert left.exists()
+    run_all(store, saved[1:], Workplace("cpu"))
+    run_all(store, saved[:1], Workplace("cpu"))
+    assert not list(tmp_path.rglob("*.ckpt")) and len(list(tmp_path.rglob("*.pt"))) == 2
+
+
 def test_runs_of_folds(tmp_path: Path) -> None:
     from detours.data import stratified_splits
 

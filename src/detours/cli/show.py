@@ -103,14 +103,14 @@ def _target(files: list[str], out: Path | None) -> Path:
 def _stem(file: str) -> str:
     """Return the name of a file without its ending; of a SMILES its letters and digits, and what tells it from others.
 
-    >>> _stem("c1ccccc1"), _stem("CC(=O)O")
-    ('c1ccccc1', 'CC-O-O-b00014')
+    >>> _stem("c1ccccc1"), _stem("CC(=O)O"), _stem("[*]")
+    ('c1ccccc1', 'CC-O-O-b00014', 'molecule-76d344')
     """
     if file == STANDARD_INPUT:
         return "graph"
     if Path(file).exists():
         return Path(file).stem
-    plain = re.sub("[^A-Za-z0-9]+", "-", file).strip("-")[:40]
+    plain = re.sub("[^A-Za-z0-9]+", "-", file).strip("-")[:40] or "molecule"
     return plain if plain == file else f"{plain}-{sha256(file.encode()).hexdigest()[:6]}"
 
 

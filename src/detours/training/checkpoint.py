@@ -55,12 +55,16 @@ class Checkpoint:
                 raise InputError(f"{self.path} is the checkpoint of another run ({differences}); move it away.")
         return saved
 
-    def keys(self) -> list[dict[str, Any]]:
-        """The keys of the runs in the file, whatever runs here; none if it is damaged, or no checkpoint."""
+    def contents(self) -> tuple[list[dict[str, Any]], list[Path]]:
+        """The keys of the runs in the file, whatever runs here, and the models that are to be saved.
+
+        None if it is damaged, or no checkpoint.
+        """
         try:
-            return list(load_tensors(self.path)["recipes"])
-        except (FileFormatError, LookupError, TypeError):
-            return []
+            saved = load_tensors(self.path)
+            return list(saved["recipes"]), [Path(model) for model in saved.get("models", ())]
+        except (FileFormatError, LookupError, TypeError, AttributeError):
+            return [], []
 
     def due(self) -> bool:
         """Whether it is time for the next one."""

@@ -136,14 +136,18 @@ def _interrupted(runs: list[Run], checkpoints: set[Path]) -> int:
 
 
 def _discard_old(store: Store, runs: Sequence[Run]) -> None:
-    """Remove checkpoints of stacks that began with one of the runs, if all they hold is finished, in other stacks."""
+    """Remove checkpoints of stacks that began with one of the runs, if all they hold is finished, in other stacks.
+
+    Runs that have results may be trained again to save their models: then these must be there, too.
+    """
     left = [file for folder in {run.path.parent for run in runs} for file in folder.glob("*.ckpt")]
     for run in runs if left else ():
         for file in (file for file in left if file.name.startswith(run.path.stem)):
             checkpoint = Checkpoint(file, [run.recipe], run.every)
             with _held_alone([run]) as busy:
-                keys = checkpoint.keys() if busy is None else []
-                if keys and all(store.find(key, as_before(key["preset"], key["level"])) for key in keys):
+                keys, models = checkpoint.contents() if busy is None else ([], [])
+                found = (store.find(key, as_before(key["preset"], key["level"])) for key in keys)
+                if keys and all(found) and all(model.exists() for model in models):
                     checkpoint.discard()
 
 

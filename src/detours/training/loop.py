@@ -165,7 +165,9 @@ class Training:
 
     def _state(self) -> dict[str, Any]:
         seconds = time.perf_counter() - self.start
-        return {"members": self.members, "replicas": self.replicas, "seconds": seconds, "fit": self.fit.state()}
+        models = [str(run.model) for run in self.runs if run.model is not None]
+        state = {"members": self.members, "replicas": self.replicas, "seconds": seconds, "fit": self.fit.state()}
+        return {**state, "models": models}
 
     def _take(self, epochs: list[list[Row]], on_epoch: Callable[[Run, Epoch], None] | None) -> None:
         """Log the epochs that were read, and finish the runs that they end."""

@@ -86,7 +86,9 @@ def test_files_of_dimacs_are_refused(tmp_path, text, columns):
     assert edges(graph) == [(1, 2), (2, 3)]
 
 
-@pytest.mark.parametrize("line", ["({}, {})", "[{}, {}],", "('{}','{}')"])
+@pytest.mark.parametrize(
+    "line", ["({}, {})", "[{}, {}],", "('{}','{}')", "({}, {}, {{'weight': (1, 2)}})", "[{}, {}, 0]"]
+)
 def test_printed_pairs_are_refused(tmp_path, line):
     text = "".join(line.format(*pair) + "\n" for pair in ((0, 1), (0, 2), (1, 2)))
     refused(put(tmp_path, "g.txt", text), "pairs in brackets")
@@ -108,6 +110,8 @@ def test_times_before_the_nodes_are_told(tmp_path):
         ("g.txt", contacts, "such as 2 and 3"),
         ("g.csv", "time,a,b\n" + contacts.replace("\t", ","), "such as 'a' and 'b'"),
         ("h.csv", "2019;DE;FR\n2019;FR;IT\n2020;IT;DE\n", "such as 2 and 3"),
+        ("h.txt", "2020-01-01 1 2\n2020-01-01 2 3\n2020-01-03 3 1\n", "such as 2 and 3"),
+        ("e.txt", "e 1 2\ne 2 3\ne 3 1\n", "such as 2 and 3"),
         (
             "i.csv",
             "year,exporter,importer,value\n2019,DE,FR,1\n2019,FR,IT,2\n2020,IT,DE,5\n",
@@ -119,7 +123,8 @@ def test_times_before_the_nodes_are_told(tmp_path):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert Graph.read(tmp_path / name, columns=(2, 3)).num_nodes == 3
-            Graph.read(put(tmp_path, "w.txt", "0 5 3\n0 6 2\n0 7 1\n"))  # weights
+            for weighted in ("0 5 3\n0 6 2\n0 7 1\n", "0 1 1\n0 2 1\n0 3 1\n", "a b 1\nb c 1\na c 2\n"):
+                Graph.read(put(tmp_path, "w.txt", weighted))
 
 
 def test_edges_below_many_comments(tmp_path):

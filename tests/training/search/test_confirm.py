@@ -8,11 +8,11 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("lightning")
 
-from detours.data import stratified_splits
-from detours.errors import InputError
+from detours.data import Split, Splits, stratified_splits
+from detours.errors import DetoursError, InputError
 from detours.store import Store
 from detours.training import fit, tune
-from detours.training.loop import OutOfTime
+from detours.training.loop import Diverged, OutOfTime
 from detours.training.search import search as module
 from detours.training.search.search import SEEDS, Effort, Search
 from detours.training.search.space import Space
@@ -127,6 +127,46 @@ def test_the_recipe_of_today_is_not_trained_twice(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(module, "run_all", train)
     search.go_on(1, confirm=3)
     assert [each.trial.number for each in search.again("plain")] == [0]
+
+
+def test_what_cannot_be_trained_again_is_told_before_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = one_graph()
+    parts = list(stratified_splits(data, folds=4))
+    parts[3] = Split(parts[3].train, parts[3].val[:0], parts[3].test)
+    draws = Draws(data, Space.of(SPACE), FIXED, 0, 1)
+    search = Search(draws, Splits("own", parts), [0, 1], ["plain"], Store(tmp_path), device="cpu")
+    monkeypatch.setattr(module, "run_all", lambda *_: pytest.fail("trained"))
+    with pytest.raises(InputError, match="fold 3"):
+        search.go_on(3, confirm=1)
+
+
+def test_a_recipe_of_today_that_does_not_go_with_the_settings_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Scripted(tmp_path, monkeypatch)
+
+    def impossible(model: str) -> Any:
+        raise InputError("3 heads do not divide the 32 hidden channels.")
+
+    monkeypatch.setattr(made.search.draws, "today", impossible)
+    made.search.go_on(3, confirm=2)
+    assert [each.trial.number for each in made.search.again("mdnn")] == [2, 1]
+
+
+def test_nothing_is_trained_again_where_all_have_diverged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Scripted(tmp_path, monkeypatch)
+
+    def diverged(store: Any, stack: Any, place: Any) -> None:
+        made.seen |= {(run.recipe.model, run.recipe.fold, run.recipe.seed) for run in stack}
+        raise Diverged("the loss is no number.")
+
+    monkeypatch.setattr(module, "run_all", diverged)
+    made.search.go_on(3, confirm=1)
+    assert not made.search.confirmed and {seed for *_, seed in made.seen} == {0}
+    with pytest.raises(DetoursError, match="every trial has diverged"):
+        chosen(made.search, "plain")
 
 
 def test_part_of_the_budget_is_kept_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,8 +90,9 @@ def rivals_table(found: Sequence[Rivals]) -> Table:
         both, apart = (_with_backbone(each.plain), _with_backbone(each.mdnn)), each.apart
         lines.append([each.data, *both, apart.difference, apart.p, best_published(each.data)])
     note = (
-        "Per cent on the test parts, mean ± standard deviation over ten folds, three seeds; preset ours. Validation "
-        "parts choose the backbone, each network's own. p: of Wilcoxon's signed-rank test over folds."
+        "Per cent on the test parts, mean ± standard deviation over folds; a fold counts with the mean over its seeds; "
+        "preset ours. Validation parts choose the backbone, each network's own. p: of Wilcoxon's signed-rank test over "
+        "folds."
     )
     return Table("MDNN and plain networks", columns, lines, [note])
 

@@ -32,8 +32,7 @@ def read(path: Path) -> EdgeList:
             return read_table(path, sep=head.sep, text=b"".join(head.text))
         if head.padded:
             warn_of_zeros(path)
-        if head.header or head.kind == "integers":
-            warn_of_columns(head.rows(), path, header=head.header)
+        warn_of_columns(head.rows(), path, header=head.header)
         try:
             edges = _read_integers(head.text, path) if head.kind == "integers" else _read_names(head, path)
         except NoWeight:

@@ -164,6 +164,8 @@ class Search:
         check_integer("confirm", confirm, minimum=0)
         start, length = time.monotonic(), ETA * self.draws.draws
         deadline = start + (seconds * FOR_TRIALS if confirm else seconds)
+        for model in self.models if confirm else ():
+            self._runs(self.draws.trial(model, 0), Effort.AGAIN)  # folds that cannot be are refused now
         ended = False
         try:
             for first in range(0, trials, length):
@@ -176,19 +178,27 @@ class Search:
 
     def _confirm(self, best: int, deadline: float) -> bool:
         """Train the best trials of each model again, if any; whether that is done."""
+        if not best:
+            return True
+        finalists = [self._finalists(model, best) for model in self.models]
+        if not all(finalists):
+            return False
         try:
-            for model in self.models if best else ():
-                self._make(self._finalists(model, best), Effort.AGAIN, deadline)
+            for trials in finalists:
+                self._make(trials, Effort.AGAIN, deadline)
         except OutOfTime:
             return False
-        self.confirmed = best > 0
+        self.confirmed = True
         return True
 
     def _finalists(self, model: str, best: int) -> list[Trial]:
-        """Return the best trials of a model, and what the data set is trained with today."""
+        """Return the best trials of a model, if there are any, and what the data set is trained with today."""
         found = [each.trial for each in self.candidates(model)[:best] if not each.diverged]
-        today = self.draws.today(model)
-        return found if self.recipe(today) in map(self.recipe, found) else [*found, today]
+        try:
+            today = self.draws.today(model)
+        except InputError:  # the settings of all trials do not go with it
+            return found
+        return [*found, today] if found and self.recipe(today) not in map(self.recipe, found) else found
 
     def _round(self, numbers: range, deadline: float) -> None:
         if not self.halving:

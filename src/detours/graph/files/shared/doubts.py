@@ -64,7 +64,8 @@ def _count(rows: Sequence[Sequence[str]]) -> bool:
 def _later_nodes(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether the second and the third column hold the same things, and the first holds others."""
     one, two, three = ({row[column] for row in rows} for column in range(3))
-    return len(rows) > 1 and not one & two and 4 * len(two & three) >= max(len(two), len(three))
+    both = len(two & three)
+    return both > 1 and not one & two and 4 * both >= max(len(two), len(three))
 
 
 def warn_of_comments(number: int, path: Path) -> None:

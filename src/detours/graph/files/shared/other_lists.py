@@ -14,7 +14,7 @@ _HEAD = 1 << 16  # bytes that are looked at
 _WEIGHTS = rb"unweighted|positive|posweighted|signed|multisigned|weighted|multiweighted|dynamic"
 _KONECT = re.compile(rb"%[ \t]*(sym|asym|bip)[ \t]+(?:" + _WEIGHTS + rb")\s")
 _DIMACS = re.compile(rb"^p[ \t]+(?:sp|edges?|col|max|min|asn)[ \t]+\d+[ \t]+\d+[ \t]*\r?$", re.MULTILINE)
-_BRACKETS = re.compile(rb"\s*(?:\([^()\[\],]*,[^()\[\],]*\)|\[[^()\[\],]*,[^()\[\],]*\]),?\s*")
+_BRACKETS = re.compile(rb"\s*(?:\([^()\[\],]*,[^()\[\],]*(?:,.*)?\)|\[[^()\[\],]*,[^()\[\],]*(?:,.*)?\]),?\s*")
 _ARROW = re.compile(rb"\s*\S+[ \t]+(?:-+>|--|=>|\xe2\x86\x92)[ \t]+\S.*")
 
 
