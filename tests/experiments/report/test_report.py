@@ -119,6 +119,20 @@ def test_each_network_may_have_its_own_backbone(folder: Path) -> None:
     assert line[:4] == ["Texas", "GIN 84.50 ± 3.03", "GCN 79.50 ± 3.03", "-5.00"] and line[-1] == "60.27"
 
 
+def test_data_beyond_the_paper_are_shown_but_not_counted_with_it(folder: Path) -> None:
+    other = replace(PLAIN, data="Squirrel-filtered")
+    keep(folder, other, TEN)
+    keep(folder, replace(other, model="mdnn"), [each + 0.01 for each in TEN])
+    sections = report_sections(folder)
+    text = "\n".join(sections[0].text)
+    assert "validation parts choose on 1 of 1 data sets" in text
+    assert "Heterophilous graphs, preset ours: MDNN is better than its own plain baseline in 1 of 1 entries." in text
+    tables = {each.title: each.written() for section in sections for each in section.tables}
+    assert [line[0] for line in tables["MDNN and plain networks"]] == ["Texas", "Squirrel-filtered"]
+    assert tables["MDNN and plain networks"][1][-1] == "–"
+    assert [line[0] for line in tables["Heterophilous graphs: numbers of others"]][-1].startswith("theirs: GCN, tuned")
+
+
 def test_what_the_paper_size_would_cost(folder: Path) -> None:
     keep(folder, Entry("DD", "paper-small", "mdnn", "gin"), TEN)
     table = next(t for s in report_sections(folder) for t in s.tables if t.title.startswith("What the paper's size"))

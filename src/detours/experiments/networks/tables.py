@@ -32,6 +32,11 @@ MEANING = (
 )
 
 
+def in_order(table: str) -> tuple[str, ...]:
+    """Return the data sets of a table in the order of the paper's, those of our own tables in the order of the queue."""
+    return IN_PAPER.get(table, DATA[table])
+
+
 def published(entry: Entry) -> dict[str, float] | None:
     """Return mean and std that the paper reports for an entry; None if it does not."""
     paper = paper_tables()
@@ -95,7 +100,8 @@ def _with_other_settings(results: Iterable[Result]) -> list[str]:
 
 def accuracy_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str] = ()) -> Table:
     """Return a table in the form of the paper's: our presets and the published numbers, row by row; all by default."""
-    data = IN_PAPER.get(table, DATA[table])
+    began = {entry.data for entry in results}
+    data = [each for each in in_order(table) if table in IN_PAPER or each in began]
     lines: list[list[Any]] = []
     for model, backbone, use_den in rows_named(table, rows):
         name = Entry("", "ours", model, backbone, use_den).row
@@ -135,7 +141,7 @@ def detail_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str
 
 
 def _in_order(table: str, results: Mapping[Entry, Result]) -> list[Entry]:
-    data = IN_PAPER.get(table, DATA[table])
+    data = in_order(table)
     own = [entry for entry in results if entry.data in data and entry.use_den == (table != "ablation")]
     if table == "ablation":
         own = [entry for entry in results if entry.data in data and (entry.model, entry.backbone) == ("mdnn", "gat")]

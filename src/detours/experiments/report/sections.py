@@ -14,7 +14,7 @@ from detours.experiments.networks.comparison import Comparison, ablations, again
 from detours.experiments.networks.entries import DATA, PRESETS, Entry, cost
 from detours.experiments.networks.records import Record, plain_settings
 from detours.experiments.networks.results import Result
-from detours.experiments.networks.tables import IN_PAPER, TITLES, of_table, written
+from detours.experiments.networks.tables import TITLES, in_order, of_table, written
 from detours.experiments.networks.tables import tables as network_tables
 from detours.experiments.report.agreement import Distance, disagreement_table, distances
 from detours.experiments.report.best import best_models, best_network, best_sentence, best_table
@@ -59,8 +59,8 @@ def summary(results: Results, kernels: Kernels) -> Section:
     """The paper's claims, one sentence each, as far as they are measured."""
     ours = [each for each in against_baselines(results) if each.entry.preset == "ours" and each.complete]
     sentences = [best_sentence(best_models(results, kernels)), rivals_sentence(rivals(results))]
-    for name in ("graphs", "nodes"):
-        found = [each for each in ours if each.entry.data in IN_PAPER[name] and each.entry.model == "mdnn"]
+    for name in ("graphs", "nodes", "heterophilous"):
+        found = [each for each in ours if each.entry.data in in_order(name) and each.entry.model == "mdnn"]
         if found:
             better = sum(each.difference > 0 for each in found)
             sentences.append(
@@ -187,8 +187,8 @@ def other_numbers() -> dict[str, Any]:
 def others(results: Results) -> Section:
     """Our best networks beside numbers that others published for the same splits."""
     made = []
-    for name in ("graphs", "nodes"):
-        data = [each for each in IN_PAPER[name] if any(each in row for row in other_numbers()[name].values())]
+    for name in ("graphs", "nodes", "heterophilous"):
+        data = [each for each in in_order(name) if any(each in row for row in other_numbers()[name].values())]
         rows: list[list[Any]] = []
         for model, title in (("plain", "best plain"), ("weighted", "best weighted"), ("mdnn", "best MDNN")):
             best = [best_network(results, each, model) for each in data]
