@@ -48,7 +48,7 @@ TEXTS = ["txt", "csv", "tsv", "edgelist.gz", "gexf", "net", "adjlist.gz"]
 ENDINGS = [*TEXTS, "mtx", "graphml", "gml", "npz", "mtx.gz"]
 
 
-@pytest.mark.parametrize("ending", [*ENDINGS, "g6", "s6", "g6.gz"])
+@pytest.mark.parametrize("ending", [*ENDINGS, "graph", "graph.gz", "g6", "s6", "g6.gz"])
 def test_written_graphs_read_back(tmp_path, ending):
     path = tmp_path / f"g.{ending}"
     source = nx.connected_watts_strogatz_graph(40, 4, 0.3, seed=1)

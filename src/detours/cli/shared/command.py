@@ -77,6 +77,7 @@ _OPTIONS = {
     "than limit = ": "than --limit ",
     "convert them with to_directed() or to_undirected()": "pass --directed or --undirected",
     'format="adjlist" (--format adjlist)': "--format adjlist",
+    'format="metis" (--format metis)': "--format metis",
     'format="adjlist"': "--format adjlist",
     'format="edgelist"': "--format edgelist",
 }

@@ -11,6 +11,7 @@ from detours.errors import FileFormatError
 from detours.graph.files.shared.lines import is_data
 
 _HEAD = 1 << 16  # bytes that are looked at
+_SURE = 20  # arcs of a METIS file, of which one sees the beginning
 _WEIGHTS = rb"unweighted|positive|posweighted|signed|multisigned|weighted|multiweighted|dynamic"
 _KONECT = re.compile(rb"%[ \t]*(sym|asym|bip)[ \t]+(?:" + _WEIGHTS + rb")\s")
 _DIMACS = re.compile(rb"^p[ \t]+(?:sp|edges?|col|max|min|asn)[ \t]+\d+[ \t]+\d+[ \t]*\r?$", re.MULTILINE)
@@ -34,6 +35,7 @@ def says_directed(text: bytes, path: Path) -> bool:
 def refuse_other_lists(text: bytes, path: Path) -> None:
     """Raise `FileFormatError` for matrices, lists of neighbours, arrows, files of DIMACS and pairs in brackets."""
     refuse_matrix(text, path)
+    refuse_metis(text, path)
     refuse_adjacency_list(text, path)
     refuse_marked(text, path)
     rows = _rows(text)
@@ -107,3 +109,30 @@ def refuse_adjacency_list(text: bytes, path: Path) -> None:
             'format="adjlist" (--format adjlist), and if they are edges, columns=(1, 2).',
             path,
         )
+
+
+def refuse_metis(text: bytes, path: Path) -> None:
+    """Raise `FileFormatError` for a METIS file: numbers of nodes and edges, then a line of neighbours for every node.
+
+    It is one if each node that is in the line of another has that other in its own line, as far as one can see.
+    """
+    lines = [line.split() for line in text[:_HEAD].split(b"\n")[:-1] if not line.lstrip().startswith(b"%")]
+    lines = lines[next((at for at, line in enumerate(lines) if line), 0) :]
+    if not all(cell.isdigit() and len(cell) <= 10 for line in lines for cell in line):
+        return
+    header, whole = list(map(int, lines[0])) if lines else [], len(text) <= _HEAD
+    if not 2 <= len(header) <= 4:
+        return
+    nodes, edges, code, weights = header + [0, 0, 0, 1][len(header) :]
+    skip, step, rows = code // 100 + weights * (code // 10 % 10), 1 + code % 10, lines[1 : nodes + 1]
+    arcs = [(node, int(cell)) for node, row in enumerate(rows, 1) for cell in row[skip::step]]
+    if any(lines[nodes + 1 :]) or (whole and (len(rows), len(arcs)) != (nodes, 2 * edges)):
+        return
+    seen = {(node, other) for node, other in arcs if other <= len(rows)}
+    if len(seen) < (2 if whole else _SURE) or any((other, node) not in seen for node, other in seen):
+        return
+    raise FileFormatError(
+        'this is a METIS file; name it .graph or give format="metis" (--format metis), and if its lines are edges, '
+        "columns=(1, 2).",
+        path,
+    )
