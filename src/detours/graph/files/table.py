@@ -19,6 +19,7 @@ from detours.graph.files.shared.columns import (
     SEPARATORS,
     guess_separator,
     known_header,
+    split_line,
     words_above_integers,
     words_above_numbers,
 )
@@ -105,7 +106,7 @@ def _rows(raw: bytes, sep: str | None, path: Path) -> Iterator[Row]:
     sep = guess_separator(first) if sep is None else sep
     if sep == " ":
         lines = enumerate(io.StringIO(text), 1)
-        yield from (Row(number, line.split()) for number, line in lines if is_data(line.strip().encode()))
+        yield from (Row(number, split_line(line, sep)) for number, line in lines if is_data(line.strip().encode()))
         return
     raw_lines: list[str] = []  # of the row that is read: quotes make a name of what would be a comment
 

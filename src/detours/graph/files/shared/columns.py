@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
 
 from detours.graph.files.shared.lines import is_decimal, is_integer
 
 HEADERS = (("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2"))
 SEPARATORS = (",", ";", "\t", "|", " ")
+_WORD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)')
 
 # ------------------------------------------------------------ separators
 
@@ -25,12 +27,17 @@ def guess_separator(line: str) -> str:
 def split_line(line: str, sep: str) -> list[str]:
     """Return the fields of a line, without quotes and outer blanks."""
     if sep == " ":
-        return line.split()
+        return _words(line) if '"' in line else line.split()
     try:
         fields = next(csv.reader([line], delimiter=sep), [])
     except csv.Error:  # a carriage return within the line, say
         fields = line.split(sep)
     return [field.strip() for field in fields]
+
+
+def _words(line: str) -> list[str]:
+    """Return the fields of a line that blanks separate, unless they are in quotes, as R writes them."""
+    return [(found[1] or "").replace('""', '"') or found[2] or "" for found in _WORD.finditer(line)]
 
 
 def plain_separator(line: bytes) -> bytes | None:
@@ -45,11 +52,11 @@ def first_fields(line: bytes, separator: bytes | None) -> list[bytes]:
     [b'Hopper, Grace', b'Ada', b'2']
     """
     line = line.strip(b" \t\r")
+    if b'"' in line:
+        fields = split_line(line.decode("utf-8", "surrogateescape"), " " if separator is None else separator.decode())
+        return [field.encode("utf-8", "surrogateescape") for field in fields[:3]]
     if separator is None:
         return line.split(None, 2) or [line]  # blanks of other kinds alone
-    if b'"' in line:
-        fields = split_line(line.decode("utf-8", "surrogateescape"), separator.decode())
-        return [field.encode("utf-8", "surrogateescape") for field in fields[:3]]
     return [field.strip() for field in line.split(separator)[:3]]
 
 

@@ -20,7 +20,7 @@ from detours.graph.files.shared.columns import (
 )
 from detours.graph.files.shared.format import ending
 from detours.graph.files.shared.lines import begins_with_integers, is_data, is_decimal, is_integer, quoted
-from detours.graph.files.shared.other_lists import refuse_other_lists, says_directed
+from detours.graph.files.shared.other_lists import refuse_other_lists, refuse_row_names, says_directed
 from detours.graph.files.shared.source import BOM, check_text
 
 Kind = Literal["integers", "names", "table"]
@@ -104,6 +104,7 @@ def look(text: Iterator[bytes], path: Path) -> Head:
     if not lines:
         raise FileFormatError("the file holds no edges: every line is blank or a comment.", path)
     first = lines[0]
+    refuse_row_names([split_line(line.text, guess_separator(first.text)) for line in lines], path)
     sep = "\t" if ending(path) == "tsv" and b"\t" in first.raw else None
     if (sep is not None and b"," in first.raw) or _is_table(lines):
         return Head("table", False, lines, sep, False, directed, b"", chain([head], text))
@@ -157,7 +158,10 @@ def _nodes(lines: list[Line], path: Path) -> tuple[bool, bool]:
     for field in nodes:
         if is_decimal(field) and not is_integer(field):
             raise FileFormatError(
-                f"{quoted(field)} is not a node id; node ids must be integers or names.", path, first.number
+                f"{quoted(field)} is not a node id; node ids must be integers or names, and columns=(1, 2) makes names "
+                "of all.",
+                path,
+                first.number,
             )
     if len(lines) > 1 and lines[1].integers:
         # Words above integers are a header; a line of a word and an integer is broken, and refused later.

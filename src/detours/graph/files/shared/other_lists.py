@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from detours.errors import FileFormatError
-from detours.graph.files.shared.lines import is_data
+from detours.graph.files.shared.lines import is_data, is_decimal, is_integer
 
 _HEAD = 1 << 16  # bytes that are looked at
 _SURE = 20  # arcs of a METIS file, of which one sees the beginning
@@ -107,6 +108,24 @@ def refuse_adjacency_list(text: bytes, path: Path) -> None:
         raise FileFormatError(
             "its lines are those of an adjacency list, a node and its neighbours; name the file .adjlist or give "
             'format="adjlist" (--format adjlist), and if they are edges, columns=(1, 2).',
+            path,
+        )
+
+
+def refuse_row_names(rows: Sequence[Sequence[str]], path: Path) -> None:
+    """Raise `FileFormatError` for rows with a column more than their header, the first of which counts them.
+
+    R writes its names of rows so, and they would be nodes.
+    """
+    header, *below = rows
+    counted = [row[0] for row in below] == [str(number) for number in range(1, len(rows))]
+    if not (counted and len(below) > 1 and all(len(row) == len(header) + 1 > 2 for row in below)):
+        return
+    weights = all(is_decimal(row[2].encode()) and not is_integer(row[2].encode()) for row in below)
+    if not weights and not any(is_decimal(name.encode()) for name in header):
+        raise FileFormatError(
+            "its rows have a column more than its header, and the first counts them, as R does; "
+            "write it with row.names=FALSE, or name all columns.",
             path,
         )
 
