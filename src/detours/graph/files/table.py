@@ -88,7 +88,8 @@ def _columns(head: Sequence[Row], wanted: Sequence[str | int] | None, path: Path
     known = known_header(rows[0])
     nodes = (known or (0, 1)) if wanted is None else _places(wanted, head[0], path)
     named = wanted is not None and not _are_numbers(wanted)
-    if not (known or named or words_above_integers(rows, nodes) or words_above_numbers(rows, nodes)):
+    beside = nodes if len(rows[0]) < 3 else ()  # of more columns, the first may hold years, say, and others the nodes
+    if not (known or named or words_above_integers(rows, nodes) or words_above_numbers(rows, beside)):
         return Columns(False, nodes)
     lower = [field.lower() for field in rows[0]]
     return Columns(True, nodes, *(lower.index(name) if name in lower else None for name in ("weight", "type")))

@@ -13,7 +13,10 @@ from detours.graph.edges import EdgeList
 from detours.graph.files.shared.columns import known_header
 from detours.graph.files.shared.lines import is_integer
 
-NO_NODES = ("", "#", "id", "index", "no", "row", "edge", "edge_id", "bond", "bond_id", "graph", "molecule", "weight")
+NO_NODES = (
+    *("", "#", "id", "index", "no", "row", "edge", "edge_id", "bond", "bond_id", "graph", "molecule", "weight"),
+    *("year", "month", "week", "day", "date", "time", "datetime", "timestamp"),
+)
 """Names of a first column that seldom holds nodes."""
 _SUSPECT = 2  # edges from which a first line whose names occur nowhere else is worth a warning
 
