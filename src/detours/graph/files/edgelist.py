@@ -14,7 +14,13 @@ from detours.atomic import replacing
 from detours.errors import FileFormatError, InputError, warn_caller
 from detours.graph.edges import EdgeList
 from detours.graph.files.shared.columns import HEADERS, first_fields
-from detours.graph.files.shared.doubts import warn_of_columns, warn_of_comments, warn_of_header, warn_of_zeros
+from detours.graph.files.shared.doubts import (
+    warn_of_columns,
+    warn_of_comments,
+    warn_of_counts,
+    warn_of_header,
+    warn_of_zeros,
+)
 from detours.graph.files.shared.format import Format, ending
 from detours.graph.files.shared.head import Head, look
 from detours.graph.files.shared.lines import (
@@ -51,8 +57,8 @@ def read(path: Path) -> EdgeList:
             if not head.may_hold_text() or not path.is_file():  # a pipe cannot be read again
                 raise
             return read_table(path, sep=head.sep)
-        if head.kind == "names" and not head.header:
-            warn_of_header(edges, path)
+        if not head.header:
+            (warn_of_header if head.kind == "names" else warn_of_counts)(edges, path)
         return replace(edges, directed=head.directed)
 
 

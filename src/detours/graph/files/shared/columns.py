@@ -10,6 +10,7 @@ from detours.graph.files.shared.lines import is_decimal, is_integer
 
 HEADERS = (("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2"))
 SEPARATORS = (",", ";", "\t", "|", " ")
+_DECIMAL_COMMA = re.compile(rb"[^\s,]+[ \t]+[^\s,]+[ \t]+[+-]?\d+,\d+")  # two nodes and a weight
 _WORD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)')
 
 # ------------------------------------------------------------ separators
@@ -21,6 +22,7 @@ def guess_separator(line: str) -> str:
     >>> guess_separator("Ada;Grace, Hopper;1952")
     ';'
     """
+    line = line.replace(",", "") if _DECIMAL_COMMA.fullmatch(line.strip().encode()) else line
     return max(SEPARATORS[:-1], key=line.count) if any(map(line.count, SEPARATORS[:-1])) else " "
 
 
@@ -41,8 +43,17 @@ def _words(line: str) -> list[str]:
 
 
 def plain_separator(line: bytes) -> bytes | None:
-    """Return what separates the nodes of a line that is no row of a table: a comma, else a tab, else blanks (None)."""
-    return b"," if b"," in line else b"\t" if b"\t" in line.strip() else None
+    """Return what separates the nodes of a line that is no row of a table: a comma, else a tab, else blanks (None).
+
+    A weight may have a comma for its decimal point.
+
+    >>> plain_separator(b"Ada,Grace"), plain_separator(b"Ada Grace 0,5")
+    (b',', None)
+    """
+    line = line.strip()
+    if b"," in line and line.count(b"\t") <= line.count(b",") and not _DECIMAL_COMMA.fullmatch(line):
+        return b","
+    return b"\t" if b"\t" in line else None
 
 
 def first_fields(line: bytes, separator: bytes | None) -> list[bytes]:
@@ -83,13 +94,18 @@ def words_above_numbers(rows: Sequence[Sequence[str]], nodes: Sequence[int] = (0
     True
     """
     first, below = rows[0], rows[1:]
-    if len(set(first)) < len(first) or any(not word or is_decimal(word.encode()) for word in first):
+    if len(set(first)) < len(first) or any(not word or _is_number(word) for word in first):
         return False
     for column in set(range(len(first))).difference(nodes):
-        fields = [row[column].encode() for row in below if len(row) > column and row[column]]
-        if fields and all(map(is_decimal, fields)):
+        fields = [row[column] for row in below if len(row) > column and row[column]]
+        if fields and all(map(_is_number, fields)):
             return True
     return False
+
+
+def _is_number(field: str) -> bool:
+    """Return whether this is a number, with a decimal point or a comma."""
+    return is_decimal(field.replace(",", ".").encode())
 
 
 def words_above_integers(rows: Sequence[Sequence[str]], nodes: Sequence[int]) -> bool:

@@ -21,7 +21,7 @@ from detours.graph.files.shared.columns import (
 from detours.graph.files.shared.format import ending
 from detours.graph.files.shared.lines import begins_with_integers, is_data, is_decimal, is_integer, quoted
 from detours.graph.files.shared.other_lists import refuse_other_lists, refuse_row_names, says_directed
-from detours.graph.files.shared.source import BOM, check_text
+from detours.graph.files.shared.source import check_text, without_marks
 
 Kind = Literal["integers", "names", "table"]
 
@@ -94,7 +94,7 @@ def look(text: Iterator[bytes], path: Path) -> Head:
     if not head:
         raise FileFormatError("the file is empty.", path)
     check_text(head, path)
-    head = head.removeprefix(BOM)
+    head = without_marks(head)
     refuse_other_lists(head, path)
     directed = says_directed(head, path)
     lines = _first_lines(head)
@@ -166,4 +166,6 @@ def _nodes(lines: list[Line], path: Path) -> tuple[bool, bool]:
     if len(lines) > 1 and lines[1].integers:
         # Words above integers are a header; a line of a word and an integer is broken, and refused later.
         return True, not any(map(is_integer, nodes))
-    return False, tuple(field.decode("utf-8", "replace").lower() for field in nodes) in HEADERS
+    known = tuple(field.decode("utf-8", "replace").lower() for field in nodes) in HEADERS
+    rows = [split_line(line.text, guess_separator(first.text)) for line in lines]
+    return False, known or (len(set(map(len, rows))) == 1 and words_above_numbers(rows))

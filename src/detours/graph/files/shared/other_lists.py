@@ -19,6 +19,19 @@ _DIMACS = re.compile(rb"^p[ \t]+(?:sp|edges?|col|max|min|asn)[ \t]+\d+[ \t]+\d+[
 _BRACKETS = re.compile(rb"\s*(?:\([^()\[\],]*,[^()\[\],]*(?:,.*)?\)|\[[^()\[\],]*,[^()\[\],]*(?:,.*)?\]),?\s*")
 _ARROW = re.compile(rb"\s*\S+[ \t]+(?:-+>|--|=>|\xe2\x86\x92)[ \t]+\S.*")
 
+_COLON = re.compile(rb"\s*[^\s:,;]+:(?:\s.*)?")
+_LONE_HASH = re.compile(rb"^[ \t]*#[ \t]*\r?\n", re.MULTILINE)
+_MARKS = (
+    (rb"%%matrixmarket", 'a Matrix Market file; name it .mtx or give format="mtx"'),
+    (rb"\*(?:vertices|network)\b", 'a Pajek network; name it .net or give format="pajek"'),
+    (rb"graph\s*(?:\[|$)|creator\s+\"", 'GML; name it .gml or give format="gml"'),
+    (rb"dl(?:\s+n[rcm]?\s*=|\s*$)", "a DL file of UCINET; write a line of two nodes for every edge"),
+    (rb"(?:strict\s+)?(?:di)?graph\b[^{]*\{", "a DOT file; read it with networkx.nx_pydot.read_dot"),
+    (rb"nodedef\s*>", "a GDF file; keep the lines below its edgedef"),
+    (rb"\{\s*(?:\"|$)|\[\s*(?:\{|$)", "JSON; read it with json and networkx.node_link_graph, say"),
+)
+"""How the first line of a file of another kind begins."""
+
 
 def says_directed(text: bytes, path: Path) -> bool:
     """Return whether a list of KONECT says in its first line that it has arcs; refuse one of two kinds of nodes."""
@@ -34,12 +47,16 @@ def says_directed(text: bytes, path: Path) -> bool:
 
 
 def refuse_other_lists(text: bytes, path: Path) -> None:
-    """Raise `FileFormatError` for matrices, lists of neighbours, arrows, files of DIMACS and pairs in brackets."""
+    """Raise `FileFormatError` for matrices, lists of neighbours, arrows, and all that `refuse_marked` knows."""
     refuse_matrix(text, path)
     refuse_metis(text, path)
     refuse_adjacency_list(text, path)
     refuse_marked(text, path)
     rows = _rows(text)
+    if len(rows) > 1 and all(map(_COLON.fullmatch, rows)):
+        raise FileFormatError(
+            'its lines are a node, a colon and its neighbours; leave out the colons and give format="adjlist".', path
+        )
     if rows and all(map(_ARROW.fullmatch, rows)):
         raise FileFormatError(
             "its lines have an arrow between their nodes; give columns=(1, 3), and directed=True if it has a meaning.",
@@ -48,16 +65,34 @@ def refuse_other_lists(text: bytes, path: Path) -> None:
 
 
 def refuse_marked(text: bytes, path: Path) -> None:
-    """Raise `FileFormatError` for files of DIMACS and pairs in brackets, whose lines say what they are."""
+    """Raise `FileFormatError` for files of other formats and pairs in brackets, whose lines say what they are."""
     head = text[:_HEAD]
+    rows = _rows(text)
+    first = (head if head.startswith(b"%%") else rows[0] if rows else b"").split(b"\n")[0].strip()
+    for mark, what in _MARKS:
+        if re.match(mark, first, re.IGNORECASE):
+            raise FileFormatError(f"this is {what}.", path)
     if _DIMACS.search(head):
         raise FileFormatError(
             "this is a file of DIMACS; keep its lines that begin with a or e, and name the columns of nodes, 2 and 3.",
             path,
         )
-    rows = _rows(text)
+    _refuse_tgf(text, path)
     if rows and all(map(_BRACKETS.fullmatch, rows)):
         raise FileFormatError("its lines are pairs in brackets; write two columns, without brackets.", path)
+
+
+def _refuse_tgf(text: bytes, path: Path) -> None:
+    """Raise `FileFormatError` for a list of nodes and their labels, a line of # alone, and the edges."""
+    halves = _LONE_HASH.split(text, 2)
+    if len(halves) != 2:
+        return
+    parts = [[line.split() for line in half.split(b"\n") if is_data(line)] for half in halves]
+    if not all(parts):
+        return
+    nodes = {row[0] for row in parts[0]}
+    if len(nodes) == len(parts[0]) and all(len(row) > 1 and nodes.issuperset(row[:2]) for row in parts[1]):
+        raise FileFormatError("this is a TGF file, which has nodes above a # and edges below it; keep these.", path)
 
 
 def _rows(text: bytes) -> list[bytes]:
@@ -65,13 +100,14 @@ def _rows(text: bytes) -> list[bytes]:
 
 
 def refuse_matrix(text: bytes, path: Path) -> None:
-    """Raise `FileFormatError` for a square of numbers that can only be an adjacency matrix: read as edges, its first
-    columns would be nodes."""
+    """Raise `FileFormatError` for a square of numbers that can only be an adjacency matrix, with names or without: read
+    as edges, its first columns would be nodes."""
     first = next((line for line in text.split(b"\n", 9) if is_data(line)), b"")
     columns = len(_cells(first))
     if columns < 3 or not columns <= text.count(b"\n") + 1 <= 2 * columns + 9:
         return
     rows = [_cells(line) for line in text.split(b"\n") if is_data(line)]
+    _refuse_names_twice(rows, text.count(b"\n", 0, text.index(first)) + 1, path)
     if len(rows) != columns or any(len(row) != columns for row in rows):
         return
     try:
@@ -87,6 +123,19 @@ def refuse_matrix(text: bytes, path: Path) -> None:
         )
 
 
+def _refuse_names_twice(rows: list[list[bytes]], line: int, path: Path) -> None:
+    """Raise `FileFormatError` for a matrix whose columns and rows have the same names."""
+    header, names = rows[0], [row[0] for row in rows[1:]]
+    plain = len(header) == len(names) or not header[0].isdigit()  # else it may be the lists of all other nodes
+    if len(names) > 1 and plain and header[-len(names) :] == names and {len(row) for row in rows[1:]} == {len(rows)}:
+        raise FileFormatError(
+            "its columns and its rows have the same names, as in a matrix; an adjacency matrix is read with pandas and "
+            "networkx.from_pandas_adjacency.",
+            path,
+            line,
+        )
+
+
 def _cells(line: bytes) -> list[bytes]:
     return [cell for cell in re.split(rb"[\s,;]+", line) if cell]
 
@@ -97,17 +146,21 @@ def refuse_adjacency_list(text: bytes, path: Path) -> None:
     They have a line for every node, and not all the same length, or no other numbers than those of nodes.
     """
     head = text[:_HEAD]
-    rows = [line.split() for line in head.split(b"\n")[:-1] if is_data(line)]
-    if max(map(len, rows), default=0) < 4 or b"\t" in head or not all(cell.isdigit() for row in rows for cell in row):
+    sep = next((sign for sign in (b";", b",") if sign in head), None)
+    lines = (line.strip(b" \r" + (sep or b"")) for line in head.split(b"\n")[:-1] if is_data(line))
+    rows = [[cell.strip() for cell in line.split(sep)] for line in lines]
+    if max(map(len, rows), default=0) < 4 or b"\t" in head:
         return
     nodes = {row[0] for row in rows}
     if len(nodes) < len(rows):
         return
     whole = len(text) <= _HEAD and all(len(set(row)) == len(row) and nodes.issuperset(row) for row in rows)
-    if whole or len(set(map(len, rows))) > 1:
+    integers = all(cell.isdigit() for row in rows for cell in row)
+    if whole or (integers and len(set(map(len, rows))) > 1):
+        blanks = "" if sep is None else f"write blanks for {sep.decode()} in it, "
         raise FileFormatError(
-            "its lines are those of an adjacency list, a node and its neighbours; name the file .adjlist or give "
-            'format="adjlist" (--format adjlist), and if they are edges, columns=(1, 2).',
+            f"its lines are those of an adjacency list, a node and its neighbours; {blanks}name the file .adjlist or "
+            'give format="adjlist" (--format adjlist), and if they are edges, columns=(1, 2).',
             path,
         )
 
