@@ -95,6 +95,7 @@ def test_loops_are_dropped_whether_they_are_edges_or_not(tmp_path):
         ("2 1\n2\n1\n\n% c\n1\n", 6, "promises 2 nodes, but here is a line of one more"),
         ("% c\n3 3\n2\n1 3\n2\n", 2, "promises 3 edges, but the others list 4 neighbours"),
         ("3 4\n2\n1 3\n2\n", 1, "not two for each edge"),
+        ("3 4000000000000000\n2\n1 3\n2\n", 1, "promises 4000000000000000 edges"),
         ("3 2\n2\n% c\n1 3\n\n", 4, "node 2 has the neighbour 3, but node 3 does not have 2"),
         ("3 2\n2\n1 4\n2\n", 3, "integers from 1 to 3"),
         ("3 2\n2\n1 0\n2\n", 3, "integers from 1 to 3"),

@@ -54,7 +54,7 @@ def read(path: Path) -> EdgeList:
             "neighbours has an empty one.",
             path,
         )
-    check_size(header.nodes, header.edges, path)
+    check_size(header.nodes, len(words.values) // 2, path)
     ends = _ends(words.values[length:], words.lines[length:], rows, header, path)
     _check_both_sides(ends, rows, path)
     loops = int(np.count_nonzero(ends[0] == ends[1]))  # METIS has none: others count one as an edge, or do not

@@ -87,7 +87,7 @@ def _refuse_tgf(text: bytes, path: Path) -> None:
     halves = _LONE_HASH.split(text, 2) if b"#" in text else []
     if len(halves) != 2:
         return
-    parts = [[line.split() for line in half.split(b"\n") if is_data(line)] for half in halves]
+    parts = [[line.split() for line in half.split(b"\n") if is_data(line) and line.split()] for half in halves]
     if not all(parts):
         return
     nodes = {row[0] for row in parts[0]}
@@ -125,7 +125,7 @@ def refuse_matrix(text: bytes, path: Path) -> None:
 
 def _refuse_names_twice(rows: list[list[bytes]], line: int, path: Path) -> None:
     """Raise `FileFormatError` for a matrix whose columns and rows have the same names."""
-    header, names = rows[0], [row[0] for row in rows[1:]]
+    header, names = rows[0], [row[0] for row in rows[1:] if row]
     plain = len(header) == len(names) or not header[0].isdigit()  # else it may be the lists of all other nodes
     if len(names) > 1 and plain and header[-len(names) :] == names and {len(row) for row in rows[1:]} == {len(rows)}:
         raise FileFormatError(
@@ -148,7 +148,7 @@ def refuse_adjacency_list(text: bytes, path: Path) -> None:
     head = text[:_HEAD]
     sep = next((sign for sign in (b";", b",") if sign in head), None)
     lines = (line.strip(b" \r" + (sep or b"")) for line in head.split(b"\n")[:-1] if is_data(line))
-    rows = [[cell.strip() for cell in line.split(sep)] for line in lines]
+    rows = [[cell.strip() for cell in line.split(sep)] for line in lines if line.strip()]
     if max(map(len, rows), default=0) < 4 or b"\t" in head:
         return
     nodes = {row[0] for row in rows}
@@ -171,6 +171,8 @@ def refuse_row_names(rows: Sequence[Sequence[str]], path: Path) -> None:
     R writes its names of rows so, and they would be nodes.
     """
     header, *below = rows
+    if not all(rows):  # blanks of other kinds alone
+        return
     counted = [row[0] for row in below] == [str(number) for number in range(1, len(rows))]
     if not (counted and len(below) > 1 and all(len(row) == len(header) + 1 > 2 for row in below)):
         return
