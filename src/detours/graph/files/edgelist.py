@@ -19,6 +19,8 @@ from detours.graph.files.shared.doubts import (
     warn_of_comments,
     warn_of_counts,
     warn_of_header,
+    warn_of_missing,
+    warn_of_sets,
     warn_of_zeros,
 )
 from detours.graph.files.shared.format import Format, ending
@@ -50,7 +52,9 @@ def read(path: Path) -> EdgeList:
             return read_table(path, sep=head.sep, text=b"".join(head.text))
         if head.padded:
             warn_of_zeros(path)
-        warn_of_columns(head.rows(), path, header=head.header)
+        rows = head.rows()
+        warn_of_columns(rows, path, header=head.header)
+        warn_of_sets(rows[head.header :], path)
         try:
             edges = _read_integers(head.text, path) if head.kind == "integers" else _read_names(head, path)
         except NoWeight:
@@ -59,6 +63,7 @@ def read(path: Path) -> EdgeList:
             return read_table(path, sep=head.sep)
         if not head.header:
             (warn_of_header if head.kind == "names" else warn_of_counts)(edges, path)
+        warn_of_missing(edges, path)
         return replace(edges, directed=head.directed)
 
 

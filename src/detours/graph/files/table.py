@@ -23,7 +23,14 @@ from detours.graph.files.shared.columns import (
     words_above_integers,
     words_above_numbers,
 )
-from detours.graph.files.shared.doubts import warn_of_columns, warn_of_comments, warn_of_header, warn_of_zeros
+from detours.graph.files.shared.doubts import (
+    warn_of_columns,
+    warn_of_comments,
+    warn_of_header,
+    warn_of_missing,
+    warn_of_sets,
+    warn_of_zeros,
+)
 from detours.graph.files.shared.lines import MAX_ID, check_weight, is_data, is_integer
 from detours.graph.files.shared.other_lists import refuse_marked, says_directed
 from detours.graph.files.shared.source import read_text
@@ -76,9 +83,11 @@ def read_table(
     found = _columns(begin[:_HEAD_ROWS], columns, path)
     if columns is None:
         warn_of_columns([row.fields for row in begin], path, header=found.header)
+        warn_of_sets([row.fields for row in begin[found.header :]], path)
     edges = _edges(chain(begin[found.header :], rows), found, path)
     if not found.header:
         warn_of_header(edges, path)
+    warn_of_missing(edges, path)
     return replace(edges, directed=True) if directed else edges
 
 

@@ -103,3 +103,28 @@ def test_headers_above_numbers_and_marks_of_excel(tmp_path, recwarn, text):
     graph = Graph.read(put(tmp_path, "g.txt", text), strict=True)
     assert edges(graph) == list(NAMED.edges) and not recwarn
     assert edges(Graph.read(tmp_path / "g.txt", columns=(1, 2))) == list(NAMED.edges)
+
+
+@pytest.mark.parametrize("sep", [" ", ",", ";"])
+def test_lines_of_more_nodes_are_doubted(tmp_path, recwarn, sep):
+    sets = "1 2\n3 4 1\n2 5 4 1\n5 1 3\n1 2 3 4 5\n".replace(" ", sep)
+    with pytest.warns(UserWarning, match="lines have 2 to 5 columns, .*; if a line is a list of nodes, write a line"):
+        Graph.read(put(tmp_path, "g.txt", sets))
+    recwarn.clear()
+    assert Graph.read(put(tmp_path, "g.txt", sets), columns=(1, 2)).num_nodes == 5
+    for text in ("0 1 50 60\n0 2 10\n2 1 70 80 90\n", "0 1\n1 2 1\n2 0 1\n"):
+        Graph.read(put(tmp_path, "g.txt", text.replace(" ", sep)))
+    assert not [each for each in recwarn if "list of nodes" in str(each.message)]
+
+
+@pytest.mark.parametrize("sep", [" ", ",", ";"])
+def test_missing_values_are_doubted(tmp_path, sep):
+    text = "source target\nAda Grace\nGrace NaN\nNULL Ada\nNa Cl\n".replace(" ", sep)
+    with pytest.warns(UserWarning, match="NULL, NaN was read as a node, but may stand for a missing value"):
+        assert Graph.read(put(tmp_path, "g.csv", text)).num_nodes == 6
+
+
+def test_times_that_are_also_ids_are_doubted(tmp_path):
+    text = "".join(f"{20 * at} {u} {v}\n" for at, (u, v) in enumerate(KARATE.edges))
+    with pytest.warns(UserWarning, match="name these, such as 2 and 3"):
+        Graph.read(put(tmp_path, "g.txt", text))

@@ -18,6 +18,7 @@ NO_NODES = (
     *("year", "month", "week", "day", "date", "time", "datetime", "timestamp"),
 )
 """Names of a first column that seldom holds nodes."""
+_MISSING = {"nan", "NaN", "NA", "N/A", "#N/A", "NULL", "null", "None", "<NA>"}
 _SUSPECT = 2  # edges from which a first line whose names occur nowhere else is worth a warning
 _FEW = 4  # edges from which their number is no accident
 
@@ -71,10 +72,39 @@ def _count(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _are_nodes(rows: Sequence[Sequence[str]], left: int, right: int, *, but: int) -> bool:
-    """Return whether two columns hold the same things, and a third one others than the left."""
+    """Return whether two columns hold the same things, and a third one others than the left, or nearly so."""
     one, two, other = ({row[column] for row in rows} for column in (left, right, but))
     both = len(one & two)
-    return both > 1 and not other & one and 4 * both >= max(len(one), len(two))
+    return both > 1 and 8 * len(other & one) <= len(other) and 4 * both >= max(len(one), len(two))
+
+
+def warn_of_sets(rows: Sequence[Sequence[str]], path: Path) -> None:
+    """Warn if lines hold more nodes than two, as those of hypergraphs do: all that stands behind two nodes is a node.
+
+    Args:
+        rows: The first ones, without a header.
+        path: The file.
+    """
+    lengths = {len(row) for row in rows}
+    nodes = {name for row in rows for name in row[:2]}
+    rest = {name for row in rows for name in row[2:]}
+    if len(lengths) > 2 and len(rest) > 1 and "" not in rest and 4 * len(rest - nodes) <= len(rest):
+        warn_caller(
+            f"{path.name}: lines have {min(lengths)} to {max(lengths)} columns, and the first two were read as nodes; "
+            "if a line is a list of nodes, write a line for each of its edges.",
+            UserWarning,
+        )
+
+
+def warn_of_missing(edges: EdgeList, path: Path) -> None:
+    """Warn of nodes whose names stand for a missing value."""
+    found = sorted(_MISSING.intersection(edges.names)) if isinstance(edges.names, tuple) else []
+    if found:
+        warn_caller(
+            f"{path.name}: {', '.join(found)} was read as a node, but may stand for a missing value; if so, remove its "
+            "edges.",
+            UserWarning,
+        )
 
 
 def warn_of_counts(edges: EdgeList, path: Path) -> None:

@@ -78,7 +78,7 @@ class Head(NamedTuple):
 
     def rows(self) -> list[list[str]]:
         """Return the fields of the first lines, as those of a table; none where no line has more than two."""
-        if len(self.lines[0].fields) < 3:
+        if all(len(line.fields) < 3 for line in self.lines):
             return []
         lines = (line.decode("utf-8", "replace") for line in self.begin.split(b"\n")[:-1] if is_data(line))
         return [split_line(line, guess_separator(line)) for line in lines]
