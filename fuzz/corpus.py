@@ -46,6 +46,7 @@ def write_graphs(folder: Path) -> None:
     (folder / "values.mtx").write_text(
         "%%MatrixMarket matrix coordinate real general\n% a comment\n3 3 3\n1 2 0.5\n2 3 1.5\n3 1 0\n"
     )
+    (folder / "weights.graph").write_text("% weights\n3 2 11\n5 2 1\n1 1 1 3 4\n0 2 4\n")
     small = nx.lollipop_graph(4, 2)
     nx.write_gexf(small, folder / "plain.gexf")
     nx.write_pajek(nx.relabel_nodes(small, str), folder / "plain.net")

@@ -49,6 +49,13 @@ def test_measures_are_those_of_networkx(result: detours.Detours, measure: str) -
     assert points[:, 1].tolist() == result.node.tolist()
 
 
+def test_the_degree_of_a_directed_graph_is_the_out_degree() -> None:
+    star = nx.DiGraph([("hub", "a"), ("hub", "b"), ("a", "b")])
+    for graph, label, degrees in ((star, "out-degree", [2, 1, 0]), (star.to_undirected(), "degree", [2, 2, 2])):
+        ax = draw_against(detours.count(graph, 2))
+        assert (ax.get_xlabel(), np.asarray(ax.collections[0].get_offsets())[:, 0].tolist()) == (label, degrees)
+
+
 def test_a_measure_that_is_not_known(result: detours.Detours) -> None:
     with pytest.raises(InputError, match="measure"):
         draw_against(result, "fame")

@@ -103,15 +103,17 @@ def _target(files: list[str], out: Path | None) -> Path:
 def _stem(file: str) -> str:
     """Return the name of a file without its ending; of a SMILES its letters and digits, and what tells it from others.
 
-    >>> _stem("c1ccccc1"), _stem("CC(=O)O"), _stem("[*]")
-    ('c1ccccc1', 'CC-O-O-b00014', 'molecule-76d344')
+    Many disks do not tell c1ccccc1 (benzene) from C1CCCCC1 (cyclohexane).
+
+    >>> _stem("C1CCCCC1"), _stem("c1ccccc1"), _stem("CC(=O)O"), _stem("[*]")
+    ('C1CCCCC1', 'c1ccccc1-13cad0', 'CC-O-O-b00014', 'molecule-76d344')
     """
     if file == STANDARD_INPUT:
         return "graph"
     if Path(file).exists():
         return Path(file).stem
     plain = re.sub("[^A-Za-z0-9]+", "-", file).strip("-")[:40] or "molecule"
-    return plain if plain == file else f"{plain}-{sha256(file.encode()).hexdigest()[:6]}"
+    return plain if plain == file.upper() else f"{plain}-{sha256(file.encode()).hexdigest()[:6]}"
 
 
 def _read(file: str, reading: dict[str, Any]) -> "tuple[Graph, Molecule | None]":

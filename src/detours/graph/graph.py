@@ -144,8 +144,8 @@ class Graph(CsrGraph):
         A folder written by `save` is opened.
 
         Args:
-            path: A .csv, .tsv, .txt, .mtx, .graphml, .gml, .gexf, .net (Pajek), .adjlist, .g6, .s6, .npz, .sdf, .mol or
-                .smi file, say.
+            path: A .csv, .tsv, .txt, .mtx, .graphml, .gml, .gexf, .net (Pajek), .adjlist, .graph (METIS), .g6, .s6,
+                .npz, .sdf, .mol or .smi file, say.
             directed: Whether the graph is directed. Default: as the file says.
             strict: Refuse loops, repeated edges and one-way arcs.
             format: Overrules the ending ("edgelist", "mtx", ...).

@@ -19,7 +19,8 @@ MEASURES = ("degree", "clustering", "betweenness")
 def draw_against(result: Detours, measure: str = "degree", ax: Any = None) -> Any:
     """Draw Φ of every node against its degree, clustering coefficient or betweenness, and return the axes.
 
-    The title has Spearman's rank correlation. Clustering and betweenness are those of NetworkX.
+    The title has Spearman's rank correlation. Clustering and betweenness are those of NetworkX, and the degree in a
+    directed graph is the out-degree.
 
     >>> import detours, networkx as nx
     >>> ax = draw_against(detours.count(nx.karate_club_graph(), k=4))
@@ -36,7 +37,7 @@ def draw_against(result: Detours, measure: str = "degree", ax: Any = None) -> An
         ax.scatter(values, phi, s=10, color=COLOURS[0], alpha=0.6, linewidths=0)
         ax.set_yscale("symlog", linthresh=1)
         ax.set_ylim(bottom=0)
-        ax.set_xlabel(measure)
+        ax.set_xlabel("out-degree" if measure == "degree" and result.directed else measure)
         ax.set_ylabel(f"Φ, k = {result.k}")
         varied = len(np.unique(values)) > 1 and len(np.unique(phi)) > 1
         ax.set_title(f"Spearman's ρ = {spearmanr(values, phi).statistic:.2f}" if varied else "")

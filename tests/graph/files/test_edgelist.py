@@ -300,3 +300,38 @@ def test_columns_under_a_header_hold_any_text_in_any_line(tmp_path, text):
     assert Graph.read(put(tmp_path, "g.csv", text), strict=True).num_edges == 3
     refused(put(tmp_path, "w.csv", "source,target,weight\n0,1,2\n1,2,NA\n"), 'must be a number, not "NA"', line=3)
     refused(put(tmp_path, "n.csv", "source,target,year\n0,1,2\n-1,2,3\n"), "the node id -1 is negative", line=3)
+
+
+@pytest.mark.parametrize("sep", [" ", ",", "\t", ";"])
+@pytest.mark.parametrize("fast", [False, True])
+def test_quotes_do_not_change_a_node(tmp_path, monkeypatch, sep, fast):
+    monkeypatch.setattr(lines, "_SMALL", 0 if fast else 1 << 30)
+    for text in ('1 2\n"1" 3\n', '"1" 2\n1 3\n', '1 "2"\n1 3\n', '"1" "2"\n1 3 "4"\n'):
+        assert edges(Graph.read(put(tmp_path, "g.txt", text.replace(" ", sep)))) == [(1, 2), (1, 3)]
+    names = '"Ada" "1"\nAda "Grace"\n1 Grace\n'.replace(" ", sep)
+    assert edges(Graph.read(put(tmp_path, "g.txt", names))) == [("Ada", "1"), ("Ada", "Grace"), ("1", "Grace")]
+
+
+def test_quotes_hold_blanks_together(tmp_path):
+    text = '"Ada L" 1\n1  "say ""hi"""\t2.5\n"say ""hi""" 5"\n'
+    found = edges(Graph.read(put(tmp_path, "g.txt", text)))
+    assert found == [("Ada L", "1"), ("1", 'say "hi"'), ('say "hi"', '5"')]
+    table = put(tmp_path, "t.txt", '"from" "to" "note"\n"Ada L" b "met in Rome"\nb c ""\n')
+    assert edges(Graph.read(table)) == [("Ada L", "b"), ("b", "c")]
+    refused(put(tmp_path, "g.txt", '"" b\n'), "a line must hold two nodes", line=1)
+
+
+@pytest.mark.parametrize("sep", [" ", ",", "\t"])
+def test_names_of_rows_as_r_writes_them_are_no_nodes(tmp_path, sep):
+    for text in ('"from" "to"\n"1" "a" "b"\n"2" "b" "c"\n', '"a" "b"\n"1" 5 7\n"2" 7 9\n', "u v\n1 5 7\n2 7 9\n"):
+        refused(put(tmp_path, "g.txt", text.replace(" ", sep)), "write it with row.names=FALSE")
+    for text in ("from to\n1 2 0.5\n2 3 1.5\n", "from to\n1 2\n2 3\n", "from to x\n1 2 5\n2 4 5\n"):
+        assert Graph.read(put(tmp_path, "g.txt", text.replace(" ", sep))).num_edges == 2
+
+
+def test_columns_make_names_of_all_nodes(tmp_path):
+    for text in ("1.0,b\nb,c\n", "1,2\nb,1.0\n"):
+        path = put(tmp_path, "g.csv", text)
+        with pytest.raises(FileFormatError, match=r"is not a node id; .* columns=\(1, 2\)"):
+            Graph.read(path)
+        assert "1.0" in Graph.read(path, columns=(1, 2)).name_list()

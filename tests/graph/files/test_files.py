@@ -1,16 +1,19 @@
 import re
+import warnings
 from pathlib import Path
 from typing import get_args
 
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from detours.cli.shared import options
 from detours.errors import InputError
 from detours.graph import Graph
 from detours.graph.files import FORMATS
-from tests.graph.cases import put, refused
+from tests.graph.cases import edges, put, refused
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -48,7 +51,7 @@ TEXTS = ["txt", "csv", "tsv", "edgelist.gz", "gexf", "net", "adjlist.gz"]
 ENDINGS = [*TEXTS, "mtx", "graphml", "gml", "npz", "mtx.gz"]
 
 
-@pytest.mark.parametrize("ending", [*ENDINGS, "g6", "s6", "g6.gz"])
+@pytest.mark.parametrize("ending", [*ENDINGS, "graph", "graph.gz", "g6", "s6", "g6.gz"])
 def test_written_graphs_read_back(tmp_path, ending):
     path = tmp_path / f"g.{ending}"
     source = nx.connected_watts_strogatz_graph(40, 4, 0.3, seed=1)
@@ -94,6 +97,70 @@ def test_what_a_format_cannot_hold_is_said(tmp_path):
     with pytest.warns(UserWarning, match="2 nodes without an edge"):
         Graph.from_edge_index([[0, 1], [1, 0]], 4).write(tmp_path / "g.txt")
     assert (tmp_path / "g.txt").read_text() == "0 1\n"
+
+
+ODD = [
+    "1.0",
+    "1e5",
+    "01",
+    "1",
+    "-0",
+    "-1",
+    "+1",
+    "nan",
+    "a,b",
+    'a"b',
+    '"a"',
+    "#x",
+    "%",
+    "a;b;c",
+    "source",
+    "target",
+    "{",
+]
+LOST = [" a", "a ", "", "\ta", "a\nb", "a\rb", "a\0", "\ud800", "\xa0"]
+odd_names = st.sampled_from([*ODD, *LOST, "a b", "a -> b", "(a", "b)", "7", "8", "x", "y"]) | st.text(max_size=3)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "txt"])
+@given(st.lists(st.tuples(odd_names, odd_names), min_size=1, max_size=5))
+def test_names_are_read_as_they_were_written(tmp_path_factory, ending, pairs):
+    path = tmp_path_factory.mktemp("odd") / f"g.{ending}"
+    given = nx.Graph([(u, v) for u, v in pairs if u != v] or [("x", "y")])
+    graph = Graph.from_networkx(given)
+    try:
+        graph.write(path)
+    except InputError:
+        assert ending == "txt" or any(
+            name != name.strip() or set(name) & set("\n\r\0\ud800") or not name for name in given
+        )
+        assert not path.exists()
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message=".*may stand for a missing value")
+        found = Graph.read(path, strict=True)
+    assert {frozenset(map(str, edge)) for edge in edges(found)} == set(map(frozenset, given.edges))
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_odd_names_are_quoted_or_refused(tmp_path, ending):
+    path = tmp_path / f"g.{ending}"
+    for name in ODD:
+        Graph.from_networkx(nx.Graph([(name, "7"), ("7", "x")])).write(path)
+        assert set(Graph.read(path).name_list()) == {name, "7", "x"}
+    for name in LOST:
+        with pytest.raises(InputError, match=r"would be read as another; write \.graphml or \.npz, or rename"):
+            Graph.from_networkx(nx.Graph([(name, "b")])).write(tmp_path / f"none.{ending}")
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize(("ending", "sep"), [("csv", ","), ("tsv", "\t"), ("txt", " ")])
+def test_names_beside_numbers_are_quoted(tmp_path, ending, sep):
+    graph = Graph.from_networkx(nx.Graph([("1", "2"), ("2", "a")]))
+    graph.write(tmp_path / f"g.{ending}")
+    assert (tmp_path / f"g.{ending}").read_text() == 'source target\n"1" "2"\n"2" "a"\n'.replace(" ", sep)
+    assert Graph.read(tmp_path / f"g.{ending}") == graph
 
 
 def test_an_interrupted_write_leaves_what_was_there(tmp_path, monkeypatch):

@@ -72,6 +72,9 @@ def test_a_first_line_that_may_be_a_header_is_warned_of(tmp_path, recwarn, size)
         (",a,b\n0,1,2\n1,2,3\n2,3,1\n", True),
         ("Edge;a;b;size\n9;x;y;1\n4;y;z;1\n", True),
         ("nr,a,b\n101,1,2\n102,2,3\n103,3,1\n", True),
+        ("year;a;b\n1990;Chile;Peru\n1990;Peru;Cuba\n1991;Haiti;Chile\n", True),
+        ("Date;a;b\n1990;1;2\n1990;2;3\n", True),
+        ("year;a;b;goods\n1990;Chile;Peru;tin\n1991;Cuba;Haiti;tin\n", True),
         ("a,b,length\n1,2,0.5\n2,3,0.5\n3,1,1\n", False),  # a chain, each with its length
         ("sender;receiver;letters\n5;7;1\n7;9;4\n9;5;2\n", False),
         ("source,target,id\n1,2,1\n2,3,2\n", False),

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec
@@ -76,9 +77,6 @@ _OPTIONS = {
     "time_limit must be a number above 0, or None for no limit": "--time-limit must be a number above 0",
     "than limit = ": "than --limit ",
     "convert them with to_directed() or to_undirected()": "pass --directed or --undirected",
-    'format="adjlist" (--format adjlist)': "--format adjlist",
-    'format="adjlist"': "--format adjlist",
-    'format="edgelist"': "--format edgelist",
 }
 """Arguments of the library as the command line has them."""
 
@@ -88,7 +86,7 @@ def _sentence(error: Exception) -> str:
         sentence = str(error)
         for argument, option in _OPTIONS.items():
             sentence = sentence.replace(argument, option)
-        return sentence
+        return re.sub(r'format="(\w+)"( \(--format \1\))?', r"--format \1", sentence)
     if isinstance(error, MemoryError):
         return "not enough memory; set --memory to stay within a limit, or use a smaller k"
     if isinstance(error, OSError) and error.strerror:

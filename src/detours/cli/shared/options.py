@@ -14,7 +14,7 @@ from detours.errors import InputError
 
 ALL_CORES = -1
 ENDINGS = (
-    "Edge list, .csv, .tsv, .mtx, .graphml, .gml, .gexf, .net, .adjlist, .g6, .s6 or .npz; may be .gz. "
+    "Edge list, .csv, .tsv, .mtx, .graphml, .gml, .gexf, .net, .adjlist, .graph, .g6, .s6 or .npz; may be .gz. "
     "Molecules (.sdf, .mol, .smi) with RDKit."
 )
 _INPUT = "Input"
@@ -75,8 +75,8 @@ FileFormat = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Format of the file, whatever its name: edgelist, mtx, graphml, gml, gexf, pajek, adjlist, g6, s6, npz or "
-        "molecule.",
+        help="Format of the file, whatever its name: edgelist, mtx, graphml, gml, gexf, pajek, adjlist, metis, g6, s6, "
+        "npz or molecule.",
         rich_help_panel=_INPUT,
     ),
 ]

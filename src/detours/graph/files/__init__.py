@@ -9,7 +9,7 @@ from pathlib import Path
 from detours.checks import check_choice
 from detours.errors import FileFormatError, InputError
 from detours.graph.edges import EdgeList
-from detours.graph.files import edgelist, graph6, markup, matrix_market, molecule, npz
+from detours.graph.files import edgelist, graph6, markup, matrix_market, metis, molecule, npz
 from detours.graph.files.saved import is_saved_graph
 from detours.graph.files.shared.format import Format, ending
 from detours.graph.files.shared.source import check_size
@@ -25,6 +25,7 @@ FORMATS = {
     "gexf": markup.GEXF,
     "pajek": markup.PAJEK,
     "adjlist": markup.ADJLIST,
+    "metis": metis.FORMAT,
     "g6": graph6.GRAPH6,
     "s6": graph6.SPARSE6,
     "npz": npz.FORMAT,

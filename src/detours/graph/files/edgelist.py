@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Iterable
 from dataclasses import replace
@@ -12,16 +13,35 @@ import numpy as np
 from detours.atomic import replacing
 from detours.errors import FileFormatError, InputError, warn_caller
 from detours.graph.edges import EdgeList
-from detours.graph.files.shared.columns import first_fields
-from detours.graph.files.shared.doubts import warn_of_columns, warn_of_comments, warn_of_header, warn_of_zeros
+from detours.graph.files.shared.columns import HEADERS, first_fields
+from detours.graph.files.shared.doubts import (
+    warn_of_columns,
+    warn_of_comments,
+    warn_of_counts,
+    warn_of_header,
+    warn_of_missing,
+    warn_of_sets,
+    warn_of_zeros,
+)
 from detours.graph.files.shared.format import Format, ending
 from detours.graph.files.shared.head import Head, look
-from detours.graph.files.shared.lines import NoWeight, check_weight, is_data, pieces, quoted, read_integers
+from detours.graph.files.shared.lines import (
+    MAX_ID,
+    NoWeight,
+    check_weight,
+    is_data,
+    pieces,
+    quoted,
+    read_integers,
+)
 from detours.graph.files.shared.source import opened
 from detours.graph.files.table import read_table
 from detours.graph.pairs import number_ids
 
 _ROWS = 100_000
+_ID = re.compile("0|[1-9][0-9]{0,18}")
+_WORD = re.compile(r"[^\W\d]\w*(?:[ .:'-]\w+)*")
+_HEADER_WORDS = {word for header in HEADERS for word in header}
 
 
 def read(path: Path) -> EdgeList:
@@ -32,15 +52,18 @@ def read(path: Path) -> EdgeList:
             return read_table(path, sep=head.sep, text=b"".join(head.text))
         if head.padded:
             warn_of_zeros(path)
-        warn_of_columns(head.rows(), path, header=head.header)
+        rows = head.rows()
+        warn_of_columns(rows, path, header=head.header)
+        warn_of_sets(rows[head.header :], path)
         try:
             edges = _read_integers(head.text, path) if head.kind == "integers" else _read_names(head, path)
         except NoWeight:
             if not head.may_hold_text() or not path.is_file():  # a pipe cannot be read again
                 raise
             return read_table(path, sep=head.sep)
-        if head.kind == "names" and not head.header:
-            warn_of_header(edges, path)
+        if not head.header:
+            (warn_of_header if head.kind == "names" else warn_of_counts)(edges, path)
+        warn_of_missing(edges, path)
         return replace(edges, directed=head.directed)
 
 
@@ -107,7 +130,10 @@ def _decoded(places: dict[bytes, int], path: Path) -> list[str]:
 
 
 def write(edges: EdgeList, path: Path) -> None:
-    """Write one edge per line (arcs if directed), in the caller's names."""
+    """Write one edge per line (arcs if directed), in the caller's names.
+
+    Names that might be read as something else stand below a header, in quotes.
+    """
     separator = {"csv": ",", "tsv": "\t"}.get(ending(path), " ")
     names = [str(name) for name in edges.name_list()]
     _check_names(names, separator, path)
@@ -120,7 +146,11 @@ def write(edges: EdgeList, path: Path) -> None:
             UserWarning,
         )
     sources, targets = edges.once()
+    header = "" if _are_ids(names) or all(map(_is_word, names)) else separator.join(HEADERS[0]) + "\n"
+    if header:
+        names = ['"' + name.replace('"', '""') + '"' for name in names]
     with replacing(path) as file:
+        file.write(header.encode())
         for start in range(0, len(sources), _ROWS):
             rows = slice(start, start + _ROWS)
             pairs = zip(sources[rows].tolist(), targets[rows].tolist(), strict=True)
@@ -128,15 +158,32 @@ def write(edges: EdgeList, path: Path) -> None:
 
 
 def _check_names(names: list[str], separator: str, path: Path) -> None:
-    bad = (" ", "\t", ",", "\n", "\r", '"') if separator == " " else (separator, "\n", "\r", '"')
     for name in names:
-        if not name.strip() or name[0] in "#%" or any(sign in name for sign in bad):
+        plain = bool(name) and name == name.strip() and not set(name) & set("\n\r\0") and _is_unicode(name)
+        if separator == " ":
+            plain = plain and name.split() == [name] and name[0] not in "#%" and not set(name) & set(',"')
+        if not plain:
+            others = ".csv, .tsv, .graphml" if separator == " " else ".graphml"
             raise InputError(
-                f"The node name {name!r} cannot be written to an edge list ({path}); "
-                "write .graphml or .npz, or rename the nodes."
+                f"The node name {name!r} cannot be written to an edge list ({path}), from which it would be read as "
+                f"another; write {others} or .npz, or rename the nodes."
             )
     if len(set(names)) < len(names):
         raise InputError(f"Two nodes have the same name when written as text ({path}); write .npz or rename them.")
+
+
+def _is_unicode(name: str) -> bool:
+    return not any("\ud800" <= sign <= "\udfff" for sign in name)
+
+
+def _are_ids(names: list[str]) -> bool:
+    """Return whether names are integers, written as such."""
+    return all(_ID.fullmatch(name) and int(name) <= MAX_ID for name in names)
+
+
+def _is_word(name: str) -> bool:
+    """Return whether a name can be read as nothing else, wherever it is in the file."""
+    return _WORD.fullmatch(name) is not None and name.lower() not in _HEADER_WORDS
 
 
 FORMAT = Format(("edgelist", "edges", "edge", "el", "txt", "csv", "tsv", "dat", "list", "links", "ncol"), read, write)

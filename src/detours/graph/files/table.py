@@ -19,10 +19,18 @@ from detours.graph.files.shared.columns import (
     SEPARATORS,
     guess_separator,
     known_header,
+    split_line,
     words_above_integers,
     words_above_numbers,
 )
-from detours.graph.files.shared.doubts import warn_of_columns, warn_of_comments, warn_of_header, warn_of_zeros
+from detours.graph.files.shared.doubts import (
+    warn_of_columns,
+    warn_of_comments,
+    warn_of_header,
+    warn_of_missing,
+    warn_of_sets,
+    warn_of_zeros,
+)
 from detours.graph.files.shared.lines import MAX_ID, check_weight, is_data, is_integer
 from detours.graph.files.shared.other_lists import refuse_marked, says_directed
 from detours.graph.files.shared.source import read_text
@@ -75,9 +83,11 @@ def read_table(
     found = _columns(begin[:_HEAD_ROWS], columns, path)
     if columns is None:
         warn_of_columns([row.fields for row in begin], path, header=found.header)
+        warn_of_sets([row.fields for row in begin[found.header :]], path)
     edges = _edges(chain(begin[found.header :], rows), found, path)
     if not found.header:
         warn_of_header(edges, path)
+    warn_of_missing(edges, path)
     return replace(edges, directed=True) if directed else edges
 
 
@@ -87,7 +97,8 @@ def _columns(head: Sequence[Row], wanted: Sequence[str | int] | None, path: Path
     known = known_header(rows[0])
     nodes = (known or (0, 1)) if wanted is None else _places(wanted, head[0], path)
     named = wanted is not None and not _are_numbers(wanted)
-    if not (known or named or words_above_integers(rows, nodes) or words_above_numbers(rows, nodes)):
+    beside = nodes if len(rows[0]) < 3 else ()  # of more columns, the first may hold years, say, and others the nodes
+    if not (known or named or words_above_integers(rows, nodes) or words_above_numbers(rows, beside)):
         return Columns(False, nodes)
     lower = [field.lower() for field in rows[0]]
     return Columns(True, nodes, *(lower.index(name) if name in lower else None for name in ("weight", "type")))
@@ -105,7 +116,7 @@ def _rows(raw: bytes, sep: str | None, path: Path) -> Iterator[Row]:
     sep = guess_separator(first) if sep is None else sep
     if sep == " ":
         lines = enumerate(io.StringIO(text), 1)
-        yield from (Row(number, line.split()) for number, line in lines if is_data(line.strip().encode()))
+        yield from (Row(number, split_line(line, sep)) for number, line in lines if is_data(line.strip().encode()))
         return
     raw_lines: list[str] = []  # of the row that is read: quotes make a name of what would be a comment
 

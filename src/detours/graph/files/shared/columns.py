@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Sequence
 
 from detours.graph.files.shared.lines import is_decimal, is_integer
 
 HEADERS = (("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2"))
 SEPARATORS = (",", ";", "\t", "|", " ")
+_DECIMAL_COMMA = re.compile(rb"[^\s,]+[ \t]+[^\s,]+[ \t]+[+-]?\d+,\d+")  # two nodes and a weight
+_WORD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)')
 
 # ------------------------------------------------------------ separators
 
@@ -19,13 +22,14 @@ def guess_separator(line: str) -> str:
     >>> guess_separator("Ada;Grace, Hopper;1952")
     ';'
     """
+    line = line.replace(",", "") if _DECIMAL_COMMA.fullmatch(line.strip().encode()) else line
     return max(SEPARATORS[:-1], key=line.count) if any(map(line.count, SEPARATORS[:-1])) else " "
 
 
 def split_line(line: str, sep: str) -> list[str]:
     """Return the fields of a line, without quotes and outer blanks."""
     if sep == " ":
-        return line.split()
+        return _words(line) if '"' in line else line.split()
     try:
         fields = next(csv.reader([line], delimiter=sep), [])
     except csv.Error:  # a carriage return within the line, say
@@ -33,9 +37,23 @@ def split_line(line: str, sep: str) -> list[str]:
     return [field.strip() for field in fields]
 
 
+def _words(line: str) -> list[str]:
+    """Return the fields of a line that blanks separate, unless they are in quotes, as R writes them."""
+    return [(found[1] or "").replace('""', '"') or found[2] or "" for found in _WORD.finditer(line)]
+
+
 def plain_separator(line: bytes) -> bytes | None:
-    """Return what separates the nodes of a line that is no row of a table: a comma, else a tab, else blanks (None)."""
-    return b"," if b"," in line else b"\t" if b"\t" in line.strip() else None
+    """Return what separates the nodes of a line that is no row of a table: a comma, else a tab, else blanks (None).
+
+    A weight may have a comma for its decimal point.
+
+    >>> plain_separator(b"Ada,Grace"), plain_separator(b"Ada Grace 0,5")
+    (b',', None)
+    """
+    line = line.strip()
+    if b"," in line and line.count(b"\t") <= line.count(b",") and not _DECIMAL_COMMA.fullmatch(line):
+        return b","
+    return b"\t" if b"\t" in line else None
 
 
 def first_fields(line: bytes, separator: bytes | None) -> list[bytes]:
@@ -45,11 +63,11 @@ def first_fields(line: bytes, separator: bytes | None) -> list[bytes]:
     [b'Hopper, Grace', b'Ada', b'2']
     """
     line = line.strip(b" \t\r")
+    if b'"' in line:
+        fields = split_line(line.decode("utf-8", "surrogateescape"), " " if separator is None else separator.decode())
+        return [field.encode("utf-8", "surrogateescape") for field in fields[:3]]
     if separator is None:
         return line.split(None, 2) or [line]  # blanks of other kinds alone
-    if b'"' in line:
-        fields = split_line(line.decode("utf-8", "surrogateescape"), separator.decode())
-        return [field.encode("utf-8", "surrogateescape") for field in fields[:3]]
     return [field.strip() for field in line.split(separator)[:3]]
 
 
@@ -76,13 +94,18 @@ def words_above_numbers(rows: Sequence[Sequence[str]], nodes: Sequence[int] = (0
     True
     """
     first, below = rows[0], rows[1:]
-    if len(set(first)) < len(first) or any(not word or is_decimal(word.encode()) for word in first):
+    if len(set(first)) < len(first) or any(not word or _is_number(word) for word in first):
         return False
     for column in set(range(len(first))).difference(nodes):
-        fields = [row[column].encode() for row in below if len(row) > column and row[column]]
-        if fields and all(map(is_decimal, fields)):
+        fields = [row[column] for row in below if len(row) > column and row[column]]
+        if fields and all(map(_is_number, fields)):
             return True
     return False
+
+
+def _is_number(field: str) -> bool:
+    """Return whether this is a number, with a decimal point or a comma."""
+    return is_decimal(field.replace(",", ".").encode())
 
 
 def words_above_integers(rows: Sequence[Sequence[str]], nodes: Sequence[int]) -> bool:

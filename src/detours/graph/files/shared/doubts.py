@@ -11,11 +11,16 @@ import numpy as np
 from detours.errors import shown, warn_caller
 from detours.graph.edges import EdgeList
 from detours.graph.files.shared.columns import known_header
-from detours.graph.files.shared.lines import is_integer
+from detours.graph.files.shared.lines import is_decimal, is_integer
 
-NO_NODES = ("", "#", "id", "index", "no", "row", "edge", "edge_id", "bond", "bond_id", "graph", "molecule", "weight")
+NO_NODES = (
+    *("", "#", "id", "index", "no", "row", "edge", "edge_id", "bond", "bond_id", "graph", "molecule", "weight"),
+    *("year", "month", "week", "day", "date", "time", "datetime", "timestamp"),
+)
 """Names of a first column that seldom holds nodes."""
+_MISSING = {"nan", "NaN", "NA", "N/A", "#N/A", "NULL", "null", "None", "<NA>"}
 _SUSPECT = 2  # edges from which a first line whose names occur nowhere else is worth a warning
+_FEW = 4  # edges from which their number is no accident
 
 
 def warn_of_header(edges: EdgeList, path: Path) -> None:
@@ -36,7 +41,7 @@ def warn_of_columns(rows: Sequence[Sequence[str]], path: Path, *, header: bool) 
     """Warn if others than the first two columns may hold the nodes.
 
     They may if the first column counts the rows, or is named so, or if the third has nodes of the second and the first
-    has none, as where it holds times.
+    has none, as where it holds times, or nodes of the first and the second has none, as where it says what joins them.
 
     Args:
         rows: The first ones, the header among them.
@@ -46,13 +51,18 @@ def warn_of_columns(rows: Sequence[Sequence[str]], path: Path, *, header: bool) 
     if not rows or len(rows[0]) < 3 or known_header(rows[0]) is not None:
         return
     first, below = rows[0], [row for row in rows[header:] if len(row) > 2]
-    if (header and (first[0].strip().lower() in NO_NODES or _count(below))) or _later_nodes(below):
-        one, two, three = map(shown, first[:3]) if header else "123"
-        warn_caller(
-            f"{path.name}: the columns {one} and {two} were read as nodes; "
-            f"if others hold them, name these, such as {two} and {three}.",
-            UserWarning,
-        )
+    if (header and (first[0].strip().lower() in NO_NODES or _count(below))) or _are_nodes(below, 1, 2, but=0):
+        better = 1, 2
+    elif _are_nodes(below, 0, 2, but=1) and not any(is_decimal(row[1].encode()) for row in below):
+        better = 0, 2
+    else:
+        return
+    names = [shown(name) for name in first] if header else [str(place) for place in range(1, len(first) + 1)]
+    warn_caller(
+        f"{path.name}: the columns {names[0]} and {names[1]} were read as nodes; "
+        f"if others hold them, name these, such as {names[better[0]]} and {names[better[1]]}.",
+        UserWarning,
+    )
 
 
 def _count(rows: Sequence[Sequence[str]]) -> bool:
@@ -61,11 +71,53 @@ def _count(rows: Sequence[Sequence[str]]) -> bool:
     return integers and len(rows) > 1 and all(int(b[0]) == int(a[0]) + 1 for a, b in pairwise(rows))
 
 
-def _later_nodes(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the second and the third column hold the same things, and the first holds others."""
-    one, two, three = ({row[column] for row in rows} for column in range(3))
-    both = len(two & three)
-    return both > 1 and not one & two and 4 * both >= max(len(two), len(three))
+def _are_nodes(rows: Sequence[Sequence[str]], left: int, right: int, *, but: int) -> bool:
+    """Return whether two columns hold the same things, and a third one others than the left, or nearly so."""
+    one, two, other = ({row[column] for row in rows} for column in (left, right, but))
+    both = len(one & two)
+    return both > 1 and 8 * len(other & one) <= len(other) and 4 * both >= max(len(one), len(two))
+
+
+def warn_of_sets(rows: Sequence[Sequence[str]], path: Path) -> None:
+    """Warn if lines hold more nodes than two, as those of hypergraphs do: all that stands behind two nodes is a node.
+
+    Args:
+        rows: The first ones, without a header.
+        path: The file.
+    """
+    lengths = {len(row) for row in rows}
+    nodes = {name for row in rows for name in row[:2]}
+    rest = {name for row in rows for name in row[2:]}
+    if len(lengths) > 2 and len(rest) > 1 and "" not in rest and 4 * len(rest - nodes) <= len(rest):
+        warn_caller(
+            f"{path.name}: lines have {min(lengths)} to {max(lengths)} columns, and the first two were read as nodes; "
+            "if a line is a list of nodes, write a line for each of its edges.",
+            UserWarning,
+        )
+
+
+def warn_of_missing(edges: EdgeList, path: Path) -> None:
+    """Warn of nodes whose names stand for a missing value."""
+    found = sorted(_MISSING.intersection(edges.names)) if isinstance(edges.names, tuple) else []
+    if found:
+        warn_caller(
+            f"{path.name}: {', '.join(found)} was read as a node, but may stand for a missing value; if so, remove its "
+            "edges.",
+            UserWarning,
+        )
+
+
+def warn_of_counts(edges: EdgeList, path: Path) -> None:
+    """Warn if the first line, read as an edge, may be the numbers of nodes and edges."""
+    ends, others = edges.edge_index, edges.edge_index[:, 1:]
+    ids = [int(node if edges.names is None else edges.names[node]) for node in (*ends[:, 0], others.max(initial=0))]
+    nodes, lines, largest = ids
+    if _FEW <= lines == others.shape[1] and largest <= nodes and len(np.unique(others)) <= nodes:
+        warn_caller(
+            f"{path.name}: the first line, {nodes} {lines}, was read as an edge, although it may be the numbers of "
+            "nodes and edges; if so, begin it with #.",
+            UserWarning,
+        )
 
 
 def warn_of_comments(number: int, path: Path) -> None:

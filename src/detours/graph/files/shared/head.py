@@ -20,8 +20,8 @@ from detours.graph.files.shared.columns import (
 )
 from detours.graph.files.shared.format import ending
 from detours.graph.files.shared.lines import begins_with_integers, is_data, is_decimal, is_integer, quoted
-from detours.graph.files.shared.other_lists import refuse_other_lists, says_directed
-from detours.graph.files.shared.source import BOM, check_text
+from detours.graph.files.shared.other_lists import refuse_other_lists, refuse_row_names, says_directed
+from detours.graph.files.shared.source import check_text, without_marks
 
 Kind = Literal["integers", "names", "table"]
 
@@ -78,7 +78,7 @@ class Head(NamedTuple):
 
     def rows(self) -> list[list[str]]:
         """Return the fields of the first lines, as those of a table; none where no line has more than two."""
-        if len(self.lines[0].fields) < 3:
+        if all(len(line.fields) < 3 for line in self.lines):
             return []
         lines = (line.decode("utf-8", "replace") for line in self.begin.split(b"\n")[:-1] if is_data(line))
         return [split_line(line, guess_separator(line)) for line in lines]
@@ -94,7 +94,7 @@ def look(text: Iterator[bytes], path: Path) -> Head:
     if not head:
         raise FileFormatError("the file is empty.", path)
     check_text(head, path)
-    head = head.removeprefix(BOM)
+    head = without_marks(head)
     refuse_other_lists(head, path)
     directed = says_directed(head, path)
     lines = _first_lines(head)
@@ -104,6 +104,7 @@ def look(text: Iterator[bytes], path: Path) -> Head:
     if not lines:
         raise FileFormatError("the file holds no edges: every line is blank or a comment.", path)
     first = lines[0]
+    refuse_row_names([split_line(line.text, guess_separator(first.text)) for line in lines], path)
     sep = "\t" if ending(path) == "tsv" and b"\t" in first.raw else None
     if (sep is not None and b"," in first.raw) or _is_table(lines):
         return Head("table", False, lines, sep, False, directed, b"", chain([head], text))
@@ -157,9 +158,14 @@ def _nodes(lines: list[Line], path: Path) -> tuple[bool, bool]:
     for field in nodes:
         if is_decimal(field) and not is_integer(field):
             raise FileFormatError(
-                f"{quoted(field)} is not a node id; node ids must be integers or names.", path, first.number
+                f"{quoted(field)} is not a node id; node ids must be integers or names, and columns=(1, 2) makes names "
+                "of all.",
+                path,
+                first.number,
             )
     if len(lines) > 1 and lines[1].integers:
         # Words above integers are a header; a line of a word and an integer is broken, and refused later.
         return True, not any(map(is_integer, nodes))
-    return False, tuple(field.decode("utf-8", "replace").lower() for field in nodes) in HEADERS
+    known = tuple(field.decode("utf-8", "replace").lower() for field in nodes) in HEADERS
+    rows = [split_line(line.text, guess_separator(first.text)) for line in lines]
+    return False, known or (len(set(map(len, rows))) == 1 and words_above_numbers(rows))

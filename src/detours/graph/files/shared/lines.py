@@ -21,6 +21,7 @@ _SMALL = 1 << 19  # bytes below which Python is done before Numba is imported
 _GAP = rb"(?:[ \t]*,[ \t]*|[ \t]+)"
 _PLAIN = re.compile(rb"[ \t]*(\d+)" + _GAP + rb"(\d+)(?:" + _GAP + rb"(.*))?", re.DOTALL)
 _BEGINS = re.compile(rb"[ \t]*-?\d+" + _GAP + rb"-?\d+(?:" + _GAP + rb".*)?\r?", re.DOTALL)
+_QUOTED = re.compile(rb'(?<![^\s,])"(\d+)"(?![^\s,])')
 _GAPS = re.compile(_GAP)
 _INTEGER = re.compile(rb"-?\d+")
 _DECIMAL = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -112,7 +113,7 @@ def _parse_fast(piece: bytes, line: int, path: Path) -> Int64:
 def _parse_line(text: bytes, line: int, path: Path) -> tuple[int, int] | None:
     """Return the two ids of a line, None if it is blank or a comment."""
     text = text.removesuffix(b"\r")
-    match = _PLAIN.fullmatch(text)
+    match = _PLAIN.fullmatch(_QUOTED.sub(rb"\1", text) if b'"' in text else text)
     if match is None:
         if not is_data(text):
             return None
@@ -170,7 +171,10 @@ def _complaint(text: bytes) -> str:
         if not field:
             return "a node id is missing; a line must hold two node ids."
         if not is_integer(field):
-            return f"{quoted(field)} is not a node id; the node ids of this file must be integers."
+            return (
+                f"{quoted(field)} is not a node id; the node ids of this file must be integers, unless columns=(1, 2) "
+                "makes names of all."
+            )
         if field.startswith(b"-"):
             return f"the node id {field.decode()} is negative; ids must be 0 or larger."
         if id_of(field) > MAX_ID:

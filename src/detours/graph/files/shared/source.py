@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -110,4 +111,10 @@ def read_text(path: Path, *, xml: bool = False) -> bytes:
     check_text(text, path, xml=xml)
     if not text.strip():
         raise FileFormatError("the file is empty.", path)
-    return text.removeprefix(BOM)
+    return without_marks(text)
+
+
+def without_marks(text: bytes) -> bytes:
+    """Return a text without a byte-order mark, and with the line sep=; of Excel as a comment."""
+    text = text.removeprefix(BOM)
+    return b"#" + text if re.match(rb"sep=[^\r\n]\r?\n", text, re.IGNORECASE) else text

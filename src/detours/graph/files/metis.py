@@ -1,0 +1,164 @@
+"""METIS (.graph): a first line with the numbers of nodes and edges, then a line of neighbours for every node."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from detours.arrays import Float64, Int64
+from detours.atomic import replacing
+from detours.errors import FileFormatError, InputError
+from detours.graph.edges import MAX_NODES, EdgeList
+from detours.graph.files.shared.format import Format
+from detours.graph.files.shared.lines import quoted
+from detours.graph.files.shared.source import check_size, read_text
+
+_COMMENT = re.compile(rb"^[ \t]*%[^\n]*", re.MULTILINE)
+_NO_NUMBER = re.compile(rb"(?<!\S)(?![+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?!\S))\S+")
+_FORMATS = (0, 1, 10, 11, 100, 101, 110, 111)
+_ROWS = 100_000
+
+
+class _Words(NamedTuple):
+    """The numbers of a file."""
+
+    values: Float64
+    lines: Int64
+    """The line of each, from 0."""
+    kept: Int64
+    """The lines that are no comments."""
+
+
+class _Header(NamedTuple):
+    nodes: int
+    edges: int
+    skip: int
+    """How many numbers of a line, sizes and weights of its node, come before the neighbours."""
+    step: int
+    """How many numbers there are for a neighbour: 2 if its edge has a weight."""
+
+
+def read(path: Path) -> EdgeList:
+    """Return the edges; line i below the first is the node named i, so names begin with 1 as in the file."""
+    words = _words(read_text(path), path)
+    length = int(np.searchsorted(words.lines, words.lines[0], side="right"))
+    header = _header(words.values[:length], int(words.lines[0]) + 1, path)
+    rows = words.kept[words.kept > words.lines[0]]
+    if len(rows) < header.nodes:
+        raise FileFormatError(
+            f"the file is cut off: it promises {header.nodes} nodes and has {len(rows)} lines for them; a node without "
+            "neighbours has an empty one.",
+            path,
+        )
+    check_size(header.nodes, len(words.values) // 2, path)
+    ends = _ends(words.values[length:], words.lines[length:], rows, header, path)
+    _check_both_sides(ends, rows, path)
+    loops = int(np.count_nonzero(ends[0] == ends[1]))  # METIS has none: others count one as an edge, or do not
+    if abs(2 * header.edges - ends.shape[1]) > loops:
+        raise FileFormatError(
+            f"its first line promises {header.edges} edges, but the others list {ends.shape[1]} neighbours, and not "
+            "two for each edge.",
+            path,
+            int(words.lines[0]) + 1,
+        )
+    names = np.arange(1, header.nodes + 1, dtype=np.int64)
+    return EdgeList(np.ascontiguousarray(ends[:, ends[0] <= ends[1]]), header.nodes, names, "edges")
+
+
+def _words(text: bytes, path: Path) -> _Words:
+    breaks = _breaks(text)
+    comments = np.searchsorted(breaks, [found.start() for found in _COMMENT.finditer(text)])
+    text = _COMMENT.sub(lambda found: b" " * len(found[0]), text)  # blanks, so that nothing moves
+    if wrong := _NO_NUMBER.search(text):
+        line = text.count(b"\n", 0, wrong.start()) + 1
+        raise FileFormatError(f"a METIS file has numbers alone, but there is {quoted(wrong[0])}.", path, line)
+    if text.isspace():
+        raise FileFormatError("the file holds no graph: every line is blank or a comment.", path)
+    word = np.frombuffer(text, np.uint8) > ord(" ")
+    starts = np.flatnonzero(word & ~np.concatenate(([False], word[:-1])))
+    kept = np.delete(np.arange(len(breaks) + 1), comments)
+    # Node ids are below 2³¹, so that they are exact as floats.
+    return _Words(np.fromstring(text, np.float64, sep=" "), np.searchsorted(breaks, starts), kept)
+
+
+def _breaks(text: bytes) -> Int64:
+    return np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
+
+
+def _header(numbers: Float64, line: int, path: Path) -> _Header:
+    given = [int(value) for value in numbers[:4].clip(-1, 2.0**62)]
+    nodes, edges, code, weights = given + [0, 0, 0, 1][len(given) :]
+    if len(numbers) < 2 or given != numbers.tolist() or min(given) < 0 or code not in _FORMATS:
+        raise FileFormatError(
+            "the first line of a METIS file must be the numbers of nodes and edges, and may have a format, such as 1 "
+            "for weights of edges or 10 for weights of nodes, and how many of these there are; a list of edges is read "
+            'with format="edgelist".',
+            path,
+            line,
+        )
+    if nodes > MAX_NODES:
+        raise FileFormatError(f"a graph may have up to {MAX_NODES} nodes, not {nodes}.", path, line)
+    return _Header(nodes, edges, code // 100 + weights * (code // 10 % 10), 1 + code % 10)
+
+
+def _ends(values: Float64, lines: Int64, rows: Int64, header: _Header, path: Path) -> Int64:
+    """Return the nodes and the neighbours in their lines, from 0."""
+
+    def check(fine: Any, where: Int64, says: str) -> None:
+        if not fine.all():
+            at = int(np.argmin(fine))
+            raise FileFormatError(says.format(at=at), path, int(where[at]) + 1)
+
+    nodes = np.searchsorted(rows, lines)
+    check(nodes < header.nodes, lines, f"the file promises {header.nodes} nodes, but here is a line of one more.")
+    counts = np.bincount(nodes, minlength=header.nodes) - header.skip
+    each = f"{header.skip} of the node and then {header.step} for each neighbour"
+    check((counts >= 0) & (counts % header.step == 0), rows, f"by the first line this one must have numbers: {each}.")
+    counts += header.skip
+    places = np.arange(len(values)) - np.repeat(np.cumsum(counts) - counts, counts) - header.skip
+    weights = values[(places >= 0) & (places % header.step == 1)]
+    where = lines[(places >= 0) & (places % header.step == 1)]
+    check((weights > 0) & np.isfinite(weights), where, "the weight of an edge must be a finite number above 0.")
+    listed = (places >= 0) & (places % header.step == 0)
+    ids = values[listed]
+    known = (ids >= 1) & (ids <= header.nodes) & (np.floor(ids) == ids)
+    check(known, lines[listed], f"neighbours must be integers from 1 to {header.nodes}, and one is not.")
+    return np.stack((nodes[listed], ids.astype(np.int64) - 1))
+
+
+def _check_both_sides(ends: Int64, rows: Int64, path: Path) -> None:
+    """Raise `FileFormatError` for an edge that is in the line of one of its nodes alone."""
+    here, there = ends[0] << 32 | ends[1], ends[1] << 32 | ends[0]
+    if np.array_equal(np.sort(here), np.sort(there)):
+        return
+    lone = np.setdiff1d(here, there)
+    if not len(lone):  # repeated in one of the lines
+        return
+    node, other = (int(lone[0]) >> 32) + 1, (int(lone[0]) & 2**32 - 1) + 1
+    raise FileFormatError(
+        f"node {node} has the neighbour {other}, but node {other} does not have {node}; both list their edge.",
+        path,
+        int(rows[node - 1]) + 1,
+    )
+
+
+def write(edges: EdgeList, path: Path) -> None:
+    """Write an undirected graph without weights; line i + 1 below the first is node i."""
+    if edges.directed:
+        raise InputError("METIS holds undirected graphs only; call to_undirected() first.")
+    sources, targets = edges.edge_index[:, np.lexsort(edges.edge_index[::-1])]
+    stops = np.searchsorted(sources, np.arange(edges.num_nodes), side="right").tolist()
+    with replacing(path) as file:
+        file.write(b"%d %d\n" % (edges.num_nodes, len(sources) // 2))
+        for first in range(0, edges.num_nodes, _ROWS):
+            starts = [stops[first - 1] if first else 0, *stops[first : first + _ROWS]]
+            near = [str(node + 1) for node in targets[starts[0] : starts[-1]].tolist()]
+            at = [start - starts[0] for start in starts]
+            file.write("".join([" ".join(near[a:b]) + "\n" for a, b in pairwise(at)]).encode())
+
+
+FORMAT = Format(("graph", "metis"), read, write)
