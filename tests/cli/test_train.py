@@ -40,7 +40,7 @@ def test_json_and_no_second_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     found = json.loads(first[1])
     assert found["std"] is None and found["mean"] == found["folds"][0]["test_accuracy"]
     assert found["folds"][0]["k"] == 3 and found["folds"][0]["device"] == "cpu"
-    monkeypatch.setattr("detours.training.folds.train", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr("detours.training.stacks.train", lambda *_: pytest.fail("made again"))
     assert run("train", *QUICK, "--folds", "1", "--json") == first
 
 
@@ -52,7 +52,7 @@ def test_a_run_from_before_a_setting_existed(run: Run, monkeypatch: pytest.Monke
     del cell["key"]["smooth"]
     file.unlink()
     Store("results").keep({**cell["key"], "code": "01234567"}, cell["value"], cell["seconds"])
-    monkeypatch.setattr("detours.training.folds.train", lambda *_, **__: pytest.fail("made again"))
+    monkeypatch.setattr("detours.training.stacks.train", lambda *_, **__: pytest.fail("made again"))
     found = run("train", *quick, "--json", "--keep-old")
     assert found.err == "note: 1 of 1 finished results come from other code (used because of --keep-old)\n"
     assert json.loads(found.out) == first

@@ -207,7 +207,8 @@ def train(
     from detours.data.catalogue import source_of
     from detours.store import Store
     from detours.training.devices import chosen_device
-    from detours.training.folds import Workplace, run_all, runs_of
+    from detours.training.runs import runs_of
+    from detours.training.stacks import Workplace, run_all
 
     place = Workplace(chosen_device(device), devices, jobs, replicas)
     if not named:
@@ -254,7 +255,7 @@ def train(
 def _print_notes(store: "Store", runs: "list[Run]", ks: list[int | None]) -> None:
     """Say before the training how many results come from other code, and which k have no effect."""
     from detours.store import old_results
-    from detours.training.folds import idle_k
+    from detours.training.runs import idle_k
 
     first = runs[0].recipe
     old = store.by_other_code((run.recipe.key() for run in runs), as_before(first.preset, first.level))
@@ -265,7 +266,7 @@ def _print_notes(store: "Store", runs: "list[Run]", ks: list[int | None]) -> Non
 
 def _best_k(cells: "list[Cell]") -> "list[Cell]":
     """Return the cell of each fold and seed, of several k the one that validation prefers."""
-    from detours.training.folds import best_of
+    from detours.training.runs import best_of
 
     same: dict[tuple[int, int], list[Cell]] = {}
     for cell in cells:

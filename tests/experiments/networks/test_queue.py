@@ -17,7 +17,7 @@ from detours.experiments.networks.queue import NEAREST, Queue, Wanted
 from detours.experiments.networks.records import read_records
 from detours.experiments.networks.results import results
 from detours.store import Store
-from detours.training import folds as training
+from detours.training import stacks as training
 from detours.training.loop import Diverged, Training
 
 TINY = {"epochs": 3, "hidden": 8, "layers": 1, "transformer_layers": 1, "pe": 0, "heads": 1, "k": 2}
@@ -115,7 +115,7 @@ def test_folds_of_a_killed_process_are_packed_the_next_time(
         with pytest.raises(KeyboardInterrupt):
             new_queue(tmp_path, data).run([PLAIN])
     assert read_records(Store(tmp_path)) == []
-    monkeypatch.setattr("detours.training.folds.train", lambda *a, **k: pytest.fail("trained again"))
+    monkeypatch.setattr("detours.training.stacks.train", lambda *a, **k: pytest.fail("trained again"))
     assert new_queue(tmp_path, data).run([PLAIN]) == []
     assert len(read_records(Store(tmp_path))) == 2
 

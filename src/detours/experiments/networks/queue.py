@@ -165,7 +165,7 @@ class Queue:
     def _runs(self, entry: Entry) -> list[Run]:
         """Return the runs to train: those that no record has, and those of the stack that was interrupted."""
         from detours.data import splits
-        from detours.training.folds import runs_of
+        from detours.training.runs import runs_of
 
         if self._data is None or self._data.name != entry.data:
             self._data = self.load(entry.data)
@@ -178,8 +178,8 @@ class Queue:
 
     def _train_stacks(self, runs: Sequence[Run], deadline: float) -> list[Run]:
         """Train runs together, in smaller stacks where the device cannot hold all, and return those that diverge."""
-        from detours.training.folds import Workplace, parts_of, run_all, stacks_of
         from detours.training.loop import Diverged
+        from detours.training.stacks import Workplace, parts_of, run_all, stacks_of
 
         fit_on_disk = STACK_BYTES // (BYTES_PER_WEIGHT * weights(runs[0].recipe))
         together = max(1, min(len(runs), fit_on_disk, self.wanted.replicas or len(runs)))
@@ -200,7 +200,7 @@ class Queue:
         return diverged
 
     def _pack(self, entry: Entry, runs: Sequence[Run], finished: Sequence[Cell], failed: Failures) -> None:
-        from detours.training.folds import discard_checkpoints
+        from detours.training.stacks import discard_checkpoints
 
         pack(self.store, entry, finished, self.work, failed)
         self.records = read_records(self.store)

@@ -27,11 +27,12 @@ from detours.data import GraphSet, Split, Splits
 from detours.data.splitting import inner_splits
 from detours.errors import DetoursError, InputError
 from detours.store import Cell, Store
-from detours.training.folds import Workplace, finished, parts_of, run_all, runs_of, stacks_of
 from detours.training.loop import Diverged, OutOfTime, Run
 from detours.training.recipe import LOWER_IS_BETTER, Recipe
+from detours.training.runs import runs_of
 from detours.training.search.space import MODELS
 from detours.training.search.trials import Draws, Trial
+from detours.training.stacks import Workplace, finished, parts_of, run_all, stacks_of
 from detours.training.tasks import score_of
 
 SEEDS = 3
