@@ -14,7 +14,8 @@ from detours.store import Store
 from detours.training import fit, tune
 from detours.training.loop import Diverged, OutOfTime
 from detours.training.search import search as module
-from detours.training.search.search import SEEDS, Effort, Search
+from detours.training.search.scores import Effort
+from detours.training.search.search import SEEDS, Search
 from detours.training.search.space import Space
 from detours.training.search.trials import TODAY, Draws
 from detours.training.search.tune import chosen

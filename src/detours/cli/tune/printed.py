@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from detours.training.search.search import Scored, Search, Stage
+    from detours.training.search.scores import Scored
+    from detours.training.search.search import Search, Stage
     from detours.training.search.tune import Tuned
 
 SHOWN = 5

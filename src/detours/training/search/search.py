@@ -12,11 +12,8 @@ from __future__ import annotations
 
 import gc
 import time
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from enum import IntEnum
-from math import ceil, inf, isnan, nan, sqrt
-from statistics import fmean, stdev
+from math import ceil, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -26,14 +23,14 @@ from detours.checks import check_choice, check_integer
 from detours.data import GraphSet, Split, Splits
 from detours.data.splitting import inner_splits
 from detours.errors import DetoursError, InputError
-from detours.store import Cell, Store
+from detours.store import Store
 from detours.training.loop import Diverged, OutOfTime, Run
-from detours.training.recipe import LOWER_IS_BETTER, Recipe
+from detours.training.recipe import Recipe
 from detours.training.runs import runs_of
+from detours.training.search.scores import Effort, Scored, score
 from detours.training.search.space import MODELS
 from detours.training.search.trials import Draws, Trial
 from detours.training.stacks import Workplace, finished, parts_of, run_all, stacks_of
-from detours.training.tasks import score_of
 
 SEEDS = 3
 """Seeds with which the best trials are trained again."""
@@ -43,49 +40,6 @@ ETA = 3
 """One of this many trials is promoted; it gets this many times the folds and the epochs."""
 CHECKPOINT_EVERY = 60.0
 """Seconds between two checkpoints: an interrupt loses the stack under way, or this much of it."""
-
-
-class Effort(IntEnum):
-    """How much a trial was trained."""
-
-    SHORT = 0
-    """On a third of the folds, for a third of the epochs."""
-    FULL = 1
-    """On all folds of the search, for all epochs."""
-    AGAIN = 2
-    """For all epochs with other seeds, on the folds that the search left out, or on its own if it left out none."""
-
-
-class Scored(NamedTuple):
-    """A finished trial: its validation score and loss, averaged over folds."""
-
-    trial: Trial
-    effort: Effort
-    metric: str
-    score: float
-    """In the metric; NaN if a fold has diverged."""
-    error: float
-    """The standard error of the score over the folds."""
-    loss: float
-    folds: int
-    epochs: int
-    seconds: float
-
-    @property
-    def rank(self) -> tuple[float, float, int]:
-        """What trials are sorted by, the best first."""
-        merit = -self.score if self.metric in LOWER_IS_BETTER else self.score
-        return (inf if self.diverged else -merit, self.loss, self.trial.number)
-
-    @property
-    def diverged(self) -> bool:
-        """Whether the loss of a fold became no number."""
-        return isnan(self.score)
-
-    @property
-    def full(self) -> bool:
-        """Whether it was trained for all epochs."""
-        return self.effort > Effort.SHORT
 
 
 class Stage(NamedTuple):
@@ -334,20 +288,6 @@ class Search:
         scored = score(trial, effort, cells, runs[0].recipe, self.part)
         self.results[trial.model, trial.number, effort] = scored
         return scored
-
-
-def score(trial: Trial, effort: Effort, cells: Sequence[Cell], recipe: Recipe, part: str = "val") -> Scored:
-    """Return the score of a trial on a part, from its finished runs; a fold counts with the mean over its seeds."""
-    folds = defaultdict(list)
-    for cell in cells:
-        folds[cell.key["fold"]].append(cell.value)
-    told = (len(folds), recipe.epochs, sum(cell.seconds for cell in cells))
-    if any("diverged" in cell.value for cell in cells):
-        return Scored(trial, effort, recipe.metric, nan, nan, inf, *told)
-    scores = [fmean(score_of(value, part) for value in values) for values in folds.values()]
-    error = stdev(scores) / sqrt(len(scores)) if len(scores) > 1 else 0.0
-    loss = fmean(float(cell.value[f"{part}_loss"]) for cell in cells)
-    return Scored(trial, effort, recipe.metric, fmean(scores), error, loss, *told)
 
 
 def without_test(folds: Splits) -> Splits:
