@@ -1,13 +1,17 @@
 """`detours tune`: tables, files, and one sentence for whatever is wrong."""
 
 import json
+import sys
 import tomllib
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from detours.errors import DroppedEdgesWarning
+from detours.progress import Report
 from tests.cli.programs import Run
 
 pytest.importorskip("torch")
@@ -63,6 +67,25 @@ def test_the_best_are_trained_again(run: Run) -> None:
     for each in found:
         again = [one["trial"] for one in each["again"]]
         assert -1 in again and len(again) == 2 and each["chosen"] == each["again"][0] and each["complete"]
+
+
+def test_the_bar_is_full_at_the_end_of_each_step(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("space.toml").write_text(SPACE)
+    bars: dict[str, list[tuple[float, float]]] = {}
+
+    @contextmanager
+    def bar(description: str, show: bool | None) -> Iterator[Report]:
+        bars[description] = []
+        yield lambda done, total: bars[description].append((done, total))
+
+    monkeypatch.setattr("detours.cli.tune.printed.progress_bar", bar)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    code, _, err = run("tune", *QUICK, "--model", "plain", "--confirm", "1", "--folds", "0-8", "-q", "--progress")
+    assert code == 0, err
+    # of two trials one is promoted; then it is trained again, beside the recipe of today
+    assert list(bars) == ["rings, 1 × 2 trials", "rings, 2 trials again"]
+    for shown, total in zip(bars.values(), (3, 2), strict=True):
+        assert list(dict.fromkeys(shown)) == [(done, total) for done in range(total + 1)]
 
 
 def test_the_recipe_of_own_data_finds_them_from_any_folder(

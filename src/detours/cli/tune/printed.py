@@ -1,8 +1,9 @@
 """What `detours tune` tells of a search: how far it is, its best trials, and the choice among them."""
 
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from detours.cli.shared.console import escape, plain_table, show, standard_output
@@ -30,11 +31,23 @@ def reporting(search: "Search", trials: int, *, show: bool | None) -> "Iterator[
         search.report = partial(_line, search) if show else search.report
         yield
         return
-    with progress_bar(f"{search.data.name}, {len(search.models)} × {trials} trials", show=show) as bar:
+    from detours.training.search.scores import Effort
+    from detours.training.search.search import ETA
+
+    name, models = search.data.name, len(search.models)
+    expected = models * (trials + (ceil(trials / ETA) if search.halving else 0))  # trainings: promoted ones have two
+    with ExitStack() as shown:
+        bars = {False: shown.enter_context(progress_bar(f"{name}, {models} × {trials} trials", show=show))}
 
         def report(stage: "Stage") -> None:
-            if bar is not None:
-                bar(sum(map(partial(_tried, search), search.models)), trials * len(search.models))
+            again = stage.effort is Effort.AGAIN
+            done = sum((effort is Effort.AGAIN) == again for *_, effort in search.results)
+            total = sum(map(len, search.finalists.values())) if again else max(done, expected)
+            if again not in bars:  # in place of the first one
+                shown.close()
+                bars[again] = shown.enter_context(progress_bar(f"{name}, {total} trials again", show=show))
+            if (bar := bars[again]) is not None:
+                bar(done, total)
 
         search.report = report
         yield

@@ -43,7 +43,10 @@ CHECKPOINT_EVERY = 60.0
 
 
 class Stage(NamedTuple):
-    """A stack that was trained, or read from the store."""
+    """A stack that was trained, or read from the store.
+
+    One without trials and replicas comes before those that are trained again.
+    """
 
     model: str
     effort: Effort
@@ -101,6 +104,8 @@ class Search:
         """The results of rounds that all models have finished."""
         self.ended = False
         """Whether all that was asked for is finished."""
+        self.finalists: dict[str, list[Trial]] = {}
+        """The trials of each model that are trained again, as soon as they are known."""
         self.confirmed = False
         """Whether the best trials of all models have been trained again."""
         for model in models:
@@ -135,11 +140,13 @@ class Search:
         """Train the best trials of each model again, if any; whether that is done."""
         if not best:
             return True
-        finalists = [self._finalists(model, best) for model in self.models]
-        if not all(finalists):
+        finalists = {model: self._finalists(model, best) for model in self.models}
+        if not all(finalists.values()):
             return False
+        self.finalists = finalists
+        self.report(Stage(self.models[0], Effort.AGAIN, [], 0, 0.0, None))
         try:
-            for trials in finalists:
+            for trials in finalists.values():
                 self._make(trials, Effort.AGAIN, deadline)
         except OutOfTime:
             return False
