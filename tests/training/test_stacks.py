@@ -16,7 +16,7 @@ from detours.store import Store
 from detours.training import stacks
 from detours.training.checkpoint import Checkpoint
 from detours.training.devices import chosen_device
-from detours.training.loop import OutOfTime
+from detours.training.loop import OutOfTime, Run
 from detours.training.runs import runs_of
 from detours.training.stacks import Workplace, finished, run_all
 from tests.training.cases import run_of, task
@@ -67,39 +67,84 @@ def test_of_two_processes_that_train_one_run_the_second_is_refused(tmp_path: Pat
         assert checkpoint.path.exists() == held
 
 
-def test_checkpoints_of_other_stacks_go_with_the_last_of_their_runs(tmp_path: Path) -> None:
-    data, store = task(16), Store(tmp_path)
-    parts = stratified_splits(data, folds=4)
-    runs = runs_of(data, parts, store, numbers=range(4), model="plain", hidden=4, layers=1, epochs=3, every=0.0)
+SOME: dict[str, Any] = {"model": "plain", "hidden": 4, "layers": 1, "epochs": 3, "every": 0.0}
+
+
+def interrupted(store: Store, runs: list[Run]) -> Path:
+    """The checkpoint that is left of runs whose time was over."""
+    before = set(store.folder.rglob("*.ckpt"))
     with pytest.raises(OutOfTime):
         run_all(store, runs, Workplace("cpu", deadline=0.0))
-    (left,) = tmp_path.rglob("*.ckpt")
+    (left,) = set(store.folder.rglob("*.ckpt")) - before
+    return left
+
+
+def test_checkpoints_of_other_stacks_go_with_the_last_of_their_runs(tmp_path: Path) -> None:
+    data, store = task(16), Store(tmp_path)
+    runs = runs_of(data, stratified_splits(data, folds=4), store, numbers=range(4), **SOME)
+    left = interrupted(store, runs)
     run_all(store, runs[:3], Workplace("cpu", replicas=2))
     assert list(tmp_path.rglob("*.ckpt")) == [left]  # it is one of the fourth run, too
-    run_all(store, runs[3:], Workplace("cpu"))
     first = runs[0].path
     for held in (True, False):
         with exclusive(first.with_name(f".{first.stem}.lock") if held else tmp_path / "other"):  # by one that trains it
-            run_all(store, runs, Workplace("cpu", replicas=2))
+            run_all(store, runs[3:], Workplace("cpu"))  # the first is not asked for
         assert left.exists() == held
     assert not list(tmp_path.rglob("*.ckpt")) and len(list(tmp_path.rglob("*.json"))) == 4
+
+
+def test_checkpoints_go_when_any_other_run_of_the_folder_is_asked_for(tmp_path: Path) -> None:
+    data, store = task(16), Store(tmp_path)
+    parts = stratified_splits(data, folds=4)
+    one, two, other = (runs_of(data, parts, store, numbers=range(2), **SOME, lr=lr) for lr in (0.1, 0.2, 0.3))
+    stale, needed = interrupted(store, one), interrupted(store, two)
+    alone = interrupted(store, two[1:])
+    with exclusive(one[0].path.with_name(f".{one[0].path.stem}.lock")):  # a kill after the results, before the end
+        for run in one:
+            store.keep(run.recipe.key(), {}, 0.0)
+        store.keep(two[0].recipe.key(), {}, 0.0)
+        run_all(store, other, Workplace("cpu"))
+        assert stale.exists()
+    run_all(store, other, Workplace("cpu"))
+    assert not stale.exists() and needed.exists() and alone.exists()  # of other settings, and not finished
+
+
+def test_what_other_code_has_finished_keeps_its_checkpoint(tmp_path: Path) -> None:
+    data, store = task(16), Store(tmp_path, keep_old=True)
+    parts = stratified_splits(data, folds=4)
+    run, other = (runs_of(data, parts, store, numbers=[0], **SOME, lr=lr)[0] for lr in (0.1, 0.2))
+    left = interrupted(store, [run])
+    store.keep(run.recipe.key() | {"code": "0" * 8}, {}, 0.0)
+    assert finished(store, run) is not None
+    run_all(store, [other], Workplace("cpu"))
+    assert left.exists()  # without --keep-old it is needed
+
+
+def test_checkpoints_of_a_folder_that_cannot_be_written_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, store = task(16), Store(tmp_path)
+    (run,) = runs_of(data, stratified_splits(data, folds=4), store, numbers=[0], **SOME)
+    left = interrupted(store, [run])
+    store.keep(run.recipe.key(), {}, 0.0)
+
+    def refused(self: Path, **_: Any) -> None:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    (cell,) = run_all(store, [run], Workplace("cpu"))
+    assert cell.key["fold"] == 0 and left.exists()
 
 
 def test_checkpoints_of_runs_whose_models_are_to_be_saved_stay(tmp_path: Path) -> None:
     data, store = task(16), Store(tmp_path)
     parts = stratified_splits(data, folds=4)
-    some: dict[str, Any] = {"model": "plain", "hidden": 4, "layers": 1, "epochs": 3, "every": 0.0}
-    plain = runs_of(data, parts, store, numbers=range(2), **some)
-    saved = runs_of(data, parts, store, numbers=range(2), save=tmp_path / "models", **some)
+    plain = runs_of(data, parts, store, numbers=range(2), **SOME)
+    saved = runs_of(data, parts, store, numbers=range(2), save=tmp_path / "models", **SOME)
     run_all(store, plain, Workplace("cpu"))
-    with pytest.raises(OutOfTime):  # they have results, but no models
-        run_all(store, saved, Workplace("cpu", deadline=0.0))
-    (left,) = tmp_path.rglob("*.ckpt")
+    left = interrupted(store, saved)  # they have results, but no models
     for one in (plain[:1], saved[:1]):
         run_all(store, one, Workplace("cpu"))
         assert left.exists()
     run_all(store, saved[1:], Workplace("cpu"))
-    run_all(store, saved[:1], Workplace("cpu"))
     assert not list(tmp_path.rglob("*.ckpt")) and len(list(tmp_path.rglob("*.pt"))) == 2
 
 

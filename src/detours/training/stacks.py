@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -78,11 +79,13 @@ def run_all(store: Store, runs: Sequence[Run], place: Workplace | None = None) -
     else:
         for stack in stacks:
             _made(store, stack, place.device, place.devices, place.deadline)
-    for stack in stacks_of(each, place):  # a kill may have come between the results and this
-        with _held_alone(stack) as busy:
-            if busy is None:  # no other process trains them, to save models as well
-                _checkpoint(stack).discard()
-    _discard_old(store, each)
+    with suppress(OSError):  # a folder that cannot be written keeps them
+        for stack in stacks_of(each, place):  # a kill may have come between the results and this
+            with _held_alone(stack) as busy:
+                if busy is None:  # no other process trains them, to save models as well
+                    _checkpoint(stack).discard()
+        for folder in {run.path.parent for run in each}:
+            _discard_needless(store, folder)
     cells = [finished(store, run) for run in runs]
     return [cell for cell in cells if cell is not None]
 
@@ -131,20 +134,25 @@ def _interrupted(runs: list[Run], checkpoints: set[Path]) -> int:
     return next((size for size in range(len(runs), 0, -1) if _checkpoint(runs[:size]).path in checkpoints), 0)
 
 
-def _discard_old(store: Store, runs: Sequence[Run]) -> None:
-    """Remove checkpoints of stacks that began with one of the runs, if all they hold is finished, in other stacks.
-
-    Runs that have results may be trained again to save their models: then these must be there, too.
-    """
-    left = [file for folder in {run.path.parent for run in runs} for file in folder.glob("*.ckpt")]
-    for run in runs if left else ():
-        for file in (file for file in left if file.name.startswith(run.path.stem)):
-            checkpoint = Checkpoint(file, [run.recipe], run.every)
-            with _held_alone([run]) as busy:
-                keys, models = checkpoint.contents() if busy is None else ([], [])
-                found = (store.find(key, as_before(key["preset"], key["level"])) for key in keys)
-                if keys and all(found) and all(model.exists() for model in models):
+def _discard_needless(store: Store, folder: Path) -> None:
+    """Remove the checkpoints of a folder that nobody can need, as all runs in them were finished since."""
+    for file in folder.glob("*.ckpt"):
+        first, checkpoint = file.with_name(f"{_OF_SEVERAL.sub('', file.stem)}.json"), Checkpoint(file, [], 0.0)
+        if first.exists() and _needless(store, checkpoint):
+            with exclusive(first.with_name(f".{first.stem}.lock")) as alone:
+                if alone and _needless(store, checkpoint):  # still: nobody has begun to train them again
                     checkpoint.discard()
+
+
+def _needless(store: Store, checkpoint: Checkpoint) -> bool:
+    """Whether all runs of a checkpoint are finished, by the code that it is of, and the models are there that it is
+    for: runs that have results may be trained again to save these."""
+    keys, models = checkpoint.contents()
+    made = Store(store.folder)  # whatever `keep_old` says: the next command may not
+    try:
+        return bool(keys) and all(made.find(key) for key in keys) and all(model.exists() for model in models)
+    except (LookupError, TypeError):  # keys of another version
+        return False
 
 
 def discard_checkpoints(runs: Sequence[Run]) -> None:
@@ -217,6 +225,10 @@ def _held_alone(stack: Sequence[Run]) -> Iterator[str | None]:
                 )
                 return
         yield None
+
+
+_OF_SEVERAL = re.compile(r"-\d+-[0-9a-f]{12}$")
+"""What the name of the checkpoint of several runs has after that of the first."""
 
 
 def _checkpoint(stack: list[Run]) -> Checkpoint:
