@@ -140,7 +140,8 @@ def test_several_processes(run: Run, several: list[str]) -> None:
     [
         (["--data", "MUTGA"], 1, "did you mean MUTAG?"),
         (["--data", "rings", "--folds", "8-12"], 1, "rings has the folds 0 .. 9, but fold 10 was asked for"),
-        (["--data", "rings", "--folds", "zero"], 2, "give numbers and ranges, such as 0-9"),
+        (["--data", "rings", "--folds", "zero"], 2, "for '--folds': 'zero': give numbers and ranges, such as 0-9"),
+        (["--data", "rings", "--seeds", ""], 2, "for '--seeds': '': give numbers and ranges, such as 0-9"),
         (["--data", "rings", "--seed", "1", "--seeds", "0-1"], 2, "give either --seed or --seeds"),
         (["--data", "rings", "-k", "1"], 2, "must be an integer of at least 2, but it is 1"),
         (["--data", "rings", "--lr", "0"], 2, "lr must be a number above 0, but it is 0.0"),

@@ -34,6 +34,19 @@ def test_finished_runs_are_not_made_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert run_all(store, [run], Workplace("cpu")) == [finished(store, run)]
 
 
+def test_folders_that_cannot_be_written_are_told_before_the_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("detours.training.stacks.train", lambda *_, **__: pytest.fail("trained"))
+    run = run_of(task(16), tmp_path)
+    with_model = replace(run, model=tmp_path / "file" / "models" / "model.pt")
+    elsewhere = replace(run, path=tmp_path / "file" / "results" / run.path.name)
+    for wrong, name in ((with_model, "models"), (elsewhere, "results")):
+        with pytest.raises(InputError, match=f"the folder .*{name} cannot be made"):
+            run_all(Store(tmp_path), [wrong], Workplace("cpu"))
+
+
 def test_a_run_that_is_asked_for_twice_is_trained_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run, made = run_of(task(16), tmp_path), []
     original = stacks._made

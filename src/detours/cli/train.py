@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from detours.atomic import make_folder
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
 from detours.cli.shared.graphs import notes_unless
@@ -117,12 +118,21 @@ def train(
         ),
     ] = None,
     folds: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Folds to train, such as 0-9 or 0,3.  [default: all]")
+        Any,
+        typer.Option(
+            metavar="LIST",
+            parser=parse_numbers,
+            help="Folds to train, such as 0-9 or 0,3.  [default: all]",
+            show_default=False,
+        ),
     ] = None,
     seeds: Annotated[
-        str | None,
+        Any,
         typer.Option(
-            metavar="LIST", help="Seeds to train every fold with, such as 0-2.  [default: that of the recipe]"
+            metavar="LIST",
+            parser=parse_numbers,
+            help="Seeds to train every fold with, such as 0-2.  [default: that of the recipe]",
+            show_default=False,
         ),
     ] = None,
     hidden: Annotated[Any, _setting("hidden", "N")] = None,
@@ -228,9 +238,9 @@ def train(
         loaded,
         parts,
         store,
-        numbers=range(len(parts)) if folds is None else parse_numbers(folds),
+        numbers=folds or range(len(parts)),
         ks=ks,
-        seeds=(None,) if seeds is None else parse_numbers(seeds),
+        seeds=seeds or (None,),
         save=save,
         every=checkpoint_every,
         tensorboard=tensorboard,
@@ -291,14 +301,6 @@ def merge_settings(file: Path | None, changes: list[str], options: dict[str, Any
     given = {} if file is None else read_recipe(file)
     given |= dict(_usage(parse_setting, text) for text in changes)
     return given | {name: value for name, value in options.items() if value is not None}
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder before the training, so that hours of it are not lost."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"the folder {folder} cannot be made ({error.strerror}); choose another.") from None
 
 
 def _summary(cells: "list[Cell]") -> dict[str, Any]:

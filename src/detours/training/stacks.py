@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from lightning.fabric import Fabric
 
-from detours.atomic import exclusive
+from detours.atomic import exclusive, make_folder
 from detours.checks import check_integer
 from detours.errors import DetoursError, InputError
 from detours.store import Cell, Store
@@ -73,6 +73,9 @@ def run_all(store: Store, runs: Sequence[Run], place: Workplace | None = None) -
     store = Store(store.folder.absolute(), keep_old=store.keep_old)
     each = list({(run.path, run.model): run for run in runs}.values())  # one that is asked for twice is trained once
     stacks = [stack for stack in stacks_of(each, place) if any(finished(store, run) is None for run in stack)]
+    missing = [run for stack in stacks for run in stack]
+    for folder in {run.path.parent for run in missing} | {run.model.parent for run in missing if run.model is not None}:
+        make_folder(folder)
     if place.jobs > 1 and len(stacks) > 1:
         tasks = [(place.jobs, store, stack, _spread(place.device, turn)) for turn, stack in enumerate(stacks)]
         side_by_side(_made_beside, tasks, place.jobs)

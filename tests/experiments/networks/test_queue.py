@@ -65,6 +65,14 @@ def test_an_entry_that_another_process_trains_is_passed_over(tmp_path: Path, dat
     assert "MDNN GIN: 4 of 4 runs" in said[1]
 
 
+def test_a_store_that_cannot_be_written_ends_the_queue(tmp_path: Path, data: GraphSet) -> None:
+    (tmp_path / "file").touch()
+    said: list[str] = []
+    with pytest.raises(InputError, match="work cannot be made"):
+        new_queue(tmp_path / "file" / "results", data, said=said).run([PLAIN, MDNN])
+    assert not said
+
+
 def test_what_is_finished_is_not_trained_again(tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch) -> None:
     new_queue(tmp_path, data, seeds=[0]).run([PLAIN])
     trained: list[tuple[int, int]] = []

@@ -166,6 +166,7 @@ def test_nothing_is_trained_again_where_all_have_diverged(tmp_path: Path, monkey
     monkeypatch.setattr(module, "run_all", diverged)
     made.search.go_on(3, confirm=1)
     assert not made.search.confirmed and {seed for *_, seed in made.seen} == {0}
+    assert made.search.ended  # more time would not help
     with pytest.raises(DetoursError, match="every trial has diverged"):
         chosen(made.search, "plain")
 

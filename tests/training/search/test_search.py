@@ -287,6 +287,16 @@ def test_a_divided_stack_that_was_interrupted_goes_on(tmp_path: Path, monkeypatc
     assert not list(tmp_path.rglob("*.ckpt"))
 
 
+def test_a_space_with_nothing_to_draw_is_refused(tmp_path: Path) -> None:
+    data = one_graph()
+    parts, some = stratified_splits(data, folds=4), {"device": "cpu"}
+    for space, fixed in (({"space": {"lr": [0.1]}}, {"lr": 0.1}), ({"space": {"mdnn": {"k": [3, 4]}}}, {})):
+        draws = Draws(data, Space.of(space), fixed, 0, 1)
+        with pytest.raises(InputError, match="nothing to draw for model plain beside the settings that are given"):
+            Search(draws, parts, [0], ["plain"], Store(tmp_path), **some)
+    Search(Draws(data, Space.of({"known": [{"lr": 0.1}]}), {}, 0, 1), parts, [0], ["plain"], Store(tmp_path), **some)
+
+
 def test_folds_without_test_parts_can_be_trained() -> None:
     order = np.arange(20)
     (cell,) = fit(task(20), folds=[Split(order[:12], order[12:], order[:0])], device="cpu", **FIXED, hidden=4)

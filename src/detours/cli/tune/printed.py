@@ -59,9 +59,10 @@ def _line(search: "Search", stage: "Stage") -> None:
         return
     best = "" if stage.best is None else f"; best so far {_score(stage.best)} (trial {_name(stage.best.trial.number)})"
     part = ("on first folds", "on all folds", "again with other seeds")[stage.effort]
-    numbers = ", ".join(map(_name, stage.trials)) or "–"
+    numbers = ", ".join(map(_name, stage.trials))
+    trials = f"trial{'s' * (len(stage.trials) > 1)} {numbers}" if numbers else "a part of a trial"
     print(
-        f"{search.data.name}, {stage.model}: trials {numbers} {part}, {stage.replicas} replicas in "
+        f"{search.data.name}, {stage.model}: {trials} {part}, {number(stage.replicas, 'replica')} in "
         f"{stage.seconds:.0f} s{best}",
         file=sys.stderr,
         flush=True,
@@ -106,7 +107,7 @@ def show_trials(search: "Search", tuned: "Tuned", model: str) -> None:
     if tuned.again:
         show(console, _table(f"{title}, again with other seeds", tuned.again))
     more = "" if told["complete"] else "; the budget is spent, so repeat the command to go on"
-    short = "" if tuned.best.full else f", after {tuned.best.epochs} epochs"
+    short = "" if tuned.best.full else f", after {number(tuned.best.epochs, 'epoch')}"
     epoch = "; epochs chosen by a tenth of each training part" if search.inner else ""
     best, tried = tuned.best.trial.number, told["tried"]
     trial = f"Trial {best}[/] of {tried}" if best >= 0 else f"The recipe of today[/], no trial of {tried}"

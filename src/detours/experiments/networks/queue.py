@@ -14,6 +14,7 @@ from functools import partial
 from math import inf, log, sqrt
 from typing import TYPE_CHECKING, Any
 
+from detours.atomic import make_folder
 from detours.data import GraphSet
 from detours.errors import DetoursError, InputError
 from detours.experiments.networks.entries import Entry, cost, weights
@@ -107,6 +108,8 @@ class Queue:
         """
         deadline = time.monotonic() + 60 * minutes
         waiting = [entry for entry in entries if self.missing(entry)]
+        if waiting and minutes > 0:
+            make_folder(self.work.folder)
         while waiting and (left := deadline - time.monotonic()) > 0:
             entry = self._next(waiting, left, 60 * minutes)
             if entry is None or not self._train(entry, deadline):

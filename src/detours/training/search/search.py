@@ -90,6 +90,11 @@ class Search:
     ) -> None:
         for model in models:
             check_choice("model", model, MODELS)
+            if not (draws.space.known or draws.space.shared or draws.space.own[model]):
+                raise InputError(
+                    f"the space has nothing to draw for model {model} beside the settings that are given; "
+                    "add choices to it, or give fewer settings."
+                )
         if not models or not len(numbers):
             raise InputError("a search needs at least one model and one fold.")
         self.draws, self.models, self.store, self.halving, self.inner = draws, list(models), store, halving, inner
@@ -108,8 +113,15 @@ class Search:
         """The trials of each model that are trained again, as soon as they are known."""
         self.confirmed = False
         """Whether the best trials of all models have been trained again."""
-        for model in models:
-            self._runs(draws.trial(model, 0), Effort.FULL)  # folds that cannot be are refused now, not after hours
+
+    def check(self, trials: int, confirm: int = 0) -> None:
+        """Raise `InputError` if `go_on` would: before hours of training, perhaps on other data."""
+        check_integer("trials", trials, minimum=1)
+        check_integer("confirm", confirm, minimum=0)
+        for model in self.models:
+            first = self.draws.trial(model, 0)
+            for effort in (Effort.FULL, Effort.AGAIN) if confirm else (Effort.FULL,):
+                self._runs(first, effort)  # folds that cannot be are refused
 
     def go_on(self, trials: int, seconds: float = inf, confirm: int = 0) -> None:
         """Make the trials up to a number, round by round, then train the best again.
@@ -120,12 +132,9 @@ class Search:
             confirm: How many of the best trials of each model are trained again with other seeds, beside the recipe
                 that the data set has today; 0 for none.
         """
-        check_integer("trials", trials, minimum=1)
-        check_integer("confirm", confirm, minimum=0)
+        self.check(trials, confirm)
         start, length = time.monotonic(), ETA * self.draws.draws
         deadline = start + (seconds * FOR_TRIALS if confirm else seconds)
-        for model in self.models if confirm else ():
-            self._runs(self.draws.trial(model, 0), Effort.AGAIN)  # folds that cannot be are refused now
         ended = False
         try:
             for first in range(0, trials, length):
@@ -141,8 +150,8 @@ class Search:
         if not best:
             return True
         finalists = {model: self._finalists(model, best) for model in self.models}
-        if not all(finalists.values()):
-            return False
+        if not all(finalists.values()):  # all trials of a model have diverged, or there was no time for them
+            return True
         self.finalists = finalists
         self.report(Stage(self.models[0], Effort.AGAIN, [], 0, 0.0, None))
         try:
