@@ -34,9 +34,9 @@ from detours.data import load, splits
 from detours.store import Store
 from detours.training.checkpoint import Checkpoint
 from detours.training.devices import fabric_of
-from detours.training.folds import runs_of
 from detours.training.loop import Training
 from detours.training.replicas.fit import Fit
+from detours.training.runs import runs_of
 
 SAME: dict[str, Any] = {
     **{"model": "mdnn", "backbone": "gin", "k": 4, "hidden": 64, "layers": 4, "encoder": "conv", "decoder": "conv"},

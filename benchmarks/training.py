@@ -31,9 +31,10 @@ from detours.store import Store
 from detours.training.batches.inputs import Inputs, prepared
 from detours.training.build import network_of
 from detours.training.devices import fabric_of
-from detours.training.folds import Workplace, run_all, runs_of
 from detours.training.recipe import Recipe, recipe
 from detours.training.replicas.fit import Fit
+from detours.training.runs import runs_of
+from detours.training.stacks import Workplace, run_all
 
 GRAPH_DATA = ("MUTAG", "PTC_FM", "ENZYMES", "NCI1", "IMDB-BINARY", "DD")
 NODE_DATA = ("Chameleon", "Squirrel", "Actor", "Cornell", "Wisconsin", "Texas")

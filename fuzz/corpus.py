@@ -90,9 +90,9 @@ def write_learning(corpus: Path) -> None:
 
     from detours.data import rings, stratified_splits
     from detours.training.checkpoint import Checkpoint
-    from detours.training.folds import Workplace, run_all
     from detours.training.loop import Run
     from detours.training.recipe import recipe
+    from detours.training.stacks import Workplace, run_all
 
     data = rings(8, sizes=(3, 4), seed=5)
     made = recipe(data.name, data.digest, "here", data.level, hidden=2, layers=1, epochs=1, k=3)

@@ -118,9 +118,9 @@ def train(folder: Path) -> None:
 
     from detours.data import rings, stratified_splits
     from detours.store import Store
-    from detours.training.folds import Workplace, run_all
     from detours.training.loop import Run
     from detours.training.recipe import recipe
+    from detours.training.stacks import Workplace, run_all
 
     torch.set_num_threads(1)
     data = rings(24, sizes=(3, 4), seed=5)
@@ -300,8 +300,7 @@ def prepare() -> None:
             if scenario.work is not train:  # PyTorch would start threads, which a fork does not copy
                 scenario.work(Path(folder))
     if "train" in scenarios():
-        import detours.training.folds
-        import detours.training.saved  # noqa: F401
+        pass
 
 
 if __name__ == "__main__":

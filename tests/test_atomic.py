@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from detours import atomic
-from detours.atomic import atomic_file, discard_unfinished, exclusive, replacing, replacing_folder, write_new
+from detours.atomic import (
+    atomic_file,
+    discard_unfinished,
+    exclusive,
+    make_folder,
+    replacing,
+    replacing_folder,
+    write_new,
+)
 from detours.errors import InputError
 
 
@@ -21,6 +29,23 @@ def test_a_file_appears_complete(tmp_path: Path) -> None:
         assert path.read_bytes() == b"old"
     assert path.read_bytes() == b"new" and path.stat().st_mode & 0o777 == 0o640
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_nothing_can_be_written_into_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "new" / "inner"
+    for _ in range(2):
+        make_folder(folder)
+        assert folder.is_dir() and not list(folder.iterdir())
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"the folder .*file.inner cannot be made \(.*\); choose another\.$"):
+        make_folder(tmp_path / "file" / "inner")
+
+    def refused(path: Path, mode: str) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("builtins.open", refused)
+    with pytest.raises(InputError, match=r"inner cannot be written \(Permission denied\); choose another\.$"):
+        make_folder(folder)
 
 
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:

@@ -81,6 +81,19 @@ def write_new(path: Path, data: bytes) -> bool:
     return True
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder if there is none, and raise `InputError` unless a file can be written into it: before long work."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder {folder} cannot be made ({error.strerror}); choose another.") from None
+    try:
+        with _unfinished_path(folder / "folder") as part, open(part, "xb"):
+            pass
+    except OSError as error:
+        raise InputError(f"the folder {folder} cannot be written ({error.strerror}); choose another.") from None
+
+
 @contextmanager
 def exclusive(path: Path) -> Iterator[bool]:
     """Give whether this process alone holds the lock file `path`, which is removed when the block ends.

@@ -266,7 +266,7 @@ def test_networks_are_trained_shown_and_not_trained_again(
     line = next(line for line in out.splitlines() if line.startswith("MDNN GCN, ours"))
     assert line.endswith("(2/10)") and "60.27 ± 7.46" in out
     assert len(list(Path("results/tables").glob("Texas-ours-*.json"))) == 2
-    monkeypatch.setattr("detours.training.folds.train", lambda *a, **k: pytest.fail("trained again"))
+    monkeypatch.setattr("detours.training.stacks.train", lambda *a, **k: pytest.fail("trained again"))
     assert run(*asked).out == out
     code, shown, err = run("nodes", "--finished")
     assert code == 0 and shown == out and err == "Wrote results/nodes.md, results/nodes.json\n"

@@ -40,7 +40,7 @@ def test_json_and_no_second_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     found = json.loads(first[1])
     assert found["std"] is None and found["mean"] == found["folds"][0]["test_accuracy"]
     assert found["folds"][0]["k"] == 3 and found["folds"][0]["device"] == "cpu"
-    monkeypatch.setattr("detours.training.folds.train", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr("detours.training.stacks.train", lambda *_: pytest.fail("made again"))
     assert run("train", *QUICK, "--folds", "1", "--json") == first
 
 
@@ -52,7 +52,7 @@ def test_a_run_from_before_a_setting_existed(run: Run, monkeypatch: pytest.Monke
     del cell["key"]["smooth"]
     file.unlink()
     Store("results").keep({**cell["key"], "code": "01234567"}, cell["value"], cell["seconds"])
-    monkeypatch.setattr("detours.training.folds.train", lambda *_, **__: pytest.fail("made again"))
+    monkeypatch.setattr("detours.training.stacks.train", lambda *_, **__: pytest.fail("made again"))
     found = run("train", *quick, "--json", "--keep-old")
     assert found.err == "note: 1 of 1 finished results come from other code (used because of --keep-old)\n"
     assert json.loads(found.out) == first
@@ -140,7 +140,8 @@ def test_several_processes(run: Run, several: list[str]) -> None:
     [
         (["--data", "MUTGA"], 1, "did you mean MUTAG?"),
         (["--data", "rings", "--folds", "8-12"], 1, "rings has the folds 0 .. 9, but fold 10 was asked for"),
-        (["--data", "rings", "--folds", "zero"], 2, "give numbers and ranges, such as 0-9"),
+        (["--data", "rings", "--folds", "zero"], 2, "for '--folds': 'zero': give numbers and ranges, such as 0-9"),
+        (["--data", "rings", "--seeds", ""], 2, "for '--seeds': '': give numbers and ranges, such as 0-9"),
         (["--data", "rings", "--seed", "1", "--seeds", "0-1"], 2, "give either --seed or --seeds"),
         (["--data", "rings", "-k", "1"], 2, "must be an integer of at least 2, but it is 1"),
         (["--data", "rings", "--lr", "0"], 2, "lr must be a number above 0, but it is 0.0"),

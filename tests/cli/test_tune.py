@@ -1,13 +1,17 @@
 """`detours tune`: tables, files, and one sentence for whatever is wrong."""
 
 import json
+import sys
 import tomllib
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from detours.errors import DroppedEdgesWarning
+from detours.progress import Report
 from tests.cli.programs import Run
 
 pytest.importorskip("torch")
@@ -29,7 +33,7 @@ def test_two_models(run: Run) -> None:
     code, out, err = run("tune", *QUICK, "--models", "plain,mdnn", "--write", "recipes", "--progress")
     assert code == 0, err
     assert out.count("on the validation parts of 2 folds") == 2 and "rings, plain" in out and "test" not in out
-    assert "rings, mdnn: trials 0 on first folds, 1 replicas in" in err and "Wrote recipes" in err
+    assert "rings, mdnn: trial 0 on first folds, 1 replica in" in err and "Wrote recipes" in err
     found = json.loads(run("tune", *QUICK, "--models", "plain,mdnn", "--json", "--budget", "0")[1])
     assert [(each["data"], each["model"], each["tried"]) for each in found] == [
         ("rings", "plain", 2),
@@ -58,11 +62,30 @@ def test_the_best_are_trained_again(run: Run) -> None:
     code, out, err = run("tune", *asked, "--progress")
     assert code == 0, err
     assert out.count("again with other seeds") == 2 and out.count("on the validation parts of 2 folds") == 2
-    assert "today" in out and "again with other seeds, 1 replicas in" in err
+    assert "today" in out and "a part of a trial again with other seeds, 1 replica in" in err
     found = json.loads(run("tune", *asked, "--json", "--budget", "0")[1])
     for each in found:
         again = [one["trial"] for one in each["again"]]
         assert -1 in again and len(again) == 2 and each["chosen"] == each["again"][0] and each["complete"]
+
+
+def test_the_bar_is_full_at_the_end_of_each_step(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("space.toml").write_text(SPACE)
+    bars: dict[str, list[tuple[float, float]]] = {}
+
+    @contextmanager
+    def bar(description: str, show: bool | None) -> Iterator[Report]:
+        bars[description] = []
+        yield lambda done, total: bars[description].append((done, total))
+
+    monkeypatch.setattr("detours.cli.tune.printed.progress_bar", bar)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    code, _, err = run("tune", *QUICK, "--model", "plain", "--confirm", "1", "--folds", "0-8", "-q", "--progress")
+    assert code == 0, err
+    # of two trials one is promoted; then it is trained again, beside the recipe of today
+    assert list(bars) == ["rings, 1 × 2 trials", "rings, 2 trials again"]
+    for shown, total in zip(bars.values(), (3, 2), strict=True):
+        assert list(dict.fromkeys(shown)) == [(done, total) for done in range(total + 1)]
 
 
 def test_the_recipe_of_own_data_finds_them_from_any_folder(
@@ -128,6 +151,29 @@ def test_what_is_wrong_is_told_before_the_first_search(run: Run) -> None:
     Path("file").touch()
     code, out, err = run("tune", *QUICK, "--models", "plain", "--write", "file/plain.toml", "--progress")
     assert code == 1 and out == "" and "file" in err and "trials" not in err
+    Path("folder").mkdir()
+    code, out, err = run("tune", *QUICK, "--models", "plain", "--write", "folder", "--progress")
+    assert code == 1 and out == "" and err == "detours: cannot write folder: it is a folder; give the name of a file.\n"
+    assert not Path("results").exists()
+
+
+def test_every_data_set_is_checked_before_the_first_search(run: Run) -> None:
+    import torch
+    from torch_geometric.data import Data
+
+    Path("space.toml").write_text(SPACE)
+    at = torch.arange(30)
+    masks = {"train_mask": at < 10, "val_mask": (at >= 10) & (at < 20), "test_mask": at >= 20}
+    one_fold = Data(edge_index=torch.stack([at, (at + 1) % 30]), x=torch.rand(30, 2), y=at % 2, **masks)
+    for folder in ("a", "b"):
+        Path(folder).mkdir()
+        torch.save(one_fold, f"{folder}/own.pt")
+    nodes = [*QUICK, "--set", "directed=false", "--model", "plain", "--progress", "-q"]
+    code, out, err = run("tune", *nodes, "--data", "a/own.pt", "--folds", "0,3")
+    assert code == 1 and out == "" and err == "detours: own has the folds 0 .. 0, but fold 3 was asked for.\n"
+    code, out, err = run("tune", *nodes, "--data", "a/own.pt,b/own.pt", "--folds", "0", "--write", "recipes")
+    assert code == 1 and out == "" and "two data sets are called own, whose recipes would be one file" in err
+    assert not Path("results").exists()
 
 
 def test_the_default_space_is_shown(run: Run) -> None:
@@ -143,6 +189,7 @@ def test_the_default_space_is_shown(run: Run) -> None:
         (["--data", "rings", "--models", "plain,mdn"], 1, "model must be one of 'plain', 'weighted', 'mdnn'"),
         (["--data", "rings", "--set", "model=mdnn"], 2, "model is given by an option of its own"),
         (["--data", "rings", "--space", "none.toml"], 1, "none.toml: there is no such space file"),
+        (["--data", "rings", "--folds", "3-1"], 2, "Invalid value for '--folds': '3-1': give numbers and ranges"),
         (["--data", "rings", "--folds", "9-12"], 1, "rings has the folds 0 .. 9, but fold 10 was asked for"),
         (["--data", "rings", "--budget", "0"], 1, "rings, mdnn: no trial was finished within the budget"),
         (["--data", "rings", "--trials", "0"], 2, "--trials"),

@@ -1,15 +1,20 @@
 """What the tests of training share: small data, small recipes."""
 
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from detours.data import Encoder, GraphSet, Split, rings, stratified_splits
 from detours.graph import Graph
+from detours.store import Store
 from detours.training.batches.inputs import Inputs, prepared
 from detours.training.recipe import Recipe, recipe
 from detours.training.tasks import targets_of
+
+if TYPE_CHECKING:
+    from detours.training.loop import Run
 
 SMALL = {"hidden": 8, "layers": 1, "pe": 3, "epochs": 4, "batch_size": 8, "k": 4}
 
@@ -30,6 +35,13 @@ def small(data: GraphSet, **changed: Any) -> Recipe:
 
 def fold_of(data: GraphSet) -> Split:
     return stratified_splits(data, folds=4)[0]
+
+
+def run_of(data: GraphSet, folder: Path, **changed: Any) -> "Run":
+    from detours.training.loop import Run  # it needs Lightning, others do not
+
+    made = small(data, **changed)
+    return Run(made, data, fold_of(data), Store(folder).path(made.key()), every=0.0)
 
 
 def inputs_of(data: GraphSet, made: Recipe) -> Inputs:

@@ -16,9 +16,9 @@ import torch
 
 from detours.data import stratified_splits
 from detours.store import Store
-from detours.training.folds import Workplace, run_all
 from detours.training.logs import read_log
 from detours.training.loop import Run
+from detours.training.stacks import Workplace, run_all
 from tests.training.cases import small, task
 
 FOLDS = 10

@@ -18,18 +18,13 @@ pytest.importorskip("lightning")
 
 from lightning.fabric import Fabric  # noqa: E402
 
-from detours.atomic import exclusive  # noqa: E402
-from detours.data import GraphSet  # noqa: E402
 from detours.errors import EngineError, InputError  # noqa: E402
-from detours.store import Cell, Store  # noqa: E402
-from detours.training import folds  # noqa: E402
 from detours.training.checkpoint import Checkpoint  # noqa: E402
 from detours.training.devices import chosen_device, fabric_of  # noqa: E402
-from detours.training.folds import Workplace, best_of, finished, run_all, runs_of  # noqa: E402
 from detours.training.logs import Epoch, Log, read_log  # noqa: E402
-from detours.training.loop import FREE, Diverged, OutOfTime, Run, train  # noqa: E402
+from detours.training.loop import FREE, Diverged, Run, train  # noqa: E402
 from detours.training.saved import SavedModel  # noqa: E402
-from tests.training.cases import fold_of, one_graph, small, task  # noqa: E402
+from tests.training.cases import one_graph, run_of, small, task  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -41,11 +36,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def fabric(precision: str = "32-true") -> Fabric:
     return Fabric(accelerator="cpu", devices=1, precision=precision)
-
-
-def run_of(data: GraphSet, folder: Path, **changed: Any) -> Run:
-    made = small(data, **changed)
-    return Run(made, data, fold_of(data), Store(folder).path(made.key()), every=0.0)
 
 
 def trained(run: Run, on_epoch: Any = None) -> dict[str, Any]:
@@ -252,125 +242,7 @@ def test_logs_forget_what_is_done_again(tmp_path: Path) -> None:
     assert file.read_text().splitlines()[0] == ",".join(Epoch._fields)
 
 
-# ---------------------------------------------------------------- several runs
-
-
-def test_finished_runs_are_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, run = Store(tmp_path), run_of(task(16), tmp_path)
-    (cell,) = run_all(store, [run], Workplace("cpu"))
-    assert not run.path.with_suffix(".ckpt").exists()
-    with_model = replace(run, model=tmp_path / "model.pt")
-    assert finished(store, run) == cell and finished(store, with_model) is None
-    run_all(store, [with_model], Workplace("cpu"))
-    assert finished(store, with_model) is not None
-    monkeypatch.setattr("detours.training.folds.train", lambda *_: pytest.fail("made again"))
-    assert run_all(store, [run], Workplace("cpu")) == [finished(store, run)]
-
-
-def test_a_run_that_is_asked_for_twice_is_trained_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, made = run_of(task(16), tmp_path), []
-    original = folds._made
-    monkeypatch.setattr(folds, "_made", lambda store, stack, *more: made.append(stack) or original(store, stack, *more))
-    cells = run_all(Store(tmp_path), [run, run], Workplace("cpu", replicas=1))  # else each would be locked by the other
-    assert cells[0] == cells[1] and made == [[run]]
-
-
-def test_of_two_processes_that_train_one_run_the_second_is_refused(tmp_path: Path) -> None:
-    store, data = Store(tmp_path), task(16)
-    first, second = (run_of(data, tmp_path, lr=lr) for lr in (1e-3, 1e-2))
-    first, second = (replace(run, path=store.path(run.recipe.key())) for run in (first, second))
-    lock = first.path.with_name(f".{first.path.stem}.lock")
-    lock.parent.mkdir(parents=True)
-    refusal = r"another process is training fold 0 of rings in .*networks; wait for its end, or give another folder\.$"
-    with exclusive(lock):
-        with pytest.raises(InputError, match=refusal):
-            run_all(store, [second, first], Workplace("cpu"))
-        assert [file.name for file in lock.parent.iterdir()] == [lock.name]  # no log was touched
-        assert len(run_all(store, [second], Workplace("cpu"))) == 1  # another run in the same folder
-    lock.touch()  # as a killed process leaves it
-    cells = run_all(store, [first, first], Workplace("cpu"))
-    assert cells[0] == cells[1] and not list(tmp_path.rglob(".*"))
-    checkpoint = Checkpoint(first.path.with_suffix(".ckpt"), [first.recipe], 0.0)
-    for held in (True, False):
-        checkpoint.save({})
-        with exclusive(lock if held else tmp_path / "other"):  # by one that trains it again, to save the model
-            run_all(store, [first], Workplace("cpu"))
-        assert checkpoint.path.exists() == held
-
-
-def test_checkpoints_of_other_stacks_go_with_the_last_of_their_runs(tmp_path: Path) -> None:
-    from detours.data import stratified_splits
-
-    data, store = task(16), Store(tmp_path)
-    parts = stratified_splits(data, folds=4)
-    runs = runs_of(data, parts, store, numbers=range(4), model="plain", hidden=4, layers=1, epochs=3, every=0.0)
-    with pytest.raises(OutOfTime):
-        run_all(store, runs, Workplace("cpu", deadline=0.0))
-    (left,) = tmp_path.rglob("*.ckpt")
-    run_all(store, runs[:3], Workplace("cpu", replicas=2))
-    assert list(tmp_path.rglob("*.ckpt")) == [left]  # it is one of the fourth run, too
-    run_all(store, runs[3:], Workplace("cpu"))
-    first = runs[0].path
-    for held in (True, False):
-        with exclusive(first.with_name(f".{first.stem}.lock") if held else tmp_path / "other"):  # by one that trains it
-            run_all(store, runs, Workplace("cpu", replicas=2))
-        assert left.exists() == held
-    assert not list(tmp_path.rglob("*.ckpt")) and len(list(tmp_path.rglob("*.json"))) == 4
-
-
-def test_checkpoints_of_runs_whose_models_are_to_be_saved_stay(tmp_path: Path) -> None:
-    from detours.data import stratified_splits
-
-    data, store = task(16), Store(tmp_path)
-    parts = stratified_splits(data, folds=4)
-    some: dict[str, Any] = {"model": "plain", "hidden": 4, "layers": 1, "epochs": 3, "every": 0.0}
-    plain = runs_of(data, parts, store, numbers=range(2), **some)
-    saved = runs_of(data, parts, store, numbers=range(2), save=tmp_path / "models", **some)
-    run_all(store, plain, Workplace("cpu"))
-    with pytest.raises(OutOfTime):  # they have results, but no models
-        run_all(store, saved, Workplace("cpu", deadline=0.0))
-    (left,) = tmp_path.rglob("*.ckpt")
-    for one in (plain[:1], saved[:1]):
-        run_all(store, one, Workplace("cpu"))
-        assert left.exists()
-    run_all(store, saved[1:], Workplace("cpu"))
-    run_all(store, saved[:1], Workplace("cpu"))
-    assert not list(tmp_path.rglob("*.ckpt")) and len(list(tmp_path.rglob("*.pt"))) == 2
-
-
-def test_runs_of_folds(tmp_path: Path) -> None:
-    from detours.data import stratified_splits
-
-    data, store = task(), Store(tmp_path)
-    folds = stratified_splits(data, folds=4)
-    runs = runs_of(data, folds, store, numbers=[1, 3], ks=[2, 4], model="weighted", epochs=2)
-    assert [(run.recipe.fold, run.recipe.k) for run in runs] == [(1, 2), (1, 4), (3, 2), (3, 4)]
-    assert len({run.path for run in runs}) == 4 and runs[0].split is folds[1]
-    with pytest.raises(InputError, match=r"rings has the folds 0 \.\. 3, but fold 4"):
-        runs_of(data, folds, store, numbers=[4])
-    other = runs_of(
-        data, stratified_splits(data, folds=4, seed=1), store, numbers=[1], ks=[2], model="weighted", epochs=2
-    )
-    assert other[0].path != runs[0].path  # other folds, another run
-
-
-def test_validation_chooses_among_k() -> None:
-    values = [(2, 0.8, 0.5), (3, 0.9, 0.6), (4, 0.9, 0.5), (5, 0.9, 0.5)]
-    cells = [
-        Cell({"k": k}, {"metric": "accuracy", "val_accuracy": accuracy, "val_loss": loss}, 0.0)
-        for k, accuracy, loss in values
-    ]
-    assert best_of(cells[::-1]).key["k"] == 4
-
-
-def test_workplaces() -> None:
-    with pytest.raises(InputError, match="not --devices and --jobs"):
-        Workplace("cpu", devices=2, jobs=2)
-    with pytest.raises(InputError, match="jobs must be an integer of at least 1"):
-        Workplace("cpu", jobs=0)
-    for wrong in ("tpu", "cpu:1", "cuda:x"):
-        with pytest.raises(InputError, match=f"device must be 'cpu', 'cuda' .* but it is '{wrong}'"):
-            chosen_device(wrong)
+# ---------------------------------------------------------------- devices and settings
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from detours.atomic import make_folder
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
 from detours.cli.shared.graphs import notes_unless
@@ -117,12 +118,21 @@ def train(
         ),
     ] = None,
     folds: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Folds to train, such as 0-9 or 0,3.  [default: all]")
+        Any,
+        typer.Option(
+            metavar="LIST",
+            parser=parse_numbers,
+            help="Folds to train, such as 0-9 or 0,3.  [default: all]",
+            show_default=False,
+        ),
     ] = None,
     seeds: Annotated[
-        str | None,
+        Any,
         typer.Option(
-            metavar="LIST", help="Seeds to train every fold with, such as 0-2.  [default: that of the recipe]"
+            metavar="LIST",
+            parser=parse_numbers,
+            help="Seeds to train every fold with, such as 0-2.  [default: that of the recipe]",
+            show_default=False,
         ),
     ] = None,
     hidden: Annotated[Any, _setting("hidden", "N")] = None,
@@ -207,7 +217,8 @@ def train(
     from detours.data.catalogue import source_of
     from detours.store import Store
     from detours.training.devices import chosen_device
-    from detours.training.folds import Workplace, run_all, runs_of
+    from detours.training.runs import runs_of
+    from detours.training.stacks import Workplace, run_all
 
     place = Workplace(chosen_device(device), devices, jobs, replicas)
     if not named:
@@ -227,9 +238,9 @@ def train(
         loaded,
         parts,
         store,
-        numbers=range(len(parts)) if folds is None else parse_numbers(folds),
+        numbers=folds or range(len(parts)),
         ks=ks,
-        seeds=(None,) if seeds is None else parse_numbers(seeds),
+        seeds=seeds or (None,),
         save=save,
         every=checkpoint_every,
         tensorboard=tensorboard,
@@ -254,7 +265,7 @@ def train(
 def _print_notes(store: "Store", runs: "list[Run]", ks: list[int | None]) -> None:
     """Say before the training how many results come from other code, and which k have no effect."""
     from detours.store import old_results
-    from detours.training.folds import idle_k
+    from detours.training.runs import idle_k
 
     first = runs[0].recipe
     old = store.by_other_code((run.recipe.key() for run in runs), as_before(first.preset, first.level))
@@ -265,7 +276,7 @@ def _print_notes(store: "Store", runs: "list[Run]", ks: list[int | None]) -> Non
 
 def _best_k(cells: "list[Cell]") -> "list[Cell]":
     """Return the cell of each fold and seed, of several k the one that validation prefers."""
-    from detours.training.folds import best_of
+    from detours.training.runs import best_of
 
     same: dict[tuple[int, int], list[Cell]] = {}
     for cell in cells:
@@ -290,14 +301,6 @@ def merge_settings(file: Path | None, changes: list[str], options: dict[str, Any
     given = {} if file is None else read_recipe(file)
     given |= dict(_usage(parse_setting, text) for text in changes)
     return given | {name: value for name, value in options.items() if value is not None}
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder before the training, so that hours of it are not lost."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"the folder {folder} cannot be made ({error.strerror}); choose another.") from None
 
 
 def _summary(cells: "list[Cell]") -> dict[str, Any]:

@@ -194,7 +194,7 @@ def _train_networks(
         raise InputError(f"networks need {' and '.join(missing)}; run: pip install 'detours[torch]'")
     from detours.experiments.networks import entries
     from detours.experiments.networks.queue import Queue, Wanted
-    from detours.training.folds import idle_k
+    from detours.training.runs import idle_k
 
     for name in names:
         entries.rows_named(name, rows)  # an unknown row is said before data are missed

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -58,12 +59,11 @@ class Checkpoint:
     def contents(self) -> tuple[list[dict[str, Any]], list[Path]]:
         """The keys of the runs in the file, whatever runs here, and the models that are to be saved.
 
-        None if it is damaged, or no checkpoint.
+        None if it is damaged, gone, or no checkpoint. One that has not changed is not read again: it may be large.
         """
         try:
-            saved = load_tensors(self.path)
-            return list(saved["recipes"]), [Path(model) for model in saved.get("models", ())]
-        except (FileFormatError, LookupError, TypeError, AttributeError):
+            return _contents(self.path, self.path.stat().st_mtime_ns)
+        except (FileFormatError, OSError, LookupError, TypeError, AttributeError):
             return [], []
 
     def due(self) -> bool:
@@ -84,3 +84,9 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
         for left in self.path.parent.glob(f".{self.path.name}.*.part"):
             left.unlink(missing_ok=True)
+
+
+@lru_cache
+def _contents(path: Path, changed: int) -> tuple[list[dict[str, Any]], list[Path]]:
+    saved = load_tensors(path)
+    return list(saved["recipes"]), [Path(model) for model in saved.get("models", ())]

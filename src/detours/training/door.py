@@ -13,7 +13,8 @@ import numpy as np
 from detours.data import GraphSet, Split, Splits, graph_set_of, splits
 from detours.errors import InputError, shown, warn_caller
 from detours.store import Cell, Store
-from detours.training.folds import Workplace, idle_k, run_all, runs_of
+from detours.training.runs import idle_k, runs_of
+from detours.training.stacks import Workplace, run_all
 
 
 def fit(

@@ -17,7 +17,7 @@ from detours.experiments.networks.queue import NEAREST, Queue, Wanted
 from detours.experiments.networks.records import read_records
 from detours.experiments.networks.results import results
 from detours.store import Store
-from detours.training import folds as training
+from detours.training import stacks as training
 from detours.training.loop import Diverged, Training
 
 TINY = {"epochs": 3, "hidden": 8, "layers": 1, "transformer_layers": 1, "pe": 0, "heads": 1, "k": 2}
@@ -63,6 +63,14 @@ def test_an_entry_that_another_process_trains_is_passed_over(tmp_path: Path, dat
         assert queue.run([PLAIN, MDNN]) == [PLAIN]
     assert "plain GIN: 0 of 4 runs" in said[0] and "failed: another process is training fold 0 of ENZYMES" in said[0]
     assert "MDNN GIN: 4 of 4 runs" in said[1]
+
+
+def test_a_store_that_cannot_be_written_ends_the_queue(tmp_path: Path, data: GraphSet) -> None:
+    (tmp_path / "file").touch()
+    said: list[str] = []
+    with pytest.raises(InputError, match="work cannot be made"):
+        new_queue(tmp_path / "file" / "results", data, said=said).run([PLAIN, MDNN])
+    assert not said
 
 
 def test_what_is_finished_is_not_trained_again(tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +123,7 @@ def test_folds_of_a_killed_process_are_packed_the_next_time(
         with pytest.raises(KeyboardInterrupt):
             new_queue(tmp_path, data).run([PLAIN])
     assert read_records(Store(tmp_path)) == []
-    monkeypatch.setattr("detours.training.folds.train", lambda *a, **k: pytest.fail("trained again"))
+    monkeypatch.setattr("detours.training.stacks.train", lambda *a, **k: pytest.fail("trained again"))
     assert new_queue(tmp_path, data).run([PLAIN]) == []
     assert len(read_records(Store(tmp_path))) == 2
 

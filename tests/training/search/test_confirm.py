@@ -14,7 +14,8 @@ from detours.store import Store
 from detours.training import fit, tune
 from detours.training.loop import Diverged, OutOfTime
 from detours.training.search import search as module
-from detours.training.search.search import SEEDS, Effort, Search
+from detours.training.search.scores import Effort
+from detours.training.search.search import SEEDS, Search
 from detours.training.search.space import Space
 from detours.training.search.trials import TODAY, Draws
 from detours.training.search.tune import chosen
@@ -165,6 +166,7 @@ def test_nothing_is_trained_again_where_all_have_diverged(tmp_path: Path, monkey
     monkeypatch.setattr(module, "run_all", diverged)
     made.search.go_on(3, confirm=1)
     assert not made.search.confirmed and {seed for *_, seed in made.seen} == {0}
+    assert made.search.ended  # more time would not help
     with pytest.raises(DetoursError, match="every trial has diverged"):
         chosen(made.search, "plain")
 

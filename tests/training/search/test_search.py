@@ -17,7 +17,7 @@ from detours.data import Split, Splits, rings, stratified_splits
 from detours.data.splitting import inner_splits
 from detours.errors import DetoursError, InputError
 from detours.store import Store
-from detours.training import fit, folds, tune
+from detours.training import fit, stacks, tune
 from detours.training.loop import Diverged, OutOfTime, Training
 from detours.training.search import search as module
 from detours.training.search.search import Search, Stage
@@ -262,7 +262,7 @@ def test_trials_that_diverge_or_do_not_fit(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_divided_stack_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[tuple[list[int], int]] = []
-    made, begin, go_on = folds.train, Training.begin, Training.go_on
+    made, begin, go_on = stacks.train, Training.begin, Training.go_on
 
     def small(*given: Any, finished: Any, **options: Any) -> None:
         if finished.count(False) > 2:
@@ -278,13 +278,23 @@ def test_a_divided_stack_that_was_interrupted_goes_on(tmp_path: Path, monkeypatc
 
     for name, function in (("begin", told), ("go_on", interrupted)):
         monkeypatch.setattr(Training, name, function)
-    monkeypatch.setattr(folds, "train", small)
+    monkeypatch.setattr(stacks, "train", small)
     for ended in (False, True):
         search = search_of(tmp_path, models=["plain"], halving=False, draws=1)
         search.go_on(1)
         assert search.ended is ended
     assert begun == [([0, 1], 0), ([2, 3], 0), ([2, 3], 1)]
     assert not list(tmp_path.rglob("*.ckpt"))
+
+
+def test_a_space_with_nothing_to_draw_is_refused(tmp_path: Path) -> None:
+    data = one_graph()
+    parts, some = stratified_splits(data, folds=4), {"device": "cpu"}
+    for space, fixed in (({"space": {"lr": [0.1]}}, {"lr": 0.1}), ({"space": {"mdnn": {"k": [3, 4]}}}, {})):
+        draws = Draws(data, Space.of(space), fixed, 0, 1)
+        with pytest.raises(InputError, match="nothing to draw for model plain beside the settings that are given"):
+            Search(draws, parts, [0], ["plain"], Store(tmp_path), **some)
+    Search(Draws(data, Space.of({"known": [{"lr": 0.1}]}), {}, 0, 1), parts, [0], ["plain"], Store(tmp_path), **some)
 
 
 def test_folds_without_test_parts_can_be_trained() -> None:

@@ -142,6 +142,7 @@ def test_ranges() -> None:
         ({"space": {"model": ["mdnn"]}}, "a space has no setting model"),
         ({"spaces": {}}, "a space has the tables space and known, but 'spaces' was given"),
         ({"space": {}}, "the space is empty"),
+        ({"space": {"mdnn": {}}}, "the space is empty"),
         ({"known": [{"lr": "fast"}]}, "lr must be a number above 0"),
         ({"known": [3]}, "a known point must be a table of settings"),
         ({"known": {}}, r"a space is a table \[space\] and any number of tables \[\[known\]\]"),

@@ -102,9 +102,20 @@ def network_settings(
         typer.Option(metavar="NAMES", help='Train, or show, these rows only, such as "MDNN GIN,MDNN GCN"; repeatable.'),
     ] = None,
     seeds: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Seeds, such as 0-2.  [default: 0-2 for ours, 0 for paper]")
+        Any,
+        typer.Option(
+            metavar="LIST",
+            parser=parse_numbers,
+            help="Seeds, such as 0-2.  [default: 0-2 for ours, 0 for paper]",
+            show_default=False,
+        ),
     ] = None,
-    folds: Annotated[str | None, typer.Option(metavar="LIST", help="Folds, such as 0-4.  [default: all]")] = None,
+    folds: Annotated[
+        Any,
+        typer.Option(
+            metavar="LIST", parser=parse_numbers, help="Folds, such as 0-4.  [default: all]", show_default=False
+        ),
+    ] = None,
     minutes: Annotated[
         float | None,
         typer.Option(metavar="M", min=0, help="Stop training after this time; the same command goes on from there."),
@@ -132,8 +143,8 @@ def network_settings(
     if finished and (seeds or folds):
         raise typer.BadParameter("--finished shows all seeds and folds of an entry; leave out --seeds and --folds")
     wanted = Wanted(
-        seeds=None if seeds is None else parse_numbers(seeds),
-        folds=None if folds is None else parse_numbers(folds),
+        seeds=seeds,
+        folds=folds,
         device=device,
         precision=None if precision is None else checked("precision", precision),
         replicas=replicas,

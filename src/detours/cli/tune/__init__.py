@@ -4,10 +4,11 @@ import sys
 import time
 from math import inf
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from detours.atomic import make_folder, replacing
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import print_json
 from detours.cli.shared.graphs import notes_unless
@@ -22,9 +23,10 @@ from detours.cli.shared.options import (
     TorchDevice,
     listed,
 )
-from detours.cli.train import check_installed, make_folder, merge_settings, parse_numbers
+from detours.cli.shared.targets import check_writable
+from detours.cli.train import check_installed, merge_settings, parse_numbers
 from detours.cli.tune.printed import reporting, show_trials, summary
-from detours.errors import DetoursError
+from detours.errors import DetoursError, InputError
 
 
 @report_errors
@@ -81,7 +83,13 @@ def tune(
         ),
     ] = 0,
     folds: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Folds whose validation parts decide.  [default: all]")
+        Any,
+        typer.Option(
+            metavar="LIST",
+            parser=parse_numbers,
+            help="Folds whose validation parts decide.  [default: all]",
+            show_default=False,
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the draws.")] = 0,
     changes: Annotated[
@@ -132,7 +140,7 @@ def tune(
       detours train --recipe texas.toml
     """
     check_installed()
-    names: list[str | Path] = [*listed(data)]
+    names: list[str | Path] = [*dict.fromkeys(listed(data))]
     names += [] if data_file is None else [data_file]
     if not names:
         raise typer.BadParameter("give a data set with --data")
@@ -153,22 +161,21 @@ def tune(
         print((SPACES / f"{load(names[0], root).level}.toml").read_text("utf-8"), end="")
         return
     device = chosen_device(device)
-    wanted = [model.strip() for model in models.split(",")]
+    wanted = list(dict.fromkeys(model.strip() for model in models.split(",")))
     single = len(names) == len(wanted) == 1
     if write is not None:
         make_folder(write.parent if single else write)
-    loaded_sets = []
+        if single:
+            check_writable(write)
+    store, searches = Store(out, keep_old=keep_old), []
     for name in names:  # all of them before the first search, which may take hours
         with notes_unless(quiet):
-            loaded_sets.append(load(name, root))
-    store, found, failed = Store(out, keep_old=keep_old), [], []
-    start, seconds = time.monotonic(), inf if budget is None else 60 * budget
-    for turn, (name, loaded) in enumerate(zip(names, loaded_sets, strict=True), 1):
+            loaded = load(name, root)
         parts = splits(loaded, root)
         search = Search(
             Draws(loaded, space_of(space, loaded.level), given, seed, draws),
             parts,
-            range(len(parts)) if folds is None else parse_numbers(folds),
+            folds or range(len(parts)),
             wanted,
             store,
             device=device,
@@ -176,6 +183,15 @@ def tune(
             halving=halving,
             inner=inner,
         )
+        search.check(trials, confirm)
+        searches.append(search)
+    called = [search.data.name for search in searches]
+    if write is not None and (twice := [name for at, name in enumerate(called) if name in called[:at]]):
+        raise InputError(f"two data sets are called {twice[0]}, whose recipes would be one file; take one at a time.")
+    found, failed = [], []
+    start, seconds = time.monotonic(), inf if budget is None else 60 * budget
+    for turn, (name, search) in enumerate(zip(names, searches, strict=True), 1):
+        loaded = search.data
         with reporting(search, trials, show=False if quiet and progress is None else progress):
             search.go_on(trials, seconds * turn / len(names) - (time.monotonic() - start), confirm)
         for model in wanted:
@@ -187,7 +203,8 @@ def tune(
             found.append({"data": loaded.name, "model": model, **summary(search, tuned)})
             if write is not None:
                 path = write if single else write / f"{loaded.name}-{model}.toml"
-                path.write_text(search.recipe(tuned.best.trial).to_toml(source_of(loaded, name, root)), "utf-8")
+                with replacing(path) as target:
+                    target.write(search.recipe(tuned.best.trial).to_toml(source_of(loaded, name, root)).encode())
             if not quiet and not as_json:
                 show_trials(search, tuned, model)
     if as_json:

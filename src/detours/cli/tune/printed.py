@@ -1,8 +1,9 @@
 """What `detours tune` tells of a search: how far it is, its best trials, and the choice among them."""
 
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from detours.cli.shared.console import escape, plain_table, show, standard_output
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from detours.training.search.search import Scored, Search, Stage
+    from detours.training.search.scores import Scored
+    from detours.training.search.search import Search, Stage
     from detours.training.search.tune import Tuned
 
 SHOWN = 5
@@ -29,11 +31,23 @@ def reporting(search: "Search", trials: int, *, show: bool | None) -> "Iterator[
         search.report = partial(_line, search) if show else search.report
         yield
         return
-    with progress_bar(f"{search.data.name}, {len(search.models)} × {trials} trials", show=show) as bar:
+    from detours.training.search.scores import Effort
+    from detours.training.search.search import ETA
+
+    name, models = search.data.name, len(search.models)
+    expected = models * (trials + (ceil(trials / ETA) if search.halving else 0))  # trainings: promoted ones have two
+    with ExitStack() as shown:
+        bars = {False: shown.enter_context(progress_bar(f"{name}, {models} × {trials} trials", show=show))}
 
         def report(stage: "Stage") -> None:
-            if bar is not None:
-                bar(sum(map(partial(_tried, search), search.models)), trials * len(search.models))
+            again = stage.effort is Effort.AGAIN
+            done = sum((effort is Effort.AGAIN) == again for *_, effort in search.results)
+            total = sum(map(len, search.finalists.values())) if again else max(done, expected)
+            if again not in bars:  # in place of the first one
+                shown.close()
+                bars[again] = shown.enter_context(progress_bar(f"{name}, {total} trials again", show=show))
+            if (bar := bars[again]) is not None:
+                bar(done, total)
 
         search.report = report
         yield
@@ -45,9 +59,10 @@ def _line(search: "Search", stage: "Stage") -> None:
         return
     best = "" if stage.best is None else f"; best so far {_score(stage.best)} (trial {_name(stage.best.trial.number)})"
     part = ("on first folds", "on all folds", "again with other seeds")[stage.effort]
-    numbers = ", ".join(map(_name, stage.trials)) or "–"
+    numbers = ", ".join(map(_name, stage.trials))
+    trials = f"trial{'s' * (len(stage.trials) > 1)} {numbers}" if numbers else "a part of a trial"
     print(
-        f"{search.data.name}, {stage.model}: trials {numbers} {part}, {stage.replicas} replicas in "
+        f"{search.data.name}, {stage.model}: {trials} {part}, {number(stage.replicas, 'replica')} in "
         f"{stage.seconds:.0f} s{best}",
         file=sys.stderr,
         flush=True,
@@ -92,7 +107,7 @@ def show_trials(search: "Search", tuned: "Tuned", model: str) -> None:
     if tuned.again:
         show(console, _table(f"{title}, again with other seeds", tuned.again))
     more = "" if told["complete"] else "; the budget is spent, so repeat the command to go on"
-    short = "" if tuned.best.full else f", after {tuned.best.epochs} epochs"
+    short = "" if tuned.best.full else f", after {number(tuned.best.epochs, 'epoch')}"
     epoch = "; epochs chosen by a tenth of each training part" if search.inner else ""
     best, tried = tuned.best.trial.number, told["tried"]
     trial = f"Trial {best}[/] of {tried}" if best >= 0 else f"The recipe of today[/], no trial of {tried}"

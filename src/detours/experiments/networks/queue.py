@@ -14,6 +14,7 @@ from functools import partial
 from math import inf, log, sqrt
 from typing import TYPE_CHECKING, Any
 
+from detours.atomic import make_folder
 from detours.data import GraphSet
 from detours.errors import DetoursError, InputError
 from detours.experiments.networks.entries import Entry, cost, weights
@@ -107,6 +108,8 @@ class Queue:
         """
         deadline = time.monotonic() + 60 * minutes
         waiting = [entry for entry in entries if self.missing(entry)]
+        if waiting and minutes > 0:
+            make_folder(self.work.folder)
         while waiting and (left := deadline - time.monotonic()) > 0:
             entry = self._next(waiting, left, 60 * minutes)
             if entry is None or not self._train(entry, deadline):
@@ -165,7 +168,7 @@ class Queue:
     def _runs(self, entry: Entry) -> list[Run]:
         """Return the runs to train: those that no record has, and those of the stack that was interrupted."""
         from detours.data import splits
-        from detours.training.folds import runs_of
+        from detours.training.runs import runs_of
 
         if self._data is None or self._data.name != entry.data:
             self._data = self.load(entry.data)
@@ -178,8 +181,8 @@ class Queue:
 
     def _train_stacks(self, runs: Sequence[Run], deadline: float) -> list[Run]:
         """Train runs together, in smaller stacks where the device cannot hold all, and return those that diverge."""
-        from detours.training.folds import Workplace, parts_of, run_all, stacks_of
         from detours.training.loop import Diverged
+        from detours.training.stacks import Workplace, parts_of, run_all, stacks_of
 
         fit_on_disk = STACK_BYTES // (BYTES_PER_WEIGHT * weights(runs[0].recipe))
         together = max(1, min(len(runs), fit_on_disk, self.wanted.replicas or len(runs)))
@@ -200,7 +203,7 @@ class Queue:
         return diverged
 
     def _pack(self, entry: Entry, runs: Sequence[Run], finished: Sequence[Cell], failed: Failures) -> None:
-        from detours.training.folds import discard_checkpoints
+        from detours.training.stacks import discard_checkpoints
 
         pack(self.store, entry, finished, self.work, failed)
         self.records = read_records(self.store)

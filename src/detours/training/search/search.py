@@ -12,11 +12,8 @@ from __future__ import annotations
 
 import gc
 import time
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from enum import IntEnum
-from math import ceil, inf, isnan, nan, sqrt
-from statistics import fmean, stdev
+from math import ceil, inf
 from typing import NamedTuple
 
 import numpy as np
@@ -26,13 +23,14 @@ from detours.checks import check_choice, check_integer
 from detours.data import GraphSet, Split, Splits
 from detours.data.splitting import inner_splits
 from detours.errors import DetoursError, InputError
-from detours.store import Cell, Store
-from detours.training.folds import Workplace, finished, parts_of, run_all, runs_of, stacks_of
+from detours.store import Store
 from detours.training.loop import Diverged, OutOfTime, Run
-from detours.training.recipe import LOWER_IS_BETTER, Recipe
+from detours.training.recipe import Recipe
+from detours.training.runs import runs_of
+from detours.training.search.scores import Effort, Scored, score
 from detours.training.search.space import MODELS
 from detours.training.search.trials import Draws, Trial
-from detours.training.tasks import score_of
+from detours.training.stacks import Workplace, finished, parts_of, run_all, stacks_of
 
 SEEDS = 3
 """Seeds with which the best trials are trained again."""
@@ -44,51 +42,11 @@ CHECKPOINT_EVERY = 60.0
 """Seconds between two checkpoints: an interrupt loses the stack under way, or this much of it."""
 
 
-class Effort(IntEnum):
-    """How much a trial was trained."""
-
-    SHORT = 0
-    """On a third of the folds, for a third of the epochs."""
-    FULL = 1
-    """On all folds of the search, for all epochs."""
-    AGAIN = 2
-    """For all epochs with other seeds, on the folds that the search left out, or on its own if it left out none."""
-
-
-class Scored(NamedTuple):
-    """A finished trial: its validation score and loss, averaged over folds."""
-
-    trial: Trial
-    effort: Effort
-    metric: str
-    score: float
-    """In the metric; NaN if a fold has diverged."""
-    error: float
-    """The standard error of the score over the folds."""
-    loss: float
-    folds: int
-    epochs: int
-    seconds: float
-
-    @property
-    def rank(self) -> tuple[float, float, int]:
-        """What trials are sorted by, the best first."""
-        merit = -self.score if self.metric in LOWER_IS_BETTER else self.score
-        return (inf if self.diverged else -merit, self.loss, self.trial.number)
-
-    @property
-    def diverged(self) -> bool:
-        """Whether the loss of a fold became no number."""
-        return isnan(self.score)
-
-    @property
-    def full(self) -> bool:
-        """Whether it was trained for all epochs."""
-        return self.effort > Effort.SHORT
-
-
 class Stage(NamedTuple):
-    """A stack that was trained, or read from the store."""
+    """A stack that was trained, or read from the store.
+
+    One without trials and replicas comes before those that are trained again.
+    """
 
     model: str
     effort: Effort
@@ -132,6 +90,11 @@ class Search:
     ) -> None:
         for model in models:
             check_choice("model", model, MODELS)
+            if not (draws.space.known or draws.space.shared or draws.space.own[model]):
+                raise InputError(
+                    f"the space has nothing to draw for model {model} beside the settings that are given; "
+                    "add choices to it, or give fewer settings."
+                )
         if not models or not len(numbers):
             raise InputError("a search needs at least one model and one fold.")
         self.draws, self.models, self.store, self.halving, self.inner = draws, list(models), store, halving, inner
@@ -146,10 +109,19 @@ class Search:
         """The results of rounds that all models have finished."""
         self.ended = False
         """Whether all that was asked for is finished."""
+        self.finalists: dict[str, list[Trial]] = {}
+        """The trials of each model that are trained again, as soon as they are known."""
         self.confirmed = False
         """Whether the best trials of all models have been trained again."""
-        for model in models:
-            self._runs(draws.trial(model, 0), Effort.FULL)  # folds that cannot be are refused now, not after hours
+
+    def check(self, trials: int, confirm: int = 0) -> None:
+        """Raise `InputError` if `go_on` would: before hours of training, perhaps on other data."""
+        check_integer("trials", trials, minimum=1)
+        check_integer("confirm", confirm, minimum=0)
+        for model in self.models:
+            first = self.draws.trial(model, 0)
+            for effort in (Effort.FULL, Effort.AGAIN) if confirm else (Effort.FULL,):
+                self._runs(first, effort)  # folds that cannot be are refused
 
     def go_on(self, trials: int, seconds: float = inf, confirm: int = 0) -> None:
         """Make the trials up to a number, round by round, then train the best again.
@@ -160,12 +132,9 @@ class Search:
             confirm: How many of the best trials of each model are trained again with other seeds, beside the recipe
                 that the data set has today; 0 for none.
         """
-        check_integer("trials", trials, minimum=1)
-        check_integer("confirm", confirm, minimum=0)
+        self.check(trials, confirm)
         start, length = time.monotonic(), ETA * self.draws.draws
         deadline = start + (seconds * FOR_TRIALS if confirm else seconds)
-        for model in self.models if confirm else ():
-            self._runs(self.draws.trial(model, 0), Effort.AGAIN)  # folds that cannot be are refused now
         ended = False
         try:
             for first in range(0, trials, length):
@@ -180,11 +149,13 @@ class Search:
         """Train the best trials of each model again, if any; whether that is done."""
         if not best:
             return True
-        finalists = [self._finalists(model, best) for model in self.models]
-        if not all(finalists):
-            return False
+        finalists = {model: self._finalists(model, best) for model in self.models}
+        if not all(finalists.values()):  # all trials of a model have diverged, or there was no time for them
+            return True
+        self.finalists = finalists
+        self.report(Stage(self.models[0], Effort.AGAIN, [], 0, 0.0, None))
         try:
-            for trials in finalists:
+            for trials in finalists.values():
                 self._make(trials, Effort.AGAIN, deadline)
         except OutOfTime:
             return False
@@ -333,20 +304,6 @@ class Search:
         scored = score(trial, effort, cells, runs[0].recipe, self.part)
         self.results[trial.model, trial.number, effort] = scored
         return scored
-
-
-def score(trial: Trial, effort: Effort, cells: Sequence[Cell], recipe: Recipe, part: str = "val") -> Scored:
-    """Return the score of a trial on a part, from its finished runs; a fold counts with the mean over its seeds."""
-    folds = defaultdict(list)
-    for cell in cells:
-        folds[cell.key["fold"]].append(cell.value)
-    told = (len(folds), recipe.epochs, sum(cell.seconds for cell in cells))
-    if any("diverged" in cell.value for cell in cells):
-        return Scored(trial, effort, recipe.metric, nan, nan, inf, *told)
-    scores = [fmean(score_of(value, part) for value in values) for values in folds.values()]
-    error = stdev(scores) / sqrt(len(scores)) if len(scores) > 1 else 0.0
-    loss = fmean(float(cell.value[f"{part}_loss"]) for cell in cells)
-    return Scored(trial, effort, recipe.metric, fmean(scores), error, loss, *told)
 
 
 def without_test(folds: Splits) -> Splits:

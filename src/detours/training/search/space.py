@@ -89,10 +89,10 @@ class Space:
         table, known = given.get("space", {}), given.get("known", [])
         if not isinstance(table, Mapping) or not isinstance(known, list):
             raise InputError("a space is a table [space] and any number of tables [[known]].")
-        if not table and not known:
-            raise InputError("the space is empty; give choices such as lr = [1e-3, 1e-2] in [space].")
         domains = {name: _domain(name, value) for name, value in table.items() if name not in MODELS}
         own = {model: {name: _domain(name, value) for name, value in _of(model, table).items()} for model in MODELS}
+        if not domains and not any(own.values()) and not known:
+            raise InputError("the space is empty; give choices such as lr = [1e-3, 1e-2] in [space].")
         return cls(domains, own, tuple(map(_known, known)))
 
     @classmethod

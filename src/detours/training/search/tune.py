@@ -13,7 +13,8 @@ from detours.data import GraphSet, Split, Splits, graph_set_of
 from detours.errors import DetoursError
 from detours.store import Store
 from detours.training.door import folds_of
-from detours.training.search.search import Scored, Search
+from detours.training.search.scores import Scored
+from detours.training.search.search import Search
 from detours.training.search.space import Space
 from detours.training.search.trials import Draws
 

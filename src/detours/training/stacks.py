@@ -1,35 +1,32 @@
-"""Several runs, those of one shape trained together: finished ones are read from the store, others are made."""
+"""Stacks: runs of one shape that are trained together. Finished ones are read from the store, others are made."""
 
 from __future__ import annotations
 
 import gc
 import os
+import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from hashlib import sha256
-from itertools import product
 from math import inf
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from lightning.fabric import Fabric
 
-from detours.atomic import exclusive
+from detours.atomic import exclusive, make_folder
 from detours.checks import check_integer
-from detours.data import GraphSet, Split, Splits
 from detours.errors import DetoursError, InputError
 from detours.store import Cell, Store
 from detours.training.checkpoint import Checkpoint
 from detours.training.devices import chosen_device, fabric_of
 from detours.training.loop import Run, same_shape, train
 from detours.training.pool import side_by_side
-from detours.training.recipe import Recipe, as_before, recipe
-from detours.training.tasks import check_scores, rank_of, targets_of
+from detours.training.recipe import as_before
 
 LOCKED = 100
 """Runs of a stack that are locked, at most: each is an open file."""
@@ -76,17 +73,22 @@ def run_all(store: Store, runs: Sequence[Run], place: Workplace | None = None) -
     store = Store(store.folder.absolute(), keep_old=store.keep_old)
     each = list({(run.path, run.model): run for run in runs}.values())  # one that is asked for twice is trained once
     stacks = [stack for stack in stacks_of(each, place) if any(finished(store, run) is None for run in stack)]
+    missing = [run for stack in stacks for run in stack]
+    for folder in {run.path.parent for run in missing} | {run.model.parent for run in missing if run.model is not None}:
+        make_folder(folder)
     if place.jobs > 1 and len(stacks) > 1:
         tasks = [(place.jobs, store, stack, _spread(place.device, turn)) for turn, stack in enumerate(stacks)]
         side_by_side(_made_beside, tasks, place.jobs)
     else:
         for stack in stacks:
             _made(store, stack, place.device, place.devices, place.deadline)
-    for stack in stacks_of(each, place):  # a kill may have come between the results and this
-        with _held_alone(stack) as busy:
-            if busy is None:  # no other process trains them, to save models as well
-                _checkpoint(stack).discard()
-    _discard_old(store, each)
+    with suppress(OSError):  # a folder that cannot be written keeps them
+        for stack in stacks_of(each, place):  # a kill may have come between the results and this
+            with _held_alone(stack) as busy:
+                if busy is None:  # no other process trains them, to save models as well
+                    _checkpoint(stack).discard()
+        for folder in {run.path.parent for run in each}:
+            _discard_needless(store, folder)
     cells = [finished(store, run) for run in runs]
     return [cell for cell in cells if cell is not None]
 
@@ -135,20 +137,25 @@ def _interrupted(runs: list[Run], checkpoints: set[Path]) -> int:
     return next((size for size in range(len(runs), 0, -1) if _checkpoint(runs[:size]).path in checkpoints), 0)
 
 
-def _discard_old(store: Store, runs: Sequence[Run]) -> None:
-    """Remove checkpoints of stacks that began with one of the runs, if all they hold is finished, in other stacks.
-
-    Runs that have results may be trained again to save their models: then these must be there, too.
-    """
-    left = [file for folder in {run.path.parent for run in runs} for file in folder.glob("*.ckpt")]
-    for run in runs if left else ():
-        for file in (file for file in left if file.name.startswith(run.path.stem)):
-            checkpoint = Checkpoint(file, [run.recipe], run.every)
-            with _held_alone([run]) as busy:
-                keys, models = checkpoint.contents() if busy is None else ([], [])
-                found = (store.find(key, as_before(key["preset"], key["level"])) for key in keys)
-                if keys and all(found) and all(model.exists() for model in models):
+def _discard_needless(store: Store, folder: Path) -> None:
+    """Remove the checkpoints of a folder that nobody can need, as all runs in them were finished since."""
+    for file in folder.glob("*.ckpt"):
+        first, checkpoint = file.with_name(f"{_OF_SEVERAL.sub('', file.stem)}.json"), Checkpoint(file, [], 0.0)
+        if first.exists() and _needless(store, checkpoint):
+            with exclusive(first.with_name(f".{first.stem}.lock")) as alone:
+                if alone and _needless(store, checkpoint):  # still: nobody has begun to train them again
                     checkpoint.discard()
+
+
+def _needless(store: Store, checkpoint: Checkpoint) -> bool:
+    """Whether all runs of a checkpoint are finished, by the code that it is of, and the models are there that it is
+    for: runs that have results may be trained again to save these."""
+    keys, models = checkpoint.contents()
+    made = Store(store.folder)  # whatever `keep_old` says: the next command may not
+    try:
+        return bool(keys) and all(made.find(key) for key in keys) and all(model.exists() for model in models)
+    except (LookupError, TypeError):  # keys of another version
+        return False
 
 
 def discard_checkpoints(runs: Sequence[Run]) -> None:
@@ -223,6 +230,10 @@ def _held_alone(stack: Sequence[Run]) -> Iterator[str | None]:
         yield None
 
 
+_OF_SEVERAL = re.compile(r"-\d+-[0-9a-f]{12}$")
+"""What the name of the checkpoint of several runs has after that of the first."""
+
+
 def _checkpoint(stack: list[Run]) -> Checkpoint:
     """Return the checkpoint of a stack; its name tells which runs these are."""
     first = stack[0].path
@@ -247,100 +258,3 @@ def _commit() -> str | None:
         return said.stdout.strip() or None
     except (OSError, subprocess.SubprocessError):
         return None
-
-
-def best_of(cells: Sequence[Cell]) -> Cell:
-    """Among runs on one fold that differ in k, the one the validation part prefers; the smaller k if it cannot tell."""
-    return min(cells, key=lambda cell: (*rank_of(cell.value), cell.key["k"]))
-
-
-def runs_of(
-    data: GraphSet,
-    folds: Splits,
-    store: Store,
-    *,
-    numbers: Sequence[int],
-    ks: Sequence[int | None] = (None,),
-    seeds: Sequence[int | None] = (None,),
-    save: Path | None = None,
-    every: float = 5.0,
-    tensorboard: bool = False,
-    logged: bool = True,
-    **changed: Any,
-) -> list[Run]:
-    """Return a run for each fold, seed and k, one fold after the other.
-
-    Args:
-        data: The data set.
-        folds: Its splits.
-        store: Where finished runs are.
-        numbers: Which folds.
-        ks: Which k; None for that of the preset.
-        seeds: Which seeds; None for that of the preset, or of `changed`.
-        save: The folder for trained models; None to keep none.
-        every: Seconds between two checkpoints.
-        tensorboard: Whether TensorBoard's files are written beside the logs.
-        logged: Whether there are logs.
-        changed: Whatever else `recipe` takes.
-    """
-    source = f"{folds.source}; {_digest(folds)}"
-    if changed.get("task") is None:
-        changed["task"] = data.task
-    data.check_graphs()
-    data.check_targets()
-    targets = targets_of(data, changed["task"])
-    if not recipe(data.name, "", "", data.level, **changed).sees_detours:
-        ks = (None,)  # they would all be the same run
-    runs = []
-    for fold in numbers:
-        if not 0 <= fold < len(folds):
-            raise InputError(f"{data.name} has the folds 0 .. {len(folds) - 1}, but fold {fold} was asked for.")
-        check_split(data, fold, folds[fold])
-        for seed, k in product(seeds, ks):
-            settings = changed if seed is None else {**changed, "seed": seed}
-            made = recipe(data.name, data.full_digest, source, data.level, fold=fold, k=k, **settings)
-            check_scores(data, targets, fold, folds[fold], made)
-            path = store.path(made.key()).absolute()
-            runs.append(
-                Run(
-                    made,
-                    data,
-                    folds[fold],
-                    path,
-                    model=None if save is None else save.absolute() / f"{path.stem}-fold{fold}.pt",
-                    every=every,
-                    tensorboard=path.parent / "tensorboard" / path.stem if tensorboard else None,
-                    logged=logged,
-                )
-            )
-    return runs
-
-
-def idle_k(made: Recipe, ks: Sequence[int | None]) -> str:
-    """Return a note that the k asked for mean nothing to a network that sees no detours; empty if they do."""
-    asked = ", ".join(str(k) for k in ks if k not in (None, made.k))
-    if not asked or made.sees_detours:
-        return ""
-    return f"k = {asked} has no effect: model {made.model} sees no detours, unless edge_den or node_den is true"
-
-
-def check_split(data: GraphSet, fold: int, split: Split) -> None:
-    """Raise `InputError` if a fold names what is not there, names it twice, or has nothing to train or validate on."""
-    everything = np.concatenate(split)
-    number = len(data.y)
-    if everything.size and not 0 <= everything.min() <= everything.max() < number:
-        low, high = everything.min(), everything.max()
-        raise InputError(f"fold {fold} of {data.name} names {low} .. {high}, but there are 0 .. {number - 1}.")
-    if len(np.unique(everything)) < len(everything):
-        twice = np.flatnonzero(np.bincount(everything) > 1)[0]
-        raise InputError(f"fold {fold} of {data.name} has {data.level} {twice} twice; its parts must not overlap.")
-    if not len(split.train) or not len(split.val):
-        raise InputError(f"fold {fold} of {data.name} has an empty training or validation part; both are needed.")
-
-
-def _digest(folds: Splits) -> str:
-    content = sha256()
-    for fold in folds:
-        for part in fold:
-            content.update(f"{len(part)};".encode() + part.astype("<i8").tobytes())
-    return content.hexdigest()[:8]

@@ -1,0 +1,115 @@
+"""Runs to train: one for each fold, seed and k of a data set, checked before any of them begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from detours.data import GraphSet, Split, Splits
+from detours.errors import InputError
+from detours.store import Cell, Store
+from detours.training.loop import Run
+from detours.training.recipe import Recipe, recipe
+from detours.training.tasks import check_scores, rank_of, targets_of
+
+
+def runs_of(
+    data: GraphSet,
+    folds: Splits,
+    store: Store,
+    *,
+    numbers: Sequence[int],
+    ks: Sequence[int | None] = (None,),
+    seeds: Sequence[int | None] = (None,),
+    save: Path | None = None,
+    every: float = 5.0,
+    tensorboard: bool = False,
+    logged: bool = True,
+    **changed: Any,
+) -> list[Run]:
+    """Return a run for each fold, seed and k, one fold after the other.
+
+    Args:
+        data: The data set.
+        folds: Its splits.
+        store: Where finished runs are.
+        numbers: Which folds.
+        ks: Which k; None for that of the preset.
+        seeds: Which seeds; None for that of the preset, or of `changed`.
+        save: The folder for trained models; None to keep none.
+        every: Seconds between two checkpoints.
+        tensorboard: Whether TensorBoard's files are written beside the logs.
+        logged: Whether there are logs.
+        changed: Whatever else `recipe` takes.
+    """
+    source = f"{folds.source}; {_digest(folds)}"
+    if changed.get("task") is None:
+        changed["task"] = data.task
+    data.check_graphs()
+    data.check_targets()
+    targets = targets_of(data, changed["task"])
+    if not recipe(data.name, "", "", data.level, **changed).sees_detours:
+        ks = (None,)  # they would all be the same run
+    runs = []
+    for fold in numbers:
+        if not 0 <= fold < len(folds):
+            raise InputError(f"{data.name} has the folds 0 .. {len(folds) - 1}, but fold {fold} was asked for.")
+        check_split(data, fold, folds[fold])
+        for seed, k in product(seeds, ks):
+            settings = changed if seed is None else {**changed, "seed": seed}
+            made = recipe(data.name, data.full_digest, source, data.level, fold=fold, k=k, **settings)
+            check_scores(data, targets, fold, folds[fold], made)
+            path = store.path(made.key()).absolute()
+            runs.append(
+                Run(
+                    made,
+                    data,
+                    folds[fold],
+                    path,
+                    model=None if save is None else save.absolute() / f"{path.stem}-fold{fold}.pt",
+                    every=every,
+                    tensorboard=path.parent / "tensorboard" / path.stem if tensorboard else None,
+                    logged=logged,
+                )
+            )
+    return runs
+
+
+def check_split(data: GraphSet, fold: int, split: Split) -> None:
+    """Raise `InputError` if a fold names what is not there, names it twice, or has nothing to train or validate on."""
+    everything = np.concatenate(split)
+    number = len(data.y)
+    if everything.size and not 0 <= everything.min() <= everything.max() < number:
+        low, high = everything.min(), everything.max()
+        raise InputError(f"fold {fold} of {data.name} names {low} .. {high}, but there are 0 .. {number - 1}.")
+    if len(np.unique(everything)) < len(everything):
+        twice = np.flatnonzero(np.bincount(everything) > 1)[0]
+        raise InputError(f"fold {fold} of {data.name} has {data.level} {twice} twice; its parts must not overlap.")
+    if not len(split.train) or not len(split.val):
+        raise InputError(f"fold {fold} of {data.name} has an empty training or validation part; both are needed.")
+
+
+def _digest(folds: Splits) -> str:
+    content = sha256()
+    for fold in folds:
+        for part in fold:
+            content.update(f"{len(part)};".encode() + part.astype("<i8").tobytes())
+    return content.hexdigest()[:8]
+
+
+def idle_k(made: Recipe, ks: Sequence[int | None]) -> str:
+    """Return a note that the k asked for mean nothing to a network that sees no detours; empty if they do."""
+    asked = ", ".join(str(k) for k in ks if k not in (None, made.k))
+    if not asked or made.sees_detours:
+        return ""
+    return f"k = {asked} has no effect: model {made.model} sees no detours, unless edge_den or node_den is true"
+
+
+def best_of(cells: Sequence[Cell]) -> Cell:
+    """Among runs on one fold that differ in k, the one the validation part prefers; the smaller k if it cannot tell."""
+    return min(cells, key=lambda cell: (*rank_of(cell.value), cell.key["k"]))

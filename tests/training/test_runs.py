@@ -1,0 +1,37 @@
+"""Runs of folds, seeds and k."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("lightning")
+
+from detours.data import stratified_splits
+from detours.errors import InputError
+from detours.store import Cell, Store
+from detours.training.runs import best_of, runs_of
+from tests.training.cases import task
+
+
+def test_runs_of_folds(tmp_path: Path) -> None:
+    data, store = task(), Store(tmp_path)
+    folds = stratified_splits(data, folds=4)
+    runs = runs_of(data, folds, store, numbers=[1, 3], ks=[2, 4], model="weighted", epochs=2)
+    assert [(run.recipe.fold, run.recipe.k) for run in runs] == [(1, 2), (1, 4), (3, 2), (3, 4)]
+    assert len({run.path for run in runs}) == 4 and runs[0].split is folds[1]
+    with pytest.raises(InputError, match=r"rings has the folds 0 \.\. 3, but fold 4"):
+        runs_of(data, folds, store, numbers=[4])
+    other = runs_of(
+        data, stratified_splits(data, folds=4, seed=1), store, numbers=[1], ks=[2], model="weighted", epochs=2
+    )
+    assert other[0].path != runs[0].path  # other folds, another run
+
+
+def test_validation_chooses_among_k() -> None:
+    values = [(2, 0.8, 0.5), (3, 0.9, 0.6), (4, 0.9, 0.5), (5, 0.9, 0.5)]
+    cells = [
+        Cell({"k": k}, {"metric": "accuracy", "val_accuracy": accuracy, "val_loss": loss}, 0.0)
+        for k, accuracy, loss in values
+    ]
+    assert best_of(cells[::-1]).key["k"] == 4
