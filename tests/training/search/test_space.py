@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("lightning")
 
-from detours.data import GraphSet
+from detours.data import HETEROPHILOUS_SETS, NODE_SETS, GraphSet
 from detours.errors import FileFormatError, InputError
 from detours.training.loop import FREE
 from detours.training.recipe import RECIPES, recipe
@@ -54,7 +54,7 @@ def test_default_spaces_give_possible_networks_of_one_structure(data: GraphSet) 
     assert some.trial("mdnn", 30) != draws(data, seed=1).trial("mdnn", 30)
 
 
-NODES = ("Actor", "Chameleon", "Cornell", "Minesweeper", "Questions", "Squirrel", "Texas", "Tolokers", "Wisconsin")
+NODES = (*NODE_SETS, *HETEROPHILOUS_SETS)
 
 
 @pytest.mark.parametrize("name", sorted(file.stem for file in RECIPES.glob("*.toml")))
@@ -82,9 +82,9 @@ def test_what_means_nothing_has_the_value_of_the_preset() -> None:
     some = draws(replace(one_graph(), name="Chameleon"), Space.of({"known": known}), number=1)
     assert [some.trial("mdnn", number).settings for number in range(4)] == [
         {"model": "mdnn"},
-        {"model": "mdnn", "encoder": "conv", "hop_den": False},  # two hops are the preset's
+        {"model": "mdnn", "encoder": "conv", "hop_den": False, "hops": 2},  # the recipe has three
         {"model": "mdnn", "directed": False, "directions": "in"},
-        {"model": "mdnn", "encoder": "mlp", "hop_den": False},
+        {"model": "mdnn", "encoder": "mlp", "hop_den": False, "hops": 2},
     ]
     assert some.trial("plain", 1).settings == {"model": "plain", "encoder": "conv", "hops": 2}
     some = draws(replace(task(8), name="ENZYMES"), Space.of({"known": [{"pool_of": "logits"}]}), number=1)

@@ -77,8 +77,8 @@ def tune(
         typer.Option(
             min=0,
             metavar="N",
-            help="Train the best N of each network again with three other seeds, beside the recipe of today, and let "
-            "these choose; on the folds that --folds leaves out, if any.  [default: none]",
+            help="Train the best N of each network again, as all networks, with three other seeds, beside the recipe "
+            "of today, and let these choose; on the folds that --folds leaves out, if any.  [default: none]",
             show_default=False,
         ),
     ] = 0,

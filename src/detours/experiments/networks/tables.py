@@ -33,7 +33,7 @@ MEANING = (
 
 
 def in_order(table: str) -> tuple[str, ...]:
-    """Return the data sets of a table in the order of the paper's, those of our own tables in the order of the queue."""
+    """Return the data sets of a table in the order of the paper's, those of our own as they are trained."""
     return IN_PAPER.get(table, DATA[table])
 
 

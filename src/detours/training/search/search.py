@@ -129,8 +129,8 @@ class Search:
         Args:
             trials: How many trials of each model.
             seconds: No stack is begun after so many.
-            confirm: How many of the best trials of each model are trained again with other seeds, beside the recipe
-                that the data set has today; 0 for none.
+            confirm: How many of the best trials of each model are trained again with other seeds, for all models,
+                beside the recipe that the data set has today; 0 for none.
         """
         self.check(trials, confirm)
         start, length = time.monotonic(), ETA * self.draws.draws
@@ -149,9 +149,11 @@ class Search:
         """Train the best trials of each model again, if any; whether that is done."""
         if not best:
             return True
-        finalists = {model: self._finalists(model, best) for model in self.models}
-        if not all(finalists.values()):  # all trials of a model have diverged, or there was no time for them
+        ahead = [self._best(model, best) for model in self.models]
+        if not all(ahead):  # all trials of a model have diverged, or there was no time for them
             return True
+        numbers = sorted(set().union(*ahead))
+        finalists = {model: self._finalists(model, numbers) for model in self.models}
         self.finalists = finalists
         self.report(Stage(self.models[0], Effort.AGAIN, [], 0, 0.0, None))
         try:
@@ -162,14 +164,21 @@ class Search:
         self.confirmed = True
         return True
 
-    def _finalists(self, model: str, best: int) -> list[Trial]:
-        """Return the best trials of a model, if there are any, and what the data set is trained with today."""
-        found = [each.trial for each in self.candidates(model)[:best] if not each.diverged]
+    def _best(self, model: str, best: int) -> set[int]:
+        """Return the numbers of the best trials of a model; empty if there are none."""
+        return {each.trial.number for each in self.candidates(model)[:best] if not each.diverged}
+
+    def _finalists(self, model: str, numbers: Sequence[int]) -> list[Trial]:
+        """Return the trials of a model that are best for any, and what the data set is trained with today.
+
+        All models get the same numbers, so that what was drawn luckily for one of them is tried for the others, too.
+        """
+        found = [self.draws.trial(model, number) for number in numbers]
         try:
             today = self.draws.today(model)
         except InputError:  # the settings of all trials do not go with it
             return found
-        return [*found, today] if found and self.recipe(today) not in map(self.recipe, found) else found
+        return found if self.recipe(today) in map(self.recipe, found) else [*found, today]
 
     def _round(self, numbers: range, deadline: float) -> None:
         if not self.halving:
