@@ -34,6 +34,8 @@ def lines(form: str, graph: nx.Graph = KARATE) -> str:
         ("0;1;2;3\n1;0\n2;0\n3;0;\n", "write blanks for ; in it"),
         ("0,1,2,3\n1,0\n2,0\n3,0\n", "write blanks for , in it"),
         ("a;b;c;d\nb;a\nc;a\nd;a\n", "adjacency list"),
+        ("# nodes: 4, edges: 3;\ta tab\n0 1 2 3\n1 0\n2 0\n3 0\n", "adjacency list"),
+        ("0,1,2,3\n1,0,,\n2,0,,\n3,0,,\n", "write blanks for , in it"),
     ],
 )
 @pytest.mark.parametrize("name", ["g.txt", "g.csv.gz"])
@@ -49,6 +51,9 @@ def test_other_files_are_called_by_their_name(tmp_path, name, text, says):
         "7 0\n#\n" + lines("{} {}") + "0 7\n",
         lines("{};{};9;8"),
         "graph target\n" + lines("{} {}", NAMED),
+        'creator "n0" 5\n' + lines("{} {} 1", NAMED),
+        "".join(f"{node},{node + 1},{node % 5},{'' if node % 3 else 1}\n" for node in range(40)),
+        "100000 5\n" + "".join(f"{node} {node + 200000}\n" for node in range(1, 9000)),
     ],
 )
 def test_edges_are_none_of_them(tmp_path, text):

@@ -13,6 +13,7 @@ from detours.graph.files.shared.columns import (
     HEADERS,
     first_fields,
     guess_separator,
+    has_decimal_comma,
     known_header,
     plain_separator,
     split_line,
@@ -28,6 +29,7 @@ Kind = Literal["integers", "names", "table"]
 _BYTES = 1 << 16  # by which a file is judged, and lines
 _LINES = 20
 _PADDED = re.compile(rb"^[ \t]*(?:\d+[ \t,]+)?0\d", re.MULTILINE)  # an id with a leading zero
+_TABS = re.compile("[ \t]*\t[ \t]*")
 
 
 class Line(NamedTuple):
@@ -66,7 +68,7 @@ class Head(NamedTuple):
     """Whether the first line names the columns; of a table, `table` itself finds out."""
     lines: list[Line]
     sep: str | None
-    """What separates the columns of a table, where the name of the file tells."""
+    """What separates the columns of a table, where more than its first line tells."""
     padded: bool
     """Whether integers have leading zeros."""
     directed: bool
@@ -81,6 +83,8 @@ class Head(NamedTuple):
         if all(len(line.fields) < 3 for line in self.lines):
             return []
         lines = (line.decode("utf-8", "replace") for line in self.begin.split(b"\n")[:-1] if is_data(line))
+        if self.kind == "integers":  # between which many tabs are one
+            lines = (_TABS.sub("\t", line.strip()) for line in lines)
         return [split_line(line, guess_separator(line)) for line in lines]
 
     def may_hold_text(self) -> bool:
@@ -105,7 +109,9 @@ def look(text: Iterator[bytes], path: Path) -> Head:
         raise FileFormatError("the file holds no edges: every line is blank or a comment.", path)
     first = lines[0]
     refuse_row_names([split_line(line.text, guess_separator(first.text)) for line in lines], path)
-    sep = "\t" if ending(path) == "tsv" and b"\t" in first.raw else None
+    sep = "\t" if ending(path) == "tsv" and first.separator == b"\t" else None
+    if has_decimal_comma(first.raw) and any(line.separator == b"," for line in lines):
+        sep = ","  # which separates the first line, too: "Route 66 1,2" has no weight of 1.2
     if (sep is not None and b"," in first.raw) or _is_table(lines):
         return Head("table", False, lines, sep, False, directed, b"", chain([head], text))
     integers, header = _nodes(lines, path)
