@@ -3,7 +3,7 @@
 import networkx as nx
 import pytest
 
-from detours.graph import Graph
+from detours.graph import Graph, files
 from tests.graph.cases import edges, put, refused
 
 KARATE = nx.karate_club_graph()
@@ -58,6 +58,12 @@ def test_other_files_are_called_by_their_name(tmp_path, name, text, says):
 )
 def test_edges_are_none_of_them(tmp_path, text):
     assert Graph.read(put(tmp_path, "g.txt", text)).num_nodes >= len(KARATE)
+
+
+@pytest.mark.parametrize("text", ["3 3\n3 2\n2 1\n1 3\n", "2 1 2\n2 1 1\n1 2 2\n", "1 2\n2 3\n3 1\n#\n1 3\n"])
+def test_few_edges_are_none_of_them(tmp_path, text):
+    """METIS has no loops, and its formats are made of 0 and 1; the labels of TGF are no nodes."""
+    assert len(files.read(put(tmp_path, "g.txt", text)).edge_index.T) == text.replace("#\n", "").count("\n")
 
 
 @pytest.mark.parametrize("sep", [",", ";", " ", "\t"])

@@ -10,6 +10,7 @@ from detours.graph.files.shared.lines import is_decimal, is_integer
 
 HEADERS = (("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2"))
 SEPARATORS = (",", ";", "\t", "|", " ")
+_QUOTE = ord('"')  # many times faster to look for in bytes than b'"'
 _OPAQUE = re.compile(rb"(?<![^\s,;|])\"(?:[^\"]|\"\")*\"|\s\{'.*")  # names in quotes, attributes of NetworkX
 _DECIMAL_COMMA = re.compile(rb"[^\s,]+ +[^\s,]+ +[+-]?\d+,\d+")  # two nodes and a weight
 _WORD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)', re.ASCII)
@@ -81,7 +82,7 @@ def first_fields(line: bytes, separator: bytes | None) -> list[bytes]:
     [b'Hopper, Grace', b'Ada', b'2']
     """
     line = line.strip(b" \t\r")
-    if b'"' in line:
+    if _QUOTE in line:
         fields = split_line(line.decode("utf-8", "surrogateescape"), " " if separator is None else separator.decode())
         return [field.encode("utf-8", "surrogateescape") for field in fields[:3]]
     if separator is None:

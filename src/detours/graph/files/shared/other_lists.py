@@ -20,7 +20,7 @@ _BRACKETS = re.compile(rb"\s*(?:\([^()\[\],]*,[^()\[\],]*(?:,.*)?\)|\[[^()\[\],]
 _ARROW = re.compile(rb"\s*\S+[ \t]+(?:-+>|--|=>|\xe2\x86\x92)[ \t]+\S.*")
 
 _COLON = re.compile(rb"\s*[^\s:,;]+:(?:\s.*)?")
-_LONE_HASH = re.compile(rb"^[ \t]*#[ \t]*\r?\n", re.MULTILINE)
+_LONE_HASH = re.compile(rb"\n#[ \t\r]*\n")
 _MARKS = (
     (rb"%%matrixmarket", 'a Matrix Market file; name it .mtx or give format="mtx"'),
     (rb"\*(?:vertices|network)\b", 'a Pajek network; name it .net or give format="pajek"'),
@@ -84,16 +84,20 @@ def refuse_marked(text: bytes, path: Path) -> None:
 
 def _refuse_tgf(text: bytes, path: Path) -> None:
     """Raise `FileFormatError` for a list of nodes and their labels, a line of # alone, and the edges."""
-    halves = _LONE_HASH.split(text, 2) if b"#" in text else []
+    halves = _LONE_HASH.split(text, 2)
     if len(halves) != 2:
         return
     above = [line.split() for line in halves[0].split(b"\n") if is_data(line) and line.split()]
     nodes = {row[0] for row in above}
-    if not nodes or len(nodes) < len(above):
+    if len(nodes) < len(above) or all(_is_edge(row, nodes) and row[0] != row[1] for row in above):
         return
     below = [line.split() for line in halves[1].split(b"\n") if is_data(line) and line.split()]
-    if below and all(len(row) > 1 and nodes.issuperset(row[:2]) for row in below):
+    if below and all(_is_edge(row, nodes) for row in below):
         raise FileFormatError("this is a TGF file, which has nodes above a # and edges below it; keep these.", path)
+
+
+def _is_edge(row: list[bytes], nodes: set[bytes]) -> bool:
+    return len(row) > 1 and nodes.issuperset(row[:2])
 
 
 def _rows(text: bytes) -> list[bytes]:
@@ -204,7 +208,9 @@ def refuse_metis(text: bytes, path: Path) -> None:
     arcs = [(node, int(cell)) for node, row in enumerate(rows, 1) for cell in row[skip::step]]
     if any(lines[nodes + 1 :]) or (whole and (len(rows), len(arcs)) != (nodes, 2 * edges)):
         return
-    seen = {(node, other) for node, other in arcs if other <= len(rows) and other != node}
+    if not set(str(code)) <= {"0", "1"} or any(node == other for node, other in arcs):
+        return
+    seen = {(node, other) for node, other in arcs if other <= len(rows)}
     if len(seen) < (2 if whole else _SURE) or any((other, node) not in seen for node, other in seen):
         return
     raise FileFormatError(
