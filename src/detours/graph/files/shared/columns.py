@@ -81,12 +81,12 @@ def first_fields(line: bytes, separator: bytes | None) -> list[bytes]:
     >>> first_fields(b'"Hopper, Grace",Ada,2,1952', b",")
     [b'Hopper, Grace', b'Ada', b'2']
     """
+    if separator is None and _QUOTE not in line:
+        return line.split(None, 2) or [line]  # blanks of other kinds alone
     line = line.strip(b" \t\r")
     if _QUOTE in line:
         fields = split_line(line.decode("utf-8", "surrogateescape"), " " if separator is None else separator.decode())
         return [field.encode("utf-8", "surrogateescape") for field in fields[:3]]
-    if separator is None:
-        return line.split(None, 2) or [line]  # blanks of other kinds alone
     return [field.strip() for field in line.split(separator)[:3]]
 
 

@@ -29,7 +29,6 @@ Kind = Literal["integers", "names", "table"]
 _BYTES = 1 << 16  # by which a file is judged, and lines
 _LINES = 20
 _PADDED = re.compile(rb"^[ \t]*(?:\d+[ \t,]+)?0\d", re.MULTILINE)  # an id with a leading zero
-_TABS = re.compile("[ \t]*\t[ \t]*")
 
 
 class Line(NamedTuple):
@@ -56,7 +55,7 @@ class Line(NamedTuple):
     @property
     def fields(self) -> list[bytes]:
         """Two nodes and what may be a weight, if it is no row of a table."""
-        return first_fields(self.raw, self.separator)
+        return first_fields(self.raw.strip(b" \t\r"), self.separator)
 
 
 class Head(NamedTuple):
@@ -82,10 +81,11 @@ class Head(NamedTuple):
         """Return the fields of the first lines, as those of a table; none where no line has more than two."""
         if all(len(line.fields) < 3 for line in self.lines):
             return []
-        lines = (line.decode("utf-8", "replace") for line in self.begin.split(b"\n")[:-1] if is_data(line))
-        if self.kind == "integers":  # between which many tabs are one
-            lines = (_TABS.sub("\t", line.strip()) for line in lines)
-        return [split_line(line, guess_separator(line)) for line in lines]
+        lines = [line.decode("utf-8", "replace") for line in self.begin.split(b"\n")[:-1] if is_data(line)]
+        seps = [guess_separator(line.text) for line in self.lines[: 1 + self.header]]
+        if self.kind == "integers" and seps[-1] == "\t":  # many are one
+            seps[-1], lines[0] = " ", re.sub("\t+", "\t", lines[0])
+        return [split_line(line, seps[at] if at < len(seps) else seps[-1]) for at, line in enumerate(lines)]
 
     def may_hold_text(self) -> bool:
         """Return whether the column beside the nodes has a name, and that is not weight: then it may hold anything."""

@@ -84,7 +84,7 @@ def refuse_marked(text: bytes, path: Path) -> None:
 
 def _refuse_tgf(text: bytes, path: Path) -> None:
     """Raise `FileFormatError` for a list of nodes and their labels, a line of # alone, and the edges."""
-    halves = _LONE_HASH.split(text, 2)
+    halves = _LONE_HASH.split(text, 2) if b"#" in text else []
     if len(halves) != 2:
         return
     above = [line.split() for line in halves[0].split(b"\n") if is_data(line) and line.split()]
