@@ -61,8 +61,10 @@ def read(path: Path) -> EdgeList:
             if not head.may_hold_text() or not path.is_file():  # a pipe cannot be read again
                 raise
             return read_table(path, sep=head.sep)
-        if not head.header:
-            (warn_of_header if head.kind == "names" else warn_of_counts)(edges, path)
+        if head.kind == "names" and not head.header:
+            warn_of_header(edges, path)
+        elif not head.header and len(head.lines[0].fields) == 2:
+            warn_of_counts(edges, path)
         warn_of_missing(edges, path)
         return replace(edges, directed=head.directed)
 

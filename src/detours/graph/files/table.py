@@ -125,7 +125,7 @@ def _rows(raw: bytes, sep: str | None, path: Path) -> Iterator[Row]:
             raw_lines.append(line)
             yield line
 
-    reader, begun, comments = csv.reader(remembered(), delimiter=sep), False, 0
+    reader, begun, comments = csv.reader(remembered(), delimiter=sep, skipinitialspace=True), False, 0
     try:
         for fields in reader:
             plain, comment = [field.strip() for field in fields], not is_data(raw_lines[0].encode())

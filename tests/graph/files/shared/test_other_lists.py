@@ -3,7 +3,7 @@
 import networkx as nx
 import pytest
 
-from detours.graph import Graph
+from detours.graph import Graph, files
 from tests.graph.cases import edges, put, refused
 
 KARATE = nx.karate_club_graph()
@@ -34,6 +34,8 @@ def lines(form: str, graph: nx.Graph = KARATE) -> str:
         ("0;1;2;3\n1;0\n2;0\n3;0;\n", "write blanks for ; in it"),
         ("0,1,2,3\n1,0\n2,0\n3,0\n", "write blanks for , in it"),
         ("a;b;c;d\nb;a\nc;a\nd;a\n", "adjacency list"),
+        ("# nodes: 4, edges: 3;\ta tab\n0 1 2 3\n1 0\n2 0\n3 0\n", "adjacency list"),
+        ("0,1,2,3\n1,0,,\n2,0,,\n3,0,,\n", "write blanks for , in it"),
     ],
 )
 @pytest.mark.parametrize("name", ["g.txt", "g.csv.gz"])
@@ -49,10 +51,19 @@ def test_other_files_are_called_by_their_name(tmp_path, name, text, says):
         "7 0\n#\n" + lines("{} {}") + "0 7\n",
         lines("{};{};9;8"),
         "graph target\n" + lines("{} {}", NAMED),
+        'creator "n0" 5\n' + lines("{} {} 1", NAMED),
+        "".join(f"{node},{node + 1},{node % 5},{'' if node % 3 else 1}\n" for node in range(40)),
+        "100000 5\n" + "".join(f"{node} {node + 200000}\n" for node in range(1, 9000)),
     ],
 )
 def test_edges_are_none_of_them(tmp_path, text):
     assert Graph.read(put(tmp_path, "g.txt", text)).num_nodes >= len(KARATE)
+
+
+@pytest.mark.parametrize("text", ["3 3\n3 2\n2 1\n1 3\n", "2 1 2\n2 1 1\n1 2 2\n", "1 2\n2 3\n3 1\n#\n1 3\n"])
+def test_few_edges_are_none_of_them(tmp_path, text):
+    """METIS has no loops, and its formats are made of 0 and 1; the labels of TGF are no nodes."""
+    assert len(files.read(put(tmp_path, "g.txt", text)).edge_index.T) == text.replace("#\n", "").count("\n")
 
 
 @pytest.mark.parametrize("sep", [",", ";", " ", "\t"])

@@ -10,8 +10,11 @@ from detours.graph.files.shared.lines import is_decimal, is_integer
 
 HEADERS = (("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node2"), ("node_1", "node_2"))
 SEPARATORS = (",", ";", "\t", "|", " ")
-_DECIMAL_COMMA = re.compile(rb"[^\s,]+[ \t]+[^\s,]+[ \t]+[+-]?\d+,\d+")  # two nodes and a weight
-_WORD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)')
+_QUOTE = ord('"')  # many times faster to look for in bytes than b'"'
+_OPAQUE = re.compile(rb"(?<![^\s,;|])\"(?:[^\"]|\"\")*\"|\s\{'.*")  # names in quotes, attributes of NetworkX
+_DECIMAL_COMMA = re.compile(rb"[^\s,]+ +[^\s,]+ +[+-]?\d+,\d+")  # two nodes and a weight
+_WORD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)', re.ASCII)
+_PLAIN_WORD = re.compile(r"\S+", re.ASCII)  # blanks of other kinds are a part of names
 
 # ------------------------------------------------------------ separators
 
@@ -22,16 +25,34 @@ def guess_separator(line: str) -> str:
     >>> guess_separator("Ada;Grace, Hopper;1952")
     ';'
     """
-    line = line.replace(",", "") if _DECIMAL_COMMA.fullmatch(line.strip().encode()) else line
-    return max(SEPARATORS[:-1], key=line.count) if any(map(line.count, SEPARATORS[:-1])) else " "
+    signs = _signs(line.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
+    return max(SEPARATORS[:-1], key=signs.count) if any(map(signs.count, SEPARATORS[:-1])) else " "
+
+
+def _signs(line: bytes) -> bytes:
+    """Return a line without signs that separate no columns: in quotes, around a tab in front of others, or in a weight.
+
+    >>> [_signs(line) for line in (b'"Hopper, Grace" Ada', b"Hopper, G.\\tAda", b"Ada,\\t\\tGrace", b"Ada Grace 0,5")]
+    [b'"" Ada', b'HopperG.\\tAda', b'Ada,Grace', b'Ada Grace 05']
+    """
+    line = re.sub(rb"\s*,\s*", b",", _OPAQUE.sub(b'""', line.strip()))
+    for sign in (b",", b";", b"|"):
+        if any(b"\t" in node for node in line.split(sign)[:2]):
+            line = line.replace(sign, b"")
+    return line.replace(b",", b"") if has_decimal_comma(line) else line
+
+
+def has_decimal_comma(line: bytes) -> bool:
+    """Return whether a line may be two nodes and a weight, with blanks between them and a comma in the weight."""
+    return _DECIMAL_COMMA.fullmatch(line.strip()) is not None
 
 
 def split_line(line: str, sep: str) -> list[str]:
     """Return the fields of a line, without quotes and outer blanks."""
     if sep == " ":
-        return _words(line) if '"' in line else line.split()
+        return _words(line) if '"' in line else _PLAIN_WORD.findall(line)
     try:
-        fields = next(csv.reader([line], delimiter=sep), [])
+        fields = next(csv.reader([line], delimiter=sep, skipinitialspace=True), [])
     except csv.Error:  # a carriage return within the line, say
         fields = line.split(sep)
     return [field.strip() for field in fields]
@@ -50,10 +71,8 @@ def plain_separator(line: bytes) -> bytes | None:
     >>> plain_separator(b"Ada,Grace"), plain_separator(b"Ada Grace 0,5")
     (b',', None)
     """
-    line = line.strip()
-    if b"," in line and line.count(b"\t") <= line.count(b",") and not _DECIMAL_COMMA.fullmatch(line):
-        return b","
-    return b"\t" if b"\t" in line else None
+    signs = _signs(line)
+    return next((sign for sign in (b",", b"\t") if sign in signs), None)
 
 
 def first_fields(line: bytes, separator: bytes | None) -> list[bytes]:
@@ -62,12 +81,12 @@ def first_fields(line: bytes, separator: bytes | None) -> list[bytes]:
     >>> first_fields(b'"Hopper, Grace",Ada,2,1952', b",")
     [b'Hopper, Grace', b'Ada', b'2']
     """
+    if separator is None and _QUOTE not in line:
+        return line.split(None, 2) or [line]  # blanks of other kinds alone
     line = line.strip(b" \t\r")
-    if b'"' in line:
+    if _QUOTE in line:
         fields = split_line(line.decode("utf-8", "surrogateescape"), " " if separator is None else separator.decode())
         return [field.encode("utf-8", "surrogateescape") for field in fields[:3]]
-    if separator is None:
-        return line.split(None, 2) or [line]  # blanks of other kinds alone
     return [field.strip() for field in line.split(separator)[:3]]
 
 
@@ -94,7 +113,7 @@ def words_above_numbers(rows: Sequence[Sequence[str]], nodes: Sequence[int] = (0
     True
     """
     first, below = rows[0], rows[1:]
-    if len(set(first)) < len(first) or any(not word or _is_number(word) for word in first):
+    if len(set(first)) < len(first) or any(not word or word[0] == "{" or _is_number(word) for word in first):
         return False
     for column in set(range(len(first))).difference(nodes):
         fields = [row[column] for row in below if len(row) > column and row[column]]

@@ -16,8 +16,9 @@ from detours.graph.files.shared.lines import is_decimal, is_integer
 NO_NODES = (
     *("", "#", "id", "index", "no", "row", "edge", "edge_id", "bond", "bond_id", "graph", "molecule", "weight"),
     *("year", "month", "week", "day", "date", "time", "datetime", "timestamp"),
+    *("rating", "score", "count", "value", "label", "type"),
 )
-"""Names of a first column that seldom holds nodes."""
+"""Names of columns that seldom hold nodes."""
 _MISSING = {"nan", "NaN", "NA", "N/A", "#N/A", "NULL", "null", "None", "<NA>"}
 _SUSPECT = 2  # edges from which a first line whose names occur nowhere else is worth a warning
 _FEW = 4  # edges from which their number is no accident
@@ -42,6 +43,7 @@ def warn_of_columns(rows: Sequence[Sequence[str]], path: Path, *, header: bool) 
 
     They may if the first column counts the rows, or is named so, or if the third has nodes of the second and the first
     has none, as where it holds times, or nodes of the first and the second has none, as where it says what joins them.
+    A third column that is named rating, say, has none.
 
     Args:
         rows: The first ones, the header among them.
@@ -51,9 +53,12 @@ def warn_of_columns(rows: Sequence[Sequence[str]], path: Path, *, header: bool) 
     if not rows or len(rows[0]) < 3 or known_header(rows[0]) is not None:
         return
     first, below = rows[0], [row for row in rows[header:] if len(row) > 2]
-    if (header and (first[0].strip().lower() in NO_NODES or _count(below))) or _are_nodes(below, 1, 2, but=0):
+    strange, _, value = (header and name.strip().lower() in NO_NODES for name in first[:3])
+    if value and (not strange or len(first) == 3):
+        return
+    if strange or (header and _count(below)) or _are_nodes(below, 1, 2, but=0):
         better = 1, 2
-    elif _are_nodes(below, 0, 2, but=1) and not any(is_decimal(row[1].encode()) for row in below):
+    elif _joins(below):
         better = 0, 2
     else:
         return
@@ -76,6 +81,13 @@ def _are_nodes(rows: Sequence[Sequence[str]], left: int, right: int, *, but: int
     one, two, other = ({row[column] for row in rows} for column in (left, right, but))
     both = len(one & two)
     return both > 1 and 8 * len(other & one) <= len(other) and 4 * both >= max(len(one), len(two))
+
+
+def _joins(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the second column says, in few words, what joins the nodes of the first and the third."""
+    nodes, words = ({row[column] for row in rows} for column in (0, 1))
+    few = len(words) < len(nodes) and not any(is_decimal(word.encode()) for word in words)
+    return few and _are_nodes(rows, 0, 2, but=1)
 
 
 def warn_of_sets(rows: Sequence[Sequence[str]], path: Path) -> None:
@@ -108,7 +120,7 @@ def warn_of_missing(edges: EdgeList, path: Path) -> None:
 
 
 def warn_of_counts(edges: EdgeList, path: Path) -> None:
-    """Warn if the first line, read as an edge, may be the numbers of nodes and edges."""
+    """Warn if the first line, two integers read as an edge, may be the numbers of nodes and edges."""
     ends, others = edges.edge_index, edges.edge_index[:, 1:]
     ids = [int(node if edges.names is None else edges.names[node]) for node in (*ends[:, 0], others.max(initial=0))]
     nodes, lines, largest = ids

@@ -13,6 +13,7 @@ from detours.graph.files.shared.columns import (
     HEADERS,
     first_fields,
     guess_separator,
+    has_decimal_comma,
     known_header,
     plain_separator,
     split_line,
@@ -54,7 +55,7 @@ class Line(NamedTuple):
     @property
     def fields(self) -> list[bytes]:
         """Two nodes and what may be a weight, if it is no row of a table."""
-        return first_fields(self.raw, self.separator)
+        return first_fields(self.raw.strip(b" \t\r"), self.separator)
 
 
 class Head(NamedTuple):
@@ -66,7 +67,7 @@ class Head(NamedTuple):
     """Whether the first line names the columns; of a table, `table` itself finds out."""
     lines: list[Line]
     sep: str | None
-    """What separates the columns of a table, where the name of the file tells."""
+    """What separates the columns of a table, where more than its first line tells."""
     padded: bool
     """Whether integers have leading zeros."""
     directed: bool
@@ -80,8 +81,11 @@ class Head(NamedTuple):
         """Return the fields of the first lines, as those of a table; none where no line has more than two."""
         if all(len(line.fields) < 3 for line in self.lines):
             return []
-        lines = (line.decode("utf-8", "replace") for line in self.begin.split(b"\n")[:-1] if is_data(line))
-        return [split_line(line, guess_separator(line)) for line in lines]
+        lines = [line.decode("utf-8", "replace") for line in self.begin.split(b"\n")[:-1] if is_data(line)]
+        seps = [guess_separator(line.text) for line in self.lines[: 1 + self.header]]
+        if self.kind == "integers" and seps[-1] == "\t":  # many are one
+            seps[-1], lines[0] = " ", re.sub("\t+", "\t", lines[0])
+        return [split_line(line, seps[at] if at < len(seps) else seps[-1]) for at, line in enumerate(lines)]
 
     def may_hold_text(self) -> bool:
         """Return whether the column beside the nodes has a name, and that is not weight: then it may hold anything."""
@@ -105,7 +109,9 @@ def look(text: Iterator[bytes], path: Path) -> Head:
         raise FileFormatError("the file holds no edges: every line is blank or a comment.", path)
     first = lines[0]
     refuse_row_names([split_line(line.text, guess_separator(first.text)) for line in lines], path)
-    sep = "\t" if ending(path) == "tsv" and b"\t" in first.raw else None
+    sep = "\t" if ending(path) == "tsv" and first.separator == b"\t" else None
+    if has_decimal_comma(first.raw) and any(line.separator == b"," for line in lines):
+        sep = ","  # which separates the first line, too: "Route 66 1,2" has no weight of 1.2
     if (sep is not None and b"," in first.raw) or _is_table(lines):
         return Head("table", False, lines, sep, False, directed, b"", chain([head], text))
     integers, header = _nodes(lines, path)

@@ -20,13 +20,13 @@ _BRACKETS = re.compile(rb"\s*(?:\([^()\[\],]*,[^()\[\],]*(?:,.*)?\)|\[[^()\[\],]
 _ARROW = re.compile(rb"\s*\S+[ \t]+(?:-+>|--|=>|\xe2\x86\x92)[ \t]+\S.*")
 
 _COLON = re.compile(rb"\s*[^\s:,;]+:(?:\s.*)?")
-_LONE_HASH = re.compile(rb"^[ \t]*#[ \t]*\r?\n", re.MULTILINE)
+_LONE_HASH = re.compile(rb"\n#[ \t\r]*\n")
 _MARKS = (
     (rb"%%matrixmarket", 'a Matrix Market file; name it .mtx or give format="mtx"'),
     (rb"\*(?:vertices|network)\b", 'a Pajek network; name it .net or give format="pajek"'),
-    (rb"graph\s*(?:\[|$)|creator\s+\"", 'GML; name it .gml or give format="gml"'),
+    (rb"graph\s*(?:\[|$)|creator\s+\"[^\"]*\"$", 'GML; name it .gml or give format="gml"'),
     (rb"dl(?:\s+n[rcm]?\s*=|\s*$)", "a DL file of UCINET; write a line of two nodes for every edge"),
-    (rb"(?:strict\s+)?(?:di)?graph\b[^{]*\{", "a DOT file; read it with networkx.nx_pydot.read_dot"),
+    (rb"(?:strict\s+)?(?:di)?graph\b[^{]*\{(?!'|\}$)", "a DOT file; read it with networkx.nx_pydot.read_dot"),
     (rb"nodedef\s*>", "a GDF file; keep the lines below its edgedef"),
     (rb"\{\s*(?:\"|$)|\[\s*(?:\{|$)", "JSON; read it with json and networkx.node_link_graph, say"),
 )
@@ -87,12 +87,17 @@ def _refuse_tgf(text: bytes, path: Path) -> None:
     halves = _LONE_HASH.split(text, 2) if b"#" in text else []
     if len(halves) != 2:
         return
-    parts = [[line.split() for line in half.split(b"\n") if is_data(line) and line.split()] for half in halves]
-    if not all(parts):
+    above = [line.split() for line in halves[0].split(b"\n") if is_data(line) and line.split()]
+    nodes = {row[0] for row in above}
+    if len(nodes) < len(above) or all(_is_edge(row, nodes) and row[0] != row[1] for row in above):
         return
-    nodes = {row[0] for row in parts[0]}
-    if len(nodes) == len(parts[0]) and all(len(row) > 1 and nodes.issuperset(row[:2]) for row in parts[1]):
+    below = [line.split() for line in halves[1].split(b"\n") if is_data(line) and line.split()]
+    if below and all(_is_edge(row, nodes) for row in below):
         raise FileFormatError("this is a TGF file, which has nodes above a # and edges below it; keep these.", path)
+
+
+def _is_edge(row: list[bytes], nodes: set[bytes]) -> bool:
+    return len(row) > 1 and nodes.issuperset(row[:2])
 
 
 def _rows(text: bytes) -> list[bytes]:
@@ -145,18 +150,19 @@ def refuse_adjacency_list(text: bytes, path: Path) -> None:
 
     They have a line for every node, and not all the same length, or no other numbers than those of nodes.
     """
-    head = text[:_HEAD]
-    sep = next((sign for sign in (b";", b",") if sign in head), None)
-    lines = (line.strip(b" \r" + (sep or b"")) for line in head.split(b"\n")[:-1] if is_data(line))
-    rows = [[cell.strip() for cell in line.split(sep)] for line in lines if line.strip()]
-    if max(map(len, rows), default=0) < 4 or b"\t" in head:
+    lines = _rows(text)
+    sep = next((sign for sign in (b";", b",") if any(sign in line for line in lines)), None)
+    kept = (line.strip(b" \r" + (sep or b"")) for line in lines)
+    rows = [[cell.strip() for cell in line.split(sep)] for line in kept if line.strip()]
+    if max(map(len, rows), default=0) < 4 or any(b"\t" in line for line in lines):
         return
     nodes = {row[0] for row in rows}
     if len(nodes) < len(rows):
         return
     whole = len(text) <= _HEAD and all(len(set(row)) == len(row) and nodes.issuperset(row) for row in rows)
     integers = all(cell.isdigit() for row in rows for cell in row)
-    if whole or (integers and len(set(map(len, rows))) > 1):
+    ragged = len({len(line.split(sep)) for line in lines}) > 1  # a table is not, even if columns at its end are empty
+    if whole or (integers and ragged):
         blanks = "" if sep is None else f"write blanks for {sep.decode()} in it, "
         raise FileFormatError(
             f"its lines are those of an adjacency list, a node and its neighbours; {blanks}name the file .adjlist or "
@@ -201,6 +207,8 @@ def refuse_metis(text: bytes, path: Path) -> None:
     skip, step, rows = code // 100 + weights * (code // 10 % 10), 1 + code % 10, lines[1 : nodes + 1]
     arcs = [(node, int(cell)) for node, row in enumerate(rows, 1) for cell in row[skip::step]]
     if any(lines[nodes + 1 :]) or (whole and (len(rows), len(arcs)) != (nodes, 2 * edges)):
+        return
+    if not set(str(code)) <= {"0", "1"} or any(node == other for node, other in arcs):
         return
     seen = {(node, other) for node, other in arcs if other <= len(rows)}
     if len(seen) < (2 if whole else _SURE) or any((other, node) not in seen for node, other in seen):
