@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -17,6 +17,9 @@ from detours.training.loop import Run
 from detours.training.recipe import Recipe, recipe
 from detours.training.tasks import check_scores, rank_of, targets_of
 
+MOST = 100_000
+"""Runs that can be asked for at once: each is looked up before the first is trained."""
+
 
 def runs_of(
     data: GraphSet,
@@ -25,7 +28,7 @@ def runs_of(
     *,
     numbers: Sequence[int],
     ks: Sequence[int | None] = (None,),
-    seeds: Sequence[int | None] = (None,),
+    seeds: Iterable[int | None] = (None,),
     save: Path | None = None,
     every: float = 5.0,
     tensorboard: bool = False,
@@ -55,6 +58,12 @@ def runs_of(
     targets = targets_of(data, changed["task"])
     if not recipe(data.name, "", "", data.level, **changed).sees_detours:
         ks = (None,)  # they would all be the same run
+    seeds = tuple(seeds)
+    if (number := len(numbers) * len(seeds) * len(ks)) > MOST:
+        raise InputError(
+            f"{len(numbers):,} folds × {len(seeds):,} seeds × {len(ks):,} k are {number:,} runs; ask for at most "
+            f"{MOST:,} at once."
+        )
     runs = []
     for fold in numbers:
         if not 0 <= fold < len(folds):
