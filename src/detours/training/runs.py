@@ -59,11 +59,7 @@ def runs_of(
     if not recipe(data.name, "", "", data.level, **changed).sees_detours:
         ks = (None,)  # they would all be the same run
     seeds = tuple(seeds)
-    if (number := len(numbers) * len(seeds) * len(ks)) > MOST:
-        raise InputError(
-            f"{len(numbers):,} folds × {len(seeds):,} seeds × {len(ks):,} k are {number:,} runs; ask for at most "
-            f"{MOST:,} at once."
-        )
+    check_number(len(numbers), len(seeds), len(ks))
     runs = []
     for fold in numbers:
         if not 0 <= fold < len(folds):
@@ -87,6 +83,19 @@ def runs_of(
                 )
             )
     return runs
+
+
+def check_number(folds: int, seeds: int, ks: int = 1) -> None:
+    """Raise `InputError` if more runs are asked for than can be looked up.
+
+    >>> check_number(10, 20_000)
+    Traceback (most recent call last):
+        ...
+    detours.errors.InputError: 10 folds × 20,000 seeds × 1 k are 200,000 runs; ask for at most 100,000 at once.
+    """
+    if (number := folds * seeds * ks) > MOST:
+        asked = f"{folds:,} folds × {seeds:,} seeds × {ks:,} k are {number:,} runs"
+        raise InputError(f"{asked}; ask for at most {MOST:,} at once.")
 
 
 def check_split(data: GraphSet, fold: int, split: Split) -> None:
