@@ -31,6 +31,14 @@ def test_a_file_appears_complete(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+def test_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    with pytest.raises(InputError, match="pipe is a device; give the name of a file to write"), replacing(pipe):
+        pass
+    assert pipe.is_fifo()
+
+
 def test_a_folder_that_nothing_can_be_written_into_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "new" / "inner"
     for _ in range(2):

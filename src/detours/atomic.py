@@ -29,6 +29,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     """
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the name of a file to write.")
+    if path.exists() and not path.is_file():  # such as /dev/null, which a file would replace
+        raise InputError(f"{path} is a device; give the name of a file to write.")
     with disk_errors_named(path), atomic_file(path) as raw:
         if path.suffix.lower() == ".gz":
             # No name and no time inside: the same graph always gives the same bytes.

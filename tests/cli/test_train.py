@@ -191,6 +191,23 @@ def test_a_folder_for_models_that_cannot_be_made(run: Run) -> None:
     assert code == 1 and "the folder taken cannot be made" in err and not Path("results").exists()
 
 
+def test_a_folder_of_models_that_are_all_there_is_only_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ("train", *QUICK, "--folds", "0", "--save", "models", "--json")
+    first = run(*asked)
+    assert first[0] == 0
+    monkeypatch.setattr("detours.cli.train.make_folder", lambda folder: pytest.fail("written"))
+    assert run(*asked) == first
+
+
+def test_the_number_of_many_runs_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, err = run("train", *QUICK, "--seeds", "0-999999")
+    assert (code, out) == (1, "")
+    assert err == "detours: 10 folds × 1,000,000 seeds × 1 k are 10,000,000 runs; ask for at most 100,000 at once.\n"
+    monkeypatch.setattr("detours.cli.train.MANY", 1)
+    code, _, err = run("train", *QUICK, "--folds", "0", "--seeds", "0-1")
+    assert code == 0 and "note: 2 runs were asked for; they are looked up first\n" in err
+
+
 # ---------------------------------------------------------------- recipes
 
 

@@ -1,6 +1,7 @@
 """`detours tune`: tables, files, and one sentence for whatever is wrong."""
 
 import json
+import os
 import sys
 import tomllib
 import warnings
@@ -64,9 +65,10 @@ def test_the_best_are_trained_again(run: Run) -> None:
     assert out.count("again with other seeds") == 2 and out.count("on the validation parts of 2 folds") == 2
     assert "today" in out and "a part of a trial again with other seeds, 1 replica in" in err
     found = json.loads(run("tune", *asked, "--json", "--budget", "0")[1])
+    best = {each["trials"][0]["trial"] for each in found}  # of either model, for both
     for each in found:
         again = [one["trial"] for one in each["again"]]
-        assert -1 in again and len(again) == 2 and each["chosen"] == each["again"][0] and each["complete"]
+        assert sorted(again) == sorted(best | {-1}) and each["chosen"] == each["again"][0] and each["complete"]
 
 
 def test_the_bar_is_full_at_the_end_of_each_step(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +156,27 @@ def test_what_is_wrong_is_told_before_the_first_search(run: Run) -> None:
     Path("folder").mkdir()
     code, out, err = run("tune", *QUICK, "--models", "plain", "--write", "folder", "--progress")
     assert code == 1 and out == "" and err == "detours: cannot write folder: it is a folder; give the name of a file.\n"
+    Path("recipes/rings-mdnn.toml").mkdir(parents=True)
+    code, out, err = run("tune", *QUICK, "--models", "plain,mdnn", "--write", "recipes", "--progress")
+    assert code == 1 and out == "" and "cannot write recipes/rings-mdnn.toml: it is a folder" in err
     assert not Path("results").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
+def test_what_is_no_file_is_not_replaced_by_one(run: Run) -> None:
+    Path("space.toml").write_text(SPACE)
+    os.mkfifo("pipe")  # as /dev/stdout and /dev/null
+    code, out, err = run("tune", *QUICK, "--models", "plain", "--write", "pipe", "--progress")
+    assert code == 1 and out == "" and "cannot write pipe: it is a device, not a file" in err
+    assert Path("pipe").is_fifo() and not Path("results").exists()
+
+
+def test_a_recipe_is_written_where_a_link_points_to(run: Run) -> None:
+    Path("space.toml").write_text(SPACE)
+    Path("link.toml").symlink_to("recipe.toml")
+    code, _, err = run("tune", *QUICK, "--models", "plain", "--write", "link.toml", "-q")
+    assert code == 0, err
+    assert Path("link.toml").is_symlink() and "model" in tomllib.loads(Path("recipe.toml").read_text())
 
 
 def test_every_data_set_is_checked_before_the_first_search(run: Run) -> None:

@@ -28,6 +28,12 @@ def test_runs_of_folds(tmp_path: Path) -> None:
     assert other[0].path != runs[0].path  # other folds, another run
 
 
+def test_seeds_that_can_be_gone_through_once(tmp_path: Path) -> None:
+    data = task()
+    runs = runs_of(data, stratified_splits(data, folds=4), Store(tmp_path), numbers=[0, 1], seeds=iter([3, 4]))
+    assert [(run.recipe.fold, run.recipe.seed) for run in runs] == [(0, 3), (0, 4), (1, 3), (1, 4)]
+
+
 def test_validation_chooses_among_k() -> None:
     values = [(2, 0.8, 0.5), (3, 0.9, 0.6), (4, 0.9, 0.5), (5, 0.9, 0.5)]
     cells = [

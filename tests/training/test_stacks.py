@@ -129,8 +129,9 @@ def test_what_other_code_has_finished_keeps_its_checkpoint(tmp_path: Path) -> No
     left = interrupted(store, [run])
     store.keep(run.recipe.key() | {"code": "0" * 8}, {}, 0.0)
     assert finished(store, run) is not None
-    run_all(store, [other], Workplace("cpu"))
-    assert left.exists()  # without --keep-old it is needed
+    for asked in (other, run):
+        run_all(store, [asked], Workplace("cpu"))
+        assert left.exists()  # without --keep-old it is needed
 
 
 def test_checkpoints_of_a_folder_that_cannot_be_written_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,6 +148,16 @@ def test_checkpoints_of_a_folder_that_cannot_be_written_stay(tmp_path: Path, mon
     assert cell.key["fold"] == 0 and left.exists()
 
 
+def test_what_a_kill_left_of_finished_runs_goes(tmp_path: Path) -> None:
+    store, run = Store(tmp_path), run_of(task(16), tmp_path)
+    run_all(store, [run], Workplace("cpu"))
+    damaged = run.path.with_suffix(".ckpt")
+    damaged.write_bytes(b"half of it")
+    (part := damaged.with_name(f".{damaged.name}.0a1b2c3d.part")).touch()
+    run_all(store, [run], Workplace("cpu"))
+    assert not damaged.exists() and not part.exists()
+
+
 def test_checkpoints_of_runs_whose_models_are_to_be_saved_stay(tmp_path: Path) -> None:
     data, store = task(16), Store(tmp_path)
     parts = stratified_splits(data, folds=4)
@@ -154,7 +165,7 @@ def test_checkpoints_of_runs_whose_models_are_to_be_saved_stay(tmp_path: Path) -
     saved = runs_of(data, parts, store, numbers=range(2), save=tmp_path / "models", **SOME)
     run_all(store, plain, Workplace("cpu"))
     left = interrupted(store, saved)  # they have results, but no models
-    for one in (plain[:1], saved[:1]):
+    for one in (plain[:1], plain, saved[:1]):
         run_all(store, one, Workplace("cpu"))
         assert left.exists()
     run_all(store, saved[1:], Workplace("cpu"))

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from detours.training.loop import Run
 
 NEEDED = ("torch", "torch_geometric", "lightning")
+MANY = 1_000
+"""Runs from which on looking for their results takes so long that their number is told first."""
 
 
 def check_installed() -> None:
@@ -217,8 +219,8 @@ def train(
     from detours.data.catalogue import source_of
     from detours.store import Store
     from detours.training.devices import chosen_device
-    from detours.training.runs import runs_of
-    from detours.training.stacks import Workplace, run_all
+    from detours.training.runs import MOST, runs_of
+    from detours.training.stacks import Workplace, finished, run_all
 
     place = Workplace(chosen_device(device), devices, jobs, replicas)
     if not named:
@@ -234,13 +236,16 @@ def train(
         print(made.to_toml(source_of(loaded, named, root)), end="")
         return
     store, parts = Store(out, keep_old=keep_old), splits(loaded, root)
+    numbers, seeds = folds or range(len(parts)), seeds or (None,)
+    if not quiet and MANY < (asked := len(numbers) * len(seeds) * len(ks)) <= MOST:
+        print(f"note: {asked:,} runs were asked for; they are looked up first", file=sys.stderr)
     runs = runs_of(
         loaded,
         parts,
         store,
-        numbers=folds or range(len(parts)),
+        numbers=numbers,
         ks=ks,
-        seeds=seeds or (None,),
+        seeds=seeds,
         save=save,
         every=checkpoint_every,
         tensorboard=tensorboard,
@@ -248,7 +253,7 @@ def train(
     )
     if not quiet:
         _print_notes(store, runs, ks)
-    if save is not None:
+    if save is not None and any(finished(store, run) is None for run in runs):
         make_folder(save)
     first = devices == 1 or int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
     show = progress if first and not (quiet and progress is None) else False

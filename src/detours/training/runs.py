@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -17,6 +17,9 @@ from detours.training.loop import Run
 from detours.training.recipe import Recipe, recipe
 from detours.training.tasks import check_scores, rank_of, targets_of
 
+MOST = 100_000
+"""Runs that can be asked for at once: each is looked up before the first is trained."""
+
 
 def runs_of(
     data: GraphSet,
@@ -25,7 +28,7 @@ def runs_of(
     *,
     numbers: Sequence[int],
     ks: Sequence[int | None] = (None,),
-    seeds: Sequence[int | None] = (None,),
+    seeds: Iterable[int | None] = (None,),
     save: Path | None = None,
     every: float = 5.0,
     tensorboard: bool = False,
@@ -55,6 +58,8 @@ def runs_of(
     targets = targets_of(data, changed["task"])
     if not recipe(data.name, "", "", data.level, **changed).sees_detours:
         ks = (None,)  # they would all be the same run
+    seeds = tuple(seeds)
+    check_number(len(numbers), len(seeds), len(ks))
     runs = []
     for fold in numbers:
         if not 0 <= fold < len(folds):
@@ -78,6 +83,19 @@ def runs_of(
                 )
             )
     return runs
+
+
+def check_number(folds: int, seeds: int, ks: int = 1) -> None:
+    """Raise `InputError` if more runs are asked for than can be looked up.
+
+    >>> check_number(10, 20_000)
+    Traceback (most recent call last):
+        ...
+    detours.errors.InputError: 10 folds × 20,000 seeds × 1 k are 200,000 runs; ask for at most 100,000 at once.
+    """
+    if (number := folds * seeds * ks) > MOST:
+        asked = f"{folds:,} folds × {seeds:,} seeds × {ks:,} k are {number:,} runs"
+        raise InputError(f"{asked}; ask for at most {MOST:,} at once.")
 
 
 def check_split(data: GraphSet, fold: int, split: Split) -> None:

@@ -85,7 +85,7 @@ def run_all(store: Store, runs: Sequence[Run], place: Workplace | None = None) -
     with suppress(OSError):  # a folder that cannot be written keeps them
         for stack in stacks_of(each, place):  # a kill may have come between the results and this
             with _held_alone(stack) as busy:
-                if busy is None:  # no other process trains them, to save models as well
+                if busy is None and not _checkpoint(stack).contents()[0]:  # it is damaged, or only begun
                     _checkpoint(stack).discard()
         for folder in {run.path.parent for run in each}:
             _discard_needless(store, folder)

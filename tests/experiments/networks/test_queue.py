@@ -73,6 +73,12 @@ def test_a_store_that_cannot_be_written_ends_the_queue(tmp_path: Path, data: Gra
     assert not said
 
 
+def test_more_runs_than_can_be_looked_up_are_refused(tmp_path: Path, data: GraphSet) -> None:
+    with pytest.raises(InputError, match="10 folds × 1,000,000 seeds × 1 k are 10,000,000 runs"):
+        new_queue(tmp_path, data, folds=None, seeds=range(10**6)).run([PLAIN, MDNN])
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_is_finished_is_not_trained_again(tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch) -> None:
     new_queue(tmp_path, data, seeds=[0]).run([PLAIN])
     trained: list[tuple[int, int]] = []

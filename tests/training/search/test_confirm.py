@@ -190,6 +190,24 @@ def test_nothing_is_trained_again_where_all_have_diverged(tmp_path: Path, monkey
         chosen(made.search, "plain")
 
 
+def test_a_network_all_of_whose_trials_diverge_leaves_the_choice_of_others_to_other_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Scripted(tmp_path, monkeypatch)
+
+    def train(store: Any, stack: Any, place: Any) -> None:
+        if stack[0].recipe.model == "plain":
+            raise Diverged("the loss is no number.")
+        made.train(store, stack, place)
+
+    monkeypatch.setattr(module, "run_all", train)
+    made.search.go_on(3, confirm=2)
+    assert made.search.ended and chosen(made.search, "mdnn").best.trial.number == 2
+    assert [each.trial.number for each in chosen(made.search, "mdnn").again] == [2, TODAY, 1]
+    with pytest.raises(DetoursError, match="every trial has diverged"):
+        chosen(made.search, "plain")
+
+
 def test_part_of_the_budget_is_kept_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     made = Scripted(tmp_path, monkeypatch)

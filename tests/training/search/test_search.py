@@ -294,7 +294,21 @@ def test_a_space_with_nothing_to_draw_is_refused(tmp_path: Path) -> None:
         draws = Draws(data, Space.of(space), fixed, 0, 1)
         with pytest.raises(InputError, match="nothing to draw for model plain beside the settings that are given"):
             Search(draws, parts, [0], ["plain"], Store(tmp_path), **some)
+    Search(draws, parts, [0], ["plain", "mdnn"], Store(tmp_path), **some)  # plain is the same in all trials
     Search(Draws(data, Space.of({"known": [{"lr": 0.1}]}), {}, 0, 1), parts, [0], ["plain"], Store(tmp_path), **some)
+
+
+def test_known_points_that_are_no_networks_are_told_before_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = one_graph()
+    space = Space.of({"known": [{"lr": 0.1}, {"hidden": 8, "heads": 3}]})
+    parts = stratified_splits(data, folds=4)
+    search = Search(Draws(data, space, {}, 0, 2), parts, [0], ["mdnn"], Store(tmp_path), device="cpu")
+    monkeypatch.setattr(module, "run_all", lambda *_: pytest.fail("trained"))
+    search.check(2)
+    with pytest.raises(InputError, match="3 heads"):
+        search.go_on(3)
 
 
 def test_folds_without_test_parts_can_be_trained() -> None:

@@ -17,6 +17,8 @@ def check_writable(path: Path) -> None:
     target = path.resolve()  # a link is followed: the file it points to is replaced, not the link
     if target.is_dir():
         raise InputError(f"cannot write {path}: it is a folder; give the name of a file.")
+    if path.exists() and not path.is_file():  # it would be replaced by one
+        raise InputError(f"cannot write {path}: it is a device, not a file; give another name.")
     if not target.parent.is_dir():
         raise InputError(f"cannot write {path}: the folder {target.parent} does not exist; make it first.")
     if not os.access(target.parent, os.W_OK | os.X_OK):

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from itertools import product
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any
@@ -188,6 +189,9 @@ def tune(
     called = [search.data.name for search in searches]
     if write is not None and (twice := [name for at, name in enumerate(called) if name in called[:at]]):
         raise InputError(f"two data sets are called {twice[0]}, whose recipes would be one file; take one at a time.")
+    files = {} if write is None or single else {at: write / f"{at[0]}-{at[1]}.toml" for at in product(called, wanted)}
+    for path in files.values():
+        check_writable(path)
     found, failed = [], []
     start, seconds = time.monotonic(), inf if budget is None else 60 * budget
     for turn, (name, search) in enumerate(zip(names, searches, strict=True), 1):
@@ -202,8 +206,7 @@ def tune(
                 continue
             found.append({"data": loaded.name, "model": model, **summary(search, tuned)})
             if write is not None:
-                path = write if single else write / f"{loaded.name}-{model}.toml"
-                with replacing(path) as target:
+                with replacing(files.get((loaded.name, model), write).resolve()) as target:
                     target.write(search.recipe(tuned.best.trial).to_toml(source_of(loaded, name, root)).encode())
             if not quiet and not as_json:
                 show_trials(search, tuned, model)

@@ -90,13 +90,13 @@ class Search:
     ) -> None:
         for model in models:
             check_choice("model", model, MODELS)
-            if not (draws.space.known or draws.space.shared or draws.space.own[model]):
-                raise InputError(
-                    f"the space has nothing to draw for model {model} beside the settings that are given; "
-                    "add choices to it, or give fewer settings."
-                )
         if not models or not len(numbers):
             raise InputError("a search needs at least one model and one fold.")
+        if not (draws.space.known or draws.space.shared or any(draws.space.own[model] for model in models)):
+            raise InputError(
+                f"the space has nothing to draw for model {' and '.join(models)} beside the settings that are given; "
+                "add choices to it, or give fewer settings."
+            )
         self.draws, self.models, self.store, self.halving, self.inner = draws, list(models), store, halving, inner
         self.data: GraphSet = draws.data
         self.folds, self.numbers = inner_splits(self.data, folds) if inner else without_test(folds), list(numbers)
@@ -112,14 +112,16 @@ class Search:
         self.finalists: dict[str, list[Trial]] = {}
         """The trials of each model that are trained again, as soon as they are known."""
         self.confirmed = False
-        """Whether the best trials of all models have been trained again."""
+        """Whether the best trials of all models that have any have been trained again."""
 
     def check(self, trials: int, confirm: int = 0) -> None:
         """Raise `InputError` if `go_on` would: before hours of training, perhaps on other data."""
         check_integer("trials", trials, minimum=1)
         check_integer("confirm", confirm, minimum=0)
+        known = self.draws.draws * len(self.draws.space.known)
         for model in self.models:
-            first = self.draws.trial(model, 0)
+            # known points that are no networks are refused, and a space that gives none
+            first, *_ = [self.draws.trial(model, at) for at in range(0, min(trials, known + 1), self.draws.draws)]
             for effort in (Effort.FULL, Effort.AGAIN) if confirm else (Effort.FULL,):
                 self._runs(first, effort)  # folds that cannot be are refused
 
@@ -147,17 +149,15 @@ class Search:
 
     def _confirm(self, best: int, deadline: float) -> bool:
         """Train the best trials of each model again, if any; whether that is done."""
-        if not best:
+        # A model all of whose trials have diverged is left out; if there was no time, all are.
+        ahead = {model: found for model in self.models if (found := self._best(model, best))}
+        if not ahead:
             return True
-        ahead = [self._best(model, best) for model in self.models]
-        if not all(ahead):  # all trials of a model have diverged, or there was no time for them
-            return True
-        numbers = sorted(set().union(*ahead))
-        finalists = {model: self._finalists(model, numbers) for model in self.models}
-        self.finalists = finalists
-        self.report(Stage(self.models[0], Effort.AGAIN, [], 0, 0.0, None))
+        numbers = sorted(set().union(*ahead.values()))
+        self.finalists = {model: self._finalists(model, numbers) for model in ahead}
+        self.report(Stage(next(iter(ahead)), Effort.AGAIN, [], 0, 0.0, None))
         try:
-            for trials in finalists.values():
+            for trials in self.finalists.values():
                 self._make(trials, Effort.AGAIN, deadline)
         except OutOfTime:
             return False
@@ -204,7 +204,7 @@ class Search:
         return self._of(model, Effort(full))
 
     def again(self, model: str) -> list[Scored]:
-        """Return the trials of a model that were trained again, the best first; none unless all models have them."""
+        """Return the trials of a model that were trained again, the best first; none unless all are finished."""
         return self._of(model, Effort.AGAIN) if self.confirmed else []
 
     def _of(self, model: str, effort: Effort) -> list[Scored]:

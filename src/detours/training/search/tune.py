@@ -35,8 +35,8 @@ class Tuned:
     trials: list[Scored]
     """The trials that the choice was among, the best first."""
     again: list[Scored] = field(default_factory=list)
-    """What was trained again, by whose results the choice was made, the best first: some of these, and the recipe that
-    the data set has today (trial -1)."""
+    """What was trained again, by whose results the choice was made, the best first: the best for any of the models, and
+    the recipe that the data set has today (trial -1)."""
 
 
 def tune(
