@@ -150,7 +150,8 @@ def baselines(results: Results) -> Section:
             "the same folds. A fold with several seeds counts with the mean over its seeds, so that folds are the only "
             "repetitions. p of an entry: Wilcoxon's two-sided signed-rank test over folds (which share training data; "
             "that makes p too small). p over entries: a two-sided sign test of the mean differences "
-            "of complete entries."
+            "of complete entries, which are not independent either: backbones share data, and the filtered graphs are "
+            "parts of Chameleon and Squirrel."
         ]
         if found
         else [],
