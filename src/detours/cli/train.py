@@ -1,7 +1,6 @@
 """`detours train`: train a network on the folds of a data set, from raw files to mean ± standard deviation."""
 
 import os
-import re
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -23,7 +22,9 @@ from detours.cli.shared.options import (
     Quiet,
     RawFolder,
     TorchDevice,
+    number_list,
     parse_k,
+    parse_numbers,
 )
 from detours.errors import InputError
 from detours.training.recipe import as_before, checked, choices_of, parse_setting, read_recipe, recipe, settings
@@ -42,21 +43,6 @@ def check_installed() -> None:
     """Say in one sentence what is missing, before anything slow is imported."""
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise InputError(f"networks need {' and '.join(missing)}; run: pip install 'detours[torch]'")
-
-
-def parse_numbers(text: str) -> list[int]:
-    """Return the numbers of a list with ranges, in order and once each.
-
-    >>> parse_numbers("0-2,7")
-    [0, 1, 2, 7]
-    """
-    numbers: list[int] = []
-    for part in str(text).split(","):
-        found = re.fullmatch(r"\s*(\d{1,6})(?:\s*-\s*(\d{1,6}))?\s*", part)
-        if found is None or int(found[2] or found[1]) < int(found[1]):
-            raise typer.BadParameter(f"{text!r}: give numbers and ranges, such as 0-9 or 0,3,5-7")
-        numbers += range(int(found[1]), int(found[2] or found[1]) + 1)
-    return list(dict.fromkeys(numbers))
 
 
 def _parse_ks(text: str) -> list[int]:
@@ -121,21 +107,11 @@ def train(
     ] = None,
     folds: Annotated[
         Any,
-        typer.Option(
-            metavar="LIST",
-            parser=parse_numbers,
-            help="Folds to train, such as 0-9 or 0,3.  [default: all]",
-            show_default=False,
-        ),
+        number_list("Folds to train, such as 0-9 or 0,3.  [default: all]"),
     ] = None,
     seeds: Annotated[
         Any,
-        typer.Option(
-            metavar="LIST",
-            parser=parse_numbers,
-            help="Seeds to train every fold with, such as 0-2.  [default: that of the recipe]",
-            show_default=False,
-        ),
+        number_list("Seeds to train every fold with, such as 0-2.  [default: that of the recipe]"),
     ] = None,
     hidden: Annotated[Any, _setting("hidden", "N")] = None,
     epochs: Annotated[Any, _setting("epochs", "N")] = None,

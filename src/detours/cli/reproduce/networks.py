@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from detours.cli.reproduce.experiment import Work, add_experiment, parameters
-from detours.cli.shared.options import TorchDevice, listed
-from detours.cli.train import parse_numbers
+from detours.cli.shared.options import TorchDevice, listed, number_list
 
 if TYPE_CHECKING:
     from detours.experiments.environment import Environment, Outcome
@@ -103,18 +102,11 @@ def network_settings(
     ] = None,
     seeds: Annotated[
         Any,
-        typer.Option(
-            metavar="LIST",
-            parser=parse_numbers,
-            help="Seeds, such as 0-2.  [default: 0-2 for ours, 0 for paper]",
-            show_default=False,
-        ),
+        number_list("Seeds, such as 0-2.  [default: 0-2 for ours, 0 for paper]"),
     ] = None,
     folds: Annotated[
         Any,
-        typer.Option(
-            metavar="LIST", parser=parse_numbers, help="Folds, such as 0-4.  [default: all]", show_default=False
-        ),
+        number_list("Folds, such as 0-4.  [default: all]"),
     ] = None,
     minutes: Annotated[
         float | None,

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -37,6 +37,26 @@ def parse_k(given: str | int) -> int:
     if k > LARGEST_K:
         raise typer.BadParameter(f"k must be at most {LARGEST_K} here, but it is {k}; take a smaller one")
     return k
+
+
+def parse_numbers(text: str) -> list[int]:
+    """Return the numbers of a list with ranges, in order and once each.
+
+    >>> parse_numbers("0-2,7")
+    [0, 1, 2, 7]
+    """
+    numbers: list[int] = []
+    for part in str(text).split(","):
+        found = re.fullmatch(r"\s*(\d{1,6})(?:\s*-\s*(\d{1,6}))?\s*", part)
+        if found is None or int(found[2] or found[1]) < int(found[1]):
+            raise typer.BadParameter(f"{text!r}: give numbers and ranges, such as 0-9 or 0,3,5-7")
+        numbers += range(int(found[1]), int(found[2] or found[1]) + 1)
+    return list(dict.fromkeys(numbers))
+
+
+def number_list(help: str) -> Any:
+    """Return an option that takes a list of numbers with ranges, such as folds or seeds."""
+    return typer.Option(metavar="LIST", parser=parse_numbers, help=help, show_default=False)
 
 
 def _parse_jobs(text: str) -> int:

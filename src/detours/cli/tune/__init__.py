@@ -23,9 +23,10 @@ from detours.cli.shared.options import (
     RawFolder,
     TorchDevice,
     listed,
+    number_list,
 )
 from detours.cli.shared.targets import check_writable
-from detours.cli.train import check_installed, merge_settings, parse_numbers
+from detours.cli.train import check_installed, merge_settings
 from detours.cli.tune.printed import reporting, show_trials, summary
 from detours.errors import DetoursError, InputError
 
@@ -85,12 +86,7 @@ def tune(
     ] = 0,
     folds: Annotated[
         Any,
-        typer.Option(
-            metavar="LIST",
-            parser=parse_numbers,
-            help="Folds whose validation parts decide.  [default: all]",
-            show_default=False,
-        ),
+        number_list("Folds whose validation parts decide.  [default: all]"),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the draws.")] = 0,
     changes: Annotated[
