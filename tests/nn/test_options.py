@@ -89,12 +89,23 @@ def test_orders_do_not_matter_and_batches_do_not_mix(kind: str, option: str) -> 
 @every_kind
 @every_option
 def test_every_parameter_learns(kind: str, option: str) -> None:
-    net = network(kind, option, dropout=0.1, input_dropout=0.1).train()
+    net = network(kind, option, dropout=0.1, input_dropout=0.1, layer_dropout=0.1).train()
     given, batch = joined([graph(seed) for seed in range(4)])
     net.zero_grad()
     apply(net, given, batch, num_graphs=4).square().sum().backward()
     # a map of the last layer that softmax or the maximum never chose would have no gradient at all, not a zero one
     assert [name for name, parameter in net.named_parameters() if parameter.grad is None] == []
+
+
+@every_kind
+def test_layer_dropout_leaves_out_whole_nodes_and_only_in_training(kind: str) -> None:
+    plain, thinned, given = network(kind, "gate"), network(kind, "gate", layer_dropout=0.75), graph(1)
+    assert close(apply(thinned, given), apply(plain, given))
+    added = thinned.train()._thinned(torch.ones(4000, 6))
+    assert {tuple(row) for row in added.tolist()} == {(0.0,) * 6, (4.0,) * 6}
+    assert added.mean().item() == pytest.approx(1, abs=0.15)
+    alone = network(kind, "gate", num_layers=0, layer_dropout=0.75)
+    assert close(apply(alone.train(), given), apply(alone, given))
 
 
 @every_kind

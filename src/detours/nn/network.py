@@ -53,6 +53,7 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         self.options = options
         width, layers = 2 * hidden_channels, range(options.num_layers)
         self.input_dropout, self.dropout = Dropout(options.input_dropout), Dropout(options.dropout)
+        self.layer_dropout = Dropout(options.layer_dropout)
         self.encoder = self._encoder(convolve)
         self.layers = nn.ModuleList(
             directed(layer or convolve, width, hidden_channels, options.directions) for _ in layers
@@ -124,7 +125,7 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         states = [start]
         gates = self.gates or [None] * len(norms)
         for layer, gate, norm in zip(self.layers, gates, norms, strict=True):
-            made = layer(states[-1], graph)
+            made = self._thinned(layer(states[-1], graph))
             state = normed(norm, start + (made if gate is None else gate * made), counted).relu()
             states.append(self.dropout(state))
         state = jumped(states, self.options.jump)
@@ -139,6 +140,12 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
             num_graphs = int(batch.max()) + 1 if batch.numel() else 0
         logits: Tensor = self.readout(state, x[:, : self.in_channels], batch, num_graphs)
         return logits
+
+    def _thinned(self, made: Tensor) -> Tensor:
+        """What a layer made, with all numbers of a node dropped or none."""
+        if not (self.training and self.options.layer_dropout):
+            return made
+        return made * self.layer_dropout(torch.ones_like(made[:, :1]))
 
     def _prepared(self, x: Tensor, graph: GraphInputs) -> GraphInputs:
         """Return the inputs of the layers, or raise `InputError` about the first that does not fit."""

@@ -58,6 +58,9 @@ class NetworkOptions:
     """After every layer, inside transformers and the MLPs of encoder and head, in training."""
     input_dropout: float = 0.0
     """Of the features, in training."""
+    layer_dropout: float = 0.0
+    """Share of the nodes to which a layer adds nothing, in training; what it adds to the others is scaled up
+    (stochastic depth, https://arxiv.org/abs/1603.09382)."""
     directions: Directions = "in"
     """Messages along the arcs ("in", j → i), against them ("out"), or the mean of both, each with parameters of its own
     (Dir-GNN, https://arxiv.org/abs/2305.10498). For an undirected graph they are the same."""
@@ -76,7 +79,7 @@ class NetworkOptions:
             raise InputError(f"pool_of must be 'states' for several pools at once, but pool is {self.pool!r}.")
         for name, least in (("num_layers", 0), ("hops", 1), ("edge_channels", 0)):
             check_integer(name, getattr(self, name), minimum=least)
-        for name in ("dropout", "input_dropout"):
+        for name in ("dropout", "input_dropout", "layer_dropout"):
             check_number(name, getattr(self, name), minimum=0, below=1)
 
     @classmethod

@@ -25,7 +25,7 @@ from detours.training.batches.streams import steps_of
 from detours.training.checkpoint import Checkpoint
 from detours.training.devices import memory_kept
 from detours.training.logs import Epoch, Log
-from detours.training.recipe import Recipe
+from detours.training.recipe import DROPOUTS, Recipe
 from detours.training.replicas.fit import Fit
 from detours.training.replicas.progress import Row
 from detours.training.saved import SavedModel
@@ -237,7 +237,7 @@ def same_shape(one: Run, other: Run) -> bool:
 
 
 FREE = (
-    *("fold", "seed", "lr", "weight_decay", "warmup", "schedule", "dropout", "input_dropout"),
+    *("fold", "seed", "lr", "weight_decay", "warmup", "schedule", *DROPOUTS),
     *("epochs", "patience", "ties", "smooth", "average"),
 )
 """Settings in which replicas may differ."""
@@ -245,7 +245,7 @@ FREE = (
 
 def _shape(run: Run) -> dict[str, Any]:
     key = {name: value for name, value in run.recipe.key().items() if name not in FREE}
-    dropped = {name: getattr(run.recipe, name) > 0 for name in ("dropout", "input_dropout")}
+    dropped = {name: getattr(run.recipe, name) > 0 for name in DROPOUTS}
     return {**key, **dropped, "steps": steps_of(run.recipe, len(run.split.train))}
 
 

@@ -161,13 +161,13 @@ def test_networks_drop_the_same_by_kernels(options: dict[str, Any], monkeypatch:
 
     asked: list[str] = []
     monkeypatch.setattr(dropout_triton, "dropped", _noting(asked, dropout_triton.dropped))
-    options = {**options, "input_dropout": 0.4, "dropout": 0.3, "skip": True, "level": "node"}
+    options = {**options, "input_dropout": 0.4, "dropout": 0.3, "layer_dropout": 0.5, "skip": True, "level": "node"}
     found = []
     for kernels in (True, False):
         monkeypatch.setattr(choice, "_has_triton", lambda kernels=kernels: kernels)
         found.append(_answers_and_slopes(PlainNetwork, options))
     torch.testing.assert_close(*found, rtol=1e-9, atol=1e-9)
-    assert len(asked) == {"hops": 3, "mlp": 5}[options["encoder"]]  # forwards, and backwards but for features
+    assert len(asked) == {"hops": 4, "mlp": 6}[options["encoder"]]  # forwards; backwards but for features and layers
 
 
 def test_what_is_no_number_stays_none() -> None:

@@ -58,6 +58,7 @@ def rows_of(fit: Fit, epochs: int) -> list[list[Row]]:
 
 CASES = [
     (one_graph(), {"dropout": 0.5}),
+    (one_graph(), {"layer_dropout": 0.5, "gate": True}),
     (one_graph(), {"neighbours": (3, 2), "batch_size": 16, "model": "plain", "backbone": "gcn"}),
     (one_graph(), {"model": "weighted", "backbone": "gat"}),
     (task(24), {"dropout": 0.3, "backbone": "gcn"}),

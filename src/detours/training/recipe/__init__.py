@@ -2,11 +2,20 @@
 
 from detours.choices import Backbone, Level
 from detours.training.recipe.choices import LOWER_IS_BETTER, METRICS, RANKED, Model
-from detours.training.recipe.definition import Recipe, as_before, checked, choices_of, setting_type, settings
+from detours.training.recipe.definition import (
+    DROPOUTS,
+    Recipe,
+    as_before,
+    checked,
+    choices_of,
+    setting_type,
+    settings,
+)
 from detours.training.recipe.presets import RECIPES, recipe, shipped_recipe
 from detours.training.recipe.texts import parse_setting, read_recipe
 
 __all__ = [
+    "DROPOUTS",
     "LOWER_IS_BETTER",
     "METRICS",
     "RANKED",

@@ -38,6 +38,9 @@ OTHER_CODE = tuple(
 )
 """The recipe is in the key itself; the others move runs and results around."""
 
+DROPOUTS = ("dropout", "input_dropout", "layer_dropout")
+"""Settings that draw random bits in training, unless they are 0."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
@@ -106,6 +109,9 @@ class Recipe:
     node_den: bool = setting("Whether log(1 + detour numbers) of nodes are among their features.", False)
     dropout: float = setting("Dropout after every layer.", 0.0, minimum=0, below=1)
     input_dropout: float = setting("Dropout of the features.", ByLevel(0.0, 0.5), 0.0, minimum=0, below=1)
+    layer_dropout: float = setting(
+        "Share of the nodes to which a layer adds nothing in training.", 0.0, minimum=0, below=1
+    )
     lr: float = setting("Learning rate of AdamW.", ByLevel(1e-3, 1e-2), 1e-5, above=0)
     weight_decay: float = setting("Weight decay of AdamW.", ByLevel(0.01, 0.1), 0.01, minimum=0)
     warmup: float = setting("Share of the epochs over which the learning rate rises.", 0.02, 0.005, minimum=0, below=1)
@@ -175,7 +181,7 @@ class Recipe:
     @property
     def skips_graphs(self) -> bool:
         """Whether a replica is the same if graphs that it masks are left out of batches: dropout sees their number."""
-        return self.level == "graph" and not self.dropout and not self.input_dropout
+        return self.level == "graph" and not any(getattr(self, name) for name in DROPOUTS)
 
     @property
     def arc_channels(self) -> int:

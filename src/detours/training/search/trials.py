@@ -12,7 +12,7 @@ import numpy as np
 from detours.data import GraphSet
 from detours.errors import InputError
 from detours.training.loop import FREE
-from detours.training.recipe import Recipe, recipe, settings, shipped_recipe
+from detours.training.recipe import DROPOUTS, Recipe, recipe, settings, shipped_recipe
 from detours.training.search.space import MODELS, Domains, Space
 
 ATTEMPTS = 200
@@ -100,7 +100,7 @@ class Draws:
     def _varied(self, model: str, settings: Settings, number: int) -> Settings:
         """Draw the settings anew in which replicas may differ; a dropout of 0 stays 0, as it is another network."""
         plain = self.recipe(settings)
-        zero = {name: getattr(plain, name) == 0 for name in ("dropout", "input_dropout")}
+        zero = {name: getattr(plain, name) == 0 for name in DROPOUTS}
         domains: Domains = {**self.space.shared, **self.space.own[model]}
         free = {name: domains[name] for name in domains if name in FREE and not zero.get(name)}
         for attempt in range(ATTEMPTS):
@@ -129,6 +129,8 @@ class Draws:
     def _idle(self, values: Mapping[str, Any]) -> set[str]:
         """Return the settings that mean nothing beside the others."""
         idle = set()
+        if not values["layers"]:
+            idle.add("layer_dropout")
         if values["encoder"] != "hops":
             idle |= {"hops", "hop_den"}
         if values["model"] != "mdnn":
