@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -98,16 +99,20 @@ class Draws:
         return self._complete(model, shared | {name: value for name, value in drawn.items() if name not in kept})
 
     def _varied(self, model: str, settings: Settings, number: int) -> Settings:
-        """Draw the settings anew in which replicas may differ; a dropout of 0 stays 0, as it is another network."""
-        plain = self.recipe(settings)
-        zero = {name: getattr(plain, name) == 0 for name in DROPOUTS}
-        domains: Domains = {**self.space.shared, **self.space.own[model]}
-        free = {name: domains[name] for name in domains if name in FREE and not zero.get(name)}
-        for attempt in range(ATTEMPTS):
-            drawn = _draw(free, self._generator(number, attempt, 1 + len(MODELS)))
-            if all(drawn[name] > 0 for name in zero if name in drawn):
-                return self._complete(model, settings | drawn)
-        return settings
+        """Draw the settings anew in which replicas may differ; a dropout of 0 stays 0, as it is another network.
+
+        Each setting has random numbers of its own, so that models draw the same values for those they share.
+        """
+        before = self.recipe(settings)
+        drawn = {}
+        for name, domain in {**self.space.shared, **self.space.own[model]}.items():
+            kept = getattr(before, name)
+            if name not in FREE or (name in DROPOUTS and kept == 0):
+                continue
+            generators = (self._generator(number, attempt, crc32(name.encode())) for attempt in range(ATTEMPTS))
+            values = (domain.draw(generator) for generator in generators)
+            drawn[name] = next((value for value in values if value > 0), kept) if name in DROPOUTS else next(values)
+        return self._complete(model, settings | drawn)
 
     def _complete(self, model: str, drawn: Settings) -> Settings:
         """Return the settings with the fixed ones, or raise `InputError`.
