@@ -226,6 +226,25 @@ def test_part_of_the_budget_is_kept_for_it(tmp_path: Path, monkeypatch: pytest.M
     assert not made.search.confirmed and not made.search.ended and now[0] == 120  # no time for that of MDNN
 
 
+def test_trials_end_early_enough_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    made = Scripted(tmp_path, monkeypatch)
+    trained = made.train
+
+    def train(store: Any, stack: Any, place: Any) -> None:
+        now[0] += len(stack)  # a second for each run
+        trained(store, stack, place)
+
+    monkeypatch.setattr(module, "run_all", train)
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    # A round takes 36 seconds for each model, and so do the best again. A quarter of 160 seconds would let MDNN finish
+    # its second round after 144; then there would be no time to train the best of both again.
+    made.search.go_on(TRIALS, seconds=160, confirm=1)
+    assert made.search.confirmed and not made.search.ended
+    assert {number for model, number, effort in made.search.counted} == set(range(9))
+    assert all(len(made.search.again(model)) == 2 for model in made.search.models)
+
+
 def test_from_python(tmp_path: Path) -> None:
     some: dict[str, Any] = {"model": "plain", "space": SPACE, "trials": 2, "draws": 2, "folds": [0], "device": "cpu"}
     tuned = tune(task(20), confirm=1, **some, **FIXED)

@@ -27,6 +27,7 @@ from detours.store import Store
 from detours.training.loop import Diverged, OutOfTime, Run
 from detours.training.recipe import Recipe
 from detours.training.runs import runs_of
+from detours.training.search.budget import Budget
 from detours.training.search.scores import Effort, Scored, score
 from detours.training.search.space import MODELS
 from detours.training.search.trials import Draws, Trial
@@ -34,8 +35,6 @@ from detours.training.stacks import Workplace, finished, parts_of, run_all, stac
 
 SEEDS = 3
 """Seeds with which the best trials are trained again."""
-FOR_TRIALS = 0.75
-"""Share of the budget after which no trial is begun, where the best are trained again."""
 ETA = 3
 """One of this many trials is promoted; it gets this many times the folds and the epochs."""
 CHECKPOINT_EVERY = 60.0
@@ -104,6 +103,7 @@ class Search:
         """The part of these folds that trials are compared on: the validation part of the data set in any case."""
         self.place = Workplace(device, replicas=default_replicas(self.data.level) if replicas is None else replicas)
         self.report = report or (lambda stage: None)
+        self.budget = Budget()
         self.results: dict[tuple[str, int, Effort], Scored] = {}
         self.counted: set[tuple[str, int, Effort]] = set()
         """The results of rounds that all models have finished."""
@@ -135,19 +135,28 @@ class Search:
                 beside the recipe that the data set has today; 0 for none.
         """
         self.check(trials, confirm)
-        start, length = time.monotonic(), ETA * self.draws.draws
-        deadline = start + (seconds * FOR_TRIALS if confirm else seconds)
+        self.budget = Budget(time.monotonic(), seconds, self._runs_after(confirm))
+        length = ETA * self.draws.draws
         ended = False
         try:
             for first in range(0, trials, length):
-                self._round(range(first, min(first + length, trials)), deadline)
+                self._round(range(first, min(first + length, trials)))
                 self.counted = set(self.results)
             ended = True
         except OutOfTime:
             pass
-        self.ended = self._confirm(confirm, start + seconds) and ended
+        self.ended = self._confirm(confirm) and ended
 
-    def _confirm(self, best: int, deadline: float) -> bool:
+    def _runs_after(self, best: int) -> int:
+        """Return how many runs train the best trials again, at most: all models those of each, and that of today."""
+        models = len(self.models)
+        return models * (models * best + 1) * len(self._folds_after()) * SEEDS if best else 0
+
+    def _folds_after(self) -> list[int]:
+        """Return the folds on which the best are trained again: those that the trials did not see, if there are any."""
+        return [fold for fold in range(len(self.folds)) if fold not in self.numbers] or self.numbers
+
+    def _confirm(self, best: int) -> bool:
         """Train the best trials of each model again, if any; whether that is done."""
         # A model all of whose trials have diverged is left out; if there was no time, all are.
         ahead = {model: found for model in self.models if (found := self._best(model, best))}
@@ -158,7 +167,7 @@ class Search:
         self.report(Stage(next(iter(ahead)), Effort.AGAIN, [], 0, 0.0, None))
         try:
             for trials in self.finalists.values():
-                self._make(trials, Effort.AGAIN, deadline)
+                self._make(trials, Effort.AGAIN)
         except OutOfTime:
             return False
         self.confirmed = True
@@ -180,18 +189,18 @@ class Search:
             return found
         return found if self.recipe(today) in map(self.recipe, found) else [*found, today]
 
-    def _round(self, numbers: range, deadline: float) -> None:
+    def _round(self, numbers: range) -> None:
         if not self.halving:
             for model in self.models:
-                self._make([self.draws.trial(model, number) for number in numbers], Effort.FULL, deadline)
+                self._make([self.draws.trial(model, number) for number in numbers], Effort.FULL)
             return
         structure = self.draws.draws
         for start in range(numbers.start, numbers.stop, structure):
             for model in self.models:
                 part = range(start, min(start + structure, numbers.stop))
-                self._make([self.draws.trial(model, number) for number in part], Effort.SHORT, deadline)
+                self._make([self.draws.trial(model, number) for number in part], Effort.SHORT)
         for model in self.models:
-            self._make(self._promoted(model), Effort.FULL, deadline)
+            self._make(self._promoted(model), Effort.FULL)
 
     def _promoted(self, model: str) -> list[Trial]:
         """Return the trials among the best third of the first stage, by their number."""
@@ -242,7 +251,7 @@ class Search:
             settings["epochs"] = ceil(plain.epochs / ETA)
             numbers = numbers[: max(1, len(numbers) // ETA)]
         if effort is Effort.AGAIN:
-            numbers = [fold for fold in range(len(self.folds)) if fold not in numbers] or numbers
+            numbers = self._folds_after()
             seeds = [plain.seed + 1 + more for more in range(SEEDS)]
         return runs_of(
             self.data,
@@ -257,7 +266,7 @@ class Search:
             **settings,
         )
 
-    def _make(self, trials: Sequence[Trial], effort: Effort, deadline: float) -> None:
+    def _make(self, trials: Sequence[Trial], effort: Effort) -> None:
         """Train the trials that are not finished; those of one shape together."""
         waiting = [
             (trial, self._runs(trial, effort))
@@ -268,9 +277,11 @@ class Search:
             start = time.monotonic()
             missing = [run for run in stack if finished(self.store, run) is None]
             if missing:
-                if start >= deadline:
+                if start >= (self.budget.end if effort is Effort.AGAIN else self.budget.trials_until):
                     raise OutOfTime("the budget is spent.")
                 self._train(stack)
+                if effort is Effort.FULL:
+                    self.budget.note(len(missing), time.monotonic() - start)
             done = [found for trial, runs in waiting if (found := self._scored(trial, effort, runs)) is not None]
             waiting = [each for each in waiting if (each[0].model, each[0].number, effort) not in self.results]
             model = stack[0].recipe.model
