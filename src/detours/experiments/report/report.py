@@ -14,8 +14,7 @@ from detours.experiments.report.sections import SECTIONS, Section
 def report_sections(folder: Path) -> list[Section]:
     """Return the sections of the report on a folder of results; those without content are left out."""
     finished = read_finished(folder)
-    made = [make(finished) for make in SECTIONS.values()]
-    kept = [section for section in made if section.text or section.tables or section.figures]
+    kept = [section for make in SECTIONS.values() if not (section := make(finished)).empty]
     if not kept:
         others = ", ".join(sorted({str(cell.key["experiment"]) for cell in finished.cells}))
         there = f"finished results of {others} alone" if others else "no finished results"

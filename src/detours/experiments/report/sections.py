@@ -25,13 +25,21 @@ from detours.experiments.tables import COUNT, Column, Table
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with what follows it: sentences, tables, and figures as SVG; one without any is left out."""
+    """A heading and what is below it."""
 
     title: str
     text: list[str] = field(default_factory=list)
-    """Paragraphs; those that begin with a dash are points of a list, which comes first."""
+    """Paragraphs."""
     tables: list[Table] = field(default_factory=list)
     figures: list[str] = field(default_factory=list)
+    """As SVG."""
+    points: list[str] = field(default_factory=list)
+    """Of a list, which comes before all else."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing below the heading; the report leaves it out then."""
+        return not (self.points or self.text or self.tables or self.figures)
 
 
 def summary_section(finished: Finished) -> Section:
@@ -54,7 +62,7 @@ def summary_section(finished: Finished) -> Section:
             sentences.append(
                 f"Ablation, preset {preset}: with φD is not worse than without on {better} of {len(found)} data sets."
             )
-    return Section("In short", [f"- {sentence}" for sentence in sentences if sentence])
+    return Section("In short", points=[sentence for sentence in sentences if sentence])
 
 
 def _lost(found: Sequence[Comparison]) -> str:
