@@ -60,7 +60,8 @@ fuzz: $(VENV)/.dev ## counts of all engines against a plain search, and changed 
 soak: $(VENV)/.dev ## kill -9 at random moments for SECONDS, then resume and compare the bits
 	PYTHONPATH=. $(BIN)/python -m fuzz.soak --full --seconds $(SECONDS) --jobs $(WORKERS) $(FUZZ)
 
-numbers: $(VENV)/.dev ## write the numbers of results/ into the documents that print them
+numbers: $(VENV)/.dev ## write the numbers of results/ into the report and the documents that print them
+	$(BIN)/detours report --results results
 	$(BIN)/detours report --results results --update README.md --update docs/kernels.md --update docs/reproduction.md
 
 docs: $(VENV)/.dev ## the site, in build/docs; a warning or a link that leads nowhere is an error

@@ -1,11 +1,21 @@
-"""Write the files that the mutational fuzzer begins with to tests/corpus: a few of every format, all small."""
+"""Write the files that the mutational fuzzer begins with to tests/corpus: a few of every format, all small.
+
+    python -m fuzz.corpus graph    # those of one part, or without a name all of them, but for what fuzzing has found
+
+Folders of counts, models and checkpoints hold times, so they change every time; the others do not.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import warnings
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
+from typing import NamedTuple
 
 import networkx as nx
 import scipy.sparse as sp
@@ -31,8 +41,9 @@ ARGUMENTS = (
 )
 
 
-def write_graphs(folder: Path) -> None:
+def write_graphs(corpus: Path) -> None:
     """A small graph in every format that we write ourselves."""
+    folder = corpus / "graph"
     graph = detours.Graph.from_networkx(nx.lollipop_graph(5, 3))
     named = detours.Graph.from_networkx(nx.Graph([("ä", "b c"), ("b c", "d"), ("d", "ä"), ("d", "e")]))
     literal = detours.Graph.from_networkx(nx.grid_2d_graph(2, 3))
@@ -48,9 +59,10 @@ def write_graphs(folder: Path) -> None:
     )
     (folder / "weights.graph").write_text("% weights\n3 2 11\n5 2 1\n1 1 1 3 4\n0 2 4\n")
     small = nx.lollipop_graph(4, 2)
-    nx.write_gexf(small, folder / "plain.gexf")
+    nx.write_gexf(small, dated := BytesIO())
+    (folder / "plain.gexf").write_bytes(re.sub(rb'(?<=date=")[^"]*', b"2026-01-01", dated.getvalue()))
     nx.write_pajek(nx.relabel_nodes(small, str), folder / "plain.net")
-    nx.write_adjlist(small, folder / "plain.adjlist")
+    (folder / "plain.adjlist").write_text("# a comment\n" + "\n".join(nx.generate_adjlist(small)) + "\n")
     ring = nx.to_scipy_sparse_array(nx.cycle_graph(6))
     for kind in ("csr", "csc", "coo", "dia"):
         sp.save_npz(folder / f"{kind}.npz", getattr(sp, f"{kind}_array")(ring), compressed=kind == "csr")
@@ -96,8 +108,6 @@ def write_learning(corpus: Path) -> None:
 
     data = rings(8, sizes=(3, 4), seed=5)
     made = recipe(data.name, data.digest, "here", data.level, hidden=2, layers=1, epochs=1, k=3)
-    for name in ("model", "checkpoint", "own"):
-        (corpus / name).mkdir(parents=True, exist_ok=True)
     fold = stratified_splits(data, folds=4)[0]
     store = Store(corpus / "work")
     run = Run(made, data, fold, store.path(made.key()), model=corpus / "model" / "a.pt", every=0.0)
@@ -115,18 +125,37 @@ def write_learning(corpus: Path) -> None:
     (tu / "TU_node_labels.txt").write_text("0\n1\n0\n2\n2\n")
 
 
-def main() -> None:
-    """Write everything anew, but for what fuzzing has found."""
-    for kind in ("graph", "saved", "counts", "model", "checkpoint", "own", "cell", "arguments"):
-        for old in (CORPUS / kind).glob("[!_]*"):
-            shutil.rmtree(old) if old.is_dir() else old.unlink()
-        (CORPUS / kind).mkdir(parents=True, exist_ok=True)
-    write_graphs(CORPUS / "graph")
-    write_folders(CORPUS)
-    write_learning(CORPUS)
-    (CORPUS / "cell" / "a.json").write_text(json.dumps({"key": KEY, "value": {"a": 1.5}, "seconds": 0.1}))
+def write_texts(corpus: Path) -> None:
+    """A cell of results, and arguments of the command line."""
+    (corpus / "cell" / "a.json").write_text(json.dumps({"key": KEY, "value": {"a": 1.5}, "seconds": 0.1}))
     for number, line in enumerate(ARGUMENTS):
-        (CORPUS / "arguments" / f"{number}.txt").write_text("\t".join(line.split()))
+        (corpus / "arguments" / f"{number}.txt").write_text("\t".join(line.split()))
+
+
+class Part(NamedTuple):
+    write: Callable[[Path], None]
+    folders: tuple[str, ...]
+
+
+PARTS = {
+    "graph": Part(write_graphs, ("graph",)),
+    "folders": Part(write_folders, ("saved", "counts")),
+    "learning": Part(write_learning, ("model", "checkpoint", "own")),
+    "texts": Part(write_texts, ("cell", "arguments")),
+}
+
+
+def main() -> None:
+    """Write a part anew, or all of them, but for what fuzzing has found."""
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("part", nargs="?", choices=PARTS)
+    named = parser.parse_args().part
+    for part in PARTS.values() if named is None else [PARTS[named]]:
+        for folder in part.folders:
+            for old in (CORPUS / folder).glob("[!_]*"):
+                shutil.rmtree(old) if old.is_dir() else old.unlink()
+            (CORPUS / folder).mkdir(parents=True, exist_ok=True)
+        part.write(CORPUS)
 
 
 if __name__ == "__main__":

@@ -147,6 +147,13 @@ def test_printed_results_are_those_of_the_store(page: Path) -> None:
         assert text == updated(text, ROOT / "results", page), f"run: {command}"
 
 
+def test_the_report_is_that_of_the_store() -> None:
+    from detours.experiments.report.page import markdown
+    from detours.experiments.report.report import report_sections
+
+    assert (ROOT / "report.md").read_text("utf-8") == markdown(report_sections(ROOT / "results")), "run: make numbers"
+
+
 def test_the_errors_on_zinc_are_those_that_were_measured() -> None:
     rows = json.loads((ROOT / "results" / "zinc_by_k.json").read_text("utf-8"))["rows"].values()
     measured = (f"{mean(row['test_mae']):.3f} ± {stdev(row['test_mae']):.3f}" for row in rows)

@@ -7,6 +7,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from detours.graph import Graph
 from tests.cli.programs import Run
 
 HEXAGON = nx.cycle_graph(6)
@@ -81,6 +82,13 @@ def test_the_rungs_and_the_cheapest_that_tells(run: Run) -> None:
     assert out[out.index("Not isomorphic: ") :] == (
         "Not isomorphic: the first has 11,952 8-cycles, the second 11,688.\n"
     )
+
+
+def test_names_that_json_lacks_are_texts(run: Run) -> None:
+    """As in the JSON of the other commands."""
+    Graph.from_networkx(nx.grid_2d_graph(2, 2)).write("square.npz")
+    found = json.loads(run("square.npz", "square.npz", "--json").out)
+    assert sorted(dict(map(tuple, found["mapping"]))) == ["(0, 0)", "(0, 1)", "(1, 0)", "(1, 1)"]
 
 
 def test_isomorphic_graphs_come_with_a_mapping(run: Run) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 import detours
@@ -46,6 +47,14 @@ KERNELS: list[tuple[GraphKernel, dict[str, Any]]] = [
         {"rounds": 2, "init": "den-sum", "k": 3, "edge_labels": True, "plain": True},
     ),
 ]
+ONE_OF_EACH: list[GraphKernel] = [
+    ShortestPath(),
+    WLSubtree(2),
+    WLShortestPath(2),
+    WLDetour(3, 2),
+    WLDetour.paper(3, 2),
+]
+each_kind = pytest.mark.parametrize("kernel", ONE_OF_EACH, ids=str)
 
 
 def name_of(value: Any) -> str:

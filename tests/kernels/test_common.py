@@ -16,11 +16,9 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils import estimator_checks
 
-from detours.kernels import GraphKernel, ShortestPath, WLDetour, WLShortestPath, WLSubtree
-from tests.kernels.cases import equal
+from detours.kernels import GraphKernel
+from tests.kernels.cases import each_kind, equal
 
-KERNELS = [ShortestPath(), WLSubtree(2), WLShortestPath(2), WLDetour(3, 2), WLDetour.paper(3, 2)]
-each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=str)
 GRAPHS = [nx.cycle_graph(3), nx.path_graph(4), nx.cycle_graph(5), nx.star_graph(3)]
 
 WITHOUT_DATA = """
@@ -70,20 +68,20 @@ def check_named(name: str) -> Any:
     return getattr(estimator_checks, name)
 
 
-@each_kernel
+@each_kind
 @pytest.mark.parametrize("name", WITHOUT_DATA)
 def test_checks_without_data(kernel: GraphKernel, name: str) -> None:
     check_named(name)(type(kernel).__name__, kernel)
 
 
 @pytest.mark.filterwarnings("ignore")
-@each_kernel
+@each_kind
 @pytest.mark.parametrize("name", WITH_TABLES)
 def test_checks_with_tables(kernel: GraphKernel, name: str) -> None:
     check_named(name)(type(kernel).__name__, from_table(kernel))
 
 
-@each_kernel
+@each_kind
 @pytest.mark.parametrize("output", ["features", "gram"])
 def test_parameters_are_read_by_fit_alone(kernel: GraphKernel, output: str) -> None:
     fitted = clone(kernel).set_params(output=output, normalize=False).fit(GRAPHS)
@@ -94,14 +92,14 @@ def test_parameters_are_read_by_fit_alone(kernel: GraphKernel, output: str) -> N
     assert issparse(normalised) == (output == "gram") and normalised.dtype == np.float64
 
 
-@each_kernel
+@each_kind
 def test_unknown_fit_parameters_are_refused(kernel: GraphKernel) -> None:
     with pytest.raises(TypeError, match="sample_weight"):
         clone(kernel).fit_transform(GRAPHS, None, sample_weight=[1, 2, 3, 4])
     assert list(inspect.signature(kernel.fit_transform).parameters) == ["X", "y"]
 
 
-@each_kernel
+@each_kind
 def test_set_output(kernel: GraphKernel) -> None:
     pytest.importorskip("pandas")
     framed = clone(kernel).set_params(output="gram").set_output(transform="pandas").fit_transform(GRAPHS)

@@ -20,11 +20,9 @@ import detours
 from detours.errors import InputError
 from detours.graph import Graph
 from detours.kernels import GraphKernel, Labelled, ShortestPath, WLDetour, WLShortestPath, WLSubtree, labelled
-from tests.kernels.cases import equal
+from tests.kernels.cases import each_kind, equal
 
-KERNELS = [ShortestPath(), WLSubtree(2), WLShortestPath(2), WLDetour(3, 2), WLDetour.paper(3, 2)]
 EDGE = detours.Graph.from_any(nx.path_graph(2))
-each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=str)
 
 
 def rings() -> tuple[list[Any], list[int]]:
@@ -39,7 +37,7 @@ def rings() -> tuple[list[Any], list[int]]:
     return graphs, y
 
 
-@each_kernel
+@each_kind
 @pytest.mark.parametrize("output", ["features", "gram"])
 def test_pickled(kernel: GraphKernel, output: str) -> None:
     graphs, _ = rings()
@@ -49,7 +47,7 @@ def test_pickled(kernel: GraphKernel, output: str) -> None:
     assert restored.get_feature_names_out().tolist() == fitted.get_feature_names_out().tolist()
 
 
-@each_kernel
+@each_kind
 def test_unfitted(kernel: GraphKernel) -> None:
     with pytest.raises(NotFittedError):
         clone(kernel).transform([nx.path_graph(3)])
@@ -114,7 +112,7 @@ def test_names() -> None:
     assert WLSubtree(output="gram").fit([triangle] * 2).get_feature_names_out().tolist() == ["graph 0", "graph 1"]
 
 
-@each_kernel
+@each_kind
 def test_names_are_all_different(kernel: GraphKernel) -> None:
     fitted = clone(kernel).set_params(output="features")
     made = fitted.fit_transform(rings()[0])
@@ -183,6 +181,7 @@ def test_graph_without_features() -> None:
         (WLSubtree(output="matrix"), [nx.path_graph(3)], "output must be one of 'features', 'gram'"),
         (WLDetour(k=1), [nx.path_graph(3)], "must be an integer of at least 2"),
         (WLDetour(base="tree"), [nx.path_graph(3)], "base must be one of 'subtree', 'shortest-path'"),
+        (WLDetour(base="tree"), 3, "base must be one of"),  # before the graphs are looked at
         (WLDetour(init="degree"), [nx.path_graph(3)], "init must be one of"),
         (WLSubtree(labels="data"), [nx.path_graph(3)], "Graph number 0 has no labels"),
         (WLSubtree(labels="data"), [Labelled(nx.path_graph(3), [1, 2])], "3 nodes but 2 labels"),

@@ -5,10 +5,12 @@ from types import SimpleNamespace
 import networkx as nx
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.svm import SVC, LinearSVC
 
 from detours.errors import InputError
-from detours.kernels import ShortestPath, WLDetour, WLShortestPath, evidence, explain
+from detours.kernels import ShortestPath, WLDetour, evidence, explain
+from tests.kernels.cases import ONE_OF_EACH
 
 
 def lollipop() -> nx.Graph:
@@ -44,8 +46,9 @@ def test_sparse_weights() -> None:
 
 def test_carriers_are_as_many_as_the_feature_counts() -> None:
     graphs = [lollipop(), nx.path_graph(5), nx.cycle_graph(5)]
-    for kernel in (ShortestPath(), WLShortestPath(2), WLDetour(3, 2), WLDetour.paper(3, 2)):
-        made = kernel.set_params(normalize=False).fit_transform(graphs).toarray()
+    for each in ONE_OF_EACH:
+        kernel = clone(each).set_params(normalize=False)
+        made = kernel.fit_transform(graphs).toarray()
         for column in range(made.shape[1]):
             for graph, row in zip(graphs, made, strict=True):
                 nodes, pairs = kernel.carriers(graph, column)

@@ -12,8 +12,8 @@ from detours.errors import InputError
 from detours.experiments.expressiveness.colouring import coloured, telling_pair
 from detours.graph import Graph
 from detours.viz import saved
-from detours.viz.colouring import pair_figure
 from detours.viz.matrix import ratio_matrix
+from detours.viz.pair import pair_figure
 
 matplotlib = pytest.importorskip("matplotlib")
 

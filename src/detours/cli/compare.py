@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from detours.cli.shared.command import report_errors
-from detours.cli.shared.console import print_json, standard_output
+from detours.cli.shared.console import json_name, print_json, standard_output
 from detours.cli.shared.graphs import check_one_input, number, read_graph
 from detours.cli.shared.options import ENDINGS, Columns, Directed, FileFormat, Json, Quiet, Sep, Strict, parse_k
 from detours.cli.shared.progress import progress_bar
@@ -165,7 +165,7 @@ def _rungs(found: "Separation") -> dict[str, Any]:
             }
             for rung in found.rungs
         ],
-        "mapping": None if found.mapping is None else [[_plain(i), _plain(j)] for i, j in found.mapping.items()],
+        "mapping": None if found.mapping is None else [[json_name(i), json_name(j)] for i, j in found.mapping.items()],
     }
 
 
@@ -216,12 +216,8 @@ def _answer(found: "Comparison") -> dict[str, Any]:
         "witness": found.witness,
         "meaning": found.meaning,
         "counts": None if found.same else list(found.counts),
-        "nodes": None if found.same else [list(map(_plain, nodes)) for nodes in found.nodes],
+        "nodes": None if found.same else [list(map(json_name, nodes)) for nodes in found.nodes],
     }
-
-
-def _plain(name: Any) -> Any:
-    return name.item() if hasattr(name, "item") else name  # NumPy's integers are none to JSON
 
 
 def _settled(first: "Graph", second: "Graph", *, told_apart: bool) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -16,6 +16,7 @@ from detours.errors import InputError
 if TYPE_CHECKING:
     from detours.compiled import CompileClock
     from detours.counting.result import Detours
+    from detours.graph import Graph
 
 FEW_EDGES = 1_000_000  # up to this number a search for bridges takes no time to speak of
 
@@ -74,61 +75,101 @@ def count(
       detours count saved-graph -k 4 --out counts --memory 4GB
       detours count roads.txt -k 6 --cluster tcp://scheduler:8786
     """
-    import detours
     from detours.checks import parse_bytes
-    from detours.cli.shared.output import ONE_ROW_EACH, TABLES, check_target, is_folder, write_result
-    from detours.cli.shared.progress import progress_bar
-    from detours.cli.shared.summary import print_summary, summarise
+    from detours.cli.shared.output import write_result
     from detours.containers import reading_within
-    from detours.counting.plan import readable_seconds
 
-    targets = [path.resolve() for path in (out, out_nodes) if path is not None]
-    if len({*targets, Path(file).resolve()}) <= len(targets):
-        raise InputError("the graph, --out and --out-nodes must be different files")
-    folder = out if is_folder(out) else None
-    edges = None if folder or out is None else check_target(out)
-    nodes = None if out_nodes is None else check_target(out_nodes, TABLES)
-    # With a memory limit a Parquet file is written part by part, while counting.
-    within = edges if memory is not None and device is None and edges and edges.suffix.lower() == ".parquet" else None
-    if once and (within or edges is None or edges.suffix.lower() not in ONE_ROW_EACH):
-        raise InputError("--once is about the rows of --out FILE.csv or FILE.parquet, the latter without --memory")
+    targets = _check_targets(file, out, out_nodes, once=once, in_parts=memory is not None and device is None)
     show = False if quiet and progress is None else progress
     reading = {"columns": columns, "sep": sep, "format": format}
     with reading_within(parse_bytes(memory)):
         graph = read_graph(file, directed=directed, strict=strict, quiet=quiet, progress=show, **reading)
+    result, times = _timed_count(
+        graph,
+        k,
+        show,
+        chordless=chordless,
+        engine=engine.value,
+        n_jobs=jobs or options.ALL_CORES,
+        device=device,
+        memory_limit=memory,
+        out=targets.while_counting,
+        cluster=cluster,
+    )
+    write_result(result, edges=targets.edges, nodes=targets.nodes, once=once)
+    if as_json:
+        _print_json(file, result, top, targets.folder, times)
+    elif not quiet:
+        _print_tables(file, result, top, times)
+        for path in filter(None, (out, out_nodes)):
+            print(f"Wrote {path}{_blocks(result) if path == targets.folder else ''}", file=sys.stderr)
+
+
+class _Targets(NamedTuple):
+    """Where the result is written to."""
+
+    while_counting: Path | None
+    """A folder, or a Parquet file that is written part by part."""
+    folder: Path | None
+    """The same if it is a folder."""
+    edges: Path | None
+    """A file that is written when all is counted, as is that of the nodes."""
+    nodes: Path | None
+
+
+class _Times(NamedTuple):
+    seconds: float
+    loading_seconds: float
+    """For compiled code, which took this time besides."""
+
+
+def _check_targets(file: str, out: Path | None, out_nodes: Path | None, *, once: bool, in_parts: bool) -> _Targets:
+    """Return what is to be written, or raise `InputError`; ``in_parts`` is how a Parquet file is written then."""
+    from detours.cli.shared.output import ONE_ROW_EACH, TABLES, check_target, is_folder
+
+    given = [path.resolve() for path in (out, out_nodes) if path is not None]
+    if len({*given, Path(file).resolve()}) <= len(given):
+        raise InputError("the graph, --out and --out-nodes must be different files")
+    folder = out if is_folder(out) else None
+    edges = None if folder or out is None else check_target(out)
+    nodes = None if out_nodes is None else check_target(out_nodes, TABLES)
+    parts = edges if in_parts and edges and edges.suffix.lower() == ".parquet" else None
+    if once and (parts or edges is None or edges.suffix.lower() not in ONE_ROW_EACH):
+        raise InputError("--once is about the rows of --out FILE.csv or FILE.parquet, the latter without --memory")
+    return _Targets(folder or parts, folder, None if parts else edges, nodes)
+
+
+def _timed_count(graph: "Graph", k: int, show: bool | None, **given: Any) -> "tuple[Detours, _Times]":
+    import detours
+    from detours.cli.shared.progress import progress_bar
+
     start = time.perf_counter()
     clock = _load_engines()
     loaded = time.perf_counter()
     with clock, progress_bar(f"Counting, k = {k}", show=show) as report:
-        result = detours.count(
-            graph,
-            k,
-            chordless=chordless,
-            engine=engine.value,
-            n_jobs=jobs or options.ALL_CORES,
-            device=device,
-            memory_limit=memory,
-            out=folder or within,
-            cluster=cluster,
-            progress=report,
-        )
+        result = detours.count(graph, k, progress=report, **given)
     loading = loaded - start + clock.seconds
-    seconds = time.perf_counter() - start - loading
-    write_result(result, edges=None if within else edges, nodes=nodes, once=once)
-    times = {"seconds": round(seconds, 6), "loading_seconds": round(loading, 6)}
-    if as_json:
-        about = {} if folder is None or result.run is None else {"folder": str(folder), **result.run._asdict()}
-        print_json({"file": file, **summarise(result, top), **about, **times})
-    elif not quiet:
-        console = standard_output()
-        print_summary(summarise(result, top), console, title(file))
-        if suggestion := _suggest_k(result):
-            console.print(suggestion)
-        took = f"Counted in {readable_seconds(seconds)}; loading compiled code took {readable_seconds(loading)}."
-        console.print(took, style="dim")
-        for path in filter(None, (out, out_nodes)):
-            blocks = "" if folder is None or path != out else _blocks(result)
-            print(f"Wrote {path}{blocks}", file=sys.stderr)
+    return result, _Times(time.perf_counter() - start - loading, loading)
+
+
+def _print_json(file: str, result: "Detours", top: int, folder: Path | None, times: _Times) -> None:
+    from detours.cli.shared.summary import summarise
+
+    about = {} if folder is None or result.run is None else {"folder": str(folder), **result.run._asdict()}
+    rounded = {name: round(seconds, 6) for name, seconds in times._asdict().items()}
+    print_json({"file": file, **summarise(result, top), **about, **rounded})
+
+
+def _print_tables(file: str, result: "Detours", top: int, times: _Times) -> None:
+    from detours.cli.shared.summary import print_summary, summarise
+    from detours.counting.plan import readable_seconds
+
+    console = standard_output()
+    print_summary(summarise(result, top), console, title(file))
+    if suggestion := _suggest_k(result):
+        console.print(suggestion)
+    counted, loading = map(readable_seconds, times)
+    console.print(f"Counted in {counted}; loading compiled code took {loading}.", style="dim")
 
 
 def _load_engines() -> "CompileClock":

@@ -14,7 +14,8 @@ import numpy as np
 from detours.arrays import Float64, Int32, Int64, read_only
 from detours.checks import check_k, parse_bytes, readable_bytes
 from detours.counting.derive.matrix_program import MAX_LENGTH, contraction
-from detours.counting.engines.dense.evaluate import Size, Stack, evaluate, expected_bytes, expected_seconds
+from detours.counting.engines.dense.estimate import Size, expected_bytes, expected_seconds
+from detours.counting.engines.dense.evaluate import Stack, evaluate
 from detours.counting.engines.overflow import check_fits, walks_from
 from detours.counting.engines.threads import one_blas_thread
 from detours.counting.pairs_numba import STATE, walk_paths

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from math import inf
 from operator import attrgetter, itemgetter
 from typing import Any
 
 from detours.checks import check_choice, check_device, check_jobs, parse_bytes, readable_bytes
+from detours.containers import machine_memory
 from detours.counting.engines.base import Engine, Estimate, Tally, Task
 from detours.counting.engines.registry import ENGINES
 from detours.counting.engines.threads import Progress
@@ -147,14 +147,14 @@ def _asked(name: str, k: int, device: str | None, known: list[Engine]) -> list[E
     """Return the engines that go by the name, or all of them."""
     check_choice("engine", name, tuple(dict.fromkeys(("auto", *(each.name for each in known)))))
     if name == "auto":
-        return known[:-1] if device == "cpu" else known  # torch on the CPU only if asked for
-    chosen = [each for each in known if each.name == name][-1]
+        return [each for each in known if not (each.on_device and device == "cpu")]  # torch there only if asked for
+    chosen = max((each for each in known if each.name == name), key=attrgetter("on_device"))
     if chosen.longest is not None and k > chosen.longest:
         raise EngineError(
             f"engine={name!r} has closed forms up to k = {chosen.longest}, not for k = {k}; "
             "use engine='search' or 'auto'"
         )
-    if device is not None and chosen is not known[-1]:
+    if device is not None and not chosen.on_device:
         raise InputError(f"engine={name!r} runs on the CPU alone; leave device={device!r} out, or use engine='dense'")
     return [chosen]
 
@@ -182,7 +182,7 @@ def _candidate(engine: Engine, task: Task) -> Candidate:
         estimate = engine.estimate(task)
     except (EngineError, OverflowError) as error:
         return Candidate(engine, error=error)
-    limit = SHARE_OF_MEMORY * _memory_of_machine() if task.memory is None else task.memory
+    limit = SHARE_OF_MEMORY * (machine_memory() or inf) if task.memory is None else task.memory
     return Candidate(engine, estimate, fits=estimate.bytes <= limit)
 
 
@@ -206,14 +206,6 @@ def _nothing_to_count(task: Task) -> Plan:
             progress(1.0, 1.0)
 
     return Plan(task, "none", Estimate(0.0, task.result_bytes, "no edge lies on a cycle"), run)
-
-
-@cache
-def _memory_of_machine() -> float:
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        return inf  # a system that does not say
 
 
 def readable_seconds(seconds: float) -> str:

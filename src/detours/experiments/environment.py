@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,18 +59,7 @@ class Environment:
         asked = {name.lower(): name for name in self.only if name not in others}
         if others and not asked:
             return others
-        every = dict.fromkeys((*GRAPH_SETS, *NODE_SETS, *among))
-        if unknown := sorted(asked.keys() - {name.lower() for name in every}):
-            elsewhere = unknown[0] in {name.lower() for name in MORE_SETS}
-            given, known = asked[unknown[0]], ", ".join(every)
-            if Path(given).exists() or (own_path(given, self.root) or Path(given)).exists():
-                raise InputError(
-                    f"{given} is own data, but this experiment is for the data sets of its tables; "
-                    f"`detours train --data {given}` trains networks on own data, "
-                    f"`detours reproduce kernels --data {given}` measures kernels on them."
-                )
-            said = f"{given} is not in this experiment" if elsewhere else f"there is no data set {given!r}"
-            raise InputError(f"{said}; choose from {known}.")
+        self._refuse_unknown(asked, among)
         found, missing = [], []
         for name in [name for name in among if not asked or name.lower() in asked]:
             try:
@@ -84,6 +73,23 @@ class Environment:
         if missing:
             self.notes.append(f"not found and left out: {', '.join(missing)}")
         return [*found, *others]
+
+    def _refuse_unknown(self, asked: Mapping[str, str], among: Sequence[str]) -> None:
+        """Raise `InputError` for the first name, given by its small letters, of a data set that no experiment has."""
+        every = dict.fromkeys((*GRAPH_SETS, *NODE_SETS, *among))
+        unknown = sorted(asked.keys() - {name.lower() for name in every})
+        if not unknown:
+            return
+        given = asked[unknown[0]]
+        if Path(given).exists() or (own_path(given, self.root) or Path(given)).exists():
+            raise InputError(
+                f"{given} is own data, but this experiment is for the data sets of its tables; "
+                f"`detours train --data {given}` trains networks on own data, "
+                f"`detours reproduce kernels --data {given}` measures kernels on them."
+            )
+        elsewhere = unknown[0] in {name.lower() for name in MORE_SETS}
+        said = f"{given} is not in this experiment" if elsewhere else f"there is no data set {given!r}"
+        raise InputError(f"{said}; choose from {', '.join(every)}.")
 
     def load(self, name: str) -> GraphSet:
         """Return a data set."""

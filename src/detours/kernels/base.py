@@ -50,12 +50,13 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
     (True, (2, 5))
     """
 
+    labels: str
     output: str
     normalize: bool
 
     @abstractmethod
     def _colouring_options(self) -> ColouringOptions:
-        """How nodes are coloured; parameters are checked here."""
+        """How nodes are coloured; all other parameters are checked here, or in `_new_base`."""
 
     @abstractmethod
     def _new_base(self) -> Base:
@@ -105,9 +106,9 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         Colours are refined once and every matrix is the one before it with one more round added, so choosing
         n_iter costs no more than the largest of them.
         """
-        coloured = self._coloured(X, self._checked())
+        options, base = self._checked(), self._new_base()
+        coloured = self._coloured(X, options)
         gram = np.zeros((len(coloured.batch),) * 2, np.int64)
-        base = self._new_base()
         base.remember(coloured)
         for _ in base.add_rounds(gram):
             whole = gram.copy()
@@ -171,6 +172,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
     def _checked(self) -> ColouringOptions:
         check_choice("output", self.output, OUTPUTS)
         check_flag("normalize", self.normalize)
+        check_choice("labels", self.labels, LABELS)
         return self._colouring_options()
 
     def _coloured(self, X: Any, options: ColouringOptions) -> ColouredBatch:
@@ -178,10 +180,11 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         return ColouredBatch(batch, options.resolved(batch.labels is not None))
 
     def _learn_colours(self, X: Any) -> ColouredBatch:
-        coloured = self._coloured(X, self._checked())
+        options, base = self._checked(), self._new_base()  # wrong parameters are told before detours are counted
+        coloured = self._coloured(X, options)
         self.output_, self.normalize_ = self.output, self.normalize
         self.colouring_ = Colouring(coloured)
-        self.base_ = self._new_base()
+        self.base_ = base
         return coloured
 
     def _learn_features(self, coloured: ColouredBatch) -> Blocks:

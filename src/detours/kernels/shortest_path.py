@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from detours.checks import check_choice
-from detours.kernels.base import LABELS, GraphKernel, base_named
+from detours.kernels.base import GraphKernel, base_named
 from detours.kernels.colours.colouring import ColouringOptions
 from detours.kernels.features.blocks import Base
 
@@ -43,7 +42,6 @@ class ShortestPath(GraphKernel):
         self.memory_limit = memory_limit
 
     def _colouring_options(self) -> ColouringOptions:
-        check_choice("labels", self.labels, LABELS)
         return ColouringOptions(self.labels, 0)
 
     def _new_base(self) -> Base:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from detours.checks import check_choice, check_flag, check_k
-from detours.kernels.base import LABELS, GraphKernel, base_named, check_edge_labels, check_rounds
+from detours.kernels.base import GraphKernel, base_named, check_edge_labels, check_rounds
 from detours.kernels.colours.colouring import ColouringOptions
 from detours.kernels.features.blocks import Base
 from detours.wl.options import OLD_NAMES
@@ -91,12 +91,17 @@ class WLDetour(GraphKernel):
         return cls(k, n_iter, **(PAPER | options))
 
     def _colouring_options(self) -> ColouringOptions:
-        check_choice("labels", self.labels, LABELS)
         init = OLD_NAMES.get(self.init, self.init)
         check_choice("init", init, INITS)
-        rounds, edge_labels = check_rounds(self.n_iter), check_edge_labels(self.edge_labels)
-        plain = check_flag("plain", self.plain)
-        return ColouringOptions(self.labels, rounds, init, check_k(self.k), self.n_jobs, edge_labels, plain)
+        return ColouringOptions(
+            self.labels,
+            check_rounds(self.n_iter),
+            detours=init,
+            k=check_k(self.k),
+            n_jobs=self.n_jobs,
+            edge_labels=check_edge_labels(self.edge_labels),
+            plain=check_flag("plain", self.plain),
+        )
 
     def _new_base(self) -> Base:
         return base_named(self.base, self.memory_limit)

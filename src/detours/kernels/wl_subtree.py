@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from detours.checks import check_choice
-from detours.kernels.base import LABELS, GraphKernel, base_named, check_edge_labels, check_rounds
+from detours.kernels.base import GraphKernel, base_named, check_edge_labels, check_rounds
 from detours.kernels.colours.colouring import ColouringOptions
 from detours.kernels.features.blocks import Base
 
@@ -44,7 +43,6 @@ class WLSubtree(GraphKernel):
         self.normalize = normalize
 
     def _colouring_options(self) -> ColouringOptions:
-        check_choice("labels", self.labels, LABELS)
         return ColouringOptions(self.labels, check_rounds(self.n_iter), edge_labels=check_edge_labels(self.edge_labels))
 
     def _new_base(self) -> Base:

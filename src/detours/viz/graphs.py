@@ -31,35 +31,44 @@ def draw_graph(
     >>> ax.get_title()
     '4-DeN'
     """
-    from matplotlib.collections import LineCollection
-
-    graph = result.graph
-    points = stress_layout(graph) if positions is None else np.asarray(positions, np.float64)
-    ends, arcs = graph.to_edge_index(), np.arange(graph.num_arcs)
-    kept = arcs if graph.directed else arcs[ends[0] < ends[1]]
-    den = result.totals(result.arc_by_length[kept]).astype(np.float64)
-    order = np.argsort(den, kind="stable")  # the busiest are drawn last, above the others
+    points = stress_layout(result.graph) if positions is None else np.asarray(positions, np.float64)
     with styled():
         ax = new_axes(ax, 4.5, 3.6)
-        share = _shares(den[order], log)
-        lines: Any = LineCollection(
-            list(points[ends[:, kept[order]].T]), array=den[order], cmap=ramp(EDGES), norm=_norm(den, log), zorder=1
-        )
-        lines.set_linewidths(0.5 + 3 * share)
-        ax.add_collection(lines)
-        phi = result.node.astype(np.float64)
-        sizes = 14 + 50 * _shares(phi, log)
-        ax.scatter(*points.T, c=phi, s=sizes, cmap=ramp(NODES), norm=_norm(phi, log), linewidths=0, zorder=2)
-        if names if names is not None else graph.num_nodes <= NAMED:
+        lines = _draw_edges(ax, result, points, log)
+        _draw_nodes(ax, result, points, log)
+        if names if names is not None else result.graph.num_nodes <= NAMED:
             for node, (x, y) in enumerate(points):
-                ax.annotate(_short(graph.name(node)), (x, y), (0, -7), textcoords="offset points", size=6, ha="center")
-        if len(den):
+                label = _short(result.graph.name(node))
+                ax.annotate(label, (x, y), (0, -7), textcoords="offset points", size=6, ha="center")
+        if result.graph.num_edges:
             ax.figure.colorbar(lines, ax=ax, shrink=0.6, label="detours of an edge")
         ax.set_title(f"{result.k}-DeN")
         ax.set_aspect("equal")
         ax.margins(0.08)
         ax.axis("off")
     return ax
+
+
+def _draw_edges(ax: Any, result: Detours, points: Float64, log: bool) -> Any:
+    """Draw every edge once and return their lines; the busiest come last, above the others."""
+    from matplotlib.collections import LineCollection
+
+    ends, arcs = result.graph.to_edge_index(), np.arange(result.graph.num_arcs)
+    kept = arcs if result.directed else arcs[ends[0] < ends[1]]
+    den = result.totals(result.arc_by_length[kept]).astype(np.float64)
+    order = np.argsort(den, kind="stable")
+    lines: Any = LineCollection(
+        list(points[ends[:, kept[order]].T]), array=den[order], cmap=ramp(EDGES), norm=_norm(den, log), zorder=1
+    )
+    lines.set_linewidths(0.5 + 3 * _shares(den[order], log))
+    ax.add_collection(lines)
+    return lines
+
+
+def _draw_nodes(ax: Any, result: Detours, points: Float64, log: bool) -> None:
+    phi = result.node.astype(np.float64)
+    sizes = 14 + 50 * _shares(phi, log)
+    ax.scatter(*points.T, c=phi, s=sizes, cmap=ramp(NODES), norm=_norm(phi, log), linewidths=0, zorder=2)
 
 
 def _norm(values: Float64, log: bool) -> Any:

@@ -10,8 +10,6 @@ from typing import Any
 
 from detours.atomic import replacing
 
-__all__ = ["COLOURS", "EDGES", "NODES", "new_axes", "new_figure", "saved", "styled"]
-
 DPI = 200
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7f7f7f")
 """For categories: the colours of Okabe and Ito (2008)."""

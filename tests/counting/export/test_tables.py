@@ -1,6 +1,7 @@
 """All tables name nodes alike and hold the same rows: pandas, Parquet, CSV and .npz."""
 
 import csv
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import detours
 from detours.cli.shared.output import write_result
 from detours.counting import export
-from detours.counting.export import columns
+from detours.counting.export import columns, files
 from detours.errors import InputError
 
 pandas = pytest.importorskip("pandas")
@@ -132,6 +133,13 @@ def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
     for write, name in ((result.to_parquet, "edges.parquet"), (result.show, "page.html")):
         with pytest.raises(InputError, match=rf"{name} cannot be written: the folder {tmp_path}/none does not exist; "):
             write(tmp_path / "none" / name)
+
+
+def test_a_statistic_may_be_any_number() -> None:
+    """In CSV files, texts that begin with a minus have an apostrophe before it."""
+    table = {"node": np.array(["-a"], object), "change": np.array([-0.5]), "bridge": np.array([True])}
+    files.write_csv(file := BytesIO(), [table])
+    assert file.getvalue() == b"node,change,bridge\n'-a,-0.5,True\n"
 
 
 def test_a_new_statistic_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

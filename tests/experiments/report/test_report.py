@@ -56,7 +56,7 @@ def test_incomplete_entries_are_shown_but_not_counted(folder: Path) -> None:
     def shown() -> tuple[str, dict[str, list[list[str]]]]:
         sections = report_sections(folder)
         tables = {table.title: table.written() for section in sections for table in section.tables}
-        return "\n".join(sections[0].text), tables
+        return "\n".join(sections[0].points), tables
 
     before = shown()
     keep(folder, replace(PLAIN, model="weighted"), [0.99] * 9)  # the best of all, but a fold is missing
@@ -95,7 +95,7 @@ def test_the_backbone_of_a_data_set_is_chosen_by_validation_or_by_test(folder: P
     worse = replace(PLAIN, backbone="gcn")
     keep(folder, worse, [each + 0.1 for each in TEN])
     keep(folder, replace(worse, model="mdnn"), [each + 0.05 for each in TEN])
-    (text,) = [line for line in report_sections(folder)[0].text if "with the backbone" in line]
+    (text,) = [line for line in report_sections(folder)[0].points if "with the backbone" in line]
     # validation and test are equal in these records: GCN, which is worse than its baseline in every fold
     assert "validation parts choose on 0 of 1 data sets, significantly (p < 0.05) on 0, significantly worse on" in text
     assert text.count("worse on Texas") == 3
@@ -108,7 +108,7 @@ def test_each_network_may_have_its_own_backbone(folder: Path) -> None:
     keep(folder, replace(other, model="mdnn"), [each - 0.05 for each in TEN])
     keep(folder, replace(PLAIN, model="mdnn"), [each - 0.1 for each in TEN])
     sections = report_sections(folder)
-    (text,) = [line for line in sections[0].text if "with the backbone" in line]
+    (text,) = [line for line in sections[0].points if "with the backbone" in line]
     # MDNN GCN is better than plain GCN, but not than plain GIN, which is what validation chooses
     assert "validation parts choose on 1 of 1 data sets, significantly (p < 0.05) on 1, significantly worse on" in text
     assert text.endswith(
@@ -124,7 +124,7 @@ def test_data_beyond_the_paper_are_shown_but_not_counted_with_it(folder: Path) -
     keep(folder, other, TEN)
     keep(folder, replace(other, model="mdnn"), [each + 0.01 for each in TEN])
     sections = report_sections(folder)
-    text = "\n".join(sections[0].text)
+    text = "\n".join(sections[0].points)
     assert "validation parts choose on 1 of 1 data sets" in text
     assert "Heterophilous graphs, preset ours: MDNN is better than its own plain baseline in 1 of 1 entries." in text
     tables = {each.title: each.written() for section in sections for each in section.tables}

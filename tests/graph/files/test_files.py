@@ -29,7 +29,8 @@ def test_texts_name_every_format(where):
     }[where]
     words = set(re.findall(r"\w+" if where == "--format" else r"(?<=\.)\w+", text))
     for name, format in FORMATS.items():
-        assert name in words if where == "--format" else words.intersection(format.endings), name
+        named = name in words if where == "--format" else words.intersection(format.endings)
+        assert named, f"{where} does not tell of {name}; CONTRIBUTING.md says where to write it"
 
 
 def test_unknown_endings_and_formats(tmp_path):

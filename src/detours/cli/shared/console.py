@@ -1,6 +1,7 @@
 """Standard output: tables for people, JSON for programs."""
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from detours.errors import printable
@@ -15,6 +16,15 @@ def print_json(value: Any) -> None:
     import json
 
     print(json.dumps(value, indent=2))
+
+
+def json_name(name: Any) -> int | str:
+    """Return the name of a node as JSON has it: an integer if it is one, else a string.
+
+    >>> json_name(7), json_name("a"), json_name((0, 1))
+    (7, 'a', '(0, 1)')
+    """
+    return int(name) if isinstance(name, Integral) else str(name)
 
 
 def standard_output() -> "Console":

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from detours.cli.shared.console import print_json
+from detours.cli.shared.console import json_name, print_json
 from detours.errors import BudgetExceeded, printable
 
 
@@ -24,13 +24,11 @@ def print_lines(found: Iterable[tuple[Any, ...]]) -> int:
 
 def print_listed_json(found: Iterable[tuple[Any, ...]], head: dict[str, Any], what: str) -> None:
     """Print all items as JSON; where a limit cuts them short, print those found and raise `BudgetExceeded`."""
-    from detours.cli.shared.summary import plain
-
     listed: list[list[Any]] = []
     failure: BudgetExceeded | None = None
     try:
         for nodes in found:
-            listed.append([plain(node) for node in nodes])
+            listed.append([json_name(node) for node in nodes])
     except BudgetExceeded as error:
         failure = error
     print_json({**head, "complete": failure is None, "number": len(listed), what: listed})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from detours.arrays import Int64
-from detours.cli.shared.console import escape, plain_table, show, side_by_side
+from detours.cli.shared.console import escape, json_name, plain_table, show, side_by_side
 from detours.cli.shared.graphs import number
 from detours.counting.export import ROWS
 from detours.counting.sums import sum_columns
@@ -41,10 +41,14 @@ def summarise(result: "Detours", top: int = 10) -> Summary:
         }
         for length, (total, most) in enumerate(zip(sums, maxima, strict=True), 2)
     ]
-    edges = [{"source": name(result, u), "target": name(result, v), "detours": den} for u, v, den in busiest]
+
+    def name(node: int) -> int | str:
+        return json_name(result.graph.name(node))
+
+    edges = [{"source": name(u), "target": name(v), "detours": den} for u, v, den in busiest]
     nodes = []
     with suppress(OverflowError):  # a sum around a node may pass 2^63 where no count does
-        nodes = [{"node": name(result, v), "detours": int(result.node[v])} for v in largest(result.node, top)]
+        nodes = [{"node": name(v), "detours": int(result.node[v])} for v in largest(result.node, top)]
     return {
         "k": result.k,
         "directed": result.directed,
@@ -100,16 +104,6 @@ def largest(values: Int64, top: int) -> Int64:
     chosen = chosen[values[chosen] > 0]
     order: Int64 = chosen[np.argsort(-values[chosen], kind="stable")][:top]
     return order
-
-
-def name(result: "Detours", node: int) -> Any:
-    """Return the caller's name of a node as JSON can hold it."""
-    return plain(result.graph.name(node))
-
-
-def plain(given: Any) -> Any:
-    """Return a name as an integer if it is one, else as a string."""
-    return int(given) if isinstance(given, int | np.integer) else str(given)
 
 
 def print_summary(summary: Summary, console: "Console", title: str) -> None:

@@ -182,12 +182,7 @@ def tune(
         )
         search.check(trials, confirm)
         searches.append(search)
-    called = [search.data.name for search in searches]
-    if write is not None and (twice := [name for at, name in enumerate(called) if name in called[:at]]):
-        raise InputError(f"two data sets are called {twice[0]}, whose recipes would be one file; take one at a time.")
-    files = {} if write is None or single else {at: write / f"{at[0]}-{at[1]}.toml" for at in product(called, wanted)}
-    for path in files.values():
-        check_writable(path)
+    files = {} if write is None else _recipe_files(write, [search.data.name for search in searches], wanted)
     found, failed = [], []
     start, seconds = time.monotonic(), inf if budget is None else 60 * budget
     for turn, (name, search) in enumerate(zip(names, searches, strict=True), 1):
@@ -202,7 +197,7 @@ def tune(
                 continue
             found.append({"data": loaded.name, "model": model, **summary(search, tuned)})
             if write is not None:
-                with replacing(files.get((loaded.name, model), write).resolve()) as target:
+                with replacing(files[loaded.name, model].resolve()) as target:
                     target.write(search.recipe(tuned.best.trial).to_toml(source_of(loaded, name, root)).encode())
             if not quiet and not as_json:
                 show_trials(search, tuned, model)
@@ -212,3 +207,16 @@ def tune(
         print(f"Wrote {write}", file=sys.stderr)
     if failed:
         raise DetoursError(" ".join(failed))
+
+
+def _recipe_files(write: Path, data: list[str], models: list[str]) -> dict[tuple[str, str], Path]:
+    """Return the file for the recipe of each data set and network: that of --write if there is one only, else one in
+    that folder. Raise `InputError` if it cannot be written."""
+    if len(data) == len(models) == 1:
+        return {(data[0], models[0]): write}
+    if twice := [name for at, name in enumerate(data) if name in data[:at]]:
+        raise InputError(f"two data sets are called {twice[0]}, whose recipes would be one file; take one at a time.")
+    files = {(name, model): write / f"{name}-{model}.toml" for name, model in product(data, models)}
+    for path in files.values():
+        check_writable(path)
+    return files

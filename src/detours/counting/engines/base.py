@@ -93,6 +93,8 @@ class Engine(ABC):
     name: str
     longest: int | None = None
     """The largest k that it can do; None for any."""
+    on_device: bool = False
+    """Whether it counts on the device of its task; all others count on the CPU."""
 
     def least_seconds(self, task: Task) -> float:
         """Return a rough lower bound of the time, in no time at all.

@@ -32,7 +32,7 @@ def write_csv(file: IO[bytes], tables: Iterable[Columns]) -> None:
 
 def _cells(column: NDArray[Any]) -> list[Any]:
     values: list[Any] = column.tolist()
-    return values if column.dtype.kind in "iu" else [csv_text(str(value)) for value in values]
+    return values if column.dtype.kind in "biuf" else [csv_text(str(value)) for value in values]
 
 
 def csv_text(text: str) -> str:

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -18,18 +18,14 @@ from detours.atomic import replacing
 from detours.errors import FileFormatError
 from detours.experiments.kernels.rows import DATA as KERNEL_DATA
 from detours.experiments.kernels.rows import REPEATS, ROWS
-from detours.experiments.kernels.table import Accuracy, accuracies, signed_rank
+from detours.experiments.kernels.table import signed_rank
 from detours.experiments.networks.entries import DATA
-from detours.experiments.networks.records import EXPERIMENT, Record
-from detours.experiments.networks.results import results
 from detours.experiments.networks.tables import accuracy_table, of_table, with_spread
 from detours.experiments.paper import paper_tables
-from detours.experiments.report.agreement import read_notes
+from detours.experiments.report.finished import Finished, Kernels, Networks, read_finished
 from detours.experiments.report.page import as_markdown
-from detours.experiments.report.report import check_folder
 from detours.experiments.report.rivals import rivals, rivals_table
-from detours.experiments.report.sections import Results, Section, agreement, baselines, best_section, costs, summary
-from detours.store import Cell, Store
+from detours.experiments.report.sections import SECTIONS, Section
 
 BLOCK = re.compile(r"(<!-- results: ([a-z-]+) -->\n)(.*?)(<!-- end of results -->)", re.DOTALL)
 SHORT = ("WL-subtree", "WL-DeN", "best of ours")
@@ -38,7 +34,6 @@ NOTHING = "*There are no finished results yet.*\n"
 
 def update_document(path: Path, folder: Path) -> bool:
     """Rewrite the blocks of a Markdown file from a folder of results, and return whether anything changed."""
-    check_folder(folder)
     text = path.read_text("utf-8")
     if not BLOCK.search(text):
         raise FileFormatError(
@@ -55,67 +50,54 @@ def update_document(path: Path, folder: Path) -> bool:
 
 def updated(text: str, folder: Path, path: Path) -> str:
     """Return a text with its blocks rewritten from a folder of results."""
-    blocks = _Blocks(folder)
+    blocks = _blocks(read_finished(folder))
 
     def rewritten(found: re.Match[str]) -> str:
-        if found[2] not in blocks.made:
-            known = ", ".join(blocks.made)
+        if found[2] not in blocks:
+            known = ", ".join(blocks)
             raise FileFormatError(f"there are no results named {found[2]}; choose from {known}.", path)
-        return f"{found[1]}\n{blocks.made[found[2]]() or NOTHING}\n{found[4]}"
+        return f"{found[1]}\n{blocks[found[2]]() or NOTHING}\n{found[4]}"
 
     return BLOCK.sub(rewritten, text)
 
 
-class _Blocks:
-    """What every name of a block stands for."""
+def _blocks(finished: Finished) -> dict[str, Callable[[], str]]:
+    """Return what makes the block of each name: a section of the report, or a shorter table in its place."""
 
-    def __init__(self, folder: Path) -> None:
-        self.cells = list(Store(folder))
-        self.results: Results = results(Record(c) for c in self.cells if c.key["experiment"] == EXPERIMENT)
-        kernels = accuracies(self.cells)
-        sections: dict[str, Callable[[Results], Section]] = {
-            "summary": partial(summary, kernels=kernels),
-            "best": partial(best_section, kernels=kernels),
-            "agreement": partial(agreement, notes=read_notes(folder)),
-            "baselines": baselines,
-            "costs": costs,
-        }
-        self.made: dict[str, Callable[[], str]] = {
-            "kernels": partial(kernel_block, self.cells),
-            "kernels-short": partial(short_kernel_block, self.cells),
-            "networks-short": partial(short_network_block, self.results),
-        }
-        self.made |= {name: partial(self._table, name) for name in DATA}
-        self.made |= {name: partial(self._section, make) for name, make in sections.items()}
+    def section(make: Callable[[Finished], Section]) -> str:
+        return as_markdown(make(finished), 4)
 
-    def _section(self, make: Callable[[Results], Section]) -> str:
-        return as_markdown(make(self.results), 4)
-
-    def _table(self, name: str) -> str:
-        own = of_table(name, self.results)
+    def table(name: str) -> str:
+        own = of_table(name, finished.networks)
         return accuracy_table(name, own).markdown().split("\n", 2)[2] if own else ""
 
+    return {
+        **{name: partial(section, make) for name, make in SECTIONS.items()},
+        **{name: partial(table, name) for name in DATA},
+        "kernels": partial(kernel_block, finished.kernels),
+        "kernels-short": partial(short_kernel_block, finished.kernels),
+        "networks-short": partial(short_network_block, finished.networks),
+    }
 
-def kernel_block(cells: Sequence[Cell]) -> str:
+
+def kernel_block(found: Kernels) -> str:
     """Return the table of kernels, with the paper's numbers below ours, and what is to be said about it in numbers."""
-    found = accuracies(cells)
     return "\n".join([*_kernel_lines(found), "", *_kernel_sentences(found)]) if found else ""
 
 
-def short_kernel_block(cells: Sequence[Cell]) -> str:
+def short_kernel_block(found: Kernels) -> str:
     """Return the table of kernels for a first page: without and with detours, our best, and the paper's best."""
-    found = accuracies(cells)
     wanted = ("| |", "|---", *(f"| {row} |" for row in SHORT), "| *best of the paper*")
     return "\n".join([line for line in _kernel_lines(found) if line.startswith(wanted)]) + "\n" if found else ""
 
 
-def short_network_block(found: Results) -> str:
+def short_network_block(found: Networks) -> str:
     """Return the table of networks for a first page: plain and MDNN, and the paper's best."""
     chosen = rivals(found)
     return rivals_table(chosen).markdown().split("\n", 2)[2] if chosen else ""
 
 
-def _kernel_lines(found: Mapping[tuple[str, str], Accuracy]) -> list[str]:
+def _kernel_lines(found: Kernels) -> list[str]:
     paper = paper_tables()["graph_classification"]["kernel"]
     lines = [f"| | {' | '.join(KERNEL_DATA)} |", f"|{'---|' * (len(KERNEL_DATA) + 1)}"]
     for row in ROWS:
@@ -130,7 +112,7 @@ def _kernel_lines(found: Mapping[tuple[str, str], Accuracy]) -> list[str]:
     return [*lines, f"| *best of the paper* | {' | '.join(f'{each:.2f}' for each in best)} |"]
 
 
-def _kernel_sentences(found: Mapping[tuple[str, str], Accuracy]) -> list[str]:
+def _kernel_sentences(found: Kernels) -> list[str]:
     fewer = [
         f"{row} on {data} ({len(own.repeats)})" for (row, data), own in found.items() if len(own.repeats) < REPEATS
     ]

@@ -27,17 +27,12 @@ def markdown(sections: Sequence[Section]) -> str:
 
 def as_markdown(section: Section, level: int) -> str:
     """Return the content of a section, its tables with headings of a level."""
-    lines = [f"{text}\n" for text in _joined(section.text)]
+    lines = ["\n".join(f"- {point}" for point in section.points) + "\n"] if section.points else []
+    lines += [f"{text}\n" for text in section.text]
     lines += [table.markdown().replace("##", "#" * level, 1) for table in section.tables]
     if section.figures:
         lines.append(f"{len(section.figures)} figures are in the HTML page.\n")
     return "\n".join(lines)
-
-
-def _joined(text: Sequence[str]) -> list[str]:
-    """Put the points of a list into one paragraph of lines."""
-    points = [each for each in text if each.startswith("- ")]
-    return (["\n".join(points)] if points else []) + [each for each in text if not each.startswith("- ")]
 
 
 def html(sections: Sequence[Section]) -> str:
@@ -49,10 +44,9 @@ def html(sections: Sequence[Section]) -> str:
     parts.append("</ul>")
     for name, section in named:
         parts.append(f'<h2 id="{name}">{escape(section.title)}</h2>')
-        points = [each.removeprefix("- ") for each in section.text if each.startswith("- ")]
-        if points:
-            parts.append(f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in points)}</ul>")
-        parts += [f"<p>{escape(each)}</p>" for each in section.text if not each.startswith("- ")]
+        if section.points:
+            parts.append(f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in section.points)}</ul>")
+        parts += [f"<p>{escape(each)}</p>" for each in section.text]
         parts += map(_table, section.tables)
         parts += section.figures
     return "\n".join([*parts, "</body></html>", ""])

@@ -6,40 +6,17 @@ from pathlib import Path
 
 from detours.atomic import replacing
 from detours.errors import InputError
-from detours.experiments.kernels.table import accuracies
-from detours.experiments.networks.records import EXPERIMENT, Record
-from detours.experiments.networks.results import results
-from detours.experiments.report.agreement import read_notes
+from detours.experiments.report.finished import read_finished
 from detours.experiments.report.page import html, markdown
-from detours.experiments.report.sections import (
-    Section,
-    expressiveness_section,
-    kernel_section,
-    network_sections,
-)
-from detours.store import Store
-
-
-def check_folder(folder: Path) -> None:
-    """Raise `InputError` if there is no folder of results."""
-    if not folder.is_dir():
-        raise InputError(f"{folder} is no folder of results; run `detours reproduce` first, or give another.")
+from detours.experiments.report.sections import SECTIONS, Section
 
 
 def report_sections(folder: Path) -> list[Section]:
     """Return the sections of the report on a folder of results; those without content are left out."""
-    check_folder(folder)
-    cells = list(Store(folder))
-    found = results(Record(cell) for cell in cells if cell.key["experiment"] == EXPERIMENT)
-    kernels = accuracies(cells)
-    made = [
-        *network_sections(found, kernels, read_notes(folder)),
-        kernel_section(cells),
-        expressiveness_section(cells),
-    ]
-    kept = [section for section in made if section.text or section.tables or section.figures]
+    finished = read_finished(folder)
+    kept = [section for make in SECTIONS.values() if not (section := make(finished)).empty]
     if not kept:
-        others = ", ".join(sorted({str(cell.key["experiment"]) for cell in cells}))
+        others = ", ".join(sorted({str(cell.key["experiment"]) for cell in finished.cells}))
         there = f"finished results of {others} alone" if others else "no finished results"
         raise InputError(f"{folder} has {there}; a report is made of those of `detours reproduce`, so run it first.")
     return kept

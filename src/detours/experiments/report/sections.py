@@ -1,15 +1,14 @@
-"""The sections of the report, made from finished results alone."""
+"""The sections of the report, made from finished results alone; `SECTIONS`, at the end, lists them in their order."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
-from detours.experiments.kernels.table import Accuracy
 from detours.experiments.networks.comparison import Comparison, ablations, against_baselines, sign_test
 from detours.experiments.networks.entries import DATA, PRESETS, Entry, cost
 from detours.experiments.networks.records import Record, plain_settings
@@ -19,46 +18,35 @@ from detours.experiments.networks.tables import tables as network_tables
 from detours.experiments.report.agreement import Distance, disagreement_table, distances
 from detours.experiments.report.best import best_models, best_network, best_sentence, best_table
 from detours.experiments.report.curves import Curve, draw_curves
+from detours.experiments.report.finished import Finished, Networks
 from detours.experiments.report.rivals import rivals, rivals_sentence, rivals_table
 from detours.experiments.tables import COUNT, Column, Table
-from detours.store import Cell
-
-Notes = Sequence[Mapping[str, str]]
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with what follows it: sentences, tables, and figures as SVG."""
+    """A heading and what is below it."""
 
     title: str
     text: list[str] = field(default_factory=list)
+    """Paragraphs."""
     tables: list[Table] = field(default_factory=list)
     figures: list[str] = field(default_factory=list)
+    """As SVG."""
+    points: list[str] = field(default_factory=list)
+    """Of a list, which comes before all else."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing below the heading; the report leaves it out then."""
+        return not (self.points or self.text or self.tables or self.figures)
 
 
-Results = Mapping[Entry, Result]
-Kernels = Mapping[tuple[str, str], Accuracy]
-"""By row and data set."""
-
-
-def network_sections(results: Results, kernels: Kernels, notes: Notes) -> list[Section]:
-    """Return everything about networks; sections may be empty."""
-    return [
-        summary(results, kernels),
-        best_section(results, kernels),
-        *(table_section(name, results) for name in DATA),
-        baselines(results),
-        agreement(results, notes),
-        others(results),
-        learning(results),
-        costs(results),
-    ]
-
-
-def summary(results: Results, kernels: Kernels) -> Section:
+def summary_section(finished: Finished) -> Section:
     """The paper's claims, one sentence each, as far as they are measured."""
-    ours = [each for each in against_baselines(results) if each.entry.preset == "ours" and each.complete]
-    sentences = [best_sentence(best_models(results, kernels)), rivals_sentence(rivals(results))]
+    networks = finished.networks
+    ours = [each for each in against_baselines(networks) if each.entry.preset == "ours" and each.complete]
+    sentences = [best_sentence(best_models(networks, finished.kernels)), rivals_sentence(rivals(networks))]
     for name in ("graphs", "nodes", "heterophilous"):
         found = [each for each in ours if each.entry.data in in_order(name) and each.entry.model == "mdnn"]
         if found:
@@ -67,14 +55,14 @@ def summary(results: Results, kernels: Kernels) -> Section:
                 f"{TITLES[name]}, preset ours: MDNN is better than its own plain baseline in {better} of {len(found)} "
                 f"entries{_lost(found)}."
             )
-    sentences += [_within(away)] if (away := distances(results)) else []
+    sentences += [_within(away)] if (away := distances(networks)) else []
     for preset in PRESETS:
-        if found := [each for each in ablations(results) if each.entry.preset == preset and each.complete]:
+        if found := [each for each in ablations(networks) if each.entry.preset == preset and each.complete]:
             better = sum(each.difference >= 0 for each in found)
             sentences.append(
                 f"Ablation, preset {preset}: with φD is not worse than without on {better} of {len(found)} data sets."
             )
-    return Section("In short", [f"- {sentence}" for sentence in sentences if sentence])
+    return Section("In short", points=[sentence for sentence in sentences if sentence])
 
 
 def _lost(found: Sequence[Comparison]) -> str:
@@ -82,9 +70,15 @@ def _lost(found: Sequence[Comparison]) -> str:
     return f"; not in {', '.join(worse)}" if worse else ""
 
 
-def table_section(name: str, results: Results) -> Section:
+def best_section(finished: Finished) -> Section:
+    """The best detour networks and kernels beside the paper's best entries."""
+    found = best_models(finished.networks, finished.kernels)
+    return Section("Best of the paper", [], [best_table(found)] if found else [])
+
+
+def table_section(name: str, finished: Finished) -> Section:
     """One of the paper's tables, or of ours beyond it."""
-    own = of_table(name, results)
+    own = of_table(name, finished.networks)
     if not own:
         return Section(TITLES[name])
     text = []
@@ -97,18 +91,18 @@ def table_section(name: str, results: Results) -> Section:
     return Section(TITLES[name], text, network_tables([name], own))
 
 
-def _remarks(results: Results) -> list[str]:
+def _remarks(networks: Networks) -> list[str]:
     """What a reader has to know about the recipes behind a table."""
-    records = [record for result in results.values() for record in result.records]
+    records = [record for result in networks.values() for record in result.records]
     remarks = []
     if seeing := {each.entry.data for each in records if each.entry.model == "plain" and each.sees_detours}:
         remarks.append(
             f"On {', '.join(sorted(seeing))}, preset ours gives plain networks detour numbers as features of arcs or "
             "nodes: there they are no baseline without detours."
         )
-    if not all(entry.use_den for entry in results):
+    if not all(entry.use_den for entry in networks):
         remarks.append("Without φD, MDNN has no hops weighted by detour numbers either (encoder hops of preset ours).")
-    older = [entry for entry, result in results.items() if not is_current(result)]
+    older = [entry for entry, result in networks.items() if not is_current(result)]
     if older:
         listed = ", ".join(dict.fromkeys(f"{entry.data} {entry.row} ({entry.preset})" for entry in older))
         remarks.append(f"Made with other settings than the package has now: {listed}.")
@@ -121,53 +115,55 @@ def is_current(result: Result) -> bool:
     return all(record.made_by(settings, None) for record in result.records)
 
 
-def baselines(results: Results) -> Section:
+def baselines_section(finished: Finished) -> Section:
     """Every detour network against its own baseline, and the sign tests."""
-    found = against_baselines(results)
+    title, found = "Against the own baseline", against_baselines(finished.networks)
+    if not found:
+        return Section(title)
+    text = (
+        "Each weighted network and each MDNN against the plain network of the same backbone, preset and data, on "
+        "the same folds. A fold with several seeds counts with the mean over its seeds, so that folds are the only "
+        "repetitions. p of an entry: Wilcoxon's two-sided signed-rank test over folds (which share training data; "
+        "that makes p too small). p over entries: a two-sided sign test of the mean differences "
+        "of complete entries, which are not independent either: backbones share data, and the filtered graphs are "
+        "parts of Chameleon and Squirrel."
+    )
+    tables = [rivals_table(chosen)] if (chosen := rivals(finished.networks)) else []
+    if complete := [each for each in found if each.complete]:
+        tables.append(_sign_tests(complete))
+    return Section(title, [text], [*tables, _differences(found)])
+
+
+def _differences(found: Sequence[Comparison]) -> Table:
     lines: list[list[Any]] = []
     for each in found:
         folds = each.folds if each.complete else f"{each.folds}, incomplete"
         lines.append([each.entry.data, each.entry.preset, each.entry.row, each.difference, folds, each.p])
     columns = [Column("data"), Column("preset"), Column("network"), Column("against plain", "+.2f")]
     columns += [Column("folds", "d"), Column("p", ".2g")]
-    single = Table("Detour networks against their own baselines", columns, sorted(lines, key=lambda line: line[:3]))
-    complete = [each for each in found if each.complete]
-    signs: list[list[Any]] = []
+    return Table("Detour networks against their own baselines", columns, sorted(lines, key=lambda line: line[:3]))
+
+
+def _sign_tests(complete: Sequence[Comparison]) -> Table:
+    groups: dict[str, Sequence[Comparison]] = {}
     for preset in PRESETS:
         for model, name in (("weighted", "weighted"), ("mdnn", "MDNN")):
             own = [each for each in complete if (each.entry.preset, each.entry.model) == (preset, model)]
-            if own:
-                test = sign_test(own)
-                signs.append([f"{name}, {preset}", test.better, test.equal, test.worse, test.p])
-    if complete:
-        test = sign_test(complete)
-        signs.append(["all", test.better, test.equal, test.worse, test.p])
+            groups[f"{name}, {preset}"] = own
+    groups["all"] = complete
+    tests = {name: sign_test(own) for name, own in groups.items() if own}
+    lines: list[list[Any]] = [[name, test.better, test.equal, test.worse, test.p] for name, test in tests.items()]
     columns = [Column(""), Column("better", "d"), Column("equal", "d"), Column("worse", "d"), Column("p", ".2g")]
-    return Section(
-        "Against the own baseline",
-        [
-            "Each weighted network and each MDNN against the plain network of the same backbone, preset and data, on "
-            "the same folds. A fold with several seeds counts with the mean over its seeds, so that folds are the only "
-            "repetitions. p of an entry: Wilcoxon's two-sided signed-rank test over folds (which share training data; "
-            "that makes p too small). p over entries: a two-sided sign test of the mean differences "
-            "of complete entries, which are not independent either: backbones share data, and the filtered graphs are "
-            "parts of Chameleon and Squirrel."
-        ]
-        if found
-        else [],
-        ([rivals_table(chosen)] if (chosen := rivals(results)) else [])
-        + ([Table("Sign tests", columns, signs)] if signs else [])
-        + ([single] if found else []),
-    )
+    return Table("Sign tests", columns, lines)
 
 
-def agreement(results: Results, notes: Notes) -> Section:
+def agreement_section(finished: Finished) -> Section:
     """Which entries of the paper's presets agree with the paper, and every one that does not."""
-    found = distances(results)
+    found = distances(finished.networks)
     if not found:
         return Section("Agreement with the paper")
     text = [f"{_within(found)} The others follow, with a reason from `notes.toml` where one is known."]
-    return Section("Agreement with the paper", text, [disagreement_table(found, notes)])
+    return Section("Agreement with the paper", text, [disagreement_table(found, finished.notes)])
 
 
 def _within(found: Sequence[Distance]) -> str:
@@ -185,14 +181,14 @@ def other_numbers() -> dict[str, Any]:
     return read
 
 
-def others(results: Results) -> Section:
+def others_section(finished: Finished) -> Section:
     """Our best networks beside numbers that others published for the same splits."""
     made = []
     for name in ("graphs", "nodes", "heterophilous"):
         data = [each for each in in_order(name) if any(each in row for row in other_numbers()[name].values())]
         rows: list[list[Any]] = []
         for model, title in (("plain", "best plain"), ("weighted", "best weighted"), ("mdnn", "best MDNN")):
-            best = [best_network(results, each, model) for each in data]
+            best = [best_network(finished.networks, each, model) for each in data]
             if any(best):
                 rows.append([f"{title}, ours", *map(written, best)])
         if rows:
@@ -208,13 +204,14 @@ def others(results: Results) -> Section:
     return Section("Beside other published numbers", text if made else [], made)
 
 
-def learning(results: Results) -> Section:
+def learning_section(finished: Finished) -> Section:
     """A figure for each data set and preset: the mean validation score of every network, epoch by epoch."""
     figures = []
     for data in dict.fromkeys(each for names in DATA.values() for each in names):
         for preset in PRESETS:
-            own = [(e, r) for e, r in results.items() if (e.data, e.preset) == (data, preset) and e.use_den]
-            curves = [curve for entry, result in own if (curve := _curve(entry, result.records)) is not None]
+            wanted = (entry for entry in finished.networks if (entry.data, entry.preset) == (data, preset))
+            own = ((entry, finished.networks[entry].records) for entry in wanted if entry.use_den)
+            curves = [curve for entry, records in own if (curve := _curve(entry, records)) is not None]
             if curves:
                 figures.append(draw_curves(f"{data}, {preset}", curves))
     text = ["Mean validation score over folds; a fold that has ended counts with its last epoch."]
@@ -229,10 +226,10 @@ def _curve(entry: Entry, records: Sequence[Record]) -> Curve | None:
     return Curve(entry.row, entry.model, [*map(int, curve["epoch"].split())], [*map(float, values.split())])
 
 
-def costs(results: Results) -> Section:
+def costs_section(finished: Finished) -> Section:
     """The time of every data set and preset."""
     totals: dict[tuple[str, str, str], list[float]] = {}
-    for entry, result in results.items():
+    for entry, result in finished.networks.items():
         for device in result.devices[:1]:
             own = totals.setdefault((entry.data, entry.preset, device), [0, 0, 0.0])
             own[0] += 1
@@ -242,13 +239,13 @@ def costs(results: Results) -> Section:
     columns = [Column("data"), Column("preset"), Column("device"), Column("entries", COUNT), Column("runs", COUNT)]
     text = ["The time of single entries is in the tables entry by entry."] if lines else []
     table = Table("Minutes of training", [*columns, Column("minutes", ".1f")], lines)
-    return Section("Cost", text, [table, *_full_size(results)] if lines else [])
+    return Section("Cost", text, [table, *_full_size(finished.networks)] if lines else [])
 
 
-def _full_size(results: Results) -> list[Table]:
+def _full_size(networks: Networks) -> list[Table]:
     """What the entries that were made small would cost at the paper's size."""
     small: dict[str, list[float]] = {}
-    for entry, result in results.items():
+    for entry, result in networks.items():
         if entry.preset == "paper-small":
             ratio = cost(replace(entry, preset="paper")) / cost(entry)
             own = small.setdefault(entry.data, [0.0, 0.0])
@@ -260,29 +257,38 @@ def _full_size(results: Results) -> list[Table]:
     return [Table("What the paper's size would cost", columns, lines, [note])] if lines else []
 
 
-def best_section(results: Results, kernels: Kernels) -> Section:
-    """The best detour networks and kernels beside the paper's best entries."""
-    found = best_models(results, kernels)
-    return Section("Best of the paper", [], [best_table(found)] if found else [])
-
-
-def kernel_section(cells: Sequence[Cell]) -> Section:
+def kernels_section(finished: Finished) -> Section:
     """The tables of graph kernels."""
     from detours.experiments.kernels.table import tables
 
-    return Section("Graph kernels", [], tables(cells))
+    return Section("Graph kernels", [], tables(finished.cells))
 
 
-def expressiveness_section(cells: Sequence[Cell]) -> Section:
+def expressiveness_section(finished: Finished) -> Section:
     """The tables of expressive power, as far as they are finished; times are left to the benchmarks."""
     from detours.experiments.expressiveness import hard, ratios
 
     made: list[Table] = []
     for experiment, tables in (("expressiveness", ratios.tables), ("hard", hard.tables)):
-        if own := [cell for cell in cells if cell.key["experiment"] == experiment]:
+        if own := [cell for cell in finished.cells if cell.key["experiment"] == experiment]:
             made += [table for table in tables(own) if "econds" not in table.title]
     text = [
         "Rule “sound” compares colours, rule “paper” only the sizes of colour classes, which is weaker; the tables say "
         "what was measured under each."
     ]
     return Section("Expressive power", text if made else [], made)
+
+
+SECTIONS: dict[str, Callable[[Finished], Section]] = {
+    "summary": summary_section,
+    "best": best_section,
+    **{name: partial(table_section, name) for name in DATA},
+    "baselines": baselines_section,
+    "agreement": agreement_section,
+    "others": others_section,
+    "learning": learning_section,
+    "costs": costs_section,
+    "kernels": kernels_section,
+    "expressiveness": expressiveness_section,
+}
+"""The whole report. `documents.py` puts a section into a document by its name."""

@@ -24,7 +24,7 @@ from detours.graph.files.shared.doubts import (
     warn_of_zeros,
 )
 from detours.graph.files.shared.format import Format, ending
-from detours.graph.files.shared.head import Head, look
+from detours.graph.files.shared.head import Head, read_head
 from detours.graph.files.shared.lines import (
     MAX_ID,
     NoWeight,
@@ -47,7 +47,7 @@ _HEADER_WORDS = {word for header in HEADERS for word in header}
 def read(path: Path) -> EdgeList:
     """Return the edges of a file; the first lines tell whether its nodes are integers or names, or in a table."""
     with opened(path) as file:
-        head = look(pieces(file), path)
+        head = read_head(pieces(file), path)
         if head.kind == "table":
             return read_table(path, sep=head.sep, text=b"".join(head.text))
         if head.padded:

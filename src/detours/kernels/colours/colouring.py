@@ -196,7 +196,7 @@ class Colouring:
         arcs = fitted.arc_colours(self.edge_label_values)
         # Stable colours stand for the same in all rounds that follow, so one table serves them all.
         for round in range(1, min(len(fitted.history) + 1, fitted.num_rounds)):
-            self.tables.append(SignatureTable(fitted.rows(round, _plain(fitted.colour(round - 1)), arcs)))
+            self.tables.append(SignatureTable(fitted.rows(round, _writable(fitted.colour(round - 1)), arcs)))
 
     def find(self, new: ColouredBatch) -> list[Int32]:
         """For each round and each colour of the new graphs there: its number in `fit`, or `UNSEEN`."""
@@ -241,6 +241,6 @@ def _arc_rows(nodes: Int32, first: Neighbourhood, plain: Bool) -> tuple[Int64, I
     return starts * values.shape[1], values.ravel()
 
 
-def _plain(colour: Int32) -> Int32:
-    """A writable copy: the kernels are then compiled once."""
+def _writable(colour: Int32) -> Int32:
+    """A copy that can be written to, as arrays of `find` can: the loops are then compiled once."""
     return np.array(colour)

@@ -15,10 +15,10 @@ from detours.counting.result import Detours
 from detours.graph import Graph
 from detours.graph.edges import EdgeList
 from detours.graph.graph import build_graph
-from detours.viz.colouring import telling_colours
 from detours.viz.interactive.names import shown_name, shown_names
 from detours.viz.interactive.part import Part
 from detours.viz.layout import stress_layout
+from detours.viz.pair import telling_colours
 
 EDGE_LENGTH, SPACING = 40, 16  # pixels before any zoom: the mean edge, and the least usual distance of two nodes
 LISTED_EDGES, LISTED_ARCS = 1_500, 2**25

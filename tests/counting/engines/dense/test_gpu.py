@@ -15,8 +15,8 @@ from detours.counting import plan as plan_module
 from detours.counting.derive.matrix_program import contraction
 from detours.counting.engines.base import Tally
 from detours.counting.engines.dense import gpu as tensor_engine
-from detours.counting.engines.dense.estimate import device_bytes, device_seconds
-from detours.counting.engines.dense.evaluate import Size
+from detours.counting.engines.dense.estimate import Size
+from detours.counting.engines.dense.estimate_torch import device_bytes, device_seconds
 from detours.counting.engines.dense.gpu import count_tied
 from detours.counting.engines.dense.stack import TensorStack
 from detours.counting.plan import Plan, make_plan

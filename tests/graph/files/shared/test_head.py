@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from detours.graph import Graph
-from detours.graph.files.shared.head import look
+from detours.graph.files.shared.head import read_head
 from tests.graph.cases import edges, put, refused
 
 
@@ -33,7 +33,7 @@ from tests.graph.cases import edges, put, refused
 def test_the_first_lines_tell_the_kind(text, kind, header):
     above, raw = b"# a comment\n\n", text.encode()
     for pieces in ([above + raw], (above + raw).splitlines(keepends=True)):
-        head = look(iter(pieces), Path("g.txt"))
+        head = read_head(iter(pieces), Path("g.txt"))
         assert (head.kind, head.header, head.lines[0].number) == (kind, header, 3)
         assert b"".join(head.text) == above + b"#" * header + raw
 
@@ -41,7 +41,7 @@ def test_the_first_lines_tell_the_kind(text, kind, header):
 def test_the_ending_of_a_name_tells_what_separates_columns():
     text = b"1,2-xylene\t1,3-xylene\n"
     for name, sep in (("g.tsv", "\t"), ("g.tsv.gz", "\t"), ("g.txt", None)):
-        head = look(iter([text]), Path(name))
+        head = read_head(iter([text]), Path(name))
         assert (head.kind == "table", head.sep) == (sep is not None, sep)
 
 

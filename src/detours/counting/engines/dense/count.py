@@ -16,7 +16,8 @@ from detours.arrays import Int64
 from detours.counting.derive.matrix_program import contraction
 from detours.counting.derive.matrix_steps import Contraction
 from detours.counting.engines.base import Tally
-from detours.counting.engines.dense.evaluate import Size, Stack, evaluate_tied, expected_bytes, expected_seconds
+from detours.counting.engines.dense.estimate import Size, expected_bytes, expected_seconds
+from detours.counting.engines.dense.evaluate import Stack, evaluate_tied
 from detours.counting.engines.overflow import check_fits, walks_from
 from detours.counting.engines.threads import Progress, Stop, one_blas_thread, run_ranges
 from detours.counting.shrink.cyclic_part import Reduced

@@ -1,66 +1,89 @@
-"""Expected time and memory of closed forms on a device of torch's.
+"""Expected time and memory of closed forms with NumPy; `estimate_torch.py` has those on a device of torch's.
 
-The prices were fitted to whole counts on an H200, k = 2 .. 7; they came out within a factor of about two there.
+The prices are nanoseconds of one core. What comes out is right within a small factor.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from typing import NamedTuple
 
-from detours.counting.derive.matrix_steps import Combination, Contraction, Product
-from detours.counting.engines.dense.bounds import EXACT, bounds
-from detours.counting.engines.dense.evaluate import Size, expected_seconds
-from detours.counting.engines.dense.evaluate_torch import SPARSE
-from detours.counting.engines.dense.exact_matmul import WIDENS, short_cut
+import numpy as np
 
-BEGIN = 4e-3  # seconds of any count,
-NODE = 70e-9  # of a node, to find its block,
-ARC = 6e-9  # of an arc, to find its place, send it to the device and fetch its counts,
-LAUNCH = 80e-6  # to start the operations of a step or a term, however small,
-MULTIPLY = 1 / 32e12  # of a multiplication of float64 in a product,
-SHORT = 1 / 400e12  # of one of float16,
-BYTE = 1 / 2.5e12  # and of a byte read or written
-PASSES = 4  # how often a step or a term goes over its matrix
-RING = 3  # products of float64 that one modulo 2^64 takes, about
-AT_WORK = 5  # matrices, besides those kept, that a step under way may fill
+from detours.counting.derive.matrix_steps import Clique, Combination, Contraction, Product
+from detours.counting.engines.dense.bounds import words
+from detours.counting.engines.dense.evaluate import FILLED, SCATTERED
+
+TERM = 10_000  # of a term of a combination, however small,
+TERM_ON_ARC = 6  # of an arc of a term that is a list,
+TERM_AT_ENTRY = 2.5  # of an entry of one that is a matrix,
+TERM_BESIDE_LISTS = 5.5  # and of such an entry where other steps are lists
+
+BLAS_MATRIX = 1_000  # of a product of two matrices, however small,
+BLAS_FLOAT = 0.09  # of a multiplication in it,
+BLAS_INTEGER = 0.5  # and of one in integers
+SPARSE_ENTRY = 3  # of an entry of a product that skips zeros,
+SPARSE_LEFT = 0.4  # of a multiplication in it if the left factor has the zeros,
+SPARSE_RIGHT = 1.0  # and if the right one has
+
+CLIQUE_ENTRY = 2  # of an entry of a sum over cliques,
+CLIQUE_TRIPLE = 0.4  # and of three neighbours of a node, if two of them are neighbours:
+JOINED = 0.25  # they are so at least this often, more often than chance would have it
+
+AT_WORK = 4  # matrices, besides those kept, that a step under way may fill
 
 
-def around(nodes: int, arcs: int, device: str) -> float:
-    """What is done before and after evaluations."""
-    return BEGIN + NODE * nodes + ARC * arcs if device.startswith("cuda") else 0.0
+class Size(NamedTuple):
+    """What the time and memory of an evaluation depend on."""
+
+    graphs: int
+    nodes: int  # nodes of each graph
+    arcs: int  # arcs of all graphs together
+    degree: int  # the largest degree
+    cubes: float  # the sum of the third powers of all degrees
+
+    @property
+    def entries(self) -> int:
+        return self.graphs * self.nodes**2
+
+    @property
+    def density(self) -> float:
+        return self.arcs / max(1, self.entries)
 
 
-def device_seconds(contraction: Contraction, size: Size, device: str) -> float:
-    """About how long an evaluation takes there."""
-    if not device.startswith("cuda"):
-        return expected_seconds(contraction, size)
-    sparse = size.graphs == 1 and size.arcs < SPARSE * size.entries
-    prices = _multiplications(contraction, size.degree)
-    seconds = 0.0
-    for number, step in enumerate(contraction.steps):
-        terms = len(step.terms) if isinstance(step, Combination) else 1
-        entries = size.entries if contraction.whole[number] else size.arcs
-        seconds += terms * (LAUNCH + PASSES * 8 * entries * BYTE)
-        if isinstance(step, Product):
-            if sparse and (contraction.on_arcs[step.left] or contraction.on_arcs[step.right]):
-                seconds += 8 * size.nodes * size.arcs * BYTE
+def expected_seconds(contraction: Contraction, size: Size) -> float:
+    """Return about how long an evaluation takes."""
+    nanoseconds = 0.0
+    on_arcs, density = contraction.on_arcs, size.density
+    chosen = words(contraction, size.degree, size.degree)
+    for number, (step, word) in enumerate(zip(contraction.steps, chosen, strict=True)):
+        if isinstance(step, Combination):
+            lists = _lists(step, contraction, number) if density < SCATTERED else 0
+            entry = TERM_BESIDE_LISTS if density < SCATTERED else TERM_AT_ENTRY
+            matrices = len(step.terms) - lists
+            nanoseconds += TERM * len(step.terms) + TERM_ON_ARC * lists * size.arcs + entry * matrices * size.entries
+        elif isinstance(step, Product):
+            left, right = on_arcs[step.left], on_arcs[step.right]
+            if (left or right) and density < FILLED:
+                each = SPARSE_LEFT if left else SPARSE_RIGHT
+                nanoseconds += SPARSE_ENTRY * size.entries + each * size.nodes * size.arcs
             else:
-                seconds += size.nodes * size.entries * prices[number]
-    return seconds
+                each, filled = BLAS_FLOAT, size.entries
+                if word is np.int64:
+                    each, filled = BLAS_INTEGER, size.arcs if left else size.entries
+                nanoseconds += BLAS_MATRIX * size.graphs + each * size.nodes * filled
+        elif isinstance(step, Clique):
+            nanoseconds += CLIQUE_ENTRY * size.entries + CLIQUE_TRIPLE * size.cubes * max(density, JOINED)
+    return 1e-9 * nanoseconds
 
 
-@lru_cache(maxsize=256)
-def _multiplications(contraction: Contraction, degree: int) -> dict[int, float]:
-    """The price of a multiplication in each product, as far as degrees tell what it takes."""
-    known, prices = bounds(contraction, degree, degree), {}
-    for number, step in enumerate(contraction.steps):
-        if isinstance(step, Product):
-            cut = short_cut(known[step.left], known[step.right], known[number]) if WIDENS else None
-            plain = MULTIPLY if known[number].entry < EXACT else RING * MULTIPLY
-            prices[number] = plain if cut is None else cut.products * SHORT
-    return prices
+def _lists(step: Combination, contraction: Contraction, number: int) -> int:
+    """Return how many terms of a step are lists of arcs."""
+    if not contraction.whole[number]:
+        return len(step.terms)
+    return sum(any(contraction.on_arcs[factor] for factor in term.factors) for term in step.terms)
 
 
-def device_bytes(contraction: Contraction, size: Size) -> int:
-    """What an evaluation keeps at a time there, and what the step under way fills."""
-    return 8 * size.entries * (contraction.most_whole + AT_WORK) + 16 * size.arcs * contraction.most_held
+def expected_bytes(contraction: Contraction, size: Size, only_tied: bool = True) -> int:
+    """Return what an evaluation keeps at a time, and what the step under way fills."""
+    kept = contraction.most_whole if only_tied and size.density < SCATTERED else contraction.most_held
+    return 8 * size.entries * (kept + AT_WORK)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from detours.arrays import Float64, Int64
 from detours.counting.derive import matrix_steps as steps
 from detours.counting.derive.matrix_steps import Contraction, Step, sources
-from detours.counting.engines.dense.bounds import words
 from detours.counting.engines.dense.evaluation import Evaluation, Rows, Values
 from detours.counting.engines.dense.loops_numba import (
     multiply_list_by_rows,
@@ -69,55 +68,6 @@ def evaluate(contraction: Contraction, stack: Stack) -> Iterator[tuple[int, Int6
 def evaluate_tied(contraction: Contraction, stack: Stack) -> Iterator[tuple[int, Int64]]:
     """Yield each length with its counts for the pairs ``stack.tied`` only, in that order."""
     return _Evaluation(contraction, stack, only_tied=True).run()
-
-
-class Size(NamedTuple):
-    """What the time and memory of an evaluation depend on."""
-
-    graphs: int
-    nodes: int  # nodes of each graph
-    arcs: int  # arcs of all graphs together
-    degree: int  # the largest degree
-    cubes: float  # the sum of the third powers of all degrees
-
-    @property
-    def entries(self) -> int:
-        return self.graphs * self.nodes**2
-
-
-def expected_seconds(contraction: Contraction, size: Size) -> float:
-    """About how long an evaluation takes; right within a small factor."""
-    density = size.arcs / max(1, size.entries)
-    nanoseconds = 0.0
-    chosen = words(contraction, size.degree, size.degree)
-    for number, (step, word) in enumerate(zip(contraction.steps, chosen, strict=True)):
-        if isinstance(step, steps.Combination):
-            listed = 0
-            if density < SCATTERED:
-                on_arcs = (any(contraction.on_arcs[factor] for factor in term.factors) for term in step.terms)
-                listed = sum(on_arcs) if contraction.whole[number] else len(step.terms)
-            whole = len(step.terms) - listed
-            each = 5.5 if density < SCATTERED else 2.5
-            nanoseconds += 10_000 * len(step.terms) + 6 * listed * size.arcs + each * whole * size.entries
-        elif isinstance(step, steps.Product):
-            in_integers = word is np.int64
-            left, right = (contraction.on_arcs[side] for side in (step.left, step.right))
-            if (left or right) and density < FILLED:
-                nanoseconds += 3 * size.entries + size.nodes * size.arcs * (0.4 if left else 1.0)
-            else:
-                each = 0.5 if in_integers else 0.09
-                filled = size.arcs if left and in_integers else size.entries
-                nanoseconds += 1_000 * size.graphs + size.nodes * filled * each
-        elif isinstance(step, steps.Clique):
-            # neighbours of a node are taken to be neighbours of each other more often than chance would have it
-            nanoseconds += 2 * size.entries + size.cubes * max(density, 0.25) * 0.4
-    return 1e-9 * nanoseconds
-
-
-def expected_bytes(contraction: Contraction, size: Size, only_tied: bool = True) -> int:
-    """What an evaluation keeps at a time, and a few matrices for the step under way."""
-    scattered = only_tied and size.arcs < SCATTERED * size.entries
-    return 8 * size.entries * ((contraction.most_whole if scattered else contraction.most_held) + 4)
 
 
 class _Evaluation(Evaluation):

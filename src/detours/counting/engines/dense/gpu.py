@@ -25,7 +25,7 @@ from detours.counting.derive.matrix_steps import Contraction
 from detours.counting.engines.base import Engine, Estimate, Tally, Task
 from detours.counting.engines.dense.count import Bundle, bundles, check_counts
 from detours.counting.engines.dense.engine import how_dense
-from detours.counting.engines.dense.estimate import AT_WORK, around, device_bytes, device_seconds
+from detours.counting.engines.dense.estimate_torch import AT_WORK, device_bytes, device_seconds, seconds_around
 from detours.counting.engines.dense.evaluate_torch import evaluate_tensors
 from detours.counting.engines.dense.stack import TensorStack
 from detours.counting.engines.threads import Progress
@@ -56,9 +56,10 @@ class TensorEngine(Engine):
 
     name = "dense"
     longest = MAX_LENGTH
+    on_device = True
 
     def least_seconds(self, task: Task) -> float:
-        return around(len(task.cyclic.indptr) - 1, len(task.cyclic.indices), str(task.device))
+        return seconds_around(len(task.cyclic.indptr) - 1, len(task.cyclic.indices), str(task.device))
 
     def estimate(self, task: Task) -> Estimate:
         """Memory is that of the host, unless the device is the host."""
@@ -99,7 +100,7 @@ class TensorCount:
         """About how long it takes."""
         cyclic, device = self.cyclic, str(self.device)
         counting = sum(device_seconds(steps, bundle.size, device) for bundle, steps in self.work())
-        return counting + around(len(cyclic.indptr) - 1, len(cyclic.indices), device)
+        return counting + seconds_around(len(cyclic.indptr) - 1, len(cyclic.indices), device)
 
     @property
     def bytes(self) -> int:

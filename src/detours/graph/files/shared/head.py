@@ -63,19 +63,19 @@ class Head(NamedTuple):
 
     kind: Kind
     """Whether every line begins with two integers or with two names, or whether only `table` can read the file."""
-    header: bool
-    """Whether the first line names the columns; of a table, `table` itself finds out."""
     lines: list[Line]
-    sep: str | None
-    """What separates the columns of a table, where more than its first line tells."""
-    padded: bool
-    """Whether integers have leading zeros."""
-    directed: bool
-    """Whether a comment says that lines are arcs."""
-    begin: bytes
-    """The lines by which the file was judged, and those behind them, as far as they are at hand."""
     text: Iterator[bytes]
     """The whole file again, in pieces; a header above lines of nodes is a comment now."""
+    directed: bool
+    """Whether a comment says that lines are arcs."""
+    sep: str | None
+    """What separates the columns of a table, where more than its first line tells."""
+    header: bool = False
+    """Whether the first line names the columns; of a table, `table` itself finds out."""
+    padded: bool = False
+    """Whether integers have leading zeros."""
+    begin: bytes = b""
+    """The lines by which the file was judged, and those behind them, as far as they are at hand; not of a table."""
 
     def rows(self) -> list[list[str]]:
         """Return the fields of the first lines, as those of a table; none where no line has more than two."""
@@ -92,7 +92,7 @@ class Head(NamedTuple):
         return self.header and [field.lower() for field in self.lines[0].fields[2:]] != [b"weight"]
 
 
-def look(text: Iterator[bytes], path: Path) -> Head:
+def read_head(text: Iterator[bytes], path: Path) -> Head:
     """Tell what kind of edge list a text is, given in pieces that end with a line feed; refuse what is none."""
     head = next(text, b"")
     if not head:
@@ -109,18 +109,23 @@ def look(text: Iterator[bytes], path: Path) -> Head:
         raise FileFormatError("the file holds no edges: every line is blank or a comment.", path)
     first = lines[0]
     refuse_row_names([split_line(line.text, guess_separator(first.text)) for line in lines], path)
-    sep = "\t" if ending(path) == "tsv" and first.separator == b"\t" else None
-    if has_decimal_comma(first.raw) and any(line.separator == b"," for line in lines):
-        sep = ","  # which separates the first line, too: "Route 66 1,2" has no weight of 1.2
+    sep = _told_separator(lines, path)
     if (sep is not None and b"," in first.raw) or _is_table(lines):
-        return Head("table", False, lines, sep, False, directed, b"", chain([head], text))
+        return Head("table", lines, chain([head], text), directed, sep)
     integers, header = _nodes(lines, path)
-    begin = head[: max(first.start + _BYTES, lines[-1].start)]
+    begin = head[first.start : max(first.start + _BYTES, lines[-1].start)]
     padded = integers and _PADDED.search(head[:_BYTES]) is not None
     if header:
         head = head[: first.start] + b"#" + head[first.start :]
     kind: Kind = "integers" if integers else "names"
-    return Head(kind, header, lines, sep, padded, directed, begin[first.start :], chain([head], text))
+    return Head(kind, lines, chain([head], text), directed, sep, header, padded, begin)
+
+
+def _told_separator(lines: list[Line], path: Path) -> str | None:
+    """Return the separator that the name of the file tells, or that other lines tell of the first one."""
+    if has_decimal_comma(lines[0].raw) and any(line.separator == b"," for line in lines):
+        return ","  # which separates the first line, too: "Route 66 1,2" has no weight of 1.2
+    return "\t" if ending(path) == "tsv" and lines[0].separator == b"\t" else None
 
 
 def _first_lines(head: bytes) -> list[Line]:

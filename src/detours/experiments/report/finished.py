@@ -1,0 +1,39 @@
+"""All finished results of a folder, read once: what every section of the report is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from detours.errors import InputError
+from detours.experiments.kernels.table import Accuracy, accuracies
+from detours.experiments.networks.entries import Entry
+from detours.experiments.networks.records import EXPERIMENT, Record
+from detours.experiments.networks.results import Result, results
+from detours.experiments.report.agreement import read_notes
+from detours.store import Cell, Store
+
+Networks = Mapping[Entry, Result]
+Kernels = Mapping[tuple[str, str], Accuracy]
+"""By row of the table and data set."""
+
+
+class Finished(NamedTuple):
+    """What a folder of results has."""
+
+    cells: Sequence[Cell]
+    """All of it; those of networks and kernels are also in the next two."""
+    networks: Networks
+    kernels: Kernels
+    notes: Sequence[Mapping[str, str]]
+    """Reasons of `notes.toml` for entries far from the paper's."""
+
+
+def read_finished(folder: Path) -> Finished:
+    """Read a folder of results; raise `InputError` if there is none."""
+    if not folder.is_dir():
+        raise InputError(f"{folder} is no folder of results; run `detours reproduce` first, or give another.")
+    cells = list(Store(folder))
+    networks = results(Record(cell) for cell in cells if cell.key["experiment"] == EXPERIMENT)
+    return Finished(cells, networks, accuracies(cells), read_notes(folder))
