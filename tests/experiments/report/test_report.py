@@ -98,7 +98,7 @@ def test_the_backbone_of_a_data_set_is_chosen_by_validation_or_by_test(folder: P
     (text,) = [line for line in report_sections(folder)[0].points if "with the backbone" in line]
     # validation and test are equal in these records: GCN, which is worse than its baseline in every fold
     assert "validation parts choose on 0 of 1 data sets, significantly (p < 0.05) on 0, significantly worse on" in text
-    assert text.count("worse on Texas") == 3
+    assert text.count("worse on Texas") == 4
     assert "has the best test on 0 of 1 data sets" in text
 
 
@@ -107,12 +107,14 @@ def test_each_network_may_have_its_own_backbone(folder: Path) -> None:
     keep(folder, other, [each - 0.2 for each in TEN])
     keep(folder, replace(other, model="mdnn"), [each - 0.05 for each in TEN])
     keep(folder, replace(PLAIN, model="mdnn"), [each - 0.1 for each in TEN])
+    keep(folder, replace(PLAIN, model="weighted"), [each + 0.01 for each in TEN])
     sections = report_sections(folder)
     (text,) = [line for line in sections[0].points if "with the backbone" in line]
     # MDNN GCN is better than plain GCN, but not than plain GIN, which is what validation chooses
     assert "validation parts choose on 1 of 1 data sets, significantly (p < 0.05) on 1, significantly worse on" in text
+    assert "the plain one on 0 of 1 data sets, significantly (p < 0.05) on 0, significantly worse on Texas; so" in text
     assert text.endswith(
-        "the plain one on 0 of 1 data sets, significantly (p < 0.05) on 0, significantly worse on Texas."
+        "they choose, on 1 of 1 data sets, significantly (p < 0.05) on 1, significantly worse on none."
     )
     (table,) = [each for section in sections for each in section.tables if each.title == "MDNN and plain networks"]
     (line,) = table.written()

@@ -26,6 +26,8 @@ class Rivals:
     """Of the backbones, the one with the best mean on validation parts."""
     plain: Result
     """Likewise."""
+    detour: Result
+    """Likewise, of weighted networks and MDNN."""
     same_backbone: Comparison
     """MDNN with the plain network of its backbone."""
     best_test: Comparison
@@ -39,9 +41,12 @@ class Rivals:
     @property
     def apart(self) -> Comparison:
         """MDNN with the plain network of whatever backbone suits that one best."""
-        found = compare(self.mdnn, self.plain)
-        assert found is not None, "complete results share all folds"
-        return found
+        return _complete(self.mdnn, self.plain)
+
+    @property
+    def any_detour(self) -> Comparison:
+        """The same for the network with detours of whatever kind."""
+        return _complete(self.detour, self.plain)
 
 
 def rivals(results: Mapping[Entry, Result]) -> list[Rivals]:
@@ -59,8 +64,15 @@ def rivals(results: Mapping[Entry, Result]) -> list[Rivals]:
         own = [e for e in compared if (e.data, e.model) == (data, "mdnn") and compared[e].complete]
         if own:
             mdnn, plain = max(own, key=validation), max((compared[entry].baseline for entry in own), key=validation)
-            best = max(own, key=test)
-            found.append(Rivals(data, results[mdnn], results[plain], compared[mdnn], compared[best]))
+            weighted = [e for e in compared if (e.data, e.model) == (data, "weighted") and compared[e].complete]
+            detour, best = max([*own, *weighted], key=validation), max(own, key=test)
+            found.append(Rivals(data, results[mdnn], results[plain], results[detour], compared[mdnn], compared[best]))
+    return found
+
+
+def _complete(one: Result, other: Result) -> Comparison:
+    found = compare(one, other)
+    assert found is not None, "complete results share all folds"
     return found
 
 
@@ -73,7 +85,8 @@ def rivals_sentence(found: Sequence[Rivals]) -> str:
         "MDNN, preset ours, is better than its own plain baseline with the backbone that the validation parts choose "
         f"{_counts([each.same_backbone for each in found])}; with the backbone that has the best test "
         f"{_counts([each.best_test for each in found])}. With each network's own backbone, as its validation parts "
-        f"choose it, MDNN is better than the plain one {_counts([each.apart for each in found])}."
+        f"choose it, MDNN is better than the plain one {_counts([each.apart for each in found])}; so is the weighted "
+        f"network or MDNN, whichever they choose, {_counts([each.any_detour for each in found])}."
     )
 
 
