@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +13,8 @@ import numpy as np
 from detours.data import GraphSet, Split, Splits, graph_set_of, splits
 from detours.errors import InputError, shown, warn_caller
 from detours.store import Cell, Store
+from detours.training.recipe import checked
+from detours.training.recipe import settings as known_settings
 from detours.training.runs import idle_k, runs_of
 from detours.training.stacks import Workplace, run_all
 
@@ -54,6 +56,7 @@ def fit(
     >>> [(cell.key["fold"], cell.value["epochs"]) for cell in cells]
     [(0, 2), (1, 2)]
     """
+    check_settings(settings)
     data = dataset if isinstance(dataset, GraphSet) else graph_set_of(dataset, name)
     numbers, parts = folds_of(data, folds)
     seed = settings.get("seed")
@@ -71,6 +74,13 @@ def fit(
         if runs and (note := idle_k(runs[0].recipe, ks)):
             warn_caller(f"{note}.", UserWarning)
         return run_all(store, runs, place)
+
+
+def check_settings(given: Mapping[str, Any]) -> None:
+    """Raise `InputError` about what is no setting of a recipe, or no value of one; None is that of the preset."""
+    for name, value in given.items():
+        if value is not None or name not in known_settings():
+            checked(name, value)
 
 
 def folds_of(data: GraphSet, folds: Any) -> tuple[Sequence[int], Splits]:

@@ -11,6 +11,7 @@ pytest.importorskip("torch_geometric")
 
 from torch_geometric.data import Batch, Data, InMemoryDataset  # noqa: E402
 from torch_geometric.datasets import FakeDataset  # noqa: E402
+from torch_geometric.loader import DataLoader  # noqa: E402
 
 from detours.data import graph_set_of, read_own, splits  # noqa: E402
 from detours.data.readers.graphs import graph_set_of_graphs  # noqa: E402
@@ -67,6 +68,8 @@ def test_features() -> None:
         ({"y": np.array(["1"])}, "y of graph 1 must hold .* but there is the text '1'; number classes from 0"),
         ({"y": torch.tensor([1j])}, "y of graph 1 must hold .* but there is a torch.complex64"),
         ({"y": torch.tensor([1, 0])}, r"y must hold one target, .* but that of graph 1 has the shape \(2,\)"),
+        ({"y": torch.tensor([1, 0])}, r"; a row of targets has the shape \(1, 2\)\.$"),
+        ({"x": torch.full((3, 2), 1e300, dtype=torch.double)}, r"x of graph 1 holds 1e\+300, which 32 bits cannot"),
     ],
 )
 def test_the_graph_that_is_wrong_is_named(wrong: dict[str, Any], sentence: str) -> None:
@@ -159,6 +162,7 @@ def test_graphs_without_nodes_or_edges() -> None:
 def test_batches() -> None:
     batch = Batch.from_data_list([path([1]), path([0])])
     assert [graph.num_edges for graph in graph_set_of(batch).graphs] == [2, 2]
+    assert graph_set_of(DataLoader([path([1]), path([0]), path([1])], batch_size=2)).y.tolist() == [1, 0, 1]
     batch.edge_index = torch.cat([batch.edge_index, torch.tensor([[0, 2], [2, 0]])], 1)
     with pytest.raises(InputError, match="the edges of the batch have changed since it was made; give the graphs as"):
         graph_set_of(batch)
@@ -181,8 +185,15 @@ def test_masks_that_are_none(wrong: list[Any]) -> None:
         graph_set_of(path([0, 1, 0], train_mask=mask, val_mask=torch.tensor(wrong), test_mask=~mask))
 
 
-@pytest.mark.parametrize(("y", "expected"), [([2, 5, -1], [2, 5, 2]), ([0.5, 2.0, torch.nan], [0.5, 2.0, 0.5])])
-def test_nodes_in_no_mask_may_be_unknown(y: list[float], expected: list[float]) -> None:
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        ([2, 5, -1], [2, 5, 2]),
+        ([0.5, 2.0, torch.nan], [0.5, 2.0, 0.5]),
+        ([[0.5, 1.0], [2.0, 1.0], [3.0, torch.nan]], [0.5, 1.0, 2.0, 1.0, 3.0, 1.0]),
+    ],
+)
+def test_nodes_in_no_mask_may_be_unknown(y: list[Any], expected: list[float]) -> None:
     masks = {"train_mask": [True, False, False], "val_mask": [False, True, False], "test_mask": [False] * 3}
     made = graph_set_of(path(y, **{name: torch.tensor(mask) for name, mask in masks.items()}))
     assert made.y.reshape(-1).tolist() == expected
@@ -190,6 +201,20 @@ def test_nodes_in_no_mask_may_be_unknown(y: list[float], expected: list[float]) 
     if y[2] == -1:
         made = graph_set_of(path(y, **{name: torch.tensor(mask) for name, mask in masks.items()}))
         assert made.classes.tolist() == [-1, 2, 5]
+
+
+def test_labels_of_nodes_in_no_mask_may_be_unknown() -> None:
+    mask = torch.eye(3, dtype=torch.bool)
+    masks = {"train_mask": mask[0], "val_mask": mask[1], "test_mask": torch.zeros(3, dtype=torch.bool)}
+    made = graph_set_of(path([[0, 1], [1, 0], [-1, 0]], **masks))
+    assert made.task == "multilabel"
+    np.testing.assert_array_equal(made.y, [[0, 1], [1, 0], [np.nan, 0]])
+    assert graph_set_of(path([[0, 1], [1, 0], [-1, 0]], **{**masks, "test_mask": mask[2]})).task == "regression"
+
+
+def test_classes_that_are_no_integers_are_told() -> None:
+    with pytest.warns(UserWarning, match=r"^The targets of data are 0 and 1, but no integers: .* such as y\.long\(\)"):
+        assert graph_set_of([path([1.0]), path([0.0])]).task == "regression"
 
 
 def test_some_masks_are_no_folds() -> None:

@@ -46,13 +46,12 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
     >>> graph_set_of([edge, edge], name="edges").y.tolist()
     [1, 1]
     """
-    if hasattr(dataset, "to_data_list") and hasattr(dataset, "num_graphs"):  # a batch
-        dataset = _apart(dataset)
     # data sets of PyG have the attributes of their graphs too
     single = hasattr(dataset, "edge_index") and not hasattr(type(dataset), "indices")
     listed = [dataset] if single else list(dataset) if isinstance(dataset, Iterable) else [None]
     if not listed:
         raise InputError("data must have at least one graph, but the list is empty.")
+    listed = [graph for each in listed for graph in _apart(each)]
     if any(getattr(each, "edge_index", None) is None for each in listed):
         raise InputError(f"data must be a GraphSet, or PyG data with edge_index and y, but {shown(dataset)} was given.")
     without = [at for at, each in enumerate(listed) if getattr(each, "y", None) is None]
@@ -84,6 +83,12 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
             f"its {len(classes)} classes are {shown(classes.tolist())}" if len(classes) > 1 else f"all are {classes[0]}"
         )
         warn_caller(f"{name} has no class {missing}; {own}.", UserWarning)
+    if targets and made.y.ndim == 1 and made.task == "regression" and np.isin(made.y, (0, 1)).all():
+        warn_caller(
+            f"The targets of {name} are 0 and 1, but no integers: they are taken as numbers to predict. For classes "
+            "give integers, such as y.long(), or set task=multilabel.",
+            UserWarning,
+        )
     return made
 
 
@@ -158,9 +163,11 @@ def _targets(listed: Sequence[Any], needed: bool) -> tuple[NDArray[Any], Literal
     if unfit is not None and not needed:
         return np.empty(0), _GRAPH
     if unfit is not None:
+        shape = targets[unfit].shape
+        row = f"; a row of targets has the shape (1, {shape[0]})" if level == _GRAPH and len(shape) == 1 else ""
         raise InputError(
             "y must hold one target, or row of targets, for every graph or for every node of a single one, "
-            f"but that of graph {unfit} has the shape {targets[unfit].shape}."
+            f"but that of graph {unfit} has the shape {shape}{row}."
         )
     y = np.concatenate(rows)
     if y.shape[1] == 1:
@@ -176,7 +183,9 @@ def _graph(number: int, data: Any) -> Graph:
 
 
 def _apart(batch: Any) -> list[Any]:
-    """The graphs of a batch, which PyG cuts out where they were when it was made."""
+    """The graphs of a batch, which PyG cuts out where they were when it was made; a graph that is none, alone."""
+    if not hasattr(batch, "to_data_list") or not hasattr(batch, "num_graphs"):
+        return [batch]
     graphs: list[Any] = batch.to_data_list()
     if sum(graph.num_edges for graph in graphs) != batch.num_edges:
         raise InputError("the edges of the batch have changed since it was made; give the graphs as a list.")
@@ -212,7 +221,16 @@ def _features(listed: Sequence[Any], name: str, rows: Sequence[int]) -> tuple[li
         )
     if (width == 1 or filled) and all(array.dtype.kind in "iub" and array.shape[1] == 1 for array in filled):
         return [array[:, 0].astype(np.int64) for array in arrays], None
-    return None, [array.astype(np.float32) for array in arrays]
+    return None, [_float32(array, f"{name} of graph {at}") for at, array in enumerate(arrays)]
+
+
+def _float32(array: NDArray[Any], what: str) -> Float32:
+    with np.errstate(over="ignore"):
+        values = array.astype(np.float32)
+    large = np.isinf(values) & np.isfinite(array)
+    if large.any():
+        raise InputError(f"{what} holds {array[large][0]:g}, which 32 bits cannot hold; scale the numbers.")
+    return values
 
 
 def _masked(data: Any, level: str) -> list[tuple[Int64, Int64, Int64]] | None:
@@ -241,13 +259,19 @@ def _masked(data: Any, level: str) -> list[tuple[Int64, Int64, Int64]] | None:
 
 
 def _without_unknown(y: Any, folds: list[tuple[Int64, Int64, Int64]]) -> Any:
-    """Return the targets of nodes; those in no fold are never asked about, so a class of theirs alone is none."""
+    """Return the targets of nodes; those in no fold are never asked about, so what they alone have stands for none."""
     used = np.zeros(len(y), bool)
     used[np.concatenate([part for fold in folds for part in fold])] = True
-    if y.ndim > 1 or used.all() or not used.any():
+    if used.all() or not used.any():
         return y
-    unknown = ~used & (np.isnan(y) if y.dtype.kind == "f" else ~np.isin(y, y[used]))
-    return np.where(unknown, y[used][0], y)
+    known = y[used]
+    if y.dtype.kind != "f":  # classes
+        unknown, filling = ~np.isin(y, known), known[0]
+    elif y.ndim > 1 and (np.isnan(known) | np.isin(known, (0, 1))).all():  # labels
+        unknown, filling = ~np.isin(y, (0, 1)), np.nan
+    else:
+        unknown, filling = np.isnan(y), known[0]
+    return np.where(unknown & ~used.reshape(-1, *[1] * (y.ndim - 1)), filling, y)
 
 
 def _load(path: Path) -> Any:
