@@ -74,6 +74,13 @@ def test_a_batch_is_its_graphs(tmp_path: Path) -> None:
         np.testing.assert_array_equal(model.predict(given), model.predict(listed))
 
 
+def test_a_graph_of_one_node_is_asked_about_as_the_network_was_trained(tmp_path: Path) -> None:
+    alone = Data(x=torch.ones(1, 1), edge_index=torch.empty(2, 0, dtype=torch.long), y=torch.tensor([1]))
+    (nodes,) = pyg(replace(one_graph(), x=None))
+    assert trained(nodes, tmp_path / "nodes").predict(alone).shape[0] == 1
+    assert trained(pyg(task(20)), tmp_path / "graphs").predict(alone).shape == (1, 2)
+
+
 def test_a_model_that_knows_fewer_settings(tmp_path: Path) -> None:
     """As those of earlier versions: what they have no value for is as it was before it could be set."""
     data = pyg(task(20))

@@ -46,7 +46,8 @@ def fit(
         out: The folder of finished runs, from which an interrupted call goes on. Default: none is kept.
         save: The folder to save the best models in.
         device: "auto", "cpu", "cuda" or "cuda:0".
-        jobs: Processes among which the runs are divided.
+        jobs: Processes among which the runs are divided. A script must then call `fit` below
+            ``if __name__ == "__main__":``, since each process imports it again.
         replicas: How many runs are trained as one network at most. Default: all.
         name: A name for PyG data.
         settings: Settings of the recipe, such as ``model="mdnn"``, ``hidden=32`` (`detours train --show-recipe`).

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from torch_geometric.data import Batch, Data, InMemoryDataset  # noqa: E402
+from torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset  # noqa: E402
 from torch_geometric.datasets import FakeDataset  # noqa: E402
 from torch_geometric.loader import DataLoader  # noqa: E402
 
@@ -166,6 +166,11 @@ def test_batches() -> None:
     batch.edge_index = torch.cat([batch.edge_index, torch.tensor([[0, 2], [2, 0]])], 1)
     with pytest.raises(InputError, match="the edges of the batch have changed since it was made; give the graphs as"):
         graph_set_of(batch)
+
+
+def test_graphs_of_several_kinds_of_nodes() -> None:
+    with pytest.raises(InputError, match=r"^A PyG HeteroData was given; call its to_homogeneous\(\) first\.$"):
+        graph_set_of(HeteroData(paper={"x": torch.rand(3, 2)}))
 
 
 def test_masks_are_folds() -> None:

@@ -46,6 +46,8 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
     >>> graph_set_of([edge, edge], name="edges").y.tolist()
     [1, 1]
     """
+    if hasattr(dataset, "to_homogeneous"):
+        raise InputError("A PyG HeteroData was given; call its to_homogeneous() first.")
     # data sets of PyG have the attributes of their graphs too
     single = hasattr(dataset, "edge_index") and not hasattr(type(dataset), "indices")
     listed = [dataset] if single else list(dataset) if isinstance(dataset, Iterable) else [None]
