@@ -1,5 +1,6 @@
 """Own data: PyG data in memory and in files, and TU folders."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,18 @@ def test_labels_of_nodes_in_no_mask_may_be_unknown() -> None:
     assert made.task == "multilabel"
     np.testing.assert_array_equal(made.y, [[0, 1], [1, 0], [np.nan, 0]])
     assert graph_set_of(path([[0, 1], [1, 0], [-1, 0]], **{**masks, "test_mask": mask[2]})).task == "regression"
+
+
+def test_many_labels_are_told() -> None:
+    nodes = torch.arange(1000)
+    arcs = torch.stack([nodes, nodes.roll(1)])
+    ring = Data(edge_index=torch.cat([arcs, arcs.flip(0)], 1), x=nodes, y=nodes % 2)
+    with pytest.warns(UserWarning, match=r"^x of data is one column of 1,000 different integers, taken as labels"):
+        graph_set_of(ring)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ring.x = nodes.float()
+        assert graph_set_of(ring).labels is None
 
 
 def test_classes_that_are_no_integers_are_told() -> None:

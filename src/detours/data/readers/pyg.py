@@ -25,6 +25,8 @@ from detours.graph.graph import build_graph
 _PER_NODE = 32  # bytes of memory, about
 _GRAPH: Literal["graph"] = "graph"
 MASKS = ("train_mask", "val_mask", "test_mask")
+MANY = 1_000
+"""Labels of which so many are told: they may be numbers that are meant as such."""
 
 
 def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> GraphSet:
@@ -65,6 +67,8 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
     tell_dropped(name, graphs, len(graphs))
     labels, x = _features(listed, "x", [graph.num_nodes for graph in graphs])
     edge_labels, edge_x = _features(listed, "edge_attr", [graph.edge_index.shape[1] for graph in graphs])
+    if targets:
+        _tell_many(name, x=labels, edge_attr=edge_labels)
     folds = _masked(listed[0], level) if targets else None
     name = own_name(name, graphs) if targets else name
     made = GraphSet(
@@ -224,6 +228,18 @@ def _features(listed: Sequence[Any], name: str, rows: Sequence[int]) -> tuple[li
     if (width == 1 or filled) and all(array.dtype.kind in "iub" and array.shape[1] == 1 for array in filled):
         return [array[:, 0].astype(np.int64) for array in arrays], None
     return None, [_float32(array, f"{name} of graph {at}") for at, array in enumerate(arrays)]
+
+
+def _tell_many(name: str, **labels: list[Int64] | None) -> None:
+    """Warn of a column of integers that becomes a thousand columns or more."""
+    for which, of_graphs in labels.items():
+        number = 0 if of_graphs is None else len(np.unique(np.concatenate(of_graphs)))
+        if number >= MANY:
+            warn_caller(
+                f"{which} of {name} is one column of {number:,} different integers, taken as labels with a column "
+                "each; for numbers give floats.",
+                UserWarning,
+            )
 
 
 def _float32(array: NDArray[Any], what: str) -> Float32:
