@@ -143,6 +143,9 @@ def read_own(path: str | os.PathLike[str], *, targets: bool = True) -> GraphSet:
             raise FileFormatError(f"a folder should hold one file NAME_A.txt, but it holds {len(found)}.", folder)
         name = found[0].name.removesuffix("_A.txt")
         read = read_tu(folder, name, targets=targets)
+        unread = folder / f"{name}_edge_attributes.txt"
+        if targets and unread.is_file():
+            warn_caller(f"{unread.name} is not read; PyG data may have attributes of edges, as edge_attr.", UserWarning)
         name = own_name(name, read.graphs) if targets else name
         return GraphSet(name, read.graphs, read.y, read.labels, edge_labels=read.edge_labels, x=read.x)
     found = _load(path)

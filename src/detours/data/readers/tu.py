@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from detours.arrays import Float32, Int64
 from detours.data.attributes import Attributes
-from detours.data.readers.numbers import read_decimals, read_integers
+from detours.data.readers.numbers import read_decimals, read_integers, read_targets
 from detours.errors import FileFormatError
 from detours.graph import Graph
 from detours.graph.arcs import values_on_arcs
@@ -60,7 +60,7 @@ def _targets(labels: Path, attributes: Path) -> NDArray[Any]:
         if not labels.is_file():
             raise FileFormatError("there is no such file with a class for each graph, which training needs.", labels)
         return read_integers(labels, 1)[:, 0]
-    numbers = read_decimals(attributes).astype(np.float64)
+    numbers = read_targets(attributes)
     return numbers[:, 0] if numbers.shape[1] == 1 else numbers
 
 
