@@ -231,8 +231,20 @@ def test_many_labels_are_told() -> None:
 
 
 def test_classes_that_are_no_integers_are_told() -> None:
-    with pytest.warns(UserWarning, match=r"^The targets of data are 0 and 1, but no integers: .* such as y\.long\(\)"):
+    with pytest.warns(UserWarning, match=r"^The targets of data are 0 to 1, but no integers: .* such as y\.long\(\)"):
         assert graph_set_of([path([1.0]), path([0.0])]).task == "regression"
+    with pytest.warns(UserWarning, match=r"^The targets of data are 0 to 2, but no integers: "):
+        graph_set_of(path([[1.0], [0.0], [2.0]]))
+
+
+def test_a_class_that_may_stand_for_unknown_is_told() -> None:
+    with pytest.warns(UserWarning, match=r"^data has the class -100 beside 0 to 1; .* such nodes out of all masks\.$"):
+        assert graph_set_of(path([1, -100, 0])).classes.tolist() == [-100, 0, 1]
+    with pytest.warns(UserWarning, match=r"^data has the class -1 beside 0 to 1; .* leave such graphs out\.$"):
+        graph_set_of([path([1]), path([-1]), path([0])])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        graph_set_of([path([1]), path([-1])])  # as in MUTAG
 
 
 def test_some_masks_are_no_folds() -> None:

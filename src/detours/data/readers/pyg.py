@@ -25,6 +25,8 @@ from detours.graph.graph import build_graph
 _PER_NODE = 32  # bytes of memory, about
 _GRAPH: Literal["graph"] = "graph"
 MASKS = ("train_mask", "val_mask", "test_mask")
+FEW = 20
+"""Numbers from 0 that may be meant as classes, if there are no more of them."""
 MANY = 1_000
 """Labels of which so many are told: they may be numbers that are meant as such."""
 
@@ -82,20 +84,29 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
         edge_x=edge_x,
         folds=folds,
     )
-    classes = made.classes
-    if targets and classes.size and classes[0] >= 0 and classes[-1] >= len(classes):
-        missing = int(np.argmax(classes != np.arange(len(classes))))
-        own = (
-            f"its {len(classes)} classes are {shown(classes.tolist())}" if len(classes) > 1 else f"all are {classes[0]}"
-        )
-        warn_caller(f"{name} has no class {missing}; {own}.", UserWarning)
-    if targets and made.y.ndim == 1 and made.task == "regression" and np.isin(made.y, (0, 1)).all():
+    if targets:
+        _tell_targets(made)
+    return made
+
+
+def _tell_targets(data: GraphSet) -> None:
+    """Warn of targets that may be meant otherwise than they are taken."""
+    classes, values = data.classes, np.unique(data.y) if data.y.ndim == 1 else np.empty(0)
+    number = len(values)
+    if classes.size and classes[0] >= 0 and classes[-1] >= number:
+        missing = int(np.argmax(classes != np.arange(number)))
+        own = f"its {number} classes are {shown(classes.tolist())}" if number > 1 else f"all are {classes[0]}"
+        warn_caller(f"{data.name} has no class {missing}; {own}.", UserWarning)
+    elif number > 2 and classes.size and classes[0] < 0 and (classes[1:] == np.arange(number - 1)).all():
+        unknown = f"; if it stands for unknown, leave such {data.level}s out"
+        unknown += " of all masks" if data.level == "node" else ""
+        warn_caller(f"{data.name} has the class {classes[0]} beside 0 to {number - 2}{unknown}.", UserWarning)
+    elif data.task == "regression" and 1 < number <= FEW and (values == np.arange(number)).all():
         warn_caller(
-            f"The targets of {name} are 0 and 1, but no integers: they are taken as numbers to predict. For classes "
-            "give integers, such as y.long(), or set task=multilabel.",
+            f"The targets of {data.name} are 0 to {number - 1}, but no integers: they are taken as numbers to predict. "
+            "For classes give integers, such as y.long().",
             UserWarning,
         )
-    return made
 
 
 def is_tu_folder(path: Path) -> bool:
