@@ -323,3 +323,11 @@ def test_folders(tmp_path: Path) -> None:
     write(tmp_path / "some" / "raw", MINE_edge_attributes="0.5\n0.5\n1\n1\n")
     with pytest.warns(UserWarning, match=r"^MINE_edge_attributes\.txt is not read; PyG data may have .* edge_attr\.$"):
         read_own(tmp_path / "some")
+
+
+def test_arcs_of_a_folder_that_come_one_way_are_told(tmp_path: Path) -> None:
+    files = {"A": "1, 2\n3, 4\n4, 3\n4, 3\n", "graph_indicator": "1\n1\n2\n2\n", "graph_labels": "0\n1\n"}
+    write(tmp_path, **{f"MINE_{name}": text for name, text in files.items()})
+    told = r"^The graphs of MINE had 1 repeated edge and 1 one-way arc: .* both ways, since data of several graphs"
+    with pytest.warns(DroppedEdgesWarning, match=told):
+        assert [graph.num_edges for graph in read_own(tmp_path).graphs] == [1, 1]

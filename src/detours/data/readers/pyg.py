@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from detours.arrays import Float32, Int64
 from detours.containers import check_expansion, check_tensors, damage_named, load_tensors
 from detours.data.graph_set import GraphSet
-from detours.data.readers.checks import as_real, tell_dropped
+from detours.data.readers.checks import as_real, tell_dropped, tell_found
 from detours.data.readers.tu import read_tu
 from detours.data.sizes import own_name
 from detours.errors import FileFormatError, InputError, shown, warn_caller
@@ -154,6 +154,7 @@ def read_own(path: str | os.PathLike[str], *, targets: bool = True) -> GraphSet:
             raise FileFormatError(f"a folder should hold one file NAME_A.txt, but it holds {len(found)}.", folder)
         name = found[0].name.removesuffix("_A.txt")
         read = read_tu(folder, name, targets=targets)
+        tell_found(f"The graphs of {name}", read.dropped, single=False)
         unread = folder / f"{name}_edge_attributes.txt"
         if targets and unread.is_file():
             warn_caller(f"{unread.name} is not read; PyG data may have attributes of edges, as edge_attr.", UserWarning)

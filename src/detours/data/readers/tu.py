@@ -23,7 +23,7 @@ from detours.data.readers.numbers import read_decimals, read_integers, read_targ
 from detours.errors import FileFormatError
 from detours.graph import Graph
 from detours.graph.arcs import values_on_arcs
-from detours.graph.edges import EdgeList
+from detours.graph.edges import Dropped, EdgeList
 from detours.graph.graph import build_graph, wrap_arrays
 
 
@@ -35,6 +35,8 @@ class TUData(NamedTuple):
     labels: list[Int64] | None
     edge_labels: list[Int64] | None
     x: Attributes | None
+    dropped: Dropped
+    """What was dropped, merged or completed in all graphs together."""
 
 
 def read_tu(folder: Path, name: str, *, targets: bool = True) -> TUData:
@@ -51,6 +53,7 @@ def read_tu(folder: Path, name: str, *, targets: bool = True) -> TUData:
         None if labels is None else np.split(labels, offsets[1:-1]),
         _edge_labels(folder / f"{name}_edge_labels.txt", union, offsets),
         Attributes(partial(_attributes, attributes, offsets)) if attributes.is_file() else None,
+        union.dropped,
     )
 
 
