@@ -69,7 +69,7 @@ def test_info(run: Run, raw: Path) -> None:
     assert facts.pop("digest")
     assert facts == {
         "data": "MUTAG", "level": "graph", "graphs": 20, "nodes": 40, "edges": 20, "classes": 2, "directed": False,
-        "pairs": None, "attributes": 2, "labels": 2, "edge_labels": 0, "input_columns": 4,
+        "pairs": None, "attributes": 2, "labels": 2, "edge_labels": 0, "edge_attributes": 0, "input_columns": 4,
         "task": "classification", "targets": "2 classes",
         "class_sizes": {"-1": 10, "1": 10}, "degrees": [1, 1],
         "splits": {
@@ -78,6 +78,14 @@ def test_info(run: Run, raw: Path) -> None:
     }  # fmt: skip
     code, out, _ = run("info", "mutag", "--root", str(raw))
     assert code == 0 and "-1: 10, 1: 10" in out and "10 folds (generated, seed 142857): 16 train, 2 val, 2 test" in out
+
+
+def test_info_of_attributes_of_edges(run: Run) -> None:
+    torch, data = pytest.importorskip("torch"), pytest.importorskip("torch_geometric.data")
+    edge = data.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), edge_attr=torch.ones(2, 3), y=torch.tensor([1]))
+    torch.save([edge, *[data.Data(**edge.to_dict() | {"y": torch.tensor([at % 2])}) for at in range(11)]], "own.pt")
+    code, out, _ = run("info", "own.pt")
+    assert code == 0 and " ".join(out.split()).count("attributes of edges 3 labels of edges none") == 1
 
 
 def test_info_of_a_task_made_in_code(run: Run) -> None:

@@ -85,6 +85,27 @@ def test_predict_nodes(run: Run) -> None:
     assert code == 1 and "trained on targets of nodes, but rings has targets of graphs" in err
 
 
+def test_numbers_of_any_size_are_shown(run: Run) -> None:
+    import torch
+    from torch_geometric.data import Data
+
+    from detours.data import rings
+
+    graphs = rings(20).graphs
+    y = [torch.tensor([at * 1e-9 + 1e-7], dtype=torch.float64) for at in range(20)]
+    torch.save(
+        [Data(edge_index=g.to_pyg().edge_index, num_nodes=g.num_nodes, y=y[at]) for at, g in enumerate(graphs)],
+        "small.pt",
+    )
+    arguments = "--hidden 4 --epochs 1 --set layers=1 --set pe=0 --folds 0 --device cpu --save models".split()
+    code, out, _ = run("train", "--data", "small.pt", *arguments)
+    assert code == 0 and " 0.0000" not in out and "e-0" in out
+    (file,) = Path("models").iterdir()
+    shown = run("predict", str(file), "--data", "small.pt", "--device", "cpu")[1].splitlines()
+    numbers = [float(line.split()[1]) for line in shown if line.split()[0].isdigit()]
+    assert len(numbers) == 20 and all(5e-8 < number < 2e-7 for number in numbers)
+
+
 def test_predict_needs_no_targets(run: Run, model: str) -> None:
     import torch
     from torch_geometric.data import Data

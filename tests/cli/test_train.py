@@ -228,6 +228,13 @@ def test_options_go_before_changes_and_changes_before_the_file(run: Run) -> None
     assert code == 0 and "k = 5, preset paper" in out
 
 
+def test_a_recipe_of_no_data_is_one_of_graphs(run: Run) -> None:
+    code, out, err = run("train", "--show-recipe", "--device", "cpu")
+    assert code == 0 and "heads = 1" in out and "settings for data of graphs; --data shows those of a data set" in err
+    assert run("train", "--show-recipe", "-q", "--device", "cpu")[2] == ""
+    assert run("train", "--data", "ring-lattice", "--show-recipe", "--device", "cpu")[2] == ""
+
+
 def test_own_data(run: Run, tmp_path: Path) -> None:
     import torch
     from torch_geometric.data import Data

@@ -48,6 +48,17 @@ def test_two_models(run: Run) -> None:
     assert json.loads(trained[1])["model"] == "mdnn"
 
 
+def test_what_is_not_known_is_no_number(run: Run) -> None:
+    """One fold has no standard error, and a trial that has diverged no score; JSON has neither NaN nor Infinity."""
+    Path("space.toml").write_text("[space]\nhidden = [4]\n[[known]]\nlr = 1e-3\n[[known]]\nlr = 1e30\n")
+    few = [*QUICK, "--model", "plain", "--folds", "0", "--no-halving", "--set", "epochs=3"]
+    code, out, err = run("tune", *few)
+    assert code == 0, err
+    assert " ± " not in out and "diverged   " in out and "nan" not in out
+    (found,) = json.loads(run("tune", *few, "--json", "--budget", "0")[1], parse_constant=pytest.fail)
+    assert found["chosen"]["error"] is None and [each["score"] is None for each in found["trials"]] == [False, True]
+
+
 def test_inner_parts_are_other_trials(run: Run) -> None:
     Path("space.toml").write_text(SPACE)
     assert run("tune", *QUICK, "--model", "plain", "--inner", "-q")[0] == 0

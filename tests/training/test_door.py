@@ -51,6 +51,13 @@ def test_the_setting_seed_is_a_seed() -> None:
         fit(task(20), folds=[0], seeds=[0, 1], seed=5, **QUICK)
 
 
+@pytest.mark.parametrize("call", [fit, tune])
+@pytest.mark.parametrize("wrong", [{"fold": 0}, {"ks": [2, 3]}, {"data": "MUTAG"}, {"numbers": None}])
+def test_arguments_that_are_no_settings(call: Any, wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"^a recipe has no setting '{next(iter(wrong))}'"):
+        call(task(20), folds=[0], **wrong, **QUICK)
+
+
 @pytest.mark.parametrize(("name", "level"), [("MUTAG", "graph"), ("Texas", "node")])
 def test_other_data_with_the_name_of_a_known_set_are_trained_as_own_data(name: str, level: str) -> None:
     listed = pyg(task(20) if level == "graph" else one_graph())

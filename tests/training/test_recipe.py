@@ -167,6 +167,8 @@ def test_a_recipe_file_holds_every_setting(tmp_path: Path, level: Any, preset: s
     found = read_recipe(file)
     assert found.pop("data") == "a" and found.keys() == settings().keys()
     assert recipe("a", "b", "c", level, **found) == written
+    file.write_text(written.to_toml(), "utf-8-sig")  # as editors of Windows write
+    assert read_recipe(file) == {"data": "a", **found}
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,16 @@ def test_seeds_that_can_be_gone_through_once(tmp_path: Path) -> None:
     assert [(run.recipe.fold, run.recipe.seed) for run in runs] == [(0, 3), (0, 4), (1, 3), (1, 4)]
 
 
+def test_the_name_of_a_model_tells_which_it_is(tmp_path: Path) -> None:
+    data = task()
+    folds, store = stratified_splits(data, folds=4), Store(tmp_path)
+    runs = runs_of(data, folds, store, numbers=[1], ks=[2, 3], seeds=[0, 7], save=tmp_path)
+    names = [str(run.model and run.model.name.removeprefix(run.path.stem)) for run in runs]
+    assert names == [f"-k{k}-seed{seed}-fold1.pt" for seed in (0, 7) for k in (2, 3)]
+    (plain,) = runs_of(data, folds, store, numbers=[1], ks=[2], save=tmp_path, model="plain")
+    assert plain.model is not None and plain.model.name == f"{plain.path.stem}-seed0-fold1.pt"
+
+
 def test_validation_chooses_among_k() -> None:
     values = [(2, 0.8, 0.5), (3, 0.9, 0.6), (4, 0.9, 0.5), (5, 0.9, 0.5)]
     cells = [

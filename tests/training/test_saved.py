@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("lightning")
 
 from torch_geometric.data import Batch, Data, InMemoryDataset  # noqa: E402
+from torch_geometric.loader import DataLoader  # noqa: E402
 
 from detours.data import graph_set_of, load, stratified_splits  # noqa: E402
 from detours.errors import EngineError, InputError  # noqa: E402
@@ -69,6 +70,15 @@ def test_a_batch_is_its_graphs(tmp_path: Path) -> None:
     model, batch = trained(listed, tmp_path), Batch.from_data_list(listed)
     np.testing.assert_array_equal(model.predict(batch), model.predict(listed))
     assert len(graph_set_of(batch)) == 20
+    for given in (DataLoader(listed, batch_size=8), [batch], iter(listed)):
+        np.testing.assert_array_equal(model.predict(given), model.predict(listed))
+
+
+def test_a_graph_of_one_node_is_asked_about_as_the_network_was_trained(tmp_path: Path) -> None:
+    alone = Data(x=torch.ones(1, 1), edge_index=torch.empty(2, 0, dtype=torch.long), y=torch.tensor([1]))
+    (nodes,) = pyg(replace(one_graph(), x=None))
+    assert trained(nodes, tmp_path / "nodes").predict(alone).shape[0] == 1
+    assert trained(pyg(task(20)), tmp_path / "graphs").predict(alone).shape == (1, 2)
 
 
 def test_a_model_that_knows_fewer_settings(tmp_path: Path) -> None:

@@ -98,6 +98,14 @@ def test_numbers_are_learned_in_their_own_unit() -> None:
     assert cell.value["test_mae"] < 0.75 * spread and cell.value["best_epoch"] > 10
 
 
+def test_numbers_that_are_equal_in_the_training_part() -> None:
+    """Their deviation is no 0, but what rounding leaves: it is no scale."""
+    y = np.where(np.isin(np.arange(40), FOLDS[0].train), 0.1, sizes())
+    assert y[FOLDS[0].train].std() > 0
+    (cell,) = fit(with_targets(y), folds=FOLDS[:1], **QUICK)
+    assert cell.value["val_loss"] == pytest.approx(cell.value["val_mae"]) and cell.value["val_mae"] < 100
+
+
 def test_nodes_have_numbers_too() -> None:
     data = one_graph()
     (cell,) = fit(replace(data, y=data.x[0][:, 0].astype(float)), folds=[0], **QUICK)
@@ -119,6 +127,11 @@ NAN = np.where(np.arange(40) == 7, np.nan, 1.5)
     [
         (NAN, {}, "the target of graph 7 of rings is nan; targets must be finite"),
         (NAN, {"task": "classification"}, "targets of rings are numbers that are no integers; take task=regression"),
+        (
+            np.arange(40.0) % 2,
+            {"task": "classification"},
+            "targets of rings are of the type float64: convert them to integers, or take task=regression",
+        ),
         (np.full(40, 3), {}, "rings has 1 class, but a network needs two or more"),
         (np.arange(40), {"task": "multilabel"}, "labels of rings must be 0, 1 or NaN"),
         (np.arange(40) % 3, {"metric": "roc_auc"}, "metric=roc_auc needs two classes or task=multilabel"),

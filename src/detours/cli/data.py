@@ -145,6 +145,7 @@ def _print_facts(facts: dict[str, Any]) -> None:
         "degrees": _range(facts["degrees"]),
         "attributes of nodes": facts["attributes"] or "none",
         "labels of nodes": facts["labels"] or "none",
+        "attributes of edges": facts["edge_attributes"] or "none",
         "labels of edges": facts["edge_labels"] or "none",
         "input columns": f"{facts['input_columns']:,}",
         "classes" if classes else "targets": classes or facts["targets"],

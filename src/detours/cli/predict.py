@@ -46,9 +46,9 @@ def predict(
 
     \b
     Examples:
-      detours predict models/rings-mdnn-gin-0123456789ab-fold0.pt a.g6 b.edgelist
-      detours predict models/MUTAG-mdnn-gin-0123456789ab-fold0.pt --data MUTAG --root raw --out classes.csv
-      detours predict models/mine-mdnn-gin-0123456789ab-fold0.pt --data new.pt --json
+      detours predict models/rings-mdnn-gin-0123456789ab-k4-seed0-fold0.pt a.g6 b.edgelist
+      detours predict models/MUTAG-mdnn-gin-0123456789ab-k4-seed0-fold0.pt --data MUTAG --root raw --out classes.csv
+      detours predict models/mine-mdnn-gin-0123456789ab-k4-seed0-fold0.pt --data new.pt --json
     """
     check_installed()
     if sum(map(bool, (files, data, data_file))) != 1:
@@ -137,5 +137,12 @@ def _show(rows: list[dict[str, Any]]) -> None:
     for heading in rows[0]:
         table.add_column(escape(heading), justify="left" if heading == "graph" else "right")
     for row in rows:
-        table.add_row(*(f"{value:.3f}" if isinstance(value, float) else escape(str(value)) for value in row.values()))
+        table.add_row(*(escape(_text(name, value)) for name, value in row.items()))
     show(standard_output(), table)
+
+
+def _text(heading: str, value: Any) -> str:
+    """A chance has three decimals; a number may have any size."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.6g}" if heading.startswith("value") else f"{value:.3f}"

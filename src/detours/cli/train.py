@@ -203,6 +203,8 @@ def train(
         if not show_recipe:
             raise typer.BadParameter("give a data set with --data, in the file of --recipe, or with --data-file")
         print(recipe("", "", "", "graph", k=ks[0], **given).to_toml(), end="")
+        if not quiet:
+            print("note: these are the settings for data of graphs; --data shows those of a data set", file=sys.stderr)
         return
     with notes_unless(quiet):
         loaded = _load(named, root, None if data or data_file else file)

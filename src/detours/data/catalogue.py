@@ -7,7 +7,7 @@ fetches them once into a cache. Tasks made in code have names as well.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,8 @@ def _own_data(given: Any, y: Any, targets: bool) -> GraphSet:
         return given
     if isinstance(given, os.PathLike):
         return read_own(given, targets=targets)
+    if isinstance(given, Iterator):  # what can be gone through once
+        given = list(given)
     if hasattr(given, "edge_index") or (
         isinstance(given, Iterable) and all(hasattr(each, "edge_index") for each in given) and y is None
     ):

@@ -49,6 +49,7 @@ def profile(data: GraphSet, root: str | os.PathLike[str] | None = None) -> dict[
         "attributes": 0 if data.x is None else int(data.x[0].shape[1]),
         "labels": 0 if data.labels is None else len(np.unique(np.concatenate(data.labels))),
         "edge_labels": 0 if data.edge_labels is None else len(np.unique(np.concatenate(data.edge_labels))),
+        "edge_attributes": 0 if data.edge_x is None else int(data.edge_x[0].shape[1]),
         "input_columns": Encoder.of(data).width,
         "targets": data.about_targets,
         "class_sizes": dict(zip(map(str, classes.tolist()), times.tolist(), strict=True)),

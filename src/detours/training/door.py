@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +13,8 @@ import numpy as np
 from detours.data import GraphSet, Split, Splits, graph_set_of, splits
 from detours.errors import InputError, shown, warn_caller
 from detours.store import Cell, Store
+from detours.training.recipe import checked
+from detours.training.recipe import settings as known_settings
 from detours.training.runs import idle_k, runs_of
 from detours.training.stacks import Workplace, run_all
 
@@ -44,7 +46,8 @@ def fit(
         out: The folder of finished runs, from which an interrupted call goes on. Default: none is kept.
         save: The folder to save the best models in.
         device: "auto", "cpu", "cuda" or "cuda:0".
-        jobs: Processes among which the runs are divided.
+        jobs: Processes among which the runs are divided. A script must then call `fit` below
+            ``if __name__ == "__main__":``, since each process imports it again.
         replicas: How many runs are trained as one network at most. Default: all.
         name: A name for PyG data.
         settings: Settings of the recipe, such as ``model="mdnn"``, ``hidden=32`` (`detours train --show-recipe`).
@@ -54,6 +57,7 @@ def fit(
     >>> [(cell.key["fold"], cell.value["epochs"]) for cell in cells]
     [(0, 2), (1, 2)]
     """
+    check_settings(settings)
     data = dataset if isinstance(dataset, GraphSet) else graph_set_of(dataset, name)
     numbers, parts = folds_of(data, folds)
     seed = settings.get("seed")
@@ -71,6 +75,13 @@ def fit(
         if runs and (note := idle_k(runs[0].recipe, ks)):
             warn_caller(f"{note}.", UserWarning)
         return run_all(store, runs, place)
+
+
+def check_settings(given: Mapping[str, Any]) -> None:
+    """Raise `InputError` about what is no setting of a recipe, or no value of one; None is that of the preset."""
+    for name, value in given.items():
+        if value is not None or name not in known_settings():
+            checked(name, value)
 
 
 def folds_of(data: GraphSet, folds: Any) -> tuple[Sequence[int], Splits]:

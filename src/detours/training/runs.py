@@ -76,13 +76,19 @@ def runs_of(
                     data,
                     folds[fold],
                     path,
-                    model=None if save is None else save.absolute() / f"{path.stem}-fold{fold}.pt",
+                    model=None if save is None else save.absolute() / f"{path.stem}-{_which(made)}.pt",
                     every=every,
                     tensorboard=path.parent / "tensorboard" / path.stem if tensorboard else None,
                     logged=logged,
                 )
             )
     return runs
+
+
+def _which(made: Recipe) -> str:
+    """Return what tells the models of one command apart: k, seed and fold."""
+    k = f"k{made.k}-" if made.sees_detours else ""
+    return f"{k}seed{made.seed}-fold{made.fold}"
 
 
 def check_number(folds: int, seeds: int, ks: int = 1) -> None:

@@ -24,8 +24,10 @@ def targets_of(data: GraphSet, task: str) -> Targets:
     """
     if task == "classification":
         if data.task != task:
-            what = "a table of labels" if data.task == "multilabel" else "numbers that are no integers"
-            raise InputError(f"the targets of {data.name} are {what}; take task={data.task}.")
+            what = "a table of labels;" if data.task == "multilabel" else "numbers that are no integers;"
+            if data.y.ndim == 1 and (data.y == np.round(data.y)).all():
+                what = f"of the type {data.y.dtype}: convert them to integers, or"
+            raise InputError(f"the targets of {data.name} are {what} take task={data.task}.")
         if len(data.classes) < 2:
             count = len(data.classes)
             raise InputError(f"{data.name} has {count} class, but a network needs two or more to tell apart.")
@@ -77,8 +79,8 @@ def centred(targets: Targets) -> Targets:
 def target_scaling(targets: Targets, train: NDArray[np.int64]) -> Scaling:
     """Return the mean and deviation of the targets of a training part, by which regression standardises them."""
     known = targets[train]
-    deviation = known.std(axis=0)
-    return Scaling(known.mean(axis=0), np.where(deviation > 0, deviation, 1))
+    # that of equal numbers, such as 0.1, is not 0 but what rounding leaves
+    return Scaling(known.mean(axis=0), np.where(np.ptp(known, axis=0) > 0, known.std(axis=0), 1))
 
 
 def score_of(value: Mapping[str, Any], part: str) -> float:

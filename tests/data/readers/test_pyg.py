@@ -1,5 +1,6 @@
 """Own data: PyG data in memory and in files, and TU folders."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from torch_geometric.data import Batch, Data, InMemoryDataset  # noqa: E402
+from torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset  # noqa: E402
 from torch_geometric.datasets import FakeDataset  # noqa: E402
+from torch_geometric.loader import DataLoader  # noqa: E402
 
 from detours.data import graph_set_of, read_own, splits  # noqa: E402
 from detours.data.readers.graphs import graph_set_of_graphs  # noqa: E402
@@ -67,6 +69,8 @@ def test_features() -> None:
         ({"y": np.array(["1"])}, "y of graph 1 must hold .* but there is the text '1'; number classes from 0"),
         ({"y": torch.tensor([1j])}, "y of graph 1 must hold .* but there is a torch.complex64"),
         ({"y": torch.tensor([1, 0])}, r"y must hold one target, .* but that of graph 1 has the shape \(2,\)"),
+        ({"y": torch.tensor([1, 0])}, r"; a row of targets has the shape \(1, 2\)\.$"),
+        ({"x": torch.full((3, 2), 1e300, dtype=torch.double)}, r"x of graph 1 holds 1e\+300, which 32 bits cannot"),
     ],
 )
 def test_the_graph_that_is_wrong_is_named(wrong: dict[str, Any], sentence: str) -> None:
@@ -159,9 +163,15 @@ def test_graphs_without_nodes_or_edges() -> None:
 def test_batches() -> None:
     batch = Batch.from_data_list([path([1]), path([0])])
     assert [graph.num_edges for graph in graph_set_of(batch).graphs] == [2, 2]
+    assert graph_set_of(DataLoader([path([1]), path([0]), path([1])], batch_size=2)).y.tolist() == [1, 0, 1]
     batch.edge_index = torch.cat([batch.edge_index, torch.tensor([[0, 2], [2, 0]])], 1)
     with pytest.raises(InputError, match="the edges of the batch have changed since it was made; give the graphs as"):
         graph_set_of(batch)
+
+
+def test_graphs_of_several_kinds_of_nodes() -> None:
+    with pytest.raises(InputError, match=r"^A PyG HeteroData was given; call its to_homogeneous\(\) first\.$"):
+        graph_set_of(HeteroData(paper={"x": torch.rand(3, 2)}))
 
 
 def test_masks_are_folds() -> None:
@@ -181,8 +191,15 @@ def test_masks_that_are_none(wrong: list[Any]) -> None:
         graph_set_of(path([0, 1, 0], train_mask=mask, val_mask=torch.tensor(wrong), test_mask=~mask))
 
 
-@pytest.mark.parametrize(("y", "expected"), [([2, 5, -1], [2, 5, 2]), ([0.5, 2.0, torch.nan], [0.5, 2.0, 0.5])])
-def test_nodes_in_no_mask_may_be_unknown(y: list[float], expected: list[float]) -> None:
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        ([2, 5, -1], [2, 5, 2]),
+        ([0.5, 2.0, torch.nan], [0.5, 2.0, 0.5]),
+        ([[0.5, 1.0], [2.0, 1.0], [3.0, torch.nan]], [0.5, 1.0, 2.0, 1.0, 3.0, 1.0]),
+    ],
+)
+def test_nodes_in_no_mask_may_be_unknown(y: list[Any], expected: list[float]) -> None:
     masks = {"train_mask": [True, False, False], "val_mask": [False, True, False], "test_mask": [False] * 3}
     made = graph_set_of(path(y, **{name: torch.tensor(mask) for name, mask in masks.items()}))
     assert made.y.reshape(-1).tolist() == expected
@@ -190,6 +207,44 @@ def test_nodes_in_no_mask_may_be_unknown(y: list[float], expected: list[float]) 
     if y[2] == -1:
         made = graph_set_of(path(y, **{name: torch.tensor(mask) for name, mask in masks.items()}))
         assert made.classes.tolist() == [-1, 2, 5]
+
+
+def test_labels_of_nodes_in_no_mask_may_be_unknown() -> None:
+    mask = torch.eye(3, dtype=torch.bool)
+    masks = {"train_mask": mask[0], "val_mask": mask[1], "test_mask": torch.zeros(3, dtype=torch.bool)}
+    made = graph_set_of(path([[0, 1], [1, 0], [-1, 0]], **masks))
+    assert made.task == "multilabel"
+    np.testing.assert_array_equal(made.y, [[0, 1], [1, 0], [np.nan, 0]])
+    assert graph_set_of(path([[0, 1], [1, 0], [-1, 0]], **{**masks, "test_mask": mask[2]})).task == "regression"
+
+
+def test_many_labels_are_told() -> None:
+    nodes = torch.arange(1000)
+    arcs = torch.stack([nodes, nodes.roll(1)])
+    ring = Data(edge_index=torch.cat([arcs, arcs.flip(0)], 1), x=nodes, y=nodes % 2)
+    with pytest.warns(UserWarning, match=r"^x of data is one column of 1,000 different integers, taken as labels"):
+        graph_set_of(ring)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ring.x = nodes.float()
+        assert graph_set_of(ring).labels is None
+
+
+def test_classes_that_are_no_integers_are_told() -> None:
+    with pytest.warns(UserWarning, match=r"^The targets of data are 0 to 1, but no integers: .* such as y\.long\(\)"):
+        assert graph_set_of([path([1.0]), path([0.0])]).task == "regression"
+    with pytest.warns(UserWarning, match=r"^The targets of data are 0 to 2, but no integers: "):
+        graph_set_of(path([[1.0], [0.0], [2.0]]))
+
+
+def test_a_class_that_may_stand_for_unknown_is_told() -> None:
+    with pytest.warns(UserWarning, match=r"^data has the class -100 beside 0 to 1; .* such nodes out of all masks\.$"):
+        assert graph_set_of(path([1, -100, 0])).classes.tolist() == [-100, 0, 1]
+    with pytest.warns(UserWarning, match=r"^data has the class -1 beside 0 to 1; .* leave such graphs out\.$"):
+        graph_set_of([path([1]), path([-1]), path([0])])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        graph_set_of([path([1]), path([-1])])  # as in MUTAG
 
 
 def test_some_masks_are_no_folds() -> None:
@@ -263,3 +318,16 @@ def test_folders(tmp_path: Path) -> None:
     (tmp_path / "some" / "raw" / "MINE_graph_labels.txt").unlink()
     write(tmp_path / "some" / "raw", MINE_graph_attributes="0.5\n-1\n")
     assert read_own(tmp_path / "some").task == "regression"
+    write(tmp_path / "some" / "raw", MINE_graph_attributes="1700000001\n1700000002.5\n")
+    assert read_own(tmp_path / "some").y.tolist() == [1700000001, 1700000002.5]  # 32 bits hold neither
+    write(tmp_path / "some" / "raw", MINE_edge_attributes="0.5\n0.5\n1\n1\n")
+    with pytest.warns(UserWarning, match=r"^MINE_edge_attributes\.txt is not read; PyG data may have .* edge_attr\.$"):
+        read_own(tmp_path / "some")
+
+
+def test_arcs_of_a_folder_that_come_one_way_are_told(tmp_path: Path) -> None:
+    files = {"A": "1, 2\n3, 4\n4, 3\n4, 3\n", "graph_indicator": "1\n1\n2\n2\n", "graph_labels": "0\n1\n"}
+    write(tmp_path, **{f"MINE_{name}": text for name, text in files.items()})
+    told = r"^The graphs of MINE had 1 repeated edge and 1 one-way arc: .* both ways, since data of several graphs"
+    with pytest.warns(DroppedEdgesWarning, match=told):
+        assert [graph.num_edges for graph in read_own(tmp_path).graphs] == [1, 1]

@@ -164,6 +164,12 @@ def test_files_that_are_wrong(tmp_path: Path) -> None:
         Space.read(tmp_path / "a.toml")
 
 
+def test_a_file_may_begin_with_a_mark(tmp_path: Path) -> None:
+    """As editors of Windows write it."""
+    (tmp_path / "a.toml").write_text("[space]\nlr = [1]", "utf-8-sig")
+    assert Space.read(tmp_path / "a.toml") == Space.of({"space": {"lr": [1]}})
+
+
 def test_a_space_without_a_possible_network() -> None:
     some = draws(one_graph(), Space.of({"space": {"hidden": [6], "heads": [4]}}))
     with pytest.raises(InputError, match="gave no network that is possible: 4 heads do not divide"):

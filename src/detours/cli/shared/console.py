@@ -1,6 +1,7 @@
 """Standard output: tables for people, JSON for programs."""
 
 from collections.abc import Iterable
+from math import isfinite
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,18 @@ if TYPE_CHECKING:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON."""
+    """Print a value as JSON; a number that JSON does not have (NaN, infinite) is null."""
     import json
 
-    print(json.dumps(value, indent=2))
+    print(json.dumps(_in_json(value), indent=2))
+
+
+def _in_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _in_json(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_in_json(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def json_name(name: Any) -> int | str:

@@ -25,10 +25,16 @@ def score_unit(metric: str) -> str:
 
 
 def score_text(metric: str, score: float | None) -> str:
-    """Return a score as it is shown: shares of 1 in per cent."""
+    """Return a score as it is shown: shares of 1 in per cent, errors of any size with the digits that tell them.
+
+    >>> score_text("accuracy", 0.5), score_text("mae", 0.138), score_text("mae", 2.34e-7), score_text("mae", 1.5e9)
+    ('50.0', '0.1380', '2.34e-07', '1.5e+09')
+    """
     if score is None:
         return "–"
-    return f"{score:.4f}" if metric == "mae" else f"{100 * score:.1f}"
+    if metric != "mae":
+        return f"{100 * score:.1f}"
+    return f"{score:.4f}" if score == 0 or 1e-3 <= score < 1e6 else f"{score:.4g}"
 
 
 @contextmanager

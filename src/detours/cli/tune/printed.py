@@ -3,7 +3,7 @@
 import sys
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from math import ceil
+from math import ceil, isnan
 from typing import TYPE_CHECKING, Any
 
 from detours.cli.shared.console import escape, plain_table, show, standard_output
@@ -71,7 +71,8 @@ def _line(search: "Search", stage: "Stage") -> None:
 
 def _score(scored: "Scored") -> str:
     metric = scored.metric
-    return f"{score_text(metric, scored.score)} ± {score_text(metric, scored.error)} {score_unit(metric)}"
+    spread = "" if isnan(scored.error) else f" ± {score_text(metric, scored.error)}"
+    return f"{score_text(metric, scored.score)}{spread} {score_unit(metric)}"
 
 
 def _tried(search: "Search", model: str) -> int:
@@ -126,8 +127,9 @@ def _table(title: str, trials: "Sequence[Scored]") -> "Table":
     table.add_column("settings")
     for each in trials:
         settings = " ".join(f"{name}={_text(value)}" for name, value in each.trial.settings.items() if name != "model")
-        scores = (score_text(metric, found) for found in (each.score, each.error))
-        numbers = (*scores, f"{each.loss:.4f}", each.folds, each.epochs)
+        score = "diverged" if each.diverged else score_text(metric, each.score)
+        error = score_text(metric, None if isnan(each.error) else each.error)
+        numbers = (score, error, f"{each.loss:.4f}", each.folds, each.epochs)
         table.add_row(_name(each.trial.number), *map(str, numbers), escape(settings or "those of the preset"))
     return table
 

@@ -10,22 +10,25 @@ from numpy.typing import NDArray
 
 from detours.errors import DroppedEdgesWarning, InputError, shown, warn_caller
 from detours.graph import Graph
-from detours.graph.edges import described
+from detours.graph.edges import Dropped, described
 from detours.graph.union import add_dropped
 
 
 def tell_dropped(name: str, made: Sequence[Graph], of: int) -> None:
     """Warn once of what was dropped, merged or completed in graphs that were just made, out of so many."""
     changed = [graph.dropped for graph in made if any(graph.dropped)]
-    if not changed:
+    which = f"The graph of {name}" if of == 1 else f"{len(changed)} of the {of} graphs of {name}"
+    tell_found(which, add_dropped(changed), single=of == 1)
+
+
+def tell_found(which: str, found: Dropped, *, single: bool) -> None:
+    """Warn of what was dropped, merged or completed in these graphs, if anything was."""
+    if not any(found):
         return
-    if of == 1:
-        which = f"The graph of {name}"
+    if single:
         advice = "; to keep directions, give a GraphSet of a directed Graph, and the setting directed=True."
     else:
-        which = f"{len(changed)} of the {of} graphs of {name}"
         advice = ", since data of several graphs have no directions; with both arcs of each edge there is no such note."
-    found = add_dropped(changed)
     warn_caller(
         f"{which} had {described(found)}: loops are dropped, repeats merged, and arcs taken both ways"
         + (advice if found.one_way else "."),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.arrays import Float32, Int64
+from detours.arrays import Float32, Float64, Int64
 from detours.errors import FileFormatError
 
 LARGEST = 2**63 - 1
@@ -43,9 +43,18 @@ def read_integers(path: Path, columns: int, *, separator: str | None = ",", head
 
 def read_decimals(path: Path) -> Float32:
     """Return the rows of a file of numbers separated by commas as float32 [rows, columns], all finite."""
+    return _decimals(path, np.float32)
+
+
+def read_targets(path: Path) -> Float64:
+    """Return the same as float64: numbers to predict, which may differ in digits that 32 bits do not hold."""
+    return _decimals(path, np.float64)
+
+
+def _decimals(path: Path, kind: type) -> NDArray[Any]:
     table = _table(path, np.float64, "as many numbers as the first", ",", header=False)
     with np.errstate(over="ignore"):
-        values = table.astype(np.float32)
+        values: NDArray[Any] = table.astype(kind)
     wrong = ~np.isfinite(values).all(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))

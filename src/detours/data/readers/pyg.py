@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from detours.arrays import Float32, Int64
 from detours.containers import check_expansion, check_tensors, damage_named, load_tensors
 from detours.data.graph_set import GraphSet
-from detours.data.readers.checks import as_real, tell_dropped
+from detours.data.readers.checks import as_real, tell_dropped, tell_found
 from detours.data.readers.tu import read_tu
 from detours.data.sizes import own_name
 from detours.errors import FileFormatError, InputError, shown, warn_caller
@@ -25,6 +25,10 @@ from detours.graph.graph import build_graph
 _PER_NODE = 32  # bytes of memory, about
 _GRAPH: Literal["graph"] = "graph"
 MASKS = ("train_mask", "val_mask", "test_mask")
+FEW = 20
+"""Numbers from 0 that may be meant as classes, if there are no more of them."""
+MANY = 1_000
+"""Labels of which so many are told: they may be numbers that are meant as such."""
 
 
 def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> GraphSet:
@@ -46,13 +50,14 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
     >>> graph_set_of([edge, edge], name="edges").y.tolist()
     [1, 1]
     """
-    if hasattr(dataset, "to_data_list") and hasattr(dataset, "num_graphs"):  # a batch
-        dataset = _apart(dataset)
+    if hasattr(dataset, "to_homogeneous"):
+        raise InputError("A PyG HeteroData was given; call its to_homogeneous() first.")
     # data sets of PyG have the attributes of their graphs too
     single = hasattr(dataset, "edge_index") and not hasattr(type(dataset), "indices")
     listed = [dataset] if single else list(dataset) if isinstance(dataset, Iterable) else [None]
     if not listed:
         raise InputError("data must have at least one graph, but the list is empty.")
+    listed = [graph for each in listed for graph in _apart(each)]
     if any(getattr(each, "edge_index", None) is None for each in listed):
         raise InputError(f"data must be a GraphSet, or PyG data with edge_index and y, but {shown(dataset)} was given.")
     without = [at for at, each in enumerate(listed) if getattr(each, "y", None) is None]
@@ -64,6 +69,8 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
     tell_dropped(name, graphs, len(graphs))
     labels, x = _features(listed, "x", [graph.num_nodes for graph in graphs])
     edge_labels, edge_x = _features(listed, "edge_attr", [graph.edge_index.shape[1] for graph in graphs])
+    if targets:
+        _tell_many(name, x=labels, edge_attr=edge_labels)
     folds = _masked(listed[0], level) if targets else None
     name = own_name(name, graphs) if targets else name
     made = GraphSet(
@@ -77,14 +84,29 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
         edge_x=edge_x,
         folds=folds,
     )
-    classes = made.classes
-    if targets and classes.size and classes[0] >= 0 and classes[-1] >= len(classes):
-        missing = int(np.argmax(classes != np.arange(len(classes))))
-        own = (
-            f"its {len(classes)} classes are {shown(classes.tolist())}" if len(classes) > 1 else f"all are {classes[0]}"
-        )
-        warn_caller(f"{name} has no class {missing}; {own}.", UserWarning)
+    if targets:
+        _tell_targets(made)
     return made
+
+
+def _tell_targets(data: GraphSet) -> None:
+    """Warn of targets that may be meant otherwise than they are taken."""
+    classes, values = data.classes, np.unique(data.y) if data.y.ndim == 1 else np.empty(0)
+    number = len(values)
+    if classes.size and classes[0] >= 0 and classes[-1] >= number:
+        missing = int(np.argmax(classes != np.arange(number)))
+        own = f"its {number} classes are {shown(classes.tolist())}" if number > 1 else f"all are {classes[0]}"
+        warn_caller(f"{data.name} has no class {missing}; {own}.", UserWarning)
+    elif number > 2 and classes.size and classes[0] < 0 and (classes[1:] == np.arange(number - 1)).all():
+        unknown = f"; if it stands for unknown, leave such {data.level}s out"
+        unknown += " of all masks" if data.level == "node" else ""
+        warn_caller(f"{data.name} has the class {classes[0]} beside 0 to {number - 2}{unknown}.", UserWarning)
+    elif data.task == "regression" and 1 < number <= FEW and (values == np.arange(number)).all():
+        warn_caller(
+            f"The targets of {data.name} are 0 to {number - 1}, but no integers: they are taken as numbers to predict. "
+            "For classes give integers, such as y.long().",
+            UserWarning,
+        )
 
 
 def is_tu_folder(path: Path) -> bool:
@@ -132,6 +154,10 @@ def read_own(path: str | os.PathLike[str], *, targets: bool = True) -> GraphSet:
             raise FileFormatError(f"a folder should hold one file NAME_A.txt, but it holds {len(found)}.", folder)
         name = found[0].name.removesuffix("_A.txt")
         read = read_tu(folder, name, targets=targets)
+        tell_found(f"The graphs of {name}", read.dropped, single=False)
+        unread = folder / f"{name}_edge_attributes.txt"
+        if targets and unread.is_file():
+            warn_caller(f"{unread.name} is not read; PyG data may have attributes of edges, as edge_attr.", UserWarning)
         name = own_name(name, read.graphs) if targets else name
         return GraphSet(name, read.graphs, read.y, read.labels, edge_labels=read.edge_labels, x=read.x)
     found = _load(path)
@@ -158,9 +184,11 @@ def _targets(listed: Sequence[Any], needed: bool) -> tuple[NDArray[Any], Literal
     if unfit is not None and not needed:
         return np.empty(0), _GRAPH
     if unfit is not None:
+        shape = targets[unfit].shape
+        row = f"; a row of targets has the shape (1, {shape[0]})" if level == _GRAPH and len(shape) == 1 else ""
         raise InputError(
             "y must hold one target, or row of targets, for every graph or for every node of a single one, "
-            f"but that of graph {unfit} has the shape {targets[unfit].shape}."
+            f"but that of graph {unfit} has the shape {shape}{row}."
         )
     y = np.concatenate(rows)
     if y.shape[1] == 1:
@@ -176,7 +204,9 @@ def _graph(number: int, data: Any) -> Graph:
 
 
 def _apart(batch: Any) -> list[Any]:
-    """The graphs of a batch, which PyG cuts out where they were when it was made."""
+    """The graphs of a batch, which PyG cuts out where they were when it was made; a graph that is none, alone."""
+    if not hasattr(batch, "to_data_list") or not hasattr(batch, "num_graphs"):
+        return [batch]
     graphs: list[Any] = batch.to_data_list()
     if sum(graph.num_edges for graph in graphs) != batch.num_edges:
         raise InputError("the edges of the batch have changed since it was made; give the graphs as a list.")
@@ -212,7 +242,28 @@ def _features(listed: Sequence[Any], name: str, rows: Sequence[int]) -> tuple[li
         )
     if (width == 1 or filled) and all(array.dtype.kind in "iub" and array.shape[1] == 1 for array in filled):
         return [array[:, 0].astype(np.int64) for array in arrays], None
-    return None, [array.astype(np.float32) for array in arrays]
+    return None, [_float32(array, f"{name} of graph {at}") for at, array in enumerate(arrays)]
+
+
+def _tell_many(name: str, **labels: list[Int64] | None) -> None:
+    """Warn of a column of integers that becomes a thousand columns or more."""
+    for which, of_graphs in labels.items():
+        number = 0 if of_graphs is None else len(np.unique(np.concatenate(of_graphs)))
+        if number >= MANY:
+            warn_caller(
+                f"{which} of {name} is one column of {number:,} different integers, taken as labels with a column "
+                "each; for numbers give floats.",
+                UserWarning,
+            )
+
+
+def _float32(array: NDArray[Any], what: str) -> Float32:
+    with np.errstate(over="ignore"):
+        values = array.astype(np.float32)
+    large = np.isinf(values) & np.isfinite(array)
+    if large.any():
+        raise InputError(f"{what} holds {array[large][0]:g}, which 32 bits cannot hold; scale the numbers.")
+    return values
 
 
 def _masked(data: Any, level: str) -> list[tuple[Int64, Int64, Int64]] | None:
@@ -241,13 +292,19 @@ def _masked(data: Any, level: str) -> list[tuple[Int64, Int64, Int64]] | None:
 
 
 def _without_unknown(y: Any, folds: list[tuple[Int64, Int64, Int64]]) -> Any:
-    """Return the targets of nodes; those in no fold are never asked about, so a class of theirs alone is none."""
+    """Return the targets of nodes; those in no fold are never asked about, so what they alone have stands for none."""
     used = np.zeros(len(y), bool)
     used[np.concatenate([part for fold in folds for part in fold])] = True
-    if y.ndim > 1 or used.all() or not used.any():
+    if used.all() or not used.any():
         return y
-    unknown = ~used & (np.isnan(y) if y.dtype.kind == "f" else ~np.isin(y, y[used]))
-    return np.where(unknown, y[used][0], y)
+    known = y[used]
+    if y.dtype.kind != "f":  # classes
+        unknown, filling = ~np.isin(y, known), known[0]
+    elif y.ndim > 1 and (np.isnan(known) | np.isin(known, (0, 1))).all():  # labels
+        unknown, filling = ~np.isin(y, (0, 1)), np.nan
+    else:
+        unknown, filling = np.isnan(y), known[0]
+    return np.where(unknown & ~used.reshape(-1, *[1] * (y.ndim - 1)), filling, y)
 
 
 def _load(path: Path) -> Any:

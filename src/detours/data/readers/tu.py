@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from detours.arrays import Float32, Int64
 from detours.data.attributes import Attributes
-from detours.data.readers.numbers import read_decimals, read_integers
+from detours.data.readers.numbers import read_decimals, read_integers, read_targets
 from detours.errors import FileFormatError
 from detours.graph import Graph
 from detours.graph.arcs import values_on_arcs
-from detours.graph.edges import EdgeList
+from detours.graph.edges import Dropped, EdgeList
 from detours.graph.graph import build_graph, wrap_arrays
 
 
@@ -35,6 +35,8 @@ class TUData(NamedTuple):
     labels: list[Int64] | None
     edge_labels: list[Int64] | None
     x: Attributes | None
+    dropped: Dropped
+    """What was dropped, merged or completed in all graphs together."""
 
 
 def read_tu(folder: Path, name: str, *, targets: bool = True) -> TUData:
@@ -51,6 +53,7 @@ def read_tu(folder: Path, name: str, *, targets: bool = True) -> TUData:
         None if labels is None else np.split(labels, offsets[1:-1]),
         _edge_labels(folder / f"{name}_edge_labels.txt", union, offsets),
         Attributes(partial(_attributes, attributes, offsets)) if attributes.is_file() else None,
+        union.dropped,
     )
 
 
@@ -60,7 +63,7 @@ def _targets(labels: Path, attributes: Path) -> NDArray[Any]:
         if not labels.is_file():
             raise FileFormatError("there is no such file with a class for each graph, which training needs.", labels)
         return read_integers(labels, 1)[:, 0]
-    numbers = read_decimals(attributes).astype(np.float64)
+    numbers = read_targets(attributes)
     return numbers[:, 0] if numbers.shape[1] == 1 else numbers
 
 

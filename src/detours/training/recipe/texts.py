@@ -14,7 +14,7 @@ def read_recipe(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        found = tomllib.loads(path.read_text("utf-8"))
+        found = tomllib.loads(path.read_text("utf-8-sig"))  # editors of Windows begin files with a mark
         data = {"data": found.pop("data")} if isinstance(found.get("data"), str) else {}
         return data | {name: checked(name, value) for name, value in found.items()}
     except FileNotFoundError:

@@ -35,7 +35,7 @@ class Scored(NamedTuple):
     score: float
     """In the metric; NaN if a fold has diverged."""
     error: float
-    """The standard error of the score over the folds."""
+    """The standard error of the score over the folds; NaN if there is one only."""
     loss: float
     folds: int
     epochs: int
@@ -67,6 +67,6 @@ def score(trial: Trial, effort: Effort, cells: Sequence[Cell], recipe: Recipe, p
     if any("diverged" in cell.value for cell in cells):
         return Scored(trial, effort, recipe.metric, nan, nan, inf, *told)
     scores = [fmean(score_of(value, part) for value in values) for values in folds.values()]
-    error = stdev(scores) / sqrt(len(scores)) if len(scores) > 1 else 0.0
+    error = stdev(scores) / sqrt(len(scores)) if len(scores) > 1 else nan
     loss = fmean(float(cell.value[f"{part}_loss"]) for cell in cells)
     return Scored(trial, effort, recipe.metric, fmean(scores), error, loss, *told)

@@ -101,7 +101,7 @@ class Space:
         import tomllib
 
         try:
-            return cls.of(tomllib.loads(path.read_text("utf-8")))
+            return cls.of(tomllib.loads(path.read_text("utf-8-sig")))
         except FileNotFoundError:
             raise FileFormatError("there is no such space file.", path) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -12,7 +12,7 @@ from typing import Any
 from detours.data import GraphSet, Split, Splits, graph_set_of
 from detours.errors import DetoursError
 from detours.store import Store
-from detours.training.door import folds_of
+from detours.training.door import check_settings, folds_of
 from detours.training.search.scores import Scored
 from detours.training.search.search import Search
 from detours.training.search.space import Space
@@ -88,6 +88,7 @@ def tune(
     >>> sorted(tuned.settings), len(tuned.trials)
     (['epochs', 'hidden', 'layers', 'lr', 'model'], 1)
     """
+    check_settings(settings)
     data = dataset if isinstance(dataset, GraphSet) else graph_set_of(dataset, name)
     numbers, parts = folds_of(data, folds)
     with TemporaryDirectory() as folder:
