@@ -11,7 +11,16 @@ from detours.choices import ABSORBS_SCALE, Backbone
 from detours.data import GRAPH_SETS, HETEROPHILOUS_SETS, MORE_SETS, NODE_SETS
 from detours.errors import InputError
 from detours.training import recipe as recipes
-from detours.training.recipe import Recipe, parse_setting, presets, read_recipe, recipe, settings
+from detours.training.recipe import (
+    RECIPES,
+    Recipe,
+    parse_setting,
+    presets,
+    read_recipe,
+    recipe,
+    settings,
+    shipped_recipe,
+)
 
 
 def made(level: Any = "graph", **changed: Any) -> Recipe:
@@ -171,9 +180,26 @@ def test_a_recipe_file_holds_every_setting(tmp_path: Path, level: Any, preset: s
     assert read_recipe(file) == {"data": "a", **found}
 
 
+def test_a_recipe_file_may_have_tables_of_models(tmp_path: Path) -> None:
+    file = tmp_path / "recipe.toml"
+    file.write_text("hidden = 16\n[plain]\nlr = 0.1\n[mdnn]\nlr = 0.2\nk = 6\n")
+    assert read_recipe(file) == read_recipe(file, ["mdnn"]) == {"hidden": 16, "lr": 0.2, "k": 6}
+    assert read_recipe(file, ["plain"]) == {"hidden": 16, "lr": 0.1} and read_recipe(file, ["weighted"]) == {
+        "hidden": 16
+    }
+    with pytest.raises(InputError, match=r"the table \[plain\] is of one model, but the settings are for plain, mdnn"):
+        read_recipe(file, ["plain", "mdnn"])
+    file.write_text('model = "plain"\n' + file.read_text())
+    assert read_recipe(file) == {"model": "plain", "hidden": 16, "lr": 0.1}
+    for shipped in RECIPES.glob("*.toml"):
+        for model in ("plain", "weighted", "mdnn"):
+            assert read_recipe(shipped, [model]) == shipped_recipe(shipped.stem, model)
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        ("mdnn = 3", "recipe.toml: mdnn is the table of a model, but it is 3"),
         ("lr 3", "recipe.toml: a recipe is a TOML file, but it cannot be read as one"),
         ("[training]\nlr = 3", "recipe.toml: a recipe has no setting 'training'"),
         ("lr = -1", "recipe.toml: lr must be a number above 0, but it is -1"),

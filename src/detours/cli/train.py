@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -279,11 +279,14 @@ def _load(name: str | Path, root: str | None, file: Path | None) -> "GraphSet":
         raise InputError(f"{error} The file {file} names it; --data NAME|PATH takes another.") from None
 
 
-def merge_settings(file: Path | None, changes: list[str], options: dict[str, Any]) -> dict[str, Any]:
+def merge_settings(
+    file: Path | None, changes: list[str], options: dict[str, Any], models: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return the settings of a recipe file, changed by those of --set, then by options that were given."""
-    given = {} if file is None else read_recipe(file)
-    given |= dict(_usage(parse_setting, text) for text in changes)
-    return given | {name: value for name, value in options.items() if value is not None}
+    changed = dict(_usage(parse_setting, text) for text in changes)
+    changed |= {name: value for name, value in options.items() if value is not None}
+    models = models or [changed[name] for name in ("model",) if name in changed]
+    return changed if file is None else read_recipe(file, models) | changed
 
 
 def _summary(cells: "list[Cell]") -> dict[str, Any]:

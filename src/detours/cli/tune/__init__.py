@@ -141,7 +141,8 @@ def tune(
     names += [] if data_file is None else [data_file]
     if not names:
         raise typer.BadParameter("give a data set with --data")
-    given = merge_settings(file, changes or [], {})
+    wanted = list(dict.fromkeys(model.strip() for model in models.split(",")))
+    given = merge_settings(file, changes or [], {}, wanted)
     if wrong := {"data", "model"} & given.keys():
         raise typer.BadParameter(f"{min(wrong)} is given by an option of its own, not by --set or --recipe")
 
@@ -158,7 +159,6 @@ def tune(
         print((SPACES / f"{load(names[0], root).level}.toml").read_text("utf-8"), end="")
         return
     device = chosen_device(device)
-    wanted = list(dict.fromkeys(model.strip() for model in models.split(",")))
     single = len(names) == len(wanted) == 1
     if write is not None:
         make_folder(write.parent if single else write)

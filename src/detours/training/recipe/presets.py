@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from detours.choices import ABSORBS_SCALE, Level
-from detours.training.recipe.choices import METRICS, Model
+from detours.training.recipe.choices import METRICS
 from detours.training.recipe.definition import Recipe, checked, settings
+from detours.training.recipe.texts import of_model
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 """Recipe files of single data sets, for preset "ours"."""
@@ -41,10 +42,9 @@ def recipe(
 
 @cache
 def shipped_recipe(data: str, model: str) -> dict[str, Any]:
-    """Return the settings that the package has for a data set: those of all models, then those of the model's table."""
+    """Return the settings that the package has for a data set and a model."""
     import tomllib
 
     file = RECIPES / f"{data}.toml"
     found = tomllib.loads(file.read_text("utf-8")) if data and file.is_file() else {}
-    tables = {name: found.pop(name, {}) for name in get_args(Model)}
-    return {name: checked(name, value) for name, value in (found | tables[model]).items()}
+    return {name: checked(name, value) for name, value in of_model(found, model).items()}

@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from detours.errors import FileFormatError, InputError
-from detours.training.recipe.definition import checked
+from detours.errors import FileFormatError, InputError, shown
+from detours.training.recipe.choices import Model
+from detours.training.recipe.definition import checked, settings
+
+MODELS = get_args(Model)
 
 
-def read_recipe(path: Path) -> dict[str, Any]:
-    """Read the settings, and the data set if it is named, of a recipe file such as `Recipe.to_toml` makes."""
+def read_recipe(path: Path, models: Sequence[str] = ()) -> dict[str, Any]:
+    """Read the settings, and the data set if it is named, of a recipe file such as `Recipe.to_toml` makes.
+
+    Args:
+        path: The file.
+        models: The models that the settings are for; by default the one of the file, or of the presets.
+    """
     import tomllib
 
     try:
         found = tomllib.loads(path.read_text("utf-8-sig"))  # editors of Windows begin files with a mark
         data = {"data": found.pop("data")} if isinstance(found.get("data"), str) else {}
-        return data | {name: checked(name, value) for name, value in found.items()}
+        if (tables := [name for name in MODELS if name in found]) and len(models) > 1:
+            raise InputError(f"the table [{tables[0]}] is of one model, but the settings are for {', '.join(models)}.")
+        model = models[0] if models else found.get("model", settings()["model"].default("ours", "graph"))
+        return data | {name: checked(name, value) for name, value in of_model(found, model).items()}
     except FileNotFoundError:
         raise FileFormatError("there is no such recipe file.", path) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FileFormatError(f"a recipe is a TOML file, but it cannot be read as one: {error}.", path) from None
     except InputError as error:
         raise FileFormatError(str(error), path) from None
+
+
+def of_model(found: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """Return the settings of a recipe file for a model: those of all models, then those of the model's table."""
+    for name in MODELS:
+        if not isinstance(found.get(name, {}), Mapping):
+            raise InputError(f"{name} is the table of a model, but it is {shown(found[name])}.")
+    shared = {name: value for name, value in found.items() if name not in MODELS}
+    return {**shared, **found.get(model, {})}
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
