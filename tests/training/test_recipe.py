@@ -199,6 +199,7 @@ def test_a_recipe_file_may_have_tables_of_models(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        ('model = "hidden"\nhidden = 4', "recipe.toml: model must be one of 'plain', 'weighted', 'mdnn'"),
         ("mdnn = 3", "recipe.toml: mdnn is the table of a model, but it is 3"),
         ("lr 3", "recipe.toml: a recipe is a TOML file, but it cannot be read as one"),
         ("[training]\nlr = 3", "recipe.toml: a recipe has no setting 'training'"),

@@ -43,7 +43,7 @@ def of_model(found: Mapping[str, Any], model: str) -> dict[str, Any]:
         if not isinstance(found.get(name, {}), Mapping):
             raise InputError(f"{name} is the table of a model, but it is {shown(found[name])}.")
     shared = {name: value for name, value in found.items() if name not in MODELS}
-    return {**shared, **found.get(model, {})}
+    return {**shared, **(found.get(model, {}) if model in MODELS else {})}
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
