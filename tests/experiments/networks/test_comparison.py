@@ -38,3 +38,7 @@ def test_p_is_that_of_scipy_where_there_are_no_ties() -> None:
 
 def test_nothing_to_compare() -> None:
     assert signed_rank_p([]) is signed_rank_p([0.5]) is signed_rank_p([0, 0]) is None
+
+
+def test_p_of_more_differences_than_a_float_can_count_signs_of() -> None:
+    assert signed_rank_p([*range(1, 1031)]) == pytest.approx(0)

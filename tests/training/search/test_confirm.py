@@ -245,6 +245,23 @@ def test_trials_end_early_enough_for_it(tmp_path: Path, monkeypatch: pytest.Monk
     assert all(len(made.search.again(model)) == 2 for model in made.search.models)
 
 
+def test_keeping_time_for_it_leaves_no_model_without_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    made = Scripted(tmp_path, monkeypatch)
+    trained = made.train
+
+    def train(store: Any, stack: Any, place: Any) -> None:
+        now[0] += len(stack)
+        trained(store, stack, place)
+
+    monkeypatch.setattr(module, "run_all", train)
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
+    # Plain has ended its first round after 36 of 70 seconds, and the best again would take 72.
+    made.search.go_on(TRIALS, seconds=70, confirm=1)
+    assert [chosen(made.search, model).best.trial.number for model in made.search.models] == [1, 1]
+    assert now[0] == 72 and not made.search.confirmed
+
+
 def test_from_python(tmp_path: Path) -> None:
     some: dict[str, Any] = {"model": "plain", "space": SPACE, "trials": 2, "draws": 2, "folds": [0], "device": "cpu"}
     tuned = tune(task(20), confirm=1, **some, **FIXED)

@@ -64,13 +64,12 @@ def signed_rank_p(differences: Sequence[float]) -> float | None:
     if len(differences) < 2 or not len(changed):
         return None
     ranks = (2 * rankdata(np.abs(changed))).astype(np.int64)  # twice the ranks: those of ties may be halves
-    ways = np.zeros(ranks.sum() + 1)  # signs for which the ranks of positive differences have each sum
-    ways[0] = 1
+    chances = np.ones(1)  # that the ranks of positive differences have each sum
     for rank in ranks:
-        ways[rank:] += ways[:-rank].copy()
+        more = np.zeros(rank)
+        chances = (np.append(chances, more) + np.append(more, chances)) / 2
     positive = ranks[changed > 0].sum()
-    tail = min(ways[: positive + 1].sum(), ways[positive:].sum()) / 2 ** len(ranks)
-    return min(1.0, 2 * float(tail))
+    return min(1.0, 2 * float(min(chances[: positive + 1].sum(), chances[positive:].sum())))
 
 
 def against_baselines(results: Mapping[Entry, Result]) -> list[Comparison]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from math import inf
 
 AT_FIRST = 0.25
-"""Share of the time that is kept for training the best again, before a run has shown how long that takes …"""
+"""Share of the time that is kept for training the best again, before a run has shown how long that takes, and the most
+that is kept before all models have finished a round: without their trials there is nothing to train again …"""
 AT_MOST = 0.5
-"""… and the most that is kept."""
+"""… and the most that is kept then."""
 
 
 @dataclass
@@ -17,6 +18,9 @@ class Budget:
 
     >>> budget = Budget(start=1000.0, seconds=100, after=30)
     >>> budget.note(runs=10, seconds=10)
+    >>> budget.trials_until
+    1075.0
+    >>> budget.most = AT_MOST
     >>> budget.trials_until
     1070.0
     """
@@ -29,6 +33,8 @@ class Budget:
     """Runs so far that were as long as those after the trials …"""
     taken: float = 0.0
     """… and the seconds they took."""
+    most: float = AT_FIRST
+    """The share that is kept at most."""
 
     def note(self, runs: int, seconds: float) -> None:
         """Remember how long some runs have taken."""
@@ -46,4 +52,4 @@ class Budget:
         if not self.after or self.seconds == inf:
             return self.end
         kept = self.after * self.taken / self.runs if self.runs else AT_FIRST * self.seconds
-        return self.end - min(kept, AT_MOST * self.seconds)
+        return self.end - min(kept, self.most * self.seconds)

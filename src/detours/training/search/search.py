@@ -27,7 +27,7 @@ from detours.store import Store
 from detours.training.loop import Diverged, OutOfTime, Run
 from detours.training.recipe import Recipe
 from detours.training.runs import runs_of
-from detours.training.search.budget import Budget
+from detours.training.search.budget import AT_MOST, Budget
 from detours.training.search.scores import Effort, Scored, score
 from detours.training.search.space import MODELS
 from detours.training.search.trials import Draws, Trial
@@ -141,7 +141,7 @@ class Search:
         try:
             for first in range(0, trials, length):
                 self._round(range(first, min(first + length, trials)))
-                self.counted = set(self.results)
+                self.counted, self.budget.most = set(self.results), AT_MOST
             ended = True
         except OutOfTime:
             pass

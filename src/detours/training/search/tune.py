@@ -74,8 +74,7 @@ def tune(
             for validation parts so small that the best of many epochs is a lucky one.
         confirm: How many of the best trials are trained again with three other seeds, beside the recipe that the data
             set has today; the best of these is chosen. They are trained on the folds that are not in `folds`, if there
-            are any. Of a budget, as much is kept for them as they will take, half of it
-            at most.
+            are any. Of a budget, as much is kept for them as they will take, half of it at most.
         out: The folder of finished trials, from which an interrupted search goes on. Default: none is kept.
         device: "auto", "cpu", "cuda" or "cuda:0".
         replicas: How many networks are trained as one at most.
