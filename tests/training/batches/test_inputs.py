@@ -10,7 +10,7 @@ import torch
 
 import detours
 from detours.data import Encoder, GraphSet
-from detours.errors import InputError
+from detours.errors import DroppedEdgesWarning, InputError
 from detours.graph import Graph
 from detours.nn import hop_features
 from detours.training.batches.inputs import ArcColumns, cycle_features, prepared
@@ -203,5 +203,10 @@ def test_data_without_features_of_edges_or_with_two() -> None:
     wrong.edge_x[2][0] += 1
     with pytest.raises(InputError, match=r"of rings, .* has other features in the opposite direction"):
         inputs_of(wrong, small(data, edge_features=True))
+    with pytest.warns(DroppedEdgesWarning):
+        twice = Graph.from_edge_index([[0, 1, 0, 1], [1, 0, 1, 2]], num_nodes=60, directed=True)
+    repeated = replace(one_graph(directed=True), graphs=[twice], edge_labels=[np.array([0, 1, 2, 0])])
+    with pytest.raises(InputError, match=r"edge 0 1 of .* has other features where it is repeated; give it once"):
+        inputs_of(repeated, small(repeated, directed=True, edge_features=True))
     with pytest.raises(InputError, match="needs edges with labels or attributes, but rings has none"):
         inputs_of(data, small(data, edge_features=True))

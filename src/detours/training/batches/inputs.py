@@ -182,11 +182,13 @@ def edge_inputs(graph: Graph, data: GraphSet, encoder: Encoder, recipe: Recipe) 
         raise InputError(f"edge_features=true needs directed=true, since the arcs of {data.name} are directed.")
     rows, row_of_edge = np.unique(encoder.encode_edges(data), axis=0, return_inverse=True)
     row_of_arc, contradicted = values_on_arcs(graph, row_of_edge.reshape(-1))
-    if len(contradicted) and not graph.directed:
+    if len(contradicted):
         i, j = graph.edge_index[:, contradicted[0]]
+        where = "where it is repeated" if graph.directed else "in the opposite direction, or where it is repeated"
+        instead = "give it once" if graph.directed else "give the same, or directed graphs without repeats"
         raise InputError(
-            f"edge {i} {j} of {data.name}, its nodes numbered one graph after the other, has other features in the "
-            "opposite direction; give both the same, or directed graphs."
+            f"edge {i} {j} of {data.name}, its nodes numbered one graph after the other, has other features {where}; "
+            f"{instead}."
         )
     return rows[row_of_arc]
 
