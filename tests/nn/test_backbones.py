@@ -74,6 +74,13 @@ def test_gin_holds_two_layers_and_no_batch_norm() -> None:
         (lambda i, o: None, False, "should give a torch module, but .* gave None"),
         (pyg.SAGEConv, True, "SAGEConv takes neither"),
         (pyg.GATConv(3, 5), False, "already a module"),
+        (
+            pyg.ChebConv,
+            False,
+            r"ChebConv is made with \(in_channels, out_channels, K\), not with .*lambda i, o: ChebConv",
+        ),
+        (pyg.GINEConv, False, r"GINEConv is made with \(nn\), not with \(in_channels, out_channels\)"),
+        (nn.Bilinear, False, r"Bilinear is made with \(in1_features, in2_features, out_features\)"),
     ],
 )
 def test_what_cannot_be_used_is_refused(backbone: object, weighted: bool, sentence: str) -> None:

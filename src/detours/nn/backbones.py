@@ -74,6 +74,7 @@ def _made(backbone: Backbone, in_channels: int, out_channels: int, weighted: boo
         return made(_two_layers(in_channels, out_channels), in_channels, edge_channels)
     if issubclass(kind, GINConv):
         return made(_two_layers(in_channels, out_channels))
+    _check_arguments(kind)
     accepted = signature(made).parameters
     features = edge_channels + (weighted and "edge_weight" not in signature(made.forward).parameters)
     if features and "edge_dim" in accepted:
@@ -81,6 +82,20 @@ def _made(backbone: Backbone, in_channels: int, out_channels: int, weighted: boo
         loops = {"fill_value": 0.0} if "fill_value" in accepted else {}
         return made(in_channels, out_channels, edge_dim=features, **loops)
     return made(in_channels, out_channels)
+
+
+def _check_arguments(kind: type) -> None:
+    """Raise `InputError` unless the class is made with in_channels and out_channels; others than PyG's may name them."""
+    given = signature(kind).parameters.values()
+    if any(each.kind is each.VAR_POSITIONAL for each in given):
+        return
+    needed = [each.name for each in given if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
+    of_pyg = kind.__module__.startswith("torch_geometric.")
+    if len(needed) > 2 or (of_pyg and needed != ["in_channels", "out_channels"]):
+        raise InputError(
+            f"{kind.__name__} is made with ({', '.join(needed)}), not with (in_channels, out_channels); "
+            f"give a function of these two, such as lambda i, o: {kind.__name__}(…)."
+        )
 
 
 def _two_layers(in_channels: int, out_channels: int) -> nn.Sequential:
