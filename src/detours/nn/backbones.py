@@ -85,7 +85,7 @@ def _made(backbone: Backbone, in_channels: int, out_channels: int, weighted: boo
 
 
 def _check_arguments(kind: type) -> None:
-    """Raise `InputError` unless the class is made with in_channels and out_channels; others than PyG's may name them."""
+    """Raise `InputError` unless a class is made with in_channels and out_channels; those not of PyG may rename them."""
     given = signature(kind).parameters.values()
     if any(each.kind is each.VAR_POSITIONAL for each in given):
         return
