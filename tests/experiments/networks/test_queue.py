@@ -134,6 +134,27 @@ def test_folds_of_a_killed_process_are_packed_the_next_time(
     assert len(read_records(Store(tmp_path))) == 2
 
 
+def test_every_finished_stack_is_recorded_before_the_next(
+    tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_all, recorded = training.run_all, []
+
+    def killed(store: Store, runs: list[training.Run], place: training.Workplace) -> object:
+        recorded.append(sum(len(record.runs) for record in read_records(Store(tmp_path))))
+        if len(recorded) == 4:
+            raise SystemExit
+        return run_all(store, runs, place)
+
+    monkeypatch.setattr(training, "run_all", killed)
+    with pytest.raises(SystemExit):
+        new_queue(tmp_path, data, replicas=1).run([PLAIN])
+    assert recorded == [0, 1, 2, 3]
+    shutil.rmtree(tmp_path / "work")  # what is recorded is enough to go on
+    said: list[str] = []
+    assert new_queue(tmp_path, data, said=said).run([PLAIN]) == []
+    assert "1 of 1 runs" in said[0] and [len(record.runs) for record in read_records(Store(tmp_path))] == [2, 2]
+
+
 def test_records_of_two_machines_are_merged_by_copying(tmp_path: Path, data: GraphSet) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     new_queue(one, data, seeds=[0]).run([PLAIN])

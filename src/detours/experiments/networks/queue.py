@@ -8,7 +8,7 @@ replaced by its records.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf, log, sqrt
@@ -18,7 +18,7 @@ from detours.atomic import make_folder
 from detours.data import GraphSet
 from detours.errors import DetoursError, InputError
 from detours.experiments.networks.entries import Entry, cost, weights
-from detours.experiments.networks.records import Failures, pack, plain_settings, read_records
+from detours.experiments.networks.records import pack, plain_settings, read_records
 from detours.store import Cell, Store
 from detours.training.recipe import as_before
 
@@ -149,20 +149,21 @@ class Queue:
 
         start = time.monotonic()
         runs = self._runs(entry)
-        goes_on, sentence, failed = True, "", []
+        goes_on, sentence, failed, finished = True, "", [], 0
         try:
-            failed = self._train_stacks(runs, deadline)
+            for diverged in self._train_stacks(runs, deadline):
+                failed += diverged
+                finished = self._pack(entry, runs, failed)  # whatever happens to the next stack
             sentence = f"; the loss of {len(failed)} diverged" if failed else ""
         except OutOfTime:
             goes_on, sentence = False, "; interrupted, it goes on from its checkpoint next time"
+            finished = self._pack(entry, runs, failed)
         except (DetoursError, RuntimeError) as error:  # the others must not wait for somebody to look at this one
             sentence = f"; failed: {error}"
-        finished = [cell for run in runs if (cell := self._cell(run)) is not None]
-        if finished or failed:
-            self._pack(entry, runs, finished, [(run.recipe.key(), "the loss diverged") for run in failed])
+            finished = self._pack(entry, runs, failed)
         took = time.monotonic() - start
         name = f"{entry.data}, {entry.preset}, {entry.row}"
-        self.report(f"{name}: {len(finished)} of {len(runs)} runs in {took:.0f} s{sentence}")
+        self.report(f"{name}: {finished} of {len(runs)} runs in {took:.0f} s{sentence}")
         return goes_on
 
     def _cell(self, run: Run) -> Cell | None:
@@ -182,18 +183,18 @@ class Queue:
         runs = runs_of(self._data, splits(self._data), self.work, numbers=folds, **settings)
         return [run for run in runs if (run.recipe.fold, run.recipe.seed) in missing or self._cell(run) is not None]
 
-    def _train_stacks(self, runs: Sequence[Run], deadline: float) -> list[Run]:
-        """Train runs together, in smaller stacks where the device cannot hold all, and return those that diverge."""
+    def _train_stacks(self, runs: Sequence[Run], deadline: float) -> Iterator[list[Run]]:
+        """Train runs together, in smaller stacks where the device cannot hold all; yield those of each that diverge."""
         from detours.training.loop import Diverged
         from detours.training.stacks import Workplace, parts_of, run_all, stacks_of
 
         fit_on_disk = STACK_BYTES // (BYTES_PER_WEIGHT * weights(runs[0].recipe))
         together = max(1, min(len(runs), fit_on_disk, self.wanted.replicas or len(runs)))
-        diverged: list[Run] = []
         for waiting in parts_of(runs):
             while waiting:
                 place = Workplace(self.device, replicas=together, deadline=deadline)
                 stack = stacks_of(waiting, place)[0]
+                diverged: list[Run] = []
                 try:
                     if not _fits(partial(run_all, self.work, stack, place)):
                         if len(stack) == 1:
@@ -201,20 +202,25 @@ class Queue:
                         together = -(-len(stack) // 2)
                         continue
                 except Diverged:
-                    diverged += [run for run in stack if self._cell(run) is None]
+                    diverged = [run for run in stack if self._cell(run) is None]
                 waiting = waiting[len(stack) :]
-        return diverged
+                yield diverged
 
-    def _pack(self, entry: Entry, runs: Sequence[Run], finished: Sequence[Cell], failed: Failures) -> None:
+    def _pack(self, entry: Entry, runs: Sequence[Run], failed: Sequence[Run]) -> int:
+        """Record the runs that are finished, and those that failed, and return how many are finished."""
         from detours.training.stacks import discard_checkpoints
 
-        pack(self.store, entry, finished, self.work, failed)
+        finished = [cell for run in runs if (cell := self._cell(run)) is not None]
+        if not finished and not failed:
+            return 0
+        pack(self.store, entry, finished, self.work, [(run.recipe.key(), "the loss diverged") for run in failed])
         self.records = read_records(self.store)
         if len(finished) + len(failed) == len(runs):
             discard_checkpoints(runs)
             for run in runs:
                 for ending in (".json", ".csv"):
                     run.path.with_suffix(ending).unlink(missing_ok=True)
+        return len(finished)
 
 
 def _fits(work: Callable[[], object]) -> bool:
