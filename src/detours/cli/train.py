@@ -285,7 +285,8 @@ def merge_settings(
     """Return the settings of a recipe file, changed by those of --set, then by options that were given."""
     changed = dict(_usage(parse_setting, text) for text in changes)
     changed |= {name: value for name, value in options.items() if value is not None}
-    models = models or [changed[name] for name in ("model",) if name in changed]
+    if not models and "model" in changed:
+        models = [changed["model"]]
     return changed if file is None else read_recipe(file, models) | changed
 
 

@@ -14,9 +14,9 @@ pytest.importorskip("lightning")
 from detours.data import HETEROPHILOUS_SETS, NODE_SETS, GraphSet
 from detours.errors import FileFormatError, InputError
 from detours.training.loop import FREE
-from detours.training.recipe import RECIPES, recipe
+from detours.training.recipe import MODELS, RECIPES, recipe
 from detours.training.search import trials
-from detours.training.search.space import MODELS, Choices, Range, Space
+from detours.training.search.space import Choices, Range, Space
 from detours.training.search.trials import Draws
 from tests.training.cases import numbers, one_graph, task
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from detours.experiments.kernels.rows import DATA, ROWS
 from detours.experiments.kernels.selection import FOLDS
 from detours.experiments.paper import paper_tables
+from detours.experiments.signed_rank import signed_rank_p
 from detours.experiments.tables import Column, Table
 from detours.store import Cell
 
@@ -78,12 +79,10 @@ def _place(key: tuple[str, str]) -> tuple[int, int]:
 
 def signed_rank(better: Accuracy, than: Accuracy) -> float | None:
     """Wilcoxon's two-sided p over the folds that both have; None if there are none or they do not differ."""
-    from scipy.stats import wilcoxon
-
     shared = [number for number in better.repeats if number in than.repeats]
     first, second = (own.folds[[list(own.repeats).index(number) for number in shared]] for own in (better, than))
-    difference = (first - second).ravel()
-    return float(wilcoxon(difference).pvalue) if difference.any() else None
+    difference = (first - second).ravel().round(9)  # equal numbers of right answers are equal
+    return signed_rank_p(difference.tolist())
 
 
 def tables(cells: Sequence[Cell]) -> list[Table]:

@@ -1,7 +1,7 @@
 """Everything that defines a training run: `Recipe` has the settings, `recipe` makes one from a preset."""
 
 from detours.choices import Backbone, Level
-from detours.training.recipe.choices import LOWER_IS_BETTER, METRICS, RANKED, Model
+from detours.training.recipe.choices import LOWER_IS_BETTER, METRICS, MODELS, RANKED, Model
 from detours.training.recipe.definition import (
     DROPOUTS,
     Recipe,
@@ -18,6 +18,7 @@ __all__ = [
     "DROPOUTS",
     "LOWER_IS_BETTER",
     "METRICS",
+    "MODELS",
     "RANKED",
     "RECIPES",
     "Backbone",

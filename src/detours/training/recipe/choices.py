@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 Model = Literal["plain", "weighted", "mdnn"]
+MODELS: tuple[str, ...] = get_args(Model)
 Preset = Literal["ours", "paper"]
 Precision = Literal["32-true", "bf16-mixed", "64-true"]
 Ties = Literal["loss", "first"]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from detours.errors import FileFormatError, InputError, shown
-from detours.training.recipe.choices import Model
+from detours.training.recipe.choices import MODELS
 from detours.training.recipe.definition import checked, settings
-
-MODELS = get_args(Model)
 
 
 def read_recipe(path: Path, models: Sequence[str] = ()) -> dict[str, Any]:

@@ -25,11 +25,10 @@ from detours.data.splitting import inner_splits
 from detours.errors import DetoursError, InputError
 from detours.store import Store
 from detours.training.loop import Diverged, OutOfTime, Run
-from detours.training.recipe import Recipe
+from detours.training.recipe import MODELS, Recipe
 from detours.training.runs import runs_of
 from detours.training.search.budget import AT_MOST, Budget
 from detours.training.search.scores import Effort, Scored, score
-from detours.training.search.space import MODELS
 from detours.training.search.trials import Draws, Trial
 from detours.training.stacks import Workplace, finished, parts_of, run_all, stacks_of
 

@@ -20,17 +20,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from detours.checks import check_number
 from detours.errors import FileFormatError, InputError, shown
-from detours.training.recipe import Model, checked, setting_type
+from detours.training.recipe import MODELS, checked, setting_type
 
 SPACES = Path(__file__).with_name("spaces")
 """The default space of each level."""
-MODELS: tuple[str, ...] = get_args(Model)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import numpy as np
 from detours.data import GraphSet
 from detours.errors import InputError
 from detours.training.loop import FREE
-from detours.training.recipe import DROPOUTS, Recipe, recipe, settings, shipped_recipe
-from detours.training.search.space import MODELS, Domains, Space
+from detours.training.recipe import DROPOUTS, MODELS, Recipe, recipe, settings, shipped_recipe
+from detours.training.search.space import Domains, Space
 
 ATTEMPTS = 200
 """Draws of a structure before the space is said to have none that is possible."""
