@@ -19,6 +19,7 @@ from detours.experiments.kernels.svm import fit_machine
 from detours.experiments.signed_rank import signed_rank_p
 from detours.graph import Graph
 from detours.store import Store
+from tests.oracles.signed_rank import by_all_signs
 
 
 def ring_set(n: int = 40) -> GraphSet:
