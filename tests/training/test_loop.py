@@ -222,6 +222,18 @@ def test_checkpoints_take_a_twentieth_of_the_time_at_most(tmp_path: Path, monkey
     assert checkpoint.due()
 
 
+def test_the_first_checkpoint_of_a_large_model_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("detours.training.checkpoint.time.monotonic", lambda: clock[0])
+    checkpoint = Checkpoint(tmp_path / "a.ckpt", [small(task(16))], 5.0)
+    four_gigabytes = {"done": 0, "fit": {"flat": torch.empty(10**9, device="meta"), "best_flat": None}}
+    checkpoint.expect(four_gigabytes)
+    clock[0] = 79.0
+    assert not checkpoint.due()
+    clock[0] = 80.0
+    assert checkpoint.due()
+
+
 # ---------------------------------------------------------------- logs
 
 

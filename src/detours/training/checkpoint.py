@@ -21,6 +21,8 @@ from detours.training.recipe import Recipe
 
 SHARE = 0.05
 """At most this share of the time of a run goes into its checkpoints."""
+SPEED = 1e9
+"""Bytes that a disk writes in a second, before any have been written."""
 
 
 class Checkpoint:
@@ -66,6 +68,10 @@ class Checkpoint:
         except (FileFormatError, OSError, LookupError, TypeError, AttributeError):
             return [], []
 
+    def expect(self, state: Mapping[str, Any]) -> None:
+        """Put off the first one until the time that such a state takes to write is a small share of the run."""
+        self._due = time.monotonic() + max(self.every, _bytes_of(state) / SPEED / SHARE)
+
     def due(self) -> bool:
         """Whether it is time for the next one."""
         return time.monotonic() >= self._due
@@ -84,6 +90,12 @@ class Checkpoint:
         self.path.unlink(missing_ok=True)
         for left in self.path.parent.glob(f".{self.path.name}.*.part"):
             left.unlink(missing_ok=True)
+
+
+def _bytes_of(state: Any) -> int:
+    if isinstance(state, Mapping):
+        return sum(map(_bytes_of, state.values()))
+    return int(state.nbytes) if isinstance(state, torch.Tensor) else 0
 
 
 @lru_cache

@@ -136,6 +136,7 @@ class Training:
         )
         if saved is not None:
             self.fit.load(saved["fit"])
+        self.checkpoint.expect(self.fit.state())
         active = self.fit.progress.active.tolist()
         self.alive = {at for at, goes_on in zip(self.members, active, strict=True) if goes_on}
         self.logs = {at: self._log(self.runs[at]) for at in self.alive if self.first and self.runs[at].logged}

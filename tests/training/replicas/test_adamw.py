@@ -36,5 +36,18 @@ def test_every_row_is_stepped_as_by_torch(dtype: torch.dtype, tolerance: float, 
             optimizer.param_groups[0]["lr"] = rate * warm
             row.grad = slope.clone()
             optimizer.step()
-        ours.step(stacked, gradient, warm * torch.tensor(rates, dtype=dtype, device=DEVICE).unsqueeze(1))
+        ours.step(stacked, [gradient], warm * torch.tensor(rates, dtype=dtype, device=DEVICE).unsqueeze(1))
         torch.testing.assert_close(stacked, torch.stack(single).detach(), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("width", [7, 2050])
+def test_slopes_may_come_in_parts_and_rounded(width: int) -> None:
+    torch.manual_seed(0)
+    one = torch.randn(3, width, device=DEVICE)
+    other, rates = one.clone(), torch.tensor([[0.1], [1e-2], [1e-3]], device=DEVICE)
+    steppers = AdamW(one, [0.1, 0.5, 0.0]), AdamW(other, [0.1, 0.5, 0.0])
+    for _ in range(3):
+        parts = [torch.randn(3, 5, device=DEVICE).bfloat16(), torch.randn(3, width - 5, device=DEVICE)]
+        steppers[0].step(one, parts, rates)
+        steppers[1].step(other, [torch.cat([each.float() for each in parts], dim=1)], rates)
+    torch.testing.assert_close(one, other, rtol=0, atol=0)

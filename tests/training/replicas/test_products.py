@@ -35,31 +35,34 @@ def _lay_rows_first(patch: pytest.MonkeyPatch, chosen: bool) -> None:
         patch.setattr(module, "rows_first", lambda _: chosen)
 
 
-def _answers_and_slopes(kind: Any, options: dict[str, Any]) -> tuple[Tensor, Tensor]:
+def _answers_and_slopes(
+    kind: Any, options: dict[str, Any], dtype: torch.dtype = torch.float64, rounded: torch.dtype | None = None
+) -> tuple[Tensor, Tensor]:
     torch.manual_seed(0)
     half = torch.randint(NODES, (2, 2 * NODES))
     half = half[:, half[0] != half[1]].unique(dim=1)
     arcs = torch.cat([half, half.flip(0)], dim=1).unique(dim=1)
-    x, pe, den = (torch.randn(size, dtype=torch.float64) for size in ((NODES, 6), (NODES, 4), (arcs.size(1), 2)))
+    x, pe, den = (torch.randn(size, dtype=dtype) for size in ((NODES, 6), (NODES, 4), (arcs.size(1), 2)))
     if kind is MDNN:
         options = {**options, "den_channels": 2, "pe_channels": 4}
     networks = [kind(6, 16, 3, dropout=0.3, **options) for _ in range(REPLICAS)]
-    stack = Stack(networks, torch.device("cpu"), torch.float64)
+    stack = Stack(networks, torch.device("cpu"), dtype)
     for name in stack.buffers:
         if name.endswith(".factor"):
             stack.buffers[name] = torch.tensor([1, 3, 5], dtype=torch.int32)
     counted = torch.rand(REPLICAS, NODES) > 0.2
     edge_attr = den if "edge_channels" in options else None
-    flat = stack.flat.clone().requires_grad_()
+    leaves = [each.detach().requires_grad_() for each in stack.leaves(stack.flat, rounded)]
     stack.network.train()
 
     def call(counted: Tensor) -> Any:
         named = {"pe": pe, "batch": torch.arange(NODES) // 30, "num_graphs": 10, "counted": counted}
         return (x, arcs, den if kind is MDNN else den[:, 0].abs()), {**named, "edge_attr": edge_attr}
 
-    answers = stack.forward(flat, call, counted)
-    (slopes,) = torch.autograd.grad((answers * torch.randn(answers.shape)).sum(), flat)
-    return answers.detach(), slopes
+    with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.float32):
+        answers = stack.forward(leaves, call, counted)
+    slopes = torch.autograd.grad((answers * torch.randn(answers.shape)).sum(), leaves)
+    return answers.detach(), torch.cat([each.to(dtype) for each in slopes], dim=1)
 
 
 @pytest.mark.parametrize(("kind", "options"), NETWORKS)
@@ -70,6 +73,18 @@ def test_both_layouts_give_the_same(kind: Any, options: dict[str, Any], monkeypa
     again, slopes_again = _answers_and_slopes(kind, options)
     torch.testing.assert_close(again, answers, rtol=1e-11, atol=1e-11)
     torch.testing.assert_close(slopes_again, slopes, rtol=1e-10, atol=1e-10)
+    assert slopes.abs().max() > 0
+
+
+@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")  # on a CPU that has no such products
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize(("kind", "options"), NETWORKS)
+def test_maps_rounded_at_once(kind: Any, options: dict[str, Any], first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    _lay_rows_first(monkeypatch, first)
+    answers, slopes = _answers_and_slopes(kind, options, torch.float32)
+    again, slopes_again = _answers_and_slopes(kind, options, torch.float32, torch.bfloat16)
+    torch.testing.assert_close(again, answers, rtol=0, atol=0)
+    torch.testing.assert_close(slopes_again, slopes, rtol=1e-2, atol=1e-2)
     assert slopes.abs().max() > 0
 
 

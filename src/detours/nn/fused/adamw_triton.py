@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
 
 import torch
@@ -16,14 +17,17 @@ COLUMNS = 1024
 def step(
     parameters: Tensor,
     gradient: Tensor,
-    moments: tuple[Tensor, Tensor],
+    moments: Sequence[Tensor],
     steps: Tensor,
     rates: Tensor,
     decays: Tensor,
     betas: tuple[float, float],
     epsilon: float,
 ) -> None:
-    """Change parameters and moments [R, parameters]; `steps`, which include this one, `rates` and `decays` are [R]."""
+    """Change parameters and moments [R, parameters]; `steps`, which include this one, `rates` and `decays` are [R].
+
+    The rows of parameters and moments lie equally far apart; the gradient may be of another format.
+    """
     rows, width = parameters.shape
     with torch.cuda.device_of(parameters):
         _step[(triton.cdiv(width, COLUMNS), rows)](
@@ -34,6 +38,8 @@ def step(
             rates,
             decays,
             width,
+            parameters.stride(0),
+            gradient.stride(0),
             BETA=betas[0],
             LOG_BETA=log(betas[0]),
             BETA_OF_SQUARES=betas[1],
@@ -53,6 +59,8 @@ def _step(
     rates,
     decays,
     width,
+    from_row_to_row,
+    from_slopes_to_slopes,
     BETA: tl.constexpr,
     LOG_BETA: tl.constexpr,
     BETA_OF_SQUARES: tl.constexpr,
@@ -62,14 +70,14 @@ def _step(
 ):
     row = tl.program_id(1).to(tl.int64)
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
-    inside, place = column < width, row * width + column
+    inside, place = column < width, row * from_row_to_row + column
     rate, decay = tl.load(rates + row), tl.load(decays + row)
     # in double precision: in the first steps, 1 - beta^steps would lose digits
     taken = tl.load(steps + row).to(tl.float64)
     size = (rate / (1.0 - tl.exp(taken * LOG_BETA))).to(rate.dtype)
     root = tl.sqrt(1.0 - tl.exp(taken * LOG_BETA_OF_SQUARES)).to(rate.dtype)
     value = tl.load(parameters + place, mask=inside)
-    slope = tl.load(gradient + place, mask=inside)
+    slope = tl.load(gradient + row * from_slopes_to_slopes + column, mask=inside).to(value.dtype)
     mean = tl.load(means + place, mask=inside)
     square = tl.load(squares + place, mask=inside)
     mean += (slope - mean) * (1.0 - BETA)

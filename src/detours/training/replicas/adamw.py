@@ -36,15 +36,19 @@ class AdamW:
         self.steps = torch.zeros(len(parameters), dtype=torch.float32, device=parameters.device)
         """[R] how many there were; the same in all rows, which torch's kernel wants one by one."""
 
-    def step(self, parameters: Tensor, gradient: Tensor, rates: Tensor) -> None:
-        """Change the parameters; `rates` is [R, 1]."""
-        if fused(parameters) and parameters.is_contiguous():
+    def step(self, parameters: Tensor, gradients: Sequence[Tensor], rates: Tensor) -> None:
+        """Change the parameters; `gradients` are those of all columns, side by side, and `rates` is [R, 1]."""
+        if fused(parameters):
             from detours.nn.fused.adamw_triton import step
 
             self.steps += 1
-            both, rates = (self.mean, self.square), rates.squeeze(1).contiguous()
-            step(parameters, gradient.contiguous(), both, self.steps, rates, self.decay_of_rows, BETAS, EPSILON)
+            rates = rates.squeeze(1).contiguous()
+            changed, widths = (parameters, self.mean, self.square), [each.size(1) for each in gradients]
+            columns = zip(*(each.split(widths, dim=1) for each in changed), strict=True)
+            for (values, *moments), slopes in zip(columns, gradients, strict=True):
+                step(values, slopes, moments, self.steps, rates, self.decay_of_rows, BETAS, EPSILON)
             return
+        gradient = torch.cat([each.to(parameters.dtype) for each in gradients], dim=1)
         for kind in dict.fromkeys(self.kinds):
             rows = [row for row, each in enumerate(self.kinds) if each == kind]
             values, slopes, means, squares, steps = (

@@ -81,6 +81,8 @@ class Fit:
         inputs, self.scales = _scaled(inputs, scalings, self.device, self.dtype)
         networks = networks_of(recipes, inputs.x.shape[1], outputs, inputs.edge_width)
         self.stack = Stack(networks, self.device, self.dtype)
+        mixed = recipes[0].precision == "bf16-mixed"
+        self.rounded = torch.bfloat16 if mixed and fabric.world_size == 1 else None  # several sum slopes, unrounded
         kinds = [(each.lr, each.weight_decay, each.schedule, each.warmup, each.epochs) for each in recipes]
         self.optimizer = AdamW(self.stack.flat, [each.weight_decay for each in recipes], kinds)
         shares = self._of_each("average", self.dtype).unsqueeze(1)
@@ -242,13 +244,14 @@ class Fit:
     def _step(self, given: Assembled) -> None:
         batch = given.assembled()
         mask = self.train_mask[:, batch.ids]
-        flat = self.stack.flat.detach().requires_grad_()
+        leaves = [each.detach().requires_grad_() for each in self.stack.leaves(self.stack.flat, self.rounded)]
         self.stack.network.train()
-        outputs = self._answers(flat, batch, mask if batch.batch is not None else None)
+        outputs = self._answers(leaves, batch, mask if batch.batch is not None else None)
         found = torch.where(mask, self.objective.losses(outputs, batch.y), 0)
         number = self._summed(mask.sum(1)).clamp(min=1)
-        (gradient,) = torch.autograd.grad((found.sum(1) / number).sum(), flat)
-        self.optimizer.step(self.stack.flat, self._summed(gradient), self.rates)
+        loss = (found.sum(1) / number).sum()
+        gradients = torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
+        self.optimizer.step(self.stack.flat, [self._summed(each) for each in gradients], self.rates)
         if self.averaged is not None:
             self.averaged.update(self.stack, self.optimizer.steps[0])
         scores = torch.where(mask, self.objective.scores(outputs, batch.y), 0)
@@ -259,7 +262,8 @@ class Fit:
         statistics = dict(self.beside.copies)
         weights, sums = statistics.pop("flat"), statistics.pop("sums")
         with torch.no_grad():
-            answers = [self._answers(weights, batch, buffers=statistics) for batch in self.evaluation]
+            leaves = self.stack.leaves(weights, self.rounded)
+            answers = [self._answers(leaves, batch, buffers=statistics) for batch in self.evaluation]
         outputs = answers[0] if len(answers) == 1 else torch.cat(answers, dim=1)
         y, ids, asked = self.answered
         both = torch.stack([self.objective.losses(outputs, y), self.objective.scores(outputs, y)]).double()
@@ -290,7 +294,7 @@ class Fit:
 
     def _answers(
         self,
-        flat: Tensor,
+        leaves: Sequence[Tensor],
         batch: Batch,
         counted: Tensor | None = None,
         buffers: dict[str, Tensor] | None = None,
@@ -307,7 +311,7 @@ class Fit:
         # no cache of converted weights: it would outlive the memory of a CUDA graph
         with torch.autocast(mixed or "cpu", torch.bfloat16, enabled=mixed is not None, cache_enabled=False):
             call = _call(batch, self.recipes[0])
-            logits = self.stack.forward(flat, call, nodes, self.features, shift, scale, buffers=buffers)
+            logits = self.stack.forward(leaves, call, nodes, self.features, shift, scale, buffers=buffers)
         if batch.rows is not None:
             logits = logits.index_select(1, batch.rows)
         return logits if logits.dtype == torch.float64 else logits.float()

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, vmap
+from torch_geometric.nn import Linear
 
 from detours.errors import InputError
 from detours.training.replicas.products import BatchedProducts
@@ -32,16 +33,25 @@ class Stack:
 
     The parameters of a network are a row of `flat`, so an optimiser, a copy or a selection is a handful of operations
     whatever the number of layers. Each begins at a multiple of `ALIGNED` numbers, from where a device multiplies
-    faster; the gaps are zeros and stay zeros.
+    faster; the gaps are zeros and stay zeros. The matrices of linear maps come first, so that all of them can be
+    rounded at once.
     """
 
     def __init__(self, networks: Sequence[nn.Module], device: torch.device, dtype: torch.dtype) -> None:
         self.network = deepcopy(networks[0]).to("meta")  # its forward pass alone is used
-        self.shapes = {name: each.shape for name, each in networks[0].named_parameters()}
+        maps = {
+            f"{name}.weight".removeprefix(".")
+            for name, module in networks[0].named_modules()
+            if isinstance(module, nn.Linear | Linear)
+        }
+        parameters = sorted(networks[0].named_parameters(), key=lambda named: named[0] not in maps)
+        self.shapes = {name: each.shape for name, each in parameters}
+        self.maps = sum(name in maps for name in self.shapes)
+        """How many of them are matrices of linear maps."""
         for network in networks[1:]:
             check_same_shape(networks[0].state_dict(), network.state_dict())
-        width = sum(_aligned(shape.numel()) for shape in self.shapes.values())
-        self.flat = torch.zeros(len(networks), width, dtype=dtype, device=device)
+        self.sizes = [_aligned(shape.numel()) for shape in self.shapes.values()]
+        self.flat = torch.zeros(len(networks), sum(self.sizes), dtype=dtype, device=device)
         rows = self.parameters(self.flat)
         for replica, network in enumerate(networks):
             for name, each in network.named_parameters():
@@ -60,36 +70,47 @@ class Stack:
         """How many numbers each network learns."""
         return sum(shape.numel() for shape in self.shapes.values())
 
-    def parameters(self, flat: Tensor) -> dict[str, Tensor]:
-        """Return [R, …] of each parameter, views of [R, parameters]."""
-        parts = flat.split([_aligned(shape.numel()) for shape in self.shapes.values()], dim=1)
+    def leaves(self, flat: Tensor, rounded: torch.dtype | None = None) -> list[Tensor]:
+        """Return [R, …] that are all of [R, parameters] side by side; linear maps are one in `rounded`, if given.
+
+        Products that round to such a format would convert each matrix for itself, and each of its slopes back.
+        """
+        if rounded is None:
+            return [flat]
+        width = sum(self.sizes[: self.maps])
+        return [flat[:, :width].to(rounded), flat[:, width:]]
+
+    def parameters(self, *leaves: Tensor) -> dict[str, Tensor]:
+        """Return [R, …] of each parameter, views of the leaves."""
+        sizes = [self.sizes] if len(leaves) == 1 else [self.sizes[: self.maps], self.sizes[self.maps :]]
+        parts = [part for leaf, own in zip(leaves, sizes, strict=True) for part in leaf.split(own, dim=1)]
         return {
-            name: part[:, : shape.numel()].view(len(flat), *shape)
+            name: part[:, : shape.numel()].view(len(part), *shape)
             for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
         }
 
     def forward(
-        self, flat: Tensor, call: Call, *given: Tensor | None, buffers: Mapping[str, Tensor] | None = None
+        self, leaves: Sequence[Tensor], call: Call, *given: Tensor | None, buffers: Mapping[str, Tensor] | None = None
     ) -> Tensor:
         """Return what every network answers, [R, …].
 
         Args:
-            flat: [R, parameters].
+            leaves: The parameters.
             call: From an element of each of `given` to the arguments of the network; what is shared by all networks
                 it knows itself.
             given: [R, …] each, or None.
             buffers: [R, …] each, if not those of the stack.
         """
-        buffers = self.buffers if buffers is None else dict(buffers)
-        parameters = self.parameters(flat)
+        buffers, networks = self.buffers if buffers is None else dict(buffers), len(leaves[0])
+        parameters = self.parameters(*leaves)
 
         def answer(parameters: dict[str, Tensor], buffers: dict[str, Tensor], *given: Tensor | None) -> Tensor:
             positional, named = call(*given)
-            with BatchedProducts() if len(flat) > 1 else nullcontext():
+            with BatchedProducts() if networks > 1 else nullcontext():
                 answered: Tensor = functional_call(self.network, (parameters, buffers), positional, named)
             return answered
 
-        if len(flat) == 1:  # as it is: other kernels, all processes and torch.compile can be used
+        if networks == 1:  # as it is: other kernels, all processes and torch.compile can be used
             first = [None if each is None else each[0] for each in given]
             return answer(_first(parameters), _first(buffers), *first).unsqueeze(0)
         dims = (0, 0, *(None if each is None else 0 for each in given))
