@@ -1,5 +1,7 @@
 """Stacks of runs: finished ones are read, of two processes one trains, checkpoints that nobody needs are removed."""
 
+import gc
+import weakref
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ from detours.store import Store
 from detours.training import stacks
 from detours.training.checkpoint import Checkpoint
 from detours.training.devices import chosen_device
-from detours.training.loop import OutOfTime, Run
+from detours.training.loop import OutOfTime, Run, Training
+from detours.training.replicas.fit import Fit
 from detours.training.runs import runs_of
 from detours.training.stacks import Workplace, finished, run_all
 from tests.training.cases import run_of, task
@@ -180,3 +183,20 @@ def test_workplaces() -> None:
     for wrong in ("tpu", "cpu:1", "cuda:x"):
         with pytest.raises(InputError, match=f"device must be 'cpu', 'cuda' .* but it is '{wrong}'"):
             chosen_device(wrong)
+
+
+def test_the_memory_of_a_stack_is_free_without_a_collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[weakref.ref[Fit]] = []
+    begin = Training.begin
+
+    def told(self: Training, finished: list[bool]) -> None:
+        begin(self, finished)
+        kept.append(weakref.ref(self.fit))
+
+    monkeypatch.setattr(Training, "begin", told)
+    gc.disable()
+    try:
+        run_all(Store(tmp_path), [run_of(task(16), tmp_path)], Workplace("cpu"))
+        assert [each() for each in kept] == [None]
+    finally:
+        gc.enable()

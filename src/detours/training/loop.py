@@ -91,7 +91,10 @@ def train(
     training = Training(fabric, runs, Checkpoint(checkpoint, [run.recipe for run in runs], runs[0].every), finish)
     with memory_kept(fabric.device):
         training.begin(finished or [False] * len(runs))
-        training.go_on(on_epoch, deadline)
+        try:
+            training.go_on(on_epoch, deadline)
+        finally:
+            training.release()
     if training.diverged:
         raise Diverged(" ".join(training.diverged))
 
@@ -163,6 +166,11 @@ class Training:
                 raise OutOfTime(f"the time is over after {self.fit.done} epochs; run it again to go on from there.")
         if self.first:
             self.checkpoint.discard()
+
+    def release(self) -> None:
+        """Give back the memory of the replicas."""
+        self.fit.release()
+        del self.fit
 
     def _state(self) -> dict[str, Any]:
         seconds = time.perf_counter() - self.start

@@ -186,7 +186,8 @@ def _made(store: Store, stack: list[Run], device: str, devices: int = 1, deadlin
     # As part of the function: Lightning takes arguments apart, and a run is not to be changed.
     work = partial(_trained, store=store, stack=stack, deadline=deadline)
     error = work(fabric) if devices == 1 else fabric.launch(work)
-    gc.collect()  # replicas and their CUDA graphs refer to each other, and hold memory that the next stack needs
+    if fabric.device.type == "cuda":
+        gc.collect()  # the next stack needs all memory, also that of what an error has left behind
     if error is not None:
         raise error
 

@@ -229,12 +229,12 @@ def _fits(work: Callable[[], object]) -> bool:
 
     import torch
 
+    fits = True
     try:
         work()
-        return True
     except torch.cuda.OutOfMemoryError:
-        return False
-    finally:
+        fits = False
+    if not fits:  # after the error is gone, with all that it holds
         gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+    torch.cuda.empty_cache()
+    return fits

@@ -52,6 +52,13 @@ class Beside:
         if self.stream is not None:
             torch.cuda.current_stream().wait_stream(self.stream)
 
+    def release(self) -> None:
+        """Let go of the work, which may hold whoever holds this; nothing can be started after it."""
+        self.wait()
+        del self.work
+        if self.stream is not None:
+            del self.copy
+
     def _copy(self) -> None:
         for name, each in self.current.items():
             self.copies[name].copy_(each)

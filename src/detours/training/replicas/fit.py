@@ -172,7 +172,7 @@ class Fit:
 
     def keep(self, replicas: Sequence[int]) -> None:
         """Drop all replicas but these."""
-        self.beside.wait()
+        self.release()
         kept = torch.tensor(replicas, device=self.device)
         self.recipes = [self.recipes[at] for at in replicas]
         for part in (self.stack, self.optimizer, self.progress, self.objective):
@@ -187,6 +187,11 @@ class Fit:
             flat, buffers = self.best_weights
             self.best_weights = flat[kept], {name: each[kept] for name, each in buffers.items()}
         self._prepare()
+
+    def release(self) -> None:
+        """Let go of what refers back to this, so that its memory is free as soon as nobody holds it."""
+        self.beside.release()
+        self._steps.clear()
 
     def weights(self, replica: int) -> dict[str, Tensor]:
         """Return the weights of a replica in its best epoch."""
