@@ -19,6 +19,7 @@ from detours.graph.files.shared.columns import (
     SEPARATORS,
     guess_separator,
     known_header,
+    quotes_first,
     split_line,
     words_above_integers,
     words_above_numbers,
@@ -123,7 +124,7 @@ def _rows(raw: bytes, sep: str | None, path: Path) -> Iterator[Row]:
     def remembered() -> Iterator[str]:
         for line in io.StringIO(text, newline=""):
             raw_lines.append(line)
-            yield line
+            yield quotes_first(line, sep)
 
     reader, begun, comments = csv.reader(remembered(), delimiter=sep, skipinitialspace=True), False, 0
     try:
