@@ -70,7 +70,9 @@ class Recipe:
     )
     class_weights: ClassWeights = setting("Whether the loss gives all classes the same weight.", "none")
     regression_loss: RegressionLoss = setting("Regression: absolute or squared error of standardised targets.", "l1")
-    k: int = setting("The longest detour counted, in edges.", 4, 2, minimum=2)
+    k: int = setting(
+        "The longest detour counted, in edges; model plain sees none without edge_den or node_den.", 4, 2, minimum=2
+    )
     log: bool = setting("Whether detour numbers enter as log(1 + number).", True, False)
     by_length: bool = setting("Whether MDNN sees one number per length of detour, or their sum.", True, False)
     use_den: bool = setting("Whether the tokens of MDNN carry detour numbers; false is the paper's ablation.", True)
