@@ -24,6 +24,7 @@ from detours.training.batches.inputs import Inputs, Scaling, as_trained, prepare
 from detours.training.batches.streams import steps_of
 from detours.training.checkpoint import Checkpoint
 from detours.training.devices import memory_kept
+from detours.training.divergence import advice
 from detours.training.logs import Epoch, Log
 from detours.training.recipe import DROPOUTS, Recipe
 from detours.training.replicas.fit import Fit
@@ -200,9 +201,10 @@ class Training:
         if at in self.logs:
             self.logs[at].close()
         if not isfinite(last.train_loss):
+            scales = self.fit.scales and (self.fit.scales[0][place], self.fit.scales[1][place])
             self.diverged.append(
-                f"{run.recipe.data}, fold {run.recipe.fold}: the loss is {last.train_loss} after {last.epoch} epochs; "
-                "take a smaller lr."
+                f"{run.recipe.data}, fold {run.recipe.fold}: the loss is {last.train_loss} after {last.epoch} "
+                f"epoch{'s' * (last.epoch != 1)}; {advice(self.fit.batches.packed, run.recipe, scales)}."
             )
             return
         if self.first and run.model is not None:

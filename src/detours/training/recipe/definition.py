@@ -34,9 +34,10 @@ from detours.training.recipe.values import ByLevel, Setting, in_type, setting
 CODE = ("training", "nn", "data.encoder", "data.sampling", "data.sampling_numba")
 """The code that determines the numbers of a run; the content of data and splits is in its key."""
 OTHER_CODE = tuple(
-    f"training.{name}" for name in ("recipe", "runs", "stacks", "logs", "pool", "door", "saved", "checkpoint", "search")
+    f"training.{name}"
+    for name in ("recipe", "runs", "stacks", "logs", "pool", "door", "saved", "checkpoint", "search", "divergence")
 )
-"""The recipe is in the key itself; the others move runs and results around."""
+"""The recipe is in the key itself; the others move runs and results around, or say what went wrong."""
 
 DROPOUTS = ("dropout", "input_dropout", "layer_dropout")
 """Settings that draw random bits in training, unless they are 0."""
