@@ -111,7 +111,7 @@ class Training:
         """Make the replicas, as the checkpoint has them if there is one."""
         self.start = time.perf_counter()
         saved, keeps = self.checkpoint.load(), any(run.model is not None for run in self.runs)
-        if saved is not None and keeps and saved["fit"]["best_flat"] is None:
+        if saved is not None and keeps and saved["fit"]["best"] is None:
             logging.getLogger("detours").warning("The checkpoint holds no model that could be saved; starting over.")
             saved = None
         if saved is None:
