@@ -369,6 +369,9 @@ def test_an_empty_second_column_is_told_what_to_do(tmp_path, text, line, other):
 def test_empty_columns_elsewhere_stay_what_they_are(tmp_path):
     kinds = put(tmp_path, "g.tsv", "source\tkind\ttarget\nAda\t\tGrace\t5\nGrace\t\tHopper\t6\n")
     assert edges(Graph.read(kinds)) == [("Ada", "Grace"), ("Grace", "Hopper")]
+    assert edges(Graph.read(put(tmp_path, "g.txt", "Route\t\t66\n1\t\t2\n3\t\t4\n"))) == [(1, 2), (3, 4)]
+    inside = put(tmp_path, "g.txt", "Ada;Grace;\tx\nAda;G.\t\tHopper\nGrace;\tAda\n")  # semicolons separate
+    assert edges(Graph.read(inside)) == [("Ada", "Grace"), ("Ada", "G.\t\tHopper"), ("Grace", "Ada")]
     behind = put(tmp_path, "g.tsv", "Ada\tGrace\t\tfriend\nGrace\tHopper\t\t\n")
     assert edges(Graph.read(behind)) == [("Ada", "Grace"), ("Grace", "Hopper")]
 

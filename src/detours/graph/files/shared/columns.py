@@ -70,7 +70,7 @@ def quotes_first(line: str, sep: str) -> str:
     >>> quotes_first('"Ada",\\t"Hopper, G."', ",")
     '"Ada","Hopper, G."'
     """
-    if sep == "\t" or "\t" not in line or '"' not in line:
+    if "\t" not in line or sep == "\t" or '"' not in line:
         return line
     return re.sub(rf'(^|{re.escape(sep)})[ \t]*("(?:[^"]|"")*"(?=\s*(?:{re.escape(sep)}|$)))', r"\1\2", line)
 

@@ -147,21 +147,21 @@ def _first_lines(head: bytes) -> list[Line]:
 def _are_aligned(head: bytes, first: Line) -> bool:
     """Return whether several tabs between two nodes only align them, and leave no column empty.
 
-    A number behind them may be the weight of an edge that lacks a node, unless all nodes are numbers.
+    A number behind them may be the weight of an edge that lacks a node, unless all nodes below two words are numbers.
     """
     begin = head[first.start : first.start + max(_BYTES, len(first.raw) + 1)]
-    if b"\t\t" not in begin or first.separator != b"\t":
+    if b"\t\t" not in begin or first.integers or first.separator != b"\t" or guess_separator(first.text) != "\t":
         return False
     lines = [line for line in begin.split(b"\n")[:-1] if is_data(line)]
     rows = [split_line(one_tab(line.strip(b" \t\r")).decode("utf-8", "replace"), "\t") for line in lines]
     if {len(row) for row in rows} not in ({2}, {3}) or not all(map(all, rows)):
         return False
-    if known_header(rows[0]) not in (None, (0, 1)) or any(
-        not is_decimal(row[-1].encode()) for row in rows[1:] if len(row) > 2
-    ):
+    weights = all(is_decimal(row[2].encode()) for row in rows[1:] if len(row) > 2)
+    if not weights or known_header(rows[0]) not in (None, (0, 1)):
         return False
     apart = [row[1] for line, row in zip(lines, rows, strict=True) if first_fields(line, b"\t")[1] == b""]
-    numbers = all(is_integer(field.encode()) for row in rows[1:] for field in row[:2])
+    words = not any(is_decimal(field.encode()) for field in rows[0][:2])
+    numbers = words and all(is_integer(field.encode()) for row in rows[1:] for field in row[:2])
     return bool(apart) and (numbers or not any(is_decimal(field.encode()) for field in apart))
 
 
