@@ -90,11 +90,15 @@ def test_validation_chooses_k(run: Run) -> None:
 def test_k_of_a_plain_network_is_told_to_have_no_effect(run: Run) -> None:
     plain = [*QUICK, "--folds", "0", "--model", "plain"]
     note = "note: k = 5, 6 has no effect: model plain sees no detours, unless edge_den or node_den is true"
-    assert note in run("train", *plain, "-k", "5-6").err.splitlines()
+    _, out, err = run("train", *plain, "-k", "5-6", "--progress")
+    assert note in err.splitlines() and "rings, plain gin, fold 0: test" in err
+    assert out.split()[:2] == ["fold", "validation"] and ": rings, plain gin, preset ours" in out  # no k
+    assert json.loads(run("train", *plain, "--json").out)["folds"][0]["k"] is None
     assert len(list(Path("results").rglob("*.json"))) == 1
     for more in (["-k", "5", "-q"], ["-k", "4"], ["-k", "5", "--set", "node_den=true"]):
-        code, _, err = run("train", *plain, *more)
+        code, out, err = run("train", *plain, *more)
         assert code == 0 and "no effect" not in err
+    assert out.split()[:2] == ["fold", "k"] and ": rings, plain gin, k = 5, preset ours" in out
 
 
 def test_nodes(run: Run) -> None:

@@ -41,6 +41,11 @@ def tiny_texas(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def with_edge_attributes(root: Path, rows: str) -> Path:
+    write(root / "TUDataset" / "MUTAG" / "raw", MUTAG_edge_attributes=rows.replace(";", "\n"))
+    return root
+
+
 def with_edge_labels(root: Path, labels: str) -> Path:
     write(root / "TUDataset" / "MUTAG" / "raw", MUTAG_edge_labels="\n".join(labels.split()))
     return root

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from detours.data import Encoder, GraphSet, load
+from detours.data import Encoder, GraphSet, load, read_own
 from detours.errors import InputError
 from detours.graph import Graph
 from tests import real_data
+from tests.data.conftest import write
 from tests.oracles.features import one_hot
 
 PATH = Graph.from_edge_index([[0, 1, 1, 2], [1, 0, 2, 1]])
@@ -100,6 +101,22 @@ def test_the_columns_are_those_of_pyg(name: str, tmp_path: Path) -> None:
     ours = Encoder.of(data).encode(data)
     assert ours[0].shape[1] == theirs.num_features
     assert all(np.array_equal(x, graph.x.numpy()) for x, graph in zip(ours, theirs, strict=True))
+
+
+def test_the_columns_of_edges_are_those_of_pyg(tmp_path: Path) -> None:
+    """Attributes first, then a column for each label."""
+    from torch_geometric.datasets import TUDataset
+
+    arcs = "1, 2\n2, 1\n2, 3\n3, 2\n4, 5\n5, 4\n"
+    files = {"A": arcs, "graph_indicator": "1\n1\n1\n2\n2\n", "graph_labels": "0\n1\n"}
+    files |= {"edge_labels": "3\n3\n5\n5\n4\n4\n", "edge_attributes": "1, .5\n1, .5\n2, 0\n2, 0\n-3, 7\n-3, 7\n"}
+    write(tmp_path / "MINE" / "raw", **{f"MINE_{name}": text for name, text in files.items()})
+    theirs = TUDataset(str(tmp_path), "MINE", use_edge_attr=True)
+    data = read_own(tmp_path / "MINE" / "raw")
+    assert Encoder.of(data).edge_width == theirs.num_edge_features == 5
+    ours = Encoder.of(data).encode_edges(data)
+    assert [graph.edge_index.tolist() for graph in data.graphs] == [graph.edge_index.tolist() for graph in theirs]
+    assert np.array_equal(ours, np.concatenate([graph.edge_attr.numpy() for graph in theirs]))
 
 
 def test_degrees_are_those_of_pyg() -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -18,7 +19,9 @@ pytest.importorskip("lightning")
 
 from lightning.fabric import Fabric  # noqa: E402
 
+from detours.data import GraphSet  # noqa: E402
 from detours.errors import EngineError, InputError  # noqa: E402
+from detours.graph import Graph  # noqa: E402
 from detours.training.checkpoint import Checkpoint  # noqa: E402
 from detours.training.devices import chosen_device, fabric_of  # noqa: E402
 from detours.training.logs import Epoch, Log, read_log  # noqa: E402
@@ -81,9 +84,43 @@ def test_bf16(tmp_path: Path) -> None:
 def test_a_loss_that_is_no_number_is_told(tmp_path: Path) -> None:
     data, done = task(16), []
     runs = [run_of(data, tmp_path, lr=lr, warmup=0.0, epochs=9) for lr in (1e30, 1e-3)]
-    with pytest.raises(Diverged, match=r"rings, fold 0: the loss is .* take a smaller lr"):
+    with pytest.raises(Diverged, match=r"^rings, fold 0: the loss is \w+ after \d epochs?; take a smaller lr\.$"):
         train(fabric(), runs, tmp_path / "both.ckpt", lambda run, value, seconds: done.append(run))
     assert done == runs[1:]  # the other one is not stopped by it
+
+
+def test_data_that_are_the_cause_of_such_a_loss_are_told(tmp_path: Path) -> None:
+    plain = one_graph(directed=False)
+    assert plain.x is not None
+    constant = plain.x[0].copy()
+    constant[:, 2] = 3e36  # which standardising leaves as it is
+    large = replace(plain, x=[plain.x[0] * np.float32(1e30)])
+    edges = replace(plain, edge_x=[np.full((plain.graphs[0].edge_index.shape[1], 1), 1e32, np.float32)])
+    nodes = r"the network sees features of nodes up to"
+    for data, changed, says in (
+        (
+            large,
+            {"standardise": False},
+            rf"{nodes} \d\.\d+e\+30, so scale them, as standardise=true does, or take a sm",
+        ),
+        (replace(plain, x=[constant]), {}, rf"{nodes} 3e\+36, so scale them, or take a smaller lr\.$"),
+        (
+            edges,
+            {"edge_features": True},
+            r"the network sees features of edges up to 1e\+32, so scale them, or take a sm",
+        ),
+        (replace(plain, y=np.where(plain.y > 0, 1e39, 0.0)), {}, r"some targets are too large for 32 bits, so scale"),
+    ):
+        with pytest.raises(Diverged, match=rf"^one, fold 0: the loss is (nan|inf) after \d epochs?; {says}"):
+            trained(run_of(data, tmp_path, **changed))
+
+
+def test_detour_numbers_that_are_the_cause_are_told(tmp_path: Path) -> None:
+    clique = Graph.from_networkx(nx.complete_graph(22))
+    data = GraphSet("clique", [clique], np.arange(22) % 2, level="node")
+    changed = {"model": "weighted", "log": False, "k": 7, "layers": 4, "backbone": "gin", "lr": 1e18, "warmup": 0.0}
+    with pytest.raises(Diverged, match=r"; the network sees detour numbers up to \S+, so take log=true or a smaller k"):
+        trained(run_of(data, tmp_path, **changed))
 
 
 # ---------------------------------------------------------------- going on

@@ -238,9 +238,9 @@ def train(
     with fold_table(runs, show=show):
         chosen = _best_k(run_all(store, runs, place))
     if first and as_json:
-        print_json(_summary(chosen))
+        print_json(_summary(chosen, sees_detours=runs[0].recipe.sees_detours))
     elif first and not quiet:
-        _show(chosen, several=len(runs) > len(chosen))
+        _show(chosen, sees_detours=runs[0].recipe.sees_detours, several=len(runs) > len(chosen))
         models = "" if save is None else f" and {save}"
         print(f"Wrote {store.path(runs[0].recipe.key()).parent}{models}", file=sys.stderr)
 
@@ -290,10 +290,11 @@ def merge_settings(
     return changed if file is None else read_recipe(file, models) | changed
 
 
-def _summary(cells: "list[Cell]") -> dict[str, Any]:
+def _summary(cells: "list[Cell]", *, sees_detours: bool) -> dict[str, Any]:
     """Return mean and standard deviation over the folds, of validation parts if test parts are empty, and all runs.
 
-    A fold with several seeds counts with their mean; of a single fold the deviation is that over its seeds.
+    A fold with several seeds counts with their mean; of a single fold the deviation is that over its seeds. Runs of a
+    network that sees no detours have no k.
     """
     import numpy as np
 
@@ -308,7 +309,12 @@ def _summary(cells: "list[Cell]") -> dict[str, Any]:
     key, seeds = cells[0].key, list(dict.fromkeys(cell.key["seed"] for cell in cells))
     kept = {name: key[name] for name in ("data", "model", "backbone", "preset", "splits", "metric")}
     folds = [
-        {**{name: cell.key[name] for name in ("fold", "seed", "k")}, **cell.value, "seconds": cell.seconds}
+        {
+            **{name: cell.key[name] for name in ("fold", "seed")},
+            "k": cell.key["k"] if sees_detours else None,
+            **cell.value,
+            "seconds": cell.seconds,
+        }
         for cell in cells
     ]
     return {
@@ -322,12 +328,12 @@ def _summary(cells: "list[Cell]") -> dict[str, Any]:
     }
 
 
-def _show(cells: "list[Cell]", several: bool) -> None:
-    from detours.cli.shared.scores import score_text, score_unit
+def _show(cells: "list[Cell]", *, sees_detours: bool, several: bool) -> None:
+    from detours.cli.shared.scores import score_text, score_unit, told_apart_by
 
-    metric, summary = cells[0].key["metric"], _summary(cells)
+    metric, summary = cells[0].key["metric"], _summary(cells, sees_detours=sees_detours)
     folds, seeds = len({cell.key["fold"] for cell in cells}), len(summary["seeds"])
-    which = ("fold", "seed", "k") if seeds > 1 else ("fold", "k")
+    which = told_apart_by(seeds=seeds > 1, k=sees_detours)
     headings = (f"validation {score_unit(metric)}", f"test {score_unit(metric)}")
     table = plain_table(right=(*which, *headings, "best epoch", "epochs", "seconds"))
     for cell in cells:
@@ -340,12 +346,12 @@ def _show(cells: "list[Cell]", several: bool) -> None:
     number = f"{folds} fold{'s' * (folds != 1)}"
     if seeds > 1:
         number += f", over {seeds} seeds" if folds == 1 else f", each the mean of {seeds} seeds"
-    k = "k by validation" if several else f"k = {cells[0].key['k']}"
+    k = "" if not sees_detours else "k by validation, " if several else f"k = {cells[0].key['k']}, "
     spread = "" if summary["std"] is None else f" ± {score_text(metric, summary['std'])}"
     console.print(
         f"\n[bold]{score_text(metric, summary['mean'])}{spread} {score_unit(metric)}[/] "
         f"on the {summary['part']} parts of {number}: "
-        f"{escape(summary['data'])}, {summary['model']} {summary['backbone']}, {k}, preset {summary['preset']}, "
+        f"{escape(summary['data'])}, {summary['model']} {summary['backbone']}, {k}preset {summary['preset']}, "
         f"splits {escape(summary['splits'].split(';')[0])}",
         soft_wrap=True,
     )

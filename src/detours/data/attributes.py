@@ -1,4 +1,4 @@
-"""Node attributes that are read on first use: counting does not wait for them."""
+"""Attributes of nodes or edges that are read on first use: counting does not wait for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from detours.arrays import Float32
 
 
 class Attributes(Sequence[Float32]):
-    """A list of float32 [nodes, columns], one array per graph; `read` is called once, on first use.
+    """A list of float32 [rows, columns], one array per graph; `read` is called once, on first use.
 
     >>> import numpy as np
     >>> x = Attributes(lambda: [np.zeros((3, 2), np.float32)])

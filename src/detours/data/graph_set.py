@@ -125,8 +125,10 @@ class GraphSet:
         labels, edge_labels = (
             None if each is None else [each[i] for i in kept] for each in (self.labels, self.edge_labels)
         )
-        x = self.x.subset(kept) if isinstance(self.x, Attributes) else self.x and [self.x[i] for i in kept]
-        edge_x = self.edge_x and [self.edge_x[i] for i in kept]
+        x, edge_x = (
+            each.subset(kept) if isinstance(each, Attributes) else each and [each[i] for i in kept]
+            for each in (self.x, self.edge_x)
+        )
         return replace(
             self,
             graphs=[self.graphs[i] for i in kept],

@@ -67,7 +67,7 @@ def _pairs(name: str, folder: Path, root: Path) -> GraphSet:
 
 def _tu(name: str, folder: Path, root: Path) -> GraphSet:
     read = read_tu(folder, name)
-    return GraphSet(name, read.graphs, read.y, read.labels, edge_labels=read.edge_labels, x=read.x, root=root)
+    return read.graph_set(name, root)
 
 
 def _geom_gcn(name: str, folder: Path, root: Path) -> GraphSet:

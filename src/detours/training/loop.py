@@ -24,6 +24,7 @@ from detours.training.batches.inputs import Inputs, Scaling, as_trained, prepare
 from detours.training.batches.streams import steps_of
 from detours.training.checkpoint import Checkpoint
 from detours.training.devices import memory_kept
+from detours.training.divergence import advice
 from detours.training.logs import Epoch, Log
 from detours.training.recipe import DROPOUTS, Recipe
 from detours.training.replicas.fit import Fit
@@ -113,7 +114,7 @@ class Training:
         """Make the replicas, as the checkpoint has them if there is one."""
         self.start = time.perf_counter()
         saved, keeps = self.checkpoint.load(), any(run.model is not None for run in self.runs)
-        if saved is not None and keeps and saved["fit"]["best_flat"] is None:
+        if saved is not None and keeps and saved["fit"]["best"] is None:
             logging.getLogger("detours").warning("The checkpoint holds no model that could be saved; starting over.")
             saved = None
         if saved is None:
@@ -209,9 +210,10 @@ class Training:
         if at in self.logs:
             self.logs[at].close()
         if not isfinite(last.train_loss):
+            scales = self.fit.scales and (self.fit.scales[0][place], self.fit.scales[1][place])
             self.diverged.append(
-                f"{run.recipe.data}, fold {run.recipe.fold}: the loss is {last.train_loss} after {last.epoch} epochs; "
-                "take a smaller lr."
+                f"{run.recipe.data}, fold {run.recipe.fold}: the loss is {last.train_loss} after {last.epoch} "
+                f"epoch{'s' * (last.epoch != 1)}; {advice(self.fit.batches.packed, run.recipe, scales)}."
             )
             return
         if self.first and run.model is not None:

@@ -21,7 +21,7 @@ from detours.counting.on_disk import count_in_blocks as in_blocks
 from detours.counting.on_disk import scratch
 from detours.counting.on_disk.count_in_blocks import count_in_blocks
 from detours.counting.on_disk.job import reverse_in
-from detours.counting.plan import make_plan
+from detours.counting.on_disk.whole_graph import plan_blocks
 from detours.errors import DroppedEdgesWarning, EngineError, InputError
 from detours.graph.disk_rows import Rows, digest
 from tests.counting.on_disk.cases import Stopped, assert_same, saved, sparse, stop, wait_for
@@ -263,9 +263,9 @@ def test_the_limit_is_for_all_threads_together(tmp_path: Path, monkeypatch: pyte
 
     def watched(cyclic: Any, *args: Any, **options: Any) -> Any:
         seen.append(options.get("n_jobs", 1))
-        return make_plan(cyclic, *args, **options)
+        return plan_blocks(cyclic, *args, **options)
 
-    monkeypatch.setattr(in_blocks, "make_plan", watched)
+    monkeypatch.setattr(in_blocks, "plan_blocks", watched)
     detours.count(sparse(), 4, out=tmp_path / "out", n_jobs=3, memory_limit="1GB")
     assert seen[-1] == 3
 

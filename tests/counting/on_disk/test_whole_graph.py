@@ -1,7 +1,8 @@
 """Blocks of a graph that is counted as a whole: they cover it, share the work, and are checked when they are read."""
 
+import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 
 import detours
 from detours.counting.engines import threads
+from detours.counting.engines.base import Engine, Estimate, Task
 from detours.counting.engines.dense.count import DenseCount
+from detours.counting.engines.registry import ENGINES
 from detours.counting.on_disk import whole_graph as whole
 from detours.counting.on_disk.job import Job
 from detours.errors import EngineError, InputError
@@ -75,6 +78,33 @@ def test_an_engine_without_blocks_is_refused_in_one_sentence() -> None:
     plan = SimpleNamespace(chosen=object(), engine="zero", seconds=1.0, task=SimpleNamespace(n_jobs=1))
     with pytest.raises(EngineError, match=r"^engine='zero' cannot count in blocks; use another one, or leave out="):
         whole.describe(plan)  # type: ignore[arg-type]
+
+
+class ZeroEngine(Engine):
+    """The fastest of all; it cannot count in blocks."""
+
+    name = "zero"
+
+    def estimate(self, task: Task) -> Estimate:
+        return Estimate(seconds=0.0, bytes=0, how="always answers zero", prepared=SimpleNamespace(run=lambda *_: None))
+
+
+@pytest.mark.parametrize("options", [{}, {"memory_limit": 60_000}], ids=["whole", "in parts"])
+def test_the_choice_is_among_engines_with_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    expected = detours.count(sparse(), 4)
+    made = ModuleType("detours.counting.engines.zero.engine")
+    made.ZeroEngine = ZeroEngine  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    monkeypatch.setitem(ENGINES, "zero", "ZeroEngine")
+    assert detours.explain(sparse(), 4).engine == "zero"
+    assert_same(detours.count(sparse(), 4, out=tmp_path / "out", **options), expected)
+    with pytest.raises(EngineError, match=r"^engine='zero' cannot count in blocks; use another one, or leave out="):
+        detours.count(sparse(), 4, engine="zero", out=tmp_path / "zero", **options)
+    assert not (tmp_path / "zero").exists()
+    with pytest.raises(InputError, match=r"engine must be one of 'auto', 'rows', 'dense', 'search', but it is 'warp'"):
+        detours.count(sparse(), 4, engine="warp", out=tmp_path / "zero", **options)
 
 
 @pytest.mark.parametrize(

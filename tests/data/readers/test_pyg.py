@@ -321,8 +321,8 @@ def test_folders(tmp_path: Path) -> None:
     write(tmp_path / "some" / "raw", MINE_graph_attributes="1700000001\n1700000002.5\n")
     assert read_own(tmp_path / "some").y.tolist() == [1700000001, 1700000002.5]  # 32 bits hold neither
     write(tmp_path / "some" / "raw", MINE_edge_attributes="0.5\n0.5\n1\n1\n")
-    with pytest.warns(UserWarning, match=r"^MINE_edge_attributes\.txt is not read; PyG data may have .* edge_attr\.$"):
-        read_own(tmp_path / "some")
+    edge_x = read_own(tmp_path / "some").edge_x
+    assert edge_x is not None and [x.tolist() for x in edge_x] == [[[0.5], [0.5]], [[1], [1]]]
 
 
 def test_arcs_of_a_folder_that_come_one_way_are_told(tmp_path: Path) -> None:

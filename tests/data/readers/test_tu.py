@@ -7,7 +7,7 @@ import pytest
 from detours.data import load, read_own
 from detours.errors import FileFormatError, InputError
 from tests import real_data
-from tests.data.conftest import with_edge_labels, write
+from tests.data.conftest import with_edge_attributes, with_edge_labels, write
 from tests.oracles.features import tu_attributes
 
 
@@ -97,6 +97,43 @@ def test_wrong_attributes(tiny_tu: Path, rows: str, message: str) -> None:
     assert data.x is not None
     with pytest.raises(FileFormatError, match=message):
         list(data.x)
+
+
+def test_attributes_of_edges_follow_the_edges(tiny_tu: Path) -> None:
+    plain = load("MUTAG", tiny_tu)
+    assert plain.edge_x is None
+    rows = "1,2;1,-.5;1,2;7, 1e3;8,9;0,1;0,2;0,3"  # 1–2 2–1 1–2 2–3 3–2, 5–6 6–7 7–5
+    data = load("MUTAG", with_edge_attributes(tiny_tu, rows))
+    assert data.edge_x is not None and [x.tolist() for x in data.edge_x] == [
+        [[1, 2], [1, -0.5], [7, 1000], [8, 9]],  # each direction has its own
+        [],
+        [[0, 1], [0, 3], [0, 1], [0, 2], [0, 3], [0, 2]],
+    ]
+    assert data.edge_x[1].shape == (0, 2) and data.edge_x[0].dtype == np.float32
+    assert data.digest == plain.digest and data.full_digest != plain.full_digest
+    part = data.subset([2, 0])
+    assert part.edge_x is not None and part.edge_x[1].tolist() == data.edge_x[0].tolist()
+    assert type(pickle.loads(pickle.dumps(data)).edge_x) is list
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("1;1;1;2;2;0;1", r"edge_attributes.txt: there are 7 rows for 8 edges; the file is cut off or of another set"),
+        ("1;1;1;2;2;0;1;5;6", r"edge_attributes.txt: there are 9 rows for 8 edges"),
+        ("1;1;3;2;2;0;1;5", r"line 1: the edge 1, 2 is on several lines and has other attributes on this one than on"),
+        ("1;1;nan;2;2;0;1;5", r"edge_attributes.txt, line 3: attributes must be finite, but number 1 is nan"),
+        ("1;1;1,2;2;2;0;1;5", r"line 3: a line should hold as many numbers as the first, but it holds 2"),
+        ("1;1;x;2;2;0;1;5", r"edge_attributes.txt, line 3: .* 'x' is not a number"),
+        ("", r"edge_attributes.txt: the file holds no numbers"),
+    ],
+)
+def test_wrong_attributes_of_edges(tiny_tu: Path, rows: str, message: str) -> None:
+    data = load("MUTAG", with_edge_attributes(tiny_tu, rows))
+    assert data.edge_x is not None
+    with pytest.raises(FileFormatError, match=message) as caught:
+        list(data.edge_x)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -321,6 +321,61 @@ def test_quotes_hold_blanks_together(tmp_path):
     refused(put(tmp_path, "g.txt", '"" b\n'), "a line must hold two nodes", line=1)
 
 
+def test_quotes_behind_a_comma_and_a_tab_are_no_part_of_a_name(tmp_path):
+    for text in ('"Ada",\t"Grace"\n"Grace",\t"Hopper, G."\n', 'Ada,\tGrace\n\t"Grace", \t "Hopper, G."\t,\t2\n'):
+        assert edges(Graph.read(put(tmp_path, "g.txt", text))) == [("Ada", "Grace"), ("Grace", "Hopper, G.")]
+        table = put(tmp_path, "g.csv", "source,\ttarget, note\n" + text)
+        assert edges(Graph.read(table)) == [("Ada", "Grace"), ("Grace", "Hopper, G.")]
+    inside = '"say ""a"",\t""b""",Ada\n"""Ada""",\tx"y"\n'  # a name may hold both
+    assert edges(Graph.read(put(tmp_path, "g.txt", inside))) == [('say "a",\t"b"', "Ada"), ('"Ada"', 'x"y"')]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ada\t\tGrace\nChristopher\tAda\n",
+        "# friends\n\nChristopher\tAda\r\nAda\t\t\tGrace\t\r\n",
+        "Ada\t\tGrace\t\t1\nChristopher\tAda\t\t0.5\n",
+        '"Ada"\t\t"Grace"\nChristopher\t"Ada"\n',
+        "source\t\ttarget\nAda\t\tGrace\nChristopher\tAda\n",
+        "source\t\ttarget\tweight\nAda\t\tGrace\t1\nChristopher\tAda\t2\n",
+    ],
+)
+def test_tabs_may_align_names(tmp_path, text):
+    assert set(edges(Graph.read(put(tmp_path, "g.txt", text)))) == {("Ada", "Grace"), ("Christopher", "Ada")}
+
+
+def test_tabs_may_align_integers_below_words_and_stay_in_quotes(tmp_path):
+    assert edges(Graph.read(put(tmp_path, "g.txt", "from\t\tto\n1\t2\n3\t\t4\n"))) == [(1, 2), (3, 4)]
+    assert edges(Graph.read(put(tmp_path, "g.txt", '"a\t\tb"\t\tc\nc\td\n'))) == [("a\t\tb", "c"), ("c", "d")]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "other"),
+    [
+        ("Ada\tGrace\t1\nAda\t\t2\n", 2, "2"),  # no node, and a weight
+        ("Ada\tGrace\nAda\t\t2\n", 2, "2"),
+        ("Ada\t\t2\nGrace\t\t2\n", 1, "2"),
+        ("Ada\t\tGrace\tfriend\nGrace\tHopper\tfriend\n", 1, "Grace"),  # or a column that is empty there
+        ("Ada,,Grace\n", 1, "Grace"),
+    ],
+)
+def test_an_empty_second_column_is_told_what_to_do(tmp_path, text, line, other):
+    where = f'the second column is empty, between "Ada" and "{other}"'
+    what = "write one tab or comma between two nodes, or name the columns of nodes, as in columns=(1, 3)."
+    refused(put(tmp_path, "g.txt", text), f"{where}; {what}", line=line)
+
+
+def test_empty_columns_elsewhere_stay_what_they_are(tmp_path):
+    kinds = put(tmp_path, "g.tsv", "source\tkind\ttarget\nAda\t\tGrace\t5\nGrace\t\tHopper\t6\n")
+    assert edges(Graph.read(kinds)) == [("Ada", "Grace"), ("Grace", "Hopper")]
+    assert edges(Graph.read(put(tmp_path, "g.txt", "Route\t\t66\n1\t\t2\n3\t\t4\n"))) == [(1, 2), (3, 4)]
+    inside = put(tmp_path, "g.txt", "Ada;Grace;\tx\nAda;G.\t\tHopper\nGrace;\tAda\n")  # semicolons separate
+    assert edges(Graph.read(inside)) == [("Ada", "Grace"), ("Ada", "G.\t\tHopper"), ("Grace", "Ada")]
+    behind = put(tmp_path, "g.tsv", "Ada\tGrace\t\tfriend\nGrace\tHopper\t\t\n")
+    assert edges(Graph.read(behind)) == [("Ada", "Grace"), ("Grace", "Hopper")]
+
+
 @pytest.mark.parametrize("sep", [" ", ",", "\t"])
 def test_names_of_rows_as_r_writes_them_are_no_nodes(tmp_path, sep):
     for text in ('"from" "to"\n"1" "a" "b"\n"2" "b" "c"\n', '"a" "b"\n"1" 5 7\n"2" 7 9\n', "u v\n1 5 7\n2 7 9\n"):

@@ -112,6 +112,22 @@ def test_without_confirmation_the_search_chooses(tmp_path: Path, monkeypatch: py
     assert tuned.best.trial.number == 1 and not tuned.again and {seed for *_, seed in made.seen} == {0}
 
 
+def test_what_was_trained_again_chooses_no_longer_where_a_search_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # six stacks: two of trials, two again, and two of more trials, after which there is no time to train these again
+    made = Scripted(tmp_path, monkeypatch, stacks=6, luck={model: {9: 0.95} for model in ("plain", "mdnn")})
+    made.search.go_on(9, confirm=2)
+    assert made.search.confirmed and chosen(made.search, "plain").best.trial.number == 2
+    made.search.go_on(9)
+    assert made.search.ended and not made.search.finalists and not made.search.again("plain")
+    made.search.go_on(9, confirm=2)  # read from the store
+    assert made.search.confirmed and made.search.ended
+    made.search.go_on(TRIALS, confirm=1)
+    assert not made.search.confirmed and not made.search.ended and not made.search.again("plain")
+    assert chosen(made.search, "plain").best.trial.number == 9
+
+
 def test_folds_that_the_search_left_out_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Scripted(tmp_path, monkeypatch, folds=[0, 2])
     made.search.go_on(3, confirm=1)

@@ -37,6 +37,16 @@ def score_text(metric: str, score: float | None) -> str:
     return f"{score:.4f}" if score == 0 or 1e-3 <= score < 1e6 else f"{score:.4g}"
 
 
+def told_apart_by(*, seeds: bool, k: bool) -> tuple[str, ...]:
+    """Return the columns that say which run a row is, with seeds if there are several, and k if the network sees
+    detours.
+
+    >>> told_apart_by(seeds=False, k=True)
+    ('fold', 'k')
+    """
+    return ("fold", *["seed"] * seeds, *["k"] * k)
+
+
 @contextmanager
 def fold_table(runs: "Sequence[Run]", *, show: bool | None = None) -> Iterator[None]:
     """Show the progress of every fold while the block trains. It is read from the logs, so any process may train."""
@@ -83,8 +93,8 @@ def _seeded(runs: "Sequence[Run]") -> bool:
 
 def _name(run: "Run", seeded: bool) -> str:
     made = run.recipe
-    seed = f", seed {made.seed}" if seeded else ""
-    return f"{made.data}, {made.model} {made.backbone}, k = {made.k}, fold {made.fold}{seed}"
+    k, seed = f", k = {made.k}" if made.sees_detours else "", f", seed {made.seed}" if seeded else ""
+    return f"{made.data}, {made.model} {made.backbone}{k}, fold {made.fold}{seed}"
 
 
 def _epochs(run: "Run") -> "list[Epoch]":
@@ -111,7 +121,7 @@ def _words(metric: str, rows: "Sequence[Epoch]") -> str:
 def _table(runs: "Sequence[Run]") -> "Table":
     metric = runs[0].recipe.metric
     scores = (f"{part} {score_unit(metric)}" for part in ("val", "best val", "its test"))
-    which = ("fold", "seed", "k") if _seeded(runs) else ("fold", "k")
+    which = told_apart_by(seeds=_seeded(runs), k=runs[0].recipe.sees_detours)
     table = plain_table(right=(*which, "epoch", "of", "train loss", *scores, "seconds"))
     for run in runs:
         rows, number = _epochs(run), [str(getattr(run.recipe, name)) for name in which]

@@ -21,9 +21,8 @@ from detours.counting.on_disk.cluster import connect, run_blocks
 from detours.counting.on_disk.job import SHARED, Job, held_alone, reverse_in, writing
 from detours.counting.on_disk.parts import HaloTooLarge, describe_parts, most_arcs, needs_parts, write_parts
 from detours.counting.on_disk.scratch import SCRATCH, shared_scratch
-from detours.counting.on_disk.whole_graph import describe
+from detours.counting.on_disk.whole_graph import describe, plan_blocks
 from detours.counting.on_disk.worker import BlockRunner, rows_of
-from detours.counting.plan import make_plan
 from detours.counting.result import Detours, Run
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError, InputError
@@ -53,7 +52,7 @@ def count_in_blocks(
     table = kept if kept is not None and kept.suffix.lower() == ".parquet" else None
     jobs, limit = check_jobs(n_jobs), parse_bytes(memory_limit)
     nothing = Cyclic(np.zeros(1, np.int64), np.empty(0, np.int32))
-    make_plan(nothing, k, engine=engine)  # what no engine can do is refused before anything is written
+    plan_blocks(nothing, k, engine=engine)  # what no engine can do is refused before anything is written
     if table is not None:
         check_parquet(table)
         kept = table.with_name(f"{table.name}.blocks")
@@ -130,7 +129,8 @@ def _begin(folder: Path, graph: Graph, k: int, engine: str, at_a_time: int, limi
         if not too_large:
             held.append(Cyclic(graph.indptr, graph.indices, graph.directed))
             try:
-                plan = make_plan(held[0], k, engine=engine, n_jobs=at_a_time, memory_limit=limit, fewer_threads=False)
+                options: dict[str, Any] = {"n_jobs": at_a_time, "memory_limit": limit, "fewer_threads": False}
+                plan = plan_blocks(held[0], k, engine=engine, **options)
             except EngineError:  # too little memory for all threads together
                 pass
             else:

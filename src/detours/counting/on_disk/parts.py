@@ -12,8 +12,7 @@ from detours.checks import readable_bytes
 from detours.counting.derive.closed_forms import MAX_LENGTH
 from detours.counting.on_disk.job import Arrays, Job, check_cuts, writing
 from detours.counting.on_disk.part_engine import count_roots
-from detours.counting.on_disk.whole_graph import read_layout
-from detours.counting.plan import make_plan
+from detours.counting.on_disk.whole_graph import IN_BLOCKS, plan_blocks, read_layout
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.counting.shrink.halo import Halo, TooLarge, cut_halo, radius
 from detours.errors import EngineError
@@ -60,7 +59,7 @@ class Parts:
             about["most_arcs"],
             about["runs"],
         )
-        if self.engine not in ("rows", "search", "dense") or type(self.most) is not int or self.most < 1:
+        if self.engine not in IN_BLOCKS or type(self.most) is not int or self.most < 1:
             raise ValueError("its engine or its limit is none")
         self.asked = about["engine"] == self.engine
         self.layout = None if about["layout"] is None else read_layout(about["layout"])
@@ -113,7 +112,7 @@ def describe_parts(rows: Rows, reverse: Path, k: int, directed: bool, engine: st
     if len(cuts) > 1:
         middle = len(cuts) // 2
         halo = next(fitting(rows, back, cuts[middle - 1], cuts[middle], k, most))
-        plan = make_plan(Cyclic(halo.indptr, halo.indices, directed), k, engine=engine)
+        plan = plan_blocks(Cyclic(halo.indptr, halo.indices, directed), k, engine=engine)
         if plan.engine != "none":
             layout = list(plan.estimate.prepared.layout) if plan.engine == "rows" else None
             return {**about, "runs": plan.engine, "layout": layout}

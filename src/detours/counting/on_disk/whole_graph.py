@@ -1,7 +1,7 @@
 """A count on a graph that fits in memory, divided into blocks that any process can run, in any order, more than once.
 
-To count in blocks with a new engine, write a class with the methods of `Blocks`, and add it to `describe` and
-`make_blocks`.
+To count in blocks with a new engine, write a class with the methods of `Blocks`, and add it to `IN_BLOCKS`, `describe`
+and `make_blocks`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from detours.counting.engines.rows.graph import Layout
 from detours.counting.engines.search.count import SearchCount, Worker
 from detours.counting.engines.threads import one_blas_thread
 from detours.counting.on_disk.job import Arrays, check_cuts
-from detours.counting.plan import Plan
+from detours.counting.plan import Plan, engines, make_plan
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError
 
@@ -36,6 +36,10 @@ many files."""
 MOST_LANES = 1 << 10
 TAPER = 1.5
 """How much longer the first blocks of a stage are than the average; the last are short: workers finish together."""
+
+
+IN_BLOCKS = ("rows", "search", "dense")
+"""The engines whose work can be cut into blocks."""
 
 
 class Blocks(Protocol):
@@ -51,6 +55,18 @@ class Blocks(Protocol):
 
     def finish(self, tally: Tally, n_jobs: int) -> None:
         """Write the counts, when every block is loaded."""
+
+
+def plan_blocks(cyclic: Cyclic, k: int, *, engine: str, **options: Any) -> Plan:
+    """Plan a count in blocks: as `make_plan`, which chooses among the engines that can do that."""
+    known = engines()
+    if engine not in IN_BLOCKS and engine in (each.name for each in known):
+        raise _without_blocks(engine)
+    return make_plan(cyclic, k, engine=engine, known=[each for each in known if each.name in IN_BLOCKS], **options)
+
+
+def _without_blocks(engine: str) -> EngineError:
+    return EngineError(f"engine={engine!r} cannot count in blocks; use another one, or leave out= and cluster= out")
 
 
 def describe(plan: Plan) -> dict[str, Any]:
@@ -72,7 +88,7 @@ def describe(plan: Plan) -> dict[str, Any]:
         return {"runs": "search", "stages": [_at_most(4 * wanted, plan.estimate.prepared.num_roots)]}
     if plan.engine == "dense":
         return {"runs": "dense", "stages": [len(plan.estimate.prepared.bundles)]}
-    raise EngineError(f"engine={plan.engine!r} cannot count in blocks; use another one, or leave out= and cluster= out")
+    raise _without_blocks(plan.engine)
 
 
 def make_blocks(cyclic: Cyclic, k: int, about: dict[str, Any]) -> Blocks:

@@ -155,11 +155,8 @@ def read_own(path: str | os.PathLike[str], *, targets: bool = True) -> GraphSet:
         name = found[0].name.removesuffix("_A.txt")
         read = read_tu(folder, name, targets=targets)
         tell_found(f"The graphs of {name}", read.dropped, single=False)
-        unread = folder / f"{name}_edge_attributes.txt"
-        if targets and unread.is_file():
-            warn_caller(f"{unread.name} is not read; PyG data may have attributes of edges, as edge_attr.", UserWarning)
         name = own_name(name, read.graphs) if targets else name
-        return GraphSet(name, read.graphs, read.y, read.labels, edge_labels=read.edge_labels, x=read.x)
+        return read.graph_set(name)
     found = _load(path)
     with damage_named(path, "the PyG data"):
         listed = found if isinstance(found, list) else [found]

@@ -3,8 +3,9 @@
 `<NAME>_A.txt` holds arcs "row, col" with node ids from 1 that run over the whole data set; line i of
 `<NAME>_graph_indicator.txt` is the graph (from 1) of node i; `<NAME>_graph_labels.txt` has a class per graph and
 `<NAME>_node_labels.txt` and `<NAME>_edge_labels.txt`, where there are any, a label per node and per line of
-`<NAME>_A.txt`. `<NAME>_node_attributes.txt`, where there is one, has a row of numbers per node; in place of classes
-`<NAME>_graph_attributes.txt` may have numbers to predict. Data that a trained model is used on needs neither.
+`<NAME>_A.txt`. `<NAME>_node_attributes.txt` and `<NAME>_edge_attributes.txt`, where there are any, have a row of
+numbers per node and per line of `<NAME>_A.txt`; in place of classes `<NAME>_graph_attributes.txt` may have numbers to
+predict. Data that a trained model is used on needs neither.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from detours.arrays import Float32, Int64
 from detours.data.attributes import Attributes
+from detours.data.graph_set import GraphSet
 from detours.data.readers.numbers import read_decimals, read_integers, read_targets
 from detours.errors import FileFormatError
 from detours.graph import Graph
@@ -28,15 +30,22 @@ from detours.graph.graph import build_graph, wrap_arrays
 
 
 class TUData(NamedTuple):
-    """Graphs, classes and, where the data set has them, labels and attributes of nodes and labels of arcs, by graph."""
+    """Graphs, classes and, where the data set has them, labels and attributes of nodes and of arcs, by graph."""
 
     graphs: list[Graph]
     y: NDArray[Any]
     labels: list[Int64] | None
     edge_labels: list[Int64] | None
     x: Attributes | None
+    edge_x: Attributes | None
     dropped: Dropped
     """What was dropped, merged or completed in all graphs together."""
+
+    def graph_set(self, name: str, root: Path | None = None) -> GraphSet:
+        """Return the data set by this name, read from that folder of data sets."""
+        own = self._asdict()
+        del own["dropped"]
+        return GraphSet(name, root=root, **own)
 
 
 def read_tu(folder: Path, name: str, *, targets: bool = True) -> TUData:
@@ -46,13 +55,14 @@ def read_tu(folder: Path, name: str, *, targets: bool = True) -> TUData:
     offsets = _node_offsets(folder / f"{name}_graph_indicator.txt", len(y) or None)
     union = _union(folder / f"{name}_A.txt", offsets)
     labels = _labels(folder / f"{name}_node_labels.txt", int(offsets[-1]), "nodes")
-    attributes = folder / f"{name}_node_attributes.txt"
+    attributes, of_edges = (folder / f"{name}_{things}_attributes.txt" for things in ("node", "edge"))
     return TUData(
         cut_union(union, offsets),
         y,
         None if labels is None else np.split(labels, offsets[1:-1]),
         _edge_labels(folder / f"{name}_edge_labels.txt", union, offsets),
         Attributes(partial(_attributes, attributes, offsets)) if attributes.is_file() else None,
+        Attributes(partial(_edge_attributes, of_edges, union, offsets)) if of_edges.is_file() else None,
         union.dropped,
     )
 
@@ -68,12 +78,16 @@ def _targets(labels: Path, attributes: Path) -> NDArray[Any]:
 
 
 def _attributes(file: Path, offsets: Int64) -> list[Float32]:
+    return np.split(_rows(file, int(offsets[-1]), "nodes"), offsets[1:-1])
+
+
+def _rows(file: Path, number: int, things: str) -> Float32:
     values = read_decimals(file)
-    if len(values) != offsets[-1]:
+    if len(values) != number:
         raise FileFormatError(
-            f"there are {len(values):,} rows for {offsets[-1]:,} nodes; the file is cut off or of another set.", file
+            f"there are {len(values):,} rows for {number:,} {things}; the file is cut off or of another set.", file
         )
-    return np.split(values, offsets[1:-1])
+    return values
 
 
 def _labels(file: Path, number: int, things: str) -> Int64 | None:
@@ -97,6 +111,23 @@ def _edge_labels(file: Path, union: Graph, offsets: Int64) -> list[Int64] | None
         at = int(contradicted[0])
         raise FileFormatError(
             f"the edge {_edge(edges, at)} has the label {values[at]} on this line and another on a different one.",
+            file,
+            at + 1,
+        )
+    return np.split(of_arcs, union.indptr[offsets[1:-1]])
+
+
+def _edge_attributes(file: Path, union: Graph, offsets: Int64) -> list[Float32]:
+    """Return the attributes of all arcs; both of an edge have those of a single line, or each those of its own."""
+    values = _rows(file, union.edge_index.shape[1], "edges")
+    line_of_arc, _ = values_on_arcs(union, np.arange(len(values)))
+    of_arcs, kept = values[line_of_arc], np.flatnonzero(union.edge_arc >= 0)
+    repeated = kept[(of_arcs[union.edge_arc[kept]] != values[kept]).any(axis=1)]
+    if len(repeated):
+        at = int(repeated[0])
+        raise FileFormatError(
+            f"the edge {_edge(union.edge_index, at)} is on several lines and has other attributes on this one than on "
+            "the last.",
             file,
             at + 1,
         )

@@ -110,6 +110,13 @@ def _named_edge(fields: list[bytes], number: int, path: Path) -> list[bytes]:
             path,
             number,
         )
+    if len(fields) > 2 and not fields[1] and fields[0] and fields[2]:
+        raise FileFormatError(
+            f"the second column is empty, between {quoted(fields[0])} and {quoted(fields[2])}; write one tab or comma "
+            "between two nodes, or name the columns of nodes, as in columns=(1, 3).",
+            path,
+            number,
+        )
     if len(fields) < 2 or not fields[0] or not fields[1]:
         raise FileFormatError(
             f"a line must hold two nodes, but there is only {quoted(b' '.join(fields).strip())}.",

@@ -15,11 +15,11 @@ from detours.errors import FileFormatError, InputError
 from detours.graph.edges import MAX_NODES, EdgeList
 from detours.graph.files.shared.format import Format
 from detours.graph.files.shared.lines import quoted
+from detours.graph.files.shared.metis_header import MetisHeader, metis_header
 from detours.graph.files.shared.source import check_size, read_text
 
 _COMMENT = re.compile(rb"^[ \t]*%[^\n]*", re.MULTILINE)
 _NO_NUMBER = re.compile(rb"(?<!\S)(?![+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?!\S))\S+")
-_FORMATS = (0, 1, 10, 11, 100, 101, 110, 111)
 _ROWS = 100_000
 
 
@@ -31,15 +31,6 @@ class _Words(NamedTuple):
     """The line of each, from 0."""
     kept: Int64
     """The lines that are no comments."""
-
-
-class _Header(NamedTuple):
-    nodes: int
-    edges: int
-    skip: int
-    """How many numbers of a line, sizes and weights of its node, come before the neighbours."""
-    step: int
-    """How many numbers there are for a neighbour: 2 if its edge has a weight."""
 
 
 def read(path: Path) -> EdgeList:
@@ -89,10 +80,10 @@ def _breaks(text: bytes) -> Int64:
     return np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
 
 
-def _header(numbers: Float64, line: int, path: Path) -> _Header:
-    given = [int(value) for value in numbers[:4].clip(-1, 2.0**62)]
-    nodes, edges, code, weights = given + [0, 0, 0, 1][len(given) :]
-    if len(numbers) < 2 or given != numbers.tolist() or min(given) < 0 or code not in _FORMATS:
+def _header(numbers: Float64, line: int, path: Path) -> MetisHeader:
+    given = [int(value) for value in numbers.clip(-1, 2.0**62)]
+    header = metis_header(given) if given == numbers.tolist() else None
+    if header is None:
         raise FileFormatError(
             "the first line of a METIS file must be the numbers of nodes and edges, and may have a format, such as 1 "
             "for weights of edges or 10 for weights of nodes, and how many of these there are; a list of edges is read "
@@ -100,12 +91,12 @@ def _header(numbers: Float64, line: int, path: Path) -> _Header:
             path,
             line,
         )
-    if nodes > MAX_NODES:
-        raise FileFormatError(f"a graph may have up to {MAX_NODES} nodes, not {nodes}.", path, line)
-    return _Header(nodes, edges, code // 100 + weights * (code // 10 % 10), 1 + code % 10)
+    if header.nodes > MAX_NODES:
+        raise FileFormatError(f"a graph may have up to {MAX_NODES} nodes, not {header.nodes}.", path, line)
+    return header
 
 
-def _ends(values: Float64, lines: Int64, rows: Int64, header: _Header, path: Path) -> Int64:
+def _ends(values: Float64, lines: Int64, rows: Int64, header: MetisHeader, path: Path) -> Int64:
     """Return the nodes and the neighbours in their lines, from 0."""
 
     def check(fine: Any, where: Int64, says: str) -> None:

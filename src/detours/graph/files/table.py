@@ -19,6 +19,7 @@ from detours.graph.files.shared.columns import (
     SEPARATORS,
     guess_separator,
     known_header,
+    quotes_first,
     split_line,
     words_above_integers,
     words_above_numbers,
@@ -120,10 +121,12 @@ def _rows(raw: bytes, sep: str | None, path: Path) -> Iterator[Row]:
         return
     raw_lines: list[str] = []  # of the row that is read: quotes make a name of what would be a comment
 
+    late = "\t" in text and '"' in text
+
     def remembered() -> Iterator[str]:
         for line in io.StringIO(text, newline=""):
             raw_lines.append(line)
-            yield line
+            yield quotes_first(line, sep) if late else line
 
     reader, begun, comments = csv.reader(remembered(), delimiter=sep, skipinitialspace=True), False, 0
     try:

@@ -34,9 +34,10 @@ from detours.training.recipe.values import ByLevel, Setting, in_type, setting
 CODE = ("training", "nn", "data.encoder", "data.sampling", "data.sampling_numba")
 """The code that determines the numbers of a run; the content of data and splits is in its key."""
 OTHER_CODE = tuple(
-    f"training.{name}" for name in ("recipe", "runs", "stacks", "logs", "pool", "door", "saved", "checkpoint", "search")
+    f"training.{name}"
+    for name in ("recipe", "runs", "stacks", "logs", "pool", "door", "saved", "checkpoint", "search", "divergence")
 )
-"""The recipe is in the key itself; the others move runs and results around."""
+"""The recipe is in the key itself; the others move runs and results around, or say what went wrong."""
 
 DROPOUTS = ("dropout", "input_dropout", "layer_dropout")
 """Settings that draw random bits in training, unless they are 0."""
@@ -70,7 +71,9 @@ class Recipe:
     )
     class_weights: ClassWeights = setting("Whether the loss gives all classes the same weight.", "none")
     regression_loss: RegressionLoss = setting("Regression: absolute or squared error of standardised targets.", "l1")
-    k: int = setting("The longest detour counted, in edges.", 4, 2, minimum=2)
+    k: int = setting(
+        "The longest detour counted, in edges; model plain sees none without edge_den or node_den.", 4, 2, minimum=2
+    )
     log: bool = setting("Whether detour numbers enter as log(1 + number).", True, False)
     by_length: bool = setting("Whether MDNN sees one number per length of detour, or their sum.", True, False)
     use_den: bool = setting("Whether the tokens of MDNN carry detour numbers; false is the paper's ablation.", True)

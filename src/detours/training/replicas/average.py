@@ -5,13 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from detours.training.replicas.copies import Copies
 from detours.training.replicas.stack import Stack
 
 SLOWEST = 10
 """After t steps at most (1 + t) / (10 + t) of an average is old, so that the first weights are soon forgotten."""
 
 
-class Averaged:
+class Averaged(Copies):
     """Exponential averages of the parameters and the running statistics of stacked networks.
 
     Args:
@@ -20,9 +21,8 @@ class Averaged:
     """
 
     def __init__(self, stack: Stack, shares: Tensor) -> None:
+        super().__init__(stack)
         self.shares = shares
-        self.flat = stack.flat.clone()
-        self.buffers = {name: each.clone() for name, each in stack.buffers.items()}
 
     def update(self, stack: Stack, steps: Tensor) -> None:
         """Take in the weights after a step; `steps` is how many there were, on the device."""
@@ -34,17 +34,7 @@ class Averaged:
             else:
                 self.buffers[name].copy_(each)
 
-    def state(self) -> dict[str, object]:
-        """Return what a checkpoint has to hold."""
-        return {"flat": self.flat, "buffers": self.buffers}
-
-    def load(self, flat: Tensor, buffers: dict[str, Tensor]) -> None:
-        """Go back to a state."""
-        self.flat.copy_(flat)
-        for name, value in buffers.items():
-            self.buffers[name].copy_(value)
-
     def keep(self, replicas: Tensor) -> None:
         """Drop all networks but these."""
-        self.shares, self.flat = self.shares[replicas], self.flat[replicas]
-        self.buffers = {name: each[replicas] for name, each in self.buffers.items()}
+        super().keep(replicas)
+        self.shares = self.shares[replicas]

@@ -25,6 +25,7 @@ from detours.training.replicas.adamw import AdamW
 from detours.training.replicas.average import Averaged
 from detours.training.replicas.beside import Beside
 from detours.training.replicas.capture import Captured
+from detours.training.replicas.copies import BestWeights
 from detours.training.replicas.objective import Objective
 from detours.training.replicas.progress import ROWS, Progress, Row, Scores
 from detours.training.replicas.schedule import rate
@@ -103,7 +104,7 @@ class Fit:
         self.train_mask, self.val_mask, self.test_mask = (
             _masks([split[part] for split in splits], len(inputs.y) + 1).to(self.device) for part in range(3)
         )
-        self.best_weights = (self.stack.flat.clone(), _copied(self.stack.buffers)) if keep_weights else None
+        self.best = BestWeights(self.stack) if keep_weights else None
         self.done = 0
         """Epochs behind us."""
         self.unread = 0
@@ -175,17 +176,13 @@ class Fit:
         self.release()
         kept = torch.tensor(replicas, device=self.device)
         self.recipes = [self.recipes[at] for at in replicas]
-        for part in (self.stack, self.optimizer, self.progress, self.objective):
-            part.keep(kept)
-        if self.averaged is not None:
-            self.averaged.keep(kept)
+        for part in (self.stack, self.optimizer, self.progress, self.objective, self.averaged, self.best):
+            if part is not None:
+                part.keep(kept)
         parts = (self.train_mask, self.val_mask, self.test_mask)
         self.train_mask, self.val_mask, self.test_mask = (part[kept] for part in parts)
         if self.scales is not None:
             self.scales = (self.scales[0][kept], self.scales[1][kept])
-        if self.best_weights is not None:
-            flat, buffers = self.best_weights
-            self.best_weights = flat[kept], {name: each[kept] for name, each in buffers.items()}
         self._prepare()
 
     def release(self) -> None:
@@ -195,15 +192,14 @@ class Fit:
 
     def weights(self, replica: int) -> dict[str, Tensor]:
         """Return the weights of a replica in its best epoch."""
-        assert self.best_weights is not None
+        assert self.best is not None
         self.beside.wait()
-        weights: dict[str, Tensor] = self.stack.weights(replica, *self.best_weights)
+        weights: dict[str, Tensor] = self.stack.weights(replica, self.best.flat, self.best.buffers)
         return weights
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint has to hold."""
         self.beside.wait()
-        flat, buffers = (None, None) if self.best_weights is None else self.best_weights
         return {
             "done": self.done,
             "flat": self.stack.flat,
@@ -211,8 +207,7 @@ class Fit:
             "optimizer": self.optimizer.state(),
             "progress": self.progress.state(),
             "averaged": None if self.averaged is None else self.averaged.state(),
-            "best_flat": flat,
-            "best_buffers": buffers,
+            "best": None if self.best is None else self.best.state(),
         }
 
     def load(self, state: dict[str, Any]) -> None:
@@ -220,14 +215,14 @@ class Fit:
         self.beside.wait()
         self.done = int(state["done"])
         self.stack.flat.copy_(state["flat"])
-        _load(self.stack.buffers, state["buffers"])
+        for name, value in state["buffers"].items():
+            self.stack.buffers[name].copy_(value)
         self.optimizer.load(state["optimizer"])
         self.progress.load(state["progress"])
         if self.averaged is not None:
             self.averaged.load(**state["averaged"])
-        if self.best_weights is not None:
-            self.best_weights[0].copy_(state["best_flat"])
-            _load(self.best_weights[1], state["best_buffers"])
+        if self.best is not None:
+            self.best.load(**state["best"])
 
     # ------------------------------------------------------------ an epoch
 
@@ -278,11 +273,8 @@ class Fit:
         if self.objective.ranked:
             reached = self._ranked(reached, outputs, y, ids)
         better = self.progress.update(reached)
-        if self.best_weights is not None:
-            flat, buffers = self.best_weights
-            _replace(flat, weights, better)
-            for name, current in statistics.items():
-                _replace(buffers[name], current, better)
+        if self.best is not None:
+            self.best.update(weights, statistics, better)
 
     def _ranked(self, reached: Scores, outputs: Tensor, y: Tensor, ids: Tensor) -> Scores:
         """Return the numbers of an epoch with scores that are those of a ranking of each part."""
@@ -358,16 +350,3 @@ def _masks(parts: Sequence[Int64], number: int) -> Tensor:
 
 def _entropy(*numbers: int) -> int:
     return int(np.random.SeedSequence(numbers).generate_state(1)[0])
-
-
-def _replace(kept: Tensor, current: Tensor, better: Tensor) -> None:
-    kept.copy_(torch.where(better.view(-1, *[1] * (kept.dim() - 1)), current, kept))
-
-
-def _copied(buffers: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name: each.clone() for name, each in buffers.items()}
-
-
-def _load(buffers: dict[str, Tensor], saved: dict[str, Tensor]) -> None:
-    for name, value in saved.items():
-        buffers[name].copy_(value)

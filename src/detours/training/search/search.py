@@ -134,6 +134,7 @@ class Search:
                 beside the recipe that the data set has today; 0 for none.
         """
         self.check(trials, confirm)
+        self.finalists, self.confirmed = {}, False
         self.budget = Budget(time.monotonic(), seconds, self._runs_after(confirm))
         length = ETA * self.draws.draws
         ended = False

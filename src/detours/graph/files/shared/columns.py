@@ -12,6 +12,7 @@ HEADERS = (("source", "target"), ("from", "to"), ("src", "dst"), ("node1", "node
 SEPARATORS = (",", ";", "\t", "|", " ")
 _QUOTE = ord('"')  # many times faster to look for in bytes than b'"'
 _OPAQUE = re.compile(rb"(?<![^\s,;|])\"(?:[^\"]|\"\")*\"|\s\{'.*")  # names in quotes, attributes of NetworkX
+_TABS = re.compile(rb"(?<![^\s,;|])\"(?:[^\"\n]|\"\")*\"|\t{2,}")
 _DECIMAL_COMMA = re.compile(rb"[^\s,]+ +[^\s,]+ +[+-]?\d+,\d+")  # two nodes and a weight
 _WORD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)', re.ASCII)
 _PLAIN_WORD = re.compile(r"\S+", re.ASCII)  # blanks of other kinds are a part of names
@@ -52,7 +53,7 @@ def split_line(line: str, sep: str) -> list[str]:
     if sep == " ":
         return _words(line) if '"' in line else _PLAIN_WORD.findall(line)
     try:
-        fields = next(csv.reader([line], delimiter=sep, skipinitialspace=True), [])
+        fields = next(csv.reader([quotes_first(line, sep)], delimiter=sep, skipinitialspace=True), [])
     except csv.Error:  # a carriage return within the line, say
         fields = line.split(sep)
     return [field.strip() for field in fields]
@@ -61,6 +62,26 @@ def split_line(line: str, sep: str) -> list[str]:
 def _words(line: str) -> list[str]:
     """Return the fields of a line that blanks separate, unless they are in quotes, as R writes them."""
     return [(found[1] or "").replace('""', '"') or found[2] or "" for found in _WORD.finditer(line)]
+
+
+def quotes_first(line: str, sep: str) -> str:
+    """Return a line without the tabs in front of names in quotes, which `csv` would take for a part of them.
+
+    >>> quotes_first('"Ada",\\t"Hopper, G."', ",")
+    '"Ada","Hopper, G."'
+    """
+    if "\t" not in line or sep == "\t" or '"' not in line:
+        return line
+    return re.sub(rf'(^|{re.escape(sep)})[ \t]*("(?:[^"]|"")*"(?=\s*(?:{re.escape(sep)}|$)))', r"\1\2", line)
+
+
+def one_tab(text: bytes) -> bytes:
+    """Return a text in which one tab stands for several, unless they are in quotes.
+
+    >>> one_tab(b'Ada\\t\\t"Hopper\\t\\tG."')
+    b'Ada\\t"Hopper\\t\\tG."'
+    """
+    return _TABS.sub(lambda found: b"\t" if found[0][:1] == b"\t" else found[0], text)
 
 
 def plain_separator(line: bytes) -> bytes | None:

@@ -15,6 +15,7 @@ from detours.graph.files.shared.columns import (
     guess_separator,
     has_decimal_comma,
     known_header,
+    one_tab,
     plain_separator,
     split_line,
     words_above_numbers,
@@ -107,6 +108,9 @@ def read_head(text: Iterator[bytes], path: Path) -> Head:
         lines = _first_lines(head)
     if not lines:
         raise FileFormatError("the file holds no edges: every line is blank or a comment.", path)
+    if _are_aligned(head, lines[0]):
+        head, text = one_tab(head), map(one_tab, text)
+        lines = _first_lines(head)
     first = lines[0]
     refuse_row_names([split_line(line.text, guess_separator(first.text)) for line in lines], path)
     sep = _told_separator(lines, path)
@@ -138,6 +142,27 @@ def _first_lines(head: bytes) -> list[Line]:
             lines.append(Line(head[start:end], number, start))
         start, number = end + 1, number + 1
     return lines
+
+
+def _are_aligned(head: bytes, first: Line) -> bool:
+    """Return whether several tabs between two nodes only align them, and leave no column empty.
+
+    A number behind them may be the weight of an edge that lacks a node, unless all nodes below two words are numbers.
+    """
+    begin = head[first.start : first.start + max(_BYTES, len(first.raw) + 1)]
+    if b"\t\t" not in begin or first.integers or first.separator != b"\t" or guess_separator(first.text) != "\t":
+        return False
+    lines = [line for line in begin.split(b"\n")[:-1] if is_data(line)]
+    rows = [split_line(one_tab(line.strip(b" \t\r")).decode("utf-8", "replace"), "\t") for line in lines]
+    if {len(row) for row in rows} not in ({2}, {3}) or not all(map(all, rows)):
+        return False
+    weights = all(is_decimal(row[2].encode()) for row in rows[1:] if len(row) > 2)
+    if not weights or known_header(rows[0]) not in (None, (0, 1)):
+        return False
+    apart = [row[1] for line, row in zip(lines, rows, strict=True) if first_fields(line, b"\t")[1] == b""]
+    words = not any(is_decimal(field.encode()) for field in rows[0][:2])
+    numbers = words and all(is_integer(field.encode()) for row in rows[1:] for field in row[:2])
+    return bool(apart) and (numbers or not any(is_decimal(field.encode()) for field in apart))
 
 
 def _is_table(lines: list[Line]) -> bool:

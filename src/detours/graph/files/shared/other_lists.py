@@ -10,6 +10,7 @@ import numpy as np
 
 from detours.errors import FileFormatError
 from detours.graph.files.shared.lines import is_data, is_decimal, is_integer
+from detours.graph.files.shared.metis_header import metis_header
 
 _HEAD = 1 << 16  # bytes that are looked at
 _SURE = 20  # arcs of a METIS file, of which one sees the beginning
@@ -200,15 +201,14 @@ def refuse_metis(text: bytes, path: Path) -> None:
     lines = lines[next((at for at, line in enumerate(lines) if line), 0) :]
     if not all(cell.isdigit() and len(cell) <= 10 for line in lines for cell in line):
         return
-    header, whole = list(map(int, lines[0])) if lines else [], len(text) <= _HEAD
-    if not 2 <= len(header) <= 4:
+    header, whole = metis_header(list(map(int, lines[0]))) if lines else None, len(text) <= _HEAD
+    if header is None:
         return
-    nodes, edges, code, weights = header + [0, 0, 0, 1][len(header) :]
-    skip, step, rows = code // 100 + weights * (code // 10 % 10), 1 + code % 10, lines[1 : nodes + 1]
-    arcs = [(node, int(cell)) for node, row in enumerate(rows, 1) for cell in row[skip::step]]
-    if any(lines[nodes + 1 :]) or (whole and (len(rows), len(arcs)) != (nodes, 2 * edges)):
+    rows = lines[1 : header.nodes + 1]
+    arcs = [(node, int(cell)) for node, row in enumerate(rows, 1) for cell in row[header.skip :: header.step]]
+    if any(lines[header.nodes + 1 :]) or (whole and (len(rows), len(arcs)) != (header.nodes, 2 * header.edges)):
         return
-    if not set(str(code)) <= {"0", "1"} or any(node == other for node, other in arcs):
+    if any(node == other for node, other in arcs):
         return
     seen = {(node, other) for node, other in arcs if other <= len(rows)}
     if len(seen) < (2 if whole else _SURE) or any((other, node) not in seen for node, other in seen):
