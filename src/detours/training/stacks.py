@@ -6,7 +6,7 @@ import gc
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -114,8 +114,11 @@ def _shapes(runs: Sequence[Run]) -> list[list[Run]]:
     return shapes
 
 
-def parts_of(runs: Sequence[Run]) -> list[list[Run]]:
-    """Return the runs in parts of one shape; a stack of any size that was interrupted is a part of its own."""
+def parts_of(runs: Sequence[Run], known: Callable[[Run], bool] = lambda _: False) -> list[list[Run]]:
+    """Return the runs in parts of one shape; a stack of any size that was interrupted is a part of its own.
+
+    Runs whose results are `known` are in such stacks alone: others need not be divided as they were.
+    """
     left = {file for folder in {run.path.parent for run in runs} for file in folder.glob("*.ckpt")}
     parts: list[list[Run]] = []
     for shape in _shapes(runs):
@@ -124,7 +127,7 @@ def parts_of(runs: Sequence[Run]) -> list[list[Run]]:
             number = _interrupted(shape, left)
             if number:
                 parts += [shape[:number], []]
-            else:
+            elif not known(shape[0]):
                 parts[-1].append(shape[0])
             shape = shape[number or 1 :]
     return [part for part in parts if part]

@@ -155,6 +155,27 @@ def test_every_finished_stack_is_recorded_before_the_next(
     assert "1 of 1 runs" in said[0] and [len(record.runs) for record in read_records(Store(tmp_path))] == [2, 2]
 
 
+def test_runs_that_a_killed_process_has_finished_are_left_out_of_the_stacks(
+    tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_all, stacks = training.run_all, []
+
+    def told(store: Store, runs: list[training.Run], place: training.Workplace) -> object:
+        stacks.append([run.recipe.seed for run in runs])
+        return run_all(store, runs, place)
+
+    monkeypatch.setattr(training, "run_all", told)
+    wanted: dict[str, object] = {"seeds": [0, 1, 2, 3], "folds": [0]}
+    new_queue(tmp_path, data, **wanted).run([PLAIN])
+    killed = new_queue(tmp_path / "killed", data, **wanted)
+    run_all(killed.work, killed._runs(PLAIN)[1:2], training.Workplace("cpu"))  # the second of a stack of four
+    stacks.clear()
+    assert new_queue(tmp_path / "killed", data, replicas=2, **wanted).run([PLAIN]) == []
+    assert stacks == [[0, 2], [3]]
+    values = [[record.runs for record in read_records(Store(folder))] for folder in (tmp_path, tmp_path / "killed")]
+    assert [list(runs) for runs in values[0]] == [list(runs) for runs in values[1]] == [[0]] * 4
+
+
 def test_records_of_two_machines_are_merged_by_copying(tmp_path: Path, data: GraphSet) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     new_queue(one, data, seeds=[0]).run([PLAIN])

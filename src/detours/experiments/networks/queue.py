@@ -149,9 +149,11 @@ class Queue:
 
         start = time.monotonic()
         runs = self._runs(entry)
-        goes_on, sentence, failed, finished = True, "", [], 0
+        failed: list[Run] = []
+        goes_on, sentence = True, ""
+        finished = self._pack(entry, runs, failed)  # what another process had no time to record
         try:
-            for diverged in self._train_stacks(runs, deadline):
+            for diverged in self._train_stacks(runs, deadline) if finished < len(runs) else ():
                 failed += diverged
                 finished = self._pack(entry, runs, failed)  # whatever happens to the next stack
             sentence = f"; the loss of {len(failed)} diverged" if failed else ""
@@ -190,7 +192,7 @@ class Queue:
 
         fit_on_disk = STACK_BYTES // (BYTES_PER_WEIGHT * weights(runs[0].recipe))
         together = max(1, min(len(runs), fit_on_disk, self.wanted.replicas or len(runs)))
-        for waiting in parts_of(runs):
+        for waiting in parts_of(runs, lambda run: self._cell(run) is not None):
             while waiting:
                 place = Workplace(self.device, replicas=together, deadline=deadline)
                 stack = stacks_of(waiting, place)[0]
