@@ -36,13 +36,17 @@ def _lay_rows_first(patch: pytest.MonkeyPatch, chosen: bool) -> None:
 
 
 def _answers_and_slopes(
-    kind: Any, options: dict[str, Any], dtype: torch.dtype = torch.float64, rounded: torch.dtype | None = None
+    kind: Any,
+    options: dict[str, Any],
+    nodes: int = NODES,
+    dtype: torch.dtype = torch.float64,
+    rounded: torch.dtype | None = None,
 ) -> tuple[Tensor, Tensor]:
     torch.manual_seed(0)
-    half = torch.randint(NODES, (2, 2 * NODES))
+    half = torch.randint(nodes, (2, 2 * nodes))
     half = half[:, half[0] != half[1]].unique(dim=1)
     arcs = torch.cat([half, half.flip(0)], dim=1).unique(dim=1)
-    x, pe, den = (torch.randn(size, dtype=dtype) for size in ((NODES, 6), (NODES, 4), (arcs.size(1), 2)))
+    x, pe, den = (torch.randn(size, dtype=dtype) for size in ((nodes, 6), (nodes, 4), (arcs.size(1), 2)))
     if kind is MDNN:
         options = {**options, "den_channels": 2, "pe_channels": 4}
     networks = [kind(6, 16, 3, dropout=0.3, **options) for _ in range(REPLICAS)]
@@ -50,13 +54,13 @@ def _answers_and_slopes(
     for name in stack.buffers:
         if name.endswith(".factor"):
             stack.buffers[name] = torch.tensor([1, 3, 5], dtype=torch.int32)
-    counted = torch.rand(REPLICAS, NODES) > 0.2
+    counted = torch.rand(REPLICAS, nodes) > 0.2
     edge_attr = den if "edge_channels" in options else None
     leaves = [each.detach().requires_grad_() for each in stack.leaves(stack.flat, rounded)]
     stack.network.train()
 
     def call(counted: Tensor) -> Any:
-        named = {"pe": pe, "batch": torch.arange(NODES) // 30, "num_graphs": 10, "counted": counted}
+        named = {"pe": pe, "batch": torch.arange(nodes) // 30, "num_graphs": nodes // 30, "counted": counted}
         return (x, arcs, den if kind is MDNN else den[:, 0].abs()), {**named, "edge_attr": edge_attr}
 
     with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.float32):
@@ -81,8 +85,8 @@ def test_both_layouts_give_the_same(kind: Any, options: dict[str, Any], monkeypa
 @pytest.mark.parametrize(("kind", "options"), NETWORKS)
 def test_maps_rounded_at_once(kind: Any, options: dict[str, Any], first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     _lay_rows_first(monkeypatch, first)
-    answers, slopes = _answers_and_slopes(kind, options, torch.float32)
-    again, slopes_again = _answers_and_slopes(kind, options, torch.float32, torch.bfloat16)
+    answers, slopes = _answers_and_slopes(kind, options, 60, torch.float32)
+    again, slopes_again = _answers_and_slopes(kind, options, 60, torch.float32, torch.bfloat16)
     torch.testing.assert_close(again, answers, rtol=0, atol=0)
     torch.testing.assert_close(slopes_again, slopes, rtol=1e-2, atol=1e-2)
     assert slopes.abs().max() > 0
