@@ -88,7 +88,11 @@ def test_a_molecule_as_smiles_and_as_a_file(folder: Path, capsys: pytest.Capture
     assert cli.run(["show", "C1CC2=O", "-k", "2"]) == 1
     assert "no such file, and RDKit cannot read it as a SMILES" in capsys.readouterr().err
     (folder / "ring.smi").write_text("C1CC1=O cyclopropanone\n")
-    assert cli.run(["show", "ring.smi", "-k", "2", "-q"]) == 0
+    (folder / "RING.SMI").write_text("C1CC1=O cyclopropanone\n")
+    (folder / "ring").write_text("C1CC1=O cyclopropanone\n")
+    for own in (["ring.smi"], ["RING.SMI"], ["ring", "--format", "molecule"]):
+        assert cli.run(["show", *own, "-k", "2", "-q", "--out", "drawn.html"]) == 0
+        assert '"symbols":["C","C","C","O"]' in (folder / "drawn.html").read_text("utf-8")
     capsys.readouterr()
     assert cli.run(["count", "ring.smi", "-k", "2", "--json"]) == 0
     assert '"cycles": 1' in capsys.readouterr().out

@@ -17,10 +17,8 @@ from detours.errors import InputError
 
 if TYPE_CHECKING:
     from detours.graph import Graph
-    from detours.viz.interactive import Molecule
 
 MARK = b'<meta name="generator" content="detours'
-_MOLECULES = (".sdf", ".mol", ".smi", ".smiles")
 
 
 @report_errors
@@ -70,12 +68,11 @@ def show(
     given = [_read(name, reading) for name in files]
     with progress_bar(f"Counting and drawing, k = {k}", show=False if quiet and progress is None else progress):
         made = page(
-            tuple(graph for graph, _ in given) if other is not None else given[0][0],
+            tuple(given) if other is not None else given[0],
             k,
             names=[Path(name).name if Path(name).exists() else name for name in files],
             directed=directed,
             chordless=chordless,
-            molecules=[molecule for _, molecule in given],
         )
     made.save(target)
     if not quiet:
@@ -116,17 +113,14 @@ def _stem(file: str) -> str:
     return plain if plain == file.upper() else f"{plain}-{sha256(file.encode()).hexdigest()[:6]}"
 
 
-def _read(file: str, reading: dict[str, Any]) -> "tuple[Graph, Molecule | None]":
+def _read(file: str, reading: dict[str, Any]) -> "Graph":
     from detours.graph import Graph
-    from detours.graph.files.molecule import parse_smiles, read_molecule
-    from detours.viz.molecules import molecule_drawing
+    from detours.graph.files.molecule import parse_smiles
 
-    path = Path(file)
-    if path.exists() and not any(ending in _MOLECULES for ending in path.suffixes):
-        return read_graph(file, **reading), None
-    found = read_molecule(path) if path.exists() else parse_smiles(file)
-    if found is None:
-        if not path.suffix and file != STANDARD_INPUT and find_spec("rdkit") is not None:
+    if not Path(file).exists() and file != STANDARD_INPUT:
+        found = parse_smiles(file)
+        if found is not None:
+            return Graph.from_any(found)
+        if not Path(file).suffix and find_spec("rdkit") is not None:
             raise InputError(f"{file}: there is no such file, and RDKit cannot read it as a SMILES.")
-        return read_graph(file, **reading), None  # which says that there is no such file
-    return Graph.from_any(found), molecule_drawing(found)
+    return read_graph(file, **reading)

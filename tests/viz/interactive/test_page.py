@@ -204,3 +204,18 @@ def test_a_page_replaces_no_file_of_another_kind(tmp_path: Path, monkeypatch: py
     with pytest.raises(InputError, match=r"the name must end in \.html, but it is 'mine\.csv'"):
         detours.count("mine.csv", k=2).show("mine.csv")
     assert Path("mine.csv").read_text().startswith("0,1")
+
+
+def test_molecules_are_drawn_as_such_however_they_are_given(tmp_path: Path) -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    ring = chem.MolFromSmiles("C1CC1=O")
+    (tmp_path / "RING.SDF").write_text(chem.MolToMolBlock(ring))
+    given = (ring, tmp_path / "RING.SDF", detours.count(ring, 2), detours.count_many([ring], 2)[0])
+    for graph in given:
+        (drawn,) = content(page(graph, 2))["graphs"]
+        assert drawn["symbols"] == ["C", "C", "C", "O"] and sorted(drawn["bonds"]) == [1, 1, 1, 2]
+    (plain,) = content(page(ring, 2, molecules=[None]))["graphs"]
+    assert plain["symbols"] is None
+    assert not ring.GetNumConformers()  # drawing gives the caller's own molecule no positions
+    (long,) = content(page(chem.MolFromSmiles("C" * 501), 2))["graphs"]
+    assert long["symbols"] is None

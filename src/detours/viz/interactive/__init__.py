@@ -18,6 +18,7 @@ from detours.counting.result import Detours
 from detours.errors import InputError, shown
 from detours.viz.interactive.assemble import assemble
 from detours.viz.interactive.content import Molecule, add_colours, compare_sentence, describe_graph
+from detours.viz.interactive.molecules import drawing_of
 from detours.viz.interactive.names import shown_name
 from detours.viz.interactive.part import MOST_EDGES, Part, choose_part
 
@@ -89,7 +90,8 @@ def page(
         names: A name for each graph, shown above it.
         directed: Count directed detours. Default: as the graph says.
         chordless: Count and list only detours that form chordless cycles.
-        molecules: Positions, symbols and bonds for graphs that are drawn as molecules.
+        molecules: Positions, symbols and bonds for graphs that are drawn as molecules, None for one that is not.
+            Default: molecules of RDKit, and files of them, are.
         most_edges: The most edges drawn of a graph. Of a larger one the neighbourhoods of the busiest edges are drawn.
         budget: Seconds for deciding whether two graphs are isomorphic.
 
@@ -105,7 +107,7 @@ def page(
     if len({(one.k, one.directed) for one in results}) > 1:
         raise InputError("both graphs must be counted with the same k, and both directed or both undirected")
     parts = [choose_part(result, most_edges) for result in results]
-    drawn = molecules if molecules is not None else [None] * len(given)
+    drawn = molecules if molecules is not None else [drawing_of(result.graph) for result in results]
     described = [describe_graph(*each) for each in zip(results, parts, titles, drawn, strict=True)]
     return Page(assemble(_content(results, parts, described, titles, budget)))
 
