@@ -200,6 +200,10 @@ def test_failure_while_writing_leaves_nothing(run: Run, monkeypatch: pytest.Monk
     target = Path("n.csv").resolve()
     assert (ran.code, ran.err) == (1, f"detours: {target} cannot be written (No space left on device).\n")
     assert sorted(Path().iterdir()) == before
+    assert "6 nodes, 8 edges" in ran.out and "busiest edges" in ran.out  # the count itself is not lost
+    told = run("count", "g1.txt", "-k", "3", "--json", "--out", "o.csv", "--out-nodes", "n.csv")
+    assert told.code == 1 and json.loads(told.out)["cycles"] == 4
+    assert run("count", "g1.txt", "-k", "3", "-q", "--out-nodes", "n.csv").out == ""
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="for others /proc is not writable")
