@@ -80,6 +80,15 @@ def test_pages_of_molecules_are_named_by_their_smiles(folder: Path) -> None:
     assert cli.run(["show", "C1=CC1", "-k", "3", "-q"]) == 0 and len(list(folder.glob("*.html"))) == len(pages)
 
 
+def test_around_nodes(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "ring.txt").write_text("".join(f"n{i} n{(i + 1) % 9}\n" for i in range(9)))
+    assert cli.run(["show", "ring.txt", "-k", "3", "--around", "n4", "--around", "n5"]) == 0
+    assert "Shown: 4 of 9 nodes and 3 of 9 edges, the neighbourhood of n4 and n5" in (folder / "ring.html").read_text()
+    monkeypatch.setattr("detours.viz.page", lambda *a, **k: pytest.fail("counted"))
+    assert cli.run(["show", "ring.txt", "-k", "3", "--around", "n40"]) == 1
+    assert "The graph has no node 'n40'" in capsys.readouterr().err
+
+
 def test_a_molecule_as_smiles_and_as_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("rdkit")
     assert cli.run(["show", "C1CC1=O", "-k", "2", "--out", "ring.html"]) == 0

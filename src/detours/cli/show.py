@@ -37,6 +37,13 @@ def show(
         Path | None,
         typer.Option(metavar="FILE", help="The page to write.  [default: the name of the graph, or the SMILES, .html]"),
     ] = None,
+    around: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NODE",
+            help="Draw what is around this node alone; given twice, also the detours between the two. Repeatable.",
+        ),
+    ] = None,
     open_it: Annotated[bool, typer.Option("--open", help="Open the page in the web browser.")] = False,
     chordless: options.Chordless = False,
     directed: options.Directed = None,
@@ -55,6 +62,7 @@ def show(
     \b
     Examples:
       detours show roads.txt -k 4
+      detours show people.csv -k 4 --around Ada --around Grace
       detours show a.g6 b.g6 --out pair.html --open
       detours show 'c1ccc2ccccc2c1' -k 9
     """
@@ -66,6 +74,8 @@ def show(
     target = _target(files, out)
     reading = {"directed": directed, "strict": strict, "columns": columns, "sep": sep, "format": format, "quiet": quiet}
     given = [_read(name, reading) for name in files]
+    for node in around or ():
+        given[0].node(node)  # a wrong one is told before the work
     with progress_bar(f"Counting and drawing, k = {k}", show=False if quiet and progress is None else progress):
         made = page(
             tuple(given) if other is not None else given[0],
@@ -73,6 +83,7 @@ def show(
             names=[Path(name).name if Path(name).exists() else name for name in files],
             directed=directed,
             chordless=chordless,
+            around=around,
         )
     made.save(target)
     if not quiet:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -153,7 +154,8 @@ def from_molecule(molecule: Any) -> EdgeList:
     return EdgeList(ends, len(names), names, "edges", origin=MoleculeOrigin(molecule, names))
 
 
-class MoleculeOrigin(NamedTuple):
+@dataclass(frozen=True)
+class MoleculeOrigin:
     """The molecule that a graph was, from which pages draw it; called, it is a NetworkX graph with its attributes."""
 
     molecule: Any
