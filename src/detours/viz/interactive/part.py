@@ -1,4 +1,4 @@
-"""The part of a graph that a page draws: all, what is around some nodes, or of a large graph around its busiest edges."""
+"""The part of a graph that a page draws: all, what is around some nodes, or of a large one around its busiest edges."""
 
 from __future__ import annotations
 
