@@ -249,6 +249,10 @@ def test_the_detours_of_one_edge_are_drawn_and_all_listed(directed: bool) -> Non
     assert {node for path in inner for node in path} <= set(names[:drawn])
     neighbours = {str(node) for end in (u, v) for node in graph[end]}
     assert neighbours <= set(names[:drawn])
+    hubs = [str(node) for node, _ in sorted(graph.degree, key=lambda pair: -pair[1])[:2]]
+    assert (
+        len(_around(detours.count(nx.complete_graph(60), 2), 0, 1)[1]) <= 1_000 and len(_around(result, *hubs)[1]) > 20
+    )
 
 
 def test_what_is_drawn_around_nodes_is_no_more_than_was_allowed_and_is_told() -> None:

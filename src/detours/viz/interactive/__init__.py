@@ -20,7 +20,7 @@ from detours.viz.interactive.assemble import assemble
 from detours.viz.interactive.content import Molecule, add_colours, compare_sentence, describe_graph
 from detours.viz.interactive.molecules import drawing_of
 from detours.viz.interactive.names import shown_name
-from detours.viz.interactive.part import MOST_EDGES, Part, choose_part
+from detours.viz.interactive.part import MOST_AROUND, MOST_EDGES, Part, choose_part
 
 __all__ = ["Molecule", "Page", "page"]
 
@@ -77,7 +77,7 @@ def page(
     chordless: bool = False,
     molecules: Sequence[Molecule | None] | None = None,
     around: Sequence[Any] | None = None,
-    most_edges: int = MOST_EDGES,
+    most_edges: int | None = None,
     budget: float = 5.0,
 ) -> Page:
     """Return an interactive page of one graph, or of two side by side.
@@ -95,7 +95,8 @@ def page(
             Default: molecules of RDKit, and files of them, are.
         around: Nodes of a single graph, such as the two ends of an edge. Only these are drawn, the nodes on detours
             from one to another, and their neighbours.
-        most_edges: The most edges drawn of a graph. Of a larger one the neighbourhoods of the busiest edges are drawn.
+        most_edges: The most edges drawn of a graph, 5,000 unless given, and 1,000 around nodes. Of a larger one the
+            neighbourhoods of the busiest edges are drawn.
         budget: Seconds for deciding whether two graphs are isomorphic.
 
     >>> import networkx as nx
@@ -109,7 +110,8 @@ def page(
     results = [_counted(graph, k, directed, chordless) for graph in given]
     if len({(one.k, one.directed) for one in results}) > 1:
         raise InputError("both graphs must be counted with the same k, and both directed or both undirected")
-    parts = [choose_part(result, most_edges, _nodes(result, around, len(given))) for result in results]
+    most = most_edges if most_edges is not None else MOST_EDGES if around is None else MOST_AROUND
+    parts = [choose_part(result, most, _nodes(result, around, len(given))) for result in results]
     drawn = molecules if molecules is not None else [drawing_of(result.graph) for result in results]
     described = [describe_graph(*each) for each in zip(results, parts, titles, drawn, strict=True)]
     return Page(assemble(_content(results, parts, described, titles, budget)))

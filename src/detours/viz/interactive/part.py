@@ -14,7 +14,7 @@ from detours.counting.result import Detours
 from detours.counting.shrink.csr import transposed
 from detours.graph import Graph
 
-MOST_EDGES = 5_000
+MOST_EDGES, MOST_AROUND = 5_000, 1_000
 LISTED_EACH = 200
 """The most detours listed of one edge."""
 
