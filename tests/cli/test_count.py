@@ -29,6 +29,16 @@ def test_count_shows_tables(run: Run) -> None:
     assert any(line[:4] == ["c", "-", "d", "3"] for line in lines)
 
 
+def test_edges_without_detours_are_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "tailed.txt").write_text("0 1\n1 2\n2 0\n2 3\n3 4\n")
+    assert "2 of 5 edges have no detours." in run("count", "tailed.txt", "-k", "3").out
+    assert json.loads(run("count", "tailed.txt", "-k", "3", "--json").out)["edges_without_detours"] == 2
+    assert "no detours" not in run("count", "tailed.txt", "-k", "3", "--directed").out  # of no arc: the table says so
+    (tmp_path / "arcs.txt").write_text("0 1\n1 2\n0 2\n")
+    assert "2 of 3 arcs have no detours." in run("count", "arcs.txt", "-k", "2", "--directed").out
+    assert "no detours" not in run("count", "k6.txt", "-k", "2").out
+
+
 def test_no_number_is_cut_on_a_narrow_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     out = run("count", "g1.txt", "-k", "3").out
