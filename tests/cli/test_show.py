@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import detours
 from detours import cli
 
 TRIANGLE = "a b\nb c\nc a\n"
@@ -80,11 +81,17 @@ def test_pages_of_molecules_are_named_by_their_smiles(folder: Path) -> None:
     assert cli.run(["show", "C1=CC1", "-k", "3", "-q"]) == 0 and len(list(folder.glob("*.html"))) == len(pages)
 
 
+def test_all_cores_count(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, count = [], detours.count
+    monkeypatch.setattr("detours.count", lambda *a, **given: asked.append(given["n_jobs"]) or count(*a, **given))
+    assert cli.run(["show", "triangle.txt", "-k", "2", "-q"]) == 0 and asked == [-1]
+
+
 def test_around_nodes(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "ring.txt").write_text("".join(f"n{i} n{(i + 1) % 9}\n" for i in range(9)))
     assert cli.run(["show", "ring.txt", "-k", "3", "--around", "n4", "--around", "n5"]) == 0
     assert "Shown: 4 of 9 nodes and 3 of 9 edges, the neighbourhood of n4 and n5" in (folder / "ring.html").read_text()
-    monkeypatch.setattr("detours.viz.page", lambda *a, **k: pytest.fail("counted"))
+    monkeypatch.setattr("detours.count", lambda *a, **k: pytest.fail("counted"))
     assert cli.run(["show", "ring.txt", "-k", "3", "--around", "n40"]) == 1
     assert "The graph has no node 'n40'" in capsys.readouterr().err
 

@@ -66,6 +66,7 @@ def show(
       detours show a.g6 b.g6 --out pair.html --open
       detours show 'c1ccc2ccccc2c1' -k 9
     """
+    import detours
     from detours.cli.shared.progress import progress_bar
     from detours.viz import page
 
@@ -77,12 +78,11 @@ def show(
     for node in around or ():
         given[0].node(node)  # a wrong one is told before the work
     with progress_bar(f"Counting and drawing, k = {k}", show=False if quiet and progress is None else progress):
+        how: dict[str, Any] = {"directed": directed, "chordless": chordless, "n_jobs": options.ALL_CORES}
+        counted = [detours.count(graph, k, **how) for graph in given]
         made = page(
-            tuple(given) if other is not None else given[0],
-            k,
+            tuple(counted) if other is not None else counted[0],
             names=[Path(name).name if Path(name).exists() else name for name in files],
-            directed=directed,
-            chordless=chordless,
             around=around,
         )
     made.save(target)
