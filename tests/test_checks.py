@@ -109,7 +109,9 @@ def test_wrong_sizes(text: object) -> None:
 
 
 def test_sizes_as_people_write_them() -> None:
-    assert [readable_bytes(2**power) for power in (0, 10, 21, 33, 43)] == ["1 B", "1 KB", "2 MB", "8 GB", "8.19e+03 GB"]
+    whole = [readable_bytes(2**power) for power in (0, 10, 21, 33, 43, 55)]
+    assert whole == ["1 B", "1 KB", "2 MB", "8 GB", "8 TB", "32,768 TB"]
+    assert [readable_bytes(size) for size in (999, 1000, 1023 * 2**10)] == ["999 B", "1,000 B", "1,023 KB"]
 
 
 def test_jobs() -> None:

@@ -143,14 +143,14 @@ def parse_bytes(limit: object, name: str = "memory_limit") -> int | None:
 def readable_bytes(size: float) -> str:
     """Return a size as people write it.
 
-    >>> readable_bytes(3 * 2**19)
-    '1.5 MB'
+    >>> readable_bytes(3 * 2**19), readable_bytes(1020 * 2**20)
+    ('1.5 MB', '1,020 MB')
     """
-    for unit in ("B", "KB", "MB"):
-        if size < 1024:
-            return f"{size:.3g} {unit}"
+    units = ["TB", "GB", "MB", "KB", "B"]
+    while size >= 1024 and len(units) > 1:
         size /= 1024
-    return f"{size:.3g} GB"
+        units.pop()
+    return f"{size:.3g} {units[-1]}" if size < 999.5 else f"{size:,.0f} {units[-1]}"
 
 
 def check_device(device: Any) -> str | None:

@@ -29,6 +29,16 @@ def test_count_shows_tables(run: Run) -> None:
     assert any(line[:4] == ["c", "-", "d", "3"] for line in lines)
 
 
+def test_edges_without_detours_are_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "tailed.txt").write_text("0 1\n1 2\n2 0\n2 3\n3 4\n")
+    assert "2 of 5 edges have no detours." in run("count", "tailed.txt", "-k", "3").out
+    assert json.loads(run("count", "tailed.txt", "-k", "3", "--json").out)["edges_without_detours"] == 2
+    assert "no detours" not in run("count", "tailed.txt", "-k", "3", "--directed").out  # of no arc: the table says so
+    (tmp_path / "arcs.txt").write_text("0 1\n1 2\n0 2\n")
+    assert "2 of 3 arcs have no detours." in run("count", "arcs.txt", "-k", "2", "--directed").out
+    assert "no detours" not in run("count", "k6.txt", "-k", "2").out
+
+
 def test_no_number_is_cut_on_a_narrow_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     out = run("count", "g1.txt", "-k", "3").out
@@ -200,6 +210,10 @@ def test_failure_while_writing_leaves_nothing(run: Run, monkeypatch: pytest.Monk
     target = Path("n.csv").resolve()
     assert (ran.code, ran.err) == (1, f"detours: {target} cannot be written (No space left on device).\n")
     assert sorted(Path().iterdir()) == before
+    assert "6 nodes, 8 edges" in ran.out and "busiest edges" in ran.out  # the count itself is not lost
+    told = run("count", "g1.txt", "-k", "3", "--json", "--out", "o.csv", "--out-nodes", "n.csv")
+    assert told.code == 1 and json.loads(told.out)["cycles"] == 4
+    assert run("count", "g1.txt", "-k", "3", "-q", "--out-nodes", "n.csv").out == ""
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="for others /proc is not writable")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import detours
 from detours import cli
 
 TRIANGLE = "a b\nb c\nc a\n"
@@ -80,6 +81,21 @@ def test_pages_of_molecules_are_named_by_their_smiles(folder: Path) -> None:
     assert cli.run(["show", "C1=CC1", "-k", "3", "-q"]) == 0 and len(list(folder.glob("*.html"))) == len(pages)
 
 
+def test_all_cores_count(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, count = [], detours.count
+    monkeypatch.setattr("detours.count", lambda *a, **given: asked.append(given["n_jobs"]) or count(*a, **given))
+    assert cli.run(["show", "triangle.txt", "-k", "2", "-q"]) == 0 and asked == [-1]
+
+
+def test_around_nodes(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "ring.txt").write_text("".join(f"n{i} n{(i + 1) % 9}\n" for i in range(9)))
+    assert cli.run(["show", "ring.txt", "-k", "3", "--around", "n4", "--around", "n5"]) == 0
+    assert "Shown: 4 of 9 nodes and 3 of 9 edges, the neighbourhood of n4 and n5" in (folder / "ring.html").read_text()
+    monkeypatch.setattr("detours.count", lambda *a, **k: pytest.fail("counted"))
+    assert cli.run(["show", "ring.txt", "-k", "3", "--around", "n40"]) == 1
+    assert "The graph has no node 'n40'" in capsys.readouterr().err
+
+
 def test_a_molecule_as_smiles_and_as_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("rdkit")
     assert cli.run(["show", "C1CC1=O", "-k", "2", "--out", "ring.html"]) == 0
@@ -88,7 +104,11 @@ def test_a_molecule_as_smiles_and_as_a_file(folder: Path, capsys: pytest.Capture
     assert cli.run(["show", "C1CC2=O", "-k", "2"]) == 1
     assert "no such file, and RDKit cannot read it as a SMILES" in capsys.readouterr().err
     (folder / "ring.smi").write_text("C1CC1=O cyclopropanone\n")
-    assert cli.run(["show", "ring.smi", "-k", "2", "-q"]) == 0
+    (folder / "RING.SMI").write_text("C1CC1=O cyclopropanone\n")
+    (folder / "ring").write_text("C1CC1=O cyclopropanone\n")
+    for own in (["ring.smi"], ["RING.SMI"], ["ring", "--format", "molecule"]):
+        assert cli.run(["show", *own, "-k", "2", "-q", "--out", "drawn.html"]) == 0
+        assert '"symbols":["C","C","C","O"]' in (folder / "drawn.html").read_text("utf-8")
     capsys.readouterr()
     assert cli.run(["count", "ring.smi", "-k", "2", "--json"]) == 0
     assert '"cycles": 1' in capsys.readouterr().out

@@ -25,6 +25,12 @@ def test_plan_reads_well() -> None:
     assert "6 sparse products" in text
 
 
+def test_what_does_not_fit_is_said_at_the_end_of_its_line() -> None:
+    plan = detours.explain(nx.gnm_random_graph(3000, 20_000, seed=1), 6, memory_limit="50MB")
+    (dense,) = [line for line in plan.others if line.startswith("dense")]
+    assert dense.endswith("; too much memory") and " MB, " not in dense
+
+
 def test_a_tree_needs_no_engine() -> None:
     plan = detours.explain(nx.path_graph(5), 4)
     assert plan.seconds == 0

@@ -169,6 +169,8 @@ def test_repr_says_what_was_counted(result: detours.Detours) -> None:
         assert part in text
     assert "directed" not in text
     assert "directed" in repr(detours.count(nx.DiGraph(house()), 2, directed=True))
+    assert "2 nodes, 1 edge;" in repr(detours.count([("a", "b")], 2))
+    assert "1 node, 0 edges;" in repr(detours.count(nx.empty_graph(1), 2))
     many = repr(detours.count_many([house(), house()], 4))
     assert "2 graphs" in many
     assert "12 nodes" in many

@@ -1,3 +1,4 @@
+import re
 import warnings
 
 import networkx as nx
@@ -82,6 +83,19 @@ def test_what_is_dropped_is_told_once_and_refused_when_strict():
         Graph.from_edge_index(edges, strict=True)
     with pytest.raises(InputError, match="strict"):
         Graph.from_any(graph, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("edges", "told"),
+    [
+        ([[0, 0, 1], [0, 1, 0]], "1 loop: loops are dropped; strict=True makes this an error."),
+        ([[0, 1, 0], [1, 0, 1]], "1 repeated edge: repeats are merged; strict=True makes this an error."),
+        ([[0, 1, 1], [1, 0, 2]], "1 one-way arc: one-way arcs are made undirected edges (directed=True keeps their "),
+    ],
+)
+def test_the_warning_tells_of_nothing_that_was_not_done(edges: list[list[int]], told: str) -> None:
+    with pytest.warns(DroppedEdgesWarning, match="^" + re.escape(f"The graph had {told}")):
+        Graph.from_edge_index(edges)
 
 
 def test_clean_input_says_nothing():

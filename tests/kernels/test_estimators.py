@@ -103,7 +103,7 @@ def test_names() -> None:
     ]
     triangle = nx.complete_graph(3)
     assert WLDetour(2, 0, labels="none").fit([triangle]).feature_name(0) == "two edges on one 3-cycle"
-    assert WLDetour(2, 0, labels="none").fit([triangle]).feature_name(1) == "node, without detours"
+    assert WLDetour(2, 0, labels="none").fit([triangle]).feature_name(1) == "node, whatever its detours"
     assert WLDetour(2, 0, init="den-sum", labels="none").fit([triangle]).feature_name(0) == "den {1, 1}"
     assert WLDetour(2, 0, init="phi").fit([triangle]).feature_name(0) == "degree 2, phi 2"
     directed = WLSubtree(1).fit([detours.Graph.from_networkx(nx.DiGraph([(0, 1)]), directed=True)])

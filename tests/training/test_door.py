@@ -42,6 +42,23 @@ def test_folds_and_seeds_are_trained_together(tmp_path: Path) -> None:
     assert fit(task(20), folds=[0, 3], seeds=[0, 1], out=tmp_path / "out", **QUICK) == cells
 
 
+def test_progress_is_told_in_epochs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("detours.training.door.LOOK", 0.01)
+    told: list[tuple[float, float]] = []
+    fit(task(20), folds=[0, 1], progress=lambda *seen: told.append(seen), **{**QUICK, "epochs": 6})
+    assert told[-1] == (12, 12) and {total for _, total in told} == {12}
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert len({done for done, _ in told}) > 2  # on the way, too
+    told.clear()
+    with pytest.raises(InputError, match="fold 77"):
+        fit(task(20), folds=[77], progress=lambda *seen: told.append(seen), **QUICK)
+    assert not told
+    fit(task(20), folds=[0], progress=True, **QUICK)
+    assert "Training: 100% after" in capsys.readouterr().err
+    with pytest.raises(InputError, match="progress must be True, False, None or a function"):
+        fit(task(20), folds=[0], progress="yes", **QUICK)  # type: ignore[arg-type]
+
+
 def test_the_setting_seed_is_a_seed() -> None:
     assert [cell.key["seed"] for cell in fit(task(20), folds=[0], seed=5, **QUICK)] == [5]
     assert [cell.key["seed"] for cell in fit(task(20), folds=[0], **QUICK)] == [0]
@@ -135,7 +152,7 @@ def test_few_graphs() -> None:
 def test_data_that_cannot_be() -> None:
     with pytest.raises(InputError, match="data must have at least one graph, but the list is empty"):
         graph_set_of([])
-    with pytest.raises(InputError, match="data must be a GraphSet, or PyG data"):
+    with pytest.raises(InputError, match=r"data must be a GraphSet, or PyG data .*; .* detours.data.load\("):
         graph_set_of(["C1CC1"])
     (first, *others) = pyg(task(8))
     with pytest.raises(InputError, match="one target, or row of targets, for every graph"):

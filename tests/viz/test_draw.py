@@ -28,6 +28,13 @@ def test_the_graph_has_every_edge_once_and_the_busiest_above(result: detours.Det
     assert sum(text.get_text() != "" for text in ax.texts) == 34
 
 
+def test_the_scale_of_counts_has_whole_numbers() -> None:
+    ax = detours.count([(0, 1), (1, 2), (2, 0), (2, 3), (3, 0)], 2).draw()  # at most two detours
+    ax.figure.canvas.draw()
+    (scale,) = [other for other in ax.figure.axes if other is not ax]
+    assert scale.get_yticks().tolist() == [0, 1, 2]
+
+
 def test_directed_graphs_and_names_with_dollars() -> None:
     graph = nx.relabel_nodes(nx.cycle_graph(3, create_using=nx.DiGraph), {0: "$x$", 1: "a very long name"})
     ax = detours.count(graph, 2).draw()

@@ -96,11 +96,18 @@ def count(
         out=targets.while_counting,
         cluster=cluster,
     )
-    write_result(result, edges=targets.edges, nodes=targets.nodes, once=once)
+    failure = None
+    try:
+        write_result(result, edges=targets.edges, nodes=targets.nodes, once=once)
+    except Exception as error:  # such as a full disk: what was counted is told first
+        failure = error
     if as_json:
         _print_json(file, result, top, targets.folder, times)
     elif not quiet:
         _print_tables(file, result, top, times)
+    if failure is not None:
+        raise failure
+    if not (as_json or quiet):
         for path in filter(None, (out, out_nodes)):
             print(f"Wrote {path}{_blocks(result) if path == targets.folder else ''}", file=sys.stderr)
 

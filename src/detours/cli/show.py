@@ -17,10 +17,8 @@ from detours.errors import InputError
 
 if TYPE_CHECKING:
     from detours.graph import Graph
-    from detours.viz.interactive import Molecule
 
 MARK = b'<meta name="generator" content="detours'
-_MOLECULES = (".sdf", ".mol", ".smi", ".smiles")
 
 
 @report_errors
@@ -38,6 +36,13 @@ def show(
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="The page to write.  [default: the name of the graph, or the SMILES, .html]"),
+    ] = None,
+    around: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NODE",
+            help="Draw what is around this node alone; given twice, also the detours between the two. Repeatable.",
+        ),
     ] = None,
     open_it: Annotated[bool, typer.Option("--open", help="Open the page in the web browser.")] = False,
     chordless: options.Chordless = False,
@@ -57,9 +62,11 @@ def show(
     \b
     Examples:
       detours show roads.txt -k 4
+      detours show people.csv -k 4 --around Ada --around Grace
       detours show a.g6 b.g6 --out pair.html --open
       detours show 'c1ccc2ccccc2c1' -k 9
     """
+    import detours
     from detours.cli.shared.progress import progress_bar
     from detours.viz import page
 
@@ -68,14 +75,15 @@ def show(
     target = _target(files, out)
     reading = {"directed": directed, "strict": strict, "columns": columns, "sep": sep, "format": format, "quiet": quiet}
     given = [_read(name, reading) for name in files]
+    for node in around or ():
+        given[0].node(node)  # a wrong one is told before the work
     with progress_bar(f"Counting and drawing, k = {k}", show=False if quiet and progress is None else progress):
+        how: dict[str, Any] = {"directed": directed, "chordless": chordless, "n_jobs": options.ALL_CORES}
+        counted = [detours.count(graph, k, **how) for graph in given]
         made = page(
-            tuple(graph for graph, _ in given) if other is not None else given[0][0],
-            k,
+            tuple(counted) if other is not None else counted[0],
             names=[Path(name).name if Path(name).exists() else name for name in files],
-            directed=directed,
-            chordless=chordless,
-            molecules=[molecule for _, molecule in given],
+            around=around,
         )
     made.save(target)
     if not quiet:
@@ -116,17 +124,14 @@ def _stem(file: str) -> str:
     return plain if plain == file.upper() else f"{plain}-{sha256(file.encode()).hexdigest()[:6]}"
 
 
-def _read(file: str, reading: dict[str, Any]) -> "tuple[Graph, Molecule | None]":
+def _read(file: str, reading: dict[str, Any]) -> "Graph":
     from detours.graph import Graph
-    from detours.graph.files.molecule import parse_smiles, read_molecule
-    from detours.viz.molecules import molecule_drawing
+    from detours.graph.files.molecule import parse_smiles
 
-    path = Path(file)
-    if path.exists() and not any(ending in _MOLECULES for ending in path.suffixes):
-        return read_graph(file, **reading), None
-    found = read_molecule(path) if path.exists() else parse_smiles(file)
-    if found is None:
-        if not path.suffix and file != STANDARD_INPUT and find_spec("rdkit") is not None:
+    if not Path(file).exists() and file != STANDARD_INPUT:
+        found = parse_smiles(file)
+        if found is not None:
+            return Graph.from_any(found)
+        if not Path(file).suffix and find_spec("rdkit") is not None:
             raise InputError(f"{file}: there is no such file, and RDKit cannot read it as a SMILES.")
-        return read_graph(file, **reading), None  # which says that there is no such file
-    return Graph.from_any(found), molecule_drawing(found)
+    return read_graph(file, **reading)

@@ -53,8 +53,8 @@ class Candidate:
         if self.estimate is None:
             return f"{self.engine.name:8} not possible: {self.error}"
         time = "unknown" if self.estimate.seconds == inf else readable_seconds(self.estimate.seconds)
-        size = readable_bytes(self.estimate.bytes) + ("" if self.fits else ", too much")
-        return f"{self.engine.name:8} {time:8} {size:8} {self.estimate.how}"
+        too_much = "" if self.fits else "; too much memory"
+        return f"{self.engine.name:8} {time:8} {readable_bytes(self.estimate.bytes):8} {self.estimate.how}{too_much}"
 
 
 @dataclass(frozen=True, repr=False)

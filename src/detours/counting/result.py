@@ -337,8 +337,9 @@ class Detours:
         cycles = ", ".join(f"{total:,} of length {length}" for length, total in islice(self.cycles.items(), SHOWN))
         cycles += f", … up to length {self.k + 1}" if self.k - 1 > SHOWN else ""
         kind = "directed cycles" if self.directed else "chordless cycles" if self.chordless else "cycles"
-        edges = f"{self.graph.num_edges:,} {'arcs' if self.directed else 'edges'}"
-        return f"Detours(k={self.k}, {self.graph.num_nodes:,} nodes, {edges}; {kind}: {cycles})"
+        nodes = f"{self.graph.num_nodes:,} node{'s' * (self.graph.num_nodes != 1)}"
+        edges = f"{self.graph.num_edges:,} {'arc' if self.directed else 'edge'}{'s' * (self.graph.num_edges != 1)}"
+        return f"Detours(k={self.k}, {nodes}, {edges}; {kind}: {cycles})"
 
 
 def _frozen(values: Values) -> Values:

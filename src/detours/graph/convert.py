@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from itertools import chain
@@ -150,17 +151,24 @@ def from_molecule(molecule: Any) -> EdgeList:
     numbers = [atom.GetIntProp(NUMBER) if atom.HasProp(NUMBER) else atom.GetIdx() for atom in molecule.GetAtoms()]
     names = [f"{atom.GetSymbol()}{number}" for atom, number in zip(molecule.GetAtoms(), numbers, strict=True)]
     ends = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
-    return EdgeList(ends, len(names), names, "edges", origin=partial(_molecule_as_networkx, molecule, names))
+    return EdgeList(ends, len(names), names, "edges", origin=MoleculeOrigin(molecule, names))
 
 
-def _molecule_as_networkx(molecule: Any, names: list[str]) -> Any:
-    made = library("networkx", "networkx").Graph()
-    for name, atom in zip(names, molecule.GetAtoms(), strict=True):
-        made.add_node(name, element=atom.GetSymbol())
-    for bond in molecule.GetBonds():
-        ends = (names[bond.GetBeginAtomIdx()], names[bond.GetEndAtomIdx()])
-        made.add_edge(*ends, bond=str(bond.GetBondType()))
-    return made
+@dataclass(frozen=True)
+class MoleculeOrigin:
+    """The molecule that a graph was, from which pages draw it; called, it is a NetworkX graph with its attributes."""
+
+    molecule: Any
+    names: list[str]
+
+    def __call__(self) -> Any:
+        made = library("networkx", "networkx").Graph()
+        for name, atom in zip(self.names, self.molecule.GetAtoms(), strict=True):
+            made.add_node(name, element=atom.GetSymbol())
+        for bond in self.molecule.GetBonds():
+            ends = (self.names[bond.GetBeginAtomIdx()], self.names[bond.GetEndAtomIdx()])
+            made.add_edge(*ends, bond=str(bond.GetBondType()))
+        return made
 
 
 def from_igraph(graph: Any) -> EdgeList:

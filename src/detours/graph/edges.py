@@ -147,11 +147,13 @@ def report(dropped: Dropped, strict: bool) -> None:
             f"The graph has {found}, which strict=True does not allow; "
             "remove them first, or pass strict=False to drop loops, merge repeats and complete one-way arcs."
         )
-    warn_caller(
-        f"The graph had {found}: loops are dropped, repeats are merged, one-way arcs are made undirected edges "
-        "(directed=True keeps their direction); strict=True makes this an error.",
-        DroppedEdgesWarning,
+    done = (
+        "loops are dropped",
+        "repeats are merged",
+        "one-way arcs are made undirected edges (directed=True keeps their direction)",
     )
+    told = ", ".join(what for number, what in zip(dropped, done, strict=True) if number)
+    warn_caller(f"The graph had {found}: {told}; strict=True makes this an error.", DroppedEdgesWarning)
 
 
 def check_edge_index(edge_index: Any, num_nodes: int | None = None) -> EdgeList:

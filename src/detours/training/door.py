@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,11 +14,17 @@ import numpy as np
 
 from detours.data import GraphSet, Split, Splits, graph_set_of, splits
 from detours.errors import InputError, shown, warn_caller
+from detours.progress import Report, as_report
 from detours.store import Cell, Store
+from detours.training.logs import read_log
+from detours.training.loop import Run
 from detours.training.recipe import checked
 from detours.training.recipe import settings as known_settings
 from detours.training.runs import idle_k, runs_of
 from detours.training.stacks import Workplace, run_all
+
+LOOK = 0.5
+"""Seconds between two looks at the logs."""
 
 
 def fit(
@@ -30,6 +38,7 @@ def fit(
     jobs: int = 1,
     replicas: int | None = None,
     name: str = "data",
+    progress: Report | bool | None = None,
     **settings: Any,
 ) -> list[Cell]:
     """Train a network on folds of a data set, all folds and seeds together, and return a cell for each.
@@ -50,6 +59,8 @@ def fit(
             ``if __name__ == "__main__":``, since each process imports it again.
         replicas: How many runs are trained as one network at most. Default: all.
         name: A name for PyG data.
+        progress: True prints how far the work is; a function is called as progress(done, total), in epochs, from a
+            thread of its own. A run that ends early by its patience has all of them then.
         settings: Settings of the recipe, such as ``model="mdnn"``, ``hidden=32`` (`detours train --show-recipe`).
 
     >>> from detours.data import rings
@@ -58,6 +69,7 @@ def fit(
     [(0, 2), (1, 2)]
     """
     check_settings(settings)
+    report = as_report(progress, "Training")
     data = dataset if isinstance(dataset, GraphSet) else graph_set_of(dataset, name)
     numbers, parts = folds_of(data, folds)
     seed = settings.get("seed")
@@ -74,7 +86,35 @@ def fit(
         runs = runs_of(data, parts, store, numbers=numbers, ks=ks, seeds=which, save=kept, **settings)
         if runs and (note := idle_k(runs[0].recipe, ks)):
             warn_caller(f"{note}.", UserWarning)
-        return run_all(store, runs, place)
+        with _told(runs, report):
+            return run_all(store, runs, place)
+
+
+@contextmanager
+def _told(runs: Sequence[Run], report: Report | None) -> Iterator[None]:
+    """Tell how many epochs are over while the block trains. It is read from the logs, so any process may train."""
+    if report is None:
+        yield
+        return
+    over, total = threading.Event(), sum(run.recipe.epochs for run in runs)
+
+    def watch() -> None:
+        while not over.wait(LOOK):
+            report(sum(map(_epochs, runs)), total)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+    report(total, total)
+
+
+def _epochs(run: Run) -> int:
+    """Return how many epochs of a run are over; of one that has finished, all."""
+    return run.recipe.epochs if run.path.exists() else len(read_log(run.path.with_suffix(".csv")))
 
 
 def check_settings(given: Mapping[str, Any]) -> None:

@@ -31,6 +31,8 @@ def draw_graph(
     >>> ax.get_title()
     '4-DeN'
     """
+    from matplotlib.ticker import MaxNLocator
+
     points = stress_layout(result.graph) if positions is None else np.asarray(positions, np.float64)
     with styled():
         ax = new_axes(ax, 4.5, 3.6)
@@ -41,7 +43,8 @@ def draw_graph(
                 label = _short(result.graph.name(node))
                 ax.annotate(label, (x, y), (0, -7), textcoords="offset points", size=6, ha="center")
         if result.graph.num_edges:
-            ax.figure.colorbar(lines, ax=ax, shrink=0.6, label="detours of an edge")
+            whole = None if log else MaxNLocator(integer=True)
+            ax.figure.colorbar(lines, ax=ax, shrink=0.6, label="detours of an edge", ticks=whole)
         ax.set_title(f"{result.k}-DeN")
         ax.set_aspect("equal")
         ax.margins(0.08)

@@ -1,5 +1,6 @@
 """Molecules read by RDKit."""
 
+import warnings
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,31 @@ def test_of_several_molecules_the_first_is_read(tmp_path: Path) -> None:
         assert Graph.read(tmp_path / "many.smi").num_nodes == 2
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_molecules_of_an_sdf_file_are_told_apart_whatever_ends_its_lines(tmp_path: Path, end: str) -> None:
+    blocks = [chem.MolToMolBlock(chem.MolFromSmiles(smiles)) + "$$$$\n" for smiles in ("CCO", "CC")]
+    (tmp_path / "two.sdf").write_bytes("".join(blocks).replace("\n", end).encode())
+    with pytest.warns(UserWarning, match="several molecules"):
+        assert Graph.read(tmp_path / "two.sdf").name_list() == ["C0", "C1", "O2"]
+    (tmp_path / "one.sdf").write_bytes(blocks[0].replace("\n", end).encode())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Graph.read(tmp_path / "one.sdf").num_nodes == 3
+
+
+def test_the_header_of_a_file_of_smiles_is_no_molecule(tmp_path: Path) -> None:
+    writer = chem.SmilesWriter(str(tmp_path / "ethanol.smi"))
+    writer.write(chem.MolFromSmiles("CCO"))
+    writer.close()
+    assert (tmp_path / "ethanol.smi").read_text().startswith("SMILES Name")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Graph.read(tmp_path / "ethanol.smi").num_nodes == 3
+    (tmp_path / "header.smi").write_text("SMILES Name\n")
+    with pytest.raises(FileFormatError, match="holds no molecule"):
+        Graph.read(tmp_path / "header.smi")
+
+
 def test_what_is_no_molecule_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.smi").write_text("C1CC(\n")
     with pytest.raises(FileFormatError, match="RDKit cannot read"):
@@ -45,6 +71,10 @@ def test_what_is_no_molecule_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="molecules are only read"):
         Graph.from_edge_index([[0, 1], [1, 0]]).write(tmp_path / "out.sdf")
     assert parse_smiles("no molecule") is None and parse_smiles(" ") is None
+    with pytest.raises(FileFormatError, match=r"^c1ccccc1: there is no such file; of a SMILES, give a"):
+        detours.count("c1ccccc1", k=5)
+    with pytest.raises(FileFormatError, match=r"^graph.csv: there is no such file\.$"):
+        detours.count("graph.csv", k=5)
 
 
 def test_molecules_of_rdkit_are_graphs() -> None:

@@ -56,10 +56,7 @@ def _molecule() -> Any:
         from rdkit import Chem as chem
     except ImportError:
         return None
-    from detours.viz.molecules import molecule_drawing
-
-    naphthalene = chem.MolFromSmiles("c1ccc2ccccc2c1")
-    return page(naphthalene, 9, names=["naphthalene"], molecules=[molecule_drawing(naphthalene)])
+    return page(chem.MolFromSmiles("c1ccc2ccccc2c1"), 9, names=["naphthalene"])
 
 
 Opener = Callable[..., Any]

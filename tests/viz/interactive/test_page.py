@@ -204,3 +204,75 @@ def test_a_page_replaces_no_file_of_another_kind(tmp_path: Path, monkeypatch: py
     with pytest.raises(InputError, match=r"the name must end in \.html, but it is 'mine\.csv'"):
         detours.count("mine.csv", k=2).show("mine.csv")
     assert Path("mine.csv").read_text().startswith("0,1")
+
+
+def test_molecules_are_drawn_as_such_however_they_are_given(tmp_path: Path) -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    ring = chem.MolFromSmiles("C1CC1=O")
+    (tmp_path / "RING.SDF").write_text(chem.MolToMolBlock(ring))
+    given = (ring, tmp_path / "RING.SDF", detours.count(ring, 2), detours.count_many([ring], 2)[0])
+    for graph in given:
+        (drawn,) = content(page(graph, 2))["graphs"]
+        assert drawn["symbols"] == ["C", "C", "C", "O"] and sorted(drawn["bonds"]) == [1, 1, 1, 2]
+    (plain,) = content(page(ring, 2, molecules=[None]))["graphs"]
+    assert plain["symbols"] is None
+    assert not ring.GetNumConformers()  # drawing gives the caller's own molecule no positions
+    (long,) = content(page(chem.MolFromSmiles("C" * 501), 2))["graphs"]
+    assert long["symbols"] is None
+
+
+def _around(result: detours.Detours, *nodes: Any, **options: Any) -> tuple[dict[str, Any], list[set[str]]]:
+    """What is drawn around nodes, and the edges that are, by names."""
+    (own,) = content(page(result, around=nodes, **options))["graphs"]
+    names = own["names"]
+    return own, [{names[u], names[v]} for u, v in zip(own["sources"], own["targets"], strict=True)]
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_detours_of_one_edge_are_drawn_and_all_listed(directed: bool) -> None:
+    graph = nx.barabasi_albert_graph(500, 4, seed=2)
+    if directed:
+        graph = nx.DiGraph([*graph.edges, *((v, u) for u, v in list(graph.edges)[::2])])
+    result = detours.count(graph, 4)
+    u, v = list(graph.edges)[int(np.argsort(result.edge)[len(result.edge) // 2])]  # not one of the busiest
+    wanted = list(detours.paths(graph, u, v, k=4))
+    assert 0 < len(wanted) <= 200
+    own, _ = _around(result, u, v)
+    names, drawn = own["names"], len(own["x"])
+    shown = {
+        (names[a], names[b]): paths for a, b, paths in zip(own["sources"], own["targets"], own["detours"], strict=True)
+    }
+    pair = (str(u), str(v)) if directed or u < v else (str(v), str(u))
+    inner = [[str(node) for node in path[1:-1]] for path in wanted]
+    listed = [[names[node] for node in path] for path in shown[pair]]
+    assert sorted(listed) == sorted(inner if pair[0] == str(u) else [path[::-1] for path in inner])
+    assert {node for path in inner for node in path} <= set(names[:drawn])
+    neighbours = {str(node) for end in (u, v) for node in graph[end]}
+    assert neighbours <= set(names[:drawn])
+    hubs = [str(node) for node, _ in sorted(graph.degree, key=lambda pair: -pair[1])[:2]]
+    assert (
+        len(_around(detours.count(nx.complete_graph(60), 2), 0, 1)[1]) <= 1_000 and len(_around(result, *hubs)[1]) > 20
+    )
+
+
+def test_what_is_drawn_around_nodes_is_no_more_than_was_allowed_and_is_told() -> None:
+    result = detours.count(nx.disjoint_union(nx.path_graph(300), nx.complete_graph(20)), 3)
+    own, edges = _around(result, 5)
+    assert own["names"] == ["4", "5", "6"] and edges == [{"4", "5"}, {"5", "6"}]
+    note = content(page(result, around=["5", 5]))["note"]  # a node that is given twice is one
+    assert note.startswith("Shown: 3 of 320 nodes and 2 of 489 edges, the neighbourhood of 5; all counts")
+    own, edges = _around(result, 300, 301, most_edges=40)
+    assert {"300", "301"} <= set(own["names"]) and 30 < len(edges) <= 40
+    note = content(page(result, around=(300, 301), most_edges=40))["note"]
+    assert "the neighbourhood of 300 and 301, with the nodes on detours between them;" in note
+    assert own["detours"][edges.index({"300", "301"})] is not None
+
+
+def test_nodes_to_draw_around_that_are_refused() -> None:
+    triangle = nx.cycle_graph(3)
+    with pytest.raises(InputError, match="no node 7"):
+        page(triangle, 2, around=[7])
+    with pytest.raises(InputError, match=r"^around must be a list of nodes, such as \[1\], but it is 1.$"):
+        page(triangle, 2, around=1)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="around is for the page of one graph"):
+        page((triangle, triangle), 2, around=[1])

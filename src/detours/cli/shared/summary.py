@@ -21,16 +21,18 @@ Summary = dict[str, Any]
 
 
 class _Totals(NamedTuple):
-    """Sums and maxima over all edges by length, and the edges with most detours: source, target and number."""
+    """Sums and maxima over all edges by length, the edges with most detours, and how many have none."""
 
     sums: list[int]
     maxima: list[int]
     busiest: list[tuple[int, int, int]]
+    """Source, target and number."""
+    without: int
 
 
 def summarise(result: "Detours", top: int = 10) -> Summary:
     """Return the summary as data for JSON: every number is an exact integer."""
-    sums, maxima, busiest = _scan(result, top)
+    sums, maxima, busiest, without = _scan(result, top)
     lengths = [
         {
             "length": length,
@@ -59,6 +61,7 @@ def summarise(result: "Detours", top: int = 10) -> Summary:
         "detours": sum(sums),
         "cycles": sum(row["cycles"] for row in lengths),
         "by_length": lengths,
+        "edges_without_detours": without,
         "busiest_edges": edges,
         "busiest_nodes": nodes,
     }
@@ -69,6 +72,7 @@ def _scan(result: "Detours", top: int) -> _Totals:
     indptr, arcs = result.graph.indptr, result.graph.num_arcs
     sums, maxima = [0] * (result.k - 1), [0] * (result.k - 1)
     ends, dens, fits = np.empty((2, 0), np.int64), np.empty(0, np.int64), True
+    without = 0
     for begin in range(0, arcs, ROWS):
         rows = slice(begin, min(begin + ROWS, arcs))
         source = np.searchsorted(indptr, np.arange(rows.start, rows.stop), side="right") - 1
@@ -77,6 +81,7 @@ def _scan(result: "Detours", top: int) -> _Totals:
         counts = np.asarray(result.arc_by_length[rows])[once]
         sums = [a + b for a, b in zip(sums, sum_columns(counts), strict=True)]
         maxima = [max(a, b) for a, b in zip(maxima, counts.max(axis=0, initial=0).tolist(), strict=True)]
+        without += int((~counts.any(axis=1)).sum())
         try:
             dens = np.concatenate([dens, result.totals(counts)])
         except OverflowError:  # a sum over lengths may pass 2^63 where no count does
@@ -86,7 +91,7 @@ def _scan(result: "Detours", top: int) -> _Totals:
         ends = np.concatenate([ends, np.stack([source[once], target[once]])], axis=1)[:, best]
         dens = dens[best]
     busiest = list(zip(*ends.tolist(), dens.tolist(), strict=True)) if fits else []
-    return _Totals(sums, maxima, busiest)
+    return _Totals(sums, maxima, busiest, without)
 
 
 def largest(values: Int64, top: int) -> Int64:
@@ -114,6 +119,8 @@ def print_summary(summary: Summary, console: "Console", title: str) -> None:
     what = "chordless detours" if summary["chordless"] else "detours"
     console.print(f"[bold]{escape(title)}[/]: {size}; {what} of at most {summary['k']} edges\n")
     show(console, lengths_table(summary))
+    if 0 < (without := summary["edges_without_detours"]) < summary["edges"]:
+        console.print(f"{without:,} of {edges} {'has' if without == 1 else 'have'} no detours.")
     busiest: list[Table] = []
     if summary["busiest_edges"]:
         edge, sign = ("arc", "→") if summary["directed"] else ("edge", "-")

@@ -59,7 +59,10 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
         raise InputError("data must have at least one graph, but the list is empty.")
     listed = [graph for each in listed for graph in _apart(each)]
     if any(getattr(each, "edge_index", None) is None for each in listed):
-        raise InputError(f"data must be a GraphSet, or PyG data with edge_index and y, but {shown(dataset)} was given.")
+        raise InputError(
+            f"data must be a GraphSet, or PyG data with edge_index and y, but {shown(dataset)} was given; "
+            "of graphs of other libraries and their targets, detours.data.load(graphs, y=targets) is one."
+        )
     without = [at for at, each in enumerate(listed) if getattr(each, "y", None) is None]
     if without and targets:
         which = name if len(without) == len(listed) else f"graph {without[0]} of {name}"

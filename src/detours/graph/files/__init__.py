@@ -46,7 +46,9 @@ def read(
         raise InputError("the name of a file is expected, but it is empty.")
     path = Path(path)
     if not os.path.exists(path):
-        raise FileFormatError("there is no such file.", path)
+        smiles = molecule.parse_smiles(str(path)) is not None
+        hint = "; of a SMILES, give a .smi file or RDKit's molecule" * smiles
+        raise FileFormatError(f"there is no such file{hint}.", path)
     if path.is_dir():
         raise FileFormatError("this is a folder, not a file, and not one written by Graph.save.", path)
     if columns is not None or sep is not None:

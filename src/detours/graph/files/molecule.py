@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -11,16 +12,20 @@ from detours.graph.edges import EdgeList
 from detours.graph.files.shared.format import Format
 from detours.graph.files.shared.source import read_text
 
+_END = re.compile(r"^\$\$\$\$.*\n?", re.MULTILINE)
+"""The line that ends a molecule of an SDF file, whatever ends the line."""
+
 
 def read_molecule(path: Path) -> Any:
     """Return the first molecule of a file as RDKit holds it, with a warning if there are more."""
     chem = _rdkit()
     text = read_text(path).decode("utf-8", errors="replace")
     if _is_smiles(path, text):
-        lines = [line.split()[0] for line in text.splitlines() if line.strip()]
-        records, parse = lines, chem.MolFromSmiles
+        words = [line.split()[0] for line in text.splitlines() if line.strip()]
+        has_header = words[:1] and words[0].lower() == "smiles"  # as RDKit's SmilesWriter writes it
+        records, parse = words[1:] if has_header else words, chem.MolFromSmiles
     else:
-        records, parse = [one for one in text.split("$$$$\n") if one.strip()], _without_hydrogens
+        records, parse = [one for one in _END.split(text) if one.strip()], _without_hydrogens
     if not records:
         raise FileFormatError("the file holds no molecule.", path)
     if len(records) > 1:

@@ -24,7 +24,7 @@ class Neighbour(NamedTuple):
 def name_start(colouring: Colouring, colour: int) -> str:
     """Say what a colour of round 0 stands for, and whether it does not see detours while others do."""
     plain = colouring.options.plain and bool(colouring.tables[0].row(colour)[0])
-    return _describe_node(colouring, colour) + ", without detours" * plain
+    return _describe_node(colouring, colour) + ", whatever its detours" * plain
 
 
 def _describe_node(colouring: Colouring, colour: int) -> str:

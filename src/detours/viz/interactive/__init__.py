@@ -6,7 +6,7 @@ import html
 import os
 import tempfile
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ from detours.counting.result import Detours
 from detours.errors import InputError, shown
 from detours.viz.interactive.assemble import assemble
 from detours.viz.interactive.content import Molecule, add_colours, compare_sentence, describe_graph
+from detours.viz.interactive.molecules import drawing_of
 from detours.viz.interactive.names import shown_name
-from detours.viz.interactive.part import MOST_EDGES, Part, choose_part
+from detours.viz.interactive.part import MOST_AROUND, MOST_EDGES, Part, choose_part
 
 __all__ = ["Molecule", "Page", "page"]
 
@@ -75,7 +76,8 @@ def page(
     directed: bool | None = None,
     chordless: bool = False,
     molecules: Sequence[Molecule | None] | None = None,
-    most_edges: int = MOST_EDGES,
+    around: Sequence[Any] | None = None,
+    most_edges: int | None = None,
     budget: float = 5.0,
 ) -> Page:
     """Return an interactive page of one graph, or of two side by side.
@@ -89,8 +91,12 @@ def page(
         names: A name for each graph, shown above it.
         directed: Count directed detours. Default: as the graph says.
         chordless: Count and list only detours that form chordless cycles.
-        molecules: Positions, symbols and bonds for graphs that are drawn as molecules.
-        most_edges: The most edges drawn of a graph. Of a larger one the neighbourhoods of the busiest edges are drawn.
+        molecules: Positions, symbols and bonds for graphs that are drawn as molecules, None for one that is not.
+            Default: molecules of RDKit, and files of them, are.
+        around: Nodes of a single graph, such as the two ends of an edge. Only these are drawn, the nodes on detours
+            from one to another, and their neighbours.
+        most_edges: The most edges drawn of a graph, 5,000 unless given, and 1,000 around nodes. Of a larger one the
+            neighbourhoods of the busiest edges are drawn.
         budget: Seconds for deciding whether two graphs are isomorphic.
 
     >>> import networkx as nx
@@ -104,8 +110,9 @@ def page(
     results = [_counted(graph, k, directed, chordless) for graph in given]
     if len({(one.k, one.directed) for one in results}) > 1:
         raise InputError("both graphs must be counted with the same k, and both directed or both undirected")
-    parts = [choose_part(result, most_edges) for result in results]
-    drawn = molecules if molecules is not None else [None] * len(given)
+    most = most_edges if most_edges is not None else MOST_EDGES if around is None else MOST_AROUND
+    parts = [choose_part(result, most, _nodes(result, around, len(given))) for result in results]
+    drawn = molecules if molecules is not None else [drawing_of(result.graph) for result in results]
     described = [describe_graph(*each) for each in zip(results, parts, titles, drawn, strict=True)]
     return Page(assemble(_content(results, parts, described, titles, budget)))
 
@@ -131,12 +138,27 @@ def _content(
 
 
 def _note(result: Detours, part: Part) -> str:
-    if part.seeds is None:
+    if part.seeds is None and not part.around:
         return ""
     nodes = f"{len(part.nodes):,} of {result.graph.num_nodes:,} nodes"
     edges = f"{len(part.arcs):,} of {result.graph.num_edges:,} edges"
-    around = "the busiest edge" if part.seeds == 1 else f"the {part.seeds:,} busiest edges"
-    return f"Shown: {nodes} and {edges}, the neighbourhood of {around}; all counts are those of the whole graph."
+    if part.around:
+        names = " and ".join(shown_name(result.graph.name(node)) for node in part.around)
+        of = f"{names}, with the nodes on detours between them" if len(part.around) > 1 else names
+    else:
+        of = "the busiest edge" if part.seeds == 1 else f"the {part.seeds:,} busiest edges"
+    return f"Shown: {nodes} and {edges}, the neighbourhood of {of}; all counts are those of the whole graph."
+
+
+def _nodes(result: Detours, around: Sequence[Any] | None, graphs: int) -> list[int]:
+    """Return the nodes to draw around, by their numbers; none if everything is to be drawn."""
+    if around is None:
+        return []
+    if isinstance(around, str) or not isinstance(around, Iterable):
+        raise InputError(f"around must be a list of nodes, such as [{shown(around)}], but it is {shown(around)}.")
+    if graphs > 1:
+        raise InputError("around is for the page of one graph, but two were given.")
+    return list(dict.fromkeys(result.graph.node(name) for name in around))
 
 
 def _is_pair(given: Any) -> bool:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from detours import wl
 from detours.arrays import Float64, Int64
-from detours.counting.paths import path_batches
 from detours.counting.result import Detours
 from detours.graph import Graph
 from detours.graph.edges import EdgeList
 from detours.graph.graph import build_graph
 from detours.viz.interactive.names import shown_name, shown_names
-from detours.viz.interactive.part import Part
+from detours.viz.interactive.part import LISTED_EACH, Part, first_detours
 from detours.viz.layout import stress_layout
 from detours.viz.pair import telling_colours
 
@@ -25,8 +23,6 @@ LISTED_EDGES, LISTED_ARCS = 1_500, 2**25
 """The most edges whose detours are listed, the busiest ones; and the most arcs passed over while looking for them."""
 LISTED_NODES = 80_000
 """About the most nodes on all listed detours together, which bounds the size of the page."""
-LISTED_EACH = 200
-"""The most detours listed of one edge."""
 MOST_ROUNDS = 8
 MOST_REFINED = 1_000_000  # edges; colours of larger graphs are left out
 SAFE = 2**53
@@ -141,23 +137,24 @@ def listed_each(edges: int, k: int) -> int:
 
 
 def _listed(result: Detours, part: Part) -> Iterator[list[list[int]] | None]:
-    """Yield the inner nodes of the first detours of every edge drawn; None for an edge whose detours are not listed."""
+    """Yield the inner nodes of the first detours of every edge drawn; None for an edge whose detours are not listed.
+
+    Those of the busiest edges are, and most of edges between two nodes that were asked for.
+    """
     graph = result.graph
     source = np.searchsorted(graph.indptr, part.arcs, side="right") - 1
+    target = graph.indices[part.arcs]
     number = result.arc_by_length[part.arcs].sum(axis=1, dtype=np.float64)
-    chosen = np.zeros(len(part.arcs), np.bool_)
+    asked = np.isin(source, part.around) & np.isin(target, part.around)
+    chosen = asked.copy()
     edges = listed_edges(len(part.arcs), graph.num_arcs)
     chosen[np.argsort(-number, kind="stable")[:edges]] = True
     most = listed_each(edges, result.k)
-    for u, v, own, wanted in zip(source.tolist(), graph.indices[part.arcs].tolist(), number, chosen, strict=True):
+    for u, v, own, first, wanted in zip(source.tolist(), target.tolist(), number, asked, chosen, strict=True):
         if own == 0:
             yield []
-        elif not wanted:
-            yield None
         else:
-            batches = path_batches(graph.indptr, graph.indices, u, v, result.k, chordless=result.chordless)
-            paths = (path for batch in batches for path in batch[:, 1:-1].tolist())
-            yield list(islice(paths, most))
+            yield first_detours(result, u, v, LISTED_EACH if first else most) if wanted else None
 
 
 def add_colours(described: Sequence[dict[str, Any]], graphs: Sequence[Graph], parts: Sequence[Part], k: int) -> None:

@@ -1,17 +1,22 @@
-"""The part of a graph that a page draws: all of it, or of a large graph the neighbourhoods of its busiest edges."""
+"""The part of a graph that a page draws: all, what is around some nodes, or of a large one around its busiest edges."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import chain, islice, permutations
 from typing import NamedTuple
 
 import numpy as np
 
 from detours.arrays import Float64, Int64
+from detours.counting.paths import path_batches
 from detours.counting.result import Detours
 from detours.counting.shrink.csr import transposed
 from detours.graph import Graph
 
-MOST_EDGES = 5_000
+MOST_EDGES, MOST_AROUND = 5_000, 1_000
+LISTED_EACH = 200
+"""The most detours listed of one edge."""
 
 
 class Part(NamedTuple):
@@ -22,7 +27,9 @@ class Part(NamedTuple):
     arcs: Int64
     """Positions in the graph's CSR of the edges drawn: those with u < v, or all arcs if directed."""
     seeds: int | None
-    """The number of busiest edges whose neighbourhoods are drawn; None if the whole graph is."""
+    """The number of busiest edges whose neighbourhoods are drawn; None if the whole graph is, or what is around."""
+    around: tuple[int, ...] = ()
+    """The nodes around which it is drawn."""
 
     def ends(self, graph: Graph) -> Int64:
         """Return int64 [2, edges]: the ends of the edges drawn, numbered by their place in `nodes`."""
@@ -30,35 +37,63 @@ class Part(NamedTuple):
         return np.searchsorted(self.nodes, np.stack([source, graph.indices[self.arcs]]))
 
 
-def choose_part(result: Detours, most: int = MOST_EDGES) -> Part:
+def choose_part(result: Detours, most: int = MOST_EDGES, around: Sequence[int] = ()) -> Part:
     """Return the part of a graph that fits into a page of at most `most` edges.
 
     The neighbourhood of an edge is its two ends and their neighbours, those over the busiest edges first. Nodes are
-    added until the edges between them would be more than `most`.
+    added until the edges between them would be more than `most`. Around given nodes, these are first, then the nodes
+    on detours from one to another, shorter ones first, and then their neighbours.
     """
     graph = result.graph
-    if graph.num_edges <= most:
+    if graph.num_edges <= most and not around:
         return _part(graph, np.arange(graph.num_nodes), None)
     ends = graph.to_edge_index()
     busy = _float_totals(result)
-    inside = np.zeros(graph.num_nodes, np.bool_)
-    edges = seeds = 0
-    rows = [(graph.indptr, graph.indices)]  # of the arcs that leave a node, and of those that arrive if directed
-    if graph.directed:
-        rows.append(transposed(graph.indptr, graph.indices, np.zeros(graph.num_arcs, np.int64))[:2])
+    drawn = _Drawn(graph, most)
+    if around:
+        between = (first_detours(result, u, v, LISTED_EACH) for u, v in permutations(around, 2))
+        nodes = chain(around, *chain.from_iterable(between), _neighbourhood(graph, busy, around))
+        all(drawn.add(node) for node in nodes)
+        return _part(graph, np.flatnonzero(drawn.inside), None)._replace(around=tuple(around))
+    seeds = 0
     for arc in np.argsort(-busy, kind="stable"):
         u, v = ends[:, arc]
-        if inside[u] and inside[v]:
+        if drawn.inside[u] and drawn.inside[v]:
             continue
-        for node in _neighbourhood(graph, busy, u, v):
-            if inside[node]:
-                continue
-            edges += sum(int(inside[indices[indptr[node] : indptr[node + 1]]].sum()) for indptr, indices in rows)
-            if edges > most:
-                return _part(graph, np.flatnonzero(inside), max(seeds, 1))
-            inside[node] = True
+        if not all(drawn.add(node) for node in _neighbourhood(graph, busy, (u, v))):
+            return _part(graph, np.flatnonzero(drawn.inside), max(seeds, 1))
         seeds += 1
-    return _part(graph, np.flatnonzero(inside), seeds)
+    return _part(graph, np.flatnonzero(drawn.inside), seeds)
+
+
+class _Drawn:
+    """The nodes drawn so far, which have at most `most` edges between them."""
+
+    def __init__(self, graph: Graph, most: int) -> None:
+        self.inside = np.zeros(graph.num_nodes, np.bool_)
+        self.room = most
+        self.rows = [
+            (graph.indptr, graph.indices)
+        ]  # of the arcs that leave a node, and of those that arrive if directed
+        if graph.directed:
+            self.rows.append(transposed(graph.indptr, graph.indices, np.zeros(graph.num_arcs, np.int64))[:2])
+
+    def add(self, node: int) -> bool:
+        """Add a node; False if there is no room for its edges."""
+        if self.inside[node]:
+            return True
+        self.room -= sum(
+            int(self.inside[indices[indptr[node] : indptr[node + 1]]].sum()) for indptr, indices in self.rows
+        )
+        self.inside[node] = self.room >= 0
+        return bool(self.inside[node])
+
+
+def first_detours(result: Detours, u: int, v: int, most: int) -> list[list[int]]:
+    """Return the inner nodes of the first detours from one node to another."""
+    graph = result.graph
+    batches = path_batches(graph.indptr, graph.indices, u, v, result.k, chordless=result.chordless)
+    return list(islice((path for batch in batches for path in batch[:, 1:-1].tolist()), most))
 
 
 def _float_totals(result: Detours) -> Float64:
@@ -67,11 +102,11 @@ def _float_totals(result: Detours) -> Float64:
     return totals
 
 
-def _neighbourhood(graph: Graph, busy: Float64, u: int, v: int) -> Int64:
-    rows = [slice(graph.indptr[node], graph.indptr[node + 1]) for node in (u, v)]
+def _neighbourhood(graph: Graph, busy: Float64, nodes: Sequence[int]) -> Int64:
+    rows = [slice(graph.indptr[node], graph.indptr[node + 1]) for node in nodes]
     neighbours = np.concatenate([graph.indices[row] for row in rows])
     order = np.argsort(-np.concatenate([busy[row] for row in rows]), kind="stable")
-    return np.concatenate([[u, v], neighbours[order]])
+    return np.concatenate([nodes, neighbours[order]])
 
 
 def _part(graph: Graph, nodes: Int64, seeds: int | None) -> Part:
