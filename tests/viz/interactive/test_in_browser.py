@@ -46,6 +46,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "hostile": page(nx.relabel_nodes(nx.complete_graph(5), dict(enumerate(HOSTILE))), 3, names=[HOSTILE[0]]),
         "large": page(nx.gnm_random_graph(400, 1300, seed=1), 3, names=["large"]),
         "molecule": _molecule(),
+        "edge": page(nx.karate_club_graph(), 4, names=["karate"], around=[32, 2]),
     }
     return {name: made.save(folder / f"{name}.html") for name, made in pages.items() if made is not None}
 
@@ -186,6 +187,12 @@ def test_detours_are_drawn_one_after_another(opened: Opener) -> None:
     assert tab.inner_text("#detours [aria-current=true]") == " – ".join(map(str, drawn))
     tab.keyboard.press("Escape")
     assert tab.locator("#detours li").count() == 0
+
+
+def test_the_edge_that_a_page_is_about_is_selected(opened: Opener) -> None:
+    tab = opened("edge")
+    number = len(list(detours.paths(nx.karate_club_graph(), 32, 2, k=4)))
+    assert tab.inner_text("#facts h2") == "edge 2 – 32" and f"of {number}" in tab.inner_text("#step")
 
 
 def test_the_slider_for_k_changes_counts_colours_and_lists(opened: Opener) -> None:

@@ -268,6 +268,22 @@ def test_what_is_drawn_around_nodes_is_no_more_than_was_allowed_and_is_told() ->
     assert own["detours"][edges.index({"300", "301"})] is not None
 
 
+def test_what_is_selected_when_a_page_opens() -> None:
+    path = nx.DiGraph([("a", "b"), ("b", "c"), ("c", "b"), ("d", "c")])
+
+    def chosen(*around: str) -> tuple[str, ...]:
+        made = content(page(path, 2, around=around))
+        (own,), kind, at = made["graphs"], made["chosen"]["kind"], made["chosen"]["at"]
+        places = (own["sources"][at], own["targets"][at]) if kind == "link" else (at,)
+        return kind, *(own["names"][place] for place in places)
+
+    assert chosen("b") == ("node", "b")
+    assert chosen("b", "c") == ("link", "b", "c") and chosen("c", "b") == ("link", "c", "b")
+    assert chosen("c", "d", "a") == ("link", "d", "c")  # there is no arc the other way
+    assert chosen("d", "a") == ("node", "d")
+    assert content(page(path, 2))["chosen"] is None
+
+
 def test_nodes_to_draw_around_that_are_refused() -> None:
     triangle = nx.cycle_graph(3)
     with pytest.raises(InputError, match="no node 7"):

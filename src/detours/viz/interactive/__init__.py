@@ -16,6 +16,7 @@ from detours.atomic import replacing
 from detours.counting.count import count
 from detours.counting.result import Detours
 from detours.errors import InputError, shown
+from detours.graph import Graph
 from detours.viz.interactive.assemble import assemble
 from detours.viz.interactive.content import Molecule, add_colours, compare_sentence, describe_graph
 from detours.viz.interactive.molecules import drawing_of
@@ -134,6 +135,7 @@ def _content(
         "k": k,
         "scale": "log" if most >= LOG_FROM else "linear",
         "graphs": described,
+        "chosen": _chosen(pair[0], parts[0]),
     }
 
 
@@ -148,6 +150,20 @@ def _note(result: Detours, part: Part) -> str:
     else:
         of = "the busiest edge" if part.seeds == 1 else f"the {part.seeds:,} busiest edges"
     return f"Shown: {nodes} and {edges}, the neighbourhood of {of}; all counts are those of the whole graph."
+
+
+def _chosen(graph: Graph, part: Part) -> dict[str, Any] | None:
+    """Return what is selected when the page opens: the edge between the first two nodes that it is drawn around, if
+    there is one, or the first of them."""
+    if not part.around:
+        return None
+    first, *others = np.searchsorted(part.nodes, part.around[:2]).tolist()
+    for second in others:
+        for u, v in ((first, second), (second, first)):
+            found = np.flatnonzero((part.ends(graph) == [[u], [v]]).all(axis=0))
+            if found.size:
+                return {"kind": "link", "at": int(found[0])}
+    return {"kind": "node", "at": first}
 
 
 def _nodes(result: Detours, around: Sequence[Any] | None, graphs: int) -> list[int]:

@@ -167,6 +167,10 @@ function start() {
 
   setTheme(view.theme);
   setK(data.k);
+  if (data.chosen) {
+    const { kind, at } = data.chosen;
+    events.select(models[0], (kind === "link" ? models[0].byId : models[0].nodes)[at], kind);
+  }
 }
 
 start();
