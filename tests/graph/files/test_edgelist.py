@@ -37,7 +37,7 @@ from tests.graph.cases import edges, put, refused
 @pytest.mark.parametrize("name", ["g.txt", "g.edgelist.gz", "g"])
 @pytest.mark.parametrize("fast", [False, True])
 def test_integer_edge_lists(tmp_path, monkeypatch, text, name, fast):
-    monkeypatch.setattr(lines, "_SMALL", 0 if fast else 1 << 30)
+    monkeypatch.setattr(lines, "SMALL", 0 if fast else 1 << 30)
     graph = Graph.read(put(tmp_path, name, text), strict=True)
     assert edges(graph) == [(0, 1), (1, 2), (2, 0)]
     assert graph.names is None and graph.num_edges == 3
@@ -46,7 +46,7 @@ def test_integer_edge_lists(tmp_path, monkeypatch, text, name, fast):
 @pytest.mark.parametrize("fast", [False, True])
 @pytest.mark.parametrize("high", [2**31, 12_345_678_901, 10**18, 2**63 - 1])
 def test_ids_of_accounts_and_places_are_read(tmp_path, monkeypatch, high, fast):
-    monkeypatch.setattr(lines, "_SMALL", 0 if fast else 1 << 30)
+    monkeypatch.setattr(lines, "SMALL", 0 if fast else 1 << 30)
     graph = Graph.read(put(tmp_path, "g.txt", f"{high} 7\n7 {high - 1} 0.5\n{high - 1} 000{high}\n"))
     assert graph.name_list() == [7, high - 1, high] and graph.num_edges == 3
 
@@ -222,14 +222,14 @@ def test_named_edge_lists(tmp_path, text, wanted):
 )
 @pytest.mark.parametrize("fast", [False, True])
 def test_broken_edge_lists_give_file_and_line(tmp_path, monkeypatch, text, line, says, fast):
-    monkeypatch.setattr(lines, "_SMALL", 0 if fast else 1 << 30)
+    monkeypatch.setattr(lines, "SMALL", 0 if fast else 1 << 30)
     refused(put(tmp_path, "g.txt", text), says, line)
 
 
 @pytest.mark.parametrize("fast", [False, True])
 @pytest.mark.parametrize("options", [{}, {"columns": (1, 2)}])
 def test_ids_of_64_bits_are_counted_and_named(tmp_path, monkeypatch, fast, options):
-    monkeypatch.setattr(lines, "_SMALL", 0 if fast else 1 << 30)
+    monkeypatch.setattr(lines, "SMALL", 0 if fast else 1 << 30)
     ids = [2**63 - 1, 2**31, 2**63 - 2, 2**32 + 5, 2**53 + 1, 7]
     ring = list(zip(ids, ids[1:] + ids[:1], strict=True))
     graph = Graph.read(put(tmp_path, "g.txt", "".join(f"{u} {v}\n" for u, v in ring)), **options)
@@ -305,7 +305,7 @@ def test_columns_under_a_header_hold_any_text_in_any_line(tmp_path, text):
 @pytest.mark.parametrize("sep", [" ", ",", "\t", ";"])
 @pytest.mark.parametrize("fast", [False, True])
 def test_quotes_do_not_change_a_node(tmp_path, monkeypatch, sep, fast):
-    monkeypatch.setattr(lines, "_SMALL", 0 if fast else 1 << 30)
+    monkeypatch.setattr(lines, "SMALL", 0 if fast else 1 << 30)
     for text in ('1 2\n"1" 3\n', '"1" 2\n1 3\n', '1 "2"\n1 3\n', '"1" "2"\n1 3 "4"\n'):
         assert edges(Graph.read(put(tmp_path, "g.txt", text.replace(" ", sep)))) == [(1, 2), (1, 3)]
     names = '"Ada" "1"\nAda "Grace"\n1 Grace\n'.replace(" ", sep)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +12,9 @@ import numpy as np
 from detours.atomic import replacing
 from detours.errors import FileFormatError, InputError, warn_caller
 from detours.graph.edges import EdgeList
-from detours.graph.files.shared.columns import HEADERS, first_fields
+from detours.graph.files.shared.columns import HEADERS
 from detours.graph.files.shared.doubts import (
     warn_of_columns,
-    warn_of_comments,
     warn_of_counts,
     warn_of_header,
     warn_of_missing,
@@ -25,15 +23,8 @@ from detours.graph.files.shared.doubts import (
 )
 from detours.graph.files.shared.format import Format, ending
 from detours.graph.files.shared.head import Head, read_head
-from detours.graph.files.shared.lines import (
-    MAX_ID,
-    NoWeight,
-    check_weight,
-    is_data,
-    pieces,
-    quoted,
-    read_integers,
-)
+from detours.graph.files.shared.lines import MAX_ID, NoWeight, pieces, quoted, read_integers
+from detours.graph.files.shared.named_lines import read_names
 from detours.graph.files.shared.source import opened
 from detours.graph.files.table import read_table
 from detours.graph.pairs import number_ids
@@ -78,59 +69,20 @@ def _read_integers(text: Iterable[bytes], path: Path) -> EdgeList:
 
 
 def _read_names(head: Head, path: Path) -> EdgeList:
-    ends = array("q")
-    places: dict[bytes, int] = {}
-    number = comments = 0
     first = head.lines[0]
-    separator = first.separator
-    for piece in head.text:
-        for line in piece.split(b"\n")[:-1]:
-            number += 1
-            if is_data(line):
-                for name in _named_edge(first_fields(line, separator), number, path):
-                    ends.append(places.setdefault(name, len(places)))
-            elif separator is not None and number > first.number:
-                comments += separator in line
-    warn_of_comments(comments, path)
-    if not ends:
+    ends, found = read_names(head.text, first.separator, first.number, path)
+    if not ends.size:
         raise FileFormatError("the file holds no edges.", path)
-    names = _decoded(places, path)
+    names = _decoded(found, path)
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.empty(len(names), dtype=np.int64)
     rank[order] = np.arange(len(names))
-    edges = rank[np.frombuffer(ends, dtype=np.int64).reshape(-1, 2).T]
-    return EdgeList(np.ascontiguousarray(edges), len(names), tuple(names[at] for at in order), "lines")
+    return EdgeList(rank[ends], len(names), tuple(names[at] for at in order), "lines")
 
 
-def _named_edge(fields: list[bytes], number: int, path: Path) -> list[bytes]:
-    if len(fields) > 2 and not fields[0] and all(fields[1:]):
-        raise FileFormatError(
-            f"the first column is empty; if it numbers the rows, name the columns of nodes, such as "
-            f"{quoted(fields[1])} and {quoted(fields[2])}, and an adjacency matrix is read with pandas.",
-            path,
-            number,
-        )
-    if len(fields) > 2 and not fields[1] and fields[0] and fields[2]:
-        raise FileFormatError(
-            f"the second column is empty, between {quoted(fields[0])} and {quoted(fields[2])}; write one tab or comma "
-            "between two nodes, or name the columns of nodes, as in columns=(1, 3).",
-            path,
-            number,
-        )
-    if len(fields) < 2 or not fields[0] or not fields[1]:
-        raise FileFormatError(
-            f"a line must hold two nodes, but there is only {quoted(b' '.join(fields).strip())}.",
-            path,
-            number,
-        )
-    if len(fields) > 2:
-        check_weight(fields[2], number, path)
-    return fields[:2]
-
-
-def _decoded(places: dict[bytes, int], path: Path) -> list[str]:
+def _decoded(found: list[bytes], path: Path) -> list[str]:
     names = []
-    for name in places:
+    for name in found:
         try:
             names.append(name.decode("utf-8"))
         except UnicodeDecodeError:

@@ -17,7 +17,7 @@ HERE = Path("file.txt")
 def test_a_late_bad_line_is_numbered_across_pieces(tmp_path, monkeypatch):
     monkeypatch.setattr(lines, "_PIECE", 1000)
     for fast in (0, 1 << 30):
-        monkeypatch.setattr(lines, "_SMALL", fast)
+        monkeypatch.setattr(lines, "SMALL", fast)
         good = "\n".join(f"{i} {i + 1}" for i in range(5000))
         assert Graph.read(put(tmp_path, "g.txt", good), strict=True).num_edges == 5000
         refused(put(tmp_path, "g.txt", good + "\n# c\n\n7 oops\n8 9\n"), "oops", 5003)

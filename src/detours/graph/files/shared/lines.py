@@ -17,7 +17,8 @@ MAX_ID = 2**63 - 1
 """Ids are names: nodes are numbered anew."""
 
 _PIECE = 1 << 23
-_SMALL = 1 << 19  # bytes below which Python is done before Numba is imported
+SMALL = 1 << 19
+"""Bytes below which Python is done before Numba is imported."""
 _GAP = rb"(?:[ \t]*,[ \t]*|[ \t]+)"
 _PLAIN = re.compile(rb"[ \t]*(\d+)" + _GAP + rb"(\d+)(?:" + _GAP + rb"(.*))?", re.DOTALL)
 _BEGINS = re.compile(rb"[ \t]*-?\d+" + _GAP + rb"-?\d+(?:" + _GAP + rb".*)?\r?", re.DOTALL)
@@ -80,7 +81,7 @@ def read_integers(text: Iterable[bytes], path: Path) -> Int64:
     line = 1
     fast = False
     for piece in text:
-        fast = fast or len(piece) >= _SMALL
+        fast = fast or len(piece) >= SMALL
         parts.append(_parse_fast(piece, line, path) if fast else _parse_slowly(piece, line, path))
         line += piece.count(b"\n")
     return parts[1] if len(parts) == 2 else np.concatenate(parts, axis=1)

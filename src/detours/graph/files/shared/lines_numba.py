@@ -90,7 +90,7 @@ def _past_weight(text: UInt8, at: int) -> int:
         return at
     if here == _BRACE:
         return -1 if _says_nan(text, at) else at
-    at = _past_number(text, at)
+    at = past_number(text, at)
     if at < 0:
         return -1
     here = text[at]
@@ -100,7 +100,7 @@ def _past_weight(text: UInt8, at: int) -> int:
 
 
 @compiled
-def _past_number(text: UInt8, at: int) -> int:
+def past_number(text: UInt8, at: int) -> int:
     """Return the byte after a decimal number, or -1 if it is not plain."""
     if text[at] == _PLUS or text[at] == _MINUS:
         at += 1
