@@ -77,8 +77,11 @@ def test_detours_are_learned(tmp_path: Path) -> None:
 
 
 def test_bf16(tmp_path: Path) -> None:
-    value = trained(run_of(task(16), tmp_path, precision="bf16-mixed"))
+    runs = [run_of(task(16), tmp_path, precision="bf16-mixed", seed=seed) for seed in range(2)]
+    value, together = trained(runs[0]), []
     assert np.isfinite(value["val_loss"])
+    train(fabric("bf16-mixed"), runs, tmp_path / "both.ckpt", lambda run, value, seconds: together.append(value))
+    assert together[0]["val_loss"] == pytest.approx(value["val_loss"], rel=1e-2) and len(together) == 2
 
 
 def test_a_loss_that_is_no_number_is_told(tmp_path: Path) -> None:

@@ -200,3 +200,21 @@ def test_the_memory_of_a_stack_is_free_without_a_collector(tmp_path: Path, monke
         assert [each() for each in kept] == [None]
     finally:
         gc.enable()
+
+
+def test_memory_that_is_short_when_runs_are_dropped_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    prepare, prepared = Fit._prepare, []
+
+    def short(self: Fit) -> None:
+        prepared.append(len(self.stack))
+        if len(prepared) > 1:
+            raise torch.cuda.OutOfMemoryError("out of memory")
+        prepare(self)
+
+    monkeypatch.setattr(Fit, "_prepare", short)
+    runs = [run_of(task(16), tmp_path, epochs=epochs, patience=9) for epochs in (1, 3)]
+    with pytest.raises(torch.cuda.OutOfMemoryError):
+        run_all(Store(tmp_path), runs, Workplace("cpu"))
+    assert prepared == [2, 1] and finished(Store(tmp_path), runs[0]) is not None

@@ -39,10 +39,15 @@ class TokenNorm(nn.BatchNorm1d):  # type: ignore[misc]  # PyTorch's types are no
         together = dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
         if self.training and (together or counted is not None):
             return self._by_sums(x, counted, together)
+        rows = x
+        if x.device.type == "cpu" and x.dtype in (torch.bfloat16, torch.float16):
+            rows = x.to(self.running_mean.dtype)  # of stacked networks, torch takes none that are narrower than these
         if self.training and x.size(0) < 2:
-            return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
-        normed: Tensor = super().forward(x)
-        return normed
+            normed = F.batch_norm(rows, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
+        else:
+            normed = super().forward(rows)
+        result: Tensor = normed.to(x.dtype)
+        return result
 
     def _by_sums(self, x: Tensor, counted: Tensor | None, together: bool) -> Tensor:
         if counted is not None and not together and fused(x):

@@ -124,20 +124,29 @@ def parts_of(runs: Sequence[Run], known: Callable[[Run], bool] = lambda _: False
     for shape in _shapes(runs):
         parts.append([])
         while shape:
-            number = _interrupted(shape, left)
-            if number:
-                parts += [shape[:number], []]
+            stack = _interrupted(shape, left)
+            if stack:
+                parts += [stack, []]
             elif not known(shape[0]):
                 parts[-1].append(shape[0])
-            shape = shape[number or 1 :]
+            taken = {id(run) for run in stack or shape[:1]}
+            shape = [run for run in shape if id(run) not in taken]
     return [part for part in parts if part]
 
 
-def _interrupted(runs: list[Run], checkpoints: set[Path]) -> int:
-    """Return how many of the first runs are the stack of a checkpoint; 0 if there is none."""
-    if not any(file.name.startswith(runs[0].path.stem) for file in checkpoints):
-        return 0
-    return next((size for size in range(len(runs), 0, -1) if _checkpoint(runs[:size]).path in checkpoints), 0)
+def _interrupted(runs: list[Run], checkpoints: set[Path]) -> list[Run]:
+    """Return the largest stack of these runs that begins with the first one and has a checkpoint; none if none has.
+
+    The checkpoint says which runs they are: others, that were finished before, may lie between them.
+    """
+    found: list[list[Run]] = [[]]
+    for file in checkpoints:
+        if file.name.startswith(runs[0].path.stem):
+            keys, _ = Checkpoint(file, [], 0.0).contents()
+            stack = [run for run in runs if run.recipe.key() in keys]
+            if stack and _checkpoint(stack).path == file:
+                found.append(stack)
+    return max(found, key=len)
 
 
 def _discard_needless(store: Store, folder: Path) -> None:

@@ -122,6 +122,7 @@ def test_attributes_of_edges_follow_the_edges(tiny_tu: Path) -> None:
         ("1;1;1;2;2;0;1", r"edge_attributes.txt: there are 7 rows for 8 edges; the file is cut off or of another set"),
         ("1;1;1;2;2;0;1;5;6", r"edge_attributes.txt: there are 9 rows for 8 edges"),
         ("1;1;3;2;2;0;1;5", r"line 1: the edge 1, 2 is on several lines and has other attributes on this one than on"),
+        (";1;1;;3;2;2;0;1;5", r"line 2: the edge 1, 2 is on several lines"),  # blank lines count
         ("1;1;nan;2;2;0;1;5", r"edge_attributes.txt, line 3: attributes must be finite, but number 1 is nan"),
         ("1;1;1,2;2;2;0;1;5", r"line 3: a line should hold as many numbers as the first, but it holds 2"),
         ("1;1;x;2;2;0;1;5", r"edge_attributes.txt, line 3: .* 'x' is not a number"),

@@ -176,6 +176,32 @@ def test_runs_that_a_killed_process_has_finished_are_left_out_of_the_stacks(
     assert [list(runs) for runs in values[0]] == [list(runs) for runs in values[1]] == [[0]] * 4
 
 
+def test_an_interrupted_stack_goes_on_whatever_was_finished_before_it(
+    tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted: dict[str, object] = {"seeds": [0, 1, 2, 3], "folds": [0]}
+    begun: list[tuple[list[int], int]] = []
+    begin = Training.begin
+
+    def told(self: Training, finished: list[bool]) -> None:
+        begin(self, finished)
+        begun.append(([run.recipe.seed for run in self.runs], self.fit.done))
+
+    killed = new_queue(tmp_path, data, **wanted)
+    runs = killed._runs(PLAIN)
+    training.run_all(killed.work, runs[1:2], training.Workplace("cpu"))
+    monkeypatch.setattr(Training, "begin", told)
+    train = killed._train_stacks
+    killed._train_stacks = lambda runs, deadline: train(runs, 0.0)  # type: ignore[method-assign]
+    assert killed.run([PLAIN]) == [PLAIN] and begun == [([0, 2, 3], 0)]
+    training.run_all(killed.work, runs[2:3], training.Workplace("cpu"))  # one of them ends
+    begun.clear()
+    assert new_queue(tmp_path, data, **wanted).run([PLAIN]) == []
+    assert begun == [([0, 2, 3], 1)]
+    assert [list(record.runs) for record in read_records(Store(tmp_path))] == [[0]] * 4
+    assert files(tmp_path) == [".json"] * 4
+
+
 def test_records_of_two_machines_are_merged_by_copying(tmp_path: Path, data: GraphSet) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     new_queue(one, data, seeds=[0]).run([PLAIN])

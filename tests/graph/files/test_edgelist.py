@@ -366,6 +366,16 @@ def test_an_empty_second_column_is_told_what_to_do(tmp_path, text, line, other):
     refused(put(tmp_path, "g.txt", text), f"{where}; {what}", line=line)
 
 
+@pytest.mark.parametrize("end", ["Ada\t\t2", "Ada\t\t\t2"])
+@pytest.mark.parametrize("weight", ["", "\t1"])
+def test_a_node_may_also_be_missing_far_below_tabs_that_align(tmp_path, weight, end):
+    rows = [f"a{number}\t\tb{number % 7}{weight}\n" for number in range(9000)]
+    assert len(edges(Graph.read(put(tmp_path, "g.txt", "".join(rows))))) == 9000
+    with pytest.raises(FileFormatError, match=r"the second column is empty|must hold two nodes") as caught:
+        Graph.read(put(tmp_path, "g.txt", "".join([*rows, end, "\n"])))
+    assert "line 9001" in str(caught.value)
+
+
 def test_empty_columns_elsewhere_stay_what_they_are(tmp_path):
     kinds = put(tmp_path, "g.tsv", "source\tkind\ttarget\nAda\t\tGrace\t5\nGrace\t\tHopper\t6\n")
     assert edges(Graph.read(kinds)) == [("Ada", "Grace"), ("Grace", "Hopper")]

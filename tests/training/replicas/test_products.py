@@ -88,7 +88,8 @@ def test_maps_rounded_at_once(kind: Any, options: dict[str, Any], first: bool, m
     answers, slopes = _answers_and_slopes(kind, options, 60, torch.float32)
     again, slopes_again = _answers_and_slopes(kind, options, 60, torch.float32, torch.bfloat16)
     torch.testing.assert_close(again, answers, rtol=0, atol=0)
-    torch.testing.assert_close(slopes_again, slopes, rtol=1e-2, atol=1e-2)
+    error = 1e-2 if kind is WeightedNetwork else 0  # which uses each matrix twice, and sums its slopes
+    torch.testing.assert_close(slopes_again, slopes, rtol=error, atol=error)
     assert slopes.abs().max() > 0
 
 

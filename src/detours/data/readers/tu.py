@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from detours.arrays import Float32, Int64
 from detours.data.attributes import Attributes
 from detours.data.graph_set import GraphSet
-from detours.data.readers.numbers import read_decimals, read_integers, read_targets
+from detours.data.readers.numbers import line_of_row, read_decimals, read_integers, read_targets
 from detours.errors import FileFormatError
 from detours.graph import Graph
 from detours.graph.arcs import values_on_arcs
@@ -112,7 +112,7 @@ def _edge_labels(file: Path, union: Graph, offsets: Int64) -> list[Int64] | None
         raise FileFormatError(
             f"the edge {_edge(edges, at)} has the label {values[at]} on this line and another on a different one.",
             file,
-            at + 1,
+            line_of_row(at, file, header=False),
         )
     return np.split(of_arcs, union.indptr[offsets[1:-1]])
 
@@ -129,7 +129,7 @@ def _edge_attributes(file: Path, union: Graph, offsets: Int64) -> list[Float32]:
             f"the edge {_edge(union.edge_index, at)} is on several lines and has other attributes on this one than on "
             "the last.",
             file,
-            at + 1,
+            line_of_row(at, file, header=False),
         )
     return np.split(of_arcs, union.indptr[offsets[1:-1]])
 

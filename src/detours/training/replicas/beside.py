@@ -53,11 +53,10 @@ class Beside:
             torch.cuda.current_stream().wait_stream(self.stream)
 
     def release(self) -> None:
-        """Let go of the work, which may hold whoever holds this; nothing can be started after it."""
+        """Let go of the work, which may hold whoever holds this; nothing can be started after it. Twice is once."""
         self.wait()
-        del self.work
-        if self.stream is not None:
-            del self.copy
+        for name in ("work", "copy"):
+            vars(self).pop(name, None)
 
     def _copy(self) -> None:
         for name, each in self.current.items():

@@ -73,7 +73,8 @@ class Stack:
     def leaves(self, flat: Tensor, rounded: torch.dtype | None = None) -> list[Tensor]:
         """Return [R, …] that are all of [R, parameters] side by side; linear maps are one in `rounded`, if given.
 
-        Products that round to such a format would convert each matrix for itself, and each of its slopes back.
+        Products that round to such a format would convert each matrix for itself, and each of its slopes back. Slopes
+        of a matrix that is used twice are summed in that format.
         """
         if rounded is None:
             return [flat]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -109,7 +110,8 @@ def read_head(text: Iterator[bytes], path: Path) -> Head:
     if not lines:
         raise FileFormatError("the file holds no edges: every line is blank or a comment.", path)
     if _are_aligned(head, lines[0]):
-        head, text = one_tab(head), map(one_tab, text)
+        merged = partial(_merged, columns=len(_row(lines[0].raw)))
+        head, text = merged(head), map(merged, text)
         lines = _first_lines(head)
     first = lines[0]
     refuse_row_names([split_line(line.text, guess_separator(first.text)) for line in lines], path)
@@ -153,7 +155,7 @@ def _are_aligned(head: bytes, first: Line) -> bool:
     if b"\t\t" not in begin or first.integers or first.separator != b"\t" or guess_separator(first.text) != "\t":
         return False
     lines = [line for line in begin.split(b"\n")[:-1] if is_data(line)]
-    rows = [split_line(one_tab(line.strip(b" \t\r")).decode("utf-8", "replace"), "\t") for line in lines]
+    rows = list(map(_row, lines))
     if {len(row) for row in rows} not in ({2}, {3}) or not all(map(all, rows)):
         return False
     weights = all(is_decimal(row[2].encode()) for row in rows[1:] if len(row) > 2)
@@ -163,6 +165,23 @@ def _are_aligned(head: bytes, first: Line) -> bool:
     words = not any(is_decimal(field.encode()) for field in rows[0][:2])
     numbers = words and all(is_integer(field.encode()) for row in rows[1:] for field in row[:2])
     return bool(apart) and (numbers or not any(is_decimal(field.encode()) for field in apart))
+
+
+def _row(line: bytes) -> list[str]:
+    """Return the fields of a line, with one tab for several."""
+    return split_line(one_tab(line.strip(b" \t\r")).decode("utf-8", "replace"), "\t")
+
+
+def _merged(text: bytes, columns: int) -> bytes:
+    """Return a text with one tab for several in all lines in which no node can be missing, as in the first ones."""
+
+    def line_of(line: bytes) -> bytes:
+        if b"\t\t" not in line:
+            return line
+        row = _row(line)
+        return one_tab(line) if len(row) == columns and not is_decimal(row[1].encode()) else line
+
+    return b"\n".join(map(line_of, text.split(b"\n")))
 
 
 def _is_table(lines: list[Line]) -> bool:

@@ -14,6 +14,9 @@ from detours.graph.files.shared.columns import first_fields
 from detours.graph.files.shared.doubts import warn_of_comments
 from detours.graph.files.shared.lines import check_weight, is_data, quoted
 
+MOST_IN_A_ROW = 1024
+"""Lines that Python parses where compiled code has parsed none: asking it for each would cost as much as the line."""
+
 
 def read_names(text: Iterable[bytes], separator: bytes | None, first: int, path: Path) -> tuple[Int64, list[bytes]]:
     """Return int64 [2, lines], the two nodes of every line, and the names of the nodes, in no order.
@@ -58,16 +61,20 @@ class _Reader:
         names = Names(begin, end, slots)
         ends, separator = np.empty((2, lines), np.int64), 0 if self.separator is None else ord(self.separator)
         edges = known = position = 0
+        in_a_row = 1
         while position < len(piece):
             edges, known, passed, position = number_names(text, position, separator, ends, edges, names, known)
             self.line += passed
-            if position < len(piece):
+            in_a_row = 1 if passed else min(2 * in_a_row, MOST_IN_A_ROW)
+            for _ in range(in_a_row if position < len(piece) else 0):
                 after = piece.index(b"\n", position)
                 pair = self._parsed(piece[position:after])
                 if pair is not None:
-                    ends[:, edges] = [-1 - place for place in pair]  # numbers of the file, not of the piece
+                    ends[0, edges], ends[1, edges] = -1 - pair[0], -1 - pair[1]  # of the file, not of the piece
                     edges += 1
                 position = after + 1
+                if position == len(piece):
+                    break
         bounds, places = zip(begin[:known].tolist(), end[:known].tolist(), strict=True), self.places
         place = np.array([places.setdefault(piece[one:other], len(places)) for one, other in bounds], np.int64)
         ends = ends[:, :edges]

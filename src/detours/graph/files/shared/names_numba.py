@@ -30,7 +30,8 @@ def number_names(
 ) -> tuple[int, int, int, int]:
     """Number the names of lines of `text` (which ends with a line feed) from byte `at` until one is not plain.
 
-    A plain line is two names with a separator between them (0 for blanks), and perhaps a decimal number behind another.
+    A plain line is two names, in quotes or not, with a separator between them (0 for blanks), and perhaps a decimal
+    number behind another.
     Fills `ends` [2, lines] from position `edges` on and `names` from `known` on. Returns the number of edges now, the
     number of names, the number of lines passed, and the byte where it stopped: the start of a line for Python to parse,
     or the end.
@@ -39,22 +40,22 @@ def number_names(
     while at < len(text):
         if text[at] == _HASH or text[at] == _PERCENT:
             break
-        stop, key = _past_name(text, at, separator)
-        after = _past_gap(text, stop, separator)
+        one = _name(text, at, separator)
+        after = _past_gap(text, one.after, separator)
         if after < 0:
             break
-        second_stop, second_key = _past_name(text, after, separator)
-        last = second_stop
-        if second_stop >= 0 and text[last] != _LF and text[last] != _CR:
+        other = _name(text, after, separator)
+        last = other.after
+        if last >= 0 and text[last] != _LF and text[last] != _CR:
             weight = _past_gap(text, last, separator)
             last = past_number(text, weight) if weight >= 0 else -1
         if last >= 0 and text[last] == _CR:
             last += 1
         if last < 0 or text[last] != _LF:
             break
-        ends[0, edges] = _number(text, at, stop, key, names, known)
+        ends[0, edges] = _number(text, one, names, known)
         known += ends[0, edges] == known
-        ends[1, edges] = _number(text, after, second_stop, second_key, names, known)
+        ends[1, edges] = _number(text, other, names, known)
         known += ends[1, edges] == known
         edges += 1
         lines += 1
@@ -62,26 +63,34 @@ def number_names(
     return edges, known, lines, at
 
 
+class Name(NamedTuple):
+    """The bytes of a name, without quotes; where what follows begins, -1 if it is not plain; and its hash."""
+
+    begin: int
+    end: int
+    after: int
+    key: np.int64
+
+
 @compiled
-def _past_name(text: UInt8, at: int, separator: int) -> tuple[int, np.int64]:
-    """Return the byte after a name and the hash of the name; -1 if it is not plain."""
-    begin = at
+def _name(text: UInt8, at: int, separator: int) -> Name:
+    """Return the name that begins at a byte."""
+    quoted = text[at] == _QUOTE
+    begin = at + quoted
+    at = begin
     key = np.int64(_OFFSET)
     here = text[at]
-    while here != separator and here != _LF and here != _CR:
-        if here in (_SPACE, _TAB):
-            if separator == 0:
-                break
-            if here == _TAB:
-                return -1, key
-        elif here in (_QUOTE, _VT, _FF):
-            return -1, key
+    while here not in (_LF, _CR, _QUOTE):
+        if not quoted and (here == separator or (separator == 0 and here in (_SPACE, _TAB))):
+            break
+        if here in (0, _TAB, _VT, _FF):
+            return Name(begin, at, -1, key)
         key = (key ^ np.int64(here)) * _PRIME
         at += 1
         here = text[at]
-    if at == begin or text[begin] == _SPACE or text[at - 1] == _SPACE:
-        return -1, key
-    return at, key
+    if quoted != (here == _QUOTE) or at == begin or text[begin] == _SPACE or text[at - 1] == _SPACE:
+        return Name(begin, at, -1, key)
+    return Name(begin, at, at + quoted, key)
 
 
 @compiled
@@ -98,18 +107,18 @@ def _past_gap(text: UInt8, at: int, separator: int) -> int:
 
 
 @compiled
-def _number(text: UInt8, begin: int, end: int, key: np.int64, names: Names, known: int) -> int:
+def _number(text: UInt8, name: Name, names: Names, known: int) -> int:
     """Return the number of a name; `known` if it is new, as which it is noted."""
-    slot = (key ^ (key >> 32)) & (len(names.slots) - 1)
+    slot = (name.key ^ (name.key >> 32)) & (len(names.slots) - 1)
     number: int = names.slots[slot]
-    while number >= 0 and not _same(text, begin, end, names.begin[number], names.end[number]):
+    while number >= 0 and not _same(text, name.begin, name.end, names.begin[number], names.end[number]):
         slot = (slot + 1) & (len(names.slots) - 1)
         number = names.slots[slot]
     if number < 0:
         number = known
         names.slots[slot] = number
-        names.begin[number] = begin
-        names.end[number] = end
+        names.begin[number] = name.begin
+        names.end[number] = name.end
     return number
 
 
