@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
 
 from detours.errors import InputError, printable, shown
 
@@ -50,3 +52,16 @@ def print_progress(description: str) -> Report:
         print(f"{before}{line}", end=after, file=sys.stderr, flush=True)
 
     return report
+
+
+@contextmanager
+def watched(watch: Callable[[Event], None]) -> Iterator[None]:
+    """Let a function look at the work of the block from a thread of its own, until the event says that it is over."""
+    over = Event()
+    watcher = Thread(target=watch, args=(over,), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 from typing import Any
 
 import numpy as np
 
 from detours.data import GraphSet, Split, Splits, graph_set_of, splits
 from detours.errors import InputError, shown, warn_caller
-from detours.progress import Report, as_report
+from detours.progress import Report, as_report, watched
 from detours.store import Cell, Store
 from detours.training.logs import read_log
 from detours.training.loop import Run
@@ -96,19 +96,14 @@ def _told(runs: Sequence[Run], report: Report | None) -> Iterator[None]:
     if report is None:
         yield
         return
-    over, total = threading.Event(), sum(run.recipe.epochs for run in runs)
+    total = sum(run.recipe.epochs for run in runs)
 
-    def watch() -> None:
+    def watch(over: Event) -> None:
         while not over.wait(LOOK):
             report(sum(map(_epochs, runs)), total)
 
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
+    with watched(watch):
         yield
-    finally:
-        over.set()
-        watcher.join()
     report(total, total)
 
 

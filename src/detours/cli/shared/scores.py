@@ -1,12 +1,14 @@
 """Progress of a training run: a live table of its folds on a terminal, or lines in a log."""
 
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from threading import Event
 from typing import TYPE_CHECKING
 
 from detours.cli.shared.console import plain_table
+from detours.progress import watched
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -54,17 +56,11 @@ def fold_table(runs: "Sequence[Run]", *, show: bool | None = None) -> Iterator[N
     if show is False or (show is None and not terminal):
         yield
         return
-    over = threading.Event()
-    watcher = threading.Thread(target=_live if terminal else _lines, args=(runs, over), daemon=True)
-    watcher.start()
-    try:
+    with watched(partial(_live if terminal else _lines, runs)):
         yield
-    finally:
-        over.set()
-        watcher.join()
 
 
-def _live(runs: "Sequence[Run]", over: threading.Event) -> None:
+def _live(runs: "Sequence[Run]", over: Event) -> None:
     from rich.console import Console
     from rich.live import Live
 
@@ -73,7 +69,7 @@ def _live(runs: "Sequence[Run]", over: threading.Event) -> None:
             live.update(_table(runs), refresh=True)
 
 
-def _lines(runs: "Sequence[Run]", over: threading.Event) -> None:
+def _lines(runs: "Sequence[Run]", over: Event) -> None:
     """Print a line for each fold that finishes."""
     told = {run.path for run in runs if run.path.exists()}
     last = False
