@@ -124,7 +124,8 @@ def test_one_molecule_is_not_a_list_of_graphs() -> None:
 
 def test_a_text_among_molecules_is_told_by_its_number() -> None:
     molecule = pytest.importorskip("rdkit.Chem").MolFromSmiles("C1CC1")
-    with pytest.raises(FileFormatError, match=r"^C1CC1: there is no such file \(graph number 1\).$") as caught:
+    told = r"^C1CC1: there is no such file; of a SMILES, give a .smi file or RDKit's molecule \(graph number 1\).$"
+    with pytest.raises(FileFormatError, match=told) as caught:
         detours.count_many([molecule, "C1CC1"], 2)
     assert str(caught.value.path) == "C1CC1"
 
