@@ -318,6 +318,6 @@ def _answers_and_slopes(kind: Any, options: dict[str, Any], dtype: torch.dtype =
     def call(counted: Tensor) -> Any:
         return (x, arcs, den), {"batch": batch, "num_graphs": 4, "counted": counted}
 
-    answers = stack.forward(flat, call, numbers(2, nodes, seed=2) > -1)
+    answers = stack.forward([flat], call, numbers(2, nodes, seed=2) > -1)
     (slopes,) = torch.autograd.grad((answers * numbers(*answers.shape, seed=3).to(dtype)).sum(), flat)
     return [answers.detach(), slopes, *stack.buffers.values()]
