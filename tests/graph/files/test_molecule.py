@@ -70,7 +70,7 @@ def test_what_is_no_molecule_is_refused(tmp_path: Path) -> None:
         Graph.read(tmp_path / "bad.smi")
     with pytest.raises(InputError, match="molecules are only read"):
         Graph.from_edge_index([[0, 1], [1, 0]]).write(tmp_path / "out.sdf")
-    assert parse_smiles("no molecule") is None and parse_smiles(" ") is None
+    assert parse_smiles("no molecule") is None and parse_smiles(" ") is None and parse_smiles("C\udcff") is None
     with pytest.raises(FileFormatError, match=r"^c1ccccc1: there is no such file; of a SMILES, give a"):
         detours.count("c1ccccc1", k=5)
     with pytest.raises(FileFormatError, match=r"^graph.csv: there is no such file\.$"):

@@ -55,8 +55,10 @@ def _without_hydrogens(block: str) -> Any | None:
 
 def parse_smiles(text: str) -> Any | None:
     """Return the molecule of a SMILES as RDKit holds it; None if the text is none, or RDKit is not installed."""
+    if not text.strip() or not text.isascii():  # as all SMILES are; RDKit knows no bytes that are no text
+        return None
     try:
-        return _rdkit().MolFromSmiles(text) if text.strip() else None
+        return _rdkit().MolFromSmiles(text)
     except InputError:
         return None
 
