@@ -46,7 +46,7 @@ class AdamW:
             changed, widths = (parameters, self.mean, self.square), [each.size(1) for each in gradients]
             columns = zip(*(each.split(widths, dim=1) for each in changed), strict=True)
             for (values, *moments), slopes in zip(columns, gradients, strict=True):
-                step(values, slopes, moments, self.steps, rates, self.decay_of_rows, BETAS, EPSILON)
+                step(values, slopes.contiguous(), moments, self.steps, rates, self.decay_of_rows, BETAS, EPSILON)
             return
         gradient = torch.cat([each.to(parameters.dtype) for each in gradients], dim=1)
         for kind in dict.fromkeys(self.kinds):
