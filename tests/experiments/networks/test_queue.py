@@ -12,8 +12,8 @@ from detours.atomic import exclusive
 from detours.data import GraphSet, rings
 from detours.errors import InputError
 from detours.experiments.networks import queue as module
-from detours.experiments.networks.entries import Entry, cost
-from detours.experiments.networks.queue import NEAREST, Queue, Wanted
+from detours.experiments.networks.entries import Entry, cost, weights
+from detours.experiments.networks.queue import NEAREST, Queue, Wanted, even
 from detours.experiments.networks.records import read_records
 from detours.experiments.networks.results import results
 from detours.store import Store
@@ -305,6 +305,33 @@ def test_too_many_runs_for_the_memory_are_divided(
     monkeypatch.setattr(training, "run_all", small)
     assert new_queue(tmp_path, data).run([PLAIN]) == []
     assert sizes == [4, 2, 2]
+
+
+def test_stacks_are_equal_and_their_checkpoints_fit_on_the_disk(
+    tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[tuple[list[int], int]] = []
+    begin = Training.begin
+
+    def told(self: Training, finished: list[bool]) -> None:
+        begin(self, finished)
+        begun.append(([run.recipe.seed for run in self.runs], self.fit.done))
+
+    def disk(folder: Path) -> SimpleNamespace:
+        return SimpleNamespace(free=3.5 * room - sum(file.stat().st_size for file in folder.rglob("*.ckpt")))
+
+    wanted: dict[str, object] = {"seeds": [0, 1, 2, 3], "folds": [0]}
+    queue = new_queue(tmp_path, data, **wanted)
+    room = module.BYTES_PER_WEIGHT * weights(queue._runs(PLAIN)[0].recipe) / module.SHARE_OF_DISK
+    monkeypatch.setattr(module, "disk_usage", disk)
+    monkeypatch.setattr(Training, "begin", told)
+    train = queue._train_stacks
+    queue._train_stacks = lambda runs, deadline: train(runs, 0.0)  # type: ignore[method-assign]
+    assert queue.run([PLAIN]) == [PLAIN] and begun == [([0, 1], 0)]
+    begun.clear()
+    assert new_queue(tmp_path, data, **wanted).run([PLAIN]) == []  # with the checkpoint on the disk
+    assert begun == [([0, 1], 1), ([2, 3], 0)]
+    assert [even(10, most) for most in (1, 3, 4, 6, 9, 10, 99)] == [1, 3, 4, 5, 5, 10, 10]
 
 
 @pytest.mark.parametrize(("most", "stack", "rest"), [(2, "0.2 1.0", ["1.1 1.2"]), (1, "1.0", ["1.1", "1.2"])])

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf, log, sqrt
+from shutil import disk_usage
 from typing import TYPE_CHECKING, Any
 
 from detours.atomic import make_folder
@@ -26,9 +27,10 @@ if TYPE_CHECKING:
     from detours.training.loop import Run
 
 WORK = "work"
-STACK_BYTES = 8 * 2**30
-"""Weights and moments of a stack of replicas, at most: checkpoints have this size. Networks so large use a GPU well."""
+SHARE_OF_DISK = 1 / 3
+"""What the checkpoint of a stack may take of the free space; the next one is beside it until it is complete."""
 BYTES_PER_WEIGHT = 12
+"""In a checkpoint: the weight and the moments of its slope."""
 CHECKPOINT_EVERY = 60.0
 """Seconds; there is one more when the time is over."""
 NEAREST = 3
@@ -190,10 +192,11 @@ class Queue:
         from detours.training.loop import Diverged
         from detours.training.stacks import Workplace, parts_of, run_all, stacks_of
 
-        fit_on_disk = STACK_BYTES // (BYTES_PER_WEIGHT * weights(runs[0].recipe))
-        together = max(1, min(len(runs), fit_on_disk, self.wanted.replicas or len(runs)))
+        fit_on_disk = int(self._disk() / (BYTES_PER_WEIGHT * weights(runs[0].recipe)))
+        most = max(1, min(len(runs), fit_on_disk, self.wanted.replicas or len(runs)))
         for waiting in parts_of(runs, lambda run: self._cell(run) is not None):
             while waiting:
+                together = even(len(waiting), most)
                 place = Workplace(self.device, replicas=together, deadline=deadline)
                 stack = stacks_of(waiting, place)[0]
                 diverged: list[Run] = []
@@ -201,12 +204,17 @@ class Queue:
                     if not _fits(partial(run_all, self.work, stack, place)):
                         if len(stack) == 1:
                             raise DetoursError("one run does not fit into the memory of the device.")
-                        together = -(-len(stack) // 2)
+                        most = -(-len(stack) // 2)
                         continue
                 except Diverged:
                     diverged = [run for run in stack if self._cell(run) is None]
                 waiting = waiting[len(stack) :]
                 yield diverged
+
+    def _disk(self) -> float:
+        """Return the bytes that a checkpoint may have, as many as before the last one was written."""
+        written = sum(file.stat().st_size for file in self.work.folder.rglob("*.ckpt"))
+        return SHARE_OF_DISK * (disk_usage(self.work.folder).free + written)
 
     def _pack(self, entry: Entry, runs: Sequence[Run], failed: Sequence[Run]) -> int:
         """Record the runs that are finished, and those that failed, and return how many are finished."""
@@ -223,6 +231,11 @@ class Queue:
                 for ending in (".json", ".csv"):
                     run.path.with_suffix(ending).unlink(missing_ok=True)
         return len(finished)
+
+
+def even(number: int, most: int) -> int:
+    """Return the size of stacks of at most `most` runs that are as few as possible, and as equal."""
+    return -(-number // -(-number // most))
 
 
 def _fits(work: Callable[[], object]) -> bool:
