@@ -331,6 +331,9 @@ def test_stacks_are_equal_and_their_checkpoints_fit_on_the_disk(
     begun.clear()
     assert new_queue(tmp_path, data, **wanted).run([PLAIN]) == []  # with the checkpoint on the disk
     assert begun == [([0, 1], 1), ([2, 3], 0)]
+    begun.clear()
+    assert new_queue(tmp_path / "asked", data, replicas=4, **wanted).run([PLAIN]) == []  # whatever the disk has
+    assert begun == [([0, 1, 2, 3], 0)]
     assert [even(10, most) for most in (1, 3, 4, 6, 9, 10, 99)] == [1, 3, 4, 5, 5, 10, 10]
 
 

@@ -122,7 +122,12 @@ def network_settings(
         ),
     ] = None,
     replicas: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Runs to train as one network, at most.  [default: all]")
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Runs to train as one network, at most.  [default: as many as the disk has room for]",
+        ),
     ] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting everywhere.", hidden=True)

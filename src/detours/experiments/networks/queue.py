@@ -49,7 +49,7 @@ class Wanted:
     precision: str | None = None
     """None for that of the recipe."""
     replicas: int | None = None
-    """Runs trained as one network, at most."""
+    """Runs trained as one network, at most; None for as many as the disk has room for."""
     changes: dict[str, Any] = field(default_factory=dict)
     """Settings to change in every recipe, for trials and tests."""
 
@@ -192,8 +192,7 @@ class Queue:
         from detours.training.loop import Diverged
         from detours.training.stacks import Workplace, parts_of, run_all, stacks_of
 
-        fit_on_disk = int(self._disk() / (BYTES_PER_WEIGHT * weights(runs[0].recipe)))
-        most = max(1, min(len(runs), fit_on_disk, self.wanted.replicas or len(runs)))
+        most = self.wanted.replicas or max(1, int(self._disk() / (BYTES_PER_WEIGHT * weights(runs[0].recipe))))
         for waiting in parts_of(runs, lambda run: self._cell(run) is not None):
             while waiting:
                 together = even(len(waiting), most)
