@@ -61,15 +61,18 @@ def test_sums_of_columns(rows: int) -> None:
 
     values = numbers(rows, 130)
     torch.testing.assert_close(column_sums(values), values.sum(0))
+    narrow = values.bfloat16()
+    torch.testing.assert_close(column_sums(narrow), narrow.float().sum(0))  # not rounded
 
 
 @pytest.mark.parametrize("rows", [1, 17, 1100])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-def test_a_row_is_added_to_all(rows: int, dtype: torch.dtype) -> None:
+@pytest.mark.parametrize("more", [torch.float32, None])
+def test_a_row_is_added_to_all(rows: int, dtype: torch.dtype, more: torch.dtype | None) -> None:
     from detours.nn.fused.columns_triton import add_to_rows
 
-    values, added = numbers(rows, 130).to(dtype), numbers(130, seed=1).to(dtype)
-    expected = values + added
+    values, added = numbers(rows, 3, 43).to(dtype), numbers(3, 100, seed=1).to(more or dtype)[:, 20:63]
+    expected = (values.double() + added.double()).to(dtype)
     add_to_rows(values, added)
     torch.testing.assert_close(values, expected)
 

@@ -93,6 +93,20 @@ def test_maps_rounded_at_once(kind: Any, options: dict[str, Any], first: bool, m
     assert slopes.abs().max() > 0
 
 
+@pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
+@pytest.mark.parametrize("shared", [False, True])
+def test_slopes_of_biases_are_not_rounded(shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    _lay_rows_first(monkeypatch, True)
+    rows = 1001  # in bfloat16 it would be 1000
+    x = torch.zeros(rows, 4) if shared else torch.zeros(REPLICAS, rows, 4)
+    weight, bias = torch.zeros(REPLICAS, 5, 4), torch.zeros(REPLICAS, 5, requires_grad=True)
+    linear = torch.vmap(products.stacked_linear, in_dims=(None if shared else 0, 0, 0))
+    with torch.autocast("cpu", torch.bfloat16):
+        answers = linear(x, weight, bias)
+    assert answers.dtype == torch.bfloat16
+    assert torch.autograd.grad(answers.float().sum(), bias)[0].eq(rows).all()
+
+
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 

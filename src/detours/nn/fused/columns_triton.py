@@ -17,7 +17,7 @@ PARTS = 64
 
 
 def column_sums(values: Tensor) -> Tensor:
-    """Return the sum of all rows of a matrix."""
+    """Return the sum of all rows of a matrix, in 32 bits at least."""
     rows, columns = values.shape
     length = triton.cdiv(triton.cdiv(rows, PARTS), ROWS) * ROWS
     parts = triton.cdiv(rows, length)
@@ -26,16 +26,25 @@ def column_sums(values: Tensor) -> Tensor:
         _column_sums[(triton.cdiv(columns, COLUMNS), parts)](
             found, values, rows, columns, length, EXACT=exact(values), ROWS=ROWS, COLUMNS=COLUMNS
         )
-    sums: Tensor = found.sum(0).to(values.dtype)
+    sums: Tensor = found.sum(0)
     return sums
 
 
 def add_to_rows(values: Tensor, added: Tensor) -> None:
-    """Add a row to all rows of a matrix, in place."""
-    rows, columns = values.shape
+    """Add a row to all rows [rows, networks, channels], in place; the row [networks, channels] may have more bits."""
+    rows, networks, width = values.shape
+    added = added if added.stride(1) == 1 else added.contiguous()
     with torch.cuda.device_of(values):
-        _add_to_rows[(triton.cdiv(rows, ROWS), triton.cdiv(columns, COLUMNS))](
-            values, added, rows, columns, EXACT=exact(values), ROWS=ROWS, COLUMNS=COLUMNS
+        _add_to_rows[(triton.cdiv(rows, ROWS), triton.cdiv(networks * width, COLUMNS))](
+            values,
+            added,
+            rows,
+            networks * width,
+            width,
+            added.stride(0),
+            EXACT=exact(values),
+            ROWS=ROWS,
+            COLUMNS=COLUMNS,
         )
 
 
@@ -57,11 +66,14 @@ def _column_sums(found, values, rows, columns, length, EXACT: tl.constexpr, ROWS
 
 
 @triton.jit
-def _add_to_rows(values, added, rows, columns, EXACT: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+def _add_to_rows(
+    values, added, rows, columns, width, network, EXACT: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr
+):
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
     place = values + row[:, None] * columns + column[None, :]
     there = (row < rows)[:, None] & (column < columns)[None, :]
-    more = tl.load(added + column, mask=column < columns, other=0.0).to(EXACT)
+    where = (column // width).to(tl.int64) * network + column % width  # networks may be far apart
+    more = tl.load(added + where, mask=column < columns, other=0.0).to(EXACT)
     total = tl.load(place, mask=there, other=0.0).to(EXACT) + more[None, :]
     tl.store(place, total.to(values.dtype.element_ty), mask=there)

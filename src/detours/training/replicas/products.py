@@ -56,7 +56,7 @@ def stacked_linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Ten
     """Return x Wᵀ + bias for x [rows, in], weight [out, in] and bias [out] or [rows, out], inside `torch.vmap`."""
     if torch.is_autocast_enabled(x.device.type):
         dtype = torch.get_autocast_dtype(x.device.type)
-        x, weight, bias = x.to(dtype), weight.to(dtype), None if bias is None else bias.to(dtype)
+        x, weight = x.to(dtype), weight.to(dtype)  # the bias is rounded only where it must be
         with torch.autocast(x.device.type, enabled=False):
             result: Tensor = _Linear.apply(x, weight, bias)
         return result
@@ -82,6 +82,7 @@ class _Linear(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types
         bias = None if bias is None else stacked(bias, dims[2])
         if x.dim() == 3 and rows_first(x.device):
             return _RowsFirst.apply(x, weight, bias), 1
+        bias = None if bias is None else bias.to(x.dtype)
         turned = weight.transpose(1, 2)
         if x.dim() != 3:
             result = x @ turned.reshape(len(turned), *[1] * (x.dim() - 3), *turned.shape[1:])
@@ -97,7 +98,7 @@ class _RowsFirst(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's ty
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(x, weight)
-        ctx.bias_dim = None if bias is None else bias.dim()
+        ctx.bias = None if bias is None else (bias.dim(), bias.dtype)
         if x.stride(0) == 0:
             return _shared(x[0], weight, bias)
         return _product(x, weight.transpose(1, 2), bias)
@@ -109,18 +110,19 @@ class _RowsFirst(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's ty
         slope = memory.transpose(0, 1)
         of_x = _product(slope, weight).transpose(0, 1) if ctx.needs_input_grad[0] else None
         of_bias = None
-        if ctx.bias_dim is not None and ctx.needs_input_grad[2]:
-            of_bias = _row_sums(memory) if ctx.bias_dim == 2 else slope
+        if ctx.bias is not None and ctx.needs_input_grad[2]:
+            dim, dtype = ctx.bias
+            of_bias = _row_sums(memory, dtype) if dim == 2 else slope.to(dtype)
         return of_x, weight_slope(x, slope), of_bias
 
 
-def _row_sums(memory: Tensor) -> Tensor:
+def _row_sums(memory: Tensor, dtype: torch.dtype) -> Tensor:
     """[R, out]: the sum over the rows of [rows, R, out]."""
     if fused(memory) and memory.is_contiguous():
         from detours.nn.fused.columns_triton import column_sums
 
-        return column_sums(memory.flatten(1)).view(memory.shape[1:])
-    return memory.sum(0)
+        return column_sums(memory.flatten(1)).view(memory.shape[1:]).to(dtype)
+    return memory.sum(0, dtype=dtype)
 
 
 def _product(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -136,7 +138,7 @@ def _product(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias is not None and bias.dim() == 2 and fused(memory):
         from detours.nn.fused.columns_triton import add_to_rows
 
-        add_to_rows(memory.flatten(1), bias.reshape(-1))
+        add_to_rows(memory, bias)
     elif bias is not None:
         memory += bias if bias.dim() == 2 else bias.transpose(0, 1)
     return memory
@@ -151,7 +153,7 @@ def _shared(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         torch.mm(x, side_by_side, out=memory.view(rows, -1))
     else:
         every = bias.reshape(-1) if bias.dim() == 2 else bias.transpose(0, 1).reshape(rows, -1)
-        torch.addmm(every, x, side_by_side, out=memory.view(rows, -1))
+        torch.addmm(every.to(x.dtype), x, side_by_side, out=memory.view(rows, -1))
     return memory
 
 
