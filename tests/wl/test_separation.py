@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from detours import Graph, wl
 from detours.data import hard
 from detours.errors import InputError
+from detours.wl.individual.matching import Matching
 from detours.wl.isomorphism import isomorphic
 from tests.strategies import SmallGraph, small_graphs
 from tests.wl.cases import relabelled
@@ -198,3 +199,27 @@ def test_wrong_use_is_one_sentence() -> None:
         wl.separate(nx.path_graph(2), nx.path_graph(2), budget=-1)
     with pytest.raises(InputError, match="directed"):
         wl.separate(nx.path_graph(2), Graph.from_any(nx.path_graph(2)).to_directed())
+
+
+def cubic(nodes: int, seed: int) -> Graph:
+    return Graph.from_any(nx.random_regular_graph(3, nodes, seed=seed))
+
+
+def test_few_copies_are_refined_before_four_edges_of_detours_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without detours every node of a random regular graph may be the image of every other, and none is."""
+    steps: list[int] = []
+    step = Matching._step
+    monkeypatch.setattr(Matching, "_step", lambda self, number: (steps.append(number), step(self, number)))
+    first, second = cubic(400, seed=1), cubic(400, seed=2)
+    assert wl.separate(first, second).rung == "4-DeN"
+    assert 0 < sum(steps) < 200
+    steps.clear()
+    found = wl.separate(first, shuffled(first, np.random.default_rng(0)))
+    assert found.same and [rung.name for rung in found.rungs] == ["1-WL", "4-DeN", "search for a mapping"]
+    assert sum(steps) < 200
+
+
+def test_a_deep_search_that_never_fails_needs_no_detours() -> None:
+    squares = Graph.from_any(nx.disjoint_union_all([nx.cycle_graph(4)] * 60))
+    found = wl.separate(squares, shuffled(squares, np.random.default_rng(0)))
+    assert found.same and [rung.name for rung in found.rungs] == ["1-WL", "search for a mapping"]

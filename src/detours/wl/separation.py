@@ -32,7 +32,7 @@ SMALL_K, LARGE_K = 4, 7
 PAIR_NODES = 1000
 """The most nodes of a graph for which detours between all pairs are counted."""
 FIRST_STEPS = 64
-"""Steps that a search for a mapping may take besides one for each node, before any individualised rung."""
+"""Steps that a search for a mapping may lose to failures before detours are counted."""
 MAPPING = "search for a mapping"
 
 
@@ -152,8 +152,10 @@ class _Ladder:
 
     def _climb(self) -> Separation:
         colour = None
-        for name, options in self._tests():
+        for number, (name, options) in enumerate(self._tests()):
             self._check_time()
+            if colour is not None and (mapped := self._search_early(number, colour)) is not None:
+                return mapped
             if reason := self._why_skipped(options):
                 self.rungs.append(Rung(name, None, 0.0, reason))
                 continue
@@ -164,13 +166,22 @@ class _Ladder:
             if not found.same:
                 in_words = describe_difference(self.graphs[0], self.graphs[1], options.get("k"))
                 return self._end("different", name, in_words or found.reason)
-            if len(self.rungs) == 1:  # most isomorphic graphs are mapped with no more than this
-                mapped = self._search(colour, FIRST_STEPS + self.graphs[0].num_nodes)
-                if mapped is not None and mapped.same:
-                    return mapped
-                self.rungs.pop()  # cheaper tests may tell as well
         assert colour is not None  # that of 1-WL at least, which is never left out
         return self._climb_copies(colour)
+
+    def _search_early(self, number: int, colour: Int32) -> Separation | None:
+        """Search for a mapping before test `number`, where that is likely to be cheaper; return it or None.
+
+        A node may have as many candidates as there are nodes. They are all tried only after 4-DeN, which takes as long
+        as a few of them and leaves few.
+        """
+        if number > 2:
+            return None
+        mapped = self._search(colour, FIRST_STEPS + (self.graphs[0].num_nodes if number == 2 else 0))
+        if mapped is not None and mapped.same:
+            return mapped
+        self.rungs.pop()  # cheaper tests may tell as well
+        return None
 
     def _tests(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the tests without copies, by name, with their options."""
@@ -228,7 +239,7 @@ class _Ladder:
         """Search for a mapping; return None if that did not decide."""
         begin = self._now()
         root = self._root(colour)
-        matching = Matching(root, self._check_time)
+        matching = Matching(root, self._check_time, steps_per_level=2)
         try:
             ours, theirs = (alone(root.partitions, side) for side in (0, 1))
             image = matching.search(ours, theirs, most_steps, use_orbits=True)
