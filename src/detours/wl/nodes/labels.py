@@ -110,7 +110,9 @@ def _check(labels: Any, number: int, at: int, thing: str) -> list[str] | NDArray
     where = f"The {'labels' if thing == 'node' else 'edge_labels'} of graph number {at}"
     if isinstance(labels, str | bytes):
         raise InputError(f"{where} are a single text, {shown(labels)}; give a list with one label for each {thing}.")
-    if isinstance(labels, Mapping) or not (isinstance(labels, Iterable) or hasattr(labels, "__array__")):
+    if isinstance(labels, Mapping | set | frozenset) or not (
+        isinstance(labels, Iterable) or hasattr(labels, "__array__")
+    ):
         raise InputError(f"{where} are {shown(labels)}; give a list with one label for each {thing}.")
     given = labels if isinstance(labels, np.ndarray) else None
     if given is None and not hasattr(labels, "__array__"):
