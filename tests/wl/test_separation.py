@@ -2,6 +2,7 @@
 
 from collections import Counter
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -174,11 +175,22 @@ def test_labels_that_were_not_compared_are_told() -> None:
     chem = pytest.importorskip("rdkit.Chem")
     benzene, pyridine = (chem.MolFromSmiles(each) for each in ("c1ccccc1", "c1ccncc1"))
     assert HINT in repr(wl.separate(benzene, pyridine))
+    assert HINT in repr(wl.separate(Graph.from_any(benzene), Graph.from_any(pyridine)))
     igraph = pytest.importorskip("igraph")
     ring = igraph.Graph.Ring(6)
     assert HINT not in wl.separate(ring, bare).witness
     ring.vs["label"] = list("CCCCCN")
     assert HINT in wl.separate(ring, bare).witness
+
+
+def test_labels_of_a_file_are_told_unless_they_are_names(tmp_path: Path) -> None:
+    ring = nx.cycle_graph(6)
+    nx.write_gexf(ring, tmp_path / "names.gexf")  # with the names of the nodes as labels
+    nx.set_node_attributes(ring, dict(enumerate("CCCCCN")), "label")
+    nx.write_graphml(ring, tmp_path / "labels.graphml")
+    named, of_atoms = (Graph.read(tmp_path / name) for name in ("names.gexf", "labels.graphml"))
+    assert HINT in wl.separate(named, of_atoms).witness
+    assert HINT not in wl.separate(named, named).witness
 
 
 def test_a_spent_budget_leaves_it_undecided() -> None:

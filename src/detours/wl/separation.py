@@ -34,6 +34,8 @@ PAIR_NODES = 1000
 FIRST_STEPS = 64
 """Steps that a search for a mapping may lose to failures before detours are counted."""
 MAPPING = "search for a mapping"
+UNSEEN = "; labels of nodes were not compared"
+NOT_GIVEN = ", as labels= was not given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,22 +123,21 @@ def separate(
     Separation(isomorphic by search for a mapping: a mapping of the nodes keeps every edge)
     """
     graphs = check_graphs("separate", [G, H])
-    unseen = labels is None and (has_labels(G) or has_labels(H))
     seconds = inf if budget is None else check_number("budget", budget, minimum=0, otherwise="None for no limit")
     if hasattr(labels, "__iter__"):
         labels = list(labels)
     with CompileClock() as clock:
         return _Ladder(
-            graphs, labels, unseen, seconds, check_jobs(n_jobs), as_report(progress, "Comparing copies"), clock
+            (G, H), graphs, labels, seconds, check_jobs(n_jobs), as_report(progress, "Comparing copies"), clock
         ).climb()
 
 
 @dataclass(slots=True)
 class _Ladder:
+    given: tuple[Any, Any]
+    """The graphs as the caller gave them, whose nodes may have labels of their own."""
     graphs: list[Graph]
     labels: Any
-    unseen: bool
-    """Whether the nodes have labels of their own that are not compared."""
     budget: float
     n_jobs: int
     progress: Progress | None
@@ -255,7 +256,7 @@ class _Ladder:
         self._add(MAPPING, False, begin, f"found after {matching.steps:,} copies")
         first, second = self.graphs
         mapping = {first.name(i): second.name(j) for i, j in enumerate(image.tolist())}
-        hint = "; labels of nodes were not compared, as labels= was not given" * self.unseen
+        hint = (UNSEEN + NOT_GIVEN) * (self.labels is None and any(map(has_labels, self.given)))
         return self._end("isomorphic", MAPPING, "a mapping of the nodes keeps every edge" + hint, mapping)
 
     def _root(self, colour: Int32) -> Copies:

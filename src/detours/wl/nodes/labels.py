@@ -13,6 +13,7 @@ from detours.arrays import Int32, Int64
 from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.graph.arcs import values_on_arcs
+from detours.graph.convert import MoleculeOrigin
 from detours.wl.nodes.ranks import rank_vectors
 
 
@@ -78,7 +79,15 @@ def by_node(labels: Any, graph: Graph, at: int) -> Any:
 
 
 def has_labels(graph: Any) -> bool:
-    """Return whether the nodes of a graph of another library have labels, which kernels read and tests do not."""
+    """Return whether the nodes of a graph, or of what a `Graph` was made of, have labels that tests do not read.
+
+    Those of a file may be its names of nodes: they are labels if two nodes share one.
+    """
+    if isinstance(graph, Graph):
+        if graph.origin is None or isinstance(graph.origin, MoleculeOrigin):
+            return graph.origin is not None
+        labels = [str(label) for _, label in graph.origin().nodes(data="label") if label is not None]
+        return len(set(labels)) < len(labels)
     if hasattr(graph, "is_multigraph"):
         return any(label is not None for _, label in graph.nodes(data="label"))
     if hasattr(graph, "get_edgelist"):
