@@ -12,7 +12,7 @@ from detours.arrays import Bool, Int64
 from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.graph.graph import is_list, is_one_graph
-from detours.kernels.conversion import Labelled, convert, read_items, tell_numbers
+from detours.kernels.conversion import Labelled, convert, read_items, tell_unused
 from detours.wl.nodes.labels import by_node, edge_numbers, ranks_on_arcs
 
 
@@ -68,7 +68,7 @@ def read_batch(X: Any, labels: bool | Literal["if any"], with_edge_labels: bool 
     if labels == "if any":
         labels = any(item.labels is not None for item in items)
         if not labels:
-            tell_numbers(items)
+            tell_unused(items)
     return Batch(
         graphs,
         union,

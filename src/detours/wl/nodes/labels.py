@@ -91,7 +91,7 @@ def has_labels(graph: Any) -> bool:
     if hasattr(graph, "is_multigraph"):
         return any(label is not None for _, label in graph.nodes(data="label"))
     if hasattr(graph, "get_edgelist"):
-        return "label" in graph.vs.attributes()
+        return "label" in graph.vs.attributes() and any(label is not None for label in graph.vs["label"])
     return hasattr(graph, "GetBonds")
 
 
