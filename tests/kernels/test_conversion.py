@@ -279,6 +279,8 @@ def test_one_graph_of_pyg_is_no_list() -> None:
     one = data.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
     with pytest.raises(InputError, match="put graphs into a list"):
         WLSubtree().fit(one)
+    with pytest.raises(InputError, match=r"give to_data_list\(\) of it"):
+        WLSubtree().fit(data.Batch.from_data_list([one, one]))
 
 
 def test_a_subset_of_pytorch_is_a_list() -> None:

@@ -238,6 +238,9 @@ def test_colours_by_hand() -> None:
     assert colors.sizes(0) == (1, 2) and colors.sizes(1) == (3,)
     assert colors.groups() == [[0], [1]]
     assert repr(colors) == "Colors(2 graphs, 6 nodes; stable after 1 round; colours by round: 2, 3)"
+    long = wl.refine([nx.path_graph(100)], init="degree")
+    numbers = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, …, 50"
+    assert repr(long) == f"Colors(1 graph, 100 nodes; stable after 48 rounds; colours by round: {numbers})"
 
 
 def test_a_stable_colouring_answers_for_later_rounds() -> None:

@@ -55,7 +55,8 @@ def read_batch(X: Any, labels: bool | Literal["if any"], with_edge_labels: bool 
     """
     single = is_one_graph(X) or not is_list(X)
     if single and not hasattr(X, "graphs"):
-        raise InputError(f"A kernel takes a list of graphs, but it was given {shown(X)}; put graphs into a list.")
+        instead = "give to_data_list() of it" if hasattr(X, "to_data_list") else "put graphs into a list"
+        raise InputError(f"A kernel takes a list of graphs, but it was given {shown(X)}; {instead}.")
     items = read_items(X, bool(labels), with_edge_labels)
     graphs = convert([item.graph for item in items])
     if not graphs:
