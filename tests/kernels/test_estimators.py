@@ -119,6 +119,7 @@ def test_names_are_all_different(kernel: GraphKernel) -> None:
     made = fitted.fit_transform(rings()[0])
     names = fitted.get_feature_names_out().tolist()
     assert len(set(names)) == len(names) == made.shape[1]
+    assert names == [fitted.feature_name(column) for column in range(made.shape[1])]
 
 
 def test_labels_from_everywhere() -> None:

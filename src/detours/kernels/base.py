@@ -122,14 +122,13 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         if self.output_ == "gram":
             names = [f"graph {g}" for g in range(self.n_graphs_)]
         else:
-            names = [self.feature_name(column) for column in range(int(self.block_starts_[-1]))]
+            widths = np.diff(self.block_starts_).tolist()
+            names = [self._name(round, within) for round, width in enumerate(widths) for within in range(width)]
         return np.array(names, dtype=object)
 
     def feature_name(self, column: int) -> str:
         """The name of one feature."""
-        round, within = self.feature_round(column)
-        name = self.base_.name(self.colouring_, round, within)
-        return f"round {round}: {name}" if self.colouring_.options.rounds else name
+        return self._name(*self.feature_round(column))
 
     def describe_feature(self, column: int) -> str:
         """Say what a feature stands for: the node (or the two nodes) and what is around."""
@@ -172,6 +171,10 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         return {"X_types": ["graphs"], "no_validation": True}
 
     # ------------------------------------------------------------------ inside
+
+    def _name(self, round: int, within: int) -> str:
+        name = self.base_.name(self.colouring_, round, within)
+        return f"round {round}: {name}" if self.colouring_.options.rounds else name
 
     def _checked(self) -> ColouringOptions:
         check_choice("output", self.output, OUTPUTS)
