@@ -140,4 +140,6 @@ def _check(labels: Any, number: int, at: int, thing: str) -> list[str] | NDArray
     texts = array.tolist() if given is not None else list(labels)
     if all(isinstance(text, str) for text in texts):
         return [str(text) for text in texts]
+    if all(isinstance(label, int) for label in texts):
+        raise InputError(f"{where} hold {max(texts, key=abs)}, but integers must be below 2^63; use smaller ones.")
     raise InputError(f"{where} must be all integers or all strings, but they are {shown(labels)}.")
