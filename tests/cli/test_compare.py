@@ -144,3 +144,15 @@ def test_a_directed_graph_and_one_that_is_not_are_told_the_options(run: Run, tmp
     code, _, err = run("hexagon.g6", "arcs.gml")
     assert code == 1 and "pass --directed or --undirected" in err
     assert run("hexagon.g6", "arcs.gml", "--undirected").code == 0
+
+
+@pytest.mark.parametrize("exact", [(), ("--exact",)])
+def test_labels_that_were_not_compared_are_told(run: Run, exact: tuple[str, ...]) -> None:
+    """Ethanol and ethylamine are different molecules with the same bonds."""
+    pytest.importorskip("rdkit")
+    Path("ethanol.smi").write_text("CCO\n")
+    Path("ethylamine.smi").write_text("CCN\n")
+    told = "labels of nodes were not compared"
+    out = " ".join(run("ethanol.smi", "ethylamine.smi", *exact)[1].split())
+    assert "somorphic" in out and told in out and "labels=" not in out
+    assert told not in " ".join(run("hexagon.g6", "turned.g6", *exact)[1].split())

@@ -2,6 +2,7 @@
 
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -89,6 +90,23 @@ def test_groups(order: int) -> None:
         assert strongly_regular(hard.latin_square(table)) == (order**2, 3 * order - 3, order, 6)
     # Groups of these orders are told apart by being abelian or not and by how many elements there are of each order.
     assert len({_profile(table) for table in tables.values()}) == len(tables)
+
+
+@pytest.mark.parametrize(
+    "table", [[[0, 1], [1, 1]], [[0, 1], [0, 1]], [[0, 0], [0, 0]], [[0, 1]], [0, 1], "x"], ids=str
+)
+def test_a_table_that_is_no_latin_square_is_refused(table: Any) -> None:
+    with pytest.raises(InputError, match="every symbol once in each row and each column, but it is"):
+        hard.latin_square(table)
+
+
+def test_sizes_that_make_no_strongly_regular_graph_are_refused() -> None:
+    with pytest.raises(InputError, match="n must be an integer of at least 1, but it is -1"):
+        hard.rook(-1)
+    with pytest.raises(InputError, match="n must be an integer of at least 2, but it is 1"):
+        hard.triangular(1)
+    with pytest.raises(InputError, match="graphs must be an integer, but it is 'ten'"):
+        detours.data.rings("ten")  # type: ignore[arg-type]
 
 
 def _profile(table: np.ndarray) -> tuple[object, ...]:

@@ -62,14 +62,17 @@ def name_of(value: Any) -> str:
 
 
 @st.composite
-def batches(draw: st.DrawFn, *, directed: bool | None = None, min_size: int = 1) -> list[Labelled]:
-    """A few small graphs with labels of nodes and edges, all directed or all not."""
+def batches(
+    draw: st.DrawFn, *, directed: bool | None = None, words: bool | None = None, min_size: int = 1
+) -> list[Labelled]:
+    """A few small graphs with labels of nodes and edges, all directed or all not, all labels words or all integers."""
     if directed is None:
         directed = draw(st.booleans())
     bare = st.integers(0, 2).map(lambda nodes: SmallGraph(nodes, (), directed))
     some = st.one_of(bare, *[small_graphs(directed=directed, max_nodes=6)] * 5)
     graphs = draw(st.lists(some, min_size=min_size, max_size=5))
-    words = draw(st.booleans())
+    if words is None:
+        words = draw(st.booleans())
     random = Random(draw(st.integers(0, 1000)))
 
     def labels(things: Collection[Any]) -> list[Any]:

@@ -13,7 +13,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
+from detours import wl
 from detours.errors import InputError
+from detours.graph import Graph
 from detours.kernels import Labelled, WLDetour, WLSubtree, conversion, labelled
 from detours.kernels.conversion import convert
 
@@ -89,6 +91,31 @@ def test_whole_numbers_of_floating_point_are_no_labels_and_told(kind: str) -> No
         WLSubtree(1).fit([data.Data(x=torch.ones(6, 1), edge_index=arcs)])
 
 
+def test_several_columns_of_integers_are_no_labels_and_told() -> None:
+    torch, data = pytest.importorskip("torch"), pytest.importorskip("torch_geometric.data")
+    arcs = torch.from_numpy(np.array(convert([nx.cycle_graph(6)])[0].to_edge_index()))
+    atoms = torch.tensor([[6, 0], [6, 0], [6, 0], [6, 0], [6, 0], [7, 1]])  # as in PyG's from_smiles
+    with pytest.warns(UserWarning, match=r"several columns of integers, .* not x; give x with one of them") as told:
+        fitted = WLSubtree(1).fit([data.Data(x=atoms, edge_index=arcs)] * 3)
+    assert len(told) == 1 and fitted.colouring_.options.labels == "degree"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        WLSubtree(1).fit([data.Data(x=torch.ones(6, 2, dtype=torch.int64), edge_index=arcs)])
+        assert WLSubtree(1).fit([data.Data(x=atoms[:, :1], edge_index=arcs)]).colouring_.options.labels == "data"
+
+
+def test_labels_that_a_graph_left_behind_are_told() -> None:
+    kept = Graph.from_any(ring("CCCCCN"))
+    with pytest.warns(UserWarning, match=r"so that degrees are used; give that, or labelled\(graphs\)") as told:
+        fitted = WLSubtree(1).fit([kept, kept])
+    assert len(told) == 1 and fitted.colouring_.options.labels == "degree"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        WLSubtree(1, labels="degree").fit([kept])
+        WLSubtree(1).fit([Graph.from_any(nx.cycle_graph(6))])
+        WLSubtree(1).fit(labelled([ring("CCCCCN")]))
+
+
 def test_labels_by_the_names_of_nodes() -> None:
     ring_of_names = nx.relabel_nodes(ring("CCCCCN"), dict(enumerate("fedcba")))
     known = nx.get_node_attributes(ring_of_names, "label")
@@ -112,6 +139,9 @@ def test_labels_of_igraph() -> None:
     graph = igraph.Graph.Ring(6)
     graph.vs["label"] = list("CCCCCN")
     assert np.array_equal(WLDetour(output="gram").fit([ring()]).transform([graph]), [[pytest.approx(1)]])
+    graph.vs["label"] = None  # as on vertices of a union with a graph that has labels
+    assert WLSubtree(0).fit([graph]).get_feature_names_out().tolist() == ["degree 2"]
+    assert "labels" not in wl.separate(graph, graph).witness
 
 
 # ---------------------------------------------------------------- remembered conversions
@@ -249,6 +279,8 @@ def test_one_graph_of_pyg_is_no_list() -> None:
     one = data.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
     with pytest.raises(InputError, match="put graphs into a list"):
         WLSubtree().fit(one)
+    with pytest.raises(InputError, match=r"give to_data_list\(\) of it"):
+        WLSubtree().fit(data.Batch.from_data_list([one, one]))
 
 
 def test_a_subset_of_pytorch_is_a_list() -> None:

@@ -13,6 +13,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
@@ -118,6 +119,7 @@ def test_names_are_all_different(kernel: GraphKernel) -> None:
     made = fitted.fit_transform(rings()[0])
     names = fitted.get_feature_names_out().tolist()
     assert len(set(names)) == len(names) == made.shape[1]
+    assert names == [fitted.feature_name(column) for column in range(made.shape[1])]
 
 
 def test_labels_from_everywhere() -> None:
@@ -188,6 +190,12 @@ def test_graph_without_features() -> None:
         (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), [1, "C"])], "all integers or all strings"),
         (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), ["C", None])], "number 0 has nodes without a label"),
         (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), [1, 0.5])], "but one is 0.5"),
+        (WLSubtree(), [Labelled(nx.path_graph(2), ["C", 1])], "but one is .* and one is "),
+        (WLSubtree(), [Labelled(nx.path_graph(2), ["C", [1]])], r"but one is \[1\]"),
+        (WLSubtree(), [Labelled(nx.path_graph(2), {"N", "C"})], "nodes of graph number 0 are {.*}; give a list"),
+        (WLSubtree(edge_labels=True), [Labelled(nx.path_graph(2), None, [{"type": 1}])], "but one is {'type': 1}"),
+        (WLDetour(init=["den"]), [EDGE], r"init must be one of .*, but it is \['den'\]"),
+        (WLDetour(memory_limit="much"), [EDGE], "memory_limit must be"),
         (WLSubtree(edge_labels=True), [EDGE], "Graph number 0 has no labels of edges; give Labelled"),
         (WLSubtree(edge_labels=True), [Labelled(nx.path_graph(3), None, [1])], "2 edges but 1 labels"),
         (WLSubtree(edge_labels=True), [Labelled(nx.path_graph(3), None, [1, 0.5])], "Labels of edges .* is 0.5"),
@@ -219,6 +227,49 @@ def test_refused_after_fit() -> None:
     graph = detours.Graph.from_any(nx.path_graph(3))
     with pytest.raises(InputError, match="fitted to undirected graphs, but these are directed"):
         WLSubtree().fit([graph]).transform([graph.to_directed()])
+
+
+@each_kind
+def test_labels_of_another_kind_than_those_of_fit_are_refused(kernel: GraphKernel) -> None:
+    """Such as numbers of elements and their symbols: nothing would match, and every feature would be 0."""
+    texts, integers = (Labelled(EDGE, labels, labels) for labels in (["6", "7"], [6, 7]))
+    for first, second, sentence in (
+        (texts, integers, "labels of nodes that are strings, but these are integers; make them alike"),
+        (integers, texts, "labels of nodes that are integers, but these are strings"),
+    ):
+        fitted = clone(kernel).set_params(labels="data").fit([first])
+        with pytest.raises(InputError, match=sentence):
+            fitted.transform([second])
+        clone(kernel).set_params(labels="degree").fit([first]).transform([second])
+    empty = detours.Graph.from_edge_index(np.empty((2, 0), np.int64), 0)
+    assert WLSubtree().fit([texts]).transform([empty]).nnz == 0
+
+
+def test_labels_of_edges_of_another_kind_than_those_of_fit_are_refused() -> None:
+    fitted = WLSubtree(1, edge_labels=True).fit([Labelled(EDGE, None, [1])])
+    with pytest.raises(InputError, match="labels of edges that are integers, but these are strings"):
+        fitted.transform([Labelled(EDGE, None, ["1"])])
+
+
+def test_features_that_are_not_there() -> None:
+    fitted = WLSubtree(1).fit([EDGE])
+    assert fitted.describe_feature(-1) == fitted.describe_feature(1)
+    for column in (2, -3, "1"):
+        with pytest.raises(InputError, match="column must be an integer from -2 to 1, but it is"):
+            fitted.describe_feature(column)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match='fitted with output="gram" and has no features'):
+        WLSubtree(1, output="gram").fit([EDGE]).feature_name(0)
+
+
+@each_kind
+def test_normalised_products_are_at_most_1_and_exactly_1_of_equal_graphs(kernel: GraphKernel) -> None:
+    """So ``1 - gram`` are distances: scikit-learn refuses negative ones."""
+    graphs = [nx.gnp_random_graph(7, 0.5, seed=seed) for seed in range(40)]
+    graphs += [nx.relabel_nodes(graph, {node: 3 * node % 7 for node in graph}) for graph in graphs]
+    fitted = clone(kernel).set_params(output="gram", normalize=True)
+    for gram in (fitted.fit_transform(graphs), fitted.transform(graphs)):
+        assert gram.max() == 1 and (gram.diagonal() == 1).all() and (gram.diagonal(40) == 1).all()
+        KNeighborsClassifier(metric="precomputed").fit(1 - gram, [0, 1] * 40)
 
 
 def test_without_scikit_learn() -> None:

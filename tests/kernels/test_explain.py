@@ -73,3 +73,5 @@ def test_refused() -> None:
             explain(given, model)
     with pytest.raises(InputError, match="7 weights but the kernel"):
         explain(kernel, SimpleNamespace(coef_=np.zeros((1, 7))))
+    with pytest.raises(InputError, match="top must be an integer of at least 0, but it is -1"):
+        explain(kernel, SimpleNamespace(coef_=np.zeros((1, 3))), top=-1)

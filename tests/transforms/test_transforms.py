@@ -327,10 +327,18 @@ def test_k_must_be_a_number_of_edges(kind: type[DetourTransform], k: Any) -> Non
         kind(k)
 
 
-@pytest.mark.parametrize("kind", [AddDetourNumber, AddDetourTokens, AddDetourWeights])
-def test_directed_must_be_yes_or_no(kind: type[DetourTransform]) -> None:
-    with pytest.raises(InputError, match=r"^directed must be True or False, but it is 'no'.$"):
-        kind(3, directed="no")
+@pytest.mark.parametrize(
+    ("kind", "flags"),
+    [
+        (AddDetourNumber, ("by_length", "log", "cat", "squeeze", "directed")),
+        (AddDetourTokens, ("by_length", "log", "directed")),
+        (AddDetourWeights, ("log", "replace", "directed")),
+    ],
+)
+def test_flags_must_be_yes_or_no(kind: Any, flags: tuple[str, ...]) -> None:
+    for flag in flags:
+        with pytest.raises(InputError, match=rf"^{flag} must be True or False, but it is 'no'.$"):
+            kind(3, **{flag: "no"})
 
 
 @pytest.mark.parametrize("name", ["den_index", "batch", "adj", "", 3])

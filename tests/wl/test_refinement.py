@@ -238,6 +238,9 @@ def test_colours_by_hand() -> None:
     assert colors.sizes(0) == (1, 2) and colors.sizes(1) == (3,)
     assert colors.groups() == [[0], [1]]
     assert repr(colors) == "Colors(2 graphs, 6 nodes; stable after 1 round; colours by round: 2, 3)"
+    long = wl.refine([nx.path_graph(100)], init="degree")
+    numbers = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, …, 50"
+    assert repr(long) == f"Colors(1 graph, 100 nodes; stable after 48 rounds; colours by round: {numbers})"
 
 
 def test_a_stable_colouring_answers_for_later_rounds() -> None:
@@ -279,6 +282,8 @@ def test_no_graphs_and_no_nodes() -> None:
         ({"init": "labels", "labels": [[1, 2, 3]] * 2}, "one array for each of the 1 graphs, but it holds 2"),
         ({"init": "labels", "labels": [[1, 2]]}, r"one label for each of its 3 nodes, .* shape \(2,\)"),
         ({"init": "labels", "labels": [[[1], [2], [3]]]}, r"shape \(3, 1\)"),
+        ({"init": "labels", "labels": [{"a", "b", "c"}]}, "labels of graph number 0 are {.*}; give a list"),
+        ({"init": "labels", "labels": [[2**70, 1, 2]]}, "hold 1180591620717411303424, but integers must be below 2"),
         ({"init": "labels", "labels": [[0.5, 1, 2]]}, "all integers or all strings"),
         ({"init": "labels", "labels": [[1, "a", "b"]]}, "all integers or all strings"),
         ({"init": "labels", "labels": ["abc"]}, "a single text, 'abc'"),

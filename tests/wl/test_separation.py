@@ -2,6 +2,7 @@
 
 from collections import Counter
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from detours import Graph, wl
 from detours.data import hard
 from detours.errors import InputError
+from detours.wl.individual.matching import Matching
 from detours.wl.isomorphism import isomorphic
 from tests.strategies import SmallGraph, small_graphs
 from tests.wl.cases import relabelled
@@ -173,11 +175,22 @@ def test_labels_that_were_not_compared_are_told() -> None:
     chem = pytest.importorskip("rdkit.Chem")
     benzene, pyridine = (chem.MolFromSmiles(each) for each in ("c1ccccc1", "c1ccncc1"))
     assert HINT in repr(wl.separate(benzene, pyridine))
+    assert HINT in repr(wl.separate(Graph.from_any(benzene), Graph.from_any(pyridine)))
     igraph = pytest.importorskip("igraph")
     ring = igraph.Graph.Ring(6)
     assert HINT not in wl.separate(ring, bare).witness
     ring.vs["label"] = list("CCCCCN")
     assert HINT in wl.separate(ring, bare).witness
+
+
+def test_labels_of_a_file_are_told_unless_they_are_names(tmp_path: Path) -> None:
+    ring = nx.cycle_graph(6)
+    nx.write_gexf(ring, tmp_path / "names.gexf")  # with the names of the nodes as labels
+    nx.set_node_attributes(ring, dict(enumerate("CCCCCN")), "label")
+    nx.write_graphml(ring, tmp_path / "labels.graphml")
+    named, of_atoms = (Graph.read(tmp_path / name) for name in ("names.gexf", "labels.graphml"))
+    assert HINT in wl.separate(named, of_atoms).witness
+    assert HINT not in wl.separate(named, named).witness
 
 
 def test_a_spent_budget_leaves_it_undecided() -> None:
@@ -198,3 +211,27 @@ def test_wrong_use_is_one_sentence() -> None:
         wl.separate(nx.path_graph(2), nx.path_graph(2), budget=-1)
     with pytest.raises(InputError, match="directed"):
         wl.separate(nx.path_graph(2), Graph.from_any(nx.path_graph(2)).to_directed())
+
+
+def cubic(nodes: int, seed: int) -> Graph:
+    return Graph.from_any(nx.random_regular_graph(3, nodes, seed=seed))
+
+
+def test_few_copies_are_refined_before_four_edges_of_detours_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without detours every node of a random regular graph may be the image of every other, and none is."""
+    steps: list[int] = []
+    step = Matching._step
+    monkeypatch.setattr(Matching, "_step", lambda self, number: (steps.append(number), step(self, number)))
+    first, second = cubic(400, seed=1), cubic(400, seed=2)
+    assert wl.separate(first, second).rung == "4-DeN"
+    assert 0 < sum(steps) < 200
+    steps.clear()
+    found = wl.separate(first, shuffled(first, np.random.default_rng(0)))
+    assert found.same and [rung.name for rung in found.rungs] == ["1-WL", "4-DeN", "search for a mapping"]
+    assert sum(steps) < 200
+
+
+def test_a_deep_search_that_never_fails_needs_no_detours() -> None:
+    squares = Graph.from_any(nx.disjoint_union_all([nx.cycle_graph(4)] * 60))
+    found = wl.separate(squares, shuffled(squares, np.random.default_rng(0)))
+    assert found.same and [rung.name for rung in found.rungs] == ["1-WL", "search for a mapping"]

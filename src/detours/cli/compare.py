@@ -110,7 +110,7 @@ def compare(
 
     Runs tests from the cheapest to the most expensive and lists their times. An option of “One test” runs that test
     alone: its answer is “not isomorphic”, with the round and a colour that one graph has more often, or “not told
-    apart”.
+    apart”. Labels of nodes, such as the elements of molecules, are not compared.
 
     \b
     Examples:
@@ -150,11 +150,13 @@ def _climb(graphs: "list[Graph]", budget: float, quiet: bool) -> dict[str, Any]:
 
 
 def _rungs(found: "Separation") -> dict[str, Any]:
+    from detours.wl.separation import NOT_GIVEN
+
     return {
         "verdict": {"different": "not isomorphic", "undecided": "not told apart"}.get(found.verdict, found.verdict),
         "isomorphic": found.same,
         "rung": found.rung,
-        "witness": found.witness,
+        "witness": found.witness.removesuffix(NOT_GIVEN),
         "milliseconds": 1000 * found.seconds,
         "rungs": [
             {
@@ -222,11 +224,13 @@ def _answer(found: "Comparison") -> dict[str, Any]:
 
 def _settled(first: "Graph", second: "Graph", *, told_apart: bool) -> dict[str, Any]:
     from detours.wl.isomorphism import isomorphic, solver
+    from detours.wl.nodes.labels import has_labels
 
     if told_apart:  # the refinement is sound: there is nothing left to settle
         return {"isomorphic": False, "settled_by": "colour refinement"}
     same = isomorphic(first, second)
-    return {"verdict": "isomorphic" if same else "not isomorphic", "isomorphic": same, "settled_by": solver()}
+    answer = {"verdict": "isomorphic" if same else "not isomorphic", "isomorphic": same, "settled_by": solver()}
+    return answer | {"labels_not_compared": same and any(map(has_labels, (first, second)))}
 
 
 def _show(answer: dict[str, Any]) -> None:
@@ -240,7 +244,8 @@ def _show(answer: dict[str, Any]) -> None:
         nodes = f"{number(ours, 'node')} of the first graph, {theirs:,} of the second"
         console.print(f"in round {answer['round']}: {colour}: {nodes}", style="dim", markup=False)
     elif "settled_by" in answer:
-        console.print(f"not told apart by the colours; settled by {answer['settled_by']}", style="dim")
+        more = "; labels of nodes were not compared" if answer["labels_not_compared"] else ""
+        console.print(f"not told apart by the colours; settled by {answer['settled_by']}{more}", style="dim")
     else:
         more = "" if answer["stable"] or answer.get("rounds") is None else f" in {answer['rounds']} rounds"
         console.print(f"by this test{more}; they may be isomorphic or not (--exact decides)", style="dim")

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from detours.checks import check_choice, check_flag, check_integer, parse_bytes
+from detours.errors import InputError
 from detours.kernels.batch import read_batch
 from detours.kernels.colours.colouring import ColouredBatch, Colouring, ColouringOptions
 from detours.kernels.colours.description import describe, draw
@@ -121,14 +122,13 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         if self.output_ == "gram":
             names = [f"graph {g}" for g in range(self.n_graphs_)]
         else:
-            names = [self.feature_name(column) for column in range(int(self.block_starts_[-1]))]
+            widths = np.diff(self.block_starts_).tolist()
+            names = [self._name(round, within) for round, width in enumerate(widths) for within in range(width)]
         return np.array(names, dtype=object)
 
     def feature_name(self, column: int) -> str:
         """The name of one feature."""
-        round, within = self.feature_round(column)
-        name = self.base_.name(self.colouring_, round, within)
-        return f"round {round}: {name}" if self.colouring_.options.rounds else name
+        return self._name(*self.feature_round(column))
 
     def describe_feature(self, column: int) -> str:
         """Say what a feature stands for: the node (or the two nodes) and what is around."""
@@ -144,8 +144,11 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
 
     def feature_round(self, column: int) -> tuple[int, int]:
         """The round of a feature, and its place among the features of that round."""
-        check_is_fitted(self, "block_starts_")
-        column = range(int(self.block_starts_[-1]))[column]
+        check_is_fitted(self, "colouring_")
+        if self.output_ == "gram":
+            raise InputError('The kernel was fitted with output="gram" and has no features; fit it with "features".')
+        number = int(self.block_starts_[-1])
+        column = check_integer("column", column, minimum=-number, maximum=number - 1) % number
         round = int(np.searchsorted(self.block_starts_, column, side="right")) - 1
         return round, column - int(self.block_starts_[round])
 
@@ -168,6 +171,10 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         return {"X_types": ["graphs"], "no_validation": True}
 
     # ------------------------------------------------------------------ inside
+
+    def _name(self, round: int, within: int) -> str:
+        name = self.base_.name(self.colouring_, round, within)
+        return f"round {round}: {name}" if self.colouring_.options.rounds else name
 
     def _checked(self) -> ColouringOptions:
         check_choice("output", self.output, OUTPUTS)
@@ -201,8 +208,12 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
 
 
 def _cosine(gram: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
-    """Products divided by the norms; a graph without features has 0 with every graph, itself included."""
-    scale = np.sqrt(np.maximum(rows, 1))[:, None] * np.sqrt(np.maximum(columns, 1))[None, :]
+    """Products divided by the norms; a graph without features has 0 with every graph, itself included.
+
+    The root is taken of the product of two norms, not of each: then rounding leaves no entry above 1, and graphs with
+    the same features have 1 exactly, so that ``1 - gram`` has no negative distances.
+    """
+    scale = np.sqrt(np.maximum(rows, 1.0)[:, None] * np.maximum(columns, 1.0)[None, :])
     scaled: NDArray[np.float64] = gram / scale
     return scaled
 
@@ -221,4 +232,5 @@ def check_rounds(n_iter: object) -> int:
 def base_named(base: str, memory_limit: int | str | None) -> Base:
     """A new base kernel."""
     check_choice("base", base, BASES)
-    return HistogramBase() if base == "subtree" else TripleBase(parse_bytes(memory_limit) or DEFAULT_LIMIT)
+    limit = parse_bytes(memory_limit) or DEFAULT_LIMIT
+    return HistogramBase() if base == "subtree" else TripleBase(limit)

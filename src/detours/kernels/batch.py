@@ -12,7 +12,7 @@ from detours.arrays import Bool, Int64
 from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.graph.graph import is_list, is_one_graph
-from detours.kernels.conversion import Labelled, convert, read_items, tell_numbers
+from detours.kernels.conversion import Labelled, convert, read_items, tell_unused
 from detours.wl.nodes.labels import by_node, edge_numbers, ranks_on_arcs
 
 
@@ -55,7 +55,8 @@ def read_batch(X: Any, labels: bool | Literal["if any"], with_edge_labels: bool 
     """
     single = is_one_graph(X) or not is_list(X)
     if single and not hasattr(X, "graphs"):
-        raise InputError(f"A kernel takes a list of graphs, but it was given {shown(X)}; put graphs into a list.")
+        instead = "give to_data_list() of it" if hasattr(X, "to_data_list") else "put graphs into a list"
+        raise InputError(f"A kernel takes a list of graphs, but it was given {shown(X)}; {instead}.")
     items = read_items(X, bool(labels), with_edge_labels)
     graphs = convert([item.graph for item in items])
     if not graphs:
@@ -68,7 +69,7 @@ def read_batch(X: Any, labels: bool | Literal["if any"], with_edge_labels: bool 
     if labels == "if any":
         labels = any(item.labels is not None for item in items)
         if not labels:
-            tell_numbers(items)
+            tell_unused(items)
     return Batch(
         graphs,
         union,
@@ -145,24 +146,26 @@ def _in_a_row(given: Sequence[Any], numbers: Sequence[int], thing: str, otherwis
             continue  # there is nothing that could have one
         if labels is None:
             raise InputError(f"Graph number {at} has no labels of {thing}s; {otherwise}.")
-        if isinstance(labels, Mapping) or not hasattr(labels, "__iter__"):
+        if isinstance(labels, Mapping | set | frozenset) or not hasattr(labels, "__iter__"):
             raise InputError(f"The labels of {thing}s of graph number {at} are {shown(labels)}; give a list of them.")
         own = labels.tolist() if hasattr(labels, "tolist") else list(labels)
         if len(own) != number:
             raise InputError(
                 f"Graph number {at} has {number} {thing}s but {len(own)} labels; give one for each {thing}."
             )
-        if None in own:
+        if any(label is None for label in own):
             raise InputError(f"Graph number {at} has {thing}s without a label; {otherwise}.")
         together += own
-    kinds = {str if isinstance(label, str) else int if _is_integer(label) else None for label in set(together)}
-    if None in kinds or len(kinds) > 1:
-        example = next(label for label in together if None not in kinds or not _is_integer(label))
-        raise InputError(
-            f"Labels of {thing}s must be all integers or all strings, but one is {shown(example)}; {otherwise}."
-        )
+    examples = {_kind(kind): label for kind, label in {type(label): label for label in reversed(together)}.items()}
+    if None in examples or len(examples) > 1:
+        found = [examples[None]] if None in examples else examples.values()
+        which = " and ".join(f"one is {shown(label)}" for label in found)
+        raise InputError(f"Labels of {thing}s must be all integers or all strings, but {which}; {otherwise}.")
     return together
 
 
-def _is_integer(label: object) -> bool:
-    return isinstance(label, int | np.integer) and not isinstance(label, bool)
+def _kind(of_label: type) -> type | None:
+    """What labels of a type are: strings, integers, or neither."""
+    if issubclass(of_label, str):
+        return str
+    return int if issubclass(of_label, int | np.integer) and not issubclass(of_label, bool) else None

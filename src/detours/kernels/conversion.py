@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from detours.errors import warn_caller
 from detours.graph import Graph
 from detours.graph.graph import as_graphs, as_list
+from detours.wl.nodes.labels import has_labels
 
 KEY = "detours.kernels"
 
@@ -129,8 +130,8 @@ def _attribute(rows: Iterable[Any]) -> list[Any] | None:
 
 
 def _column(sequence: Any) -> list[Any] | None:
-    """The attribute "label" of the vertices or edges of an igraph graph, if they have it."""
-    return list(sequence["label"]) if "label" in sequence.attributes() else None
+    """The attribute "label" of the vertices or edges of an igraph graph, if any of them has it."""
+    return _attribute(zip(sequence["label"], strict=True)) if "label" in sequence.attributes() else None
 
 
 def _categories(x: Any) -> Any:
@@ -155,22 +156,32 @@ def _is_column(values: NDArray[Any]) -> bool:
     return values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1)
 
 
-def tell_numbers(items: Iterable[Labelled]) -> None:
-    """Warn of PyG data whose `x` may be meant for labels, as it is a column of whole numbers, but of floating point."""
+def tell_unused(items: Sequence[Labelled]) -> None:
+    """Warn of what may be meant for labels but is not read: some of `x` of PyG, and labels that a `Graph` left behind.
+
+    An `x` of several integers or of one whole number of floating point may be one. Of graphs, the first is looked at.
+    """
+    if items and isinstance(items[0].graph, Graph) and has_labels(items[0].graph):
+        _warn("A Graph does not keep the labels of what it was made of", "give that, or labelled(graphs), for labels")
+        return
     found: set[float] = set()
     for item in items:
         x = getattr(item.graph, "x", None) if hasattr(item.graph, "edge_index") else None
         values = _values(x) if hasattr(x, "detach") else np.empty(0)
+        if values.dtype.kind in "iu" and values.ndim == 2 and values.shape[1] > 1 and (values != values.flat[0]).any():
+            _warn("x has several columns of integers", "give x with one of them, such as x[:, :1], for labels")
+            return
         if values.dtype.kind != "f" or not values.size or not _is_column(values) or (values != np.floor(values)).any():
             continue
         found.update(values.reshape(-1).tolist())
         if len(found) > 1:  # a column of ones, say, is no label
-            warn_caller(
-                "x is a column of whole numbers, but of floating point, so that degrees are used and not x; "
-                'give x.long() for labels, or choose labels="degree".',
-                UserWarning,
-            )
+            _warn("x is a column of whole numbers, but of floating point", "give x.long() for labels")
             return
+
+
+def _warn(why: str, instead: str) -> None:
+    unused = " and not x" * why.startswith("x")
+    warn_caller(f'{why}, so that degrees are used{unused}; {instead}, or choose labels="degree".', UserWarning)
 
 
 def _is_graph_object(one: Any) -> bool:

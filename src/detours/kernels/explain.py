@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from detours.checks import check_integer
 from detours.errors import InputError, shown
 from detours.kernels.base import GraphKernel
 from detours.kernels.features.blocks import Carriers
@@ -55,6 +56,7 @@ def top_features(kernel: GraphKernel, model: Any, *, top: int = 10, row: int = 0
     >>> [(feature.name, feature.weight > 0) for feature in top_features(kernel, model)]
     [('degree 1', True), ('degree 2', False)]
     """
+    check_integer("top", top, minimum=0)
     weights = getattr(model, "coef_", np.empty((0, 0)))
     weights = np.atleast_2d(weights.toarray() if hasattr(weights, "toarray") else np.asarray(weights))
     if row not in range(-len(weights), len(weights)) or getattr(kernel, "output_", None) != "features":

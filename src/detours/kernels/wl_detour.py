@@ -91,7 +91,7 @@ class WLDetour(GraphKernel):
         return cls(k, n_iter, **(PAPER | options))
 
     def _colouring_options(self) -> ColouringOptions:
-        init = OLD_NAMES.get(self.init, self.init)
+        init = OLD_NAMES.get(self.init, self.init) if isinstance(self.init, str) else self.init
         check_choice("init", init, INITS)
         return ColouringOptions(
             self.labels,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data.datapipes import functional_transform
 
-from detours.checks import check_choice
+from detours.checks import check_choice, check_flag
 from detours.counting.sums import sum_rows
 from detours.errors import InputError
 from detours.transforms.base import CountedGraph, DetourTransform, check_name
@@ -90,16 +90,16 @@ class AddDetourNumber(DetourTransform):
     ) -> None:
         super().__init__(k, directed=directed)
         self.attr_name = attr_name if attr_name is None else check_name(attr_name, "attr_name")
-        self.by_length = by_length
+        self.by_length = check_flag("by_length", by_length)
         self.features = features if features is None else _checked(features)
-        if squeeze and (len(self._written()) > 1 or self._written() == ("by_length",)):
+        self.squeeze = check_flag("squeeze", squeeze)
+        if self.squeeze and (len(self._written()) > 1 or self._written() == ("by_length",)):
             raise InputError(
                 "squeeze=True needs by_length=False or one other feature, because several columns are not squeezed."
             )
         self.node_attr = node_attr if node_attr is None or node_attr is False else check_name(node_attr, "node_attr")
-        self.log = log
-        self.cat = cat
-        self.squeeze = squeeze
+        self.log = check_flag("log", log)
+        self.cat = check_flag("cat", cat)
 
     def add(self, graphs: Sequence[CountedGraph]) -> None:
         for graph in graphs:

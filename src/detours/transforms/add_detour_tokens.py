@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data.datapipes import functional_transform
 
+from detours.checks import check_flag
 from detours.transforms.base import CountedGraph, DetourTransform
 
 
@@ -50,8 +51,8 @@ class AddDetourTokens(DetourTransform):
 
     def __init__(self, k: int, by_length: bool = True, log: bool = True, *, directed: bool = False) -> None:
         super().__init__(k, directed=directed)
-        self.by_length = by_length
-        self.log = log
+        self.by_length = check_flag("by_length", by_length)
+        self.log = check_flag("log", log)
 
     def add(self, graphs: Sequence[CountedGraph]) -> None:
         for graph in graphs:

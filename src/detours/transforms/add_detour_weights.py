@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch_geometric.data.datapipes import functional_transform
 
+from detours.checks import check_flag
 from detours.errors import InputError
 from detours.transforms.base import CountedGraph, DetourTransform, check_name
 
@@ -51,8 +52,8 @@ class AddDetourWeights(DetourTransform):
     ) -> None:
         super().__init__(k, directed=directed)
         self.attr_name = check_name(attr_name, "attr_name")
-        self.log = log
-        self.replace = replace
+        self.log = check_flag("log", log)
+        self.replace = check_flag("replace", replace)
 
     def add(self, graphs: Sequence[CountedGraph]) -> None:
         for graph in graphs:

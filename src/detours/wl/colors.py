@@ -12,6 +12,9 @@ from detours.arrays import Int32, Int64
 from detours.checks import check_integer
 from detours.graph import Graph
 
+SHOWN = 12
+"""Rounds whose number of colours is shown."""
+
 
 class Colors(Sequence[Int32]):
     """The colours of the nodes of many graphs, round by round; ``colors[g]`` is int32 [rounds + 1, nodes of graph g].
@@ -93,4 +96,7 @@ class Colors(Sequence[Int32]):
     def __repr__(self) -> str:
         graphs = f"{len(self):,} graph{'s' * (len(self) != 1)}, {int(self.offsets[-1]):,} nodes"
         end = f"{'stable after ' if self.stable else ''}{self.rounds} round{'s' * (self.rounds != 1)}"
-        return f"Colors({graphs}; {end}; colours by round: {', '.join(f'{n:,}' for n in self.num_colors)})"
+        numbers = [f"{n:,}" for n in self.num_colors]
+        if len(numbers) > SHOWN:
+            numbers[SHOWN - 2 : -1] = ["…"]
+        return f"Colors({graphs}; {end}; colours by round: {', '.join(numbers)})"

@@ -32,8 +32,10 @@ SMALL_K, LARGE_K = 4, 7
 PAIR_NODES = 1000
 """The most nodes of a graph for which detours between all pairs are counted."""
 FIRST_STEPS = 64
-"""Steps that a search for a mapping may take besides one for each node, before any individualised rung."""
+"""Steps that a search for a mapping may lose to failures before detours are counted."""
 MAPPING = "search for a mapping"
+UNSEEN = "; labels of nodes were not compared"
+NOT_GIVEN = ", as labels= was not given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,22 +123,21 @@ def separate(
     Separation(isomorphic by search for a mapping: a mapping of the nodes keeps every edge)
     """
     graphs = check_graphs("separate", [G, H])
-    unseen = labels is None and (has_labels(G) or has_labels(H))
     seconds = inf if budget is None else check_number("budget", budget, minimum=0, otherwise="None for no limit")
     if hasattr(labels, "__iter__"):
         labels = list(labels)
     with CompileClock() as clock:
         return _Ladder(
-            graphs, labels, unseen, seconds, check_jobs(n_jobs), as_report(progress, "Comparing copies"), clock
+            (G, H), graphs, labels, seconds, check_jobs(n_jobs), as_report(progress, "Comparing copies"), clock
         ).climb()
 
 
 @dataclass(slots=True)
 class _Ladder:
+    given: tuple[Any, Any]
+    """The graphs as the caller gave them, whose nodes may have labels of their own."""
     graphs: list[Graph]
     labels: Any
-    unseen: bool
-    """Whether the nodes have labels of their own that are not compared."""
     budget: float
     n_jobs: int
     progress: Progress | None
@@ -152,8 +153,10 @@ class _Ladder:
 
     def _climb(self) -> Separation:
         colour = None
-        for name, options in self._tests():
+        for number, (name, options) in enumerate(self._tests()):
             self._check_time()
+            if colour is not None and (mapped := self._search_early(number, colour)) is not None:
+                return mapped
             if reason := self._why_skipped(options):
                 self.rungs.append(Rung(name, None, 0.0, reason))
                 continue
@@ -164,13 +167,22 @@ class _Ladder:
             if not found.same:
                 in_words = describe_difference(self.graphs[0], self.graphs[1], options.get("k"))
                 return self._end("different", name, in_words or found.reason)
-            if len(self.rungs) == 1:  # most isomorphic graphs are mapped with no more than this
-                mapped = self._search(colour, FIRST_STEPS + self.graphs[0].num_nodes)
-                if mapped is not None and mapped.same:
-                    return mapped
-                self.rungs.pop()  # cheaper tests may tell as well
         assert colour is not None  # that of 1-WL at least, which is never left out
         return self._climb_copies(colour)
+
+    def _search_early(self, number: int, colour: Int32) -> Separation | None:
+        """Search for a mapping before test `number`, where that is likely to be cheaper; return it or None.
+
+        A node may have as many candidates as there are nodes. They are all tried only after 4-DeN, which takes as long
+        as a few of them and leaves few.
+        """
+        if number > 2:
+            return None
+        mapped = self._search(colour, FIRST_STEPS + (self.graphs[0].num_nodes if number == 2 else 0))
+        if mapped is not None and mapped.same:
+            return mapped
+        self.rungs.pop()  # cheaper tests may tell as well
+        return None
 
     def _tests(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the tests without copies, by name, with their options."""
@@ -228,7 +240,7 @@ class _Ladder:
         """Search for a mapping; return None if that did not decide."""
         begin = self._now()
         root = self._root(colour)
-        matching = Matching(root, self._check_time)
+        matching = Matching(root, self._check_time, steps_per_level=2)
         try:
             ours, theirs = (alone(root.partitions, side) for side in (0, 1))
             image = matching.search(ours, theirs, most_steps, use_orbits=True)
@@ -244,7 +256,7 @@ class _Ladder:
         self._add(MAPPING, False, begin, f"found after {matching.steps:,} copies")
         first, second = self.graphs
         mapping = {first.name(i): second.name(j) for i, j in enumerate(image.tolist())}
-        hint = "; labels of nodes were not compared, as labels= was not given" * self.unseen
+        hint = (UNSEEN + NOT_GIVEN) * (self.labels is None and any(map(has_labels, self.given)))
         return self._end("isomorphic", MAPPING, "a mapping of the nodes keeps every edge" + hint, mapping)
 
     def _root(self, colour: Int32) -> Copies:

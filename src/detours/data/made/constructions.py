@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.checks import check_integer
 from detours.errors import InputError, shown
 from detours.graph import Graph
 
@@ -92,6 +93,7 @@ def petersen() -> Graph:
 
 def rook(n: int = 4) -> Graph:
     """The squares of an n × n board, joined along rows and columns: strongly regular (n², 2n-2, n-2, 2)."""
+    n = check_integer("n", n, minimum=1)
     squares = list(product(range(n), repeat=2))
     return from_edges(
         n * n, ((i, j) for i, j in combinations(range(n * n), 2) if any(map(int.__eq__, squares[i], squares[j])))
@@ -108,7 +110,7 @@ def shrikhande() -> Graph:
 
 def triangular(n: int = 8) -> Graph:
     """The line graph of the complete graph: pairs of n things, joined if they share one."""
-    return from_matrix(_triangular(n))
+    return from_matrix(_triangular(check_integer("n", n, minimum=2)))
 
 
 def chang() -> list[Graph]:
@@ -132,7 +134,12 @@ def latin_square(table: Table) -> Graph:
     The rows and columns of the table are 0 .. n-1, its entries as well. For instance the table of a group.
     """
     symbols = np.asarray(table)
-    n = len(symbols)
+    alphabet = np.unique(symbols)
+    n = len(alphabet)
+    if symbols.shape != (n, n) or any((np.sort(lines) != alphabet).any() for lines in (symbols, symbols.T)):
+        raise InputError(
+            f"table must be a square with every symbol once in each row and each column, but it is {shown(table)}."
+        )
     row, column = np.divmod(np.arange(n * n), n)
     symbol = symbols.ravel()
     return from_matrix(np.logical_or.reduce([mark[:, None] == mark for mark in (row, column, symbol)]))

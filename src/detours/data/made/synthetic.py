@@ -120,7 +120,7 @@ def ring_lattice(nodes: int = 2000, *, sizes: tuple[int, ...] = LATTICE_SIZES, s
 
 
 def _check(task: str, graphs: int, sizes: tuple[int, ...]) -> None:
-    if graphs < 2 or graphs % 2:
+    if check_integer("graphs", graphs) < 2 or graphs % 2:
         raise InputError(f"{task} makes graphs in pairs, one of each class, but graphs={graphs}; give an even number.")
     if not sizes or min(sizes) < 3:
         raise InputError(f"A ring has at least 3 nodes, but sizes={sizes!r}; give larger ones.")

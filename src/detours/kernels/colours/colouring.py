@@ -203,6 +203,8 @@ class Colouring:
         if new.batch.directed != self.directed:
             was, now = ("directed", "undirected") if self.directed else ("undirected", "directed")
             raise InputError(f"The kernel was fitted to {was} graphs, but these are {now}; make them alike.")
+        _check_alike("nodes", self.label_values, new.label_values)
+        _check_alike("edges", self.edge_label_values, new.edge_label_values)
         found = [self.tables[0].find(new.start_rows(self.label_values))]
         arcs = new.arc_colours(self.edge_label_values)
         for round in range(1, new.num_rounds):
@@ -213,6 +215,18 @@ class Colouring:
     def name(self, round: int, colour: int) -> str:
         """What a colour is called: in round 0 by what it stands for."""
         return f"colour {colour}" if round else description.name_start(self, colour)
+
+
+def _check_alike(things: str, fitted: list[Hashable], new: list[Hashable]) -> None:
+    """Refuse labels of another kind than those of `fit`: 6 and "6" would never match."""
+    was, now = (
+        {"strings" if isinstance(label, str) else "integers" for label in labels[:1]} for labels in (fitted, new)
+    )
+    if was and now and was != now:
+        raise InputError(
+            f"The kernel was fitted to labels of {things} that are {was.pop()}, but these are {now.pop()}; "
+            "make them alike."
+        )
 
 
 def _arc_values(batch: Batch, options: ColouringOptions) -> Int64 | None:

@@ -60,6 +60,8 @@ class Matching:
     """Copies refined so far."""
     depth: int = 0
     """The largest number of nodes individualised together."""
+    steps_per_level: int = 0
+    """Steps allowed besides for every node that is marked, so that deep searches without a failure go on."""
     most_steps: float = field(default=0, init=False)
 
     def search(self, ours: Partitions, theirs: Partitions, most_steps: float, use_orbits: bool) -> Int64 | None:
@@ -79,8 +81,10 @@ class Matching:
                 image = np.empty(len(ours.cell), np.int64)
                 image[np.argsort(ours.cell, kind="stable")] = np.argsort(next_one.cell, kind="stable")
                 return image
+            if len(stack) > self.depth:
+                self.depth = len(stack)
+                self.most_steps += self.steps_per_level
             stack.append(self._below(ours, next_one, use_orbits))
-            self.depth = max(self.depth, len(stack) - 1)
         return None
 
     def _below(self, ours: Partitions, theirs: Partitions, use_orbits: bool) -> tuple[Partitions, Iterator[Partitions]]:

@@ -13,6 +13,7 @@ from detours.arrays import Int32, Int64
 from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.graph.arcs import values_on_arcs
+from detours.graph.convert import MoleculeOrigin
 from detours.wl.nodes.ranks import rank_vectors
 
 
@@ -78,11 +79,19 @@ def by_node(labels: Any, graph: Graph, at: int) -> Any:
 
 
 def has_labels(graph: Any) -> bool:
-    """Return whether the nodes of a graph of another library have labels, which kernels read and tests do not."""
+    """Return whether the nodes of a graph, or of what a `Graph` was made of, have labels that tests do not read.
+
+    Those of a file may be its names of nodes: they are labels if two nodes share one.
+    """
+    if isinstance(graph, Graph):
+        if graph.origin is None or isinstance(graph.origin, MoleculeOrigin):
+            return graph.origin is not None
+        labels = [str(label) for _, label in graph.origin().nodes(data="label") if label is not None]
+        return len(set(labels)) < len(labels)
     if hasattr(graph, "is_multigraph"):
         return any(label is not None for _, label in graph.nodes(data="label"))
     if hasattr(graph, "get_edgelist"):
-        return "label" in graph.vs.attributes()
+        return "label" in graph.vs.attributes() and any(label is not None for label in graph.vs["label"])
     return hasattr(graph, "GetBonds")
 
 
@@ -110,7 +119,9 @@ def _check(labels: Any, number: int, at: int, thing: str) -> list[str] | NDArray
     where = f"The {'labels' if thing == 'node' else 'edge_labels'} of graph number {at}"
     if isinstance(labels, str | bytes):
         raise InputError(f"{where} are a single text, {shown(labels)}; give a list with one label for each {thing}.")
-    if isinstance(labels, Mapping) or not (isinstance(labels, Iterable) or hasattr(labels, "__array__")):
+    if isinstance(labels, Mapping | set | frozenset) or not (
+        isinstance(labels, Iterable) or hasattr(labels, "__array__")
+    ):
         raise InputError(f"{where} are {shown(labels)}; give a list with one label for each {thing}.")
     given = labels if isinstance(labels, np.ndarray) else None
     if given is None and not hasattr(labels, "__array__"):
@@ -129,4 +140,6 @@ def _check(labels: Any, number: int, at: int, thing: str) -> list[str] | NDArray
     texts = array.tolist() if given is not None else list(labels)
     if all(isinstance(text, str) for text in texts):
         return [str(text) for text in texts]
+    if all(isinstance(label, int) for label in texts):
+        raise InputError(f"{where} hold {max(texts, key=abs)}, but integers must be below 2^63; use smaller ones.")
     raise InputError(f"{where} must be all integers or all strings, but they are {shown(labels)}.")
