@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,24 @@ def test_the_memory_that_is_said_to_be_enough_is_enough(tmp_path: Path, nodes: i
     assert least is None or parse_bytes(least) < parse_bytes(enough)
     assert not needs_parts(graph.num_nodes, graph.num_arcs, 4, False, parse_bytes(enough))
     assert_same(detours.count(graph, 4, out=tmp_path / "again", memory_limit=enough), detours.count(graph, 4))
+
+
+def test_hubs_that_make_a_limit_too_small_are_told_of(tmp_path: Path) -> None:
+    nodes = np.arange(6400)
+
+    def at_once(done: float, total: float) -> None:
+        raise Stopped
+
+    pairs = np.concatenate([np.stack([nodes, 6400 + nodes % 64]), np.stack([nodes[:-64], nodes[64:]])], axis=1)
+    graph = saved(detours.Graph.from_edges(pairs.T), tmp_path / "graph")
+    sentence = r"may take hours; with [\d.]+ MB the whole graph is counted at once"
+    with pytest.warns(UserWarning, match=sentence) as told, pytest.raises(Stopped):
+        detours.count(graph, 4, out=tmp_path / "out", memory_limit=200_000, progress=at_once)
+    enough = str(told[0].message).split("with ")[-1].split(" the")[0]
+    with warnings.catch_warnings(action="error"):
+        assert_same(detours.count(graph, 4, out=tmp_path / "again", memory_limit=enough), detours.count(graph, 4))
+        detours.count(saved(ring(), tmp_path / "ring"), 4, out=tmp_path / "few", memory_limit=200_000)
+    assert Job.open(tmp_path / "again").manifest["way"] == "whole"
 
 
 def test_fewer_threads_are_used_where_that_makes_it_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from detours.counting.on_disk.part_engine import count_roots
 from detours.counting.on_disk.whole_graph import IN_BLOCKS, plan_blocks, read_layout
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.counting.shrink.halo import Halo, TooLarge, cut_halo, radius
-from detours.errors import EngineError
+from detours.errors import EngineError, warn_caller
 from detours.graph.disk_rows import Rows, new_array, save_reverse
 
 SHARE = 2  # how many times more arcs a halo may have than its part
@@ -25,6 +25,8 @@ FEWEST_ARCS = 1 << 10  # arcs that a halo may have under any limit: with fewer, 
 
 RESERVE = 1 << 22
 """Bytes set aside for what does not depend on the halos: compiled code, lists, gaps between freed arrays."""
+MANY, LONG = 32, 10**6
+"""Pieces that a part falls into, and arcs counted in all pieces, from which on a limit is told to be small."""
 KEPT_AFTER = 10.0
 """Seconds after which what is found of a part is written, though the part is not finished."""
 REVERSED = 64  # bytes that reversing takes for each arc, or node, of a pass: several copies, rounded up
@@ -139,7 +141,7 @@ def fitting(rows: Rows, back: Rows | None, first: int, last: int, k: int, most: 
                 each = bytes_per_arc(k, back is not None)
                 arcs = min(error.arcs, rows.num_arcs)  # those between nodes far away may have been met twice
                 size, enough = arcs * each, bytes_of_all(rows.num_nodes, rows.num_arcs, k, back is not None)
-                sure = readable_bytes(1.01 * enough)  # what is given back as it is read must not be less
+                sure = _rounded_up(enough)
                 least = f"more than {readable_bytes(size + RESERVE)} ({sure} is enough)"
                 raise HaloTooLarge(
                     f"node {first} has more than {arcs:,} arcs within {radius(k)} steps, and counting around it "
@@ -150,6 +152,11 @@ def fitting(rows: Rows, back: Rows | None, first: int, last: int, k: int, most: 
             half = int(np.searchsorted(before, (before[0] + before[-1]) // 2))
             middle = first + min(max(half, 1), last - first - 1)
             waiting += [(middle, last), (first, middle)]
+
+
+def _rounded_up(size: int) -> str:
+    """Return a size as people write it, and not less than it is."""
+    return readable_bytes(1.01 * size)
 
 
 def describe_parts(rows: Rows, reverse: Path, k: int, directed: bool, engine: str, most: int) -> dict[str, Any]:
@@ -169,6 +176,15 @@ def describe_parts(rows: Rows, reverse: Path, k: int, directed: bool, engine: st
     if len(cuts) > 1:
         middle = len(cuts) // 2
         halo = next(fitting(rows, back, cuts[middle - 1], cuts[middle], k, most))
+        pieces = (cuts[middle] - cuts[middle - 1]) // (halo.last - halo.first)
+        if pieces > MANY and pieces * rows.num_arcs > LONG:
+            enough = _rounded_up(bytes_of_all(rows.num_nodes, rows.num_arcs, k, directed))
+            warn_caller(
+                "with so little memory most nodes are read and counted many times over, since they are near hubs, or "
+                f"their neighbours have distant numbers: this may take hours; with {enough} the whole graph is counted "
+                "at once.",
+                UserWarning,
+            )
         plan = plan_blocks(Cyclic(halo.indptr, halo.indices, directed), k, engine=engine)
         if plan.engine != "none":
             layout = list(plan.estimate.prepared.layout) if plan.engine == "rows" else None
