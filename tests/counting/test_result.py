@@ -2,6 +2,7 @@
 
 import pickle
 import sys
+import tracemalloc
 from math import comb, factorial, perm
 from pathlib import Path
 
@@ -285,3 +286,16 @@ def test_a_library_that_is_missing(method: str, library: str, extra: str, monkey
         InputError, match=rf"needs {library}, which is not installed; run: pip install 'detours\[{extra}\]'"
     ):
         getattr(detours.count([(0, 1, 2), (1, 2, 0)], 2), method)()
+
+
+@pytest.mark.parametrize("name", ["node", "node_cycles"])
+def test_sums_of_nodes_take_little_memory(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("detours.counting.sums.ROWS", 2_000)
+    result = detours.count(nx.complete_graph(400), k=3)
+    tracemalloc.start()
+    found = getattr(result, name)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    per_node = 399 * (398 + 398 * 397) if name == "node" else [399 * 398 // 2, 399 * 398 * 397 // 2]
+    np.testing.assert_array_equal(found, [per_node] * 400)
+    assert peak < 8 * result.graph.num_arcs / 4

@@ -39,3 +39,16 @@ def test_columns_are_added_up_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sums, "ROWS", 3)
     values = np.arange(20).reshape(10, 2)
     assert sums.sum_columns(values) == values.sum(axis=0).tolist()
+
+
+@given(st.lists(st.lists(st.integers(0, 100), max_size=9), max_size=9))
+def test_groups_are_added_up_some_at_a_time(groups: list[list[int]]) -> None:
+    values = np.array([value for group in groups for value in group], np.int64)
+    indptr = np.cumsum([0, *map(len, groups)])
+    found: list[int] = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sums, "ROWS", 3)
+        for first, last in sums.ranges_of_groups(indptr):
+            assert first == len(found) < last and (last == first + 1 or indptr[last] - indptr[first] <= 3)
+            found += sums.sum_groups(values[slice(*indptr[[first, last]])], indptr[first : last + 1], "").tolist()
+    assert found == [sum(group) for group in groups]

@@ -10,7 +10,7 @@ import typer
 from detours.cli.shared import options
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import print_json, standard_output
-from detours.cli.shared.graphs import read_graph, title
+from detours.cli.shared.graphs import notes_unless, read_graph, title
 from detours.errors import InputError
 
 if TYPE_CHECKING:
@@ -84,18 +84,19 @@ def count(
     reading = {"columns": columns, "sep": sep, "format": format}
     with reading_within(parse_bytes(memory)):
         graph = read_graph(file, directed=directed, strict=strict, quiet=quiet, progress=show, **reading)
-    result, times = _timed_count(
-        graph,
-        k,
-        show,
-        chordless=chordless,
-        engine=engine.value,
-        n_jobs=jobs or options.ALL_CORES,
-        device=device,
-        memory_limit=memory,
-        out=targets.while_counting,
-        cluster=cluster,
-    )
+    with notes_unless(quiet):
+        result, times = _timed_count(
+            graph,
+            k,
+            show,
+            chordless=chordless,
+            engine=engine.value,
+            n_jobs=jobs or options.ALL_CORES,
+            device=device,
+            memory_limit=memory,
+            out=targets.while_counting,
+            cluster=cluster,
+        )
     failure = None
     try:
         write_result(result, edges=targets.edges, nodes=targets.nodes, once=once)

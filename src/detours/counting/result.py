@@ -20,7 +20,7 @@ from detours.counting.export.attributes import to_networkx
 from detours.counting.finished import open_finished
 from detours.counting.statistics.expected import expected_by_length
 from detours.counting.statistics.shortest import shortest_through_arcs, shortest_through_nodes
-from detours.counting.sums import sum_columns, sum_groups, sum_rows
+from detours.counting.sums import ranges_of_groups, sum_columns, sum_groups, sum_rows
 from detours.errors import InputError
 from detours.graph import Graph
 from detours.graph.convert import library
@@ -129,7 +129,11 @@ class Detours:
         message = (
             f"the detours around a node up to k = {self.k} pass 2^63 when added up; ask for a smaller k or use edge"
         )
-        return _frozen(sum_groups(self.totals(self.arc_by_length), self.graph.indptr, message))
+        indptr, sums = self.graph.indptr, np.empty(self.graph.num_nodes, np.int64)
+        for first, last in ranges_of_groups(indptr):
+            totals = self.totals(self.arc_by_length[slice(*indptr[[first, last]])])
+            sums[first:last] = sum_groups(totals, indptr[first : last + 1], message)
+        return _frozen(sums)
 
     @cached_property
     def node_cycles(self) -> Int64:
@@ -142,8 +146,12 @@ class Detours:
         [[2, 1], [1, 1], [2, 1], [1, 1]]
         """
         message = f"the cycles through a node up to k = {self.k} pass 2^63 when added up; ask for a smaller k"
-        columns = [sum_groups(column, self.graph.indptr, message) for column in self.arc_cycles.T]
-        return _frozen(np.stack(columns, axis=1) // (1 if self.directed else 2))
+        indptr, through = self.graph.indptr, np.empty((self.graph.num_nodes, self.k - 1), np.int64)
+        for first, last in ranges_of_groups(indptr):
+            cycles = np.asarray(self.arc_cycles[slice(*indptr[[first, last]])])
+            for column, values in enumerate(cycles.T):
+                through[first:last, column] = sum_groups(values, indptr[first : last + 1], message)
+        return _frozen(through // (1 if self.directed else 2))
 
     @cached_property
     def expected(self) -> Float64:

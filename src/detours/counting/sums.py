@@ -30,7 +30,9 @@ def sum_rows(values: Int64, message: str) -> Int64:
 
 
 def sum_groups(values: Int64, indptr: Int64, message: str) -> Int64:
-    """Return the sum of ``values[indptr[g]:indptr[g + 1]]`` for each group g, or raise `OverflowError`.
+    """Return the sum of each group g of values, or raise `OverflowError`.
+
+    Groups lie one after the other: g has those from ``indptr[g] - indptr[0]`` on, as many as up to ``indptr[g + 1]``.
 
     >>> sum_groups(np.array([1, 2, 3]), np.array([0, 2, 2, 3]), "too large").tolist()
     [3, 0, 3]
@@ -38,13 +40,27 @@ def sum_groups(values: Int64, indptr: Int64, message: str) -> Int64:
     sums, sizes = np.zeros(len(indptr) - 1, np.int64), np.diff(indptr)
     filled = np.flatnonzero(sizes)
     if len(filled):
-        starts = indptr[filled]
+        starts = indptr[filled] - indptr[0]
         sums[filled] = np.add.reduceat(values, starts)
         if not _cannot_wrap(values, int(sizes.max())):
             high, low = (np.add.reduceat(half, starts) for half in _halves(values))
             if (high + (low >> 32)).max() >= 2**31:
                 raise OverflowError(message)
     return sums
+
+
+def ranges_of_groups(indptr: Int64) -> Iterator[tuple[int, int]]:
+    """Yield ranges of groups that can be added up at a time: at least one, of at most `ROWS` values if it is not large.
+
+    >>> list(ranges_of_groups(np.array([0, 2, 2, ROWS + 9, ROWS + 10])))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    first, groups = 0, len(indptr) - 1
+    while first < groups:
+        last = int(np.searchsorted(indptr, indptr[first] + ROWS, side="right")) - 1
+        last = min(max(last, first + 1), first + ROWS, groups)
+        yield first, last
+        first = last
 
 
 def sum_columns(values: Int64) -> list[int]:

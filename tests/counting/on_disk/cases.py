@@ -52,7 +52,8 @@ class Stopped(Exception):
 
 def stop(done: float, total: float) -> None:
     """A report of progress that ends the count after its first block."""
-    raise Stopped
+    if done >= 1:
+        raise Stopped
 
 
 def begun(folder: Path, k: int = 3) -> Job:

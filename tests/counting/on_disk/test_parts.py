@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,14 +16,23 @@ import numpy as np
 import pytest
 
 import detours
+from detours.checks import parse_bytes
 from detours.counting.engines.dense.count import DenseCount
 from detours.counting.on_disk.job import Job
 from detours.counting.on_disk.part_engine import count_roots
-from detours.counting.on_disk.parts import RESERVE, bytes_per_arc, describe_parts, fitting, most_arcs
+from detours.counting.on_disk.parts import (
+    RESERVE,
+    Parts,
+    bytes_per_arc,
+    describe_parts,
+    fitting,
+    most_arcs,
+    needs_parts,
+)
 from detours.counting.shrink.halo import TooLarge, cut_halo
 from detours.errors import EngineError, FileFormatError
 from detours.graph.disk_rows import CHUNK, Rows
-from tests.counting.on_disk.cases import assert_same, ring, saved, sparse, strip
+from tests.counting.on_disk.cases import Stopped, assert_same, ring, saved, sparse, strip
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -33,6 +44,59 @@ def test_parts_whose_halos_are_not_the_whole_graph(tmp_path: Path, directed: boo
     result = detours.count(given, k, out=tmp_path / "out", memory_limit=600_000 if directed else 200_000)
     assert result.run is not None and result.run.blocks > 3
     assert_same(result, detours.count(given, k))
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The first roots of all pieces that are counted from now on."""
+    first = []
+
+    def remember(halo: Any, *args: Any) -> Any:
+        first.append(int(halo.node[halo.first]))
+        return count_roots(halo, *args)
+
+    monkeypatch.setattr("detours.counting.on_disk.parts.count_roots", remember)
+    return first
+
+
+def test_a_part_in_pieces_tells_how_far_it_is(tmp_path: Path) -> None:
+    seen: list[float] = []
+    graph = saved(sparse(), tmp_path / "graph")
+    detours.count(graph, 4, out=tmp_path / "out", memory_limit=200_000, progress=lambda done, total: seen.append(done))
+    assert seen == sorted(seen) and any(0 < done < 1 for done in seen)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("damage", [None, b"", b"PK nothing"])
+def test_what_was_found_of_a_part_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counted: list[int], directed: bool, damage: bytes | None
+) -> None:
+    monkeypatch.setattr("detours.counting.on_disk.parts.KEPT_AFTER", -1)
+    graph, limit = saved(sparse(directed), tmp_path / "graph"), 600_000 if directed else 200_000
+
+    def stop_inside(done: float, total: float) -> None:
+        if done < 1 and len(counted) > 1:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        detours.count(graph, 4, out=tmp_path / "out", memory_limit=limit, progress=stop_inside)
+    before = counted.copy()
+    (begun,) = (tmp_path / "out" / "blocks").iterdir()
+    if damage is not None:
+        begun.write_bytes(damage)
+    counted.clear()
+    result = detours.count(graph, 4, out=tmp_path / "out", memory_limit=limit)
+    assert counted[0] == (before[1] if damage is None else before[0])
+    assert_same(result, detours.count(graph, 4))
+    assert sorted(os.listdir(tmp_path / "out"))[0] == "by_length.npy"
+
+
+def test_a_part_that_is_stopped_does_not_go_on_to_its_end(tmp_path: Path, counted: list[int]) -> None:
+    graph = saved(sparse(nodes=3000), tmp_path / "graph")
+    about = {"stages": [1], "cuts": [0, graph.num_nodes], "most_arcs": 3000, "runs": "rows", "engine": "auto"}
+    parts, job = Parts(Rows.open(tmp_path / "graph"), None, 4, {**about, "layout": None}), Job(tmp_path, {})
+    assert parts.run(job, 0, lambda share: False) is None and len(counted) == 1
+    assert parts.run(job, 0, lambda share: True) is not None and counted.count(0) == 1
 
 
 def test_no_halo_is_larger_than_allowed(tmp_path: Path) -> None:
@@ -78,6 +142,37 @@ def test_a_node_that_sees_too_much_is_named(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match=r"node \d+ has more than [\d,]+ arcs within 2 steps.*give a memory_limit of"):
         detours.count(graph, 4, out=tmp_path / "out", memory_limit=100_000)
     assert_same(detours.count(graph, 4, out=tmp_path / "out"), detours.count(graph, 4))
+
+
+@pytest.mark.parametrize("nodes", [1_000, 30_000])
+def test_the_memory_that_is_said_to_be_enough_is_enough(tmp_path: Path, nodes: int) -> None:
+    graph = saved(detours.Graph.from_networkx(nx.wheel_graph(nodes)), tmp_path / "graph")
+    with pytest.raises(EngineError) as refused:
+        detours.count(graph, 4, out=tmp_path / "out", memory_limit=100_000)
+    least, enough = re.fullmatch(
+        r".* give a memory_limit of (?:more than ([\d.]+ .B) \()?([\d.]+ .B)(?: is enough\))?, .*", str(refused.value)
+    ).groups()  # type: ignore[union-attr]
+    assert least is None or parse_bytes(least) < parse_bytes(enough)
+    assert not needs_parts(graph.num_nodes, graph.num_arcs, 4, False, parse_bytes(enough))
+    assert_same(detours.count(graph, 4, out=tmp_path / "again", memory_limit=enough), detours.count(graph, 4))
+
+
+def test_hubs_that_make_a_limit_too_small_are_told_of(tmp_path: Path) -> None:
+    nodes = np.arange(6400)
+
+    def at_once(done: float, total: float) -> None:
+        raise Stopped
+
+    pairs = np.concatenate([np.stack([nodes, 6400 + nodes % 64]), np.stack([nodes[:-64], nodes[64:]])], axis=1)
+    graph = saved(detours.Graph.from_edges(pairs.T), tmp_path / "graph")
+    sentence = r"may take hours; with [\d.]+ MB the whole graph is counted at once"
+    with pytest.warns(UserWarning, match=sentence) as told, pytest.raises(Stopped):
+        detours.count(graph, 4, out=tmp_path / "out", memory_limit=200_000, progress=at_once)
+    enough = str(told[0].message).split("with ")[-1].split(" the")[0]
+    with warnings.catch_warnings(action="error"):
+        assert_same(detours.count(graph, 4, out=tmp_path / "again", memory_limit=enough), detours.count(graph, 4))
+        detours.count(saved(ring(), tmp_path / "ring"), 4, out=tmp_path / "few", memory_limit=200_000)
+    assert Job.open(tmp_path / "again").manifest["way"] == "whole"
 
 
 def test_fewer_threads_are_used_where_that_makes_it_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,8 @@
 import json
 import pickle
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -182,3 +185,20 @@ def test_names_of_numpy_are_stored_as_plain_ones(tmp_path, pairs):
     Graph.from_networkx(graph).write(tmp_path / "g.npz")
     for found in (detours.Detours.open(tmp_path / "counts").graph, Graph.read(tmp_path / "g.npz")):
         assert found.name_list() == list(graph) and not any(isinstance(name, np.generic) for name in found.name_list())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits")
+def test_why_a_graph_cannot_be_saved_is_told(tmp_path: Path) -> None:
+    script = """
+        import resource, sys, numpy as np, detours
+        graph = detours.Graph.from_edge_index(np.stack([np.arange(50_000), np.arange(50_000) + 1]), directed=True)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        try:
+            graph.save(sys.argv[1])
+        except detours.errors.InputError as error:
+            print(error)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script), str(tmp_path / "saved")]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert told == f"{tmp_path / 'saved'} cannot be written (File too large).\n"
+    assert not list(tmp_path.iterdir())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -184,14 +185,28 @@ def _run_stages(runner: BlockRunner, n_jobs: int, client: Any, progress: Progres
 
 
 def _run_in_threads(runner: BlockRunner, stage: int, missing: list[int], n_jobs: int, progress: Progress) -> None:
+    shares: dict[int, float] = {}
+    caller = threading.get_ident()
+
+    def report(*_: float) -> None:
+        progress(sum(list(shares.values())), len(missing))
+
     def work(worker: None, begin: int, end: int, stop: Stop) -> None:
         for block in missing[begin:end]:
+
+            def tell(share: float, block: int = block) -> bool:
+                shares[block] = share
+                if threading.get_ident() == caller:
+                    report()
+                return not stop[0]
+
             if not stop[0]:
-                runner.run(stage, block)
+                runner.run(stage, block, tell)
+                shares[block] = 1.0
 
     if missing:
         runner.prepare(stage)
-        run_ranges(len(missing), 1, work, lambda: None, n_jobs, progress)
+        run_ranges(len(missing), 1, work, lambda: None, n_jobs, report)
 
 
 def _finish(runner: BlockRunner, n_jobs: int) -> None:

@@ -131,6 +131,23 @@ class Job:
             (self.folder / "blocks").mkdir(exist_ok=True)
             with atomic_file(self._file(stage, block)) as file:
                 np.savez(file, *arrays)
+            self._begun_file(block).unlink(missing_ok=True)
+
+    def keep_begun(self, block: int, arrays: Arrays) -> None:
+        """Write what is found of a part that takes long."""
+        with writing(self.folder):
+            (self.folder / "blocks").mkdir(exist_ok=True)
+            with atomic_file(self._begun_file(block)) as file:
+                np.savez(file, *arrays)
+
+    def load_begun(self, block: int) -> Arrays:
+        """Read what an earlier run found of a part; nothing if there is none that can be read."""
+        file = self._begun_file(block)
+        try:
+            held = read_archive(file.read_bytes(), file)
+            return tuple(held[f"arr_{number}"] for number in range(len(held)))
+        except (OSError, FileFormatError, KeyError):
+            return ()
 
     def load(self, stage: int, block: int) -> Arrays:
         """Read a finished block."""
@@ -169,6 +186,9 @@ class Job:
 
     def _file(self, stage: int, block: int) -> Path:
         return self.folder / "blocks" / f"{stage}-{block:06d}.npz"
+
+    def _begun_file(self, block: int) -> Path:
+        return self.folder / "blocks" / f"begun-0-{block:06d}.npz"  # parts have one stage
 
 
 @contextmanager

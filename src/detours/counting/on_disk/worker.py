@@ -10,7 +10,7 @@ from detours import __version__
 from detours.counting.engines.base import Tally
 from detours.counting.finished import MANIFEST
 from detours.counting.on_disk.job import FORM, Job, reverse_in
-from detours.counting.on_disk.parts import Parts
+from detours.counting.on_disk.parts import Parts, Tell
 from detours.counting.on_disk.whole_graph import Blocks, make_blocks
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import FileFormatError, InputError
@@ -27,12 +27,15 @@ class BlockRunner:
         self._loaded = 0  # stages whose results the engine has
         self._lock = Lock()
 
-    def run(self, stage: int, block: int) -> None:
-        """Run a block and keep its result, unless there is one."""
+    def run(self, stage: int, block: int, tell: Tell = lambda share: True) -> None:
+        """Run a block and keep its result, unless there is one, or it is told to stop."""
         if not self.job.has(stage, block):
             blocks = self.prepare(stage)
             self.job.mark_begun(stage, block)
-            self.job.keep(stage, block, blocks.run(stage, block))
+            if not isinstance(blocks, Parts):
+                self.job.keep(stage, block, blocks.run(stage, block))
+            elif (counts := blocks.run(self.job, block, tell)) is not None:
+                self.job.keep(stage, block, counts)
 
     def prepare(self, stage: int) -> Blocks | Parts:
         """Return the blocks of an engine that has the results of all earlier stages."""

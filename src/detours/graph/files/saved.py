@@ -7,7 +7,8 @@ import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -60,7 +61,9 @@ def save_folder(graph: SavedGraph, folder: Path) -> None:
     }
     with replacing_folder(folder) as part:
         for name, array in arrays.items():
-            np.save(part / f"{name}.npy", array, allow_pickle=False)
+            with open(part / f"{name}.npy", "wb") as file:
+                # As any stream: to a file that it knows NumPy writes without telling why a write fails.
+                np.save(cast(Any, SimpleNamespace(write=file.write)), array, allow_pickle=False)
         about["files"] = {f"{name}.npy": mark(part / f"{name}.npy") for name in arrays}
         (part / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
