@@ -147,9 +147,13 @@ def test_wrong_attributes_of_edges(tiny_tu: Path, rows: str, message: str) -> No
         ("MUTAG_A", "1, 2\n2, 8\n", r"_A.txt, line 2: nodes are numbered 1 .. 7, but this edge is 2, 8"),
         ("MUTAG_A", "1, 2\n0, 1\n", r"_A.txt, line 2: nodes are numbered 1 .. 7, but this edge is 0, 1"),
         ("MUTAG_A", "1, 2\n3, 4\n", r"_A.txt, line 2: the ends of the edge 3, 4 lie in two graphs"),
+        ("MUTAG_A", "\n1, 2\n \n2, 8\n", r"_A.txt, line 4: nodes are numbered 1 .. 7, but this edge is 2, 8"),
+        ("MUTAG_A", "\n1, 2\n \n3, 4\n", r"_A.txt, line 4: the ends of the edge 3, 4 lie in two graphs"),
+        ("MUTAG_A", "\n1, 2\n \n2, x\n", r"_A.txt, line 4: a line should hold 2 integers, but 'x' is no integer"),
         ("MUTAG_A", "", r"_A.txt: the file holds no numbers"),
         ("MUTAG_A", "\x00\xff", r"_A.txt"),
         ("MUTAG_graph_indicator", "1\n2\n1\n", r"indicator.txt, line 3: the graphs of the nodes should ascend"),
+        ("MUTAG_graph_indicator", "1\n\n \n2\n1\n", r"indicator.txt, line 5: the graphs of the nodes should ascend"),
         ("MUTAG_graph_indicator", "1\n1\n4\n", r"indicator.txt, line 3: .* from 1 to 3.*it is 4"),
         ("MUTAG_node_labels", "1\n2\n", r"node_labels.txt: there are 2 labels for 7 nodes"),
     ],
@@ -158,6 +162,13 @@ def test_damaged_tu_files(tiny_tu: Path, file: str, text: str, message: str) -> 
     (tiny_tu / "TUDataset" / "MUTAG" / "raw" / f"{file}.txt").write_text(text, encoding="latin-1")
     with pytest.raises(InputError, match=message):
         load("MUTAG", tiny_tu)
+
+
+def test_lines_of_blanks_are_skipped(tiny_tu: Path) -> None:
+    file = tiny_tu / "TUDataset" / "MUTAG" / "raw" / "MUTAG_A.txt"
+    whole = load("MUTAG", tiny_tu).digest
+    file.write_text(" \n" + file.read_text().replace("\n", "\n \t\n"))
+    assert load("MUTAG", tiny_tu).digest == whole
 
 
 def test_a_missing_file(tiny_tu: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -69,9 +71,13 @@ def _decimals(path: Path, kind: type) -> NDArray[Any]:
 
 def line_of_row(row: int, path: Path, header: bool) -> int | None:
     """Return the line of a row, where blank lines are no rows."""
+    return next(islice((number for number, _ in _filled(path, header)), row, None), None)
+
+
+def _filled(path: Path, header: bool) -> Iterator[tuple[int, str]]:
+    """Yield the lines of rows, and their numbers."""
     with open(path, encoding="latin-1") as lines:
-        filled = (number for number, line in enumerate(lines, 1) if line.strip() and number > header)
-        return next(islice(filled, row, None), None)
+        yield from ((number, line) for number, line in enumerate(lines, 1) if line.strip() and number > header)
 
 
 def _table(path: Path, kind: type, asked: str, separator: str | None, header: bool) -> NDArray[Any]:
@@ -79,12 +85,14 @@ def _table(path: Path, kind: type, asked: str, separator: str | None, header: bo
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "loadtxt: input contained no data")
         warnings.filterwarnings("error", "loadtxt", DeprecationWarning)  # before NumPy 2, of 0.5 taken as an integer
+        load = partial(np.loadtxt, dtype=kind, delimiter=separator, ndmin=2, comments=None)
         try:
-            table: NDArray[Any] = np.loadtxt(
-                path, dtype=kind, delimiter=separator, skiprows=int(header), ndmin=2, comments=None
-            )
-        except UnicodeDecodeError:
-            raise FileFormatError("this is not text; the file should hold numbers.", path) from None
+            try:
+                table: NDArray[Any] = load(path, skiprows=int(header))
+            except UnicodeDecodeError:
+                raise FileFormatError("this is not text; the file should hold numbers.", path) from None
+            except ValueError:  # perhaps of a line of blanks alone, which NumPy takes for a row
+                table = load([line for _, line in _filled(path, header)])
         except ValueError as error:
             raise _refusal(str(error), path, asked, header) from None
     if not table.size:

@@ -144,7 +144,7 @@ def _node_offsets(file: Path, number: int | None) -> Int64:
             f"the graphs of the nodes should ascend from 1 to {number:,}, as many as there are classes, "
             f"but it is {graph_of_node[wrong[0]]}.",
             file,
-            int(wrong[0]) + 1,
+            line_of_row(int(wrong[0]), file, header=False),
         )
     offsets = np.zeros(number + 1, np.int64)
     np.cumsum(np.bincount(graph_of_node - 1, minlength=number), out=offsets[1:])
@@ -158,12 +158,15 @@ def _union(file: Path, offsets: Int64) -> Graph:
     if outside.any():
         at = int(np.argmax(outside))
         raise FileFormatError(
-            f"nodes are numbered 1 .. {offsets[-1]:,}, but this edge is {_edge(arcs, at)}.", file, at + 1
+            f"nodes are numbered 1 .. {offsets[-1]:,}, but this edge is {_edge(arcs, at)}.",
+            file,
+            line_of_row(at, file, header=False),
         )
     across = np.subtract(*(np.searchsorted(offsets, ends, side="right") for ends in arcs)) != 0
     if across.any():
         at = int(np.argmax(across))
-        raise FileFormatError(f"the ends of the edge {_edge(arcs, at)} lie in two graphs.", file, at + 1)
+        line = line_of_row(at, file, header=False)
+        raise FileFormatError(f"the ends of the edge {_edge(arcs, at)} lie in two graphs.", file, line)
     return build_graph(EdgeList(arcs, int(offsets[-1])))
 
 

@@ -25,6 +25,7 @@ from detours.graph.files.shared.format import Format, ending
 from detours.graph.files.shared.head import Head, read_head
 from detours.graph.files.shared.lines import MAX_ID, NoWeight, pieces, quoted, read_integers
 from detours.graph.files.shared.named_lines import read_names
+from detours.graph.files.shared.numbered import sorted_by_name
 from detours.graph.files.shared.source import opened
 from detours.graph.files.table import read_table
 from detours.graph.pairs import number_ids
@@ -73,11 +74,7 @@ def _read_names(head: Head, path: Path) -> EdgeList:
     ends, found = read_names(head.text, first.separator, first.number, path)
     if not ends.size:
         raise FileFormatError("the file holds no edges.", path)
-    names = _decoded(found, path)
-    order = sorted(range(len(names)), key=names.__getitem__)
-    rank = np.empty(len(names), dtype=np.int64)
-    rank[order] = np.arange(len(names))
-    return EdgeList(rank[ends], len(names), tuple(names[at] for at in order), "lines")
+    return sorted_by_name(ends, _decoded(found, path))
 
 
 def _decoded(found: list[bytes], path: Path) -> list[str]:

@@ -34,9 +34,27 @@ def test_a_blank_of_another_kind_separates_no_columns(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["g.txt", "g.tsv"])
-@pytest.mark.parametrize("text", ["Ada,\t\tGrace\nGrace,\tAlan\n", "Ada,\t\tGrace,\t1\nGrace,\tAlan,\t2\n"])
-def test_tabs_beside_commas_separate_nothing(tmp_path, name, text):
-    assert edges(Graph.read(put(tmp_path, name, text))) == [("Ada", "Grace"), ("Grace", "Alan")]
+@pytest.mark.parametrize("sign", [",", ";", "|"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ada,\t\tGrace\nGrace,\tAlan\n",
+        "Ada,\t\tGrace,\t1\nGrace,\tAlan,\t2\n",
+        '"Ada",\t"Grace"\n"Grace",\t"Alan"\n',
+        '"Ada"\t,"Grace"\nGrace\t,\t"Alan"\n',
+        'Ada ,\t"Grace"\nGrace, \tAlan\n',
+        "Ada\t,\tGrace\t,\nGrace\t,\tAlan\t,\n",
+    ],
+)
+def test_tabs_beside_other_signs_separate_nothing(tmp_path, recwarn, name, sign, text):
+    path = put(tmp_path, name, text.replace(",", sign))
+    assert edges(Graph.read(path)) == [("Ada", "Grace"), ("Grace", "Alan")] and not recwarn
+
+
+@pytest.mark.parametrize("sign", [",", ";", "|"])
+def test_tabs_within_lines_separate_nodes_whose_names_end_in_signs(tmp_path, sign):
+    path = put(tmp_path, "g.txt", "Ada;\tGrace\t1\nGrace\tAlan;\t2\n".replace(";", sign))
+    assert edges(Graph.read(path)) == [(f"Ada{sign}", "Grace"), ("Grace", f"Alan{sign}")]
 
 
 def test_a_tab_behind_the_nodes_separates_nothing(tmp_path):

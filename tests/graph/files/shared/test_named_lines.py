@@ -16,7 +16,7 @@ from tests.graph.cases import put, refused
 
 HERE = Path("file.txt")
 NAMES = 'a|b|Ada|Ada L|é|本|1|-1|"a"|"Ada L"|"é"|"本 x"|"#a"|"a,b"'.split("|")
-ODD_NAMES = '#a|%|| |a |a"|{|a\x0b|\0|""|"a""b"|"a" |" a"|"a|"a\tb"'.split("|")
+ODD_NAMES = '#a|%|| |a |a"|{|a\x0b|\0|""|"a""b"|"a" |" a"|"a|"a\tb"|"\xa0a"|"a\u3000"|\x85é|a\x1c'.split("|")
 GAPS, ODD_GAPS = [",", "\t", " "], [", ", " ,", "  ", " \t", ";", ",,", ""]
 ENDS, ODD_ENDS = ["", "\r", ",2", "\t0.5", " 7\r"], [" ", "\t", ",", ",x", " {}", ",nan", ",1e400", ",1,2", '"', ',"2"']
 
@@ -44,6 +44,7 @@ def outcome(pieces: list[bytes], separator: bytes | None, fast: bool, patch: pyt
 
 @given(st.lists(ROW), st.sampled_from([*GAPS, None]), st.integers(0, 12))
 @example([("a", ",", "b", ""), ("#a", ",", "b", ""), ("b", ",", "a", "\r")], ",", 1)
+@example([('"a\u3000"', ",", "b", ""), ("a\u3000", ",", '"\xa0b"', "")], ",", 0)
 @example([("a", " ", "b", " 7\r"), ("b", "  ", "Ada", "")], None, 0)
 def test_compiled_code_and_python_agree(rows: list[tuple[str, ...]], gap: str | None, cut: int) -> None:
     separator = None if gap in (" ", None) else gap.encode()

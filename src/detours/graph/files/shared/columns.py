@@ -36,7 +36,7 @@ def _signs(line: bytes) -> bytes:
     >>> [_signs(line) for line in (b'"Hopper, Grace" Ada', b"Hopper, G.\\tAda", b"Ada,\\t\\tGrace", b"Ada Grace 0,5")]
     [b'"" Ada', b'HopperG.\\tAda', b'Ada,Grace', b'Ada Grace 05']
     """
-    line = re.sub(rb"\s*,\s*", b",", _OPAQUE.sub(b'""', line.strip()))
+    line = re.sub(rb"\s*([,;|])\s*", rb"\1", _OPAQUE.sub(b'""', line.strip()))
     for sign in (b",", b";", b"|"):
         if any(b"\t" in node for node in line.split(sign)[:2]):
             line = line.replace(sign, b"")

@@ -1,4 +1,4 @@
-"""The compiled reader of edge lists of names; it numbers the names of plain lines and leaves the others to Python."""
+"""The compiled reader of columns of names; it numbers those of plain lines and leaves the others to Python."""
 
 from __future__ import annotations
 
@@ -10,8 +10,20 @@ from detours.arrays import Int64, UInt8
 from detours.compiled import compiled
 from detours.graph.files.shared.lines_numba import past_number
 
-_TAB, _LF, _VT, _FF, _CR, _SPACE, _QUOTE, _HASH, _PERCENT = 9, 10, 11, 12, 13, 32, 34, 35, 37
+_TAB, _LF, _CR, _SPACE, _QUOTE, _HASH, _PERCENT = 9, 10, 13, 32, 34, 35, 37
 _OFFSET, _PRIME = -3750763034362895579, 1099511628211  # of the 64-bit FNV-1a hash
+_LONGEST = 1 << 16  # bytes of a field, well below the limit of `csv`
+
+
+class Layout(NamedTuple):
+    """Where a line has what."""
+
+    separator: int
+    """The sign between two columns; a space stands for any blanks."""
+    columns: Int64
+    """Those whose names are numbered."""
+    weight: int
+    """The column that holds decimal numbers or nothing; -1 for none."""
 
 
 class Names(NamedTuple):
@@ -26,99 +38,108 @@ class Names(NamedTuple):
 
 @compiled
 def number_names(
-    text: UInt8, at: int, separator: int, ends: Int64, edges: int, names: Names, known: int
-) -> tuple[int, int, int, int]:
+    text: UInt8, at: int, layout: Layout, ends: Int64, edges: int, names: Names, known: int
+) -> tuple[int, int, int]:
     """Number the names of lines of `text` (which ends with a line feed) from byte `at` until one is not plain.
 
-    A plain line is two names, in quotes or not, with a separator between them (0 for blanks), and perhaps a decimal
-    number behind another.
-    Fills `ends` [2, lines] from position `edges` on and `names` from `known` on. Returns the number of edges now, the
-    number of names, the number of lines passed, and the byte where it stopped: the start of a line for Python to parse,
-    or the end.
+    In a plain line, fields are in quotes or not, with a separator between them and perhaps spaces around it.
+    Fills `ends` [columns, lines] from position `edges` on and `names` from `known` on. Returns the number of edges now,
+    the number of names, and the byte where it stopped: the start of a line for Python to parse, or the end.
     """
-    lines = 0
+    fields = np.empty((len(layout.columns), 3), np.int64)
     while at < len(text):
-        if text[at] == _HASH or text[at] == _PERCENT:
-            break
-        one = _name(text, at, separator)
-        after = _past_gap(text, one.after, separator)
+        after = _past_line(text, at, layout, fields)
         if after < 0:
             break
-        other = _name(text, after, separator)
-        last = other.after
-        if last >= 0 and text[last] != _LF and text[last] != _CR:
-            weight = _past_gap(text, last, separator)
-            last = past_number(text, weight) if weight >= 0 else -1
-        if last >= 0 and text[last] == _CR:
-            last += 1
-        if last < 0 or text[last] != _LF:
-            break
-        ends[0, edges] = _number(text, one, names, known)
-        known += ends[0, edges] == known
-        ends[1, edges] = _number(text, other, names, known)
-        known += ends[1, edges] == known
+        for column in range(len(fields)):
+            number = _number(text, fields[column, 0], fields[column, 1], fields[column, 2], names, known)
+            known += number == known
+            ends[column, edges] = number
         edges += 1
-        lines += 1
-        at = last + 1
-    return edges, known, lines, at
-
-
-class Name(NamedTuple):
-    """The bytes of a name, without quotes; where what follows begins, -1 if it is not plain; and its hash."""
-
-    begin: int
-    end: int
-    after: int
-    key: np.int64
+        at = after
+    return edges, known, at
 
 
 @compiled
-def _name(text: UInt8, at: int, separator: int) -> Name:
-    """Return the name that begins at a byte."""
+def _past_line(text: UInt8, at: int, layout: Layout, fields: Int64) -> int:
+    """Return the byte behind the line that begins at a byte, -1 if it is not plain; fill `fields` [columns, 3]."""
+    if text[_past_blanks(text, at, _SPACE)] in (_HASH, _PERCENT):  # a comment, behind a tab, too
+        return -1
+    at = _past_blanks(text, at, layout.separator)
+    place = found = 0
+    while True:
+        begin, end, at, key = _field(text, at, layout.separator)
+        if at < 0 or (place == layout.weight and begin < end and past_number(text, begin) != end):
+            return -1
+        for column in range(len(fields)):
+            if place == layout.columns[column] and begin < end:
+                fields[column, 0], fields[column, 1], fields[column, 2] = begin, end, key
+                found += 1
+        if _separates(text[at], layout.separator):
+            at = _past_blanks(text, at + 1, layout.separator)
+            place += 1
+            if layout.separator != _SPACE or not (text[at] == _LF or text[at] == _CR):
+                continue
+        at += text[at] == _CR
+        return at + 1 if text[at] == _LF and found == len(fields) else -1
+
+
+@compiled
+def _field(text: UInt8, at: int, separator: int) -> tuple[int, int, int, np.int64]:
+    """Return where a field begins and ends, without quotes, the byte behind it, -1 if it is not plain, and its hash."""
     quoted = text[at] == _QUOTE
     begin = at + quoted
-    at = begin
-    key = np.int64(_OFFSET)
+    at = end = begin
+    key = hashed = np.int64(_OFFSET)
     here = text[at]
-    while here not in (_LF, _CR, _QUOTE):
-        if not quoted and (here == separator or (separator == 0 and here in (_SPACE, _TAB))):
-            break
-        if here in (0, _TAB, _VT, _FF):
-            return Name(begin, at, -1, key)
-        key = (key ^ np.int64(here)) * _PRIME
+    while here >= _SPACE and here != _QUOTE and (quoted or not _separates(here, separator)):
+        hashed = (hashed ^ np.int64(here)) * _PRIME
         at += 1
+        if quoted or here != _SPACE:
+            end, key = at, hashed
         here = text[at]
-    if quoted != (here == _QUOTE) or at == begin or text[begin] == _SPACE or text[at - 1] == _SPACE:
-        return Name(begin, at, -1, key)
-    return Name(begin, at, at + quoted, key)
+    after = at + (here == _QUOTE)
+    plain = quoted == (here == _QUOTE) and (text[after] in (_LF, _CR) or _separates(text[after], separator))
+    if begin < end:
+        blank = text[begin] == _SPACE or text[end - 1] == _SPACE or _may_be_blank(text, begin)
+        plain = plain and not (blank or _may_be_blank(text, end - 2) or _may_be_blank(text, end - 3))
+    return begin, end, after if plain and at - begin < _LONGEST else -1, key
 
 
 @compiled
-def _past_gap(text: UInt8, at: int, separator: int) -> int:
-    """Return the byte after a separator, or after blanks if it is 0; -1 if there is none."""
-    if at < 0:
-        return -1
-    if separator != 0:
-        return at + 1 if text[at] == separator else -1
-    begin = at
-    while text[at] == _SPACE or text[at] == _TAB:
+def _separates(sign: int, separator: int) -> bool:
+    return sign == separator or (separator == _SPACE and sign == _TAB)
+
+
+@compiled
+def _past_blanks(text: UInt8, at: int, separator: int) -> int:
+    while text[at] == _SPACE or (separator == _SPACE and text[at] == _TAB):
         at += 1
-    return at if at > begin else -1
+    return at
 
 
 @compiled
-def _number(text: UInt8, name: Name, names: Names, known: int) -> int:
+def _may_be_blank(text: UInt8, at: int) -> bool:
+    """Return whether a blank beyond ASCII, which Python strips, may begin at a byte."""
+    if at < 0 or text[at] < 0xC2:
+        return False
+    pair = np.int64(text[at]) << 8 | np.int64(text[at + 1])
+    return pair in (0xC285, 0xC2A0, 0xE19A, 0xE280, 0xE281, 0xE380)
+
+
+@compiled
+def _number(text: UInt8, begin: int, end: int, key: int, names: Names, known: int) -> int:
     """Return the number of a name; `known` if it is new, as which it is noted."""
-    slot = (name.key ^ (name.key >> 32)) & (len(names.slots) - 1)
+    slot = (key ^ (key >> 32)) & (len(names.slots) - 1)
     number: int = names.slots[slot]
-    while number >= 0 and not _same(text, name.begin, name.end, names.begin[number], names.end[number]):
+    while number >= 0 and not _same(text, begin, end, names.begin[number], names.end[number]):
         slot = (slot + 1) & (len(names.slots) - 1)
         number = names.slots[slot]
     if number < 0:
         number = known
         names.slots[slot] = number
-        names.begin[number] = name.begin
-        names.end[number] = name.end
+        names.begin[number] = begin
+        names.end[number] = end
     return number
 
 
