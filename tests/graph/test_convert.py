@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from detours import count, count_many
 from detours.errors import InputError
 from detours.graph import Graph
 from tests.graph.cases import TRIANGLE, quiet
@@ -111,6 +112,32 @@ def test_igraph_both_ways():
     source.es["weight"] = [float("nan")] + [None] * (source.ecount() - 1)
     with pytest.raises(InputError, match="NaN"):
         Graph.from_igraph(source)
+
+
+def test_rustworkx():
+    rustworkx = pytest.importorskip("rustworkx")
+    karate = nx.karate_club_graph()
+    source = rustworkx.networkx_converter(karate)  # its data are numbers
+    graph = Graph.from_any(source, strict=True)
+    assert graph == Graph.from_networkx(karate) and graph.names is None
+    assert np.array_equal(graph.edge_index.T, list(source.edge_list()))
+    assert count(source, 4).cycles == count(karate, 4).cycles
+    assert [each.cycles for each in count_many([source, karate], 3)] == [count(karate, 3).cycles] * 2
+    source.remove_node(5)
+    rest = Graph.from_any(source)
+    assert rest.names == tuple(node for node in range(34) if node != 5)
+    assert count(source, 3).cycles == count(nx.restricted_view(karate, [5], []), 3).cycles
+    arcs = rustworkx.PyDiGraph()
+    arcs.add_nodes_from(["a", "b", "c"])
+    arcs.add_edges_from([(0, 1, None), (1, 2, 0.5), (2, 0, "x")])
+    assert count(arcs, 2).cycles == {3: 1} and Graph.from_any(arcs).directed and Graph.from_any(arcs).node("c") == 2
+    assert not quiet(Graph.from_any, arcs, directed=False).directed
+    arcs.add_node("c")  # not a name any more
+    assert Graph.from_any(arcs).names is None
+    assert Graph.from_any(rustworkx.PyGraph()).num_nodes == 0
+    arcs.add_edge(0, 2, float("nan"))
+    with pytest.raises(InputError, match=r"The edge \(0, 2\) has a weight of NaN"):
+        Graph.from_any(arcs)
 
 
 def test_torch_and_pyg():

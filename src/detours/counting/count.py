@@ -41,10 +41,10 @@ def count(
 
     Args:
         graph: A NetworkX graph, SciPy sparse matrix, edge_index, list of pairs, table with columns source and target,
-            PyG Data or Batch, igraph graph, `detours.Graph`, or the path of a file.
+            PyG Data or Batch, igraph or rustworkx graph, `detours.Graph`, or the path of a file.
         k: The longest detour counted, in edges; an integer >= 2.
         directed: Count directed paths i -> j for every arc i -> j. Default: as the input says, which is True for a
-            DiGraph, a directed igraph graph or file, or a directed `detours.Graph`, and else False.
+            DiGraph, a directed igraph or rustworkx graph or file, or a directed `detours.Graph`, and else False.
         strict: Refuse loops, repeated edges and one-way arcs instead of dropping, merging and mirroring them.
         chordless: Count only detours that form a chordless (induced) cycle with their edge, by a search for any k.
         engine: "rows" (closed forms, k <= 6), "dense" (closed forms on dense matrices, k <= 8), "search" (any k) or

@@ -17,7 +17,7 @@ from detours.graph.edges import MAX_NODES, EdgeList, as_integers, as_numpy, chec
 from detours.graph.pairs import from_edge_view, is_edge_view, is_tensor, read_list
 
 ACCEPTED = (
-    "a detours Graph, a NetworkX or igraph graph, a SciPy sparse matrix, an edge_index of shape (2, edges), "
+    "a detours Graph, a NetworkX, igraph or rustworkx graph, a SciPy sparse matrix, an edge_index of shape (2, edges), "
     "a list of pairs, a table with columns source and target, a PyG Data or Batch, an RDKit molecule, "
     "or the path of a file"
 )
@@ -34,6 +34,8 @@ def from_any(source: Any) -> EdgeList:
         return from_scipy(source)
     if hasattr(source, "get_edgelist"):
         return from_igraph(source)
+    if hasattr(source, "weighted_edge_list"):
+        return from_rustworkx(source)
     if hasattr(source, "edge_types") or hasattr(source, "edge_index"):
         return from_pyg(source)
     if hasattr(source, "GetBonds"):
@@ -190,6 +192,25 @@ def from_igraph(graph: Any) -> EdgeList:
 def _igraph_as_networkx(graph: Any, names: list[Hashable] | None) -> Any:
     made = graph.to_networkx(vertex_attr_hashable="")  # by index, whatever attributes there are
     return made if names is None else library("networkx", "networkx").relabel_nodes(made, dict(enumerate(names)))
+
+
+def from_rustworkx(graph: Any) -> EdgeList:
+    """Return the edges of a rustworkx graph; nodes are named by their data, if these are different texts, or numbers.
+
+    Numbers have gaps where nodes were removed.
+    """
+    numbers = list(graph.node_indices())
+    plain = numbers == list(range(len(numbers)))
+    flat = np.fromiter(chain.from_iterable(graph.edge_list()), dtype=np.int64)
+    if bad := next((edge for edge in graph.weighted_edge_list() if _is_nan(edge[2])), None):
+        raise InputError(f"The edge {bad[:2]} has a weight of NaN (not a number); remove it or give a number.")
+    ends = flat if plain else np.searchsorted(np.array(numbers, np.int64), flat)
+    names: list[Hashable] | None = graph.nodes()
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        names = None if plain else numbers
+    directed = hasattr(graph, "successors")
+    meaning: Literal["arcs", "edges"] = "arcs" if directed else "edges"
+    return EdgeList(np.ascontiguousarray(ends.reshape(-1, 2).T), len(numbers), names, meaning, directed)
 
 
 def library(name: str, package: str) -> Any:

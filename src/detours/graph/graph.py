@@ -31,10 +31,10 @@ class Graph(CsrGraph):
     """A graph of the nodes 0 .. n-1, stored as a sorted CSR without loops and repeats; it does not change.
 
     Make one with `from_networkx`, `from_scipy`, `from_edge_index`, `from_edges`, `from_pandas`, `from_pyg`,
-    `from_igraph`, `read`, `open`, or `from_any`, which tells these apart. ``directed=None`` follows the input: a
-    NetworkX DiGraph, a directed igraph graph or a file or table that says so gives a directed graph; matrices, edge
-    lists, other tables and edge_index give an undirected one, whose arcs are made two-way. Loops are dropped and
-    repeats merged; `dropped` says how many, with a warning, or an error with ``strict=True``.
+    `from_igraph`, `read`, `open`, or `from_any`, which tells these apart, and others. ``directed=None`` follows the
+    input: a NetworkX DiGraph, a directed igraph or rustworkx graph or a file or table that says so gives a directed
+    graph; matrices, edge lists, other tables and edge_index give an undirected one, whose arcs are made two-way. Loops
+    are dropped and repeats merged; `dropped` says how many, with a warning, or an error with ``strict=True``.
 
     Two arrays hold edges. `edge_index` has the caller's columns: as many as were given, in that order, loops and
     repeats included; every result "per edge" has this order. `to_edge_index()` has the arcs of the CSR: sorted, and
@@ -53,7 +53,7 @@ class Graph(CsrGraph):
 
     @classmethod
     def from_any(cls, source: Any, *, directed: bool | None = None, strict: bool = False) -> Graph:
-        """Return the graph of a Graph, NetworkX or igraph graph, matrix, edges, table, PyG data, molecule or path.
+        """Return the graph of a graph of any library, a matrix, edges, a table, PyG data, a molecule or a path.
 
         A list is an edge_index (two rows) or a list of pairs; one that could be either is refused. The `edges` of a
         NetworkX graph are pairs.

@@ -46,7 +46,8 @@ def is_frame(given: Any) -> bool:
 
 def is_of_library(given: Any) -> bool:
     """Return whether this is a graph or a molecule of another library, or a sparse matrix."""
-    return any(hasattr(given, name) for name in ("adj", "tocsr", "get_edgelist", "is_undirected", "GetBonds"))
+    signs = ("adj", "tocsr", "get_edgelist", "weighted_edge_list", "is_undirected", "GetBonds")
+    return any(hasattr(given, sign) for sign in signs)
 
 
 def read_list(given: list[Any] | tuple[Any, ...]) -> EdgeList | None:

@@ -186,5 +186,6 @@ def _warn(why: str, instead: str) -> None:
 
 def _is_graph_object(one: Any) -> bool:
     return isinstance(one, Graph) or any(
-        hasattr(one, sign) for sign in ("is_multigraph", "get_edgelist", "edge_index", "tocoo", "GetBonds")
+        hasattr(one, sign)
+        for sign in ("is_multigraph", "get_edgelist", "weighted_edge_list", "edge_index", "tocoo", "GetBonds")
     )
