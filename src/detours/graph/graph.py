@@ -53,7 +53,7 @@ class Graph(CsrGraph):
 
     @classmethod
     def from_any(cls, source: Any, *, directed: bool | None = None, strict: bool = False) -> Graph:
-        """Return the graph of a graph of any library, a matrix, edges, a table, PyG data, a molecule or a path.
+        """Return the graph of a graph of another library, a matrix, edges, a table, PyG data, a molecule or a path.
 
         A list is an edge_index (two rows) or a list of pairs; one that could be either is refused. The `edges` of a
         NetworkX graph are pairs.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from detours.errors import InputError
@@ -138,7 +137,7 @@ class Tokens:
     @cached_property
     def begins(self) -> Tensor:
         """[N + 1] the first token of each set, in the order of the sets, and their number."""
-        return F.pad(self.first, (0, 1), value=self.num_tokens)
+        return torch.cat([self.first, self.first.new_full((1,), self.num_tokens)])  # `F.pad` is compiled for each number
 
     @cached_property
     def flipped(self) -> Tokens:
