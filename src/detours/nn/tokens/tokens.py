@@ -137,7 +137,8 @@ class Tokens:
     @cached_property
     def begins(self) -> Tensor:
         """[N + 1] the first token of each set, in the order of the sets, and their number."""
-        return torch.cat([self.first, self.first.new_full((1,), self.num_tokens)])  # `F.pad` is compiled for each number
+        # not `F.pad`, which `torch.compile` would compile for each number
+        return torch.cat([self.first, self.first.new_full((1,), self.num_tokens)])
 
     @cached_property
     def flipped(self) -> Tokens:
