@@ -177,7 +177,7 @@ def test_hubs_that_make_a_limit_too_small_are_told_of(tmp_path: Path) -> None:
 
 def test_parts_that_go_on_with_memory_for_the_whole_graph_say_so(tmp_path: Path) -> None:
     job = begun(tmp_path)
-    with pytest.warns(UserWarning, match="goes on in parts, as it was begun; in an empty folder the whole graph") as told:
+    with pytest.warns(UserWarning, match="goes on in parts, as it was begun; in an empty folder") as told:
         result = detours.count(tmp_path / "graph", 3, out=job.folder, memory_limit="1GB")
     assert len(told) == 1
     with warnings.catch_warnings(action="error"):
