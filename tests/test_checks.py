@@ -94,6 +94,7 @@ def test_flags() -> None:
         ("2KB", 2048),
         ("1.5 MiB", 1_572_864),
         ("2gb", 2**31),
+        ("1,023 KB", 1023 * 2**10),
         (2.5e6, 2_500_000),
         (np.int64(9), 9),
     ],
@@ -102,7 +103,7 @@ def test_sizes(text: object, size: int | None) -> None:
     assert parse_bytes(text) == size
 
 
-@pytest.mark.parametrize("text", ["", "GB", "-1", 0, -5, "two", math.nan, math.inf, True])
+@pytest.mark.parametrize("text", ["", "GB", "-1", "1,5GB", "1,0235KB", 0, -5, "two", math.nan, math.inf, True])
 def test_wrong_sizes(text: object) -> None:
     with pytest.raises(InputError, match="memory_limit must be a positive number of bytes or a string such as '2GB'"):
         parse_bytes(text)

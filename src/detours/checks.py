@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import re
 from collections.abc import Collection
 from importlib.util import find_spec
 from numbers import Real
@@ -120,8 +121,8 @@ def check_flag(name: str, value: Any, *, otherwise: str = "", hint: str = "") ->
 def parse_bytes(limit: object, name: str = "memory_limit") -> int | None:
     """Return a size in bytes from an integer or a string such as "2GB" or "512 MiB"; None, no limit, stays None.
 
-    >>> parse_bytes("2KB")
-    2048
+    >>> parse_bytes("2KB"), parse_bytes("1,020 MB")  # as `readable_bytes` writes it
+    (2048, 1069547520)
     """
     if limit is None:
         return None
@@ -130,7 +131,7 @@ def parse_bytes(limit: object, name: str = "memory_limit") -> int | None:
         text = limit.strip().upper().removesuffix("B").removesuffix("I").strip()
         unit = text[-1:] if text[-1:] in _UNITS else ""
         try:
-            size = float(text.removesuffix(unit)) * _UNITS[unit]
+            size = float(re.sub(r"^(\d{1,3}),(\d{3})(?!\d)", r"\1\2", text.removesuffix(unit))) * _UNITS[unit]
         except ValueError:
             size = 0.0
     elif isinstance(limit, Real) and not isinstance(limit, bool):

@@ -183,6 +183,24 @@ def test_labels_that_were_not_compared_are_told() -> None:
     assert HINT in wl.separate(ring, bare).witness
 
 
+def test_graphs_are_not_copied_to_look_for_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    bare, atoms = nx.cycle_graph(6), nx.cycle_graph(6)
+    nx.set_node_attributes(atoms, "C", "label")
+    igraph = pytest.importorskip("igraph")
+    ring, of_atoms = igraph.Graph.Ring(6), igraph.Graph.Ring(6)
+    of_atoms.vs["label"] = list("CCCCCN")
+
+    def refuse(*_: object, **options: object) -> None:  # it takes longer than the tests, and for igraph needs NetworkX
+        raise AssertionError
+
+    monkeypatch.setattr(nx.Graph, "copy", refuse)
+    monkeypatch.setattr(igraph.Graph, "to_networkx", refuse)
+    for one, other in ((bare, atoms), (ring, of_atoms)):
+        plain, labelled = Graph.from_any(one), Graph.from_any(other)
+        assert HINT in wl.separate(plain, labelled).witness
+        assert HINT not in wl.separate(plain, plain).witness
+
+
 def test_labels_of_a_file_are_told_unless_they_are_names(tmp_path: Path) -> None:
     ring = nx.cycle_graph(6)
     nx.write_gexf(ring, tmp_path / "names.gexf")  # with the names of the nodes as labels

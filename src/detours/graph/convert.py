@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -154,6 +154,11 @@ def from_molecule(molecule: Any) -> EdgeList:
     names = [f"{atom.GetSymbol()}{number}" for atom, number in zip(molecule.GetAtoms(), numbers, strict=True)]
     ends = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
     return EdgeList(ends, len(names), names, "edges", origin=MoleculeOrigin(molecule, names))
+
+
+def copied_by(origin: Callable[[], Any]) -> Any:
+    """Return the NetworkX or igraph graph that the origin of a graph copies, as it is: a copy takes long."""
+    return origin.args[0] if isinstance(origin, partial) else getattr(origin, "__self__", None)
 
 
 @dataclass(frozen=True)

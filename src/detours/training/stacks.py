@@ -134,6 +134,11 @@ def parts_of(runs: Sequence[Run], known: Callable[[Run], bool] = lambda _: False
     return [part for part in parts if part]
 
 
+def has_checkpoint(stack: list[Run]) -> bool:
+    """Return whether these runs were trained together and interrupted."""
+    return _checkpoint(stack).path.exists()
+
+
 def _interrupted(runs: list[Run], checkpoints: set[Path]) -> list[Run]:
     """Return the largest stack of these runs that begins with the first one and has a checkpoint; none if none has.
 

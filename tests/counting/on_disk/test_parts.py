@@ -32,7 +32,7 @@ from detours.counting.on_disk.parts import (
 from detours.counting.shrink.halo import TooLarge, cut_halo
 from detours.errors import EngineError, FileFormatError
 from detours.graph.disk_rows import CHUNK, Rows
-from tests.counting.on_disk.cases import Stopped, assert_same, ring, saved, sparse, strip
+from tests.counting.on_disk.cases import Stopped, assert_same, begun, ring, saved, sparse, strip
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -81,9 +81,9 @@ def test_what_was_found_of_a_part_is_kept(
     with pytest.raises(Stopped):
         detours.count(graph, 4, out=tmp_path / "out", memory_limit=limit, progress=stop_inside)
     before = counted.copy()
-    (begun,) = (tmp_path / "out" / "blocks").iterdir()
+    (file,) = (tmp_path / "out" / "blocks").iterdir()
     if damage is not None:
-        begun.write_bytes(damage)
+        file.write_bytes(damage)
     counted.clear()
     result = detours.count(graph, 4, out=tmp_path / "out", memory_limit=limit)
     assert counted[0] == (before[1] if damage is None else before[0])
@@ -173,6 +173,15 @@ def test_hubs_that_make_a_limit_too_small_are_told_of(tmp_path: Path) -> None:
         assert_same(detours.count(graph, 4, out=tmp_path / "again", memory_limit=enough), detours.count(graph, 4))
         detours.count(saved(ring(), tmp_path / "ring"), 4, out=tmp_path / "few", memory_limit=200_000)
     assert Job.open(tmp_path / "again").manifest["way"] == "whole"
+
+
+def test_parts_that_go_on_with_memory_for_the_whole_graph_say_so(tmp_path: Path) -> None:
+    job = begun(tmp_path)
+    with pytest.warns(UserWarning, match="goes on in parts, as it was begun; in an empty folder") as told:
+        result = detours.count(tmp_path / "graph", 3, out=job.folder, memory_limit="1GB")
+    assert len(told) == 1
+    with warnings.catch_warnings(action="error"):
+        assert_same(result, detours.count(tmp_path / "graph", 3, out=job.folder, memory_limit="1GB"))
 
 
 def test_fewer_threads_are_used_where_that_makes_it_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -337,6 +337,27 @@ def test_stacks_are_equal_and_their_checkpoints_fit_on_the_disk(
     assert [even(10, most) for most in (1, 3, 4, 6, 9, 10, 99)] == [1, 3, 4, 5, 5, 10, 10]
 
 
+def test_a_stack_that_was_interrupted_goes_on_though_the_disk_has_less_room(
+    tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[tuple[int, int]] = []
+    begin = Training.begin
+
+    def told(self: Training, finished: list[bool]) -> None:
+        begin(self, finished)
+        begun.append((len(self.runs), self.fit.done))
+
+    monkeypatch.setattr(Training, "begin", told)
+    queue = new_queue(tmp_path, data)
+    train = queue._train_stacks
+    queue._train_stacks = lambda runs, deadline: train(runs, 0.0)  # type: ignore[method-assign]
+    assert queue.run([PLAIN]) == [PLAIN]
+    monkeypatch.setattr(module, "disk_usage", lambda folder: SimpleNamespace(free=0))
+    (queue.work.folder / "gone.ckpt").symlink_to("nowhere")  # as one that another process has just removed
+    assert new_queue(tmp_path, data).run([PLAIN]) == []
+    assert begun == [(begun[0][0], 0), (begun[0][0], 1)] and begun[0][0] > 1
+
+
 @pytest.mark.parametrize(("most", "stack", "rest"), [(2, "0.2 1.0", ["1.1 1.2"]), (1, "1.0", ["1.1", "1.2"])])
 def test_a_divided_stack_that_was_interrupted_goes_on(
     tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch, most: int, stack: str, rest: list[str]

@@ -26,7 +26,7 @@ from detours.counting.on_disk.whole_graph import describe, plan_blocks
 from detours.counting.on_disk.worker import BlockRunner, rows_of
 from detours.counting.result import Detours, Run
 from detours.counting.shrink.cyclic_part import Cyclic
-from detours.errors import EngineError, InputError
+from detours.errors import EngineError, InputError, warn_caller
 from detours.graph import Graph
 from detours.graph.disk_rows import digest, new_array
 from detours.graph.files.shared.names import pack_names
@@ -142,6 +142,12 @@ def _begin(folder: Path, graph: Graph, k: int, engine: str, at_a_time: int, limi
     job = Job.begin(folder, key, layout)
     if job.manifest["way"] == "whole" and too_large and not job.finished:
         raise InputError(f"{folder} holds a count without that memory_limit; leave it out, or give an empty folder.")
+    if job.manifest["way"] == "parts" and not (too_large or held or job.finished):
+        warn_caller(
+            f"the count in {folder} goes on in parts, as it was begun; in an empty folder the whole graph would "
+            "now be counted at once.",
+            UserWarning,
+        )
     if job.manifest["way"] == "parts" and job.manifest.get("most_arcs") != most:
         job.note(most_arcs=most)
     return BlockRunner(job, graph, *held)

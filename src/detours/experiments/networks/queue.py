@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf, log, sqrt
@@ -190,12 +191,13 @@ class Queue:
     def _train_stacks(self, runs: Sequence[Run], deadline: float) -> Iterator[list[Run]]:
         """Train runs together, in smaller stacks where the device cannot hold all; yield those of each that diverge."""
         from detours.training.loop import Diverged
-        from detours.training.stacks import Workplace, parts_of, run_all, stacks_of
+        from detours.training.stacks import Workplace, has_checkpoint, parts_of, run_all, stacks_of
 
         most = self.wanted.replicas or max(1, int(self._disk() / (BYTES_PER_WEIGHT * weights(runs[0].recipe))))
         for waiting in parts_of(runs, lambda run: self._cell(run) is not None):
+            goes_on = self.wanted.replicas is None and has_checkpoint(waiting)  # whatever the disk has by now
             while waiting:
-                together = even(len(waiting), most)
+                together = len(waiting) if goes_on else even(len(waiting), most)
                 place = Workplace(self.device, replicas=together, deadline=deadline)
                 stack = stacks_of(waiting, place)[0]
                 diverged: list[Run] = []
@@ -203,7 +205,7 @@ class Queue:
                     if not _fits(partial(run_all, self.work, stack, place)):
                         if len(stack) == 1:
                             raise DetoursError("one run does not fit into the memory of the device.")
-                        most = -(-len(stack) // 2)
+                        most, goes_on = -(-len(stack) // 2), False
                         continue
                 except Diverged:
                     diverged = [run for run in stack if self._cell(run) is None]
@@ -212,7 +214,10 @@ class Queue:
 
     def _disk(self) -> float:
         """Return the bytes that a checkpoint may have, as many as before the last one was written."""
-        written = sum(file.stat().st_size for file in self.work.folder.rglob("*.ckpt"))
+        written = 0
+        for file in self.work.folder.rglob("*.ckpt"):
+            with suppress(FileNotFoundError):  # another process has just finished with it
+                written += file.stat().st_size
         return SHARE_OF_DISK * (disk_usage(self.work.folder).free + written)
 
     def _pack(self, entry: Entry, runs: Sequence[Run], failed: Sequence[Run]) -> int:

@@ -13,7 +13,7 @@ from detours.arrays import Int32, Int64
 from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.graph.arcs import values_on_arcs
-from detours.graph.convert import MoleculeOrigin
+from detours.graph.convert import MoleculeOrigin, copied_by
 from detours.wl.nodes.ranks import rank_vectors
 
 
@@ -86,13 +86,19 @@ def has_labels(graph: Any) -> bool:
     if isinstance(graph, Graph):
         if graph.origin is None or isinstance(graph.origin, MoleculeOrigin):
             return graph.origin is not None
-        labels = [str(label) for _, label in graph.origin().nodes(data="label") if label is not None]
+        labels = _own_labels(copied_by(graph.origin))
         return len(set(labels)) < len(labels)
+    return bool(_own_labels(graph)) or hasattr(graph, "GetBonds")
+
+
+def _own_labels(graph: Any) -> list[str]:
+    """The attribute "label" of the nodes of a NetworkX or igraph graph, of those that have it."""
+    labels: Iterable[Any] = ()
     if hasattr(graph, "is_multigraph"):
-        return any(label is not None for _, label in graph.nodes(data="label"))
-    if hasattr(graph, "get_edgelist"):
-        return "label" in graph.vs.attributes() and any(label is not None for label in graph.vs["label"])
-    return hasattr(graph, "GetBonds")
+        labels = (label for _, label in graph.nodes(data="label"))
+    elif hasattr(graph, "get_edgelist") and "label" in graph.vs.attributes():
+        labels = graph.vs["label"]
+    return [str(label) for label in labels if label is not None]
 
 
 def edge_numbers(graphs: Sequence[Graph]) -> list[int]:
