@@ -55,7 +55,7 @@ def accuracy(kind: str, backbone: str, seed: int, epochs: int, rate: float = 1e-
         schedule.step()
     net.eval()
     logits = net(test.x, test.edge_index, test.den, batch=test.batch, num_graphs=test.num_graphs)
-    return float((logits.argmax(1) == test.y).float().mean())
+    return float((logits.argmax(1) == test.y).double().mean())
 
 
 @pytest.mark.slow
