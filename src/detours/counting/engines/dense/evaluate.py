@@ -179,10 +179,13 @@ class _Evaluation(Evaluation):
             everywhere, tied = self.divided(terms, self.scattered)
             total = np.empty(self.stack.adjacency.shape, word)
 
+            starts = self.stack.rows[0]
+
             def work(first: int, last: int) -> None:
-                starts = self.stack.rows[0]
-                rows = Rows(first, last, slice(starts[first], starts[last]))
-                total[:, first:last] = self.add_up(everywhere, word, rows)
+                for begin in range(first, last, LEAST_ROWS):  # few rows at a time stay in the cache
+                    end = min(begin + LEAST_ROWS, last)
+                    rows = Rows(begin, end, slice(starts[begin], starts[end]))
+                    total[:, begin:end] = self.add_up(everywhere, word, rows)
 
             self.over_rows(work)
             on_tied = self.add_up(tied, word) if tied else None

@@ -120,8 +120,13 @@ def sum_cliques(sides: Sides, cut: Matrices, out: Matrices, first: int, last: in
                 filled[size] = p
                 size += iv[b, i, at_v[p]] != 0
             row[:size_j] = 0
-            for s in range(size):
-                p = filled[s]
+            for s in range(0, size - 1, 2):  # two at a time: the row is read and written half as often
+                p, p2 = filled[s], filled[s + 1]
+                weight, weight2 = iv[b, i, at_v[p]], iv[b, i, at_v[p2]]
+                for q in range(size_j):
+                    row[q] += weight * cut[p, q] + weight2 * cut[p2, q]
+            if size % 2:
+                p = filled[size - 1]
                 weight = iv[b, i, at_v[p]]
                 for q in range(size_j):
                     row[q] += weight * cut[p, q]
