@@ -56,13 +56,12 @@ class DenseCount:
 
     def bytes(self, n_jobs: int = 1) -> int:
         """Return about how much memory it takes besides the counts themselves."""
-        short, most = [0], 0
-        for bundle, seconds in zip(self.bundles, self.seconds_of_bundles, strict=True):
-            if seconds < LONG:
-                short.append(expected_bytes(self.steps(bundle), bundle.size))
-            else:
-                most = max(most, expected_bytes(self.steps(bundle), bundle.size, n_jobs=n_jobs))
-        return max(most, sum(sorted(short)[-n_jobs:])) + 8 * self.reduced.num_arcs
+        alone, shared = (
+            [expected_bytes(self.steps(bundle), bundle.size, n_jobs=threads) for bundle in self.bundles]
+            for threads in (1, n_jobs)
+        )
+        long = (size for size, seconds in zip(shared, self.seconds_of_bundles, strict=True) if seconds >= LONG)
+        return max(sum(sorted(alone)[-n_jobs:]), max(long, default=0)) + 8 * self.reduced.num_arcs
 
     @cached_property
     def seconds_of_bundles(self) -> list[float]:
