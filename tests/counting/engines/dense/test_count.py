@@ -174,18 +174,19 @@ def test_threads_that_share_stacks_do_not_matter(directed: bool, monkeypatch: py
 
 
 def test_several_threads_sum_over_the_cliques_of_one_component(monkeypatch: pytest.MonkeyPatch) -> None:
-    together, ranges = Barrier(2, timeout=60), []
+    together, ranges, matrices = Barrier(2, timeout=60), list[tuple[int, int]](), set[int]()
 
     def sum_cliques(*args: Any) -> None:
         if not ranges:
             together.wait()  # two threads are here at the same time
         ranges.append(args[-2:])
+        matrices.add(id(args[2]))
         loops.sum_cliques(*args)
 
     monkeypatch.setattr(dense_module, "LONG", 0.0)
     monkeypatch.setattr(evaluate_module, "sum_cliques", sum_cliques)
     count(random_graph(130, 0.3), 7, n_jobs=2)
-    assert len(ranges) > 2
+    assert len(ranges) > 2 and len(matrices) == 2
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -220,6 +221,7 @@ def test_threads_that_share_a_component_are_in_the_estimate() -> None:
     count = DenseCount(reduce(graph.indptr, graph.indices), 7)
     assert len(count.bundles) == 1
     assert count.seconds(2) == pytest.approx(count.seconds(1) / 2)
+    assert count.seconds(1) / 64 < count.seconds(64) < count.seconds(8)
     assert count.bytes(2) > count.bytes(1)
 
 

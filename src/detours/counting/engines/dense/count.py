@@ -50,9 +50,13 @@ class DenseCount:
 
     def seconds(self, n_jobs: int = 1) -> float:
         """Return about how long the evaluation takes: a bundle is the work of one thread, unless it takes long."""
-        each = self.seconds_of_bundles
-        short = [seconds for seconds in each if seconds < LONG]
-        return max(sum(each) / n_jobs, max(short, default=0))
+        short, total = [0.0], 0.0
+        for bundle, seconds in zip(self.bundles, self.seconds_of_bundles, strict=True):
+            if seconds < LONG:
+                short.append(seconds)
+            else:
+                total += expected_seconds(self.steps(bundle), bundle.size, n_jobs)
+        return total + max(sum(short) / n_jobs, max(short))
 
     def bytes(self, n_jobs: int = 1) -> int:
         """Return about how much memory it takes besides the counts themselves."""

@@ -50,9 +50,10 @@ class Size(NamedTuple):
         return self.arcs / max(1, self.entries)
 
 
-def expected_seconds(contraction: Contraction, size: Size) -> float:
-    """Return about how long an evaluation takes."""
-    return sum(seconds_of_steps(contraction, size))
+def expected_seconds(contraction: Contraction, size: Size, n_jobs: int = 1) -> float:
+    """Return about how long an evaluation takes that so many threads share."""
+    threads = (min(n_jobs, CLIQUE_THREADS) if isinstance(step, Clique) else n_jobs for step in contraction.steps)
+    return sum(each / many for each, many in zip(seconds_of_steps(contraction, size), threads, strict=True))
 
 
 def seconds_of_steps(contraction: Contraction, size: Size) -> list[float]:

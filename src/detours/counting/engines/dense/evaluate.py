@@ -153,8 +153,9 @@ class _Evaluation(Evaluation):
         shape, found = self.stack.adjacency.shape, list[Values]()
 
         def make_worker() -> tuple[Values, Values]:
-            found.append(np.zeros(shape, word))
-            return np.empty(shape[1:], word), found[-1]
+            mine: Values = np.zeros(shape, word)
+            found.append(mine)
+            return np.empty(shape[1:], word), mine
 
         def work(worker: tuple[Values, Values], first: int, last: int, stop: Stop) -> None:
             sum_cliques(sides, *worker, first, last)
@@ -178,7 +179,6 @@ class _Evaluation(Evaluation):
         else:
             everywhere, tied = self.divided(terms, self.scattered)
             total = np.empty(self.stack.adjacency.shape, word)
-
             starts = self.stack.rows[0]
 
             def work(first: int, last: int) -> None:
