@@ -69,7 +69,7 @@ def test_a_broken_line_is_named(run: Run) -> None:
 @pytest.mark.parametrize(
     ("error", "says"),
     [
-        (MemoryError(), "not enough memory"),
+        (MemoryError(), "`detours count` with --memory and --out FOLDER"),
         (OverflowError("k = 9 passes 2^63"), "k = 9"),
         (PermissionError(13, "Permission denied", "g1.txt"), "g1.txt: Permission denied"),
         (ImportError("install networkx"), "install networkx"),

@@ -23,6 +23,8 @@ def test_plan_reads_well() -> None:
     assert "rows: closed forms" in text
     assert "about" in text
     assert "6 sparse products" in text
+    few = nx.gnm_random_graph(3000, 20_000, seed=1)
+    assert " 1 sparse product per block" in str(detours.explain(few, 3, engine="rows"))
 
 
 def test_what_does_not_fit_is_said_at_the_end_of_its_line() -> None:

@@ -88,7 +88,10 @@ def _sentence(error: Exception) -> str:
             sentence = sentence.replace(argument, option)
         return re.sub(r'format="(\w+)"( \(--format \1\))?', r"--format \1", sentence)
     if isinstance(error, MemoryError):
-        return "not enough memory; set --memory to stay within a limit, or use a smaller k"
+        return (
+            "not enough memory; use a smaller k, or count in parts: `detours count` with --memory and --out FOLDER "
+            "stays within a limit"
+        )
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, ImportError):

@@ -1,7 +1,9 @@
 """The dense engine: every arc against the definition and against the search engine, however blocks are stacked."""
 
 from math import perm
+from threading import Barrier, active_count
 from time import process_time
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -11,7 +13,10 @@ from hypothesis import strategies as st
 
 import detours
 from detours.counting.engines.base import Tally
+from detours.counting.engines.dense import bounds as bounds_module
 from detours.counting.engines.dense import count as dense_module
+from detours.counting.engines.dense import evaluate as evaluate_module
+from detours.counting.engines.dense import loops_numba as loops
 from detours.counting.engines.dense.count import DenseCount
 from detours.counting.shrink.cyclic_part import reduce
 from detours.data.hard import rook
@@ -131,6 +136,93 @@ def test_progress_comes_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     engine.run(empty_tally(graph, 4), progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (len(engine.bundles), len(engine.bundles))
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+def random_graph(nodes: int, share: float, directed: bool = False) -> Graph:
+    joined = np.random.default_rng(nodes).random((nodes, nodes)) < share
+    joined = joined & ~np.eye(nodes, dtype=bool) if directed else np.triu(joined, 1) | np.triu(joined, 1).T
+    return Graph.from_edge_index(np.argwhere(joined).T, num_nodes=nodes, directed=directed)
+
+
+@pytest.mark.parametrize("exact", [2**53, 2**8])
+@pytest.mark.parametrize(
+    ("nodes", "share", "k", "directed"),
+    [(150, 0.04, 8, False), (150, 0.1, 7, False), (130, 0.4, 8, False), (100, 0.04, 7, True), (90, 0.3, 7, True)],
+)
+def test_threads_that_share_a_component_do_not_matter(
+    nodes: int, share: float, k: int, directed: bool, exact: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In lists of arcs and in whole matrices, in floats and in integers."""
+    graph = random_graph(nodes, share, directed)
+    once = count(graph, k)
+    monkeypatch.setattr(bounds_module, "EXACT", exact)
+    monkeypatch.setattr(dense_module, "LONG", 0.0)
+    try:
+        for n_jobs in (1, 2, 5):
+            assert_same(count(graph, k, n_jobs), once)
+    finally:
+        bounds_module.words.cache_clear()
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_threads_that_share_stacks_do_not_matter(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = union_of_random_graphs(directed)
+    once = count(graph, 7)
+    monkeypatch.setattr(dense_module, "LONG", 0.0)
+    for n_jobs in (1, 3):
+        assert_same(count(graph, 7, n_jobs), once)
+
+
+def test_several_threads_sum_over_the_cliques_of_one_component(monkeypatch: pytest.MonkeyPatch) -> None:
+    together, ranges, matrices = Barrier(2, timeout=60), list[tuple[int, int]](), set[int]()
+
+    def sum_cliques(*args: Any) -> None:
+        if not ranges:
+            together.wait()  # two threads are here at the same time
+        ranges.append(args[-2:])
+        matrices.add(id(args[2]))
+        loops.sum_cliques(*args)
+
+    monkeypatch.setattr(dense_module, "LONG", 0.0)
+    monkeypatch.setattr(evaluate_module, "sum_cliques", sum_cliques)
+    count(random_graph(130, 0.3), 7, n_jobs=2)
+    assert len(ranges) > 2 and len(matrices) == 2
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_progress_moves_inside_a_component(n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense_module, "LONG", 0.0)
+    graph = random_graph(200, 0.3)
+    seen: list[float] = []
+    engine = DenseCount(reduce(graph.indptr, graph.indices), 7)
+    engine.run(empty_tally(graph, 7), n_jobs, lambda done, total: seen.append(done / total))
+    assert len(engine.bundles) == 1
+    assert seen == sorted(seen) and len(set(seen)) > 20 and seen[-1] == 1
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupt_ends_a_component_early(n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense_module, "LONG", 0.0)
+    graph = random_graph(200, 0.3)
+
+    def interrupt(done: float, total: float) -> None:
+        if done > 0:
+            assert done < total
+            raise KeyboardInterrupt
+
+    before = active_count()
+    with pytest.raises(KeyboardInterrupt):
+        DenseCount(reduce(graph.indptr, graph.indices), 7).run(empty_tally(graph, 7), n_jobs, interrupt)
+    assert active_count() == before
+
+
+def test_threads_that_share_a_component_are_in_the_estimate() -> None:
+    graph = random_graph(900, 0.2)
+    count = DenseCount(reduce(graph.indptr, graph.indices), 7)
+    assert len(count.bundles) == 1
+    assert count.seconds(2) == pytest.approx(count.seconds(1) / 2)
+    assert count.seconds(1) / 64 < count.seconds(64) < count.seconds(8)
+    assert count.bytes(2) > count.bytes(1)
 
 
 def test_estimates_grow_with_the_work() -> None:

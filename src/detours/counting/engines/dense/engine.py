@@ -18,7 +18,7 @@ class DenseEngine(Engine):
         """One product on the largest component, dense or with the zeros skipped, and a look at every arc."""
         nodes, arcs = task.cyclic.largest_block, task.cyclic.num_arcs
         product = nodes * min(0.08e-9 * nodes**2, 0.4e-9 * min(arcs, nodes**2))
-        return START_SECONDS + product + SECONDS_PER_ARC * arcs * (3 + task.k) / 4
+        return START_SECONDS + product / task.n_jobs + SECONDS_PER_ARC * arcs * (3 + task.k) / 4
 
     def estimate(self, task: Task) -> Estimate:
         from detours.counting.engines.dense.count import DenseCount

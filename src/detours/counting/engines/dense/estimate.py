@@ -11,7 +11,7 @@ import numpy as np
 
 from detours.counting.derive.matrix_steps import Clique, Combination, Contraction, Product
 from detours.counting.engines.dense.bounds import words
-from detours.counting.engines.dense.evaluate import FILLED, SCATTERED
+from detours.counting.engines.dense.evaluate import CLIQUE_THREADS, FILLED, SCATTERED
 
 TERM = 10_000  # of a term of a combination, however small,
 TERM_ON_ARC = 6  # of an arc of a term that is a list,
@@ -50,30 +50,38 @@ class Size(NamedTuple):
         return self.arcs / max(1, self.entries)
 
 
-def expected_seconds(contraction: Contraction, size: Size) -> float:
-    """Return about how long an evaluation takes."""
-    nanoseconds = 0.0
+def expected_seconds(contraction: Contraction, size: Size, n_jobs: int = 1) -> float:
+    """Return about how long an evaluation takes that so many threads share."""
+    threads = (min(n_jobs, CLIQUE_THREADS) if isinstance(step, Clique) else n_jobs for step in contraction.steps)
+    return sum(each / many for each, many in zip(seconds_of_steps(contraction, size), threads, strict=True))
+
+
+def seconds_of_steps(contraction: Contraction, size: Size) -> list[float]:
+    """Return about how long each step of an evaluation takes."""
+    found = []
     on_arcs, density = contraction.on_arcs, size.density
     chosen = words(contraction, size.degree, size.degree)
     for number, (step, word) in enumerate(zip(contraction.steps, chosen, strict=True)):
+        nanoseconds = 0.0
         if isinstance(step, Combination):
             lists = _lists(step, contraction, number) if density < SCATTERED else 0
             entry = TERM_BESIDE_LISTS if density < SCATTERED else TERM_AT_ENTRY
             matrices = len(step.terms) - lists
-            nanoseconds += TERM * len(step.terms) + TERM_ON_ARC * lists * size.arcs + entry * matrices * size.entries
+            nanoseconds = TERM * len(step.terms) + TERM_ON_ARC * lists * size.arcs + entry * matrices * size.entries
         elif isinstance(step, Product):
             left, right = on_arcs[step.left], on_arcs[step.right]
             if (left or right) and density < FILLED:
                 each = SPARSE_LEFT if left else SPARSE_RIGHT
-                nanoseconds += SPARSE_ENTRY * size.entries + each * size.nodes * size.arcs
+                nanoseconds = SPARSE_ENTRY * size.entries + each * size.nodes * size.arcs
             else:
                 each, filled = BLAS_FLOAT, size.entries
                 if word is np.int64:
                     each, filled = BLAS_INTEGER, size.arcs if left else size.entries
-                nanoseconds += BLAS_MATRIX * size.graphs + each * size.nodes * filled
+                nanoseconds = BLAS_MATRIX * size.graphs + each * size.nodes * filled
         elif isinstance(step, Clique):
-            nanoseconds += CLIQUE_ENTRY * size.entries + CLIQUE_TRIPLE * size.cubes * max(density, JOINED)
-    return 1e-9 * nanoseconds
+            nanoseconds = CLIQUE_ENTRY * size.entries + CLIQUE_TRIPLE * size.cubes * max(density, JOINED)
+        found.append(1e-9 * nanoseconds)
+    return found
 
 
 def _lists(step: Combination, contraction: Contraction, number: int) -> int:
@@ -83,7 +91,9 @@ def _lists(step: Combination, contraction: Contraction, number: int) -> int:
     return sum(any(contraction.on_arcs[factor] for factor in term.factors) for term in step.terms)
 
 
-def expected_bytes(contraction: Contraction, size: Size, only_tied: bool = True) -> int:
-    """Return what an evaluation keeps at a time, and what the step under way fills."""
+def expected_bytes(contraction: Contraction, size: Size, only_tied: bool = True, n_jobs: int = 1) -> int:
+    """Return what an evaluation keeps at a time, and what the step under way fills, shared by so many threads."""
     kept = contraction.most_whole if only_tied and size.density < SCATTERED else contraction.most_held
+    if contraction.number_of(Clique):
+        kept += 2 * (min(n_jobs, CLIQUE_THREADS) - 1)
     return 8 * size.entries * (kept + AT_WORK)

@@ -98,11 +98,15 @@ class Evaluation(ABC):
 
     def combine(self, terms: Iterable[Term], rows: Rows, word: Any, use_lists: bool = True) -> tuple[Values, Values]:
         """Add up the terms: in some rows those that need all pairs; and on the tied pairs, or None, the others."""
+        everywhere, tied = self.divided(terms, use_lists)
+        return self.add_up(everywhere, word, rows), self.add_up(tied, word) if tied else None
+
+    def divided(self, terms: Iterable[Term], use_lists: bool) -> tuple[list[Term], list[Term]]:
+        """The terms that need all pairs, and those for which the tied pairs will do."""
         split: dict[bool, list[Term]] = {False: [], True: []}
         for term in terms:
             split[use_lists and any(self.contraction.on_arcs[factor] for factor in term.factors)].append(term)
-        everywhere = self.add_up(split[False], word, rows)
-        return everywhere, self.add_up(split[True], word) if split[True] else None
+        return split[False], split[True]
 
     def add_up(self, terms: Iterable[Term], word: Any, rows: Rows | None = None) -> Values:
         """Add up the terms in some rows, or else on the tied pairs.

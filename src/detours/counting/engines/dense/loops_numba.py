@@ -1,11 +1,12 @@
 """The steps of closed forms that BLAS does not have: products that skip zeros, and sums over 4-cliques.
 
-All take stacks [graphs, n, n], contiguous, in float64 or in int64; integers wrap round, as in a ring they may.
+All take stacks [graphs, n, n], contiguous, in float64 or in int64; integers wrap round, as in a ring they may. Each
+does a range of its work, so that threads can share it.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +20,14 @@ TILE = 512  # columns worked on together: the rows of the right factor that come
 
 
 @compiled
-def multiply_rows(left: Matrices, right: Matrices, out: Matrices) -> None:
-    """out += left @ right, passing over the zeros of ``left``."""
+def multiply_rows(left: Matrices, right: Matrices, out: Matrices, first: int, last: int) -> None:
+    """out += left @ right in the rows first .. last - 1, passing over the zeros of ``left``."""
     graphs, n = out.shape[0], out.shape[1]
     filled = np.empty(n, np.int64)
     for b in range(graphs):
         for begin in range(0, n, TILE):
             end = min(begin + TILE, n)
-            for i in range(n):
+            for i in range(first, last):
                 size = 0
                 for v in range(n):
                     filled[size] = v
@@ -39,13 +40,18 @@ def multiply_rows(left: Matrices, right: Matrices, out: Matrices) -> None:
 
 
 @compiled
-def multiply_list_by_rows(starts: Int64, columns: Int64, values: Matrices, right: Matrices, out: Matrices) -> None:
-    """out += left @ right, where row i of ``left`` has its values from starts[i] to starts[i + 1]."""
+def multiply_list_by_rows(
+    starts: Int64, columns: Int64, values: Matrices, right: Matrices, out: Matrices, first: int, last: int
+) -> None:
+    """out += left @ right in the rows first .. last - 1.
+
+    Row i of ``left`` has its values from starts[i] to starts[i + 1].
+    """
     graphs, n = out.shape[0], out.shape[1]
     for b in range(graphs):
         for begin in range(0, n, TILE):
             end = min(begin + TILE, n)
-            for i in range(n):
+            for i in range(first, last):
                 row = out[b, i, begin:end]
                 for p in range(starts[b * n + i], starts[b * n + i + 1]):
                     value, other = values[p], right[b, columns[p], begin:end]
@@ -55,11 +61,16 @@ def multiply_list_by_rows(starts: Int64, columns: Int64, values: Matrices, right
 
 
 @compiled
-def multiply_rows_by_list(left: Matrices, starts: Int64, columns: Int64, values: Matrices, out: Matrices) -> None:
-    """out += left @ right, where row v of ``right`` has its values from starts[v] to starts[v + 1]."""
+def multiply_rows_by_list(
+    left: Matrices, starts: Int64, columns: Int64, values: Matrices, out: Matrices, first: int, last: int
+) -> None:
+    """out += left @ right in the rows first .. last - 1.
+
+    Row v of ``right`` has its values from starts[v] to starts[v + 1].
+    """
     graphs, n = out.shape[0], out.shape[1]
     for b in range(graphs):
-        for i in range(n):
+        for i in range(first, last):
             row = out[b, i]
             for v in range(n):
                 value = left[b, i, v]
@@ -68,38 +79,56 @@ def multiply_rows_by_list(left: Matrices, starts: Int64, columns: Int64, values:
                         row[columns[p]] += value * values[p]
 
 
+class Sides(NamedTuple):
+    """The sides of cliques on i, u, v, j."""
+
+    iu: Matrices
+    iv: Matrices
+    uv: Matrices
+    uj: Matrices
+    vj: Matrices
+
+
 @compiled
-def sum_cliques(iu: Matrices, iv: Matrices, uv: Matrices, uj: Matrices, vj: Matrices, out: Matrices) -> None:
-    """out(i, j) += Σ_u Σ_v iu(i, u) iv(i, v) uv(u, v) uj(u, j) vj(v, j).
+def sum_cliques(sides: Sides, cut: Matrices, out: Matrices, first: int, last: int) -> None:
+    """out(i, j) += Σ_u Σ_v iu(i, u) iv(i, v) uv(u, v) uj(u, j) vj(v, j), for the nodes u from first to last - 1.
+
+    They are numbered through all graphs. ``cut`` is an n × n matrix to work with.
 
     For each u, what it is joined to is cut out as a small matrix, v by j, so that the innermost loop is over
     neighbouring numbers. Time goes with the cube of the degree of u, less what is zero in iv.
     """
-    graphs, n = out.shape[0], out.shape[1]
+    iu, iv, uv, uj, vj = sides
+    n = out.shape[1]
     at_i, at_v, at_j, filled = np.empty((4, n), np.int64)
-    cut, row = np.empty((n, n), out.dtype), np.empty(n, out.dtype)
-    for b in range(graphs):
-        for u in range(n):
-            size_i = size_v = size_j = 0
-            for w in range(n):
-                at_i[size_i] = at_v[size_v] = at_j[size_j] = w
-                size_i += iu[b, w, u] != 0
-                size_v += uv[b, u, w] != 0
-                size_j += uj[b, u, w] != 0
+    row = np.empty(n, out.dtype)
+    for number in range(first, last):
+        b, u = number // n, number % n
+        size_i = size_v = size_j = 0
+        for w in range(n):
+            at_i[size_i] = at_v[size_v] = at_j[size_j] = w
+            size_i += iu[b, w, u] != 0
+            size_v += uv[b, u, w] != 0
+            size_j += uj[b, u, w] != 0
+        for p in range(size_v):
+            v = at_v[p]
+            for q in range(size_j):
+                cut[p, q] = uv[b, u, v] * vj[b, v, at_j[q]] * uj[b, u, at_j[q]]
+        for r in range(size_i):
+            i, size = at_i[r], 0
             for p in range(size_v):
-                v = at_v[p]
+                filled[size] = p
+                size += iv[b, i, at_v[p]] != 0
+            row[:size_j] = 0
+            for s in range(0, size - 1, 2):  # two at a time: the row is read and written half as often
+                p, p2 = filled[s], filled[s + 1]
+                weight, weight2 = iv[b, i, at_v[p]], iv[b, i, at_v[p2]]
                 for q in range(size_j):
-                    cut[p, q] = uv[b, u, v] * vj[b, v, at_j[q]] * uj[b, u, at_j[q]]
-            for r in range(size_i):
-                i, size = at_i[r], 0
-                for p in range(size_v):
-                    filled[size] = p
-                    size += iv[b, i, at_v[p]] != 0
-                row[:size_j] = 0
-                for s in range(size):
-                    p = filled[s]
-                    weight = iv[b, i, at_v[p]]
-                    for q in range(size_j):
-                        row[q] += weight * cut[p, q]
+                    row[q] += weight * cut[p, q] + weight2 * cut[p2, q]
+            if size % 2:
+                p = filled[size - 1]
+                weight = iv[b, i, at_v[p]]
                 for q in range(size_j):
-                    out[b, i, at_j[q]] += iu[b, i, u] * row[q]
+                    row[q] += weight * cut[p, q]
+            for q in range(size_j):
+                out[b, i, at_j[q]] += iu[b, i, u] * row[q]

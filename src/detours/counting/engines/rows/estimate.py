@@ -40,7 +40,8 @@ def estimate_rows(task: Task) -> Estimate:
     fitting = [each for each in found if max(each[1], task.result_bytes) <= room]
     seconds, scratch, layout = min(fitting) if fitting else min(found, key=lambda each: each[1])
     bits = 8 * np.dtype(word).itemsize
-    how = f"closed forms, {steps.products} sparse products per block of roots, {bits}-bit, {layout}"
+    products = f"{steps.products} sparse product{'s' * (steps.products != 1)}"
+    how = f"closed forms, {products} per block of roots, {bits}-bit, {layout}"
     size += max(scratch, task.result_bytes)  # results are written when the vectors are gone
     return Estimate(fixed + seconds, max(size, task.reduction_bytes), how, count.with_layout(layout))
 
