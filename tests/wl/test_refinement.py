@@ -282,7 +282,7 @@ def test_no_graphs_and_no_nodes() -> None:
         ({"init": "labels", "labels": [[1, 2, 3]] * 2}, "one array for each of the 1 graphs, but it holds 2"),
         ({"init": "labels", "labels": [[1, 2]]}, r"one label for each of its 3 nodes, .* shape \(2,\)"),
         ({"init": "labels", "labels": [[[1], [2], [3]]]}, r"shape \(3, 1\)"),
-        ({"init": "labels", "labels": [{"a", "b", "c"}]}, "labels of graph number 0 are {.*}; give a list"),
+        ({"init": "labels", "labels": [{0, 1, 2}]}, "labels of graph number 0 are {.*}; give a list"),
         ({"init": "labels", "labels": [[2**70, 1, 2]]}, "hold 1180591620717411303424, but integers must be below 2"),
         ({"init": "labels", "labels": [[0.5, 1, 2]]}, "all integers or all strings"),
         ({"init": "labels", "labels": [[1, "a", "b"]]}, "all integers or all strings"),
