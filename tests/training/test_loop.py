@@ -26,6 +26,7 @@ from detours.training.checkpoint import Checkpoint  # noqa: E402
 from detours.training.devices import chosen_device, fabric_of  # noqa: E402
 from detours.training.logs import Epoch, Log, read_log  # noqa: E402
 from detours.training.loop import FREE, Diverged, Run, train  # noqa: E402
+from detours.training.replicas.progress import Progress, Scores  # noqa: E402
 from detours.training.saved import SavedModel  # noqa: E402
 from tests.training.cases import one_graph, run_of, small, task  # noqa: E402
 
@@ -90,6 +91,22 @@ def test_a_loss_that_is_no_number_is_told(tmp_path: Path) -> None:
     with pytest.raises(Diverged, match=r"^rings, fold 0: the loss is \w+ after \d epochs?; take a smaller lr\.$"):
         train(fabric(), runs, tmp_path / "both.ckpt", lambda run, value, seconds: done.append(run))
     assert done == runs[1:]  # the other one is not stopped by it
+
+
+def test_a_validation_loss_that_is_never_a_number_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not a result of a network that says nothing."""
+    update = Progress.update
+
+    def spoilt(progress: Progress, scores: Scores) -> torch.Tensor:
+        lost = torch.tensor([torch.nan, 0.0], dtype=torch.float64)
+        return update(progress, scores._replace(val_loss=scores.val_loss + lost[: len(scores.val_loss)]))
+
+    monkeypatch.setattr(Progress, "update", spoilt)
+    data, done = task(16), []
+    runs = [run_of(data, tmp_path, seed=seed, epochs=5) for seed in range(2)]
+    with pytest.raises(Diverged, match=r"^rings, fold 0: the validation loss is nan after 5 epochs; take a smaller lr"):
+        train(fabric(), runs, tmp_path / "both.ckpt", lambda run, value, seconds: done.append(run))
+    assert done == runs[1:]
 
 
 def test_data_that_are_the_cause_of_such_a_loss_are_told(tmp_path: Path) -> None:

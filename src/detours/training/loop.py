@@ -209,16 +209,20 @@ class Training:
         run = self.runs[at]
         if at in self.logs:
             self.logs[at].close()
-        if not isfinite(last.train_loss):
+        best = self.fit.progress.best_of(place)._asdict()
+        told = {"loss": last.train_loss}
+        if not best["epoch"]:  # none was better than nothing
+            told |= {"validation loss": last.val_loss, f"validation {run.recipe.metric}": last.val_score}
+        lost = [f"the {what} is {value}" for what, value in told.items() if not isfinite(value)]
+        if lost:
             scales = self.fit.scales and (self.fit.scales[0][place], self.fit.scales[1][place])
             self.diverged.append(
-                f"{run.recipe.data}, fold {run.recipe.fold}: the loss is {last.train_loss} after {last.epoch} "
+                f"{run.recipe.data}, fold {run.recipe.fold}: {lost[0]} after {last.epoch} "
                 f"epoch{'s' * (last.epoch != 1)}; {advice(self.fit.batches.packed, run.recipe, scales)}."
             )
             return
         if self.first and run.model is not None:
             self._saved(at, place).save(run.model)
-        best = self.fit.progress.best_of(place)._asdict()
         if not len(run.split.test):
             best = {name: value for name, value in best.items() if not name.startswith("test_")}
         metric = run.recipe.metric

@@ -77,6 +77,35 @@ def test_a_row_is_added_to_all(rows: int, dtype: torch.dtype, more: torch.dtype 
     torch.testing.assert_close(values, expected)
 
 
+def test_networks_may_lie_more_than_two_billion_numbers_apart() -> None:
+    """As those of ten large ones do; only the pages that are written take memory."""
+    from detours.nn.fused import columns_triton, maps_triton, norm_triton
+
+    networks, width, rows, apart = 3, 5, 4, 2**30 + 16
+    memory = torch.empty(2 * apart + 4 * width * width, dtype=torch.bfloat16, device=DEVICE)
+
+    def far(first: int, *shape: int) -> Tensor:
+        own = memory.as_strided((networks, *shape), (apart, *torch.empty(shape).stride()), first)
+        return own.copy_(numbers(*own.shape, seed=first + 1))
+
+    weight, bias, matrix = far(0, width), far(width, width), far(2 * width, width, width)
+    x = numbers(rows, networks, width).bfloat16()
+    added = x.clone()
+    columns_triton.add_to_rows(added, bias)
+    torch.testing.assert_close(added, x + bias)
+    turned = x.transpose(0, 1)
+    product = torch.einsum("nri,nio->rno", turned.float(), matrix.float()) + bias.float()
+    close = {"rtol": 1e-2, "atol": 1e-2, "check_dtype": False}
+    if DEVICE == "cuda":  # the interpreter takes bfloat16 for whole numbers when it multiplies
+        torch.testing.assert_close(maps_triton.mapped(turned, matrix, bias), product, **close)
+    known = norm_triton.Statistics(*(torch.full((networks * width,), each, device=DEVICE) for each in (0.5, 2.0, 0.0)))
+    expected = (x.float() - 0.5) * 2 * weight.float() + bias.float()
+    torch.testing.assert_close(norm_triton.normalised(x, known, weight, bias), expected, **close)
+    counted = torch.zeros(rows, networks, dtype=torch.bool, device=DEVICE)
+    of_x, _, _ = norm_triton.slopes(torch.ones_like(x), x, counted, known, weight)
+    torch.testing.assert_close(of_x, (2 * weight.float()).expand_as(x), **close)
+
+
 @pytest.mark.parametrize("rows", [1, 70, 300])
 @pytest.mark.parametrize(("channels", "width"), [(5, 3), (64, 64), (130, 20)])
 @pytest.mark.parametrize("bias", [None, "one", "of rows", "of one row"])

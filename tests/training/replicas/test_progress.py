@@ -62,6 +62,18 @@ def test_a_replica_whose_loss_is_no_number_is_over() -> None:
     assert progress.active.tolist() == [False, True]
 
 
+def test_an_epoch_whose_validation_loss_is_no_number_is_not_the_best() -> None:
+    """Answers that are no numbers may be right: they are taken for the first class."""
+    numbers = torch.tensor([3, 3]), torch.tensor([9, 9]), torch.tensor([True, True])
+    progress = Progress(*numbers, torch.zeros(2, dtype=torch.float64))
+    one = torch.ones(2, dtype=torch.float64)
+    for loss, score in ((torch.nan, 0.9), (0.5, 0.8), (torch.nan, 0.9)):
+        val_loss = torch.tensor([loss, torch.nan], dtype=torch.float64)
+        progress.update(Scores(one, one, val_loss, score * one, one, one))
+    assert [progress.best_of(at).epoch for at in range(2)] == [2, 0]
+    assert progress.best_of(0).val_score == 0.8 and progress.active.tolist() == [True, False]
+
+
 def test_replicas_are_dropped_with_all_they_have() -> None:
     progress = followed([3, 3, 9], [50, 50, 50], [True, False, True])
     state = {name: value.clone() for name, value in progress.state().items()}

@@ -221,7 +221,7 @@ def _normalised(
     inside = column < columns
     there = (row < rows)[:, None] & inside[None, :]
     place = row[:, None] * columns + column[None, :]
-    own = (column // channels) * stride + column % channels
+    own = (column // channels).to(tl.int64) * stride + column % channels  # networks may be far apart
     factor = tl.load(scale + column, mask=inside) * tl.load(weight + own, mask=inside)
     centred = tl.load(x + place, mask=there) - tl.load(mean + column, mask=inside)[None, :]
     tl.store(result + place, centred * factor[None, :] + tl.load(bias + own, mask=inside)[None, :], mask=there)
@@ -284,5 +284,5 @@ def _slopes(
     first = tl.load(of_bias + column, mask=inside, other=0.0)
     second = tl.load(of_weight + column, mask=inside, other=0.0)
     given = tl.load(slope + place, mask=there, other=0.0) - (first[None, :] + normal * second[None, :]) * part
-    own = (column // channels) * stride + column % channels
+    own = (column // channels).to(tl.int64) * stride + column % channels  # networks may be far apart
     tl.store(of_x + place, given * (factor * tl.load(weight + own, mask=inside))[None, :], mask=there)

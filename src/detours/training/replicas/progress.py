@@ -84,7 +84,8 @@ class Progress:
         score, loss = self.smoothed
         ahead = score < best_score if self.lower else score > best_score
         ties = (score == best_score) & self.by_loss & (loss < best_loss)
-        better = self.active & (ahead | ties)
+        # a network that answers with what is no number may be right by chance
+        better = self.active & (ahead | ties) & ~scores.val_loss.isnan()
         epoch = self.done.expand(len(better)).double()
         found = [epoch, score, loss, scores.test_score, scores.test_loss]
         row = torch.stack([*scores, better.double(), self.active.double()])
