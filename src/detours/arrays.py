@@ -1,4 +1,4 @@
-"""Types of arrays, and arrays as compiled loops want them; without Numba, which reading a graph does not need."""
+"""Array types, and arrays in the form that compiled loops expect. Imports no Numba: reading a graph does not need it."""
 
 from __future__ import annotations
 
