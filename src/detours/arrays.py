@@ -1,4 +1,4 @@
-"""Array types, and arrays in the form that compiled loops expect. Imports no Numba: reading a graph does not need it."""
+"""Array types, and read-only arrays for compiled loops; imports no Numba, which reading a graph does not need."""
 
 from __future__ import annotations
 
