@@ -62,7 +62,7 @@ def begun(folder: Path, k: int = 3) -> Job:
     with pytest.raises(Stopped):
         detours.count(graph, k, out=folder / "out", memory_limit=200_000, progress=stop)
     job = Job.open(folder / "out")
-    job.note(source=str(folder / "graph"), nodes=graph.num_nodes, arcs=graph.num_arcs)
+    job.update(source=str(folder / "graph"), nodes=graph.num_nodes, arcs=graph.num_arcs)
     return job
 
 

@@ -214,7 +214,7 @@ def test_a_killed_client_is_resumed(client: Any, tmp_path: Path) -> None:
     script = """
         import sys, detours
         from detours.counting.on_disk import whole_graph
-        whole_graph.SHORTEST = 1e-6
+        whole_graph.MIN_BLOCK_SECONDS = 1e-6
         detours.count(sys.argv[2], 6, engine="rows", out=sys.argv[3], cluster=sys.argv[1])
     """
     given = [client.scheduler.address, str(tmp_path / "graph"), str(out)]

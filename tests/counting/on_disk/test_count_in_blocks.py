@@ -20,7 +20,7 @@ from detours.cli import run as command
 from detours.counting.on_disk import count_in_blocks as in_blocks
 from detours.counting.on_disk import scratch
 from detours.counting.on_disk.count_in_blocks import count_in_blocks
-from detours.counting.on_disk.job import reverse_in
+from detours.counting.on_disk.job import reverse_folder
 from detours.counting.on_disk.whole_graph import plan_blocks
 from detours.errors import DroppedEdgesWarning, EngineError, InputError
 from detours.graph.disk_rows import Rows, digest
@@ -107,7 +107,7 @@ def test_a_killed_process_is_resumed(tmp_path: Path) -> None:
     script = """
         import sys, time, detours
         from detours.counting.on_disk import whole_graph as whole
-        whole.SHORTEST = 1e-6
+        whole.MIN_BLOCK_SECONDS = 1e-6
         slow = lambda done, total: time.sleep(0.2)
         detours.count(sys.argv[1], 4, out=sys.argv[2], progress=slow)
     """
@@ -197,7 +197,7 @@ def test_a_graph_in_the_folder_that_is_counted_into_is_left_alone(tmp_path: Path
 def test_what_killed_runs_left_is_removed(tmp_path: Path) -> None:
     graph, out = sparse(directed=True), tmp_path / "out"
     fingerprint = digest(Rows(graph.indptr, graph.indices), True)
-    reverse_in(out, fingerprint).mkdir(parents=True)
+    reverse_folder(out, fingerprint).mkdir(parents=True)
     (out / ".manifest.json.0a1b2c3d").write_text("{")
     limit = 300_000
     with pytest.raises(Stopped):

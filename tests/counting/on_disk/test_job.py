@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import detours
-from detours.counting.on_disk.job import Job, held_alone
+from detours.counting.on_disk.job import Job, locked
 from detours.errors import FileFormatError, InputError
 from tests.counting.on_disk.cases import assert_same, begun, saved, sparse
 
@@ -113,7 +113,7 @@ def test_a_damaged_block_is_found_out_and_done_again(tmp_path: Path) -> None:
 
 def test_a_block_of_another_length_is_found_out(tmp_path: Path) -> None:
     job = begun(tmp_path)
-    job.keep(0, 0, tuple(counts[:-1] for counts in job.load(0, 0)))
+    job.save(0, 0, tuple(counts[:-1] for counts in job.load(0, 0)))
     with pytest.raises(InputError, match=r"0-000000.npz was damaged and is removed; run the same count again"):
         detours.count(tmp_path / "graph", 3, out=tmp_path / "out", memory_limit=200_000)
     result = detours.count(tmp_path / "graph", 3, out=tmp_path / "out", memory_limit=200_000)
@@ -134,7 +134,7 @@ def test_a_block_that_cannot_be_read_now_is_kept(tmp_path: Path, monkeypatch: py
 
 def test_of_two_processes_in_one_folder_one_is_refused(tmp_path: Path) -> None:
     graph, refusal = sparse(), r"another process is counting in .*out; wait for its end, or give another folder"
-    with held_alone(tmp_path / "out"), pytest.raises(InputError, match=refusal):
+    with locked(tmp_path / "out"), pytest.raises(InputError, match=refusal):
         detours.count(graph, 3, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
     first = detours.count(graph, 3, out=tmp_path / "out")

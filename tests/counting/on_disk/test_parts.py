@@ -25,8 +25,8 @@ from detours.counting.on_disk.parts import (
     Parts,
     bytes_per_arc,
     describe_parts,
-    fitting,
-    most_arcs,
+    fitting_halos,
+    max_halo_arcs,
     needs_parts,
 )
 from detours.counting.shrink.halo import TooLarge, cut_halo
@@ -71,7 +71,7 @@ def test_a_part_in_pieces_tells_how_far_it_is(tmp_path: Path) -> None:
 def test_what_was_found_of_a_part_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counted: list[int], directed: bool, damage: bytes | None
 ) -> None:
-    monkeypatch.setattr("detours.counting.on_disk.parts.KEPT_AFTER", -1)
+    monkeypatch.setattr("detours.counting.on_disk.parts.SAVE_AFTER", -1)
     graph, limit = saved(sparse(directed), tmp_path / "graph"), 600_000 if directed else 200_000
 
     def stop_inside(done: float, total: float) -> None:
@@ -101,7 +101,7 @@ def test_a_part_that_is_stopped_does_not_go_on_to_its_end(tmp_path: Path, counte
 
 def test_no_halo_is_larger_than_allowed(tmp_path: Path) -> None:
     graph = saved(sparse(nodes=1000), tmp_path / "graph")
-    halos = list(fitting(Rows.open(tmp_path / "graph"), None, 0, 1000, 3, most=800))
+    halos = list(fitting_halos(Rows.open(tmp_path / "graph"), None, 0, 1000, 3, max_arcs=800))
     assert max(len(halo.indices) for halo in halos) <= 800
     roots = np.concatenate([halo.node[halo.first : halo.last] for halo in halos])
     np.testing.assert_array_equal(roots, np.arange(graph.num_nodes))
@@ -116,7 +116,7 @@ def test_nodes_without_arcs_are_cut_into_ranges_too(tmp_path: Path) -> None:
         assert max(last - first for first, last in ranges) == most
     with pytest.raises(TooLarge):
         cut_halo(rows, None, 0, 801, 3, 800)
-    halos = list(fitting(rows, None, 0, 10_000, 3, most=800))
+    halos = list(fitting_halos(rows, None, 0, 10_000, 3, max_arcs=800))
     assert len(halos) == 16 and halos[-1].node[-1] == 9999
     graph = detours.Graph.from_edge_index([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]], num_nodes=nodes)
     result = detours.count(graph, 3, out=tmp_path / "out", memory_limit="4MB")
@@ -132,7 +132,7 @@ def test_arcs_are_reversed_in_few_passes(tmp_path: Path, monkeypatch: pytest.Mon
         return arcs(rows)
 
     monkeypatch.setattr(Rows, "arcs", watched)
-    rows, most = Rows(graph.indptr, graph.indices), most_arcs(4, True, 1, 1 << 20)
+    rows, most = Rows(graph.indptr, graph.indices), max_halo_arcs(4, True, 1, 1 << 20)
     describe_parts(rows, tmp_path / "reverse", 4, True, "search", most)
     assert len(passes) <= 4 < -(-graph.num_arcs // most)
 
@@ -190,9 +190,9 @@ def test_fewer_threads_are_used_where_that_makes_it_fit(tmp_path: Path, monkeypa
 
     def watched(k: int, directed: bool, n_jobs: int, limit: int | None) -> int:
         began.append(n_jobs)
-        return most_arcs(k, directed, n_jobs, limit)
+        return max_halo_arcs(k, directed, n_jobs, limit)
 
-    monkeypatch.setattr("detours.counting.on_disk.count_in_blocks.most_arcs", watched)
+    monkeypatch.setattr("detours.counting.on_disk.count_in_blocks.max_halo_arcs", watched)
     monkeypatch.setattr("detours.counting.on_disk.count_in_blocks.needs_parts", lambda *_: True)
     limit = 2 * RESERVE + 2 * graph.num_arcs * bytes_per_arc(4, False)  # room for about two halos of the hub
     result = detours.count(graph, 4, out=tmp_path / "out", n_jobs=8, memory_limit=limit)

@@ -49,14 +49,14 @@ def test_blocks_of_roots_share_the_work() -> None:
 @pytest.mark.usefixtures("many_blocks")
 def test_a_block_of_another_shape_is_found_out(engine: str, spoil: Any, tmp_path: Path) -> None:
     """Of a graph that is counted as a whole; a small array could pass for a large one otherwise."""
-    keep, spoilt = Job.keep, []
+    keep, spoilt = Job.save, []
 
     def kept(job: Job, stage: int, block: int, arrays: Any) -> None:
         keep(job, stage, block, arrays if spoilt else spoil(arrays))
         spoilt.append(block)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Job, "keep", kept)
+        patch.setattr(Job, "save", kept)
         with pytest.raises(InputError, match=r"was damaged and is removed; run the same count again"):
             detours.count(sparse(), 4, engine=engine, out=tmp_path / "out")
     assert_same(detours.count(sparse(), 4, engine=engine, out=tmp_path / "out"), detours.count(sparse(), 4))

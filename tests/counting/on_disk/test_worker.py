@@ -13,7 +13,7 @@ from tests.counting.on_disk.cases import begun, sparse
 def test_workers_refuse_another_version_and_another_graph(tmp_path: Path) -> None:
     job = begun(tmp_path)
     for change, words in (({"version": "0.0.1"}, "version .* 0.0.1"), ({"form": 0}, "another build of detours")):
-        Job(job.folder, job.manifest).note(**change)
+        Job(job.folder, job.manifest).update(**change)
         with pytest.raises(InputError, match=f"a worker has {words}.*; install the same one on all machines"):
             worker.run_block(str(job.folder), 0, 1)
     sparse(nodes=200).save(tmp_path / "graph")
@@ -28,7 +28,7 @@ def test_workers_refuse_another_version_and_another_graph(tmp_path: Path) -> Non
 def test_another_limit_reaches_workers_that_are_at_it(tmp_path: Path) -> None:
     job = begun(tmp_path)
     worker.run_block(str(job.folder), 0, 1)
-    job.note(most_arcs=1 << 20)
+    job.update(most_arcs=1 << 20)
     worker.run_block(str(job.folder), 0, 2)
     (held,) = worker._runners.values()
     assert held.job.manifest["most_arcs"] == 1 << 20
