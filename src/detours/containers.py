@@ -65,7 +65,7 @@ def read_header(file: IO[bytes], size: int) -> ArrayHeader:
         raise ValueError("it is no .npy array")
     width = {1: 2, 2: 4, 3: 4}.get(magic[6], 0)
     if not width:
-        raise ValueError(f"version {magic[6]} of .npy is not known")
+        raise ValueError(f"unknown version {magic[6]} of .npy")
     length = int.from_bytes(file.read(width), "little")
     if length > min(_MAX_HEADER, size):
         raise ValueError("the header of the array is cut off")
@@ -90,7 +90,7 @@ def _parse_header(text: bytes) -> ArrayHeader:
     if not valid_shape or len(shape) > 32 or not isinstance(order, bool):
         raise ValueError("the header of the array is damaged")
     if dtype is None or dtype.kind not in "biufcSU" or not dtype.itemsize:
-        raise ValueError("it holds Python objects or records, not plain numbers or texts")
+        raise ValueError("it holds Python objects or records, not plain numbers or strings")
     return ArrayHeader(dtype, shape, order, 0)
 
 
@@ -146,7 +146,7 @@ def _checked_members(archive: ZipFile, size: int, path: Path) -> dict[str, ZipIn
     members: dict[str, ZipInfo] = {}
     for member in archive.infolist():
         if member.compress_type not in (0, 8) or member.flag_bits & 1:  # stored or deflated, not encrypted
-            raise ValueError(f"{member.filename!r} is compressed in a way that is not known, or encrypted")
+            raise ValueError(f"{member.filename!r} is encrypted, or compressed by an unsupported method")
         if members.setdefault(member.filename.removesuffix(".npy"), member) is not member:
             raise ValueError(f"{member.filename!r} occurs twice")
     expanded = sum(member.file_size for member in members.values())
@@ -265,7 +265,7 @@ def damage_named(path: Path, what: str) -> Iterator[None]:
 def check_rows(indptr: NDArray[Any], indices: NDArray[Any], width: int) -> None:
     """Raise `ValueError` unless two integer arrays are the compressed rows of a matrix with `width` columns."""
     if indptr.ndim != 1 or indices.ndim != 1 or indptr.dtype.kind not in "iu" or indices.dtype.kind not in "iu":
-        raise ValueError("indptr and indices must be rows of integers")
+        raise ValueError("indptr and indices must be one-dimensional arrays of integers")
     if not len(indptr) or indptr[0] != 0 or indptr[-1] != len(indices):
         raise ValueError("indptr must begin with 0 and end with the number of entries")
     if (indptr[1:] < indptr[:-1]).any():

@@ -1,4 +1,4 @@
-"""A folder of counts is opened again, with the edges and the names."""
+"""Opening a folder of counts, with its edges and names."""
 
 from pathlib import Path
 

@@ -46,5 +46,5 @@ def _limited(
             found.append(item)
             yield item
         if time_limit is not None and time.perf_counter() - started >= time_limit:
-            message = f"time_limit = {time_limit:g} s is over after {len(found)} {what}; allow more, or lower k"
+            message = f"time_limit = {time_limit:g} s was reached after {len(found)} {what}; allow more, or lower k"
             raise BudgetExceeded(message, found, "time_limit")

@@ -86,7 +86,7 @@ def connect(cluster: Any) -> Iterator[Client]:
             client = stack.enter_context(_remote_client(cluster))
         else:
             raise InputError(
-                f"cluster={shown(cluster)} is no cluster; give tcp://host:port of a Dask scheduler, local:2 for two "
+                f"cluster={shown(cluster)} is not a cluster; give tcp://host:port of a Dask scheduler, local:2 for two "
                 "processes on this machine, or a distributed.Client"
             )
         if client.asynchronous:

@@ -136,10 +136,8 @@ def fitting_halos(rows: Rows, back: Rows | None, first: int, last: int, k: int, 
         except TooLarge as error:
             if last - first == 1:
                 arcs = min(error.arcs, rows.num_arcs)  # arcs between distant nodes may have been counted twice
-                size, enough = (
-                    arcs * bytes_per_arc(k, back is not None),
-                    bytes_of_graph(rows.num_nodes, rows.num_arcs, k, back is not None),
-                )
+                size = arcs * bytes_per_arc(k, back is not None)
+                enough = bytes_of_graph(rows.num_nodes, rows.num_arcs, k, back is not None)
                 upper = _rounded_up(enough)
                 bounds = f"more than {readable_bytes(size + RESERVE)} ({upper} is enough)"
                 raise HaloTooLarge(
