@@ -39,7 +39,7 @@ def test_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
     assert pipe.is_fifo()
 
 
-def test_a_folder_that_nothing_can_be_written_into_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_folder_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "new" / "inner"
     for _ in range(2):
         make_folder(folder)
@@ -56,7 +56,7 @@ def test_a_folder_that_nothing_can_be_written_into_is_refused(tmp_path: Path, mo
         make_folder(folder)
 
 
-def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
     with pytest.raises(KeyboardInterrupt), replacing(path) as file:
@@ -73,12 +73,12 @@ def test_compressed_files_have_the_same_bytes_every_time(tmp_path: Path) -> None
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
 
 
-def test_problems_of_the_disk_become_a_sentence(tmp_path: Path) -> None:
+def test_disk_errors_become_input_errors(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is a folder; give the name of a file"), replacing(tmp_path):
         pass
     missing = tmp_path / "missing" / "a.txt"
-    says = rf"a.txt cannot be written: the folder {missing.parent} does not exist; make it first\.$"
-    with pytest.raises(InputError, match=says), replacing(missing):
+    message = rf"a.txt cannot be written: the folder {missing.parent} does not exist; make it first\.$"
+    with pytest.raises(InputError, match=message), replacing(missing):
         pass
     with pytest.raises(FileNotFoundError) as raised, atomic_file(missing):
         pass
@@ -144,7 +144,7 @@ def test_unfinished_files_and_folders_are_discarded(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["b"]
 
 
-def test_a_lock_is_held_by_one_and_released_by_a_kill(tmp_path: Path) -> None:
+def test_one_process_holds_the_lock_and_a_kill_releases_it(tmp_path: Path) -> None:
     path = tmp_path / ".lock"
     with exclusive(path) as first:
         with exclusive(path) as second:
@@ -156,13 +156,13 @@ def test_a_lock_is_held_by_one_and_released_by_a_kill(tmp_path: Path) -> None:
     holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert holder.stdout is not None
     holder.stdout.readline()
-    with exclusive(path) as mine:
-        assert not mine
+    with exclusive(path) as held:
+        assert not held
     holder.kill()
     holder.wait()
     holder.stdout.close()
     assert path.exists()
-    with exclusive(path) as mine:
-        assert mine
-    with exclusive(tmp_path / "no folder" / ".lock") as mine:
-        assert mine
+    with exclusive(path) as held:
+        assert held
+    with exclusive(tmp_path / "no folder" / ".lock") as held:
+        assert held

@@ -25,7 +25,7 @@ def test_k_is_accepted_and_becomes_an_int(k: object) -> None:
 
 
 @pytest.mark.parametrize("k", [1, 0, -3, 2.5, 4.0, "4", True, False, None, [4], np.bool_(True), np.float64(3)])
-def test_k_is_refused_in_one_sentence(k: object) -> None:
+def test_other_k_are_refused(k: object) -> None:
     with pytest.raises(InputError) as caught:
         check_k(k)
     assert str(caught.value) == (
@@ -34,7 +34,7 @@ def test_k_is_refused_in_one_sentence(k: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "bounds", "sentence"),
+    ("value", "bounds", "message"),
     [
         (1.5, {}, "size must be an integer, but it is 1.5."),
         (5, {"maximum": 4}, "size must be an integer of at most 4, but it is 5."),
@@ -46,13 +46,13 @@ def test_k_is_refused_in_one_sentence(k: object) -> None:
         ),
     ],
 )
-def test_the_sentence_names_the_bounds(value: object, bounds: dict[str, object], sentence: str) -> None:
+def test_the_message_names_the_bounds(value: object, bounds: dict[str, object], message: str) -> None:
     with pytest.raises(InputError) as caught:
         check_integer("size", value, **bounds)  # type: ignore[arg-type]
-    assert str(caught.value) == sentence
+    assert str(caught.value) == message
 
 
-def test_bounds_are_allowed_themselves() -> None:
+def test_bounds_are_inclusive() -> None:
     assert [check_integer("size", value, minimum=-1, maximum=1) for value in (-1, np.int64(0), 1)] == [-1, 0, 1]
 
 
@@ -109,9 +109,9 @@ def test_wrong_sizes(text: object) -> None:
         parse_bytes(text)
 
 
-def test_sizes_as_people_write_them() -> None:
-    whole = [readable_bytes(2**power) for power in (0, 10, 21, 33, 43, 55)]
-    assert whole == ["1 B", "1 KB", "2 MB", "8 GB", "8 TB", "32,768 TB"]
+def test_readable_sizes() -> None:
+    powers = [readable_bytes(2**power) for power in (0, 10, 21, 33, 43, 55)]
+    assert powers == ["1 B", "1 KB", "2 MB", "8 GB", "8 TB", "32,768 TB"]
     assert [readable_bytes(size) for size in (999, 1000, 1023 * 2**10)] == ["999 B", "1,000 B", "1,023 KB"]
 
 

@@ -1,4 +1,4 @@
-"""The cache of compiled code: shared, damaged, and where there is none."""
+"""The cache of compiled code: shared, damaged, or not available."""
 
 import logging
 import os
@@ -24,18 +24,18 @@ print(double(1.5 if sys.argv[1] == "f" else 2))
 """
 
 
-def started(folder: Path, value: str) -> subprocess.Popen[str]:
+def start(folder: Path, value: str) -> subprocess.Popen[str]:
     program = folder / "program.py"
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
-    if not program.exists():  # the cache is for a source that does not change
+    if not program.exists():  # a changed source would invalidate the cache
         program.write_text(PROGRAM)
     command = [sys.executable, str(program), value]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_the_cache_is_shared_by_first_starts_and_damaged_files_are_compiled_anew(tmp_path: Path) -> None:
-    found = [one.communicate(timeout=120) for one in [started(tmp_path, value) for value in "ifi"]]
-    assert found == [("4\n", ""), ("3.0\n", ""), ("4\n", "")]
+def test_concurrent_first_starts_share_the_cache_and_damaged_files_are_compiled_again(tmp_path: Path) -> None:
+    outputs = [process.communicate(timeout=120) for process in [start(tmp_path, value) for value in "ifi"]]
+    assert outputs == [("4\n", ""), ("3.0\n", ""), ("4\n", "")]
     files = [file for file in (tmp_path / "cache").rglob("*") if file.suffix in (".nbi", ".nbc")]
     assert {file.suffix for file in files} == {".nbi", ".nbc"}
     for file in files:
@@ -43,37 +43,37 @@ def test_the_cache_is_shared_by_first_starts_and_damaged_files_are_compiled_anew
             content = bytearray(file.read_bytes())
             content[len(content) // 2] ^= 0xFF
             file.write_bytes(content)
-    out, err = started(tmp_path, "i").communicate()
-    assert out == "4\n" and len(err.splitlines()) == 1 and "is damaged, and compiled anew" in err
+    out, err = start(tmp_path, "i").communicate()
+    assert out == "4\n" and len(err.splitlines()) == 1 and "is damaged, so it is compiled again" in err
     for file in files:
         if file.suffix == ".nbi":
             file.write_bytes(file.read_bytes()[:-9])
-    out, err = started(tmp_path, "i").communicate()
-    assert out == "4\n" and len(err.splitlines()) == 1 and "is damaged, and compiled anew" in err
-    assert started(tmp_path, "i").communicate() == ("4\n", "")
+    out, err = start(tmp_path, "i").communicate()
+    assert out == "4\n" and len(err.splitlines()) == 1 and "is damaged, so it is compiled again" in err
+    assert start(tmp_path, "i").communicate() == ("4\n", "")
 
 
-def test_without_a_folder_to_write_to_functions_are_compiled_and_the_log_says_so_once(
+def test_without_a_writable_folder_functions_are_compiled_and_logged_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def nowhere(self: object, function: object) -> None:
         raise RuntimeError("no locator available")
 
-    monkeypatch.setattr(module, "_said", set())
+    monkeypatch.setattr(module, "_logged", set())
     monkeypatch.setattr(module._Cache, "__init__", nowhere)
     with caplog.at_level(logging.WARNING, "detours"):
         functions = [compiled(lambda x: x + 1), compiled(lambda x: x + 2)]
     assert [function(np.int64(1)) for function in functions] == [2, 3]
-    assert len(caplog.records) == 1 and "cannot be kept" in caplog.text
+    assert len(caplog.records) == 1 and "cannot be cached" in caplog.text
 
 
-def test_a_disk_that_becomes_full_is_no_failure(
+def test_a_full_disk_is_not_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(*args: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module, "_said", set())
+    monkeypatch.setattr(module, "_logged", set())
     monkeypatch.setattr(module.FunctionCache, "save_overload", full)
     with caplog.at_level(logging.WARNING, "detours"):
         assert compiled(lambda x: x * 3)(2) == 6

@@ -1,4 +1,4 @@
-"""Damaged and hostile .npy, .npz and PyTorch files: one sentence that names the file, whatever is wrong."""
+"""Damaged and hostile .npy, .npz and PyTorch files: each is one error that names the file."""
 
 import io
 import zipfile
@@ -48,7 +48,7 @@ HEADERS = [
 
 
 @pytest.mark.parametrize("header", HEADERS)
-def test_a_damaged_header_is_a_sentence(tmp_path: Path, header: str) -> None:
+def test_a_damaged_header_is_an_error(tmp_path: Path, header: str) -> None:
     path = tmp_path / "a.npy"
     path.write_bytes(npy(header, bytes(16)))
     for mapped in (False, True):
@@ -57,13 +57,12 @@ def test_a_damaged_header_is_a_sentence(tmp_path: Path, header: str) -> None:
         assert str(path) in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_every_cut_and_every_changed_byte_of_an_array_is_a_sentence_or_an_array(tmp_path: Path) -> None:
+def test_every_cut_or_changed_byte_of_an_array_is_an_error_or_an_array(tmp_path: Path) -> None:
     path, buffer = tmp_path / "a.npy", io.BytesIO()
     np.save(buffer, np.arange(6, dtype=np.int32).reshape(2, 3))
     content = buffer.getvalue()
-    broken = [content[:cut] for cut in range(len(content))] + [content + b"\0"]
-    for one in broken:
-        path.write_bytes(one)
+    for damaged in [*(content[:cut] for cut in range(len(content))), content + b"\0"]:
+        path.write_bytes(damaged)
         with pytest.raises(FileFormatError):
             read_array(path)
     for at in range(len(content)):
@@ -100,9 +99,9 @@ def test_arrays_are_read_as_numpy_writes_them(tmp_path: Path) -> None:
 
 
 def archive(path: Path, content: bytes, method: int = zipfile.ZIP_DEFLATED, times: int = 1) -> Path:
-    with zipfile.ZipFile(path, "w", method) as made:
+    with zipfile.ZipFile(path, "w", method) as file:
         for number in range(times):
-            made.writestr(f"a{number}.npy", content)
+            file.writestr(f"a{number}.npy", content)
     return path
 
 
@@ -121,7 +120,7 @@ def test_archives_may_expand_up_to_a_limit_that_can_be_raised(tmp_path: Path, mo
 def test_archives_that_numpy_never_writes_are_refused(tmp_path: Path) -> None:
     good = npy("{'descr': '|u1', 'fortran_order': False, 'shape': (1,)}", b"\0")
     for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
-        with pytest.raises(FileFormatError, match="compressed in a way that is not known"):
+        with pytest.raises(FileFormatError, match="compressed by an unsupported method"):
             read_archive(archive(tmp_path / "a.npz", good, method), tmp_path / "a.npz")
     flags = bytearray(archive(tmp_path / "a.npz", good).read_bytes())
     flags[flags.index(b"PK\x01\x02") + 8] |= 1
@@ -129,7 +128,7 @@ def test_archives_that_numpy_never_writes_are_refused(tmp_path: Path) -> None:
         read_archive(bytes(flags), tmp_path / "a.npz")
 
 
-def test_every_changed_byte_of_an_archive_is_a_sentence_or_the_same_arrays(tmp_path: Path) -> None:
+def test_every_changed_byte_of_an_archive_is_an_error_or_the_same_arrays(tmp_path: Path) -> None:
     content = archive(
         tmp_path / "a.npz", npy("{'descr': '<i8', 'fortran_order': False, 'shape': (2,)}", bytes(16))
     ).read_bytes()
@@ -144,7 +143,7 @@ def test_every_changed_byte_of_an_archive_is_a_sentence_or_the_same_arrays(tmp_p
 
 
 def test_tensors_that_are_marked_as_folders_are_refused(tmp_path: Path) -> None:
-    """PyTorch reads nothing of a folder: some of its releases then return whatever the memory holds."""
+    """PyTorch reads no bytes of a folder: some releases then return uninitialised memory."""
     torch.save(torch.arange(3), tmp_path / "a.pt")
     with zipfile.ZipFile(tmp_path / "a.pt") as source, zipfile.ZipFile(tmp_path / "b.pt", "w") as target:
         for member in source.infolist():
@@ -154,7 +153,7 @@ def test_tensors_that_are_marked_as_folders_are_refused(tmp_path: Path) -> None:
         load_tensors(tmp_path / "b.pt")
 
 
-def test_every_changed_byte_of_tensors_is_a_sentence_or_the_same_tensors(tmp_path: Path) -> None:
+def test_every_changed_byte_of_tensors_is_an_error_or_the_same_tensors(tmp_path: Path) -> None:
     path = tmp_path / "a.pt"
     torch.save({"text": "ä", "weights": torch.arange(3)}, path)
     content = path.read_bytes()
@@ -182,7 +181,7 @@ def test_every_changed_byte_of_tensors_is_a_sentence_or_the_same_tensors(tmp_pat
         ([0, 5, 2], [0, 1], "decreases"),
         ([0, 1, 2], [0, 2], "from 0 to 1"),
         ([0, 1, 2], [0, -1], "from 0 to 1"),
-        ([[0, 1]], [0], "rows of integers"),
+        ([[0, 1]], [0], "one-dimensional arrays of integers"),
     ],
 )
 def test_compressed_rows_are_checked(indptr: list, indices: list, wrong: str) -> None:
@@ -190,7 +189,7 @@ def test_compressed_rows_are_checked(indptr: list, indices: list, wrong: str) ->
         check_rows(np.array(indptr), np.array(indices), 2)
 
 
-def test_marks_know_a_file_again(tmp_path: Path) -> None:
+def test_marks_recognise_a_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(200_000))
     marks = {"a": list(mark(tmp_path / "a"))}
     check_marks(tmp_path, marks)
@@ -202,7 +201,7 @@ def test_marks_know_a_file_again(tmp_path: Path) -> None:
         check_marks(tmp_path, marks)
 
 
-def test_a_mark_of_a_large_file_reads_a_part_of_it(tmp_path: Path) -> None:
+def test_the_mark_of_a_large_file_reads_samples_of_it(tmp_path: Path) -> None:
     path = tmp_path / "sparse"
     with open(path, "wb") as file:
         file.truncate(10**12)  # a file with a hole: reading all of it would take minutes

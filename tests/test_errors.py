@@ -36,13 +36,13 @@ def test_everything_is_a_detours_error() -> None:
         (FileFormatError("it is broken.", Path("a.txt"), 7), "a.txt, line 7: it is broken."),
     ],
 )
-def test_file_errors_say_where_and_survive_a_process_border(error: FileFormatError, text: str) -> None:
+def test_file_errors_say_where_and_can_be_pickled(error: FileFormatError, text: str) -> None:
     copy = pickle.loads(pickle.dumps(error))
     assert str(error) == str(copy) == text
     assert (copy.path, copy.line) == (error.path, error.line)
 
 
-def test_budget_carries_what_was_found() -> None:
+def test_budget_errors_can_be_pickled() -> None:
     error = pickle.loads(pickle.dumps(BudgetExceeded("Stopped.", found=[(0, 1)], reason="max_paths")))
     assert (str(error), error.found, error.reason) == ("Stopped.", [(0, 1)], "max_paths")
 

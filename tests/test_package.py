@@ -1,4 +1,4 @@
-"""The package as a whole: what importing it costs, what it calls itself, what its wheel holds."""
+"""The package as a whole: the cost of importing it, its version, the contents of its wheel."""
 
 import inspect
 import itertools
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def modules_after(code: str) -> set[str]:
-    """Top-level modules loaded by a fresh interpreter that ran this."""
+    """The top-level modules that a fresh interpreter has loaded after running this code."""
     listing = f"{code}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
     done = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True, timeout=120)
     return set(done.stdout.split())
@@ -49,7 +49,7 @@ def test_counting_never_loads_torch() -> None:
     assert not {"torch", "networkx", "pandas", "rich", "typer"} & loaded
 
 
-def test_every_public_name_is_there() -> None:
+def test_every_public_name_exists() -> None:
     for name in detours.__all__:
         assert getattr(detours, name) is not None
     assert set(detours.__all__) <= set(dir(detours))
@@ -70,7 +70,7 @@ def test_version_is_that_of_the_installed_package() -> None:
 def test_a_source_tree_on_the_path_has_a_version() -> None:
     """Without site-packages nothing is installed."""
     listing = "import detours; print(detours.__version__)"
-    told = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-S", "-c", listing],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
@@ -78,7 +78,7 @@ def test_a_source_tree_on_the_path_has_a_version() -> None:
         check=True,
         timeout=120,
     )
-    assert told.stdout == "0+unknown\n"
+    assert done.stdout == "0+unknown\n"
 
 
 def test_changes_begin_with_the_unreleased() -> None:

@@ -32,6 +32,6 @@ def test_one_line_on_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch:
     assert capsys.readouterr().err == "\rCounting: 0% after 0 s\rCounting: 100% after 0 s\n"
 
 
-def test_refused() -> None:
+def test_other_values_are_refused() -> None:
     with pytest.raises(InputError, match="progress must be True, False, None or a function"):
         detours.count(nx.path_graph(3), 2, progress="yes")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Small files that ask for much memory, and limits that readers honour."""
+"""Small files that claim to be large, and memory limits that readers respect."""
 
 import gzip
 import subprocess
@@ -61,16 +61,16 @@ for file in sys.argv[2:]:
     before = peak()
     try:
         Graph.read(file)
-        said = "read"
+        outcome = "read"
     except DetoursError as error:
-        said = "refused"
-    print(peak() - before, said, file)
+        outcome = "refused"
+    print(peak() - before, outcome, file)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 def test_a_small_file_never_takes_much_memory(tmp_path: Path) -> None:
-    """In one process: the peak only grows, so what one file adds is at least what it takes beyond those before it."""
+    """In one process: the peak only grows, so its increase is the memory of a file beyond that of earlier ones."""
     (tmp_path / "hostile").mkdir()
     files = [str(file) for file in hostile(tmp_path / "hostile")]
     assert max(Path(file).stat().st_size for file in files) < 2100
@@ -81,12 +81,10 @@ def test_a_small_file_never_takes_much_memory(tmp_path: Path) -> None:
     lines = [line.split(" ", 2) for line in done.stdout.splitlines()]
     assert len(lines) == len(files)
     assert sum(int(kilobytes) for kilobytes, _, _ in lines) * 1024 < MOST, done.stdout
-    assert sum(said == "refused" for _, said, _ in lines) >= 8, done.stdout
+    assert sum(outcome == "refused" for _, outcome, _ in lines) >= 8, done.stdout
 
 
-def test_a_file_may_have_more_nodes_than_its_size_where_that_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_expansion_limit_of_a_file_can_be_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = detours.Graph.from_edge_index([[0, 1], [1, 0]], num_nodes=3_000_000)
     graph.write(tmp_path / "a.npz")
     with pytest.raises(FileFormatError, match=rf"expands to more than 64 MB; if that is right, set {EXPANSION}"):
@@ -102,7 +100,7 @@ def test_decompressed_text_has_a_limit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.npz", "a.mtx", "a.graphml"])
-def test_the_memory_limit_is_for_readers_too(tmp_path: Path, name: str) -> None:
+def test_readers_keep_the_memory_limit(tmp_path: Path, name: str) -> None:
     graph = detours.Graph.from_networkx(nx.gnm_random_graph(2000, 8000, seed=1))
     graph.write(tmp_path / name)
     with pytest.raises(FileFormatError, match=r"reading it takes .* or more, and the memory limit is 10 KB; raise"):

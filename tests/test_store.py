@@ -1,4 +1,4 @@
-"""The store of finished cells: nothing is made twice, nothing half made is ever seen."""
+"""The store of finished cells: nothing is computed twice, nothing incomplete is ever seen."""
 
 import json
 import os
@@ -19,23 +19,23 @@ KEY = {"experiment": "trial", "data": "MUTAG", "method": "1-WL, 3 rounds", "para
 KEY |= {"code": "0123abcd"}
 
 
-def test_a_cell_is_made_once(tmp_path: Path) -> None:
-    made = []
+def test_a_cell_is_computed_once(tmp_path: Path) -> None:
+    calls = []
 
     def work() -> dict[str, int]:
-        made.append(1)
+        calls.append(1)
         return {"answer": 42}
 
     first = Store(tmp_path).run([Task(KEY, work)])
     second = Store(tmp_path).run([Task(KEY, work)])
-    assert first == second and made == [1]
+    assert first == second and calls == [1]
     assert first[0].value == {"answer": 42} and first[0].seconds >= 0
 
 
 @pytest.mark.parametrize(
     "change", [{"data": "DD"}, {"parameters": {"k": 5}}, {"digest": "00"}, {"experiment": "other"}]
 )
-def test_whatever_defines_a_cell_tells_it_from_others(tmp_path: Path, change: dict[str, object]) -> None:
+def test_cells_with_different_keys_are_different(tmp_path: Path, change: dict[str, object]) -> None:
     store = Store(tmp_path)
     store.keep(KEY, {"answer": 1}, 0.0)
     assert store.find({**KEY, **change}) is None
@@ -50,7 +50,7 @@ def test_the_order_of_a_key_does_not_matter(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["", '{"key": ', "[1, 2]", '{"other": 1}'])
-def test_a_damaged_cell_is_made_again(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_cell_is_computed_again(tmp_path: Path, damage: str) -> None:
     store = Store(tmp_path)
     store.keep(KEY, {"answer": 1}, 0.0)
     store.path(KEY).write_text(damage)
@@ -73,7 +73,7 @@ def test_iterating_gives_every_cell(tmp_path: Path) -> None:
         Task({"experiment": name, "data": "x", "code": "c"}, lambda name=name: {"is": name}) for name in ("b", "a")
     ]
     done = []
-    store.run(tasks, progress=lambda at, of: done.append((at, of)))
+    store.run(tasks, progress=lambda finished, total: done.append((finished, total)))
     assert [cell.value["is"] for cell in store] == ["a", "b"]
     assert done == [(0, 2), (1, 2), (2, 2)]
 
@@ -88,7 +88,7 @@ def test_tasks_in_threads_give_cells_in_order(tmp_path: Path) -> None:
     assert [cell.value["at"] for cell in Store(tmp_path).run(tasks, n_jobs=3)] == [0, 1, 2]
 
 
-def test_names_of_files_can_be_read_by_people(tmp_path: Path) -> None:
+def test_file_names_are_readable(tmp_path: Path) -> None:
     path = Store(tmp_path).path(KEY)
     assert path.parent == tmp_path / "trial" and path.name.startswith("MUTAG-1-WL-3-rounds-")
 
@@ -99,7 +99,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
         Store(tmp_path / "results")
 
 
-def test_a_killed_run_loses_only_the_cell_under_way(tmp_path: Path) -> None:
+def test_a_killed_run_loses_only_the_cell_in_progress(tmp_path: Path) -> None:
     code = (
         "import sys, time\n"
         "from detours.store import Store, Task\n"
@@ -122,7 +122,7 @@ def test_a_killed_run_loses_only_the_cell_under_way(tmp_path: Path) -> None:
     assert made == [2, 3] and [cell.value["at"] for cell in cells] == [0, 1, 2, 3]
 
 
-def test_a_cell_says_how_long_it_took(tmp_path: Path) -> None:
+def test_a_cell_records_how_long_it_took(tmp_path: Path) -> None:
     (cell,) = Store(tmp_path).run([Task(KEY, lambda: time.sleep(0.05) or {})])
     assert 0.05 <= cell.seconds < 60
     assert json.loads(Store(tmp_path).path(KEY).read_text())["seconds"] == cell.seconds
@@ -147,7 +147,7 @@ def test_cells_of_other_code_are_used_on_request(tmp_path: Path) -> None:
     assert lenient.find(new) == old and lenient.by_other_code([new]) == 1
     assert lenient.find({**new, "parameters": {}}) is None
     cell = lenient.keep(new, {"answer": 2}, 0.5)
-    assert lenient.find(new) == cell  # its own first
+    assert lenient.find(new) == cell  # its own cells take precedence
 
 
 def test_cells_from_before_a_name_existed_are_used_on_request(tmp_path: Path) -> None:
@@ -159,9 +159,9 @@ def test_cells_from_before_a_name_existed_are_used_on_request(tmp_path: Path) ->
     assert lenient.by_other_code([new]) == 0 and lenient.by_other_code([new], before) == 1
     found = lenient.find(new, before)
     assert found == Cell({**old.key, "smooth": 0.0, "hops": [2, 3]}, {"answer": 1}, 0.5)
-    assert lenient.find({**new, "smooth": 0.5}, before) is None  # it was not so before
+    assert lenient.find({**new, "smooth": 0.5}, before) is None  # not the earlier value
     assert lenient.find({**new, "data": "DD"}, before) is None
-    assert lenient.find({**new, "another": 1}, before) is None  # nothing is known of how that was
+    assert lenient.find({**new, "another": 1}, before) is None  # its earlier value is unknown
     later = lenient.keep({**KEY, "hops": (2, 3)}, {"answer": 2}, 0.5)
     assert Store(tmp_path, keep_old=True).find(new, before) == later._replace(key={**later.key, "smooth": 0.0})
     assert lenient.find(new, before) == later._replace(key={**later.key, "smooth": 0.0})
@@ -201,7 +201,7 @@ def digest_of(package: Path, source: str) -> str:
         ("import math\n", "import math\n\n# Circles.\n"),
     ],
 )
-def test_words_and_layout_do_not_change_the_digest(tmp_path: Path, old: str, new: str) -> None:
+def test_comments_docstrings_and_formatting_do_not_change_the_digest(tmp_path: Path, old: str, new: str) -> None:
     assert old in SOURCE
     assert digest_of(tmp_path, SOURCE) == digest_of(tmp_path, SOURCE.replace(old, new))
 
@@ -219,7 +219,7 @@ def test_the_digest_is_the_same_for_every_python(tmp_path: Path) -> None:
     assert digest_of(tmp_path, SOURCE) == "3f4b2f06"
 
 
-def test_the_digest_covers_what_was_named(tmp_path: Path) -> None:
+def test_the_digest_covers_the_given_modules(tmp_path: Path) -> None:
     before = digest_of(tmp_path, SOURCE)
     (tmp_path / "other.py").write_text("a = 1\n")
     assert digest_of(tmp_path, SOURCE) == before

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-_HOME = {
+_MODULE_OF = {
     "Graph": "detours.graph",
     "Detours": "detours.counting.result",
     "count": "detours.counting.count",
@@ -14,7 +14,7 @@ _HOME = {
     "paths": "detours.counting.count",
 }
 
-_ROOMS = ("data", "errors", "kernels", "nn", "transforms", "viz", "wl")
+_SUBMODULES = ("data", "errors", "kernels", "nn", "transforms", "viz", "wl")
 
 __all__ = [
     "Detours",
@@ -47,17 +47,17 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     # Names load on first use: `import detours` stays about as cheap as `import numpy`.
-    if name in _ROOMS:
+    if name in _SUBMODULES:
         return import_module(f"detours.{name}")
-    if name != "__version__" and name not in _HOME:
+    if name != "__version__" and name not in _MODULE_OF:
         raise AttributeError(f"module 'detours' has no attribute {name!r}")
-    value = _version() if name == "__version__" else getattr(import_module(_HOME[name]), name)
+    value = _version() if name == "__version__" else getattr(import_module(_MODULE_OF[name]), name)
     globals()[name] = value
     return value
 
 
 def _version() -> str:
-    """Return the version that was installed, or "0+unknown" for a source tree that is only on the path."""
+    """Return the installed version, or "0+unknown" for a source tree that is only on the path."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

@@ -1,4 +1,4 @@
-"""`python -m detours`: the command line, where the command itself is not on the path."""
+"""`python -m detours`: the command line, for when the `detours` script is not on the path."""
 
 from detours.cli import main
 

@@ -1,4 +1,4 @@
-"""Types of arrays, and arrays as compiled loops want them; without Numba, which reading a graph does not need."""
+"""Array types, and read-only arrays for compiled loops; imports no Numba, which reading a graph does not need."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Files and folders that are written completely or not at all.
 
 Each is written under a hidden name, `.<name>.<token>.part`, in the same folder, flushed to the disk, and renamed when
-it is complete. A reader never sees a part of it; a failure or an interrupt leaves what was there before.
+it is complete. A reader never sees an incomplete file; after a failure or an interrupt the old one is still there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _unfinished: set[Path] = set()
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that replaces `path` when the block ends well; a problem of the disk becomes an `InputError`.
+    """Open a file that replaces `path` when the block succeeds; a disk error becomes an `InputError`.
 
     It is compressed if the name ends in .gz.
     """
@@ -33,7 +33,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         raise InputError(f"{path} is a device; give the name of a file to write.")
     with disk_errors_named(path), atomic_file(path) as raw:
         if path.suffix.lower() == ".gz":
-            # No name and no time inside: the same graph always gives the same bytes.
+            # No name or time in the header: the same graph always gives the same bytes.
             with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as compressed:
                 yield cast(IO[bytes], compressed)
         else:
@@ -42,21 +42,21 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def replacing_folder(folder: Path) -> Iterator[Path]:
-    """As `replacing`, for a folder: give an empty one that replaces `folder` when the block ends well."""
+    """As `replacing`, for a folder: yield an empty one that replaces `folder` when the block succeeds."""
     with disk_errors_named(folder), _unfinished_path(folder) as part:
         part.mkdir(parents=True)
         yield part
         for file in part.iterdir():
             _flush(file)
         _flush(part)
-        if not (folder.exists() and _exchanged(part, folder)):  # the old one is then removed under the name `part`
+        if not (folder.exists() and _exchanged(part, folder)):  # `part` is then the old folder, which is removed
             _rename_over(part, folder)
         _flush(folder.parent)
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """As `replacing`, for callers that have their own sentence for an `OSError`."""
+    """As `replacing`, for callers that handle `OSError` themselves."""
     with _unfinished_path(path) as part:
         with _synced(part) as file:
             yield file
@@ -67,7 +67,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_new(path: Path, data: bytes) -> bool:
-    """Write a file unless there is one: of several processes that try, one gets True, the others False."""
+    """Write a file unless it exists; of several processes that try, one returns True, the others False."""
     with _unfinished_path(path) as part:
         with _synced(part) as file:
             file.write(data)
@@ -75,7 +75,7 @@ def write_new(path: Path, data: bytes) -> bool:
             os.link(part, path)
         except FileExistsError:
             return False
-        except OSError:  # a file system without links
+        except OSError:  # a file system without hard links
             if path.exists():
                 return False
             os.replace(part, path)
@@ -84,7 +84,7 @@ def write_new(path: Path, data: bytes) -> bool:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder if there is none, and raise `InputError` unless a file can be written into it: before long work."""
+    """Create a folder if needed, and raise `InputError` unless it is writable: to be called before long work."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -98,10 +98,10 @@ def make_folder(folder: Path) -> None:
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[bool]:
-    """Give whether this process alone holds the lock file `path`, which is removed when the block ends.
+    """Yield whether this process holds the lock file `path`, which is removed when the block ends.
 
-    The system releases the lock of a process that ends in any way, so a kill leaves nothing to clear up. Where a disk
-    knows no locks, or cannot be written, every process is told that it holds it.
+    The system releases the lock of a process however it ends, so a killed one leaves nothing to clean up. Where the
+    file system has no locks, or cannot be written, the result is always True.
     """
     while True:
         try:
@@ -118,7 +118,7 @@ def exclusive(path: Path) -> Iterator[bool]:
             except OSError:
                 yield True
                 return
-            if not _is_file(file, path):  # the one who held it has removed it in the meantime
+            if not _is_file(file, path):  # the process that held it has removed it in the meantime
                 continue
             try:
                 yield True
@@ -147,14 +147,14 @@ def _is_file(file: IO[bytes], path: Path) -> bool:
 
 
 def discard_unfinished() -> None:
-    """Remove what this process is writing now: for a process that must end without unwinding its stack."""
+    """Remove the files this process is writing: for a process that must end without unwinding its stack."""
     for part in list(_unfinished):
         _remove(part)
 
 
 @contextmanager
 def disk_errors_named(path: Path) -> Iterator[None]:
-    """Turn an `OSError` into an `InputError` that names what could not be written."""
+    """Turn an `OSError` into an `InputError` that names the path that could not be written."""
     try:
         yield
     except FileNotFoundError as error:
@@ -184,12 +184,12 @@ def _unfinished_path(path: Path) -> Iterator[Path]:
             error.filename = str(path)  # the name that the caller knows
         raise
     finally:
-        _remove(part)  # renamed already if all went well
+        _remove(part)  # already renamed if all went well
         _unfinished.discard(part)
 
 
 def _exchanged(one: Path, other: Path) -> bool:
-    """Exchange the names of two folders in one step; False where the system cannot, as only Linux can."""
+    """Exchange the names of two folders in one step; return False if the system cannot. Only Linux can."""
     try:
         rename = ctypes.CDLL(None).renameat2
     except (AttributeError, OSError, TypeError):
@@ -199,7 +199,7 @@ def _exchanged(one: Path, other: Path) -> bool:
 
 
 def _rename_over(part: Path, folder: Path) -> None:
-    """Rename a folder in two steps if there is an old one; a process that is killed between them leaves both aside."""
+    """Replace a folder in two renames; a process that is killed between them leaves both under temporary names."""
     old = part.with_suffix(".old")
     try:
         if folder.exists():
@@ -220,7 +220,7 @@ def _remove(part: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Flush a file, or the names in a folder, to the disk; not every system can do the latter."""
+    """Flush a file or the entries of a folder to the disk; not every system can do the latter."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY)
         try:

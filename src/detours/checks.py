@@ -1,4 +1,4 @@
-"""Checks of arguments: return the value, or raise one sentence that names the argument, the allowed and the given.
+"""Argument checks: return the value, or raise an error that says which argument, what is allowed and what was given.
 
 >>> check_integer("folds", 1, minimum=2)
 Traceback (most recent call last):
@@ -28,11 +28,11 @@ def check_integer(
     """Return `value` as an int, or raise `InputError` unless it is an integer within the bounds.
 
     Args:
-        name: The argument, as the sentence names it.
-        value: The value given. A bool is no integer; those of NumPy are.
+        name: The argument, as the message names it.
+        value: The value given. NumPy integers are accepted, bools are not.
         minimum: The smallest value allowed.
         maximum: The largest value allowed.
-        otherwise: A value that the caller allows besides, and what it does, such as "None for no limit".
+        otherwise: Another value that the caller allows, and what it means, such as "None for no limit".
 
     >>> check_integer("seed", 3, minimum=0)
     3
@@ -54,7 +54,7 @@ def check_k(k: object) -> int:
 
 
 def check_jobs(n_jobs: object) -> int:
-    """Return a number of threads, which is that of the available cores for -1."""
+    """Return the number of threads; -1 stands for all available cores."""
     if _as_integer(n_jobs) != -1:
         return check_integer("n_jobs", n_jobs, minimum=1, otherwise="-1 for all cores")
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -93,7 +93,7 @@ def check_number(
 def check_choice(name: str, value: object, allowed: Collection[str | None], *, hint: str = "") -> None:
     """Raise `InputError` unless `value` is one of the allowed strings, or None where that is allowed.
 
-    The sentence ends with the hint, which begins with its own mark.
+    ``hint`` is appended to the message as it is, so it starts with its own punctuation.
 
     >>> check_choice("pool", "max", ("max", "mean"))
     """
@@ -103,23 +103,24 @@ def check_choice(name: str, value: object, allowed: Collection[str | None], *, h
 
 
 def check_flag(name: str, value: Any, *, otherwise: str = "", hint: str = "") -> bool:
-    """Return `value`, True or False of Python or NumPy, 1 or 0, as a bool, or raise `InputError`.
+    """Return `value`, a bool of Python or NumPy, 1 or 0, as a bool, or raise `InputError`.
 
-    Texts such as "no" would count as yes. The sentence ends with the hint, which begins with its own mark.
+    Strings are refused, since ``bool("no")`` is True. ``hint`` is appended to the message as it is, so it starts with
+    its own punctuation.
 
     >>> check_flag("strict", "no")
     Traceback (most recent call last):
         ...
     detours.errors.InputError: strict must be True or False, but it is 'no'.
     """
-    of_numpy = type(value).__name__ in ("bool", "bool_")  # not imported for this
-    if not (of_numpy or isinstance(value, int)) or value not in (0, 1):
+    numpy_bool = type(value).__name__ in ("bool", "bool_")  # without importing NumPy for it
+    if not (numpy_bool or isinstance(value, int)) or value not in (0, 1):
         _refuse(name, "True or False", value, otherwise, hint)
     return bool(value)
 
 
 def parse_bytes(limit: object, name: str = "memory_limit") -> int | None:
-    """Return a size in bytes from an integer or a string such as "2GB" or "512 MiB"; None, no limit, stays None.
+    """Return a size in bytes from an integer or a string such as "2GB" or "512 MiB"; None (no limit) stays None.
 
     >>> parse_bytes("2KB"), parse_bytes("1,020 MB")  # as `readable_bytes` writes it
     (2048, 1069547520)
@@ -142,7 +143,7 @@ def parse_bytes(limit: object, name: str = "memory_limit") -> int | None:
 
 
 def readable_bytes(size: float) -> str:
-    """Return a size as people write it.
+    """Return a size with its unit.
 
     >>> readable_bytes(3 * 2**19), readable_bytes(1020 * 2**20)
     ('1.5 MB', '1,020 MB')
@@ -155,7 +156,7 @@ def readable_bytes(size: float) -> str:
 
 
 def check_device(device: Any) -> str | None:
-    """Return the name of a device of PyTorch that can be used, or None where none is given."""
+    """Return the name of an available PyTorch device, or None if none is given."""
     if device is None:
         return None
     name = str(device)
@@ -167,14 +168,14 @@ def check_device(device: Any) -> str | None:
     import torch
 
     try:
-        found = torch.device(name)
+        parsed = torch.device(name)
     except RuntimeError:
         _refuse("device", allowed, device)
-    if found.type == "cpu":
-        return "cpu" if found.index is None else _refuse("device", allowed, device)
+    if parsed.type == "cpu":
+        return "cpu" if parsed.index is None else _refuse("device", allowed, device)
     if not torch.cuda.is_available():
         raise EngineError(f"device={name!r} was given, but PyTorch finds no CUDA GPU; use the CPU.")
-    if (found.index or 0) >= torch.cuda.device_count():
+    if (parsed.index or 0) >= torch.cuda.device_count():
         raise EngineError(
             f"device={name!r} was given, but there are {torch.cuda.device_count()} GPUs, numbered from 0; "
             "choose one of them."
@@ -184,12 +185,12 @@ def check_device(device: Any) -> str | None:
 
 def _as_integer(value: Any) -> int | None:
     try:
-        # NumPy's bool_ has no __index__, so only the built-in bool must be told apart.
+        # NumPy's bool_ has no __index__, so only the built-in bool needs this check.
         return None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         return None
 
 
 def _refuse(name: str, allowed: str, value: object, otherwise: str = "", hint: str = "") -> NoReturn:
-    besides = f", or {otherwise}" if otherwise else ""
-    raise InputError(f"{name} must be {allowed}{besides}, but it is {shown(value)}{hint}.")
+    alternative = f", or {otherwise}" if otherwise else ""
+    raise InputError(f"{name} must be {allowed}{alternative}, but it is {shown(value)}{hint}.")

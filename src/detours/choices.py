@@ -1,4 +1,4 @@
-"""The choices that options of networks have, stated once for `detours.nn` and for recipes, which load no torch."""
+"""The values that options of networks may take, shared by `detours.nn` and by recipes, which do not load torch."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ Head = Literal["linear", "mlp"]
 Directions = Literal["in", "out", "both"]
 
 ABSORBS_SCALE: tuple[Backbone, ...] = ("gcn",)
-"""Backbones whose normalisation absorbs the scale of the weights of arcs."""
+"""Backbones whose normalisation cancels the scale of the arc weights."""

@@ -39,7 +39,7 @@ class InputError(DetoursError, ValueError):
 
 
 class FileFormatError(InputError):
-    """A file that is not what its name says; `path` and, where there is one, `line` say where.
+    """A file that is missing, damaged or of another format; `path` and, if known, `line` locate the problem.
 
     >>> import detours
     >>> try:
@@ -63,7 +63,7 @@ class FileFormatError(InputError):
 
 
 class BudgetExceeded(DetoursError):
-    """A limit set by the caller was reached; `found` is what was found so far, `reason` names the limit.
+    """A limit set by the caller was reached; `found` holds the results so far, `reason` names the limit.
 
     >>> import detours
     >>> try:
@@ -80,7 +80,7 @@ class BudgetExceeded(DetoursError):
 
 
 class EngineError(DetoursError):
-    """The engine asked for cannot do what was asked.
+    """The given engine, device or memory limit does not allow this count.
 
     >>> import detours
     >>> try:
@@ -92,7 +92,7 @@ class EngineError(DetoursError):
 
 
 class DroppedEdgesWarning(UserWarning):
-    """Loops were dropped, repeated edges merged or one-way arcs completed while a graph was read.
+    """Loops were dropped, repeated edges merged or one-way arcs symmetrised while a graph was read.
 
     >>> import detours
     >>> with warnings.catch_warnings():
@@ -103,24 +103,24 @@ class DroppedEdgesWarning(UserWarning):
 
 
 def shown(value: object) -> str:
-    """Return the `repr` of a value on one line, cut to fit into a sentence."""
+    """Return the `repr` of a value on one line, shortened to fit into a message."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def printable(text: str) -> str:
-    """Return a text as a terminal may show it: control characters and marks of direction as Python escapes them.
+    """Return a text that is safe to print on a terminal: control and direction characters are escaped as in Python.
 
     >>> printable("wipe \\x1b[2J, β")
     'wipe \\\\x1b[2J, β'
     """
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside this package that called it: Python shows a warning once per line."""
+    """Attribute the warning to the calling line outside this package: Python shows a warning once per line."""
     level = 1
     frame = sys._getframe(0)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "detours":

@@ -1,4 +1,4 @@
-"""Progress of long calls: a function of the caller's own, or with progress=True lines on standard error."""
+"""Progress of long calls: the caller's function, or with progress=True lines on standard error."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from detours.errors import InputError, printable, shown
 
 Report = Callable[[float, float], None]
 LINE_EVERY = 5.0
-"""Seconds between two lines in a log."""
+"""Seconds between two lines where standard error is not a terminal."""
 REWRITE_EVERY = 0.2
-"""Seconds after which the line on a terminal is rewritten."""
+"""Seconds between two updates of the line on a terminal."""
 
 
 def as_report(progress: object, description: str) -> Report | None:
-    """Return the function to be called with (done, total): the caller's own, one that prints for True, or None.
+    """Return the function to be called with (done, total): the caller's, one that prints for True, or None.
 
     >>> as_report(False, "Counting") is as_report(None, "Counting") is None
     True
@@ -33,7 +33,7 @@ def as_report(progress: object, description: str) -> Report | None:
 
 
 def print_progress(description: str) -> Report:
-    """Return a function that prints: one line that is rewritten on a terminal, elsewhere a new line now and then."""
+    """Return a function that prints: on a terminal one line that is rewritten, elsewhere a new line now and then."""
     terminal = sys.stderr.isatty()
     start = time.monotonic()
     last = 0.0 if terminal else start
@@ -42,13 +42,13 @@ def print_progress(description: str) -> Report:
     def report(done: float, total: float) -> None:
         nonlocal last, ended
         now = time.monotonic()
-        at_end = done >= total
-        if ended or (not at_end and now - last < (REWRITE_EVERY if terminal else LINE_EVERY)):
+        complete = done >= total
+        if ended or (not complete and now - last < (REWRITE_EVERY if terminal else LINE_EVERY)):
             return
-        last, ended = now, at_end
+        last, ended = now, complete
         share = done / total if total else 1.0
         line = f"{printable(description)}: {share:.0%} after {now - start:.0f} s"
-        before, after = ("\r", "\n" if at_end else "") if terminal else ("", "\n")
+        before, after = ("\r", "\n" if complete else "") if terminal else ("", "\n")
         print(f"{before}{line}", end=after, file=sys.stderr, flush=True)
 
     return report
@@ -56,12 +56,12 @@ def print_progress(description: str) -> Report:
 
 @contextmanager
 def watched(watch: Callable[[Event], None]) -> Iterator[None]:
-    """Let a function look at the work of the block from a thread of its own, until the event says that it is over."""
-    over = Event()
-    watcher = Thread(target=watch, args=(over,), daemon=True)
-    watcher.start()
+    """Run `watch` in a background thread while the block runs; its event is set when the block ends."""
+    block_ended = Event()
+    thread = Thread(target=watch, args=(block_ended,), daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        over.set()
-        watcher.join()
+        block_ended.set()
+        thread.join()

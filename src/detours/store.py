@@ -1,9 +1,9 @@
-"""Finished cells of experiments: the store is the cache, the way to resume, and the source of every table.
+"""Finished cells of experiments: the store is the cache, the resume and the source of every table.
 
-A cell is one number, or a few that are computed together, with the key that defines it: the experiment, the data with a
+A cell is one value, or a few that are computed together, with the key that defines it: the experiment, the data with a
 digest of their content, the method with its parameters, and a digest of the code that computes it. Each cell is one
-small JSON file that is written completely or not at all, so a run that is killed loses only the cell it was computing,
-and stores are merged by copying their files into one folder.
+small JSON file that is written completely or not at all, so a killed run loses only the cell it was computing, and
+stores are merged by copying their files into one folder.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class Store:
     """A folder of finished cells, `<experiment>/<data>-<method>-<digest of the key>-<digest of the code>.json`.
 
     Args:
-        folder: The folder; it is made when the first cell is kept.
-        keep_old: Whether cells of other code are used where this code has computed none, also those whose keys lack
-            names that came later.
+        folder: The folder; it is created with the first cell.
+        keep_old: Whether to use cells of other code where this code has none, including those whose keys lack names
+            that were added later.
 
     Keys and values are what JSON can hold; a key has "experiment" and "code", see `code_digest`.
     """
@@ -58,7 +58,7 @@ class Store:
         self.folder = Path(folder)
         self.keep_old = keep_old
         self._names: dict[Path, frozenset[str]] = {}
-        """The names in the keys of files that were looked at."""
+        """The names in the keys of the files read so far."""
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError(f"{folder} is a file; give a folder for the results.")
 
@@ -67,7 +67,7 @@ class Store:
         return self.folder / str(key["experiment"]) / f"{_stem(key)}-{key['code']}.json"
 
     def find(self, key: Key, before: Key | None = None) -> Cell | None:
-        """Return the finished cell, or None; a damaged file counts as none.
+        """Return the finished cell, or None; a damaged file counts as missing.
 
         Args:
             key: The key.
@@ -79,36 +79,39 @@ class Store:
         return self._by_other_code(key, before or {}) if self.keep_old else None
 
     def by_other_code(self, keys: Iterable[Key], before: Key | None = None) -> int:
-        """The number of cells that other code has computed and this code has not; see `find` for `before`."""
+        """Return how many cells other code has computed and this code has not; see `find` for `before`."""
         return sum(_read(self.path(key)) is None and self._by_other_code(key, before or {}) is not None for key in keys)
 
     def _by_other_code(self, key: Key, before: Key) -> Cell | None:
         folder = self.folder / str(key["experiment"])
-        for lacking in self._lacking(folder, key, before):
-            known = {name: value for name, value in key.items() if name not in lacking}
+        for missing in self._missing_names(folder, key, before):
+            known = {name: value for name, value in key.items() if name not in missing}
             files = folder.glob(f"{_stem(known)}-*.json")
             for file in sorted(files, key=lambda file: file.stat().st_mtime, reverse=True):
                 cell = _read(file)
                 if cell is not None and {**cell.key, "code": key["code"]} == _plain(known):
-                    return cell._replace(key={**_plain({name: key[name] for name in lacking}), **cell.key})
+                    return cell._replace(key={**_plain({name: key[name] for name in missing}), **cell.key})
         return None
 
-    def _lacking(self, folder: Path, key: Key, before: Key) -> list[list[str]]:
-        """Return the sets of names that cells of this data and method may lack, the smallest first: none, then those
-        that some of them do lack and that have the value from before in the key."""
+    def _missing_names(self, folder: Path, key: Key, before: Key) -> list[list[str]]:
+        """Return the sets of names that cells of this data and method may lack, the smallest first.
+
+        The first set is empty; the others are those that some cells do lack and whose values in the key are the earlier
+        ones.
+        """
         if before:
             for file in folder.glob(f"{_words(key)}-*.json"):
                 if file not in self._names:
                     cell = _read(file)
                     self._names[file] = frozenset(() if cell is None else cell.key)
-        values, then = _plain(key), _plain(before)
-        as_before = {name for name in values.keys() & then.keys() if values[name] == then[name]}
-        found = {frozenset(key.keys() - names) for names in set(self._names.values())}
-        known = (sorted(names) for names in found if names and names <= as_before)
-        return [[], *sorted(known, key=lambda names: (len(names), names))]
+        values, earlier = _plain(key), _plain(before)
+        unchanged = {name for name in values.keys() & earlier.keys() if values[name] == earlier[name]}
+        missing = {frozenset(key.keys() - names) for names in set(self._names.values())}
+        allowed = (sorted(names) for names in missing if names and names <= unchanged)
+        return [[], *sorted(allowed, key=lambda names: (len(names), names))]
 
     def keep(self, key: Key, value: Value, seconds: float) -> Cell:
-        """Write a finished cell, and return it as it will be read."""
+        """Write a finished cell, and return it as `find` will."""
         cell = Cell(_plain(key), value, round(seconds, 6))
         file = self.path(key)
         try:
@@ -122,7 +125,7 @@ class Store:
         return kept
 
     def __iter__(self) -> Iterator[Cell]:
-        """Every finished cell, in the order of the file names."""
+        """Iterate over the finished cells in the order of their file names."""
         for file in sorted(self.folder.glob("*/*.json")):
             if (cell := _read(file)) is not None:
                 yield cell
@@ -132,24 +135,24 @@ class Store:
     ) -> list[Cell]:
         """Return the cells of all tasks, in their order: finished ones are read, the others computed and kept.
 
-        With `n_jobs` above 1 tasks run in threads, which pays where their work releases the GIL.
+        With `n_jobs` above 1 tasks run in threads, which helps where their work releases the GIL.
         """
-        report = progress or (lambda done, of: None)
+        report = progress or (lambda done, total: None)
         cells = [self.find(task.key) for task in tasks]
-        missing = [at for at, cell in enumerate(cells) if cell is None]
+        missing = [index for index, cell in enumerate(cells) if cell is None]
         done = len(tasks) - len(missing)
         report(done, len(tasks))
-        for at, cell in self._compute(tasks, missing, n_jobs):
-            cells[at] = cell
+        for index, cell in self._compute(tasks, missing, n_jobs):
+            cells[index] = cell
             done += 1
             report(done, len(tasks))
         return [cell for cell in cells if cell is not None]
 
     def _compute(self, tasks: Sequence[Task], missing: Sequence[int], n_jobs: int) -> Iterator[tuple[int, Cell]]:
-        def compute(at: int) -> tuple[int, Cell]:
+        def compute(index: int) -> tuple[int, Cell]:
             start = time.perf_counter()
-            value = tasks[at].work()
-            return at, self.keep(tasks[at].key, value, time.perf_counter() - start)
+            value = tasks[index].work()
+            return index, self.keep(tasks[index].key, value, time.perf_counter() - start)
 
         if min(n_jobs, len(missing)) <= 1:
             yield from map(compute, missing)
@@ -160,14 +163,14 @@ class Store:
             yield from pool.imap_unordered(compute, missing)
 
 
-def old_results(old: int, of: int, kept: bool) -> str:
+def old_results(old: int, total: int, kept: bool) -> str:
     """Return a note on finished cells that other code has computed."""
-    done = "used because of --keep-old" if kept else "computed anew; --keep-old would use them"
-    return f"{old} of {of} finished results come from other code ({done})"
+    action = "used because of --keep-old" if kept else "computed anew; --keep-old would use them"
+    return f"{old} of {total} finished results come from other code ({action})"
 
 
 def _stem(key: Key) -> str:
-    """The name of a cell's file up to the code: readable words, and a digest of everything else in the key."""
+    """The name of a cell's file up to the code digest: readable words, and a digest of the key without the code."""
     text = json.dumps({name: key[name] for name in key if name != "code"}, sort_keys=True)
     return f"{_words(key)}-{sha256(text.encode()).hexdigest()[:12]}"
 
@@ -185,8 +188,8 @@ def _plain(key: Key) -> dict[str, Any]:
 
 def _read(file: Path) -> Cell | None:
     try:
-        found = read_manifest(file)
-        return None if found is None else Cell(**found)
+        content = read_manifest(file)
+        return None if content is None else Cell(**content)
     except (OSError, TypeError):
         return None
 
@@ -196,18 +199,18 @@ def _read(file: Path) -> Cell | None:
 
 @cache
 def code_digest(*modules: str, without: tuple[str, ...] = (), package: Path = PACKAGE) -> str:
-    """Return a digest of the code that determines the numbers of an experiment.
+    """Return a digest of the code that determines the results of an experiment.
 
-    Comments, docstrings and the layout of lines do not count, and it is the same for every version of Python.
+    Comments, docstrings and formatting do not count, and the digest is the same for every version of Python.
 
     Args:
         modules: Modules of this package and subpackages with all they contain, such as "nn" or "data.encoder". Counts
             of detours are exact, so an experiment lists "counting" only where counts are its very results.
-        without: Modules among them that do not change the numbers.
+        without: Modules among them that do not affect the results.
         package: The folder of the package.
     """
-    left_out = {file for name in without for file in _sources(package, name)}
-    files = sorted({file for name in modules for file in _sources(package, name)} - left_out)
+    excluded = {file for name in without for file in _sources(package, name)}
+    files = sorted({file for name in modules for file in _sources(package, name)} - excluded)
     content = sha256()
     for file in files:
         content.update(f"{file.relative_to(package).as_posix()}\n{_normalised(file.read_text('utf-8'))}\n".encode())
@@ -223,19 +226,19 @@ def _sources(package: Path, name: str) -> list[Path]:
 
 
 def _normalised(source: str) -> str:
-    """The meaning of a source: its syntax tree without strings that stand alone, such as docstrings."""
+    """The syntax tree of a source, without docstrings and other bare strings."""
     return repr(_nested(ast.parse(source)))
 
 
 def _nested(node: Any) -> Any:
-    # Not `ast.dump`: which empty fields it shows differs between versions of Python.
+    # Not `ast.dump`: which empty fields it shows depends on the version of Python.
     if isinstance(node, ast.AST):
         named = ((name, value) for name, value in ast.iter_fields(node) if name not in ("kind", "type_comment"))
         return type(node).__name__, [(name, _nested(value)) for name, value in named if value not in (None, [])]
     if isinstance(node, list):
-        return [_nested(each) for each in node if not _is_text(each)]
+        return [_nested(each) for each in node if not _is_bare_string(each)]
     return node
 
 
-def _is_text(node: Any) -> bool:
+def _is_bare_string(node: Any) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

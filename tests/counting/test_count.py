@@ -131,8 +131,8 @@ def test_larger_graphs_equal_matrix_formulas(name: str) -> None:
 def test_engines_agree_on_larger_graphs(k: int, directed: bool) -> None:
     graphs = [
         nx.gnp_random_graph(400, 4 / 400, seed=21, directed=directed),
-        _arcs_kept(nx.barabasi_albert_graph(200, 3, seed=22), 0.8 if directed else 1.0),
-        _arcs_kept(nx.random_geometric_graph(400, 0.06, seed=23), 0.7 if directed else 1.0),
+        _with_share_of_arcs(nx.barabasi_albert_graph(200, 3, seed=22), 0.8 if directed else 1.0),
+        _with_share_of_arcs(nx.random_geometric_graph(400, 0.06, seed=23), 0.7 if directed else 1.0),
     ]
     for graph in graphs:
         rows = detours.count(graph, k, engine="rows", directed=directed)
@@ -142,8 +142,8 @@ def test_engines_agree_on_larger_graphs(k: int, directed: bool) -> None:
         assert rows.by_length.any(axis=0).all()
 
 
-def _arcs_kept(graph: nx.Graph, share: float) -> nx.Graph:
-    """A directed graph with some of the arcs, so that some edges go both ways and others do not."""
+def _with_share_of_arcs(graph: nx.Graph, share: float) -> nx.Graph:
+    """Return a directed graph with some of the arcs, so that some edges go both ways and others do not."""
     if share == 1:
         return graph
     directed = graph.to_directed()
@@ -172,7 +172,7 @@ def test_unknown_engine_is_named() -> None:
         detours.count(nx.complete_graph(5), 3, engine="warp")
 
 
-def test_options_that_make_no_sense_are_named() -> None:
+def test_invalid_options_are_named() -> None:
     graph = nx.complete_graph(5)
     for jobs in (0, -2, 1.5, True, "2"):
         with pytest.raises(InputError, match="n_jobs"):
@@ -204,7 +204,7 @@ def test_direction_is_taken_from_the_graph_unless_given() -> None:
 @example(complete(9, directed=False), 3)
 @example(complete(9, directed=True), 6)
 def test_the_bound_that_rules_out_overflow_is_a_bound(graph: SmallGraph, k: int) -> None:
-    """Word size and OverflowError hang on it: detours between any two nodes, not only neighbours."""
+    """Word size and OverflowError depend on it: detours between any two nodes, not only neighbours."""
     built = graph.graph()
     bound = largest_count(reduce(built.indptr, built.indices, built.directed), k)
     nodes = range(graph.num_nodes)
@@ -224,7 +224,7 @@ BAD_K = [1, 0, -3, 2.5, 4.0, "4", True, None, np.float64(3), [3]]
 
 @pytest.mark.parametrize("k", BAD_K, ids=repr)
 @pytest.mark.parametrize("call", ["count", "count_many", "explain", "paths"])
-def test_bad_k_is_refused_in_one_sentence(call: str, k: object) -> None:
+def test_bad_k_is_refused_in_one_line(call: str, k: object) -> None:
     graph = nx.complete_graph(4)
     with pytest.raises(InputError) as caught:
         if call == "paths":

@@ -1,4 +1,4 @@
-"""A folder of counts is opened again, with the edges and the names."""
+"""Opening a folder of counts, with its edges and names."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def test_open_gives_the_same_result(tmp_path: Path, directed: bool, opened: bool
 
 def test_other_folders_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(InputError, match="no folder of counts"):
+        with pytest.raises(InputError, match="not a folder of counts"):
             detours.Detours.open(path)
     detours.count(nx.karate_club_graph(), 3, out=tmp_path / "counts")
     manifest = tmp_path / "counts" / "manifest.json"

@@ -1,4 +1,4 @@
-"""What must hold for any graph: laws of the numbers, and the same bits however the work is done."""
+"""Invariants of the counts of any graph, and the same bits for any threads, memory and order of nodes."""
 
 from collections.abc import Callable
 
@@ -15,19 +15,19 @@ from tests.strategies import SmallGraph, engines, small_graphs
 
 
 @given(small_graphs(directed=False), st.integers(2, 7))
-def test_node_number_is_twice_the_cycles_through_the_node(graph: SmallGraph, k: int) -> None:
+def test_phi_is_twice_the_number_of_cycles_through_the_node(graph: SmallGraph, k: int) -> None:
     through = [0] * graph.num_nodes
     for cycle in nx.simple_cycles(graph.to_networkx(), length_bound=k + 1):
         for node in cycle:
             through[node] += 1
-    assert detours.count(graph.graph(), k).node.tolist() == [2 * number for number in through]
+    assert detours.count(graph.graph(), k).node.tolist() == [2 * count for count in through]
 
 
 @given(small_graphs(directed=False), st.integers(2, 8))
-def test_both_arcs_of_an_edge_carry_the_same_numbers(graph: SmallGraph, k: int) -> None:
+def test_both_arcs_of_an_edge_have_the_same_counts(graph: SmallGraph, k: int) -> None:
     by_length = detours.count(graph.graph(), k).by_length
-    numbers = {arc: row.tolist() for arc, row in zip(graph.arcs, by_length, strict=True)}
-    assert all(numbers[head, tail] == row for (tail, head), row in numbers.items())
+    counts = {arc: row.tolist() for arc, row in zip(graph.arcs, by_length, strict=True)}
+    assert all(counts[head, tail] == row for (tail, head), row in counts.items())
 
 
 @given(small_graphs(), st.integers(2, 8), st.data())
@@ -47,7 +47,7 @@ def test_renaming_nodes_changes_nothing(graph: SmallGraph, k: int, data: st.Data
 @given(small_graphs(), st.integers(2, 8), st.data())
 def test_edges_come_back_in_the_order_of_the_caller(graph: SmallGraph, k: int, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(graph.arcs))))
-    shuffled = SmallGraph(graph.num_nodes, tuple(graph.arcs[place] for place in order), graph.directed)
+    shuffled = SmallGraph(graph.num_nodes, tuple(graph.arcs[index] for index in order), graph.directed)
     before = detours.count(graph.graph(), k)
     after = detours.count(shuffled.graph(), k)
     np.testing.assert_array_equal(after.by_length, before.by_length[np.array(order, dtype=int)])
@@ -80,8 +80,8 @@ def test_a_larger_k_only_adds_columns(graph: SmallGraph, k: int) -> None:
 @given(small_graphs(), st.integers(2, 6), st.data())
 @pytest.mark.filterwarnings("ignore::detours.errors.DroppedEdgesWarning")
 def test_loops_duplicates_and_one_way_arcs(graph: SmallGraph, k: int, data: st.DataObject) -> None:
-    """Loops count 0 and do not disturb, repeats carry the number of their edge, one arc stands for both."""
-    right = dict(zip(graph.arcs, graph.table(k).tolist(), strict=True))
+    """Loops have 0 and change nothing, repeats have the counts of their edge, one arc stands for both."""
+    counts = dict(zip(graph.arcs, graph.table(k).tolist(), strict=True))
     given_arcs = list(graph.arcs)
     if not graph.directed:
         given_arcs = [arc for arc in given_arcs if arc[0] < arc[1] or data.draw(st.booleans())]
@@ -90,7 +90,7 @@ def test_loops_duplicates_and_one_way_arcs(graph: SmallGraph, k: int, data: st.D
     messy = data.draw(st.permutations(given_arcs + loops + repeats))
     edge_index = np.array(messy, dtype=np.int64).reshape(-1, 2).T
     built = detours.Graph.from_edge_index(edge_index, num_nodes=graph.num_nodes, directed=graph.directed)
-    expected = [right.get(arc, [0] * (k - 1)) for arc in messy]
+    expected = [counts.get(arc, [0] * (k - 1)) for arc in messy]
     clean = detours.count(graph.graph(), k)
     for engine in engines(k):
         result = detours.count(built, k, engine=engine)
@@ -110,7 +110,7 @@ def test_nothing_but_loops(directed: bool) -> None:
     assert result.edge.tolist() == result.node.tolist() == [0, 0]
 
 
-def test_what_is_dropped_is_said_and_strict_refuses_it() -> None:
+def test_dropped_edges_are_a_warning_and_an_error_with_strict() -> None:
     messy = np.array([[0, 1, 2, 2, 0], [1, 2, 0, 2, 1]])
     with pytest.warns(DroppedEdgesWarning, match=r"1 loop.*1 (repeat|duplicate).*3 one-way"):
         result = detours.count(messy, 3)
@@ -133,14 +133,14 @@ def test_node_names_and_their_order_are_kept() -> None:
 
 def middling_graphs() -> dict[str, detours.Graph]:
     """Graphs large enough that every engine cuts the work into blocks."""
-    made = {
+    graphs = {
         "hubs": nx.barabasi_albert_graph(700, 5, seed=31),
         "dense": nx.gnp_random_graph(150, 0.3, seed=32),
         "geometric": nx.random_geometric_graph(900, 0.055, seed=33),
         "many blocks": nx.disjoint_union_all([nx.gnp_random_graph(12, 0.4, seed=seed) for seed in range(60)]),
         "directed": nx.gnp_random_graph(300, 0.03, seed=34, directed=True),
     }
-    return {name: detours.Graph.from_networkx(graph, directed=graph.is_directed()) for name, graph in made.items()}
+    return {name: detours.Graph.from_networkx(graph, directed=graph.is_directed()) for name, graph in graphs.items()}
 
 
 MIDDLING = ["hubs", "dense", "geometric", "many blocks", "directed"]
@@ -178,8 +178,8 @@ def test_same_bits_for_any_node_order(name: str) -> None:
 @pytest.mark.parametrize("engine", ["rows", "search"])
 def test_progress_goes_from_nothing_to_all(engine: str) -> None:
     calls: list[tuple[float, float]] = []
-    tell: Callable[[float, float], None] = lambda done, total: calls.append((done, total))  # noqa: E731
-    detours.count(middling_graphs()["geometric"], 4, engine=engine, progress=tell)
+    report: Callable[[float, float], None] = lambda done, total: calls.append((done, total))  # noqa: E731
+    detours.count(middling_graphs()["geometric"], 4, engine=engine, progress=report)
     done = [call[0] for call in calls]
     assert done == sorted(done)
     assert calls[-1][0] == calls[-1][1] > 0
@@ -187,10 +187,10 @@ def test_progress_goes_from_nothing_to_all(engine: str) -> None:
 
 
 @given(small_graphs(max_nodes=6), st.integers(2, 6))
-def test_cycles_through_a_node_by_hand(graph: SmallGraph, k: int) -> None:
+def test_cycles_through_a_node_by_definition(graph: SmallGraph, k: int) -> None:
     """Directed too: the cycles that `count` totals are those of the definition, each once."""
     through = oracles.cycles_through_nodes(graph.num_nodes, graph.arcs, k, graph.directed)
     cycles = detours.count(graph.graph(), k).cycles
     assert {length: sum(node[length] for node in through) for length in cycles} == {
-        length: length * number for length, number in cycles.items()
+        length: length * count for length, count in cycles.items()
     }

@@ -1,4 +1,4 @@
-"""`count_many` gives each graph what `count` gives it alone."""
+"""`count_many` gives each graph the result that `count` gives."""
 
 import networkx as nx
 import numpy as np
@@ -61,11 +61,11 @@ def molecules() -> list[nx.Graph]:
 def test_everything_at_once() -> None:
     graphs = molecules()
     results = detours.count_many(graphs, 5)
-    alone = [detours.count(graph, 5) for graph in graphs]
-    np.testing.assert_array_equal(results.edge, np.concatenate([one.edge for one in alone]))
-    np.testing.assert_array_equal(results.node, np.concatenate([one.node for one in alone]))
-    np.testing.assert_array_equal(results.by_length, np.concatenate([one.by_length for one in alone]))
-    assert results.cycles == {length: sum(one.cycles[length] for one in alone) for length in range(3, 7)}
+    single = [detours.count(graph, 5) for graph in graphs]
+    np.testing.assert_array_equal(results.edge, np.concatenate([one.edge for one in single]))
+    np.testing.assert_array_equal(results.node, np.concatenate([one.node for one in single]))
+    np.testing.assert_array_equal(results.by_length, np.concatenate([one.by_length for one in single]))
+    assert results.cycles == {length: sum(one.cycles[length] for one in single) for length in range(3, 7)}
     assert results.cycles[6] > 0
 
 
@@ -96,7 +96,7 @@ def test_no_graphs_at_all() -> None:
     assert results.cycles == {3: 0, 4: 0, 5: 0}
 
 
-def test_graphs_by_number_alone() -> None:
+def test_a_data_set_with_only_getitem_and_len() -> None:
     graphs = [nx.cycle_graph(3), nx.path_graph(3), nx.cycle_graph(4)]
     some = pytest.importorskip("torch.utils.data").Subset(graphs, [2, 0])
     assert [found.cycles for found in detours.count_many(some, 3)] == [{3: 0, 4: 1}, {3: 1, 4: 0}]
@@ -122,10 +122,10 @@ def test_one_molecule_is_not_a_list_of_graphs() -> None:
         detours.count_many(molecule, 2)
 
 
-def test_a_text_among_molecules_is_told_by_its_number() -> None:
+def test_a_string_among_molecules_is_named_by_its_index() -> None:
     molecule = pytest.importorskip("rdkit.Chem").MolFromSmiles("C1CC1")
-    told = r"^C1CC1: there is no such file; of a SMILES, give a .smi file or RDKit's molecule \(graph number 1\).$"
-    with pytest.raises(FileFormatError, match=told) as caught:
+    message = r"^C1CC1: there is no such file; of a SMILES, give a .smi file or RDKit's molecule \(graph number 1\).$"
+    with pytest.raises(FileFormatError, match=message) as caught:
         detours.count_many([molecule, "C1CC1"], 2)
     assert str(caught.value.path) == "C1CC1"
 

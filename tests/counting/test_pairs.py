@@ -17,18 +17,18 @@ from detours.errors import DroppedEdgesWarning, EngineError, InputError
 from tests.oracles.pairs import pairs_by_subsets, pairs_with_networkx
 from tests.strategies import SmallGraph, small_graphs
 
-WAYS = {"search": 0.0, "closed forms": 1e9}
-"""What a path of a search is taken to cost, so that one way or the other is chosen throughout."""
+METHODS = {"search": 0.0, "closed forms": 1e9}
+"""Seconds assumed for each path of a search, so that one of the methods is always chosen."""
 
 
-@pytest.fixture(params=[*WAYS, "whichever is faster"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param in WAYS:
-        monkeypatch.setattr(pairs_module, "SECONDS_PER_PATH", WAYS[request.param])
+@pytest.fixture(params=[*METHODS, "whichever is faster"])
+def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    if request.param in METHODS:
+        monkeypatch.setattr(pairs_module, "SECONDS_PER_PATH", METHODS[request.param])
     return str(request.param)
 
 
-@pytest.mark.parametrize("seconds", [*WAYS.values(), pairs_module.SECONDS_PER_PATH])
+@pytest.mark.parametrize("seconds", [*METHODS.values(), pairs_module.SECONDS_PER_PATH])
 @given(small=small_graphs(max_nodes=9), k=st.integers(2, 9))
 def test_every_pair_of_small_graphs(seconds: float, small: SmallGraph, k: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -40,7 +40,7 @@ def test_every_pair_of_small_graphs(seconds: float, small: SmallGraph, k: int) -
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize(("num_nodes", "degree"), [(10, 4.0), (12, 3.0), (12, 1.2)])
-def test_against_networkx(num_nodes: int, degree: float, directed: bool, way: str) -> None:
+def test_against_networkx(num_nodes: int, degree: float, directed: bool, method: str) -> None:
     graph = nx.gnp_random_graph(num_nodes, degree / num_nodes, seed=7, directed=directed)
     np.testing.assert_array_equal(count_pairs(graph, 8, directed=directed), pairs_with_networkx(graph, 8))
 
@@ -48,7 +48,7 @@ def test_against_networkx(num_nodes: int, degree: float, directed: bool, way: st
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize(("num_nodes", "k"), [(2, 8), (3, 3), (5, 8), (40, 8), (70, 8), (120, 7), (300, 6)])
 def test_complete_graph(num_nodes: int, k: int, directed: bool) -> None:
-    """Larger ones pass 2^53 on the way, so that some steps have to be done in integers."""
+    """Intermediate values of the larger ones pass 2^53, so that some steps need integers."""
     graph = nx.complete_graph(num_nodes, create_using=nx.DiGraph if directed else nx.Graph)
     expected = [perm(num_nodes - 2, length - 1) for length in range(2, k + 1)]
     counts = count_pairs(graph, k, directed=directed)
@@ -58,7 +58,7 @@ def test_complete_graph(num_nodes: int, k: int, directed: bool) -> None:
     assert not counts[np.eye(num_nodes, dtype=bool)].any()
 
 
-def test_complete_bipartite_graph(way: str) -> None:
+def test_complete_bipartite_graph(method: str) -> None:
     # from one side to the other m more nodes of each are visited; back to the same side one more of the other
     left, right = 4, 6
     counts = count_pairs(nx.complete_bipartite_graph(left, right), 8)
@@ -96,11 +96,11 @@ def shrikhande_graph() -> nx.Graph:
 def rows_by_kind(graph: nx.Graph, k: int) -> tuple[list[list[int]], list[list[int]]]:
     """The counts of all adjacent pairs and of all others, each sorted."""
     counts, adjacent = count_pairs(graph, k), nx.to_numpy_array(graph) > 0
-    apart = ~adjacent & ~np.eye(len(graph), dtype=bool)
-    return sorted(counts[adjacent].tolist()), sorted(counts[apart].tolist())
+    others = ~adjacent & ~np.eye(len(graph), dtype=bool)
+    return sorted(counts[adjacent].tolist()), sorted(counts[others].tolist())
 
 
-def test_rook_and_shrikhande_differ_from_length_seven_on(way: str) -> None:
+def test_rook_and_shrikhande_differ_from_length_seven_on(method: str) -> None:
     """Strongly regular with the same parameters: shorter detours cannot tell them apart."""
     rook, shrikhande = rook_graph(), shrikhande_graph()
     assert sorted(dict(rook.degree).values()) == sorted(dict(shrikhande.degree).values()) == [6] * 16
@@ -108,7 +108,7 @@ def test_rook_and_shrikhande_differ_from_length_seven_on(way: str) -> None:
     assert rows_by_kind(rook, 7)[0] != rows_by_kind(shrikhande, 7)[0]
 
 
-def test_parts_do_not_meet(way: str) -> None:
+def test_components_are_independent(method: str) -> None:
     parts = [nx.cycle_graph(5), nx.empty_graph(3), nx.complete_graph(6), nx.path_graph(2), nx.path_graph(7)]
     union = nx.disjoint_union_all(parts)
     new_name = np.random.default_rng(3).permutation(len(union)).tolist()
@@ -147,7 +147,7 @@ def test_without_edges(num_nodes: int) -> None:
     assert not counts.any()
 
 
-def test_interrupted_search_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_search_continues(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = nx.gnp_random_graph(14, 0.3, seed=1)
     whole = count_pairs(graph, 9)
     assert whole[:, :, 7].any()

@@ -39,7 +39,7 @@ def brute_force(graph: nx.Graph, i: int, j: int, k: int) -> list[tuple[int, ...]
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> tuple[nx.Graph, int, int, int]:
+def queries(draw: st.DrawFn) -> tuple[nx.Graph, int, int, int]:
     n = draw(st.integers(2, 7))
     graph = nx.DiGraph() if draw(st.booleans()) else nx.Graph()
     graph.add_nodes_from(range(n))
@@ -50,17 +50,17 @@ def questions(draw: st.DrawFn) -> tuple[nx.Graph, int, int, int]:
 
 
 @settings(deadline=None, max_examples=300)
-@given(questions())
-def test_equals_brute_force_in_order(question: tuple[nx.Graph, int, int, int]) -> None:
-    graph, i, j, k = question
+@given(queries())
+def test_equals_brute_force_in_order(query: tuple[nx.Graph, int, int, int]) -> None:
+    graph, i, j, k = query
     assert list(paths(*csr(graph), i, j, k)) == brute_force(graph, i, j, k)
 
 
 @settings(deadline=None, max_examples=200)
-@given(questions())
-def test_chordless_by_definition(question: tuple[nx.Graph, int, int, int]) -> None:
+@given(queries())
+def test_chordless_by_definition(query: tuple[nx.Graph, int, int, int]) -> None:
     """No edge between two nodes of a path but its own, and the one between its ends."""
-    graph, i, j, k = question
+    graph, i, j, k = query
     graph = graph.to_undirected()
     between = graph.has_edge(i, j)
     expected = [path for path in brute_force(graph, i, j, k) if graph.subgraph(path).size() == len(path) - 1 + between]
@@ -88,7 +88,7 @@ def test_the_edge_itself_is_no_detour() -> None:
     assert list(paths(*csr(nx.cycle_graph(4)), 0, 1, 2)) == []
 
 
-def test_no_way_at_all() -> None:
+def test_unreachable_ends() -> None:
     assert list(paths(*csr(nx.empty_graph(5)), 1, 3, 4)) == []
     assert list(paths(*csr(nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))), 0, 4, 9)) == []
     one_way = nx.DiGraph([(0, 1), (1, 2)])
@@ -97,7 +97,7 @@ def test_no_way_at_all() -> None:
 
 
 def test_dead_ends_cost_nothing() -> None:
-    """A complete graph hangs on the way by one node: no path can come back from it."""
+    """A complete graph is attached to the path at one node: no path comes back from it."""
     graph = nx.path_graph(4)
     graph.add_edges_from(itertools.combinations([1, *range(4, 24)], 2))
     assert list(paths(*csr(graph), 0, 3, 30)) == [(0, 1, 2, 3)]
@@ -108,7 +108,7 @@ def test_k_without_bound() -> None:
 
 
 def test_lazy() -> None:
-    """Paths of a complete graph with a hundred nodes, of which nobody will ever see the last."""
+    """Paths of a complete graph with a hundred nodes, far too many to list them all."""
     found = paths(*csr(nx.complete_graph(100)), 0, 1, 60)
     assert list(itertools.islice(found, 3)) == [(0, 2, 1), (0, 3, 1), (0, 4, 1)]
     assert all(type(v) is int for v in next(found))
@@ -132,9 +132,9 @@ def test_time_limit() -> None:
     assert caught.value.found[:2] == [(0, 14, 1), (0, 15, 1)]
 
 
-def test_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between two nodes on one side of a bipartite graph no path is odd, and it takes long to see that: meanwhile
-    empty batches keep coming, so that Ctrl-C and the clock have their chance."""
+def test_empty_batches_keep_coming(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two nodes on one side of a bipartite graph no path has odd length, and it takes long to find that out:
+    empty batches keep coming meanwhile, so that Ctrl-C and time limits work."""
     monkeypatch.setattr(module, "STEPS", 1000)
     batches = itertools.islice(path_batches(*csr(nx.complete_bipartite_graph(12, 12)), 0, 1, 23), 3000)
     runs = [len(list(run)) for empty, run in itertools.groupby(batches, lambda batch: len(batch) == 0) if empty]
@@ -163,7 +163,7 @@ def test_bad_arguments() -> None:
             paths(*graph, 0, 1, 3, **budget)  # type: ignore[arg-type]
 
 
-def test_what_a_budget_carries_is_named_as_the_graph_is() -> None:
+def test_paths_in_a_budget_error_have_the_names_of_the_graph() -> None:
     graph = nx.relabel_nodes(nx.complete_graph(5), dict(enumerate("abcde")))
     with pytest.raises(BudgetExceeded) as caught:
         list(detours.paths(graph, "a", "b", 4, max_paths=3))

@@ -1,4 +1,4 @@
-"""The planner: sensible choices, limits kept, clear words."""
+"""The planner: sensible choices, limits kept, readable plans."""
 
 import networkx as nx
 import numpy as np
@@ -27,7 +27,7 @@ def test_plan_reads_well() -> None:
     assert " 1 sparse product per block" in str(detours.explain(few, 3, engine="rows"))
 
 
-def test_what_does_not_fit_is_said_at_the_end_of_its_line() -> None:
+def test_engines_that_do_not_fit_are_marked_at_the_end_of_the_line() -> None:
     plan = detours.explain(nx.gnm_random_graph(3000, 20_000, seed=1), 6, memory_limit="50MB")
     (dense,) = [line for line in plan.others if line.startswith("dense")]
     assert dense.endswith("; too much memory") and " MB, " not in dense
@@ -68,7 +68,7 @@ def test_an_error_in_a_thread_reaches_the_caller() -> None:
         run_ranges(1000, 7, work, lambda: None, 2)
 
 
-def test_ranges_grow_when_work_is_quick_and_shrink_when_it_is_slow() -> None:
+def test_ranges_grow_for_fast_work_and_shrink_for_slow_work() -> None:
     ranges = Ranges(10**6, 16)
     share = ranges.take(1)
     assert share is not None
@@ -116,17 +116,17 @@ def test_more_threads_than_work_are_not_started() -> None:
 
 def test_beyond_six_the_cheaper_of_search_and_dense_is_chosen() -> None:
     sparse = nx.convert_node_labels_to_integers(nx.grid_2d_graph(30, 30))
-    thick = nx.random_regular_graph(18, 35, seed=1)
+    dense = nx.random_regular_graph(18, 35, seed=1)
     assert detours.explain(sparse, 7).engine == "search"
-    assert detours.explain(thick, 6).engine == "rows"
+    assert detours.explain(dense, 6).engine == "rows"
     for k in (7, 8):
-        plan = detours.explain(thick, k)
+        plan = detours.explain(dense, k)
         assert plan.engine == "dense"
         assert plan.seconds < 1
-    assert detours.explain(thick, 9).engine == "search"
-    assert detours.explain(thick, 7, memory_limit="100KB").engine == "search"
+    assert detours.explain(dense, 9).engine == "search"
+    assert detours.explain(dense, 7, memory_limit="100KB").engine == "search"
     with pytest.raises(EngineError, match="up to k = 8, not for k = 9"):
-        detours.explain(thick, 9, engine="dense")
+        detours.explain(dense, 9, engine="dense")
 
 
 def test_one_root_at_a_time_where_its_vectors_stay_in_the_first_cache() -> None:

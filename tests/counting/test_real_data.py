@@ -1,4 +1,4 @@
-"""Published numbers on real graphs, and both engines against each other on every small one."""
+"""Published counts of real graphs, and both engines against each other on every small one."""
 
 from collections import Counter
 
@@ -42,7 +42,7 @@ def test_directed_cycles(name: str) -> None:
 def test_undirected_cycles(name: str) -> None:
     result = detours.count(node_graph(name), 4)
     assert result.cycles == dict(zip((3, 4, 5), UNDIRECTED_CYCLES[name], strict=True))
-    assert int(result.node.sum()) == 2 * sum(length * number for length, number in result.cycles.items())
+    assert int(result.node.sum()) == 2 * sum(length * count for length, count in result.cycles.items())
 
 
 @pytest.mark.parametrize("name", ["Cornell", "Wisconsin", "Texas"])
@@ -60,13 +60,13 @@ def test_small_node_graphs_edge_by_edge(name: str, directed: bool) -> None:
 
 @pytest.mark.parametrize("name", ["Chameleon", "Actor", "Squirrel"])
 def test_large_node_graphs_edge_by_edge(name: str) -> None:
-    """On dense matrices, so of all nodes only the busiest 1,500 are kept."""
+    """With dense matrices, so only the 1,500 nodes of highest degree are kept."""
     arcs = node_graph(name)
-    busiest = np.argsort(-np.bincount(arcs.ravel()), kind="stable")[:1500]
+    hubs = np.argsort(-np.bincount(arcs.ravel()), kind="stable")[:1500]
     adjacency = np.zeros((arcs.max() + 1,) * 2)
     adjacency[arcs[0], arcs[1]] = adjacency[arcs[1], arcs[0]] = 1
     np.fill_diagonal(adjacency, 0)
-    adjacency = adjacency[np.ix_(busiest, busiest)]
+    adjacency = adjacency[np.ix_(hubs, hubs)]
     tails, heads = np.nonzero(adjacency)
     result = detours.count(np.stack([tails, heads]), 4, engine="rows")
     np.testing.assert_array_equal(result.by_length, oracles.detours_by_matrices(adjacency)[:, tails, heads].T)
@@ -132,7 +132,7 @@ def test_each_graph_alone_equals_brute_force(name: str, step: int) -> None:
         np.testing.assert_array_equal(result.by_length, np.reshape([expected[pair] for pair in pairs], (-1, k - 1)))
 
 
-# How many graphs have which cycle lengths up to 6. CEXP as in the paper; EXP as NetworkX and igraph find it.
+# The number of graphs with each set of cycle lengths up to 6. CEXP as in the paper; EXP as NetworkX and igraph find it.
 CYCLE_LENGTHS = {
     "EXP": {(4, 5, 6): 873, (4, 6): 35, (5, 6): 283, (6,): 9},
     "CEXP": {(4, 5, 6): 932, (4, 6): 8, (5, 6): 255, (6,): 5},
@@ -142,14 +142,14 @@ CYCLE_LENGTHS = {
 @pytest.mark.parametrize("name", CYCLE_LENGTHS)
 def test_cycle_lengths_of_the_pairs(name: str) -> None:
     results = detours.count_many(built(pair_graphs(name)), 5)
-    found = Counter(tuple(length for length, number in result.cycles.items() if number) for result in results)
+    found = Counter(tuple(length for length, count in result.cycles.items() if count) for result in results)
     assert found == CYCLE_LENGTHS[name]
 
 
-def test_listed_paths_are_as_many_as_counted() -> None:
+def test_the_number_of_listed_paths_is_the_count() -> None:
     graph = nx.Graph(node_graph("Cornell").T.tolist())
     graph.remove_edges_from(list(nx.selfloop_edges(graph)))
     result = detours.count(graph, 7)
-    for (i, j), number in zip(graph.edges, result.edge, strict=True):
+    for (i, j), count in zip(graph.edges, result.edge, strict=True):
         found = list(detours.paths(graph, i, j, 7))
-        assert len(found) == len(set(found)) == number
+        assert len(found) == len(set(found)) == count

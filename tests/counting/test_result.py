@@ -17,7 +17,7 @@ pandas = pytest.importorskip("pandas")
 
 
 def house() -> nx.Graph:
-    """A square with a roof and a chimney, with names that are not numbers."""
+    """A square with a roof and a chimney, with strings for names."""
     return nx.Graph(["ab", "bc", "cd", "da", "ce", "ed", "ex"])
 
 
@@ -41,7 +41,7 @@ def result() -> detours.Detours:
     return detours.count(house(), 4)
 
 
-def test_numbers_shapes_and_types(result: detours.Detours) -> None:
+def test_values_shapes_and_types(result: detours.Detours) -> None:
     graph = house()
     assert isinstance(result, detours.Detours)
     assert (result.k, result.directed) == (4, False)
@@ -72,8 +72,8 @@ def test_to_networkx(result: detours.Detours) -> None:
     assert nx.utils.graphs_equal(nx.Graph(graph.edges), nx.Graph(house().edges))
     assert list(graph) == list(house())
     for edge in graph.edges:
-        lengths = {f"length_{length}": number for length, number in enumerate(row(edge), 2)}
-        cycles = {f"cycle_{length}": number for length, number in enumerate(row(edge), 3)}
+        lengths = {f"length_{length}": count for length, count in enumerate(row(edge), 2)}
+        cycles = {f"cycle_{length}": count for length, count in enumerate(row(edge), 3)}
         assert graph.edges[edge] == {"den": sum(row(edge)), **lengths, **cycles}
         assert type(graph.edges[edge]["den"]) is int
     assert dict(graph.nodes(data="phi")) == dict(zip(house(), [4, 4, 6, 6, 4, 0], strict=True))
@@ -145,8 +145,8 @@ def test_cycles_through_arcs_and_nodes_if_directed() -> None:
     for length in (3, 4, 5):
         cycles = [cycle for cycle in found if len(cycle) == length]
         assert nodes[f"cycle_{length}"].tolist() == [sum(node in cycle for cycle in cycles) for node in arcs]
-        on = [set(zip(cycle, [*cycle[1:], cycle[0]], strict=True)) for cycle in cycles]
-        assert edges[f"cycle_{length}"].tolist() == [sum(arc in one for one in on) for arc in arcs.edges]
+        arcs_of = [set(zip(cycle, [*cycle[1:], cycle[0]], strict=True)) for cycle in cycles]
+        assert edges[f"cycle_{length}"].tolist() == [sum(arc in own for own in arcs_of) for arc in arcs.edges]
     assert not np.array_equal(result.edge_cycles, result.by_length)
 
 
@@ -209,33 +209,32 @@ def test_graph_without_edges(num_nodes: int, directed: bool, engine: str) -> Non
     assert ("0 arcs" if directed else "0 edges") in repr(result)
 
 
-def star_result(numbers: list[list[int]]) -> detours.Detours:
-    """A result on a star whose arcs carry the given numbers: sums near 2^63 without the work of counting."""
-    graph = detours.Graph.from_networkx(nx.star_graph(len(numbers)))
-    values = np.array(numbers + numbers, dtype=np.int64)
-    return detours.Detours(graph, len(numbers[0]) + 1, values)
+def star_result(counts: list[list[int]]) -> detours.Detours:
+    """A result on a star whose arcs have the given counts: sums near 2^63 without the work of counting."""
+    graph = detours.Graph.from_networkx(nx.star_graph(len(counts)))
+    return detours.Detours(graph, len(counts[0]) + 1, np.array(counts + counts, dtype=np.int64))
 
 
 LARGEST = 2**63 - 1
 
 
-@pytest.mark.parametrize("numbers", [[LARGEST, 1], [2**62, 2**62], [LARGEST] * 2, [LARGEST, LARGEST, 3]])
-def test_edge_sum_beyond_64_bits_is_refused(numbers: list[int]) -> None:
-    result = star_result([numbers])
-    with pytest.raises(OverflowError, match=rf"k ?= ?{len(numbers) + 1}"):
+@pytest.mark.parametrize("counts", [[LARGEST, 1], [2**62, 2**62], [LARGEST] * 2, [LARGEST, LARGEST, 3]])
+def test_edge_sum_beyond_64_bits_is_refused(counts: list[int]) -> None:
+    result = star_result([counts])
+    with pytest.raises(OverflowError, match=rf"k ?= ?{len(counts) + 1}"):
         _ = result.edge
-    assert result.by_length.tolist() == [numbers]
+    assert result.by_length.tolist() == [counts]
 
 
-@pytest.mark.parametrize("numbers", [[2**62, 2**62 - 2**54], [0, 2**62 + 12345], [1, 2**62 - 1]])
-def test_edge_sum_below_the_limit_is_exact(numbers: list[int]) -> None:
-    assert star_result([numbers]).edge.tolist() == [sum(numbers)]
+@pytest.mark.parametrize("counts", [[2**62, 2**62 - 2**54], [0, 2**62 + 12345], [1, 2**62 - 1]])
+def test_edge_sum_below_the_limit_is_exact(counts: list[int]) -> None:
+    assert star_result([counts]).edge.tolist() == [sum(counts)]
 
 
 def test_node_sum_beyond_64_bits_is_refused() -> None:
-    for numbers in ([[2**62, 0], [2**62, 0]], [[2**62, 0]] * 4, [[3 * 2**61, 0]] * 3):
-        result = star_result(numbers)
-        assert result.edge.tolist() == [first for first, _ in numbers]
+    for counts in ([[2**62, 0], [2**62, 0]], [[2**62, 0]] * 4, [[3 * 2**61, 0]] * 3):
+        result = star_result(counts)
+        assert result.edge.tolist() == [first for first, _ in counts]
         with pytest.raises(OverflowError, match=r"k ?= ?3"):
             _ = result.node
     fits = star_result([[2**61 + 1, 5]] * 3)
@@ -251,18 +250,18 @@ def complete(num_nodes: int) -> detours.Graph:
     return detours.Graph.from_edge_index(np.stack(np.nonzero(~np.eye(num_nodes, dtype=bool))))
 
 
-def node_number(num_nodes: int, k: int) -> int:
+def phi(num_nodes: int, k: int) -> int:
     return (num_nodes - 1) * sum(perm(num_nodes - 2, length - 1) for length in range(2, k + 1))
 
 
 @pytest.mark.slow
 def test_complete_graphs_around_the_limit() -> None:
-    """The last complete graph whose Φ^6 fits in 64 bits, and the first whose does not."""
-    fits = max(n for n in range(1400, 1500) if node_number(n, 6) < 2**63)
+    """The largest complete graph whose Φ^6 fits in 64 bits, and the next one."""
+    fits = max(n for n in range(1400, 1500) if phi(n, 6) < 2**63)
     below = detours.count(complete(fits), 6)
-    assert set(below.node.tolist()) == {node_number(fits, 6)}
+    assert set(below.node.tolist()) == {phi(fits, 6)}
     above = detours.count(complete(fits + 1), 6)
-    assert set(above.edge.tolist()) == {node_number(fits + 1, 6) // fits}
+    assert set(above.edge.tolist()) == {phi(fits + 1, 6) // fits}
     cycles = {length: comb(fits + 1, length) * factorial(length - 1) // 2 for length in range(3, 8)}
     assert above.cycles == cycles
     assert cycles[7] > 2**63
@@ -280,7 +279,7 @@ def test_results_cannot_be_changed_by_accident() -> None:
 @pytest.mark.parametrize(
     ("method", "library", "extra"), [("to_pandas", "pandas", "tables"), ("to_torch", "torch", "torch")]
 )
-def test_a_library_that_is_missing(method: str, library: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library(method: str, library: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(
         InputError, match=rf"needs {library}, which is not installed; run: pip install 'detours\[{extra}\]'"
@@ -293,9 +292,9 @@ def test_sums_of_nodes_take_little_memory(name: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("detours.counting.sums.ROWS", 2_000)
     result = detours.count(nx.complete_graph(400), k=3)
     tracemalloc.start()
-    found = getattr(result, name)
+    values = getattr(result, name)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     per_node = 399 * (398 + 398 * 397) if name == "node" else [399 * 398 // 2, 399 * 398 * 397 // 2]
-    np.testing.assert_array_equal(found, [per_node] * 400)
+    np.testing.assert_array_equal(values, [per_node] * 400)
     assert peak < 8 * result.graph.num_arcs / 4

@@ -15,24 +15,24 @@ COUNTS = st.one_of(st.integers(0, 100), st.integers(2**61, LARGEST))
 def test_sums_equal_those_of_python(rows: list[list[int]]) -> None:
     values = np.array(rows, np.int64).reshape(len(rows), len(rows[0]) if rows else 3)
     assert sums.sum_columns(values) == [sum(column) for column in values.T.tolist()]
-    wanted = [sum(row) for row in rows]
-    if max(wanted, default=0) > LARGEST:
+    expected = [sum(row) for row in rows]
+    if max(expected, default=0) > LARGEST:
         with pytest.raises(OverflowError, match=r"^too many$"):
             sums.sum_rows(values, "too many")
     else:
-        assert sums.sum_rows(values, "too many").tolist() == wanted
+        assert sums.sum_rows(values, "too many").tolist() == expected
 
 
 @given(st.lists(st.lists(COUNTS, max_size=4), max_size=6))
 def test_sums_of_groups_equal_those_of_python(groups: list[list[int]]) -> None:
     values = np.array([value for group in groups for value in group], np.int64)
     indptr = np.cumsum([0, *map(len, groups)])
-    wanted = [sum(group) for group in groups]
-    if max(wanted, default=0) > LARGEST:
+    expected = [sum(group) for group in groups]
+    if max(expected, default=0) > LARGEST:
         with pytest.raises(OverflowError, match=r"^too many$"):
             sums.sum_groups(values, indptr, "too many")
     else:
-        assert sums.sum_groups(values, indptr, "too many").tolist() == wanted
+        assert sums.sum_groups(values, indptr, "too many").tolist() == expected
 
 
 def test_columns_are_added_up_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Limits on how much is listed: a number of items, and a time."""
+"""Limits on listing: the number of items, and the time."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def within_budget(
     """Return an iterator over the items of all batches, which raises `BudgetExceeded` when a limit is reached.
 
     Args:
-        batches: The items, some at a time; the clock is looked at after each batch.
-        what: The items in the plural, as the sentence names them.
-        argument: The argument of the caller that limits their number.
-        most: That number, or None.
-        time_limit: Seconds from the first item that is asked for, or None.
+        batches: The items, some at a time; the time is checked after each batch.
+        what: The items in the plural, as the message names them.
+        argument: The caller's argument that limits their number.
+        most: That limit, or None.
+        time_limit: Seconds from the first request for an item, or None.
     """
     if most is not None:
         check_integer(argument, most, minimum=1, otherwise="None for no limit")
@@ -46,5 +46,5 @@ def _limited(
             found.append(item)
             yield item
         if time_limit is not None and time.perf_counter() - started >= time_limit:
-            message = f"time_limit = {time_limit:g} s is over after {len(found)} {what}; allow more, or lower k"
+            message = f"time_limit = {time_limit:g} s was reached after {len(found)} {what}; allow more, or lower k"
             raise BudgetExceeded(message, found, "time_limit")

@@ -44,22 +44,22 @@ def count(
             PyG Data or Batch, igraph or rustworkx graph, `detours.Graph`, or the path of a file.
         k: The longest detour counted, in edges; an integer >= 2.
         directed: Count directed paths i -> j for every arc i -> j. Default: as the input says, which is True for a
-            DiGraph, a directed igraph or rustworkx graph or file, or a directed `detours.Graph`, and else False.
+            DiGraph, a directed igraph or rustworkx graph or file, or a directed `detours.Graph`, and False otherwise.
         strict: Refuse loops, repeated edges and one-way arcs instead of dropping, merging and mirroring them.
         chordless: Count only detours that form a chordless (induced) cycle with their edge, by a search for any k.
         engine: "rows" (closed forms, k <= 6), "dense" (closed forms on dense matrices, k <= 8), "search" (any k) or
             "auto".
-        n_jobs: Threads; -1 for all cores. The answer does not depend on it.
-        device: A device of PyTorch, such as "cuda", for dense closed forms where they are faster.
-        memory_limit: Bytes, or a string such as "2GB", that the engine's working memory should stay within.
-        out: A folder that the counts are written to, block by block. A run that was killed resumes after its finished
-            blocks, and a graph too large for `memory_limit` is counted in parts if it was opened from a folder. The
-            result maps `by_length.npy` (and, if directed, `cycles.npy`) in the folder, with one row per arc of the
-            graph's CSR; the folder `graph` has the edges and names, and `Detours.open` opens both again. A name that
-            ends in .parquet gives such a file instead, with one row per edge.
+        n_jobs: Threads; -1 for all cores. The result does not depend on it.
+        device: A PyTorch device, such as "cuda", for dense closed forms where they are faster there.
+        memory_limit: The limit on the engine's working memory: bytes, or a string such as "2GB".
+        out: A folder that the counts are written to, block by block. A killed run resumes after its finished blocks,
+            and a graph too large for `memory_limit` is counted in parts if it was opened from a folder. The result
+            memory-maps `by_length.npy` (and, if directed, `cycles.npy`) in the folder, with one row per arc of the
+            graph's CSR; its subfolder `graph` has the edges and names, and `Detours.open` opens both again. A name that
+            ends in .parquet writes a Parquet file instead, with one row per edge.
         cluster: Count on a Dask cluster: a `distributed.Client`, the address of a scheduler, as in "tcp://host:8786",
             or "local:4" for four worker processes on this machine.
-        progress: True prints how far the work is; a function is called as progress(done, total).
+        progress: True prints the progress; a function is called as progress(done, total).
 
     >>> count([(0, 1, 2), (1, 2, 0)], k=2).edge.tolist()
     [1, 1, 1]
@@ -67,10 +67,10 @@ def count(
     k = check_k(k)
     report = as_report(progress, "Counting detours")
     with reading_within(parse_bytes(memory_limit)):
-        given = Graph.from_any(graph, directed=directed, strict=strict)
+        graph = Graph.from_any(graph, directed=directed, strict=strict)
     options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit}
     if out is None and cluster is None:
-        return _run(given, _possible_plan(given, k, chordless, device=device, **options), chordless, report)
+        return _run(graph, _feasible_plan(graph, k, chordless, device=device, **options), chordless, report)
     from detours.counting.on_disk.count_in_blocks import count_in_blocks
 
     _check_length(k)
@@ -78,7 +78,7 @@ def count(
         raise InputError("chordless=True counts in this process; leave it out with out= or cluster=")
     if device is not None:
         raise InputError(f"device={device!r} counts in this process; leave it out with out= or cluster=")
-    return count_in_blocks(given, k, out=out, cluster=cluster, progress=report, **options)
+    return count_in_blocks(graph, k, out=out, cluster=cluster, progress=report, **options)
 
 
 def count_many(
@@ -104,11 +104,11 @@ def count_many(
         raise InputError(f"count_many takes a list of graphs, but it was given one: {shown(graphs)}; use count for one")
     if not is_list(graphs):
         raise InputError(f"count_many takes a list of graphs, but it was given {shown(graphs)}.")
-    given = as_graphs(graphs, directed=directed, strict=strict, keep_origin=True)
-    union, _ = Graph.disjoint_union(given)
+    converted = as_graphs(graphs, directed=directed, strict=strict, keep_origin=True)
+    union, _ = Graph.disjoint_union(converted)
     options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit, "device": device}
-    plan = _possible_plan(union, k, chordless, **options)
-    return DetoursList(given, _run(union, plan, chordless, as_report(progress, "Counting detours")))
+    plan = _feasible_plan(union, k, chordless, **options)
+    return DetoursList(converted, _run(union, plan, chordless, as_report(progress, "Counting detours")))
 
 
 def explain(
@@ -123,15 +123,17 @@ def explain(
     device: Any = None,
     memory_limit: int | str | None = None,
 ) -> Plan:
-    """Say how `count` would do it, and what time and memory to expect of every engine; print the result to read it.
+    """Return the plan of `count`: the engine it would use, and the expected time and memory of every engine.
+
+    Print the plan to read it.
 
     >>> explain([(0, 1), (1, 2), (2, 0)], k=4).engine
     'search'
     """
     k = check_k(k)
-    given = Graph.from_any(graph, directed=directed, strict=strict)
+    graph = Graph.from_any(graph, directed=directed, strict=strict)
     options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit, "device": device}
-    return _plan(given, k, chordless, **options, compare_all=True)
+    return _plan(graph, k, chordless, **options, compare_all=True)
 
 
 def paths(
@@ -146,29 +148,29 @@ def paths(
     max_paths: int | None = None,
     time_limit: float | None = None,
 ) -> Iterator[tuple[Any, ...]]:
-    """The detours from i to j of length 2 .. k themselves, lazily: shorter ones first, then in the order of the nodes.
+    """Iterate lazily over the detours from i to j of length 2 .. k: shorter ones first, then in the order of the nodes.
 
-    i and j need not be neighbours. Nodes are named as in the graph that was given. With ``chordless``, the only edges
-    between nodes of a path are its own and, if there is one, the edge ij; directed graphs are refused then.
+    i and j need not be neighbours. Nodes have the names of the given graph. With ``chordless``, the only edges between
+    nodes of a path are its own and, if there is one, the edge ij; directed graphs are refused then.
 
-    Raises `BudgetExceeded` when there are more than ``max_paths``, or ``time_limit`` seconds after the first was asked
-    for; the paths found until then have been yielded, and are in its ``found``.
+    Raises `BudgetExceeded` if there are more than ``max_paths``, or ``time_limit`` seconds after the first path was
+    requested; the paths found until then have been yielded, and are in its ``found``.
 
     >>> list(paths([(0, 1, 2, 3), (1, 2, 3, 0)], 0, 1, k=3))
     [(0, 3, 2, 1)]
     """
     k = check_k(k)
-    given = Graph.from_any(graph, directed=directed, strict=strict)
-    start, end = given.node(i), given.node(j)
+    graph = Graph.from_any(graph, directed=directed, strict=strict)
+    start, end = graph.node(i), graph.node(j)
     if start == end:
         raise InputError(f"a detour needs two different ends, but both are {i!r}")
     if chordless:
-        check_undirected(given)
+        check_undirected(graph)
     from detours.counting.paths import path_batches
 
-    arrays = path_batches(given.indptr, given.indices, start, end, k, chordless=chordless)
+    arrays = path_batches(graph.indptr, graph.indices, start, end, k, chordless=chordless)
     return within_budget(
-        _named((batch.tolist() for batch in arrays), given), "paths", "max_paths", max_paths, time_limit
+        _named((batch.tolist() for batch in arrays), graph), "paths", "max_paths", max_paths, time_limit
     )
 
 
@@ -184,22 +186,23 @@ def cycles(
     limit: int | None = None,
     time_limit: float | None = None,
 ) -> Iterator[tuple[Any, ...]]:
-    """The simple cycles of 3 to k + 1 edges themselves, lazily and each once.
+    """Iterate lazily over the simple cycles of 3 to k + 1 edges, each once.
 
     Args:
-        graph: Whatever `count` takes.
-        k: The longest detour, in edges, as everywhere: a cycle is an edge and a detour of it, so it has at most k + 1.
+        graph: Any graph that `count` takes.
+        k: The longest detour, in edges, as in `count`: a cycle is an edge and one of its detours, so it has at most
+            k + 1 edges.
         chordless: Yield only chordless (induced) cycles: those without an edge between two of their nodes that are not
             neighbours on the cycle. Directed graphs are refused then.
         nodes: Yield only cycles through all of these nodes.
         edges: Yield only cycles through all of these edges, each a pair of nodes.
         directed: Yield directed cycles. Default: as the input says (see `count`).
         strict: Refuse loops, repeated edges and one-way arcs instead of dropping, merging and mirroring them.
-        limit: The most cycles; `BudgetExceeded` is raised where there are more.
-        time_limit: The most seconds, likewise.
+        limit: The maximum number of cycles; `BudgetExceeded` is raised if there are more.
+        time_limit: The maximum time in seconds, likewise.
 
-    A cycle is a tuple of its nodes, from the one that comes first in the graph, and in the direction of the neighbour
-    that comes first (directed: of its arcs). Cycles come in the order of their first node, unless nodes or edges are
+    A cycle is a tuple of its nodes, starting at the one that comes first in the graph, in the direction of its arcs or,
+    if undirected, of the neighbour that comes first. Cycles are ordered by their first node, unless nodes or edges are
     given.
 
     >>> list(cycles([(0, 1, 2, 3, 0), (1, 2, 3, 0, 2)], k=3))
@@ -209,28 +212,28 @@ def cycles(
     """
     k = check_k(k)
     _check_length(k)
-    given = Graph.from_any(graph, directed=directed, strict=strict)
+    graph = Graph.from_any(graph, directed=directed, strict=strict)
     if check_flag("chordless", chordless):
-        check_undirected(given)
+        check_undirected(graph)
     from detours.counting.cycles.listing import cycle_batches, edge_of
 
-    of_nodes = [given.node(name) for name in _several("nodes", nodes)]
-    of_edges = [edge_of(given, edge) for edge in _several("edges", edges)]
-    batches = cycle_batches(given, k, chordless=chordless, nodes=of_nodes, edges=of_edges)
-    return within_budget(_named(batches, given), "cycles", "limit", limit, time_limit)
+    node_ids = [graph.node(name) for name in _as_list("nodes", nodes)]
+    edge_ends = [edge_of(graph, edge) for edge in _as_list("edges", edges)]
+    batches = cycle_batches(graph, k, chordless=chordless, nodes=node_ids, edges=edge_ends)
+    return within_budget(_named(batches, graph), "cycles", "limit", limit, time_limit)
 
 
-def _several(name: str, given: Any) -> list[Any]:
-    """Return nodes or edges to go through; a single one, given without a list, is refused."""
-    if given is None:
+def _as_list(name: str, value: Any) -> list[Any]:
+    """Return the nodes or edges that cycles must contain; a single one that is not in a list is refused."""
+    if value is None:
         return []
-    if isinstance(given, str) or not hasattr(given, "__iter__"):
-        raise InputError(f"{name} must be a list of {name}, such as [{shown(given)}], but it is {shown(given)}.")
-    return list(given)
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        raise InputError(f"{name} must be a list of {name}, such as [{shown(value)}], but it is {shown(value)}.")
+    return list(value)
 
 
 def _named(batches: Iterator[list[Any]], graph: Graph) -> Iterator[list[tuple[Any, ...]]]:
-    """Yield paths or cycles by the names of their nodes."""
+    """Yield paths or cycles with the names of their nodes."""
     names = None if graph.names is None else graph.name_list()
     for batch in batches:
         yield [tuple(nodes) if names is None else tuple(names[v] for v in nodes) for nodes in batch]
@@ -238,7 +241,7 @@ def _named(batches: Iterator[list[Any]], graph: Graph) -> Iterator[list[tuple[An
 
 def _plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Plan:
     _check_length(k)
-    _check_room(graph, k)
+    _check_memory(graph, k)
     if check_flag("chordless", chordless):
         from detours.counting.cycles.chordless import ChordlessEngine
 
@@ -251,8 +254,8 @@ def _plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Plan:
     return replace(plan, chordless=chordless)
 
 
-def _possible_plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Plan:
-    """Return a plan, unless it is a search without end for counts that pass 2^63; who names an engine gets it."""
+def _feasible_plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Plan:
+    """Return a plan; with engine="auto", raise instead of starting an endless search for counts that pass 2^63."""
     plan = _plan(graph, k, chordless, **options)
     if not plan.sure and not chordless and options["engine"] == "auto":
         from detours.counting.engines.search.cliques import check_cliques
@@ -262,7 +265,7 @@ def _possible_plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Pla
 
 
 def check_undirected(graph: Graph) -> None:
-    """Raise `InputError` for a directed graph, which has no chordless cycles here."""
+    """Raise `InputError` for a directed graph: chordless cycles are defined for undirected graphs only."""
     if graph.directed:
         raise InputError(
             "chordless cycles are those of undirected graphs, but this graph is directed; pass directed=False"
@@ -271,16 +274,16 @@ def check_undirected(graph: Graph) -> None:
 
 def _check_length(k: int) -> None:
     if k >= 2**31:
-        raise InputError(f"k = {k} is more edges than any path can have here; give at most {2**31 - 1}")
+        raise InputError(f"k = {k} is more edges than any path can have; give at most {2**31 - 1}")
 
 
-def _check_room(graph: Graph, k: int) -> None:
-    """Refuse counts that take more memory than there is, as with a k far beyond the number of nodes."""
-    size, room = 8 * (k - 1) * graph.num_arcs * (1 + graph.directed), machine_memory()
-    if room is not None and size > room:
+def _check_memory(graph: Graph, k: int) -> None:
+    """Refuse counts that need more memory than the machine has, as for a k far beyond the number of nodes."""
+    size, available = 8 * (k - 1) * graph.num_arcs * (1 + graph.directed), machine_memory()
+    if available is not None and size > available:
         raise InputError(
             f"the counts of {graph.num_arcs:,} arcs by length up to k = {k} take {readable_bytes(size)}, and this "
-            f"machine has {readable_bytes(room)}; no path has more than {graph.num_nodes - 1:,} edges here"
+            f"machine has {readable_bytes(available)}; no path here has more than {graph.num_nodes - 1:,} edges"
         )
 
 

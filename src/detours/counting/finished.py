@@ -20,7 +20,7 @@ ARRAYS = ("by_length", "cycles")
 
 
 class FinishedCount(NamedTuple):
-    """What such a folder holds; `counts` are the arguments of `Detours` after k."""
+    """The contents of such a folder; `counts` are the arguments of `Detours` after k."""
 
     graph: Graph
     k: int
@@ -35,34 +35,34 @@ def open_finished(folder: Path) -> FinishedCount:
     except (FileNotFoundError, NotADirectoryError):
         manifest = None
     if manifest is None or manifest.get("format") != "detours count":
-        raise InputError(f"{folder} is no folder of counts; give one that count(..., out=folder) wrote.")
+        raise InputError(f"{folder} is not a folder of counts; give one that count(..., out=folder) wrote.")
     if "run" not in manifest or not (folder / GRAPH).is_dir():
         raise InputError(f"the count in {folder} is not finished; run the same count again.")
     graph, k = Graph.open(folder / GRAPH), manifest.get("k")
     run = manifest["run"]
-    counted = isinstance(run, list) and len(run) == 3 and all(type(number) is int for number in run)
-    if not counted or type(k) is not int or graph.directed != manifest.get("directed"):
+    valid_run = isinstance(run, list) and len(run) == 3 and all(type(value) is int for value in run)
+    if not valid_run or type(k) is not int or graph.directed != manifest.get("directed"):
         raise InputError(f"{folder / MANIFEST} is damaged; remove {folder} and count again.")
     return FinishedCount(graph, k, open_counts(folder, manifest, graph, k, keep=True), run)
 
 
 def open_counts(folder: Path, manifest: Mapping[str, Any], graph: Graph, k: int, keep: bool) -> list[Int64]:
-    """Open the counts of a finished folder: mapped, or read if it is not kept."""
-    found, marks = [], manifest.get("files", {})
+    """Open the counts of a finished folder: memory-mapped, or read if the folder is not kept."""
+    arrays, marks = [], manifest.get("files", {})
     for name in ARRAYS[: 1 + graph.directed]:
         file = folder / f"{name}.npy"
         with suppress(FileFormatError), damage_named(file, "the array"):
             check_marks(folder, {each: marks[each] for each in marks if each == file.name})
             counts = read_array(file, mapped=keep)
             if counts.shape == (graph.num_arcs, k - 1) and counts.dtype == np.int64:
-                found.append(counts)
+                arrays.append(counts)
                 continue
         raise InputError(f"{file} is missing or damaged; remove {folder} and run the same count again.")
-    return frozen(found)
+    return frozen(arrays)
 
 
 def frozen(counts: list[Int64]) -> list[Int64]:
-    """Return read-only plain views."""
-    for one in counts:
-        one.flags.writeable = False
-    return [one.view(np.ndarray) for one in counts]
+    """Return read-only views as plain arrays."""
+    for array in counts:
+        array.flags.writeable = False
+    return [array.view(np.ndarray) for array in counts]

@@ -14,14 +14,14 @@ from detours.graph import Graph
 
 
 class DetoursList(Sequence[Detours]):
-    """The detours of many graphs, counted as one disjoint union; `whole` holds them all, item i is graph i."""
+    """The detours of many graphs, counted as one disjoint union; item i is for graph i, `whole` for the union."""
 
     def __init__(self, graphs: Sequence[Graph], whole: Detours) -> None:
         self.graphs = graphs
         self.whole = whole
 
     @cached_property
-    def _arcs(self) -> Int64:
+    def _arc_offsets(self) -> Int64:
         return np.cumsum([0, *(graph.num_arcs for graph in self.graphs)])
 
     @overload
@@ -32,9 +32,9 @@ class DetoursList(Sequence[Detours]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         index = range(len(self.graphs))[index]
-        arcs = slice(self._arcs[index], self._arcs[index + 1])
-        through = None if self.whole._arc_cycles is None else self.whole._arc_cycles[arcs]
-        counts = self.whole.arc_by_length[arcs], through
+        arcs = slice(self._arc_offsets[index], self._arc_offsets[index + 1])
+        cycles = None if self.whole._arc_cycles is None else self.whole._arc_cycles[arcs]
+        counts = self.whole.arc_by_length[arcs], cycles
         return Detours(self.graphs[index], self.whole.k, *counts, chordless=self.whole.chordless)
 
     def __len__(self) -> int:
@@ -42,7 +42,7 @@ class DetoursList(Sequence[Detours]):
 
     @cached_property
     def edge(self) -> Int64:
-        """k-DeN of the edges of all graphs, one graph after the other, each in the caller's own order."""
+        """k-DeN of the edges of all graphs, one graph after the other, each in the caller's order."""
         return np.concatenate([d.edge for d in self]) if len(self) else np.empty(0, np.int64)
 
     @cached_property

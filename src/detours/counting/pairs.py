@@ -1,6 +1,6 @@
 """Detours between all pairs of nodes, adjacent or not: `count_pairs`.
 
-Each connected component is counted in the way that is expected to be faster: closed forms on dense matrices up to
+Each connected component is counted by the method that is expected to be faster: closed forms on dense matrices up to
 k = 8, or a depth-first search from every node, whose time is proportional to the number of paths.
 """
 
@@ -24,7 +24,7 @@ from detours.graph import Graph
 
 DEFAULT_LIMIT = 4 * 2**30  # bytes allowed by default: about 4,000 nodes for k = 7
 SECONDS_PER_PATH = 7e-9
-LARGE = 1000  # nodes from which a matrix product is worth several threads
+LARGE = 1000  # nodes from which several threads speed up a matrix product
 STEPS = 2**24  # steps of the search between two checks for Ctrl-C: a few hundredths of a second
 
 
@@ -33,7 +33,7 @@ class Component(NamedTuple):
 
     nodes: Int64
     size: Size
-    longest: int  # the largest number of edges of a path that is to be counted in it
+    longest: int  # the maximum number of edges of the paths to count in it
 
 
 def count_pairs(
@@ -43,8 +43,8 @@ def count_pairs(
 
     Args:
         graph: Any graph that `detours.count` takes, of up to a few thousand nodes: the result grows with their square.
-        k: The longest path counted, in edges. There are closed forms up to 8; beyond, time is proportional to the
-            number of paths.
+        k: The longest path counted, in edges. There are closed forms up to 8; beyond that, the time is proportional to
+            the number of paths.
         directed: Count directed paths i -> j. Default: as the input says (see `detours.count`).
         strict: Refuse loops, repeated edges and one-way arcs instead of dropping, merging and mirroring them.
         memory_limit: Bytes, or a string such as "2GB"; 4 GB by default.
@@ -56,18 +56,18 @@ def count_pairs(
     [[0, 0], [0, 1], [2, 0], [0, 1]]
     """
     k = check_k(k)
-    given = Graph.from_any(graph, directed=directed, strict=strict)
+    graph = Graph.from_any(graph, directed=directed, strict=strict)
     limit = parse_bytes(memory_limit) or DEFAULT_LIMIT
-    _check_memory(given, [], k, limit)
-    indptr, indices = read_only(given.indptr, np.int64), read_only(given.indices, np.int32)
-    by_search, by_closed_forms = _ways(indptr, indices, _components(indptr, indices, k), k, given.directed)
-    _check_memory(given, by_closed_forms, k, limit)
-    counts = np.zeros((given.num_nodes, given.num_nodes, k - 1), np.int64)
+    _check_memory(graph, [], k, limit)
+    indptr, indices = read_only(graph.indptr, np.int64), read_only(graph.indices, np.int32)
+    by_search, by_closed_forms = _split_by_method(indptr, indices, _components(indptr, indices, k), k, graph.directed)
+    _check_memory(graph, by_closed_forms, k, limit)
+    counts = np.zeros((graph.num_nodes, graph.num_nodes, k - 1), np.int64)
     if by_search:
         _search(indptr, indices, by_search, counts)
     for component in by_closed_forms:
         with one_blas_thread() if len(component.nodes) < LARGE else nullcontext():
-            _evaluate(indptr, indices, component, given.directed, counts)
+            _evaluate(indptr, indices, component, graph.directed, counts)
     return counts
 
 
@@ -89,7 +89,7 @@ def _size(degree: Int64) -> Size:
     return Size(1, len(degree), int(degree.sum()), int(degree.max()), cubes)
 
 
-def _ways(
+def _split_by_method(
     indptr: Int64, indices: Int32, components: list[Component], k: int, directed: bool
 ) -> tuple[list[Component], list[Component]]:
     """Return the components to search, and those to count by closed forms."""
@@ -97,8 +97,8 @@ def _ways(
     walks = walks_from(indptr, indices, min(k, MAX_LENGTH), directed)
     for component in components:
         if component.longest <= MAX_LENGTH:
-            forms = expected_seconds(contraction(component.longest, directed), component.size)
-            if forms < SECONDS_PER_PATH * walks[: component.longest, component.nodes].sum():
+            seconds = expected_seconds(contraction(component.longest, directed), component.size)
+            if seconds < SECONDS_PER_PATH * walks[: component.longest, component.nodes].sum():
                 check_fits(walks[:, component.nodes], component.longest)
                 by_closed_forms.append(component)
                 continue
@@ -107,15 +107,15 @@ def _ways(
 
 
 def _check_memory(graph: Graph, dense: list[Component], k: int, limit: int) -> None:
-    held = (
+    sizes = (
         expected_bytes(contraction(component.longest, graph.directed), component.size, only_tied=False)
         for component in dense
     )
-    wanted = 8 * graph.num_nodes**2 * (k - 1) + max(held, default=0)
-    if wanted > limit:
+    needed = 8 * graph.num_nodes**2 * (k - 1) + max(sizes, default=0)
+    if needed > limit:
         raise EngineError(
             f"the paths between all pairs of {graph.num_nodes:,} nodes up to k = {k} need about "
-            f"{readable_bytes(wanted)}, more than memory_limit = {readable_bytes(limit)}; raise the limit, or give a "
+            f"{readable_bytes(needed)}, more than memory_limit = {readable_bytes(limit)}; raise the limit, or give a "
             "smaller graph or k"
         )
 
@@ -123,20 +123,20 @@ def _check_memory(graph: Graph, dense: list[Component], k: int, limit: int) -> N
 def _search(indptr: Int64, indices: Int32, components: list[Component], counts: Int64) -> None:
     sources = np.concatenate([component.nodes for component in components])
     levels = max(component.longest for component in components) - 1
-    path, at = np.zeros(levels, np.int32), np.zeros(levels, np.int64)
+    path, next_arc = np.zeros(levels, np.int32), np.zeros(levels, np.int64)
     on_path = np.zeros(len(indptr) - 1, np.bool_)
     state = np.array([(-1, -1)], STATE)
     while state["source"][0] < len(sources):
-        walk_paths(indptr, indices, sources, path, at, on_path, state, counts, STEPS)
+        walk_paths(indptr, indices, sources, path, next_arc, on_path, state, counts, STEPS)
 
 
 def _evaluate(indptr: Int64, indices: Int32, component: Component, directed: bool, counts: Int64) -> None:
     adjacency = _adjacency(indptr, indices, component.nodes)
     whole = len(component.nodes) == len(counts)
-    place = (slice(None), slice(None)) if whole else np.ix_(component.nodes, component.nodes)
-    for length, found in evaluate(contraction(component.longest, directed), Stack(adjacency[None], directed)):
-        np.fill_diagonal(found[0], 0)
-        counts[(*place, length - 2)] = found[0]
+    index = (slice(None), slice(None)) if whole else np.ix_(component.nodes, component.nodes)
+    for length, stack in evaluate(contraction(component.longest, directed), Stack(adjacency[None], directed)):
+        np.fill_diagonal(stack[0], 0)
+        counts[(*index, length - 2)] = stack[0]
 
 
 def _adjacency(indptr: Int64, indices: Int32, nodes: Int64) -> Float64:

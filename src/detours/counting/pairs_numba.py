@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from detours.arrays import Bool, Int32, Int64
 from detours.compiled import compiled
 
-STATE = np.dtype([("source", np.int64), ("level", np.int64)])  # the source under way; the level, -1 between two
+STATE = np.dtype([("source", np.int64), ("level", np.int64)])  # the current source; the level, -1 between two sources
 
 
 @compiled
@@ -19,7 +19,7 @@ def walk_paths(
     indices: Int32,
     sources: Int64,
     path: Int32,
-    at: Int64,
+    next_arc: Int64,
     on_path: Bool,
     state: NDArray[Any],
     counts: Int64,
@@ -27,25 +27,25 @@ def walk_paths(
 ) -> None:
     """Continue the search from the sources, one after the other, for about ``steps`` steps.
 
-    Every path met is one to be counted, so nothing is searched in vain. ``path`` holds all nodes but the last two,
-    which are counted on the spot, and ``at`` the next arc of each.
+    Every path met is counted, so no step is wasted. ``path`` holds all nodes but the last two, which are counted
+    without being stored, and ``next_arc`` the next arc of each.
     """
-    number, level = state[0].source, state[0].level
+    current, level = state[0].source, state[0].level
     last = len(path) - 1
     while steps > 0:
         if level < 0:
-            number += 1
-            if number == len(sources):
+            current += 1
+            if current == len(sources):
                 break
             level = 0
-            path[0] = sources[number]
-            at[0] = indptr[path[0]]
+            path[0] = sources[current]
+            next_arc[0] = indptr[path[0]]
             on_path[path[0]] = True
         source, v = path[0], path[level]
         stop = indptr[v + 1]
         steps -= 1
         if level == last:
-            for p in range(at[level], stop):
+            for p in range(next_arc[level], stop):
                 w = indices[p]
                 if on_path[w]:
                     continue
@@ -55,17 +55,17 @@ def walk_paths(
                     if not on_path[indices[q]]:
                         counts[source, indices[q], level] += 1
                 steps -= indptr[w + 1] - indptr[w]
-            at[level] = stop
-        if at[level] == stop:
+            next_arc[level] = stop
+        if next_arc[level] == stop:
             on_path[v] = False
             level -= 1
             continue
-        w = indices[at[level]]
-        at[level] += 1
+        w = indices[next_arc[level]]
+        next_arc[level] += 1
         if not on_path[w]:
             if level > 0:
                 counts[source, w, level - 1] += 1
             level += 1
-            path[level], at[level] = w, indptr[w]
+            path[level], next_arc[level] = w, indptr[w]
             on_path[w] = True
-    state[0].source, state[0].level = number, level
+    state[0].source, state[0].level = current, level

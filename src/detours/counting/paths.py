@@ -13,8 +13,8 @@ from detours.counting.paths_numba import FAR, breadth_first, list_paths
 from detours.counting.shrink.csr import transposed
 from detours.counting.shrink.cyclic_part import reduce
 
-STEPS = 2**22  # steps of the search between two checks of the clock and of Ctrl-C: a few hundredths of a second
-BATCH = 2**18  # the largest number of entries of a batch of paths
+STEPS = 2**22  # steps of the search between two checks for time limits and Ctrl-C: a few hundredths of a second
+BATCH = 2**18  # the maximum number of nodes in a batch of paths
 
 
 class Region(NamedTuple):
@@ -32,45 +32,46 @@ def path_batches(
 ) -> Iterator[Int64]:
     """Yield the simple paths from i to j with 2 to k edges as arrays [paths, nodes], by length, then in order.
 
-    With ``chordless``, those of them with no edge between two of their nodes but their own edges and, if it exists, ij;
-    the graph is undirected then.
+    With ``chordless``, only paths with no edges between their nodes except their own and, if it exists, ij; the graph
+    is undirected then.
 
-    Some arrays are empty: something is yielded every few hundredths of a second, so that the search can be stopped.
+    Some arrays are empty: one is yielded every few hundredths of a second, so that the search can be stopped.
     """
     k = min(k, len(indptr) - 2)
     region = _region(read_only(indptr, np.int64), read_only(indices, np.int32), i, j, k)
-    left = _distances(*_reversed(region), region.end, k, region.start)
+    distance = _distances(*_reversed(region), region.end, k, region.start)
     blocked = np.zeros(len(region.node) if chordless else 0, np.int32)
     size = 64
-    for length in range(max(2, left[region.start]), min(k, len(region.node) - 1) + 1):
-        path, aside = np.zeros(length + 1, np.int32), np.full(length, left[region.start], np.int32)
-        at, state = np.zeros(length, np.int64), np.zeros(1, np.int64)
-        path[0], at[0], path[length] = region.start, region.indptr[region.start], region.end
+    for length in range(max(2, distance[region.start]), min(k, len(region.node) - 1) + 1):
+        path, saved = np.zeros(length + 1, np.int32), np.full(length, distance[region.start], np.int32)
+        next_arc, state = np.zeros(length, np.int64), np.zeros(1, np.int64)
+        path[0], next_arc[0], path[length] = region.start, region.indptr[region.start], region.end
+        search = distance, blocked, path, next_arc, saved, state
         while state[0] >= 0:
             size = max(1, min(size, BATCH // length))
             out = np.empty((size, length + 1), np.int32)
-            found = list_paths(region.indptr, region.indices, left, blocked, path, at, aside, state, out, STEPS)
-            yield region.node[out[:found]]
+            num_found = list_paths(region.indptr, region.indices, *search, out, STEPS)
+            yield region.node[out[:num_found]]
             size *= 2
 
 
 def _region(indptr: Int64, indices: Int32, i: int, j: int, k: int) -> Region:
     """Reduce the graph to the nodes close enough to both ends, and then to the biconnected component of both.
 
-    A node lies on a simple path from i to j only if it shares a biconnected component with the edge ij, once that is
-    added.
+    A node lies on a simple path from i to j only if it is in the biconnected component of the edge ij, once that edge
+    is added.
     """
     whole = Region(indptr, indices, np.arange(len(indptr) - 1), i, j)
-    ahead = _distances(indptr, indices, i, k, j)
-    if ahead[j] == FAR:
+    from_start = _distances(indptr, indices, i, k, j)
+    if from_start[j] == FAR:
         return _part(whole, np.sort([i, j]))
-    near = _part(whole, np.flatnonzero(ahead < FAR))
-    behind = _distances(*_reversed(near), near.end, k, near.start)
-    near = _part(near, np.flatnonzero(ahead[near.node] + behind <= k))
-    place = near.indptr[near.end]
+    near = _part(whole, np.flatnonzero(from_start < FAR))
+    to_end = _distances(*_reversed(near), near.end, k, near.start)
+    near = _part(near, np.flatnonzero(from_start[near.node] + to_end <= k))
+    new_arc = near.indptr[near.end]
     closed_ptr = near.indptr + (np.arange(len(near.indptr)) > near.end)
-    closed = reduce(closed_ptr, np.insert(near.indices, place, near.start), directed=True)
-    arc = np.flatnonzero(closed.arc == place)
+    closed = reduce(closed_ptr, np.insert(near.indices, new_arc, near.start), directed=True)
+    arc = np.flatnonzero(closed.arc == new_arc)
     if len(arc) == 0:
         return _part(near, np.sort([near.start, near.end]))
     source = np.searchsorted(closed.indptr, arc[0], side="right") - 1
@@ -92,12 +93,12 @@ def _part(region: Region, nodes: NDArray[Any]) -> Region:
 
 
 def _reversed(region: Region) -> tuple[Int64, Int32]:
-    back_ptr, back, _ = transposed(region.indptr, region.indices, np.zeros(len(region.indices), np.int64))
-    return read_only(back_ptr, np.int64), read_only(back, np.int32)
+    indptr, indices, _ = transposed(region.indptr, region.indices, np.zeros(len(region.indices), np.int64))
+    return read_only(indptr, np.int64), read_only(indices, np.int32)
 
 
 def _distances(indptr: Int64, indices: Int32, source: int, limit: int, wall: int) -> Int32:
-    """Return the distance from the source to each node, FAR beyond the limit; paths end at the wall."""
+    """Return the distance from the source to each node, FAR beyond the limit; the search does not pass the wall."""
     distance, queue = np.full(len(indptr) - 1, FAR, np.int32), np.empty(len(indptr) - 1, np.int32)
     breadth_first(indptr, indices, source, limit, wall, distance, queue)
     return distance

@@ -12,13 +12,13 @@ FAR = 2**30  # the distance of a node that cannot be reached
 def breadth_first(
     indptr: Int64, indices: Int32, source: int, limit: int, wall: int, distance: Int32, queue: Int32
 ) -> None:
-    """Write the distances from the source, up to the limit, to the nodes that are reached without passing the wall."""
+    """Write the distances, up to the limit, from the source to the nodes that it reaches without passing the wall."""
     distance[source] = 0
     queue[0] = source
-    taken, size = 0, 1
-    while taken < size:
-        v = queue[taken]
-        taken += 1
+    head, size = 0, 1
+    while head < size:
+        v = queue[head]
+        head += 1
         if v == wall or distance[v] == limit:
             continue
         for p in range(indptr[v], indptr[v + 1]):
@@ -33,37 +33,37 @@ def breadth_first(
 def list_paths(
     indptr: Int64,
     indices: Int32,
-    left: Int32,
+    distance: Int32,
     blocked: Int32,
     path: Int32,
-    at: Int64,
-    aside: Int32,
+    next_arc: Int64,
+    saved: Int32,
     state: Int64,
     out: Int32,
     steps: int,
 ) -> int:
     """Continue the depth-first search for paths of one length until ``out`` is full or the steps are used up.
 
-    ``left`` is the distance to the end, and FAR for nodes on the path, whose distance is kept in ``aside``. For
-    chordless paths, ``blocked`` is the number of nodes of the path, but for its last one and the end, that each node
-    is adjacent to; for all paths it is empty.
+    ``distance`` is the distance to the end, and FAR for nodes on the path, whose distance is kept in ``saved``. For
+    chordless paths, ``blocked`` is the number of nodes of the path, except its last one and the end, that each node is
+    adjacent to; otherwise it is empty.
     ``state[0]`` is the level of the search, -1 when it is finished. Returns the number of paths found.
     """
     last = len(path) - 1
     end, chordless = path[last], len(blocked) > 0
     level, found = state[0], 0
-    left[path[0]] = FAR
+    distance[path[0]] = FAR
     while level >= 0 and found < len(out) and steps > 0:
-        v, q, budget = path[level], at[level], last - level - 1
+        v, q, budget = path[level], next_arc[level], last - level - 1
         stop = indptr[v + 1]
         steps -= stop - q
         deeper = False
         while q < stop and found < len(out) and not deeper:
             w = indices[q]
             q += 1
-            if left[w] > budget or w == end:
+            if distance[w] > budget or w == end:
                 continue
-            if chordless and (blocked[w] > 0 or (budget > 1 and left[w] == 1)):
+            if chordless and (blocked[w] > 0 or (budget > 1 and distance[w] == 1)):
                 continue
             if budget > 1:
                 deeper = True
@@ -73,16 +73,16 @@ def list_paths(
             out[found, level + 1] = w
             out[found, last] = end
             found += 1
-        at[level] = q
+        next_arc[level] = q
         if deeper:
             if chordless:
                 _block(indptr, indices, blocked, v, 1)
             level += 1
-            path[level], at[level] = w, indptr[w]
-            aside[level] = left[w]
-            left[w] = FAR
+            path[level], next_arc[level] = w, indptr[w]
+            saved[level] = distance[w]
+            distance[w] = FAR
         elif q == stop:
-            left[v] = aside[level]
+            distance[v] = saved[level]
             level -= 1
             if chordless and level >= 0:
                 _block(indptr, indices, blocked, path[level], -1)

@@ -1,4 +1,4 @@
-"""Which engine: the one that is expected to be fastest among those that can do it within the memory."""
+"""The planner: it chooses the engine that is expected to be fastest among those that fit into memory."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError, InputError
 
 ENOUGH = 1e-3
-"""Seconds of an estimate that is good enough: to ask another engine would take as long."""
+"""Seconds of an estimate that is good enough: estimating another engine would take as long."""
 SHARE_OF_MEMORY = 0.5
-"""Without a limit of the user's, engines that need more than this share of the machine's memory are a last resort."""
+"""Without a memory limit, engines that need more than this share of the machine's memory are a last resort."""
 
 
 def engines(device: str | None = None) -> list[Engine]:
-    """Return all engines of the registry, imported when they are needed, and that of the device."""
-    modules = ((import_module(f"detours.counting.engines.{name}.engine"), made) for name, made in ENGINES.items())
-    found: list[Engine] = [getattr(module, made)() for module, made in modules]
+    """Return all engines of the registry and, if a device is given, the engine for it; they are imported only here."""
+    modules = ((import_module(f"detours.counting.engines.{name}.engine"), cls) for name, cls in ENGINES.items())
+    registered: list[Engine] = [getattr(module, cls)() for module, cls in modules]
     if device is not None:
         from detours.counting.engines.dense.gpu import TensorEngine
 
-        found.append(TensorEngine())
-    return found
+        registered.append(TensorEngine())
+    return registered
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """An engine with what it expects, or with the error that says why it cannot do the task."""
+    """An engine with its estimate, or with the error that says why it cannot do the task."""
 
     engine: Engine
     estimate: Estimate | None = None
     error: EngineError | OverflowError | None = None
     fits: bool = False
-    """Whether it can do the task within the memory."""
+    """Whether it can do the task within the memory limit."""
 
     @property
     def seconds(self) -> float:
@@ -59,7 +59,7 @@ class Candidate:
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """How a count will be done, and what to expect of it; print it to read it."""
+    """How a count will be done, and its expected time and memory; print it to read it."""
 
     task: Task
     engine: str
@@ -68,18 +68,18 @@ class Plan:
     run: Callable[[Tally, Progress | None], None]
     """Counts into a tally."""
     others: tuple[str, ...] = ()
-    """What the other engines expect, a line for each."""
+    """The estimates of the other engines, one line each."""
     chordless: bool = False
     """Whether only chordless cycles are counted."""
 
     @property
     def seconds(self) -> float:
-        """Expected time; infinite when all that is known is a lower bound, which `reason` tells."""
+        """Expected time; infinite if only a lower bound is known, which `reason` gives."""
         return self.estimate.seconds
 
     @property
     def bytes(self) -> int:
-        """Expected memory at the peak, results included."""
+        """Expected peak memory, including the results."""
         return self.estimate.bytes
 
     @property
@@ -88,7 +88,7 @@ class Plan:
 
     @property
     def sure(self) -> bool:
-        """False when the sample was cut short, so that the time is unknown."""
+        """Whether the time is known; False if the sample was cut short."""
         return self.seconds < inf
 
     def __repr__(self) -> str:
@@ -104,7 +104,7 @@ class Plan:
             f"  time        {time}",
             f"  memory      about {readable_bytes(self.bytes)}",
         ]
-        lines += [f"  {'' if number else 'instead of':11} {other}" for number, other in enumerate(self.others)]
+        lines += [f"  {'' if index else 'instead of':11} {other}" for index, other in enumerate(self.others)]
         return "\n".join(lines)
 
 
@@ -120,20 +120,20 @@ def make_plan(
     compare_all: bool = False,
     fewer_threads: bool = True,
 ) -> Plan:
-    """Choose the engine that is expected to be fastest among those that can do it within the memory.
+    """Choose the engine that is expected to be fastest among those that fit into memory.
 
-    ``known`` are the engines to choose from, if not all of `engines`. With ``compare_all`` the plan also tells the
-    estimates of those that were not chosen. With ``fewer_threads`` it has less than ``n_jobs`` threads where only that
-    fits into the memory.
+    ``known`` are the engines to choose from, by default all `engines`. With ``compare_all`` the plan also has the
+    estimates of the other engines. With ``fewer_threads`` it has fewer than ``n_jobs`` threads if only that fits into
+    memory.
     """
     device = check_device(device)
-    asked = _asked(engine, k, device, engines(device) if known is None else known)
+    eligible = _engines_for(engine, k, device, engines(device) if known is None else known)
     jobs, limit = min(check_jobs(n_jobs), max(1, cyclic.num_nodes // 64)), parse_bytes(memory_limit)
     task = Task(cyclic, k, jobs, limit, device)
-    plan = _choose(asked, task, compare_all) if cyclic.num_arcs else _nothing_to_count(task)
+    plan = _choose(eligible, task, compare_all) if cyclic.num_arcs else _nothing_to_count(task)
     while limit is not None and plan.bytes > limit and fewer_threads and task.n_jobs > 1 and cyclic.num_arcs:
         task = replace(task, n_jobs=task.n_jobs // 2)
-        plan = _choose(asked, task, compare_all)
+        plan = _choose(eligible, task, compare_all)
     if limit is not None and plan.bytes > limit:
         raise EngineError(
             f"counting up to k = {k} needs about {readable_bytes(plan.bytes)}"
@@ -143,11 +143,11 @@ def make_plan(
     return plan
 
 
-def _asked(name: str, k: int, device: str | None, known: list[Engine]) -> list[Engine]:
-    """Return the engines that go by the name, or all of them."""
+def _engines_for(name: str, k: int, device: str | None, known: list[Engine]) -> list[Engine]:
+    """Return the engine of this name, or for "auto" all that may be chosen."""
     check_choice("engine", name, tuple(dict.fromkeys(("auto", *(each.name for each in known)))))
     if name == "auto":
-        return [each for each in known if not (each.on_device and device == "cpu")]  # torch there only if asked for
+        return [each for each in known if not (each.on_device and device == "cpu")]  # torch on a CPU only on request
     chosen = max((each for each in known if each.name == name), key=attrgetter("on_device"))
     if chosen.longest is not None and k > chosen.longest:
         raise EngineError(
@@ -159,12 +159,12 @@ def _asked(name: str, k: int, device: str | None, known: list[Engine]) -> list[E
     return [chosen]
 
 
-def _choose(asked: list[Engine], task: Task, compare_all: bool) -> Plan:
-    """Ask one engine after the other, those that may be fastest first, until no other can be faster."""
+def _choose(eligible: list[Engine], task: Task, compare_all: bool) -> Plan:
+    """Compare estimates, starting with the engine that may be fastest, until no other can be faster."""
     compared: list[Candidate] = []
     others: list[Candidate] = []
-    for least, engine in sorted(((each.least_seconds(task), each) for each in asked), key=itemgetter(0)):
-        if min((each.seconds for each in compared if each.fits), default=inf) > max(ENOUGH, least):
+    for lower_bound, engine in sorted(((each.least_seconds(task), each) for each in eligible), key=itemgetter(0)):
+        if min((each.seconds for each in compared if each.fits), default=inf) > max(ENOUGH, lower_bound):
             compared.append(_candidate(engine, task))
         elif compare_all:
             others.append(_candidate(engine, task))
@@ -193,7 +193,7 @@ def _best(candidates: list[Candidate]) -> Candidate:
         return fastest
     for each in candidates:
         if isinstance(each.error, OverflowError):
-            raise each.error  # rather than a search without end
+            raise each.error  # rather than an endless search
     possible = [each for each in candidates if each.estimate is not None]
     if not possible:
         raise next(each.error for each in candidates if each.error is not None)
@@ -209,7 +209,7 @@ def _nothing_to_count(task: Task) -> Plan:
 
 
 def readable_seconds(seconds: float) -> str:
-    """Return a time as people say it.
+    """Return a time with a suitable unit.
 
     >>> readable_seconds(0.0123), readable_seconds(1108), readable_seconds(9000)
     ('12 ms', '18 min', '2.5 h')

@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 
 Values = TypeVar("Values", bound=NDArray[Any])
 SHOWN = 12
-"""Lengths that are shown, at most."""
+"""The maximum number of lengths that are shown."""
 
 
 class Run(NamedTuple):
-    """How a count in blocks went."""
+    """The numbers of blocks of a count into a folder or on a cluster."""
 
     blocks: int
     resumed: int
     """Blocks that an earlier run had finished."""
     redone: int
-    """Blocks begun again because the process or machine at work on them was lost."""
+    """Blocks started again because the process or machine working on them was lost."""
 
 
 class Detours:
@@ -76,7 +76,7 @@ class Detours:
         self.graph = graph
         self.k = k
         self.arc_by_length: Int64 = arc_by_length
-        """int64 [arcs, k - 1] in the order of the graph's own CSR; column L - 2 counts detours of length L."""
+        """int64 [arcs, k - 1] in the order of the graph's CSR; column L - 2 counts detours of length L."""
         self._arc_cycles = arc_cycles
         self.chordless = chordless
         """Whether only chordless cycles, and the detours that form them, were counted."""
@@ -85,7 +85,7 @@ class Detours:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Detours:
-        """Open a folder of counts that `count(..., out=folder)` wrote, with its graph; all of it is memory-mapped."""
+        """Open a folder of counts that `count(..., out=folder)` wrote, with its graph; all arrays are memory-mapped."""
         graph, k, counts, run = open_finished(Path(folder))
         return cls(graph, k, *counts, run=Run(*run))
 
@@ -95,16 +95,16 @@ class Detours:
 
     @property
     def arc_cycles(self) -> Int64:
-        """int64 [arcs, k - 1] in the order of the graph's own CSR: column L - 3 counts cycles of length L.
+        """int64 [arcs, k - 1] in the order of the graph's CSR: column L - 3 counts cycles of length L.
 
         Undirected, these are the detours of length L - 1. Directed, they are not: a detour of i → j leads from i to j,
-        and a cycle through i → j leads on from j to i.
+        and a cycle through i → j goes on from j to i.
         """
         return self.arc_by_length if self._arc_cycles is None else self._arc_cycles
 
     @cached_property
     def edge_cycles(self) -> Int64:
-        """int64 [edges, k - 1]: cycles of length L in column L - 3, edges in the caller's own order (0 for a loop).
+        """int64 [edges, k - 1]: cycles of length L in column L - 3, edges in the caller's order (0 for a loop).
 
         >>> import detours
         >>> r = detours.count([[0, 1, 2], [1, 2, 0]], k=2, directed=True)  # a directed triangle has no detours
@@ -115,20 +115,18 @@ class Detours:
 
     @cached_property
     def by_length(self) -> Int64:
-        """int64 [edges, k - 1]: detours of length L in column L - 2, edges in the caller's own order (0 for a loop)."""
+        """int64 [edges, k - 1]: detours of length L in column L - 2, edges in the caller's order (0 for a loop)."""
         return self._on_edges(self.arc_by_length)
 
     @cached_property
     def edge(self) -> Int64:
-        """int64 [edges]: k-DeN of every edge, in the caller's own order."""
+        """int64 [edges]: k-DeN of every edge, in the caller's order."""
         return _frozen(self.totals(self.by_length))
 
     @cached_property
     def node(self) -> Int64:
         """int64 [nodes]: the sum of k-DeN over the (outgoing) edges of each node."""
-        message = (
-            f"the detours around a node up to k = {self.k} pass 2^63 when added up; ask for a smaller k or use edge"
-        )
+        message = f"the detours around a node up to k = {self.k} pass 2^63 when added up; use a smaller k, or use edge"
         indptr, sums = self.graph.indptr, np.empty(self.graph.num_nodes, np.int64)
         for first, last in ranges_of_groups(indptr):
             totals = self.totals(self.arc_by_length[slice(*indptr[[first, last]])])
@@ -145,20 +143,20 @@ class Detours:
         >>> detours.count([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]], k=3).node_cycles.tolist()
         [[2, 1], [1, 1], [2, 1], [1, 1]]
         """
-        message = f"the cycles through a node up to k = {self.k} pass 2^63 when added up; ask for a smaller k"
-        indptr, through = self.graph.indptr, np.empty((self.graph.num_nodes, self.k - 1), np.int64)
+        message = f"the cycles through a node up to k = {self.k} pass 2^63 when added up; use a smaller k"
+        indptr, sums = self.graph.indptr, np.empty((self.graph.num_nodes, self.k - 1), np.int64)
         for first, last in ranges_of_groups(indptr):
             cycles = np.asarray(self.arc_cycles[slice(*indptr[[first, last]])])
             for column, values in enumerate(cycles.T):
-                through[first:last, column] = sum_groups(values, indptr[first : last + 1], message)
-        return _frozen(through // (1 if self.directed else 2))
+                sums[first:last, column] = sum_groups(values, indptr[first : last + 1], message)
+        return _frozen(sums // (1 if self.directed else 2))
 
     @cached_property
     def expected(self) -> Float64:
-        """float64 [edges, k - 1]: detours of each length that a random graph with the same degrees would have.
+        """float64 [edges, k - 1]: the expected detours of each length in a random graph with the same degrees.
 
-        The mean over the configuration model, given the edge; edges in the caller's own order. Not of the paper.
-        For chordless detours there is no formula: an `InputError`.
+        The mean over the configuration model, given the edge; edges in the caller's order. Not from the paper.
+        There is no formula for chordless detours: an `InputError`.
 
         >>> import detours
         >>> detours.count([(0, 1, 2, 3), (1, 2, 3, 0)], k=3).expected[0].round(3).tolist()  # a square
@@ -172,7 +170,7 @@ class Detours:
     def relative(self) -> Float64:
         """float64 [edges]: k-DeN divided by its expected value, 0 where no detour is possible.
 
-        Between 0 and 1 an edge has fewer detours than the degrees of the graph suggest, above 1 more.
+        Below 1, an edge has fewer detours than the degrees of the graph suggest; above 1, more.
         """
         total = self.expected.sum(axis=1)
         return _frozen(np.divide(self.edge, total, out=np.zeros(len(total)), where=total > 0))
@@ -180,15 +178,15 @@ class Detours:
     @cached_property
     def cycles(self) -> dict[int, int]:
         """Simple cycles of the whole graph by length, 3 .. k + 1 (directed cycles of a directed graph)."""
-        seen_from = 1 if self.directed else 2
+        arcs_per_edge = 1 if self.directed else 2
         totals = sum_columns(self.arc_cycles)
-        return {length: total // (length * seen_from) for length, total in enumerate(totals, start=3)}
+        return {length: total // (length * arcs_per_edge) for length, total in enumerate(totals, start=3)}
 
     @cached_property
     def shortest(self) -> Int64:
-        """int64 [edges]: the length of the shortest cycle through each edge, 0 where none has up to k + 1 edges.
+        """int64 [edges]: the length of the shortest cycle through each edge, 0 if none has at most k + 1 edges.
 
-        Edges are in the caller's own order. Cycles of a directed graph are directed and have at least three arcs.
+        Edges are in the caller's order. Cycles of a directed graph are directed and have at least three arcs.
 
         >>> import detours
         >>> detours.count([[0, 1, 2, 3, 0, 3], [1, 2, 3, 0, 2, 4]], k=3).shortest.tolist()
@@ -198,7 +196,7 @@ class Detours:
 
     @cached_property
     def node_shortest(self) -> Int64:
-        """int64 [nodes]: the length of the shortest cycle through each node, 0 where none has up to k + 1 edges."""
+        """int64 [nodes]: the length of the shortest cycle through each node, 0 if none has at most k + 1 edges."""
         return _frozen(shortest_through_nodes(self._arc_shortest, self.graph.indptr))
 
     @cached_property
@@ -207,14 +205,14 @@ class Detours:
 
     @property
     def girth(self) -> int:
-        """The length of the shortest cycle of the graph, 0 if none has up to k + 1 edges."""
-        return next((length for length, number in self.cycles.items() if number), 0)
+        """The length of the shortest cycle of the graph, 0 if none has at most k + 1 edges."""
+        return next((length for length, count in self.cycles.items() if count), 0)
 
     @cached_property
     def bridges(self) -> Bool:
-        """bool [edges]: whether each edge lies on no cycle, of any length, in the caller's own order.
+        """bool [edges]: whether each edge lies on no cycle, of any length, in the caller's order.
 
-        Of a directed graph: on no directed cycle, where two opposite arcs are a cycle too. A loop is no bridge.
+        In a directed graph: on no directed cycle, where two opposite arcs are a cycle too. A loop is not a bridge.
         """
         from detours.counting.shrink.bridges import arcs_on_cycles
 
@@ -222,7 +220,7 @@ class Detours:
         return self._on_edges(_frozen(~on_cycle))
 
     def _on_edges(self, arc_values: Values) -> Values:
-        """The values of the caller's edges, in the caller's order: 0 for a loop."""
+        """Return the values of the caller's edges, in the caller's order; 0 for a loop."""
         if self.graph.edges_in_csr_order:
             return arc_values
         arc = self.graph.edge_arc
@@ -234,9 +232,9 @@ class Detours:
     def to_networkx(self, *, attributes: bool = True) -> networkx.Graph:
         """Return a NetworkX graph with the columns of `to_pandas` on edges and of `nodes_to_pandas` on nodes.
 
-        What was a NetworkX or igraph graph, or a GraphML, GML, GEXF or Pajek file, is copied with its attributes, loops
-        and parallel edges, an RDKit molecule with the attributes `element` of atoms and `bond`, its type, of bonds;
-        ``attributes=False`` returns the simple graph that was counted. All counts are integers, so that
+        A NetworkX or igraph graph, or a GraphML, GML, GEXF or Pajek file, keeps its attributes, loops and parallel
+        edges; the atoms of an RDKit molecule get the attribute `element`, and its bonds the attribute `bond`, their
+        type. ``attributes=False`` returns the simple graph that was counted. All counts are integers, so that
         `networkx.write_gexf` and `networkx.write_graphml` can write them.
         """
         return to_networkx(self, attributes)
@@ -245,15 +243,15 @@ class Detours:
         """Return one row per edge: source, target, den, length_2 .. length_k, cycle_3 .. cycle_(k+1).
 
         Column length_L counts the detours of L edges, cycle_L the cycles of L edges through the edge; undirected,
-        cycle_L is length_(L-1). Rows are in the caller's order, as many as were given; with ``once`` every edge of the
-        graph has one row, though both of its directions, or repeats, were given, and loops have none.
+        cycle_L is length_(L-1). There is one row for each edge that the caller gave, in that order; with ``once``, one
+        row for each edge of the graph, even if both directions or repeats were given, and none for loops.
 
         Names that are all integers or all strings keep their type; any others become strings, as `str` writes them.
         """
         return export.as_pandas(export.edge_tables(self, once))
 
     def nodes_to_pandas(self) -> pandas.DataFrame:
-        """Return one row per node: node, cycle_3 .. cycle_(k+1), the cycles through it of each length, and phi.
+        """Return one row per node: node, cycle_3 .. cycle_(k+1) (the cycles of each length through it), and phi.
 
         >>> import detours
         >>> detours.count([("a", "b"), ("b", "c"), ("c", "a")], k=3).nodes_to_pandas()
@@ -273,7 +271,7 @@ class Detours:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_parquet(self, path: str | os.PathLike[str], *, once: bool = False) -> None:
-        """Write the rows of `to_pandas` to a file, some at a time: they may be more than fits in memory."""
+        """Write the rows of `to_pandas` to a Parquet file, in chunks: they may not fit in memory."""
         files.check_parquet(Path(path))
         with replacing(Path(path)) as file:
             files.write_parquet(file, export.edge_tables(self, once))
@@ -284,7 +282,7 @@ class Detours:
         return sum_rows(by_length, message)
 
     def names_of(self, nodes: Int64) -> NDArray[Any]:
-        """Return the caller's names of these nodes, as all tables show them: int64, or strings."""
+        """Return the names of these nodes as they appear in all tables: int64, or strings."""
         return nodes if self._node_names is None else self._node_names[nodes]
 
     @cached_property
@@ -305,21 +303,21 @@ class Detours:
     def show(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Page:
         """Return an interactive page of the graph and its detours, and write it to a file if a path is given.
 
-        In a notebook the page displays itself; elsewhere its `open()` opens it in a web browser. The options are those
-        of `detours.viz.page`.
+        In a notebook the page displays itself; elsewhere its `open()` opens it in a web browser. See `detours.viz.page`
+        for the options.
 
         >>> import detours
         >>> detours.count([(0, 1, 2), (1, 2, 0)], k=2).show()  # doctest: +ELLIPSIS
         Page(... kB; save(path) writes it, open() opens it in a browser)
         """
-        # Named, not imported: pictures are a room above this one, and counting does without them.
+        # Imported by name, since `viz` is a room above this one.
         page: Page = import_module("detours.viz").page(self, **options)
         if path is not None:
             page.save(path)
         return page
 
     def draw(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the graph with its detours by matplotlib, as `detours.viz.draw_graph` does, and return the axes.
+        """Draw the graph with its detours in matplotlib with `detours.viz.draw_graph`, and return the axes.
 
         >>> import detours
         >>> detours.count([(0, 1, 2), (1, 2, 0)], k=2).draw().get_title()
@@ -328,18 +326,18 @@ class Detours:
         return import_module("detours.viz").draw_graph(self, ax, **options)
 
     def _repr_html_(self) -> str:
-        lengths = [
+        rows = [
             (
                 length,
                 sum_columns(self.arc_by_length[:, length - 2 : length - 1])[0] // (1 if self.directed else 2),
-                number,
+                cycles,
             )
-            for length, number in zip(range(2, min(self.k, SHOWN + 1) + 1), self.cycles.values(), strict=False)
+            for length, cycles in zip(range(2, min(self.k, SHOWN + 1) + 1), self.cycles.values(), strict=False)
         ]
         more = [("…",) * 3] if self.k - 1 > SHOWN else []
         kind = "chordless " if self.chordless else ""
         headings = ["edges of a detour", f"{kind}detours", f"{kind}cycles they form"]
-        return html_table(f"{self.k}-DeN of {self.graph!r}", headings, [*lengths, *more])
+        return html_table(f"{self.k}-DeN of {self.graph!r}", headings, [*rows, *more])
 
     def __repr__(self) -> str:
         cycles = ", ".join(f"{total:,} of length {length}" for length, total in islice(self.cycles.items(), SHOWN))

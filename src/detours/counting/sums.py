@@ -9,7 +9,7 @@ import numpy as np
 from detours.arrays import Int64
 
 LARGEST = 2**63 - 1
-ROWS = 1 << 18  # rows added up at a time: counts may be mapped from a file, and be more than fits in memory
+ROWS = 1 << 18  # rows added up at a time: counts may be memory-mapped and not fit in memory
 
 
 def sum_rows(values: Int64, message: str) -> Int64:
@@ -19,12 +19,12 @@ def sum_rows(values: Int64, message: str) -> Int64:
     [3, 7]
     """
     if _cannot_wrap(values, values.shape[1]):
-        plain: Int64 = values.sum(axis=1)
-        return plain
+        total: Int64 = values.sum(axis=1)
+        return total
     total = np.zeros(len(values), np.int64)
     for column in values.T:
         total += column
-        if total.min() < 0:  # two numbers below 2^63 that pass it together
+        if total.min() < 0:  # two values below 2^63 whose sum is not
             raise OverflowError(message)
     return total
 
@@ -32,7 +32,7 @@ def sum_rows(values: Int64, message: str) -> Int64:
 def sum_groups(values: Int64, indptr: Int64, message: str) -> Int64:
     """Return the sum of each group g of values, or raise `OverflowError`.
 
-    Groups lie one after the other: g has those from ``indptr[g] - indptr[0]`` on, as many as up to ``indptr[g + 1]``.
+    Group g has the values from ``indptr[g] - indptr[0]`` to ``indptr[g + 1] - indptr[0]``.
 
     >>> sum_groups(np.array([1, 2, 3]), np.array([0, 2, 2, 3]), "too large").tolist()
     [3, 0, 3]
@@ -50,7 +50,7 @@ def sum_groups(values: Int64, indptr: Int64, message: str) -> Int64:
 
 
 def ranges_of_groups(indptr: Int64) -> Iterator[tuple[int, int]]:
-    """Yield ranges of groups that can be added up at a time: at least one, of at most `ROWS` values if it is not large.
+    """Yield ranges of groups to add up at a time: of at most `ROWS` values, or a single larger group.
 
     >>> list(ranges_of_groups(np.array([0, 2, 2, ROWS + 9, ROWS + 10])))
     [(0, 2), (2, 3), (3, 4)]
@@ -70,8 +70,8 @@ def sum_columns(values: Int64) -> list[int]:
     [18446744073709551616]
     """
     totals = [0] * values.shape[1]
-    for begin in range(0, len(values), ROWS):
-        halves = (half.sum(axis=0).tolist() for half in _halves(np.asarray(values[begin : begin + ROWS])))
+    for start in range(0, len(values), ROWS):
+        halves = (half.sum(axis=0).tolist() for half in _halves(np.asarray(values[start : start + ROWS])))
         totals = [total + (high << 32) + low for total, high, low in zip(totals, *halves, strict=True)]
     return totals
 
@@ -81,6 +81,6 @@ def _cannot_wrap(values: Int64, terms: int) -> bool:
 
 
 def _halves(values: Int64) -> Iterator[Int64]:
-    """The upper and the lower 32 bits: sums of fewer than 2^31 of either fit in 64."""
+    """Yield the upper and the lower 32 bits: sums of fewer than 2^31 of either fit in 64."""
     yield values >> 32
     yield values & 0xFFFFFFFF

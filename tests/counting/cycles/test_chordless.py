@@ -70,7 +70,7 @@ def test_counts_are_those_of_the_listed_cycles() -> None:
 
 
 def test_closed_forms() -> None:
-    """A complete graph has triangles alone, a complete bipartite one squares, a ring itself."""
+    """A complete graph has only triangles, a complete bipartite one only squares, a ring only itself."""
     assert detours.count(nx.complete_graph(40), 30, chordless=True).cycles[3] == 9880
     assert sum(detours.count(nx.complete_graph(40), 30, chordless=True).cycles.values()) == 9880
     assert detours.count(nx.complete_bipartite_graph(7, 9), 20, chordless=True).cycles[4] == 21 * 36
@@ -78,7 +78,7 @@ def test_closed_forms() -> None:
     assert detours.count(nx.wheel_graph(9), 8, chordless=True).cycles == {3: 8, 4: 0, 5: 0, 6: 0, 7: 0, 8: 1, 9: 0}
 
 
-def test_the_result_says_so() -> None:
+def test_results_are_marked_as_chordless() -> None:
     result = detours.count(nx.cycle_graph(4), 3, chordless=True)
     assert result.chordless and "chordless cycles" in repr(result)
     assert detours.count_many([nx.cycle_graph(4)], 3, chordless=True)[0].chordless
@@ -110,7 +110,7 @@ def test_interrupt(n_jobs: int) -> None:
         detours.count(graph, 100, chordless=True, n_jobs=n_jobs)
 
 
-def test_refused() -> None:
+def test_directed_graphs_and_other_options_are_refused() -> None:
     directed = detours.Graph.from_edge_index([[0, 1, 2], [1, 2, 0]], directed=True)
     for refused in (
         lambda: detours.count(directed, 3, chordless=True),
@@ -129,7 +129,7 @@ def test_refused() -> None:
         detours.count(nx.gnm_random_graph(200, 900, seed=0), 5, chordless=True, memory_limit=1000)
 
 
-def test_memory_that_is_expected_is_enough() -> None:
+def test_the_expected_memory_is_enough() -> None:
     graph = nx.gnm_random_graph(500, 1500, seed=3)
     expected = detours.explain(graph, 5, chordless=True)
     assert detours.count(graph, 5, chordless=True, memory_limit=expected.bytes).cycles[3] > 0

@@ -39,17 +39,17 @@ def test_equals_networkx_on_molecules(chordless: bool) -> None:
 
 @given(small_graphs(), st.integers(2, 7), st.data())
 def test_through_nodes_and_edges(small: SmallGraph, k: int, data: st.DataObject) -> None:
-    graph, everything = small.to_networkx(), list(detours.cycles(small.graph(), k))
+    graph, all_cycles = small.to_networkx(), list(detours.cycles(small.graph(), k))
     nodes = data.draw(st.lists(st.integers(0, small.num_nodes - 1), max_size=2))
     edges = data.draw(st.lists(st.sampled_from(small.arcs), max_size=2)) if small.arcs else []
 
-    def wanted(cycle: Cycle) -> bool:
+    def matches(cycle: Cycle) -> bool:
         own = set(edges_of(cycle))
         own |= set() if small.directed else {(j, i) for i, j in own}
         return set(nodes) <= set(cycle) and set(edges) <= own
 
     found = sorted(detours.cycles(small.graph(), k, nodes=nodes, edges=edges))
-    assert found == sorted(filter(wanted, everything))
+    assert found == sorted(filter(matches, all_cycles))
     if not small.directed:
         chordless = sorted(detours.cycles(small.graph(), k, chordless=True, nodes=nodes, edges=edges))
         assert chordless == [cycle for cycle in found if is_chordless(graph, cycle)]
@@ -74,7 +74,7 @@ def test_names_are_the_callers() -> None:
 
 
 def test_lazy() -> None:
-    """Cycles of a complete graph with a hundred nodes, of which nobody will ever see the last."""
+    """Cycles of a complete graph with a hundred nodes, far too many to list them all."""
     found = detours.cycles(nx.complete_graph(100), 60)
     assert next(found) == (0, 1, 2)
     assert len(list(itertools.islice(found, 1000))) == 1000

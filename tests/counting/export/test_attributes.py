@@ -1,4 +1,4 @@
-"""Counts as attributes of a NetworkX graph, beside those of the graph that was counted."""
+"""Counts as attributes of a NetworkX graph, in addition to those of the graph that was counted."""
 
 import pickle
 from io import BytesIO
@@ -25,10 +25,10 @@ def molecule() -> nx.Graph:
 
 def test_attributes_of_nodes_edges_and_graph_are_kept() -> None:
     source = molecule()
-    made = detours.count(source, 5).to_networkx()
-    assert made.graph == source.graph
-    assert made.nodes["C1"] == {"element": "C", "cycle_3": 0, "cycle_4": 0, "cycle_5": 0, "cycle_6": 1, "phi": 2}
-    assert made.edges["C1", "C2"]["order"] == 1.5 and made.edges["C1", "C2"]["cycle_6"] == 1
+    exported = detours.count(source, 5).to_networkx()
+    assert exported.graph == source.graph
+    assert exported.nodes["C1"] == {"element": "C", "cycle_3": 0, "cycle_4": 0, "cycle_5": 0, "cycle_6": 1, "phi": 2}
+    assert exported.edges["C1", "C2"]["order"] == 1.5 and exported.edges["C1", "C2"]["cycle_6"] == 1
     assert "phi" not in source.nodes["C1"] and "den" not in source.edges["C1", "C2"]  # it is a copy
     plain = detours.count(source, 5).to_networkx(attributes=False)
     assert "element" not in plain.nodes["C1"] and plain.nodes["C1"]["cycle_6"] == 1
@@ -45,11 +45,11 @@ def test_networkx_writes_the_counts_for_gephi(write: Any, read: Any) -> None:
 
 def test_parallel_edges_and_loops_are_kept() -> None:
     source = nx.MultiDiGraph([(0, 1, {"road": "a"}), (0, 1, {"road": "b"}), (1, 2), (2, 0), (2, 2), (0, 2)])
-    made = detours.count(source, 2).to_networkx()
-    assert type(made) is nx.MultiDiGraph and list(made.edges) == list(source.edges)
-    assert [made.edges[0, 1, key]["road"] for key in (0, 1)] == ["a", "b"]
-    assert [made.edges[0, 1, key]["cycle_3"] for key in (0, 1)] == [1, 1]
-    assert made.edges[2, 2, 0]["cycle_3"] == 0 and made.edges[0, 2, 0]["den"] == 1
+    exported = detours.count(source, 2).to_networkx()
+    assert type(exported) is nx.MultiDiGraph and list(exported.edges) == list(source.edges)
+    assert [exported.edges[0, 1, key]["road"] for key in (0, 1)] == ["a", "b"]
+    assert [exported.edges[0, 1, key]["cycle_3"] for key in (0, 1)] == [1, 1]
+    assert exported.edges[2, 2, 0]["cycle_3"] == 0 and exported.edges[0, 2, 0]["den"] == 1
     undirected = detours.count(source, 2, directed=False).to_networkx()
     assert not undirected.is_directed() and undirected.edges[0, 1, 0]["den"] == 1
     only_loops = detours.count(nx.Graph([(0, 0)]), 2).to_networkx()
@@ -60,15 +60,15 @@ def test_attributes_of_igraph_are_kept() -> None:
     igraph = pytest.importorskip("igraph")
     source = igraph.Graph([(0, 1), (1, 2), (2, 0)])
     source.vs["name"], source.vs["age"], source.es["kind"] = ["x", "y", "z"], [1, 2, 3], ["p", "q", "r"]
-    made = detours.count(source, 2).to_networkx()
-    assert made.nodes["y"]["age"] == 2 and made.nodes["y"]["cycle_3"] == 1
-    assert made.edges["y", "z"]["kind"] == "q" and made.edges["y", "z"]["den"] == 1
+    exported = detours.count(source, 2).to_networkx()
+    assert exported.nodes["y"]["age"] == 2 and exported.nodes["y"]["cycle_3"] == 1
+    assert exported.edges["y", "z"]["kind"] == "q" and exported.edges["y", "z"]["den"] == 1
 
 
 def test_attributes_of_a_file_and_of_a_list_of_graphs_are_kept(tmp_path: Path) -> None:
     nx.write_graphml(nx.Graph([("20", "3", {"road": "a"}), ("3", "100"), ("100", "20")]), tmp_path / "g.graphml")
-    made = detours.count(tmp_path / "g.graphml", 2).to_networkx()
-    assert made.edges[20, 3]["road"] == "a" and made.edges[3, 20]["den"] == 1
+    exported = detours.count(tmp_path / "g.graphml", 2).to_networkx()
+    assert exported.edges[20, 3]["road"] == "a" and exported.edges[3, 20]["den"] == 1
     both = detours.count_many([molecule(), nx.cycle_graph(4)], 3)
     assert both[0].to_networkx().nodes["Cl"]["element"] == "C" and both[1].to_networkx().nodes[3]["cycle_4"] == 1
     loaded = pickle.loads(pickle.dumps(both[0]))  # without the attributes: they may be of any type and size

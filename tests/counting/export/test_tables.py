@@ -1,4 +1,4 @@
-"""All tables name nodes alike and hold the same rows: pandas, Parquet, CSV and .npz."""
+"""All tables have the same node names and rows: pandas, Parquet, CSV and .npz."""
 
 import csv
 from io import BytesIO
@@ -118,7 +118,7 @@ def test_a_graph_without_edges_has_a_table_without_rows(tmp_path: Path) -> None:
     assert (tmp_path / "edges.csv").read_text() == "source,target,den,length_2,length_3,cycle_3,cycle_4\n"
 
 
-def test_the_name_of_another_kind_of_file_is_refused(tmp_path: Path) -> None:
+def test_parquet_files_need_a_parquet_suffix(tmp_path: Path) -> None:
     result = detours.count([(0, 1), (1, 2), (2, 0)], 2)
     for name in ("edges.csv", "edges.npz"):
         with pytest.raises(InputError, match=rf"cannot write .*{name}: to_parquet writes Parquet files"):
@@ -128,15 +128,15 @@ def test_the_name_of_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     assert len(pandas.read_parquet(tmp_path / "edges.pq")) == 3
 
 
-def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     result = detours.count([(0, 1), (1, 2), (2, 0)], 2)
     for write, name in ((result.to_parquet, "edges.parquet"), (result.show, "page.html")):
         with pytest.raises(InputError, match=rf"{name} cannot be written: the folder {tmp_path}/none does not exist; "):
             write(tmp_path / "none" / name)
 
 
-def test_a_statistic_may_be_any_number() -> None:
-    """In CSV files, texts that begin with a minus have an apostrophe before it."""
+def test_a_statistic_may_be_negative_or_bool() -> None:
+    """In CSV files, only strings that begin with a minus get an apostrophe."""
     table = {"node": np.array(["-a"], object), "change": np.array([-0.5]), "bridge": np.array([True])}
     files.write_csv(file := BytesIO(), [table])
     assert file.getvalue() == b"node,change,bridge\n'-a,-0.5,True\n"

@@ -19,7 +19,7 @@ def sparse(directed: bool = False, nodes: int = 300, seed: int = 1) -> detours.G
 
 
 def strip(width: int, length: int) -> detours.Graph:
-    """A long strip of a lattice with diagonals, a tenth of its edges missing: large, irregular and quickly made."""
+    """A long strip of a lattice with diagonals, a tenth of its edges missing: large, irregular and quick to build."""
     column, row = np.divmod(np.arange(width * length), width)
     kept = np.random.default_rng(0)
     ends = []
@@ -40,10 +40,10 @@ def saved(graph: detours.Graph, folder: Path) -> detours.Graph:
     return detours.Graph.open(folder)
 
 
-def assert_same(found: detours.Detours, expected: detours.Detours) -> None:
-    np.testing.assert_array_equal(found.arc_by_length, expected.arc_by_length)
-    np.testing.assert_array_equal(found.arc_cycles, expected.arc_cycles)
-    assert found.cycles == expected.cycles
+def assert_same(result: detours.Detours, expected: detours.Detours) -> None:
+    np.testing.assert_array_equal(result.arc_by_length, expected.arc_by_length)
+    np.testing.assert_array_equal(result.arc_cycles, expected.arc_cycles)
+    assert result.cycles == expected.cycles
 
 
 class Stopped(Exception):
@@ -51,18 +51,18 @@ class Stopped(Exception):
 
 
 def stop(done: float, total: float) -> None:
-    """A report of progress that ends the count after its first block."""
+    """A progress function that ends the count after its first block."""
     if done >= 1:
         raise Stopped
 
 
-def begun(folder: Path, k: int = 3) -> Job:
+def started(folder: Path, k: int = 3) -> Job:
     """A count of a saved graph in parts, one of which is finished."""
     graph = saved(sparse(), folder / "graph")
     with pytest.raises(Stopped):
         detours.count(graph, k, out=folder / "out", memory_limit=200_000, progress=stop)
     job = Job.open(folder / "out")
-    job.note(source=str(folder / "graph"), nodes=graph.num_nodes, arcs=graph.num_arcs)
+    job.update(source=str(folder / "graph"), nodes=graph.num_nodes, arcs=graph.num_arcs)
     return job
 
 

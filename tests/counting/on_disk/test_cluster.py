@@ -1,4 +1,4 @@
-"""Counting on a real Dask cluster: the same bits, whatever is lost on the way, and a sentence for what goes wrong."""
+"""Counting on a real Dask cluster: the same bits, even if workers are lost, and one error for each failure."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ distributed = pytest.importorskip("distributed")
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    """Two worker processes for all tests of this module that leave them as they were."""
+    """Two worker processes for all tests of this module that do not change them."""
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as workers,
         distributed.Client(workers, set_as_default=False) as client,
@@ -81,7 +81,7 @@ def test_parts_of_a_saved_graph(client: Any, tmp_path: Path) -> None:
     assert_same(result, detours.count(graph, 4))
 
 
-def test_workers_are_sent_numbers_not_arrays(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_are_sent_integers_not_arrays(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[tuple[Any, ...]] = []
     submit = client.submit
 
@@ -108,7 +108,7 @@ def test_clusters_by_client_by_address_and_as_objects(in_process: Any) -> None:
             result = detours.count(sparse(), 4, cluster=given)
             assert result.run is not None
             assert_same(result, expected)
-        assert in_process.status == "running"  # and ours are closed
+        assert in_process.status == "running"  # and the clients that were created are closed
         with pytest.raises(ValueError, match="No client"):
             distributed.default_client()
 
@@ -123,19 +123,19 @@ def test_an_address_within_an_event_loop(in_process: Any) -> None:
 
 
 def test_the_work_is_done_by_the_worker(in_process: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    places: list[threading.Thread] = []
+    threads: list[threading.Thread] = []
     run = BlockRunner.run
 
     def watched(runner: BlockRunner, stage: int, block: int) -> None:
-        places.append(threading.current_thread())
+        threads.append(threading.current_thread())
         run(runner, stage, block)
 
     monkeypatch.setattr(BlockRunner, "run", watched)
     detours.count(sparse(), 4, cluster=in_process)
-    assert places and threading.main_thread() not in places
+    assert threads and threading.main_thread() not in threads
 
 
-def test_nothing_is_left_in_the_scratch_folder(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_scratch_folder_is_empty_afterwards(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DETOURS_SCRATCH", str(tmp_path))
     detours.count(sparse(), 4, cluster=client)
     assert os.listdir(tmp_path) == []
@@ -164,11 +164,11 @@ def test_the_command_line_counts_on_a_cluster(client: Any, tmp_path: Path, capsy
     there = capsys.readouterr().out.splitlines()
     assert [line for line in here if "seconds" not in line] == [line for line in there if "seconds" not in line]
     assert command([*given, "--cluster", "nowhere"]) == 1
-    assert capsys.readouterr().err.startswith("detours: cluster='nowhere' is no cluster")
+    assert capsys.readouterr().err.startswith("detours: cluster='nowhere' is not a cluster")
 
 
 @pytest.mark.slow
-def test_the_command_line_starts_workers_of_its_own(tmp_path: Path) -> None:
+def test_the_command_line_starts_local_workers(tmp_path: Path) -> None:
     sparse().write(tmp_path / "graph.txt")
     out = tmp_path / "out"
     line = ["count", str(tmp_path / "graph.txt"), "-k", "4", "--cluster", "local:2", "--out", str(out)]
@@ -177,11 +177,11 @@ def test_the_command_line_starts_workers_of_its_own(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, detours.count(tmp_path / "graph.txt", 4).arc_by_length)
 
 
-# ---------------------------------------------------------------------------------------------- lost on the way
+# ---------------------------------------------------------------------------------------------- losses
 
 
 @pytest.mark.usefixtures("many_blocks")
-def test_the_blocks_of_a_killed_worker_are_done_again(client: Any, tmp_path: Path) -> None:
+def test_the_blocks_of_a_killed_worker_are_run_again(client: Any, tmp_path: Path) -> None:
     graph, out, workers = busy(), tmp_path / "out", list(client.run(os.getpid).values())
 
     def kill(done: float, total: float) -> None:
@@ -196,7 +196,7 @@ def test_the_blocks_of_a_killed_worker_are_done_again(client: Any, tmp_path: Pat
 
 
 def killed_at_work(pid: int, out: Path) -> bool:
-    """Kill a worker, if it has begun a block and not finished it."""
+    """Kill a worker if it is running a block."""
     os.kill(pid, signal.SIGSTOP)
     for begun in (out / "begun").glob(f"*.{pid}-*"):
         stage, block = map(int, begun.stem.split("-"))
@@ -214,7 +214,7 @@ def test_a_killed_client_is_resumed(client: Any, tmp_path: Path) -> None:
     script = """
         import sys, detours
         from detours.counting.on_disk import whole_graph
-        whole_graph.SHORTEST = 1e-6
+        whole_graph.MIN_BLOCK_SECONDS = 1e-6
         detours.count(sys.argv[2], 6, engine="rows", out=sys.argv[3], cluster=sys.argv[1])
     """
     given = [client.scheduler.address, str(tmp_path / "graph"), str(out)]
@@ -226,7 +226,7 @@ def test_a_killed_client_is_resumed(client: Any, tmp_path: Path) -> None:
     assert_same(result, detours.count(graph, 6))
 
 
-def test_blocks_that_have_not_begun_are_given_up_with_the_count(
+def test_blocks_that_have_not_started_are_dropped_with_the_count(
     in_process: Any, tmp_path: Path, many_blocks: None
 ) -> None:
     with pytest.raises(Stopped):
@@ -249,7 +249,7 @@ SERVED = """
 """
 
 
-def test_a_scheduler_that_goes_away_is_one_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_scheduler_that_ends_during_the_count_is_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     busy().save(tmp_path / "busy")
     line = ["count", str(tmp_path / "busy"), "-k", "6", "--out", str(tmp_path / "out"), "--cluster"]
     served = [sys.executable, "-c", textwrap.dedent(SERVED), str(tmp_path)]
@@ -268,12 +268,12 @@ def test_a_scheduler_that_goes_away_is_one_sentence(tmp_path: Path, capfd: pytes
         finally:
             scheduler.kill()  # or a command that fails before it has counted anything leaves it waiting
         ending.join()
-    said = capfd.readouterr().err
-    assert code == 1 and "the scheduler of the cluster is gone; start it and run the same count again" in said
-    assert "Traceback" not in said
+    err = capfd.readouterr().err
+    assert code == 1 and "the scheduler of the cluster is gone; start it and run the same count again" in err
+    assert "Traceback" not in err
 
 
-def test_ctrl_c_in_a_terminal_ends_workers_of_our_own_without_a_word(tmp_path: Path) -> None:
+def test_ctrl_c_in_a_terminal_ends_local_workers_silently(tmp_path: Path) -> None:
     """It goes to all processes of the terminal, the workers among them."""
     busy().save(tmp_path / "busy")
     scratch = tmp_path / "scratch"
@@ -285,16 +285,16 @@ def test_ctrl_c_in_a_terminal_ends_workers_of_our_own_without_a_word(tmp_path: P
     )  # fmt: skip
     wait_for(lambda: any((tmp_path / "out" / "blocks").glob("*.npz")))
     os.killpg(running.pid, signal.SIGINT)
-    _, said = running.communicate(timeout=60)
+    _, err = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert "Traceback" not in said and said.count("\n") <= 2, said
+    assert "Traceback" not in err and err.count("\n") <= 2, err
     assert list(scratch.iterdir()) == []
 
 
 # ---------------------------------------------------------------------------------------------- refused
 
 
-def test_a_scheduler_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_that_does_not_respond_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "ANSWER_SECONDS", 1)
     with socket.socket() as taken:  # a port that nobody listens on
         taken.bind(("127.0.0.1", 0))
@@ -305,7 +305,7 @@ def test_a_scheduler_that_does_not_answer_is_one_sentence(monkeypatch: pytest.Mo
         assert time.monotonic() - start < 60
 
 
-def test_something_else_that_answers_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_server_at_the_address_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "ANSWER_SECONDS", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         for address in (f"tcp://127.0.0.1:{silent.getsockname()[1]}", "tls://127.0.0.1:9"):
@@ -314,12 +314,12 @@ def test_something_else_that_answers_is_one_sentence(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("given", ["somewhere", "local:0", "local:two", 4, object])
-def test_what_is_no_cluster_is_refused(given: Any) -> None:
-    with pytest.raises(InputError, match=r"^cluster=.* is no cluster; give tcp://host:port of a Dask"):
+def test_other_values_are_refused(given: Any) -> None:
+    with pytest.raises(InputError, match=r"^cluster=.* is not a cluster; give tcp://host:port of a Dask"):
         detours.count(sparse(), 4, cluster=given)
 
 
-def test_a_missing_dask_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_dask_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"^a cluster needs Dask; run: pip install 'detours\[cluster\]'$"):
         detours.count(sparse(), 4, cluster="local:2")
@@ -330,7 +330,7 @@ def test_a_device_on_a_cluster_is_refused() -> None:
         detours.count(sparse(), 4, device="cuda", cluster="local:2")
 
 
-def test_a_cluster_without_workers_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_without_workers_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "WORKER_SECONDS", 1)
     with (
         thread_cluster(0) as here,
@@ -339,7 +339,7 @@ def test_a_cluster_without_workers_is_one_sentence(monkeypatch: pytest.MonkeyPat
         detours.count(sparse(), 4, cluster=here)
 
 
-def test_a_scheduler_that_is_gone_is_one_sentence() -> None:
+def test_a_scheduler_that_is_gone_is_an_error() -> None:
     soon = dask.config.set({"distributed.comm.timeouts.connect": "1s"})
     with soon, thread_cluster(1) as here, distributed.Client(here.scheduler_address, timeout=1) as client:
         here.close()
@@ -354,7 +354,7 @@ class Deadly(distributed.WorkerPlugin):  # type: ignore[misc]
         BlockRunner.run = lambda *given: os._exit(1)  # type: ignore[method-assign]
 
 
-def test_a_block_that_ends_its_workers_is_one_sentence(tmp_path: Path) -> None:
+def test_a_block_that_kills_its_workers_is_an_error(tmp_path: Path) -> None:
     cloudpickle = pytest.importorskip("cloudpickle")
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     with (
@@ -374,7 +374,7 @@ def test_workers_without_detours_are_refused(in_process: Any, monkeypatch: pytes
         detours.count(sparse(), 4, cluster=in_process)
 
 
-def test_an_error_of_a_block_is_told_as_it_is(in_process: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_a_block_is_raised_as_it_is(in_process: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
 
     def fail(runner: BlockRunner, stage: int, block: int) -> None:
@@ -387,7 +387,7 @@ def test_an_error_of_a_block_is_told_as_it_is(in_process: Any, monkeypatch: pyte
     assert tried.count(tried[0]) == 1 + cluster.RETRIES
 
 
-def test_a_report_that_runs_out_of_time_is_not_mended(in_process: Any) -> None:
+def test_a_timeout_of_the_progress_function_is_raised_as_it_is(in_process: Any) -> None:
     def late(done: float, total: float) -> None:
         raise TimeoutError("no time left")
 

@@ -20,7 +20,7 @@ from detours.cli import run as command
 from detours.counting.on_disk import count_in_blocks as in_blocks
 from detours.counting.on_disk import scratch
 from detours.counting.on_disk.count_in_blocks import count_in_blocks
-from detours.counting.on_disk.job import reverse_in
+from detours.counting.on_disk.job import reverse_folder
 from detours.counting.on_disk.whole_graph import plan_blocks
 from detours.errors import DroppedEdgesWarning, EngineError, InputError
 from detours.graph.disk_rows import Rows, digest
@@ -70,7 +70,7 @@ def test_a_table_has_the_rows_of_to_pandas(tmp_path: Path) -> None:
         assert_same(result, detours.count(graph, 4))
 
 
-def test_a_table_of_a_graph_with_loops_alone(tmp_path: Path) -> None:
+def test_a_table_of_a_graph_with_only_loops(tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     with pytest.warns(DroppedEdgesWarning):
@@ -90,7 +90,7 @@ def test_a_table_without_pyarrow_is_refused_before_the_count(tmp_path: Path, mon
 
 @pytest.mark.parametrize("limit", [None, 200_000])
 @pytest.mark.usefixtures("many_blocks")
-def test_a_stopped_count_goes_on(tmp_path: Path, limit: int | None) -> None:
+def test_a_stopped_count_is_resumed(tmp_path: Path, limit: int | None) -> None:
     graph = saved(sparse(), tmp_path / "graph")
 
     with pytest.raises(Stopped):
@@ -107,7 +107,7 @@ def test_a_killed_process_is_resumed(tmp_path: Path) -> None:
     script = """
         import sys, time, detours
         from detours.counting.on_disk import whole_graph as whole
-        whole.SHORTEST = 1e-6
+        whole.MIN_BLOCK_SECONDS = 1e-6
         slow = lambda done, total: time.sleep(0.2)
         detours.count(sys.argv[1], 4, out=sys.argv[2], progress=slow)
     """
@@ -124,13 +124,13 @@ def test_the_command_line_counts_into_a_folder(tmp_path: Path, capsys: pytest.Ca
     sparse().save(tmp_path / "graph")
     line = ["count", str(tmp_path / "graph"), "-k", "4", "--out", str(tmp_path / "out"), "--memory", "200KB", "--json"]
     assert command([*line, "--jobs", "1"]) == 0
-    said = json.loads(capsys.readouterr().out)
+    summary = json.loads(capsys.readouterr().out)
     expected = detours.count(sparse(), 4)
-    assert {row["cycle_length"]: row["cycles"] for row in said["by_length"]} == expected.cycles
-    assert said["blocks"] > 1 and said["resumed"] == 0
+    assert {row["cycle_length"]: row["cycles"] for row in summary["by_length"]} == expected.cycles
+    assert summary["blocks"] > 1 and summary["resumed"] == 0
     np.testing.assert_array_equal(np.load(tmp_path / "out" / "by_length.npy"), expected.arc_by_length)
     assert command([*line[:-1], "--jobs", "1"]) == 0
-    assert f"{said['blocks']} blocks, {said['blocks']} of an earlier run" in capsys.readouterr().err
+    assert f"{summary['blocks']} blocks, {summary['blocks']} of an earlier run" in capsys.readouterr().err
 
 
 def test_the_command_line_writes_a_table_within_the_limit(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_the_command_line_writes_a_table_within_the_limit(tmp_path: Path) -> Non
     assert [file.name for file in tmp_path.iterdir() if "blocks" in file.name] == []
 
 
-def test_a_limit_that_a_begun_count_does_not_keep_is_refused(tmp_path: Path) -> None:
+def test_a_new_limit_that_a_count_of_the_whole_graph_exceeds_is_refused(tmp_path: Path) -> None:
     graph, out = sparse(), tmp_path / "out"
     with pytest.raises(Stopped):
         detours.count(graph, 4, out=out, progress=stop)
@@ -155,7 +155,7 @@ def test_a_limit_that_a_begun_count_does_not_keep_is_refused(tmp_path: Path) -> 
     assert_same(detours.count(graph, 4, out=out), detours.count(graph, 4))
 
 
-def test_another_limit_for_parts_is_kept_to(tmp_path: Path) -> None:
+def test_parts_keep_a_new_limit(tmp_path: Path) -> None:
     graph, out = sparse(), tmp_path / "out"
     with pytest.raises(Stopped):
         detours.count(graph, 3, out=out, memory_limit=200_000, progress=stop)
@@ -164,7 +164,7 @@ def test_another_limit_for_parts_is_kept_to(tmp_path: Path) -> None:
     assert_same(result, detours.count(graph, 3))
 
 
-def test_a_disk_that_is_full_when_the_whole_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_full_when_the_counts_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fill_up(*args: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -177,7 +177,7 @@ def test_a_disk_that_is_full_when_the_whole_is_written(tmp_path: Path, monkeypat
     assert_same(result, detours.count(sparse(), 4))
 
 
-def test_a_graph_in_the_folder_that_is_counted_into_is_left_alone(tmp_path: Path) -> None:
+def test_a_graph_inside_the_output_folder_is_not_changed(tmp_path: Path) -> None:
     graph = sparse()
     for name in ("graph", "reverse", ".graph"):
         folder = tmp_path / f"of {name}" / "data"
@@ -194,10 +194,10 @@ def test_a_graph_in_the_folder_that_is_counted_into_is_left_alone(tmp_path: Path
     assert_same(detours.count(out / "graph", 4, out=out), detours.count(out / "blocks", 4))
 
 
-def test_what_killed_runs_left_is_removed(tmp_path: Path) -> None:
+def test_leftovers_of_killed_runs_are_removed(tmp_path: Path) -> None:
     graph, out = sparse(directed=True), tmp_path / "out"
     fingerprint = digest(Rows(graph.indptr, graph.indices), True)
-    reverse_in(out, fingerprint).mkdir(parents=True)
+    reverse_folder(out, fingerprint).mkdir(parents=True)
     (out / ".manifest.json.0a1b2c3d").write_text("{")
     limit = 300_000
     with pytest.raises(Stopped):
@@ -215,7 +215,7 @@ def test_what_killed_runs_left_is_removed(tmp_path: Path) -> None:
     assert sorted(os.listdir(out)) == whole
 
 
-def test_a_scratch_folder_is_removed_by_its_own_count_alone() -> None:
+def test_a_scratch_folder_is_removed_by_its_count_only() -> None:
     with scratch.shared_scratch() as outer:
         with scratch.shared_scratch() as inner:
             assert inner.exists()
@@ -230,19 +230,19 @@ def test_scratch_folders_are_removed_by_a_process_that_must_end() -> None:
         assert not shared.exists() and not local.exists()
 
 
-@pytest.mark.parametrize("spoil", ["missing", "cut", "other", "empty", "header", "changed"])
-def test_finished_counts_that_were_spoilt_are_refused(tmp_path: Path, spoil: str) -> None:
+@pytest.mark.parametrize("damage", ["missing", "cut", "other", "empty", "header", "changed"])
+def test_damaged_finished_counts_are_refused(tmp_path: Path, damage: str) -> None:
     detours.count(sparse(), 4, out=tmp_path / "out")
     file = tmp_path / "out" / "by_length.npy"
-    if spoil == "missing":
+    if damage == "missing":
         file.unlink()
-    elif spoil == "cut":
+    elif damage == "cut":
         file.write_bytes(file.read_bytes()[:-8])
-    elif spoil == "other":
+    elif damage == "other":
         np.save(file, np.zeros((7, 3), np.int64))
-    elif spoil == "header":
+    elif damage == "header":
         file.write_bytes(file.read_bytes().replace(b"'shape'", b"'shape ", 1))
-    elif spoil == "changed":
+    elif damage == "changed":
         file.write_bytes(file.read_bytes()[:-1] + b"\1")
     else:
         file.write_bytes(b"")
@@ -250,7 +250,7 @@ def test_finished_counts_that_were_spoilt_are_refused(tmp_path: Path, spoil: str
         detours.count(sparse(), 4, out=tmp_path / "out")
 
 
-def test_what_no_engine_can_do_is_refused_before_the_work(tmp_path: Path) -> None:
+def test_impossible_counts_are_refused_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match=r"engine='rows' has closed forms up to k = 6, not for k = 7"):
         detours.count(sparse(directed=True), 7, engine="rows", out=tmp_path / "out")
     with pytest.raises(InputError, match=r"engine must be one of .* but it is 'fast'"):
@@ -258,7 +258,7 @@ def test_what_no_engine_can_do_is_refused_before_the_work(tmp_path: Path) -> Non
     assert os.listdir(tmp_path) == []
 
 
-def test_the_limit_is_for_all_threads_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_threads_share_the_memory_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
     def watched(cyclic: Any, *args: Any, **options: Any) -> Any:
@@ -271,7 +271,7 @@ def test_the_limit_is_for_all_threads_together(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.npz", "x.csv.gz"])
-def test_out_is_no_file_of_another_kind(tmp_path: Path, name: str) -> None:
+def test_files_of_other_kinds_are_refused_as_out(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=r"out is a folder or a \.parquet file"):
         detours.count([(0, 1), (1, 2), (2, 0)], k=2, out=tmp_path / name)
     assert not list(tmp_path.iterdir())

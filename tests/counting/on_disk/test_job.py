@@ -1,4 +1,4 @@
-"""The folder of a count: one question per folder, blocks that are complete, and a disk that may be full."""
+"""The folder of a count: one count per folder, complete blocks, and full disks."""
 
 import errno
 import json
@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import detours
-from detours.counting.on_disk.job import Job, held_alone
+from detours.counting.on_disk.job import Job, locked
 from detours.errors import FileFormatError, InputError
-from tests.counting.on_disk.cases import assert_same, begun, saved, sparse
+from tests.counting.on_disk.cases import assert_same, saved, sparse, started
 
 
 def test_a_folder_of_another_count_is_refused(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_folder_with_something_else_is_refused(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["letter.txt"]
 
 
-def test_of_two_runs_that_begin_at_once_one_lays_out_the_count(tmp_path: Path) -> None:
+def test_of_two_runs_that_start_together_one_writes_the_manifest(tmp_path: Path) -> None:
     key = {"graph": "0" * 64, "directed": False, "k": 4, "engine": "auto"}
     first: list[Job] = []
 
@@ -71,10 +71,10 @@ def test_a_manifest_is_published_on_a_disk_without_links(tmp_path: Path, monkeyp
         raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
 
     monkeypatch.setattr("detours.counting.on_disk.job.os.link", refuse)
-    test_of_two_runs_that_begin_at_once_one_lays_out_the_count(tmp_path)
+    test_of_two_runs_that_start_together_one_writes_the_manifest(tmp_path)
 
 
-def test_a_full_disk_is_one_sentence_and_what_was_done_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_an_error_and_finished_blocks_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph, save, blocks = saved(sparse(), tmp_path / "graph"), np.savez, 0
 
     def fill_up(*args: Any) -> None:
@@ -93,15 +93,15 @@ def test_a_full_disk_is_one_sentence_and_what_was_done_is_kept(tmp_path: Path, m
     assert_same(result, detours.count(graph, 4))
 
 
-def test_a_damaged_block_is_found_out_and_done_again(tmp_path: Path) -> None:
+def test_a_damaged_block_is_detected_and_counted_again(tmp_path: Path) -> None:
     graph = saved(sparse(), tmp_path / "graph")
 
-    def spoil(done: float, total: float) -> None:
+    def damage(done: float, total: float) -> None:
         for file in (tmp_path / "out" / "blocks").glob("*.npz"):
             file.write_bytes(file.read_bytes()[:-30])
 
     with pytest.raises(InputError, match=r"was damaged and is removed; run the same count again"):
-        detours.count(graph, 4, out=tmp_path / "out", memory_limit=200_000, progress=spoil)
+        detours.count(graph, 4, out=tmp_path / "out", memory_limit=200_000, progress=damage)
     while True:
         try:
             result = detours.count(graph, 4, out=tmp_path / "out", memory_limit=200_000)
@@ -111,22 +111,22 @@ def test_a_damaged_block_is_found_out_and_done_again(tmp_path: Path) -> None:
     assert_same(result, detours.count(graph, 4))
 
 
-def test_a_block_of_another_length_is_found_out(tmp_path: Path) -> None:
-    job = begun(tmp_path)
-    job.keep(0, 0, tuple(counts[:-1] for counts in job.load(0, 0)))
+def test_a_block_of_another_length_is_detected(tmp_path: Path) -> None:
+    job = started(tmp_path)
+    job.save(0, 0, tuple(counts[:-1] for counts in job.load(0, 0)))
     with pytest.raises(InputError, match=r"0-000000.npz was damaged and is removed; run the same count again"):
         detours.count(tmp_path / "graph", 3, out=tmp_path / "out", memory_limit=200_000)
     result = detours.count(tmp_path / "graph", 3, out=tmp_path / "out", memory_limit=200_000)
     assert_same(result, detours.count(sparse(), 3))
 
 
-def test_a_block_that_cannot_be_read_now_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = begun(tmp_path)
+def test_an_unreadable_block_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = started(tmp_path)
 
-    def away(*args: Any, **options: Any) -> None:
+    def unavailable(*args: Any, **options: Any) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    monkeypatch.setattr(Path, "read_bytes", away)
+    monkeypatch.setattr(Path, "read_bytes", unavailable)
     with pytest.raises(InputError, match=r"0-000000.npz cannot be read \(Input/output error\); run the same count"):
         job.load(0, 0)
     assert job.has(0, 0)
@@ -134,7 +134,7 @@ def test_a_block_that_cannot_be_read_now_is_kept(tmp_path: Path, monkeypatch: py
 
 def test_of_two_processes_in_one_folder_one_is_refused(tmp_path: Path) -> None:
     graph, refusal = sparse(), r"another process is counting in .*out; wait for its end, or give another folder"
-    with held_alone(tmp_path / "out"), pytest.raises(InputError, match=refusal):
+    with locked(tmp_path / "out"), pytest.raises(InputError, match=refusal):
         detours.count(graph, 3, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
     first = detours.count(graph, 3, out=tmp_path / "out")

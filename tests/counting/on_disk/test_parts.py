@@ -25,14 +25,14 @@ from detours.counting.on_disk.parts import (
     Parts,
     bytes_per_arc,
     describe_parts,
-    fitting,
-    most_arcs,
+    fitting_halos,
+    max_halo_arcs,
     needs_parts,
 )
 from detours.counting.shrink.halo import TooLarge, cut_halo
 from detours.errors import EngineError, FileFormatError
 from detours.graph.disk_rows import CHUNK, Rows
-from tests.counting.on_disk.cases import Stopped, assert_same, begun, ring, saved, sparse, strip
+from tests.counting.on_disk.cases import Stopped, assert_same, ring, saved, sparse, started, strip
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -48,7 +48,7 @@ def test_parts_whose_halos_are_not_the_whole_graph(tmp_path: Path, directed: boo
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The first roots of all pieces that are counted from now on."""
+    """The first roots of all pieces counted during the test."""
     first = []
 
     def remember(halo: Any, *args: Any) -> Any:
@@ -59,7 +59,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return first
 
 
-def test_a_part_in_pieces_tells_how_far_it_is(tmp_path: Path) -> None:
+def test_a_part_in_pieces_reports_progress(tmp_path: Path) -> None:
     seen: list[float] = []
     graph = saved(sparse(), tmp_path / "graph")
     detours.count(graph, 4, out=tmp_path / "out", memory_limit=200_000, progress=lambda done, total: seen.append(done))
@@ -68,10 +68,10 @@ def test_a_part_in_pieces_tells_how_far_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("damage", [None, b"", b"PK nothing"])
-def test_what_was_found_of_a_part_is_kept(
+def test_the_counts_of_an_unfinished_part_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counted: list[int], directed: bool, damage: bytes | None
 ) -> None:
-    monkeypatch.setattr("detours.counting.on_disk.parts.KEPT_AFTER", -1)
+    monkeypatch.setattr("detours.counting.on_disk.parts.SAVE_AFTER", -1)
     graph, limit = saved(sparse(directed), tmp_path / "graph"), 600_000 if directed else 200_000
 
     def stop_inside(done: float, total: float) -> None:
@@ -91,7 +91,7 @@ def test_what_was_found_of_a_part_is_kept(
     assert sorted(os.listdir(tmp_path / "out"))[0] == "by_length.npy"
 
 
-def test_a_part_that_is_stopped_does_not_go_on_to_its_end(tmp_path: Path, counted: list[int]) -> None:
+def test_a_stopped_part_ends_early(tmp_path: Path, counted: list[int]) -> None:
     graph = saved(sparse(nodes=3000), tmp_path / "graph")
     about = {"stages": [1], "cuts": [0, graph.num_nodes], "most_arcs": 3000, "runs": "rows", "engine": "auto"}
     parts, job = Parts(Rows.open(tmp_path / "graph"), None, 4, {**about, "layout": None}), Job(tmp_path, {})
@@ -101,7 +101,7 @@ def test_a_part_that_is_stopped_does_not_go_on_to_its_end(tmp_path: Path, counte
 
 def test_no_halo_is_larger_than_allowed(tmp_path: Path) -> None:
     graph = saved(sparse(nodes=1000), tmp_path / "graph")
-    halos = list(fitting(Rows.open(tmp_path / "graph"), None, 0, 1000, 3, most=800))
+    halos = list(fitting_halos(Rows.open(tmp_path / "graph"), None, 0, 1000, 3, max_arcs=800))
     assert max(len(halo.indices) for halo in halos) <= 800
     roots = np.concatenate([halo.node[halo.first : halo.last] for halo in halos])
     np.testing.assert_array_equal(roots, np.arange(graph.num_nodes))
@@ -116,7 +116,7 @@ def test_nodes_without_arcs_are_cut_into_ranges_too(tmp_path: Path) -> None:
         assert max(last - first for first, last in ranges) == most
     with pytest.raises(TooLarge):
         cut_halo(rows, None, 0, 801, 3, 800)
-    halos = list(fitting(rows, None, 0, 10_000, 3, most=800))
+    halos = list(fitting_halos(rows, None, 0, 10_000, 3, max_arcs=800))
     assert len(halos) == 16 and halos[-1].node[-1] == 9999
     graph = detours.Graph.from_edge_index([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]], num_nodes=nodes)
     result = detours.count(graph, 3, out=tmp_path / "out", memory_limit="4MB")
@@ -132,12 +132,12 @@ def test_arcs_are_reversed_in_few_passes(tmp_path: Path, monkeypatch: pytest.Mon
         return arcs(rows)
 
     monkeypatch.setattr(Rows, "arcs", watched)
-    rows, most = Rows(graph.indptr, graph.indices), most_arcs(4, True, 1, 1 << 20)
+    rows, most = Rows(graph.indptr, graph.indices), max_halo_arcs(4, True, 1, 1 << 20)
     describe_parts(rows, tmp_path / "reverse", 4, True, "search", most)
     assert len(passes) <= 4 < -(-graph.num_arcs // most)
 
 
-def test_a_node_that_sees_too_much_is_named(tmp_path: Path) -> None:
+def test_a_node_whose_halo_is_too_large_is_named(tmp_path: Path) -> None:
     graph = saved(detours.Graph.from_networkx(nx.wheel_graph(5000)), tmp_path / "graph")
     with pytest.raises(EngineError, match=r"node \d+ has more than [\d,]+ arcs within 2 steps.*give a memory_limit of"):
         detours.count(graph, 4, out=tmp_path / "out", memory_limit=100_000)
@@ -145,7 +145,7 @@ def test_a_node_that_sees_too_much_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("nodes", [1_000, 30_000])
-def test_the_memory_that_is_said_to_be_enough_is_enough(tmp_path: Path, nodes: int) -> None:
+def test_the_memory_that_the_message_calls_enough_is_enough(tmp_path: Path, nodes: int) -> None:
     graph = saved(detours.Graph.from_networkx(nx.wheel_graph(nodes)), tmp_path / "graph")
     with pytest.raises(EngineError) as refused:
         detours.count(graph, 4, out=tmp_path / "out", memory_limit=100_000)
@@ -157,64 +157,64 @@ def test_the_memory_that_is_said_to_be_enough_is_enough(tmp_path: Path, nodes: i
     assert_same(detours.count(graph, 4, out=tmp_path / "again", memory_limit=enough), detours.count(graph, 4))
 
 
-def test_hubs_that_make_a_limit_too_small_are_told_of(tmp_path: Path) -> None:
+def test_a_limit_too_small_for_the_hubs_is_a_warning(tmp_path: Path) -> None:
     nodes = np.arange(6400)
 
-    def at_once(done: float, total: float) -> None:
+    def stop_at_once(done: float, total: float) -> None:
         raise Stopped
 
     pairs = np.concatenate([np.stack([nodes, 6400 + nodes % 64]), np.stack([nodes[:-64], nodes[64:]])], axis=1)
     graph = saved(detours.Graph.from_edges(pairs.T), tmp_path / "graph")
-    sentence = r"may take hours; with [\d.]+ MB the whole graph is counted at once"
-    with pytest.warns(UserWarning, match=sentence) as told, pytest.raises(Stopped):
-        detours.count(graph, 4, out=tmp_path / "out", memory_limit=200_000, progress=at_once)
-    enough = str(told[0].message).split("with ")[-1].split(" the")[0]
+    message = r"may take hours; with [\d.]+ MB the whole graph is counted at once"
+    with pytest.warns(UserWarning, match=message) as warned, pytest.raises(Stopped):
+        detours.count(graph, 4, out=tmp_path / "out", memory_limit=200_000, progress=stop_at_once)
+    enough = str(warned[0].message).split("with ")[-1].split(" the")[0]
     with warnings.catch_warnings(action="error"):
         assert_same(detours.count(graph, 4, out=tmp_path / "again", memory_limit=enough), detours.count(graph, 4))
         detours.count(saved(ring(), tmp_path / "ring"), 4, out=tmp_path / "few", memory_limit=200_000)
     assert Job.open(tmp_path / "again").manifest["way"] == "whole"
 
 
-def test_parts_that_go_on_with_memory_for_the_whole_graph_say_so(tmp_path: Path) -> None:
-    job = begun(tmp_path)
-    with pytest.warns(UserWarning, match="goes on in parts, as it was begun; in an empty folder") as told:
+def test_parts_that_go_on_with_memory_for_the_whole_graph_warn(tmp_path: Path) -> None:
+    job = started(tmp_path)
+    with pytest.warns(UserWarning, match="goes on in parts, as it was begun; in an empty folder") as warned:
         result = detours.count(tmp_path / "graph", 3, out=job.folder, memory_limit="1GB")
-    assert len(told) == 1
+    assert len(warned) == 1
     with warnings.catch_warnings(action="error"):
         assert_same(result, detours.count(tmp_path / "graph", 3, out=job.folder, memory_limit="1GB"))
 
 
 def test_fewer_threads_are_used_where_that_makes_it_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = saved(detours.Graph.from_networkx(nx.wheel_graph(5000)), tmp_path / "graph")
-    began: list[int] = []
+    n_jobs_used: list[int] = []
 
     def watched(k: int, directed: bool, n_jobs: int, limit: int | None) -> int:
-        began.append(n_jobs)
-        return most_arcs(k, directed, n_jobs, limit)
+        n_jobs_used.append(n_jobs)
+        return max_halo_arcs(k, directed, n_jobs, limit)
 
-    monkeypatch.setattr("detours.counting.on_disk.count_in_blocks.most_arcs", watched)
+    monkeypatch.setattr("detours.counting.on_disk.count_in_blocks.max_halo_arcs", watched)
     monkeypatch.setattr("detours.counting.on_disk.count_in_blocks.needs_parts", lambda *_: True)
     limit = 2 * RESERVE + 2 * graph.num_arcs * bytes_per_arc(4, False)  # room for about two halos of the hub
     result = detours.count(graph, 4, out=tmp_path / "out", n_jobs=8, memory_limit=limit)
-    assert began[0] == 8 and began[-1] < 8
+    assert n_jobs_used[0] == 8 and n_jobs_used[-1] < 8
     assert_same(result, detours.count(graph, 4))
 
 
-@pytest.mark.parametrize("spoil", ["far", "descending", "loop", "short"])
-def test_a_damaged_graph_is_refused(tmp_path: Path, spoil: str) -> None:
+@pytest.mark.parametrize("damage", ["far", "descending", "loop", "short"])
+def test_a_damaged_graph_is_refused(tmp_path: Path, damage: str) -> None:
     graph = sparse()
     graph.save(tmp_path / "graph")
     indices = graph.indices.copy()
     row = int(np.argmax(np.diff(graph.indptr)))
     at = int(graph.indptr[row])
-    if spoil == "far":
+    if damage == "far":
         indices[at + 1] = graph.num_nodes + 5
-    elif spoil == "descending":
+    elif damage == "descending":
         indices[[at, at + 1]] = indices[[at + 1, at]]
-    elif spoil == "loop":
+    elif damage == "loop":
         indices[at] = row
     np.save(tmp_path / "graph" / "indices.npy", indices)
-    if spoil == "short":
+    if damage == "short":
         file = tmp_path / "graph" / "indices.npy"
         file.write_bytes(file.read_bytes()[:-8])
     with pytest.raises(FileFormatError, match=r"damaged|cut short"):
@@ -230,7 +230,7 @@ def test_an_arc_without_its_reverse_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_dense_matrices_that_are_too_large_for_a_part_are_not_made(
+def test_dense_matrices_that_are_too_large_for_a_part_are_not_built(
     monkeypatch: pytest.MonkeyPatch, directed: bool
 ) -> None:
     graph = ring(directed)
@@ -242,12 +242,12 @@ def test_dense_matrices_that_are_too_large_for_a_part_are_not_made(
         raise AssertionError
 
     monkeypatch.setattr(DenseCount, "run", refuse)
-    found = count_roots(halo, 7, directed, "dense", None, budget=1 << 16)
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+    result = count_roots(halo, 7, directed, "dense", None, budget=1 << 16)
+    for counts, expected_counts in zip(result, expected, strict=True):
+        np.testing.assert_array_equal(counts, expected_counts)
 
 
-def test_dense_matrices_that_were_asked_for_and_do_not_fit_are_refused(tmp_path: Path) -> None:
+def test_requested_dense_matrices_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match=r"^engine='dense' takes about .* around node \d+, more than memory_limit al"):
         detours.count(ring(), 7, engine="dense", out=tmp_path / "out", memory_limit=400_000)
     assert_same(detours.count(ring(), 7, engine="dense", out=tmp_path / "out"), detours.count(ring(), 7))
@@ -259,7 +259,7 @@ MEASURED = """
         with open("/proc/self/status") as file:
             return next(int(line.split()[1]) for line in file if line.startswith(name))
     folder, k, limit = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    for engine in ("auto", "rows"):  # what the code itself takes; the planner asks for rows in large graphs alone
+    for engine in ("auto", "rows"):  # compile what will run; the planner uses rows only for large graphs
         detours.count(f"{folder}/small", k, engine=engine, out=f"{folder}/{engine}", memory_limit=200_000)
     with open("/proc/self/clear_refs", "w") as file:
         file.write("5")  # the peak is counted from here

@@ -1,4 +1,4 @@
-"""Who may reach a cluster and its files, and the table of error messages in docs/clusters.md."""
+"""Access to a cluster and its files, and the table of error messages in docs/clusters.md."""
 
 import re
 import shutil
@@ -22,7 +22,7 @@ psutil = pytest.importorskip("psutil")
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """A certificate, which is its own authority, and its key, as Dask's configuration names them."""
+    """A certificate, which is its own authority, and its key, by their names in Dask's configuration."""
     if shutil.which("openssl") is None:
         pytest.skip("needs openssl")
     folder = tmp_path_factory.mktemp("tls")
@@ -56,7 +56,7 @@ def test_a_cluster_with_certificates(pair: dict[str, str], monkeypatch: pytest.M
                 detours.count(sparse(), 4, cluster=stranger)
 
 
-def test_workers_of_our_own_listen_on_loopback_only() -> None:
+def test_local_workers_listen_on_loopback_only() -> None:
     with cluster.connect("local:1") as client:
         ours = psutil.Process()
         listening = [
@@ -76,31 +76,31 @@ def test_scratch_folders_are_private(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert {stat.S_IMODE(folder.stat().st_mode) for folder in (shared, local)} == {0o700}
 
 
-def test_a_worker_that_does_not_see_the_folder_says_so(tmp_path: Path) -> None:
+def test_a_worker_that_cannot_see_the_folder_is_an_error(tmp_path: Path) -> None:
     refusal = r"away cannot be seen from here; a cluster needs a folder that all machines share"
     with pytest.raises(InputError, match=refusal):
         Job.open(tmp_path / "away")
 
 
 PROVOKED = {
-    "no Dask scheduler answers at": "test_cluster.py::test_a_scheduler_that_does_not_answer_is_one_sentence",
-    "the cluster has no worker after": "test_cluster.py::test_a_cluster_without_workers_is_one_sentence",
-    "the scheduler of the cluster is gone": "test_cluster.py::test_a_scheduler_that_is_gone_is_one_sentence",
+    "no Dask scheduler answers at": "test_cluster.py::test_a_scheduler_that_does_not_respond_is_an_error",
+    "the cluster has no worker after": "test_cluster.py::test_a_cluster_without_workers_is_an_error",
+    "the scheduler of the cluster is gone": "test_cluster.py::test_a_scheduler_that_is_gone_is_an_error",
     "a worker of the cluster has no detours": "test_cluster.py::test_workers_without_detours_are_refused",
     "a worker has version": "test_worker.py::test_workers_refuse_another_version_and_another_graph",
     "a worker finds another graph at": "test_worker.py::test_workers_refuse_another_version_and_another_graph",
-    "cannot be seen from here": "test_trust.py::test_a_worker_that_does_not_see_the_folder_says_so",
-    "a block ended several workers": "test_cluster.py::test_a_block_that_ends_its_workers_is_one_sentence",
+    "cannot be seen from here": "test_trust.py::test_a_worker_that_cannot_see_the_folder_is_an_error",
+    "a block ended several workers": "test_cluster.py::test_a_block_that_kills_its_workers_is_an_error",
     "is full; finished blocks are kept": "test_job.py::",
     "holds a count of another graph": "test_job.py::",
     "this is a folder, not a file": "test_job.py::",
     "was damaged and is removed": "test_job.py::",
-    "cannot be read (": "test_job.py::test_a_block_that_cannot_be_read_now_is_kept",
-    "is missing or damaged; remove": "test_count_in_blocks.py::test_finished_counts_that_were_spoilt_are_refused",
-    "engine='dense' takes about": "test_parts.py::test_dense_matrices_that_were_asked_for_and_do_not_fit_are_refused",
+    "cannot be read (": "test_job.py::test_an_unreadable_block_is_kept",
+    "is missing or damaged; remove": "test_count_in_blocks.py::test_damaged_finished_counts_are_refused",
+    "engine='dense' takes about": "test_parts.py::test_requested_dense_matrices_that_do_not_fit_are_refused",
     "another process is counting in": "test_job.py::test_of_two_processes_in_one_folder_one_is_refused",
 }
-"""What a message of the table begins with, or has in it, and the test that provokes it."""
+"""A part of each message in the table, and the test that provokes it."""
 
 
 def test_every_message_of_the_table_is_provoked_by_a_test() -> None:

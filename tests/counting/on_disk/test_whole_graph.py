@@ -45,18 +45,18 @@ def test_blocks_of_roots_share_the_work() -> None:
 
 
 @pytest.mark.parametrize("engine", ["rows", "search", "dense"])
-@pytest.mark.parametrize("spoil", [lambda found: (), lambda found: (*found[:-1], found[-1][:2, :1])])
+@pytest.mark.parametrize("damage", [lambda arrays: (), lambda arrays: (*arrays[:-1], arrays[-1][:2, :1])])
 @pytest.mark.usefixtures("many_blocks")
-def test_a_block_of_another_shape_is_found_out(engine: str, spoil: Any, tmp_path: Path) -> None:
-    """Of a graph that is counted as a whole; a small array could pass for a large one otherwise."""
-    keep, spoilt = Job.keep, []
+def test_a_block_of_another_shape_is_detected(engine: str, damage: Any, tmp_path: Path) -> None:
+    """In a graph that is counted as a whole: otherwise a small array would broadcast to a large one."""
+    save, saved = Job.save, []
 
-    def kept(job: Job, stage: int, block: int, arrays: Any) -> None:
-        keep(job, stage, block, arrays if spoilt else spoil(arrays))
-        spoilt.append(block)
+    def save_damaged(job: Job, stage: int, block: int, arrays: Any) -> None:
+        save(job, stage, block, arrays if saved else damage(arrays))
+        saved.append(block)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Job, "keep", kept)
+        patch.setattr(Job, "save", save_damaged)
         with pytest.raises(InputError, match=r"was damaged and is removed; run the same count again"):
             detours.count(sparse(), 4, engine=engine, out=tmp_path / "out")
     assert_same(detours.count(sparse(), 4, engine=engine, out=tmp_path / "out"), detours.count(sparse(), 4))
@@ -74,7 +74,7 @@ def test_matrix_products_of_a_block_stay_on_its_thread(tmp_path: Path, monkeypat
     assert inside and min(inside) > 0
 
 
-def test_an_engine_without_blocks_is_refused_in_one_sentence() -> None:
+def test_an_engine_without_blocks_is_refused() -> None:
     plan = SimpleNamespace(chosen=object(), engine="zero", seconds=1.0, task=SimpleNamespace(n_jobs=1))
     with pytest.raises(EngineError, match=r"^engine='zero' cannot count in blocks; use another one, or leave out="):
         whole.describe(plan)  # type: ignore[arg-type]
@@ -90,13 +90,13 @@ class ZeroEngine(Engine):
 
 
 @pytest.mark.parametrize("options", [{}, {"memory_limit": 60_000}], ids=["whole", "in parts"])
-def test_the_choice_is_among_engines_with_blocks(
+def test_only_engines_with_blocks_are_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
     expected = detours.count(sparse(), 4)
-    made = ModuleType("detours.counting.engines.zero.engine")
-    made.ZeroEngine = ZeroEngine  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, made.__name__, made)
+    module = ModuleType("detours.counting.engines.zero.engine")
+    module.ZeroEngine = ZeroEngine  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(ENGINES, "zero", "ZeroEngine")
     assert detours.explain(sparse(), 4).engine == "zero"
     assert_same(detours.count(sparse(), 4, out=tmp_path / "out", **options), expected)
@@ -112,7 +112,7 @@ def test_the_choice_is_among_engines_with_blocks(
 )
 @pytest.mark.usefixtures("many_blocks")
 def test_a_block_that_is_run_again_is_not_counted_twice(engine: str, kind: str, tmp_path: Path) -> None:
-    """A cluster that lost the answer of a worker may give it the same block once more."""
+    """A cluster that lost a worker's result may run the same block again."""
     blocks = getattr(whole, kind)
     run = blocks.run
     with pytest.MonkeyPatch.context() as patch:

@@ -1,4 +1,4 @@
-"""What a worker is sent, and what it refuses."""
+"""Running blocks as a worker of a cluster does, and what it refuses."""
 
 from pathlib import Path
 
@@ -7,13 +7,13 @@ import pytest
 from detours.counting.on_disk import worker
 from detours.counting.on_disk.job import Job
 from detours.errors import InputError
-from tests.counting.on_disk.cases import begun, sparse
+from tests.counting.on_disk.cases import sparse, started
 
 
 def test_workers_refuse_another_version_and_another_graph(tmp_path: Path) -> None:
-    job = begun(tmp_path)
+    job = started(tmp_path)
     for change, words in (({"version": "0.0.1"}, "version .* 0.0.1"), ({"form": 0}, "another build of detours")):
-        Job(job.folder, job.manifest).note(**change)
+        Job(job.folder, job.manifest).update(**change)
         with pytest.raises(InputError, match=f"a worker has {words}.*; install the same one on all machines"):
             worker.run_block(str(job.folder), 0, 1)
     sparse(nodes=200).save(tmp_path / "graph")
@@ -25,10 +25,10 @@ def test_workers_refuse_another_version_and_another_graph(tmp_path: Path) -> Non
     assert job.has(0, 1)
 
 
-def test_another_limit_reaches_workers_that_are_at_it(tmp_path: Path) -> None:
-    job = begun(tmp_path)
+def test_a_new_memory_limit_reaches_running_workers(tmp_path: Path) -> None:
+    job = started(tmp_path)
     worker.run_block(str(job.folder), 0, 1)
-    job.note(most_arcs=1 << 20)
+    job.update(most_arcs=1 << 20)
     worker.run_block(str(job.folder), 0, 2)
-    (held,) = worker._runners.values()
-    assert held.job.manifest["most_arcs"] == 1 << 20
+    (runner,) = worker._runners.values()
+    assert runner.job.manifest["most_arcs"] == 1 << 20

@@ -1,4 +1,4 @@
-"""Expected detours against all pairings of the ends of edges, one by one."""
+"""Expected detours against the enumeration of all pairings of half-edges."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -28,20 +28,20 @@ def pairings(ends: list[int]) -> Iterator[Pairing]:
 
 
 def mean_paths(degrees: list[int], i: int, j: int, k: int) -> list[float]:
-    """The mean number of simple paths by length over all pairings that join one end of i with one of j."""
+    """The mean number of simple paths by length over all pairings that join a half-edge of i with one of j."""
     left = [node for node, degree in enumerate(degrees) for _ in range(degree - (node in (i, j)))]
-    totals, number = np.zeros(k - 1), 0
+    totals, num_pairings = np.zeros(k - 1), 0
     for pairing in pairings(left):
         joined = np.zeros((len(degrees),) * 2)
         for a, b in pairing:
             joined[a, b] += 1
             joined[b, a] += a != b
-        number += 1
+        num_pairings += 1
         for length in range(2, k + 1):
             for inner in permutations(set(range(len(degrees))) - {i, j}, length - 1):
-                way = [i, *inner, j]
-                totals[length - 2] += np.prod([joined[a, b] for a, b in pairwise(way)])
-    return list(totals / number)
+                path = [i, *inner, j]
+                totals[length - 2] += np.prod([joined[a, b] for a, b in pairwise(path)])
+    return list(totals / num_pairings)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def mean_paths(degrees: list[int], i: int, j: int, k: int) -> list[float]:
     [nx.complete_graph(4), nx.cycle_graph(5), nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4)])],
     ids=["K4", "ring", "tailed triangle"],
 )
-def test_as_the_mean_over_all_pairings(graph: nx.Graph) -> None:
+def test_equals_the_mean_over_all_pairings(graph: nx.Graph) -> None:
     result = detours.count(graph, k=4)
     degrees = [graph.degree[node] for node in range(len(graph))]
     for (i, j), row in zip(graph.edges, result.expected.tolist(), strict=True):
@@ -61,17 +61,17 @@ def directed_mean(arcs: list[tuple[int, int]], i: int, j: int, k: int, nodes: in
     heads.remove(j)
     tails = [a for a, _ in arcs]
     tails.remove(i)
-    totals, number = np.zeros(k - 1), 0
+    totals, num_pairings = np.zeros(k - 1), 0
     for order in permutations(heads):
         joined = np.zeros((nodes, nodes))
         for a, b in zip(tails, order, strict=True):
             joined[a, b] += 1
-        number += 1
+        num_pairings += 1
         for length in range(2, k + 1):
             for inner in permutations(set(range(nodes)) - {i, j}, length - 1):
-                way = [i, *inner, j]
-                totals[length - 2] += np.prod([joined[a, b] for a, b in pairwise(way)])
-    return list(totals / number)
+                path = [i, *inner, j]
+                totals[length - 2] += np.prod([joined[a, b] for a, b in pairwise(path)])
+    return list(totals / num_pairings)
 
 
 def test_directed() -> None:
@@ -81,15 +81,15 @@ def test_directed() -> None:
         assert row == pytest.approx(directed_mean(arcs, i, j, 3, 4))
 
 
-def test_random_graphs_have_what_is_expected_and_rings_have_more() -> None:
+def test_random_graphs_have_the_expected_detours_and_lattices_more() -> None:
     random = detours.count(nx.random_regular_graph(4, 400, seed=1), k=6)
     assert random.by_length.sum() / random.expected.sum() == pytest.approx(1, abs=0.15)
     lattice = detours.count(nx.watts_strogatz_graph(400, 4, 0.0), k=4)
     assert lattice.relative.min() > 10
 
 
-def test_hubs_are_not_above_the_others() -> None:
-    """DeN grows with the degrees of the ends; divided by what is expected it does not."""
+def test_relative_counts_do_not_grow_with_the_degrees() -> None:
+    """DeN grows with the degrees of the ends; divided by its expected value it does not."""
     graph = nx.barabasi_albert_graph(600, 4, seed=0)
     result = detours.count(graph, k=4)
     hubs = np.array([graph.degree[a] * graph.degree[b] for a, b in graph.edges])
@@ -113,17 +113,17 @@ def exact(degrees: list[int], i: int, j: int, k: int) -> list[float]:
 
 
 def test_a_large_hub_leaves_the_others_exact() -> None:
-    """In floating point the value of the hub, to the fifth power, is all that is left of the sums."""
+    """In floating point only the fifth power of the hub's value is left of the sums."""
     graph = nx.gnm_random_graph(30_000, 40_000, seed=1)
     graph.add_edges_from((30_000, node) for node in range(30_000))
-    found = Graph.from_networkx(graph)
-    ends, rows = found.to_edge_index(), expected_by_length(found, 6)
-    for arc in (0, 70_000, found.num_arcs - 1):  # from the first nodes, from others, and from the hub
+    converted = Graph.from_networkx(graph)
+    ends, rows = converted.to_edge_index(), expected_by_length(converted, 6)
+    for arc in (0, 70_000, converted.num_arcs - 1):  # from the first nodes, from others, and from the hub
         i, j = ends[:, arc].tolist()
-        assert rows[arc].tolist() == pytest.approx(exact(found.degree.tolist(), i, j, 6), rel=1e-12)
+        assert rows[arc].tolist() == pytest.approx(exact(converted.degree.tolist(), i, j, 6), rel=1e-12)
 
 
-def test_expected_numbers_beyond_floats_are_infinite() -> None:
+def test_expected_values_beyond_floats_are_infinite() -> None:
     rows = expected_by_length(Graph.from_networkx(nx.complete_graph(400)), 150)
     assert np.isfinite(rows[:, 0]).all() and np.isinf(rows[:, -1]).all()
 

@@ -48,7 +48,7 @@ def test_bridges_of_a_directed_graph_are_on_no_directed_cycle(small: SmallGraph)
     assert [not nx.has_path(graph, head, tail) for tail, head in small.arcs] == bridges.tolist()
 
 
-def test_a_cycle_beyond_k_is_no_bridge_but_has_no_length() -> None:
+def test_an_edge_on_a_longer_cycle_is_not_a_bridge_but_has_no_length() -> None:
     result = detours.count(nx.cycle_graph(8), 4)
     assert not result.shortest.any() and not result.bridges.any() and result.girth == 0
     assert detours.count(nx.petersen_graph(), 6).girth == 5
@@ -62,7 +62,7 @@ def test_loops_and_repeats_in_the_callers_order() -> None:
     assert result.node_shortest.tolist() == [3, 3, 3, 0]
 
 
-def test_types_and_emptiness() -> None:
+def test_types_and_empty_graphs() -> None:
     result = detours.count(nx.empty_graph(3), 3)
     assert result.shortest.shape == result.bridges.shape == (0,)
     assert result.node_shortest.tolist() == [0, 0, 0]

@@ -1,7 +1,7 @@
-"""Counts of chordless cycles, for any k: a search that gives up a path at the first chord.
+"""Counts of chordless cycles, for any k: a search that abandons a path at the first chord.
 
-A cycle is chordless, or induced, if its edges are all the edges between its nodes. There is no closed form, but there
-are far fewer of them than cycles in dense graphs: a complete graph has none but its triangles.
+A cycle is chordless, or induced, if there are no other edges between its nodes. There is no closed form, but in dense
+graphs they are far fewer than all cycles: a complete graph has only its triangles.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from detours.counting.shrink.csr import transposed
 from detours.counting.shrink.cyclic_part import Cyclic
 
 STEPS = 2**22
-"""Steps of the search between two looks at what else goes on: a few hundredths of a second."""
+"""Steps of the search between two checks for Ctrl-C: a few hundredths of a second."""
 SECONDS_PER_STEP = 8e-9
 SECONDS_PER_ARC = 100e-9
-"""Time before and after the search: to find the arcs on cycles, and to give them their counts."""
+"""Time before and after the search: for finding the arcs on cycles, and for writing their counts."""
 START_SECONDS = 150e-6
 SAMPLE_ROOTS, SAMPLE_STEPS = 64, 2**20
-NO_LIST = np.empty((0, 0), np.int32)
+NO_OUTPUT = np.empty((0, 0), np.int32)
 
 
 class ChordlessEngine(Engine):
-    """Counts for any k by listing chordless cycles, which is always a search."""
+    """The engine for chordless cycles, for any k; it is always a search."""
 
     name = "search"
 
@@ -44,7 +44,7 @@ class ChordlessEngine(Engine):
 
 
 class ChordlessCount:
-    """One count: the graph, and the workers that count in it."""
+    """One count: the graph and its workers."""
 
     def __init__(self, cyclic: Cyclic, k: int) -> None:
         longest = max(3, min(k + 1, cyclic.largest_block))
@@ -72,27 +72,27 @@ class ChordlessCount:
         write_rows(counts, self.graph.row, self.arc, tally.by_length)
 
     def sample_steps(self) -> tuple[float, bool]:
-        """Return the expected steps from those of some roots, and whether the sample came to an end.
+        """Return the number of steps, estimated from some roots, and whether the sample was completed.
 
-        Roots are drawn by their degree, one from each of equal shares, so that hubs are not missed.
+        Roots are drawn by degree with stratified sampling, so that hubs are not missed.
         """
         degree = np.diff(self.graph.indptr)
-        chance = (degree / degree.sum() + 1 / self.num_nodes) / 2
-        shares = (np.arange(SAMPLE_ROOTS) + np.random.default_rng(0).random(SAMPLE_ROOTS)) / SAMPLE_ROOTS
-        roots = np.minimum(np.searchsorted(np.cumsum(chance), shares), self.num_nodes - 1)
-        worker, left, expected = Worker(self), SAMPLE_STEPS, []
+        probability = (degree / degree.sum() + 1 / self.num_nodes) / 2
+        quantiles = (np.arange(SAMPLE_ROOTS) + np.random.default_rng(0).random(SAMPLE_ROOTS)) / SAMPLE_ROOTS
+        roots = np.minimum(np.searchsorted(np.cumsum(probability), quantiles), self.num_nodes - 1)
+        worker, left, estimates = Worker(self), SAMPLE_STEPS, []
         for root in np.random.default_rng(0).permutation(roots).tolist():
             before = left
             worker.assign(root, root + 1)
             left = worker.advance(left)
-            expected.append((before - left) / chance[root])
+            estimates.append((before - left) / probability[root])
             if left <= 0:
                 break
-        return float(np.mean(expected)), left > 0
+        return float(np.mean(estimates)), left > 0
 
 
 class Worker:
-    """Counts of its own, and one range of roots under way; for one thread at a time."""
+    """The counts and the current range of roots of one thread."""
 
     def __init__(self, count: ChordlessCount) -> None:
         self.count = count
@@ -100,13 +100,13 @@ class Worker:
         self.space = new_space(count.num_nodes, count.rules.longest, counting=True)
 
     def assign(self, first: int, last: int) -> None:
-        """Take on the roots first .. last - 1."""
+        """Start on the roots first .. last - 1."""
         begin(self.space, first, last)
 
     def advance(self, steps: int = STEPS) -> int:
-        """Search for about so many steps, without the GIL; return the steps left, none if there is more to do."""
+        """Search for about `steps` steps, without the GIL; return the steps left, 0 or less if it is not done."""
         count = self.count
-        return advance(count.graph, self.space, count.rules, steps, self.counts, NO_LIST)[0]
+        return advance(count.graph, self.space, count.rules, steps, self.counts, NO_OUTPUT)[0]
 
     def run(self, first: int, last: int, stop: Stop) -> None:
         """Search from the roots first .. last - 1, or until ``stop[0]`` is set."""
@@ -116,9 +116,9 @@ class Worker:
 
 
 def _edge_of_arc(indptr: Int64, indices: Int32) -> Int64:
-    """Return the number of the edge of each arc of a symmetric graph."""
-    own = np.arange(len(indices))
-    _, _, reverse = transposed(indptr, indices, own)
-    forward = own < reverse
+    """Return the index of the edge of each arc of a symmetric graph."""
+    arc = np.arange(len(indices))
+    _, _, reverse = transposed(indptr, indices, arc)
+    forward = arc < reverse
     edge = np.cumsum(forward) - 1
     return np.where(forward, edge, edge[reverse])

@@ -1,4 +1,4 @@
-"""Listing cycles: each once, lazily, all of a graph or those through given nodes and edges."""
+"""Listing cycles lazily, each once: all of a graph, or those through given nodes and edges."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ def cycle_batches(
 ) -> Iterator[list[Cycle]]:
     """Yield the cycles of 3 to k + 1 edges that contain all the given nodes and edges, some at a time.
 
-    Some lists are empty: something is yielded every few hundredths of a second, so that the search can be stopped.
+    Some lists are empty: one is yielded every few hundredths of a second, so that the search can be stopped.
     """
     if edges:
-        found = _through_edge(graph, edges[0], k, chordless)
+        batches = _through_edge(graph, edges[0], k, chordless)
     else:
-        found = _from_roots(graph, k, chordless, nodes[0] if nodes else None)
-    wanted, arcs = set(nodes), {_ends(edge, graph.directed) for edge in edges}
-    for batch in found:
+        batches = _from_roots(graph, k, chordless, nodes[0] if nodes else None)
+    required, arcs = set(nodes), {_ends(edge, graph.directed) for edge in edges}
+    for batch in batches:
         cycles = [_canonical(cycle, graph.directed) for cycle in batch]
-        if len(wanted) > 1 or arcs:
-            cycles = [cycle for cycle in cycles if _contains(cycle, wanted, arcs, graph.directed)]
+        if len(required) > 1 or arcs:
+            cycles = [cycle for cycle in cycles if _contains(cycle, required, arcs, graph.directed)]
         yield cycles
 
 
 def edge_of(graph: CsrGraph, edge: object) -> tuple[int, int]:
     """Return the ends of an edge (an arc if the graph is directed), given by their names, or raise `InputError`."""
     if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) != 2:
-        raise InputError(f"edges must be pairs of nodes, but {shown(edge)} is given.")
+        raise InputError(f"edges must be pairs of nodes, but {shown(edge)} was given.")
     i, j = (graph.node(name) for name in edge)
     if not (graph.indices[graph.indptr[i] : graph.indptr[i + 1]] == j).any():
         raise InputError(f"The graph has no edge from {shown(edge[0])} to {shown(edge[1])}.")
@@ -56,7 +56,7 @@ def edge_of(graph: CsrGraph, edge: object) -> tuple[int, int]:
 
 
 def _through_edge(graph: CsrGraph, edge: tuple[int, int], k: int, chordless: bool) -> Iterator[list[Cycle]]:
-    """A detour of the edge, from its end to its start if it has a direction, is a cycle without the edge."""
+    """Yield the cycles through an edge: each is the edge and a path back from its end to its start."""
     for batch in path_batches(graph.indptr, graph.indices, edge[1], edge[0], k, chordless=chordless):
         yield list(map(tuple, batch.tolist()))
 
@@ -67,36 +67,36 @@ def _from_roots(graph: CsrGraph, k: int, chordless: bool, through: int | None) -
     longest = max(3, min(k + 1, cyclic.largest_block))
     rules = Rules(longest, graph.directed, chordless, any_start=through is not None)
     space, size = new_space(len(node), longest, counting=False), FIRST_BATCH
-    # A node that joins several blocks occurs in each of them, and a cycle lies in one: no cycle is found twice.
-    roots = [(0, len(node))] if through is None else [(at, at + 1) for at in np.flatnonzero(node == through).tolist()]
-    for first, last in roots:
+    # A node that joins several blocks occurs in each of them, but a cycle is in one block: none is found twice.
+    ranges = [(0, len(node))] if through is None else [(v, v + 1) for v in np.flatnonzero(node == through).tolist()]
+    for first, last in ranges:
         begin(space, first, last)
         steps = 0
         while steps <= 0:
             size = max(1, min(size, BATCH // longest))
             out = np.zeros((size, longest + 1), np.int32)
-            steps, found = advance(rows, space, rules, STEPS, NO_COUNTS, out)
-            lengths = out[:found, longest].tolist()
-            yield [tuple(row[:length]) for row, length in zip(node[out[:found, :-1]].tolist(), lengths, strict=True)]
+            steps, num_found = advance(rows, space, rules, STEPS, NO_COUNTS, out)
+            cycles, lengths = node[out[:num_found, :-1]].tolist(), out[:num_found, longest].tolist()
+            yield [tuple(cycle[:length]) for cycle, length in zip(cycles, lengths, strict=True)]
             size *= 2
 
 
 def _cyclic_rows(cyclic: Cyclic) -> tuple[Int64, Graph]:
-    """The arcs on cycles, block by block, but their nodes in the order of the graph: the order of the cycles."""
+    """Return the nodes and arcs on cycles of each block, nodes in the order of the graph: that of the cycles."""
     reduced = cyclic.reduced
     order = np.argsort(reduced.node, kind="stable")
     indptr, indices, arc = reorder(reduced, order)
     back_ptr, back, _ = transposed(indptr, indices, arc)
-    into = read_only(back_ptr, np.int64), read_only(back, np.int32)
-    rows = Graph(indptr, indices, *into, read_only(np.empty(0), np.int32))
+    reverse = read_only(back_ptr, np.int64), read_only(back, np.int32)
+    rows = Graph(indptr, indices, *reverse, read_only(np.empty(0), np.int32))
     return reduced.node[order].astype(np.int64), rows
 
 
 def _canonical(cycle: Cycle, directed: bool) -> Cycle:
-    """Return the cycle from its smallest node on, towards the smaller of that node's neighbours if it may turn."""
-    at = cycle.index(min(cycle))
-    turned = cycle[at:] + cycle[:at]
-    return turned if directed or turned[1] < turned[-1] else (turned[0], *turned[:0:-1])
+    """Return the cycle from its smallest node on, if undirected towards the smaller of that node's two neighbours."""
+    start = cycle.index(min(cycle))
+    rotated = cycle[start:] + cycle[:start]
+    return rotated if directed or rotated[1] < rotated[-1] else (rotated[0], *rotated[:0:-1])
 
 
 def _ends(edge: tuple[int, int], directed: bool) -> tuple[int, int]:
@@ -106,5 +106,4 @@ def _ends(edge: tuple[int, int], directed: bool) -> tuple[int, int]:
 def _contains(cycle: Cycle, nodes: set[int], arcs: set[tuple[int, int]], directed: bool) -> bool:
     if not nodes.issubset(cycle):
         return False
-    own = {_ends(edge, directed) for edge in pairwise((*cycle, cycle[0]))}
-    return arcs <= own
+    return arcs <= {_ends(edge, directed) for edge in pairwise((*cycle, cycle[0]))}

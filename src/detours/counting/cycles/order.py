@@ -1,4 +1,4 @@
-"""The arcs on cycles with their nodes in another order: a search starts every cycle at its first node."""
+"""Reordering the nodes of the arcs on cycles: a search finds every cycle from its first node."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from detours.counting.shrink.csr import transposed
 from detours.counting.shrink.cyclic_part import Reduced
 
 HUB = 8
-"""Nodes are ordered by their degree in steps of this; those of lower degree stay near their neighbours."""
+"""Nodes are ordered by degree in steps of this size; those of lower degree stay near their neighbours."""
 
 Rows = tuple[Int64, Int32, Int64]
-"""A CSR with sorted rows, and the position of each of its arcs in the original one."""
+"""A CSR with sorted rows, and the index of each of its arcs in the original one."""
 
 
 def hubs_first(reduced: Reduced) -> Rows:
-    """Return the rows of the nodes by falling degree: searches from all later roots then leave out the hubs."""
+    """Return the rows of the nodes by descending degree: searches from later roots then leave out the hubs."""
     steps = np.diff(reduced.indptr) // HUB
     if not steps.any():
         return _read_only(reduced.indptr, reduced.indices, reduced.arc)
@@ -24,7 +24,7 @@ def hubs_first(reduced: Reduced) -> Rows:
 
 
 def reorder(reduced: Reduced, order: Int64) -> Rows:
-    """Return the rows of the nodes in this order, each sorted, and the position of each arc in the original CSR.
+    """Return the rows of the nodes in this order, each sorted, and the index of each arc in the original CSR.
 
     >>> from detours.counting.shrink.cyclic_part import reduce
     >>> triangle = reduce(np.array([0, 2, 4, 6]), np.array([1, 2, 0, 2, 0, 1]))
@@ -32,11 +32,11 @@ def reorder(reduced: Reduced, order: Int64) -> Rows:
     (array([0, 1, 2], dtype=int32), array([5, 4, 3, 2, 1, 0]))
     """
     degree = np.diff(reduced.indptr)[order]
-    place = np.empty(len(order), np.int32)
-    place[order] = np.arange(len(order))
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order))
     indptr = np.concatenate([[0], np.cumsum(degree)])
     from_old = np.arange(indptr[-1]) + np.repeat(reduced.indptr[order] - indptr[:-1], degree)
-    rows = indptr, place[reduced.indices[from_old]], reduced.arc[from_old]
+    rows = indptr, rank[reduced.indices[from_old]], reduced.arc[from_old]
     return _read_only(*transposed(*transposed(*rows)))  # sorts every row
 
 

@@ -1,8 +1,8 @@
 """The compiled search for cycles: all simple cycles or the chordless ones, listed or counted by edge.
 
-Every cycle is found from its first node, the root: a path out of the root through later nodes, until a node that has
-an arc back to the root. A path is given up where the root is too far away to be reached within the length that is
-left, and, for chordless cycles, at a node that is adjacent to an inner node of the path.
+Every cycle is found from its first node, the root: a path from the root through later nodes to a node that has an arc
+back to the root. A path is abandoned where the root cannot be reached within the remaining length and, for chordless
+cycles, at a node that is adjacent to an inner node of the path.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from detours.compiled import compiled
 FAR = 2**30
 """The distance of a node that no cycle through the root can use now: too far away, before the root, or on the path."""
 ROOT, END, LEVEL, BALL = range(4)
-"""What the entries of `Space.state` are."""
+"""Indices into `Space.state`."""
 
 
 class Graph(NamedTuple):
-    """The arcs by row, and the reversed arcs by row, which of an undirected graph are the same."""
+    """The rows of arcs and of reversed arcs, which are the same for an undirected graph."""
 
     indptr: Int64
     indices: Int32
@@ -32,38 +32,38 @@ class Graph(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Which cycles are wanted."""
+    """Which cycles to find."""
 
     longest: int
     directed: bool
     chordless: bool
     any_start: bool
-    """Whether a root is the start of all cycles through it, not only of those through no earlier node."""
+    """Whether all cycles through a root start there, not only those without an earlier node."""
 
 
 class Space(NamedTuple):
-    """The search under way: the ball around the root, and the path."""
+    """The state of a search: the ball around the root, and the path."""
 
     distance: Int32
     """Steps from each node to the root."""
     closing: Int32
     """The row of the counts of the arc from each neighbour back to the root."""
     blocked: Int32
-    """The number of inner nodes of the path, but for the last, that each node is adjacent to."""
+    """The number of inner nodes of the path, except the last, that each node is adjacent to."""
     ball: Int32
-    """The nodes with a distance, in the order they were found."""
+    """The nodes with a distance, in the order in which they were found."""
     path: Int32
-    at: Int64
+    next_arc: Int64
     """The next arc to try at each level of the path."""
-    aside: Int32
-    """The distance of each node of the path, which is FAR meanwhile."""
+    saved: Int32
+    """The distance of each node of the path, which is set to FAR meanwhile."""
     tally: Int64
     """Cycles found below each level of the path, by length."""
     state: Int64
 
 
 def new_space(num_nodes: int, longest: int, counting: bool) -> Space:
-    """Return what a search needs to start."""
+    """Return the initial state of a search."""
     tally = np.zeros((longest + 1, longest + 1) if counting else (1, 1), np.int64)
     return Space(
         distance=np.full(num_nodes, FAR, np.int32),
@@ -71,8 +71,8 @@ def new_space(num_nodes: int, longest: int, counting: bool) -> Space:
         blocked=np.zeros(num_nodes, np.int32),
         ball=np.empty(num_nodes, np.int32),
         path=np.empty(longest, np.int32),
-        at=np.empty(longest, np.int64),
-        aside=np.empty(longest, np.int32),
+        next_arc=np.empty(longest, np.int64),
+        saved=np.empty(longest, np.int32),
         tally=tally,
         state=np.zeros(4, np.int64),
     )
@@ -85,7 +85,7 @@ def begin(space: Space, first: int, last: int) -> None:
 
 @compiled
 def _surround(graph: Graph, space: Space, rules: Rules, root: int, counting: bool) -> int:
-    """Find the nodes that are on the way of cycles through the root, by their distance; return how many arcs were seen.
+    """Find the nodes that cycles through the root may visit, with their distances; return the number of arcs seen.
 
     A node of an undirected cycle is at most half its length away from the root.
     """
@@ -117,24 +117,24 @@ def _surround(graph: Graph, space: Space, rules: Rules, root: int, counting: boo
 
 @compiled
 def _add_up(tally: Int64, counts: Int64, level: int, row: int, longest: int) -> None:
-    """Add what was found beyond a level of the path to the arc that led there."""
+    """Add the cycles found beyond a level of the path to the arc that leads to it."""
     for length in range(level + 2, longest + 1):
-        found = tally[level, length]
+        count = tally[level, length]
         tally[level, length] = 0
-        tally[level - 1, length] += found
-        counts[row, length - 3] += found
+        tally[level - 1, length] += count
+        counts[row, length - 3] += count
 
 
 @compiled
 def advance(graph: Graph, space: Space, rules: Rules, steps: int, counts: Int64, out: Int32) -> tuple[int, int]:
     """Search from the roots that `begin` set until they are done, the steps are used up or ``out`` is full.
 
-    Cycles are counted for each of their arcs if there are counts, and else written to the rows of ``out``, with their
-    length in the last column. Returns the steps left, none if there is more to do, and the number of cycles written.
-    The next call goes on from there.
+    If ``counts`` is not empty, cycles are counted for each of their arcs; otherwise they are written to the rows of
+    ``out``, with their length in the last column. Returns the steps left, 0 or less if the search is not done, and the
+    number of cycles written. The next call continues from there.
     """
     indptr, indices, arc_row, longest = graph.indptr, graph.indices, graph.row, rules.longest
-    path, at, distance, blocked, tally = space.path, space.at, space.distance, space.blocked, space.tally
+    path, next_arc, distance, blocked, tally = space.path, space.next_arc, space.distance, space.blocked, space.tally
     chordless, directed, counting = rules.chordless, rules.directed, len(counts) > 0
     root, level, found = space.state[ROOT], space.state[LEVEL], 0
     while steps > 0:
@@ -144,12 +144,12 @@ def advance(graph: Graph, space: Space, rules: Rules, steps: int, counts: Int64,
                 break
             stop = indptr[root + 1]
             steps -= 1
-            # A cycle that has no direction leaves the root by one arc and comes back by a later one.
+            # An undirected cycle leaves the root by one arc and comes back by a later one.
             if not directed and (stop - indptr[root] < 2 or (indices[stop - 2] <= root and not rules.any_start)):
                 continue
-            level, path[0], at[0] = 0, root, indptr[root]
+            level, path[0], next_arc[0] = 0, root, indptr[root]
             steps -= 8 + _surround(graph, space, rules, root, counting)
-        v, q, depth = path[level], at[level], level + 1
+        v, q, depth = path[level], next_arc[level], level + 1
         stop, deeper = indptr[v + 1] - (level == 0 and not directed), False
         steps -= 1 + stop - q
         while q < stop:
@@ -175,21 +175,21 @@ def advance(graph: Graph, space: Space, rules: Rules, steps: int, counts: Int64,
             if depth + 2 <= longest and not (chordless and level > 0 and away == 1):
                 deeper = True
                 break
-        at[level] = q
+        next_arc[level] = q
         if deeper:
             if chordless and level > 0:
                 for p in range(indptr[v], indptr[v + 1]):
                     blocked[indices[p]] += 1
             level += 1
-            path[level], at[level], space.aside[level] = w, indptr[w], away
+            path[level], next_arc[level], space.saved[level] = w, indptr[w], away
             distance[w] = FAR
         elif q < stop:
             steps = 0  # out is full
         else:
             if level > 0:
-                distance[v] = space.aside[level]
+                distance[v] = space.saved[level]
                 if counting:
-                    _add_up(tally, counts, level, arc_row[at[level - 1] - 1], longest)
+                    _add_up(tally, counts, level, arc_row[next_arc[level - 1] - 1], longest)
             level -= 1
             if chordless and level > 0:
                 v = path[level]

@@ -1,4 +1,4 @@
-"""Counts as tables: the same columns and the same names of nodes in every format."""
+"""Counts as tables, with the same columns and node names in every format."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from detours.graph import Graph
 
 ROWS = 1 << 17
-"""Rows of a table made at a time: counts may be more than fits in memory, and Ctrl-C is answered in between."""
+"""Rows of a table built at a time: counts may not fit in memory, and Ctrl-C is handled in between."""
 
 
 def node_names(graph: Graph) -> NDArray[Any] | None:
-    """Return the names of all nodes as one column, or None where nodes are numbered from 0.
+    """Return the names of all nodes as one column, or None if nodes are numbered from 0.
 
-    Integers stay integers (int64) and strings stay strings. Names of any other type, or of several types, become the
-    strings that `str` makes of them, since most table formats hold one type in a column.
+    Integers stay integers (int64) and strings stay strings. Names of any other type, or of several types, become
+    strings by `str`, since most table formats hold one type in a column.
     """
     names = graph.names
     if names is None or isinstance(names, np.ndarray):
@@ -42,16 +42,16 @@ def _is_int64(name: object) -> bool:
 def edge_tables(result: Detours, once: bool = False) -> Iterator[Columns]:
     """Yield the rows of `Detours.to_pandas`, some at a time; there is at least one table."""
     graph = result.graph
-    chosen = _first_rows(graph) if once else None
-    given = graph.num_arcs if graph.edges_in_csr_order else graph.edge_index.shape[1]
-    total = given if chosen is None else len(chosen)
-    for begin in range(0, max(total, 1), ROWS):
-        rows = slice(begin, min(begin + ROWS, total))
-        yield _edge_rows(result, rows if chosen is None else chosen[rows])
+    selected = _first_rows(graph) if once else None
+    num_edges = graph.num_arcs if graph.edges_in_csr_order else graph.edge_index.shape[1]
+    total = num_edges if selected is None else len(selected)
+    for start in range(0, max(total, 1), ROWS):
+        rows = slice(start, min(start + ROWS, total))
+        yield _edge_rows(result, rows if selected is None else selected[rows])
 
 
 def _first_rows(graph: Graph) -> Int64:
-    """Return the rows of the caller in which an edge is given for the first time; loops have none."""
+    """Return the first row of each edge in the caller's order, without loops."""
     low, high = graph.edge_index
     if not graph.directed:
         low, high = np.minimum(low, high), np.maximum(low, high)
@@ -66,32 +66,32 @@ def _edge_rows(result: Detours, rows: slice | Int64) -> Columns:
     graph = result.graph
     arcs: slice | Int64 = rows
     if graph.edges_in_csr_order:
-        numbers = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
-        source = np.searchsorted(graph.indptr, numbers, side="right") - 1
+        index = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        source = np.searchsorted(graph.indptr, index, side="right") - 1
         target = np.asarray(graph.indices[rows], np.int64)
     else:
         ends = np.ascontiguousarray(graph.edge_index[:, rows])
-        ends.flags.writeable = False  # as the caller's edges are: the search is then compiled once
+        ends.flags.writeable = False  # like the caller's edges, so that `locate` is compiled for one type
         (source, target), arcs = ends, locate(graph.indptr, graph.indices, ends)
     return {"source": result.names_of(source), "target": result.names_of(target), **edge_columns(result, arcs)}
 
 
 def node_tables(result: Detours) -> Iterator[Columns]:
-    """Yield one table, that of `Detours.nodes_to_pandas`."""
+    """Yield one table, the rows of `Detours.nodes_to_pandas`."""
     yield {"node": result.names_of(np.arange(result.graph.num_nodes)), **node_columns(result)}
 
 
 def as_pandas(tables: Iterable[Columns]) -> Any:
-    """Return tables with the same columns, one below the other, as one of pandas."""
+    """Concatenate tables with the same columns into a pandas DataFrame."""
     pandas = library("pandas", "'detours[tables]'")
-    return pandas.DataFrame(_joined(tables))
+    return pandas.DataFrame(_concatenate(tables))
 
 
 def as_arrow(tables: Iterable[Columns]) -> Any:
-    """Return tables with the same columns, one below the other, as one of Arrow."""
-    return library("pyarrow", "pyarrow").table(_joined(tables))
+    """Concatenate tables with the same columns into an Arrow table."""
+    return library("pyarrow", "pyarrow").table(_concatenate(tables))
 
 
-def _joined(tables: Iterable[Columns]) -> Columns:
+def _concatenate(tables: Iterable[Columns]) -> Columns:
     first, *more = tables
     return {name: np.concatenate([first[name], *(each[name] for each in more)]) for name in first} if more else first

@@ -1,4 +1,4 @@
-"""Counts as attributes of nodes and edges of a NetworkX graph, beside those that it has."""
+"""Counts as attributes of the nodes and edges of a NetworkX graph, in addition to those it has."""
 
 from __future__ import annotations
 
@@ -20,52 +20,54 @@ if TYPE_CHECKING:
 
 
 def to_networkx(result: Detours, attributes: bool) -> Any:
-    """Return a copy of what was counted, or with ``attributes=False`` the simple graph, with the counts on it."""
+    """Return a copy of the graph that was given, or with ``attributes=False`` the simple graph, with the counts."""
     graph = result.graph
     if not attributes or graph.origin is None:
-        made = graph.to_networkx()
+        target = graph.to_networkx()
     else:
-        made = graph.origin()
-        if made.number_of_edges() != graph.edge_index.shape[1]:
+        target = graph.origin()
+        if target.number_of_edges() != graph.edge_index.shape[1]:
             raise _changed()
-        if made.is_directed() != graph.directed:
-            made = made.to_directed() if graph.directed else made.to_undirected()
-    on_edges = edge_columns(result, _arcs_of(made, graph))
-    for (_, _, known), row in zip(made.edges(data=True), _rows(on_edges), strict=True):
-        known.update(zip(on_edges, row, strict=True))
-    on_nodes = node_columns(result)
-    for name, row in zip(graph.name_list(), _rows(on_nodes), strict=True):
-        made.nodes[name].update(zip(on_nodes, row, strict=True))
-    return made
+        if target.is_directed() != graph.directed:
+            target = target.to_directed() if graph.directed else target.to_undirected()
+    columns = edge_columns(result, _arcs_of(target, graph))
+    for (_, _, attrs), row in zip(target.edges(data=True), _rows(columns), strict=True):
+        attrs.update(zip(columns, row, strict=True))
+    columns = node_columns(result)
+    for name, row in zip(graph.name_list(), _rows(columns), strict=True):
+        target.nodes[name].update(zip(columns, row, strict=True))
+    return target
 
 
 def write_markup(file: IO[bytes], result: Detours, format: str) -> None:
-    """Write a GEXF or GraphML file with all attributes and counts; of values that it cannot hold, their text."""
-    made = to_networkx(result, attributes=True)
-    for _, known in chain(made.nodes(data=True), (((u, v), known) for u, v, known in made.edges(data=True))):
-        for name, value in list(known.items()):
+    """Write a GEXF or GraphML file with all attributes and counts; unsupported values are written as strings."""
+    graph = to_networkx(result, attributes=True)
+    for attrs in chain(
+        (attrs for _, attrs in graph.nodes(data=True)), (attrs for _, _, attrs in graph.edges(data=True))
+    ):
+        for name, value in list(attrs.items()):
             if value is None:
-                del known[name]
+                del attrs[name]
             elif not isinstance(value, str | int | float | bool) and not (format == "gexf" and name == "viz"):
-                known[name] = str(value)
-    made.graph = {name: value for name, value in made.graph.items() if isinstance(value, str | int | float | bool)}
+                attrs[name] = str(value)
+    graph.graph = {name: value for name, value in graph.graph.items() if isinstance(value, str | int | float | bool)}
     nx = library("networkx", "networkx")
-    (nx.write_gexf if format == "gexf" else nx.write_graphml)(made, file)
+    (nx.write_gexf if format == "gexf" else nx.write_graphml)(graph, file)
 
 
 def _rows(columns: Columns) -> Iterator[tuple[Any, ...]]:
-    """Return the rows of a table as plain Python numbers."""
+    """Return the rows of a table as plain Python values."""
     return zip(*(column.tolist() for column in columns.values()), strict=True)
 
 
-def _arcs_of(made: Any, graph: Graph) -> Int64:
-    """Return the position in the CSR of every edge of a NetworkX graph, -1 for a loop."""
-    places = {name: place for place, name in enumerate(graph.name_list())}
-    if places.keys() != set(made):
+def _arcs_of(target: Any, graph: Graph) -> Int64:
+    """Return the index in the CSR of every edge of a NetworkX graph, -1 for a loop."""
+    node_index = {name: index for index, name in enumerate(graph.name_list())}
+    if node_index.keys() != set(target):
         raise _changed()
-    flat = [places[name] for name in chain.from_iterable((u, v) for u, v, *_ in made.edges)]
+    flat = [node_index[name] for name in chain.from_iterable((u, v) for u, v, *_ in target.edges)]
     ends = np.array(flat, np.int64).reshape(-1, 2).T.copy()
-    ends.flags.writeable = False  # as the caller's edges are: the search is then compiled once
+    ends.flags.writeable = False  # like the caller's edges, so that `locate` is compiled for one type
     arcs = locate(graph.indptr, graph.indices, ends)
     found = (arcs < graph.indptr[ends[0] + 1]) & (np.append(graph.indices, -1)[arcs] == ends[1])
     if not (found | (arcs < 0)).all():

@@ -1,4 +1,4 @@
-"""Which numbers of a result are columns of tables, attributes of NetworkX graphs and arrays in .npz files."""
+"""The columns of tables, which are also the attributes of NetworkX graphs and the arrays in .npz files."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ Columns = dict[str, NDArray[Any]]
 
 
 class NodeStatistic(NamedTuple):
-    """A number of every node, or one for each length."""
+    """A value for every node, or one for each length."""
 
     attribute: str
-    """Of `Detours`, and the name of the array in .npz files."""
+    """The attribute of `Detours`, and the name of the array in .npz files."""
     column: str
-    """The name of its column; {} stands for the length, if there is one for each."""
+    """The name of the column; {} stands for the length, if there is a column for each."""
     first: int = 0
     """The length of the first column."""
 
 
 class EdgeStatistic(NamedTuple):
-    """A number of every edge, or one for each length."""
+    """A value for every edge, or one for each length."""
 
     attribute: str
     column: str
     of_arcs: Callable[[Detours, Any], NDArray[Any]]
-    """Return it for some arcs of the CSR, given by a slice or by their numbers: all at once may not fit in memory."""
+    """Returns the values for some arcs of the CSR, a slice or indices: all at once may not fit in memory."""
     first: int = 0
 
 
@@ -46,7 +46,7 @@ EDGES = (
 
 
 def node_columns(result: Detours) -> Columns:
-    """Return the columns of all nodes, without their names."""
+    """Return the columns of all nodes, except their names."""
     columns: Columns = {}
     for each in NODES:
         columns |= _columns(each.column, each.first, getattr(result, each.attribute))
@@ -54,7 +54,7 @@ def node_columns(result: Detours) -> Columns:
 
 
 def edge_columns(result: Detours, arcs: slice | Int64) -> Columns:
-    """Return the columns of some arcs of the CSR, without their ends; 0 where the number of the arc is -1, a loop."""
+    """Return the columns of some arcs of the CSR, except their ends; 0 where the index is -1, a loop."""
     columns: Columns = {}
     for each in EDGES:
         columns |= _columns(each.column, each.first, _on_rows(result, arcs, each.of_arcs))
@@ -62,7 +62,7 @@ def edge_columns(result: Detours, arcs: slice | Int64) -> Columns:
 
 
 def npz_arrays(result: Detours) -> Mapping[str, NDArray[Any]]:
-    """Return the numbers of all edges, in the caller's order, and nodes by their attributes."""
+    """Return the values of all edges, in the caller's order, and of all nodes, by attribute."""
     return {each.attribute: getattr(result, each.attribute) for each in (*EDGES, *NODES)}
 
 
@@ -77,6 +77,6 @@ def _on_rows(result: Detours, arcs: slice | Int64, of_arcs: Callable[[Detours, A
         return np.asarray(of_arcs(result, arcs))
     kept = arcs >= 0
     values = of_arcs(result, arcs[kept])
-    found = np.zeros((len(arcs), *values.shape[1:]), values.dtype)
-    found[kept] = values
-    return found
+    rows = np.zeros((len(arcs), *values.shape[1:]), values.dtype)
+    rows[kept] = values
+    return rows

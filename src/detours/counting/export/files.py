@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def write_csv(file: IO[bytes], tables: Iterable[Columns]) -> None:
-    """Write tables with the same columns one below the other; names are written so that a spreadsheet shows them."""
+    """Write tables with the same columns as one; names are escaped so that spreadsheets show them as text."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
-    for number, columns in enumerate(tables):
-        if number == 0:
+    for index, columns in enumerate(tables):
+        if index == 0:
             writer.writerow(columns)
         writer.writerows(zip(*map(_cells, columns.values()), strict=True))
-    text.detach()  # flushes, and leaves closing the file to whoever opened it
+    text.detach()  # flushes; the caller closes the file
 
 
 def _cells(column: NDArray[Any]) -> list[Any]:
@@ -36,9 +36,9 @@ def _cells(column: NDArray[Any]) -> list[Any]:
 
 
 def csv_text(text: str) -> str:
-    """Return a name as CSV files have it: no control characters, and an apostrophe before what would be a formula.
+    """Return a name for a CSV file: no control characters, and an apostrophe before what would be a formula.
 
-    A spreadsheet takes what begins with =, +, - or @ as a formula, which can send the other cells to a stranger.
+    Spreadsheets run text that begins with =, +, - or @ as a formula, which can send the other cells to a stranger.
 
     >>> csv_text("=HYPERLINK(A1)"), csv_text("a=b")
     ("'=HYPERLINK(A1)", 'a=b')
@@ -47,7 +47,7 @@ def csv_text(text: str) -> str:
 
 
 def check_parquet(path: str | Path) -> None:
-    """Refuse to write a Parquet file under the name of another kind, or where pyarrow is missing."""
+    """Refuse to write a Parquet file with another suffix, or without pyarrow."""
     if Path(path).suffix.lower() not in ("", ".parquet", ".pq"):
         raise InputError(
             f"cannot write {path}: to_parquet writes Parquet files, whose names end in .parquet; for others use "
@@ -60,7 +60,7 @@ def check_parquet(path: str | Path) -> None:
 
 
 def write_parquet(file: IO[bytes], tables: Iterable[Columns]) -> None:
-    """Write tables with the same columns one below the other, each as a row group."""
+    """Write tables with the same columns as one, each as a row group."""
     import pyarrow
     import pyarrow.parquet
 
@@ -74,13 +74,13 @@ def write_parquet(file: IO[bytes], tables: Iterable[Columns]) -> None:
 
 
 def write_npz(file: IO[bytes], result: Detours) -> None:
-    """Write edges, nodes and totals as arrays by name."""
+    """Write edges, nodes and totals as named arrays."""
     lengths, counts = list(result.cycles), list(result.cycles.values())
     arrays: dict[str, Any] = {
         "edge_index": result.graph.edge_index,
         **npz_arrays(result),
         "cycle_length": lengths,
-        # A total may pass 2^63 where no single edge does; then they are written as decimal strings.
+        # A total may pass 2^63 where no single edge does; the totals are then written as decimal strings.
         "cycles": counts if max(counts) < 2**63 else [str(count) for count in counts],
         "k": result.k,
         "directed": result.directed,

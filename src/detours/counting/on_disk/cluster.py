@@ -1,4 +1,4 @@
-"""Blocks on a Dask cluster: each is a future of Dask's own client, and workers open the graph by its path."""
+"""Blocks on a Dask cluster: each is a future of Dask's client, and workers open the graph by its path."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from detours.errors import InputError, shown
 if TYPE_CHECKING:
     from distributed import Client
 
-ANSWER_SECONDS = 5  # how long a scheduler may take to answer
+ANSWER_SECONDS = 5  # how long a scheduler may take to respond
 WORKER_SECONDS = 10  # how long the first worker may take to appear
-RETRIES = 2  # how often a block that raises is tried again: the shared disk may have been away for a moment
+RETRIES = 2  # how often a failed block is retried: the shared disk may have been unavailable for a moment
 
 GONE = "the scheduler of the cluster is gone; start it and run the same count again"
 _IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-"""Run by local workers: a terminal sends Ctrl-C to all its processes, and it is the client that ends them."""
+"""Run by local workers: a terminal sends Ctrl-C to all its processes, but only the client shall end them."""
 
 
 def run_blocks(
     client: Client, folder: Path, stage: int, blocks: Sequence[int], report: Callable[[float], None]
 ) -> None:
-    """Have workers run these blocks: they are sent the folder and a number, and leave their counts in the folder."""
+    """Run blocks on the workers: each gets the folder and the index of a block, and writes the counts to the folder."""
     from distributed import as_completed
     from distributed.scheduler import KilledWorker
 
@@ -40,11 +40,11 @@ def run_blocks(
     try:
         with _scheduler_needed(client):
             for order, block in enumerate(blocks):  # the first blocks are the longest
-                given = str(folder.resolve()), stage, block
-                futures.append(client.submit(run_block, *given, pure=False, retries=RETRIES, priority=-order))
+                args = str(folder.resolve()), stage, block
+                futures.append(client.submit(run_block, *args, pure=False, retries=RETRIES, priority=-order))
         for done, future in enumerate(as_completed(futures, loop=client.loop), 1):
-            # There is no result to fetch: `future.result()` would ask a worker for it.
-            if future.cancelled():  # by the client, when it lost its connection
+            # Not `future.result()`, which would fetch the result, None, from a worker.
+            if future.cancelled():  # by the client when it lost its connection
                 raise InputError(GONE)
             if future.status == "error":
                 error = future.exception()
@@ -56,13 +56,13 @@ def run_blocks(
                 raise error
             report(done)
     finally:
-        for future in futures:  # those that have not begun never will
+        for future in futures:  # blocks that have not started are then dropped
             future.release()
 
 
 @contextmanager
 def connect(cluster: Any) -> Iterator[Client]:
-    """Give a client of the cluster that a caller names, with at least one worker that has detours.
+    """Yield a client of the given cluster, which has at least one worker with detours installed.
 
     Args:
         cluster: A `distributed.Client` or cluster object; "tcp://host:port" (or tls://, ws://, ...) of a scheduler; or
@@ -86,17 +86,17 @@ def connect(cluster: Any) -> Iterator[Client]:
             client = stack.enter_context(_remote_client(cluster))
         else:
             raise InputError(
-                f"cluster={shown(cluster)} is no cluster; give tcp://host:port of a Dask scheduler, local:2 for two "
+                f"cluster={shown(cluster)} is not a cluster; give tcp://host:port of a Dask scheduler, local:2 for two "
                 "processes on this machine, or a distributed.Client"
             )
         if client.asynchronous:
-            raise InputError("cluster= needs a client that is not asynchronous; make it with asynchronous=False")
+            raise InputError("cluster= needs a client that is not asynchronous; create it with asynchronous=False")
         _check_workers(client)
         yield client
 
 
 def _check_workers(client: Client) -> None:
-    """Refuse a cluster without workers, and workers without detours, each of which would end with its first block."""
+    """Refuse a cluster without workers, and workers without detours, which would die with their first block."""
     with _scheduler_needed(client):
         try:
             client.wait_for_workers(1, timeout=WORKER_SECONDS)
@@ -106,14 +106,14 @@ def _check_workers(client: Client) -> None:
             raise InputError(
                 f"the cluster has no worker after {WORKER_SECONDS} seconds; start some and run the same count again"
             ) from None
-        found = client.run(find_spec, "detours", on_error="return")
-    if None in found.values():
+        specs = client.run(find_spec, "detours", on_error="return")
+    if None in specs.values():
         raise InputError("a worker of the cluster has no detours; install the same version on all machines")
 
 
 @contextmanager
 def _scheduler_needed(client: Client) -> Iterator[None]:
-    """Whatever goes wrong with a client that is not connected is one sentence."""
+    """Turn any error of a client that has lost its connection into one `InputError`."""
     try:
         yield
     except Exception:
@@ -127,7 +127,7 @@ def _local_client(workers: int) -> Iterator[Client]:
     import dask
     from distributed import Client, LocalCluster
 
-    # Python's tracker of semaphores outlives a client that Ctrl-C ended, and would complain of what it cleans up.
+    # Python's semaphore tracker outlives a client ended by Ctrl-C, and would warn about what it cleans up.
     quiet = [os.environ.get("PYTHONWARNINGS", ""), "ignore:resource_tracker:UserWarning"]
     with (
         _no_logging(),
@@ -137,9 +137,9 @@ def _local_client(workers: int) -> Iterator[Client]:
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
-            host="127.0.0.1",  # nobody else may reach it: a scheduler runs whatever it is sent
+            host="127.0.0.1",  # not reachable from outside: a scheduler runs any code that it is sent
             dashboard_address="127.0.0.1:0",
-            worker_dashboard_address="127.0.0.1:0",  # older releases of Dask let those of workers listen to everyone
+            worker_dashboard_address="127.0.0.1:0",  # in older releases of Dask these listen on all interfaces
             silence_logs=logging.CRITICAL,
             preload=[_IGNORE_CTRL_C],
         ) as cluster,
@@ -152,16 +152,16 @@ def _remote_client(address: str) -> Client:
     from distributed import Client
 
     try:
-        with ThreadPoolExecutor(1) as apart:  # from an event loop that may run in this thread, as in a notebook
-            apart.submit(asyncio.run, _greet(address)).result()
+        with ThreadPoolExecutor(1) as executor:  # this thread may run an event loop, as in a notebook
+            executor.submit(asyncio.run, _greet(address)).result()
         return Client(address, timeout=ANSWER_SECONDS, set_as_default=False)
-    except Exception:  # of whatever it is that answers there
-        silent = f"no Dask scheduler answers at {address} within {ANSWER_SECONDS} seconds"
-        raise InputError(f"{silent}; check the address and that it runs") from None
+    except Exception:  # whatever else may be listening there
+        message = f"no Dask scheduler answers at {address} within {ANSWER_SECONDS} seconds"
+        raise InputError(f"{message}; check the address and that it runs") from None
 
 
 async def _greet(address: str) -> None:
-    """See that a scheduler answers. A client would wait forever for something else that listens, as a dashboard."""
+    """Check that a scheduler responds; a client would wait forever for another server, such as a dashboard."""
     from distributed.comm import connect
     from distributed.security import Security
 
@@ -172,7 +172,7 @@ async def _greet(address: str) -> None:
 
 @contextmanager
 def _no_logging() -> Iterator[None]:
-    """Silence Dask while the client is ours: what goes wrong is told in a sentence."""
+    """Silence Dask while we own the client: errors are reported as one message."""
     logger = logging.getLogger("distributed")
     before = logger.level
     logger.setLevel(logging.CRITICAL)

@@ -19,8 +19,8 @@ from detours.counting.engines.threads import Progress, Stop, run_ranges
 from detours.counting.export.files import check_parquet
 from detours.counting.finished import ARRAYS, GRAPH, frozen, open_counts
 from detours.counting.on_disk.cluster import connect, run_blocks
-from detours.counting.on_disk.job import SHARED, Job, held_alone, reverse_in, writing
-from detours.counting.on_disk.parts import HaloTooLarge, describe_parts, most_arcs, needs_parts, write_parts
+from detours.counting.on_disk.job import SHARED, Job, locked, reverse_folder, writing
+from detours.counting.on_disk.parts import HaloTooLarge, describe_parts, max_halo_arcs, needs_parts, write_parts
 from detours.counting.on_disk.scratch import SCRATCH, shared_scratch
 from detours.counting.on_disk.whole_graph import describe, plan_blocks
 from detours.counting.on_disk.worker import BlockRunner, rows_of
@@ -31,7 +31,7 @@ from detours.graph import Graph
 from detours.graph.disk_rows import digest, new_array
 from detours.graph.files.shared.names import pack_names
 
-_FILES = {".csv", ".tsv", ".txt", ".json", ".npy", ".npz", ".html", ".xlsx", ".pkl", ".pt", ".gz"}
+_FILE_SUFFIXES = {".csv", ".tsv", ".txt", ".json", ".npy", ".npz", ".html", ".xlsx", ".pkl", ".pt", ".gz"}
 
 
 def count_in_blocks(
@@ -45,25 +45,25 @@ def count_in_blocks(
     cluster: Any = None,
     progress: Progress | None = None,
 ) -> Detours:
-    """Count in the folder `out`, or in one that is removed in the end; on a cluster if one is given.
+    """Count in the folder `out`, or in a temporary one; on a cluster if one is given.
 
-    For a Parquet file the folder lies beside it, and is removed when the file is written.
+    For a Parquet file the folder is next to it, and is removed when the file is written.
     """
     kept = None if out is None else Path(out)
     table = kept if kept is not None and kept.suffix.lower() == ".parquet" else None
     jobs, limit = check_jobs(n_jobs), parse_bytes(memory_limit)
-    nothing = Cyclic(np.zeros(1, np.int64), np.empty(0, np.int32))
-    plan_blocks(nothing, k, engine=engine)  # what no engine can do is refused before anything is written
+    empty = Cyclic(np.zeros(1, np.int64), np.empty(0, np.int32))
+    plan_blocks(empty, k, engine=engine)  # raises before anything is written if no engine can do it
     if table is not None:
         check_parquet(table)
         kept = table.with_name(f"{table.name}.blocks")
     elif kept is not None:
         _refuse_file(kept)
-        pack_names(graph.names)  # what cannot be stored is refused before the work, too
+        pack_names(graph.names)  # raises before the work if they cannot be stored
     with (
         nullcontext() if cluster is None else connect(cluster) as client,
         shared_scratch() if kept is None else nullcontext(kept) as folder,
-        held_alone(folder),
+        locked(folder),
     ):
         runner, run, jobs = _run_or_resume(folder, graph, k, engine, jobs, limit, client, progress)
         if runner.job.finished:
@@ -73,7 +73,7 @@ def count_in_blocks(
                 return Detours(graph, k, *frozen(_whole_counts(runner, jobs)), run=run)
             _finish(runner, jobs)
             files = [f"{name}.npy" for name in ARRAYS[: 1 + graph.directed]]
-            runner.job.note(run=run, files={name: mark(folder / name) for name in files})
+            runner.job.update(run=run, files={name: mark(folder / name) for name in files})
             runner.job.clear()
         counts = open_counts(folder, runner.job.manifest, graph, k, keep=out is not None)
         result = Detours(graph, k, *counts, run=run)
@@ -81,13 +81,13 @@ def count_in_blocks(
             graph.save(folder / GRAPH)
         if table is not None:
             result.to_parquet(table)
-            shutil.rmtree(folder, ignore_errors=True)  # what is mapped stays readable
+            shutil.rmtree(folder, ignore_errors=True)  # arrays that are mapped stay readable
         return result
 
 
 def _refuse_file(folder: Path) -> None:
-    """Raise `InputError` where a file is meant, of a kind that is not written here."""
-    if folder.suffix.lower() in _FILES and not folder.exists():
+    """Raise `InputError` if `out` looks like a file of a kind that is not written here."""
+    if folder.suffix.lower() in _FILE_SUFFIXES and not folder.exists():
         raise InputError(
             f"out is a folder or a .parquet file, but it is {str(folder)!r}; leave it out and write the result, "
             "as with to_pandas().to_csv(...)."
@@ -104,10 +104,13 @@ def _run_or_resume(
     client: Any,
     progress: Progress | None,
 ) -> tuple[BlockRunner, Run, int]:
-    """Run all blocks that are missing, with fewer threads if a part does not fit into the share of one; return how."""
+    """Run all missing blocks, with fewer threads if a part does not fit into the memory share of one.
+
+    Return the runner, the numbers of blocks and the number of threads used.
+    """
     while True:
         try:
-            runner = _begin(folder, graph, k, engine, jobs if client is None else 1, limit)
+            runner = _start_or_resume(folder, graph, k, engine, jobs if client is None else 1, limit)
             if runner.job.finished:
                 return runner, Run(sum(runner.job.stages), sum(runner.job.stages), 0), jobs
             if client is not None:
@@ -119,48 +122,48 @@ def _run_or_resume(
             jobs //= 2
 
 
-def _begin(folder: Path, graph: Graph, k: int, engine: str, at_a_time: int, limit: int | None) -> BlockRunner:
-    """Begin the count in the folder, or resume it."""
-    rows, most = rows_of(graph), most_arcs(k, graph.directed, at_a_time, limit)
+def _start_or_resume(folder: Path, graph: Graph, k: int, engine: str, parallel: int, limit: int | None) -> BlockRunner:
+    """Start the count in the folder, or resume it."""
+    rows, max_arcs = rows_of(graph), max_halo_arcs(k, graph.directed, parallel, limit)
     too_large = needs_parts(graph.num_nodes, graph.num_arcs, k, graph.directed, limit)
-    held: list[Cyclic] = []
+    cyclic: list[Cyclic] = []
     key: dict[str, Any] = {"graph": digest(rows, graph.directed), "directed": graph.directed, "k": k, "engine": engine}
 
     def layout() -> dict[str, Any]:
         if not too_large:
-            held.append(Cyclic(graph.indptr, graph.indices, graph.directed))
+            cyclic.append(Cyclic(graph.indptr, graph.indices, graph.directed))
             try:
-                options: dict[str, Any] = {"n_jobs": at_a_time, "memory_limit": limit, "fewer_threads": False}
-                plan = plan_blocks(held[0], k, engine=engine, **options)
+                options: dict[str, Any] = {"n_jobs": parallel, "memory_limit": limit, "fewer_threads": False}
+                plan = plan_blocks(cyclic[0], k, engine=engine, **options)
             except EngineError:  # too little memory for all threads together
                 pass
             else:
                 return {"way": "whole", **describe(plan)}
-        reverse = reverse_in(folder, key["graph"])
-        return {"way": "parts", **describe_parts(rows, reverse, k, graph.directed, engine, most)}
+        reverse = reverse_folder(folder, key["graph"])
+        return {"way": "parts", **describe_parts(rows, reverse, k, graph.directed, engine, max_arcs)}
 
     job = Job.begin(folder, key, layout)
     if job.manifest["way"] == "whole" and too_large and not job.finished:
         raise InputError(f"{folder} holds a count without that memory_limit; leave it out, or give an empty folder.")
-    if job.manifest["way"] == "parts" and not (too_large or held or job.finished):
+    if job.manifest["way"] == "parts" and not (too_large or cyclic or job.finished):
         warn_caller(
             f"the count in {folder} goes on in parts, as it was begun; in an empty folder the whole graph would "
             "now be counted at once.",
             UserWarning,
         )
-    if job.manifest["way"] == "parts" and job.manifest.get("most_arcs") != most:
-        job.note(most_arcs=most)
-    return BlockRunner(job, graph, *held)
+    if job.manifest["way"] == "parts" and job.manifest.get("most_arcs") != max_arcs:
+        job.update(most_arcs=max_arcs)
+    return BlockRunner(job, graph, *cyclic)
 
 
 def _share(job: Job, graph: Graph) -> None:
-    """Save the graph if it has no folder, so that workers can open it by its path."""
+    """Save the graph unless it is on disk already, so that workers can open it by its path."""
     source = graph.path
     if source is None:
         source = job.folder / SHARED
         if not source.exists():
             graph.save(source)
-    job.note(source=str(source.resolve()), nodes=graph.num_nodes, arcs=graph.num_arcs)
+    job.update(source=str(source.resolve()), nodes=graph.num_nodes, arcs=graph.num_arcs)
 
 
 def _run_stages(runner: BlockRunner, n_jobs: int, client: Any, progress: Progress | None) -> Run:
@@ -200,14 +203,14 @@ def _run_in_threads(runner: BlockRunner, stage: int, missing: list[int], n_jobs:
     def work(worker: None, begin: int, end: int, stop: Stop) -> None:
         for block in missing[begin:end]:
 
-            def tell(share: float, block: int = block) -> bool:
+            def report_share(share: float, block: int = block) -> bool:
                 shares[block] = share
                 if threading.get_ident() == caller:
                     report()
                 return not stop[0]
 
             if not stop[0]:
-                runner.run(stage, block, tell)
+                runner.run(stage, block, report_share)
                 shares[block] = 1.0
 
     if missing:

@@ -1,7 +1,7 @@
-"""A count in a folder: a manifest, which says what is counted and how it is divided into blocks, and finished blocks.
+"""A count in a folder: a manifest, which describes the count and its division into blocks, and finished blocks.
 
 Every block is one file that appears complete or not at all, so a run that is killed loses only the blocks in progress;
-the next run with the same graph, k, engine and version resumes after them, any other is refused.
+the next run with the same graph, k, engine and version resumes after them; any other is refused.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from detours.errors import FileFormatError, InputError
 
 Arrays = tuple[NDArray[Any], ...]
 
-FORM = 4  # the version of this layout of the folder; to be increased when blocks are divided or written in another way
-MOST_BLOCKS = 1 << 26  # of a stage; more would be no layout of ours
+FORM = 4  # the version of the folder's layout; to be increased when blocks are divided or written differently
+MAX_BLOCKS = 1 << 26  # of a stage; a manifest with more is damaged
 LOCK = ".lock"
-SHARED = ".graph"  # where a graph without a folder of its own is saved for workers to open
-_LEFT = (SHARED, ".reverse-*", ".*.part", f".{MANIFEST}.*")
-"""What a count needs while it runs, or leaves incomplete when it is killed."""
-_WORDS = {
+SHARED = ".graph"  # where a graph that is not on disk is saved for workers to open
+_TEMPORARY = (SHARED, ".reverse-*", ".*.part", f".{MANIFEST}.*")
+"""What a count needs only while it runs, or leaves incomplete when it is killed."""
+_DIFFERENCES = {
     "graph": "another graph",
     "directed": "another way to take the arcs (directed or not)",
     "k": "k = {}",
@@ -45,8 +45,8 @@ _WORDS = {
 """How the message for a folder of another count names the difference."""
 
 
-def reverse_in(folder: Path, graph: str) -> Path:
-    """Return where the reversed arcs of the directed graph with this fingerprint are, made before the count begins."""
+def reverse_folder(folder: Path, graph: str) -> Path:
+    """Return the folder for the reversed arcs of the directed graph with this fingerprint, written before the count."""
     return folder / f".reverse-{graph[:16]}"
 
 
@@ -63,26 +63,26 @@ class Job:
 
     @classmethod
     def begin(cls, folder: Path, key: Mapping[str, Any], layout: Callable[[], dict[str, Any]]) -> Job:
-        """Begin the count in an empty folder, or resume it.
+        """Start the count in an empty folder, or resume it.
 
-        If several processes begin at the same time, one writes the manifest and the others use it.
+        If several processes start at the same time, one writes the manifest and the others use it.
         """
-        wanted = {**key, "version": __version__, "form": FORM}
+        expected = {**key, "version": __version__, "form": FORM}
         if not (folder / MANIFEST).exists():
-            _check_empty(folder, reverse_in(folder, key["graph"]))
-            made = {"format": "detours count", **wanted, "identity": secrets.token_hex(8), **layout()}
-            job = cls(folder, made)
+            _check_empty(folder, reverse_folder(folder, key["graph"]))
+            manifest = {"format": "detours count", **expected, "identity": secrets.token_hex(8), **layout()}
+            job = cls(folder, manifest)
             if job.publish():
                 return job
         manifest = _read(folder)
-        for name, sentence in _WORDS.items():
-            if manifest.get(name) != wanted[name]:
-                theirs = sentence.format(manifest.get(name))
-                raise InputError(f"{folder} holds a count of {theirs}; give an empty folder or remove this one.")
+        for name, description in _DIFFERENCES.items():
+            if manifest.get(name) != expected[name]:
+                other = description.format(manifest.get(name))
+                raise InputError(f"{folder} holds a count of {other}; give an empty folder or remove this one.")
         return cls(folder, manifest)
 
     def publish(self) -> bool:
-        """Write the first manifest of the folder; return False if another process was first."""
+        """Write the manifest unless the folder has one; return False if another process was first."""
         with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             return write_new(self.folder / MANIFEST, self._manifest_text())
@@ -94,8 +94,8 @@ class Job:
     def _manifest_text(self) -> bytes:
         return json.dumps(self.manifest, indent=1).encode() + b"\n"
 
-    def note(self, **more: Any) -> None:
-        """Add to the manifest."""
+    def update(self, **more: Any) -> None:
+        """Update the manifest."""
         self.manifest = {**self.manifest, **more}
         self.write_manifest()
 
@@ -115,37 +115,37 @@ class Job:
         done = {file.name for file in (self.folder / "blocks").glob(f"{stage}-*.npz")}
         return [block for block in range(self.stages[stage]) if self._file(stage, block).name not in done]
 
-    def mark_begun(self, stage: int, block: int) -> None:
+    def mark_started(self, stage: int, block: int) -> None:
         with writing(self.folder):
             (self.folder / "begun").mkdir(exist_ok=True)
             (self.folder / "begun" / f"{stage}-{block}.{os.getpid()}-{secrets.token_hex(4)}").touch()
 
     def redone(self) -> int:
-        """Return how often a block was begun again."""
-        begun = [file.stem for file in (self.folder / "begun").glob("*.*")]
-        return len(begun) - len(set(begun))
+        """Return how often blocks were started again."""
+        started = [file.stem for file in (self.folder / "begun").glob("*.*")]
+        return len(started) - len(set(started))
 
-    def keep(self, stage: int, block: int, arrays: Arrays) -> None:
+    def save(self, stage: int, block: int, arrays: Arrays) -> None:
         """Write a finished block."""
         with writing(self.folder):
             (self.folder / "blocks").mkdir(exist_ok=True)
             with atomic_file(self._file(stage, block)) as file:
                 np.savez(file, *arrays)
-            self._begun_file(block).unlink(missing_ok=True)
+            self._partial_file(block).unlink(missing_ok=True)
 
-    def keep_begun(self, block: int, arrays: Arrays) -> None:
-        """Write what is found of a part that takes long."""
+    def save_partial(self, block: int, arrays: Arrays) -> None:
+        """Write the counts so far of a part that takes long."""
         with writing(self.folder):
             (self.folder / "blocks").mkdir(exist_ok=True)
-            with atomic_file(self._begun_file(block)) as file:
+            with atomic_file(self._partial_file(block)) as file:
                 np.savez(file, *arrays)
 
-    def load_begun(self, block: int) -> Arrays:
-        """Read what an earlier run found of a part; nothing if there is none that can be read."""
-        file = self._begun_file(block)
+    def load_partial(self, block: int) -> Arrays:
+        """Read the counts of a part that an earlier run saved; an empty tuple if none can be read."""
+        file = self._partial_file(block)
         try:
-            held = read_archive(file.read_bytes(), file)
-            return tuple(held[f"arr_{number}"] for number in range(len(held)))
+            arrays = read_archive(file.read_bytes(), file)
+            return tuple(arrays[f"arr_{index}"] for index in range(len(arrays)))
         except (OSError, FileFormatError, KeyError):
             return ()
 
@@ -158,36 +158,36 @@ class Job:
             reason = error.strerror or error
             raise InputError(f"{file} cannot be read ({reason}); run the same count again.") from None
         try:
-            held = read_archive(content, file)
-            return tuple(held[f"arr_{number}"] for number in range(len(held)))
+            arrays = read_archive(content, file)
+            return tuple(arrays[f"arr_{index}"] for index in range(len(arrays)))
         except (FileFormatError, KeyError):
             raise self.damaged(stage, block) from None
 
     def damaged(self, stage: int, block: int) -> InputError:
-        """Remove a block that cannot be right, and return the error to raise."""
+        """Remove a damaged block, and return the error to raise."""
         file = self._file(stage, block)
         with writing(self.folder):
             file.unlink(missing_ok=True)
         return InputError(f"{file} was damaged and is removed; run the same count again.")
 
     def clear(self) -> None:
-        """Remove the blocks, once the counts are written, and what killed runs left."""
+        """Remove the blocks, once the counts are written, and what killed runs left behind."""
         for name in ("blocks", "begun"):
-            with suppress(OSError):  # as where there is something else inside
+            with suppress(OSError):  # if there are other files inside
                 for file in (self.folder / name).glob("*[0-9]-[0-9]*"):
                     file.unlink(missing_ok=True)
                 (self.folder / name).rmdir()
-        for left in [left for pattern in _LEFT for left in self.folder.glob(pattern)]:
-            if left.is_dir():
-                shutil.rmtree(left, ignore_errors=True)
+        for path in [path for pattern in _TEMPORARY for path in self.folder.glob(pattern)]:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
             else:
                 with suppress(OSError):
-                    left.unlink()
+                    path.unlink()
 
     def _file(self, stage: int, block: int) -> Path:
         return self.folder / "blocks" / f"{stage}-{block:06d}.npz"
 
-    def _begun_file(self, block: int) -> Path:
+    def _partial_file(self, block: int) -> Path:
         return self.folder / "blocks" / f"begun-0-{block:06d}.npz"  # parts have one stage
 
 
@@ -205,29 +205,29 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def held_alone(folder: Path) -> Iterator[None]:
-    """Refuse a folder in which another process counts; one that was killed does not count any more."""
-    made = not folder.exists()
-    if made:
+def locked(folder: Path) -> Iterator[None]:
+    """Lock the folder; refuse one in which another process is counting. The lock of a killed process is released."""
+    created = not folder.exists()
+    if created:
         with writing(folder):
             folder.mkdir(parents=True)
     try:
-        with exclusive(folder / LOCK) as alone:
-            if not alone:
+        with exclusive(folder / LOCK) as acquired:
+            if not acquired:
                 raise InputError(f"another process is counting in {folder}; wait for its end, or give another folder.")
             yield
     finally:
-        if made:
-            with suppress(OSError):  # there is something inside, as there should be
+        if created:
+            with suppress(OSError):  # not empty, as it should be
                 folder.rmdir()
 
 
 def _check_empty(folder: Path, reverse: Path) -> None:
-    """Refuse a folder that holds anything but a count, or the remains of a run that was killed before its manifest."""
+    """Refuse a folder with anything but a count or the remains of a run that was killed before its manifest."""
     if folder.exists():
         if folder.is_dir():
             known = (LOCK, f".{MANIFEST}.")
-            others = [held for held in folder.iterdir() if not held.name.startswith(known)]
+            others = [path for path in folder.iterdir() if not path.name.startswith(known)]
             if others in ([], [reverse]) or (folder / MANIFEST).exists():
                 return
         raise InputError(f"{folder} exists and holds no count; give a new or empty folder.")
@@ -240,21 +240,21 @@ def _read(folder: Path) -> dict[str, Any]:
         raise InputError(
             f"{folder} cannot be seen from here; a cluster needs a folder that all machines share."
         ) from None
-    if manifest is None or manifest.get("format") != "detours count" or not _fits(manifest):
+    if manifest is None or manifest.get("format") != "detours count" or not _has_valid_layout(manifest):
         raise InputError(f"{folder / MANIFEST} does not describe a count; give another folder.")
     return manifest
 
 
-def _fits(manifest: Mapping[str, Any]) -> bool:
-    """Whether the stages are numbers of blocks; the rest of a manifest is checked by those that use it."""
+def _has_valid_layout(manifest: Mapping[str, Any]) -> bool:
+    """Whether the stages are numbers of blocks; the rest of a manifest is checked where it is used."""
     stages = manifest.get("stages")
-    some = isinstance(stages, list) and all(type(blocks) is int and 0 <= blocks <= MOST_BLOCKS for blocks in stages)
-    return some and manifest.get("way") in ("whole", "parts")
+    valid = isinstance(stages, list) and all(type(blocks) is int and 0 <= blocks <= MAX_BLOCKS for blocks in stages)
+    return valid and manifest.get("way") in ("whole", "parts")
 
 
 def check_cuts(cuts: Any, blocks: int, last: int) -> list[int]:
-    """Return where blocks begin and end; raise `ValueError` unless they go from 0 to `last` without a step back."""
-    right = isinstance(cuts, list) and all(type(cut) is int for cut in cuts) and len(cuts) == blocks + 1
-    if not right or cuts[0] != 0 or cuts[-1] != last or any(end < begin for begin, end in pairwise(cuts)):
+    """Return the bounds of the blocks; raise `ValueError` unless they go from 0 to `last` without decreasing."""
+    valid = isinstance(cuts, list) and all(type(cut) is int for cut in cuts) and len(cuts) == blocks + 1
+    if not valid or cuts[0] != 0 or cuts[-1] != last or any(end < begin for begin, end in pairwise(cuts)):
         raise ValueError("its blocks do not fit the graph")
     return list(cuts)

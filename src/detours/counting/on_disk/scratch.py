@@ -12,26 +12,26 @@ from pathlib import Path
 from detours.errors import InputError
 
 SCRATCH = "DETOURS_SCRATCH"
-"""The variable that names a folder for temporary folders, which all machines of a cluster share."""
+"""The environment variable with the parent of temporary folders, which all machines of a cluster must share."""
 
 _in_use: set[Path] = set()
 
 
 @contextmanager
 def shared_scratch() -> Iterator[Path]:
-    """Give a temporary folder under `DETOURS_SCRATCH`."""
+    """Yield a temporary folder under `DETOURS_SCRATCH`."""
     parent = os.environ.get(SCRATCH)
     try:
         folder = tempfile.mkdtemp(prefix="detours-", dir=parent)
     except OSError as error:
-        raise InputError(f"{SCRATCH}={parent!r} is no folder to write to ({error.strerror}).") from None
+        raise InputError(f"{SCRATCH}={parent!r} is not a folder to write to ({error.strerror}).") from None
     with _removed(Path(folder)):
         yield Path(folder)
 
 
 @contextmanager
 def local_scratch(prefix: str) -> Iterator[Path]:
-    """Give a temporary folder on this machine."""
+    """Yield a temporary folder on this machine."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     with _removed(folder):
         yield folder

@@ -9,9 +9,9 @@ from typing import Any
 from detours import __version__
 from detours.counting.engines.base import Tally
 from detours.counting.finished import MANIFEST
-from detours.counting.on_disk.job import FORM, Job, reverse_in
-from detours.counting.on_disk.parts import Parts, Tell
-from detours.counting.on_disk.whole_graph import Blocks, make_blocks
+from detours.counting.on_disk.job import FORM, Job, reverse_folder
+from detours.counting.on_disk.parts import Parts, Report
+from detours.counting.on_disk.whole_graph import Blocks, create_blocks
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import FileFormatError, InputError
 from detours.graph import Graph
@@ -19,35 +19,35 @@ from detours.graph.disk_rows import Rows
 
 
 class BlockRunner:
-    """Runs blocks of one count; the engine is prepared when the first one is run."""
+    """Runs the blocks of one count; the engine is prepared for the first block."""
 
     def __init__(self, job: Job, graph: Graph, cyclic: Cyclic | None = None) -> None:
         self.job, self.graph, self._cyclic = job, graph, cyclic
         self._blocks: Blocks | Parts | None = None
-        self._loaded = 0  # stages whose results the engine has
+        self._loaded = 0  # the number of stages whose results the engine has loaded
         self._lock = Lock()
 
-    def run(self, stage: int, block: int, tell: Tell = lambda share: True) -> None:
-        """Run a block and keep its result, unless there is one, or it is told to stop."""
+    def run(self, stage: int, block: int, report: Report = lambda share: True) -> None:
+        """Run a block and save its result, unless it is saved already; stop early if the report says so."""
         if not self.job.has(stage, block):
             blocks = self.prepare(stage)
-            self.job.mark_begun(stage, block)
+            self.job.mark_started(stage, block)
             if not isinstance(blocks, Parts):
-                self.job.keep(stage, block, blocks.run(stage, block))
-            elif (counts := blocks.run(self.job, block, tell)) is not None:
-                self.job.keep(stage, block, counts)
+                self.job.save(stage, block, blocks.run(stage, block))
+            elif (counts := blocks.run(self.job, block, report)) is not None:
+                self.job.save(stage, block, counts)
 
     def prepare(self, stage: int) -> Blocks | Parts:
-        """Return the blocks of an engine that has the results of all earlier stages."""
+        """Return the blocks of an engine that has loaded the results of all earlier stages."""
         with self._lock:
             if self._blocks is None:
-                self._blocks = self._new_blocks()
+                self._blocks = self._create_blocks()
             while self._loaded < stage:
                 assert not isinstance(self._blocks, Parts)
                 for block in range(self.job.stages[self._loaded]):
-                    found = self.job.load(self._loaded, block)
+                    result = self.job.load(self._loaded, block)
                     try:
-                        self._blocks.load(self._loaded, block, found)
+                        self._blocks.load(self._loaded, block, result)
                     except (ValueError, IndexError, TypeError):
                         raise self.job.damaged(self._loaded, block) from None
                 self._loaded += 1
@@ -60,13 +60,13 @@ class BlockRunner:
             assert not isinstance(blocks, Parts)
             blocks.finish(tally, n_jobs)
 
-    def _new_blocks(self) -> Blocks | Parts:
+    def _create_blocks(self) -> Blocks | Parts:
         graph, about = self.graph, dict(self.job.manifest)
         try:
             if about["way"] == "whole":
                 cyclic = self._cyclic or Cyclic(graph.indptr, graph.indices, graph.directed)
-                return make_blocks(cyclic, about["k"], about)
-            back = Rows.open(reverse_in(self.job.folder, about["graph"])) if graph.directed else None
+                return create_blocks(cyclic, about["k"], about)
+            back = Rows.open(reverse_folder(self.job.folder, about["graph"])) if graph.directed else None
             return Parts(rows_of(graph), back, about["k"], about)
         except (LookupError, TypeError, ValueError) as error:
             if isinstance(error, InputError):
@@ -76,7 +76,7 @@ class BlockRunner:
 
 
 def rows_of(graph: Graph) -> Rows:
-    """Return the rows of a graph; one with a folder is read from there, which keeps no pages mapped."""
+    """Return the rows of a graph; one that is on disk is read from there, which keeps no pages mapped."""
     return Rows(graph.indptr, graph.indices) if graph.path is None else Rows.open(graph.path)
 
 
@@ -86,7 +86,7 @@ _lock = Lock()
 
 
 def run_block(folder: str, stage: int, block: int) -> None:
-    """Run a block of the count in a folder: what a worker of a cluster is sent."""
+    """Run a block of the count in a folder: the task that a worker of a cluster gets."""
     job = Job.open(Path(folder))
     if job.manifest.get("version") != __version__:
         raise InputError(
@@ -98,7 +98,7 @@ def run_block(folder: str, stage: int, block: int) -> None:
             "a worker has another build of detours than the one that began the count; install the same one on all "
             "machines."
         )
-    key = job.manifest["identity"], job.manifest.get("most_arcs")  # a limit may change from run to run
+    key = job.manifest["identity"], job.manifest.get("most_arcs")  # a memory limit may change from run to run
     with _lock:
         if key not in _runners:
             _runners.clear()
