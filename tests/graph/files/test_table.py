@@ -169,7 +169,7 @@ def test_the_type_of_edges_of_gephi(tmp_path, header, names):
     assert read("Directed", "Directed", "directed").directed
     assert not read("Undirected", "Undirected", "Undirected").directed
     assert not read("road", "rail", "road").directed
-    with pytest.raises(InputError, match="some edges are of the type Directed and some Undirected"):
+    with pytest.raises(InputError, match="some edges are of type Directed and some Undirected"):
         read("Directed", "Undirected", "Directed")
 
 

@@ -28,7 +28,7 @@ from detours.graph.files.shared.named_lines import read_names
 from detours.graph.files.shared.numbered import sorted_by_name
 from detours.graph.files.shared.source import opened
 from detours.graph.files.table import read_table
-from detours.graph.pairs import number_ids
+from detours.graph.pairs import renumber
 
 _ROWS = 100_000
 _ID = re.compile("0|[1-9][0-9]{0,18}")
@@ -65,7 +65,7 @@ def _read_integers(text: Iterable[bytes], path: Path) -> EdgeList:
     ids = read_integers(text, path)
     if not ids.size:
         raise FileFormatError("the file holds no edges.", path)
-    edges, names, num_nodes = number_ids(ids)
+    edges, names, num_nodes = renumber(ids)
     return EdgeList(edges, num_nodes, names, "lines")
 
 

@@ -37,7 +37,7 @@ from detours.graph.files.shared.lines import MAX_ID, check_weight, is_data, is_i
 from detours.graph.files.shared.numbered import Numbering, Row, sorted_by_name
 from detours.graph.files.shared.other_lists import refuse_marked, says_directed
 from detours.graph.files.shared.source import read_text
-from detours.graph.pairs import number_ids
+from detours.graph.pairs import renumber
 
 _HEAD_ROWS = 20  # lines by which a header is recognised
 _BEGIN_ROWS = 1000  # lines by which the columns of nodes are
@@ -212,7 +212,9 @@ def _edges(rows: _Rows, begin: list[_Row], columns: Columns) -> EdgeList:
     nodes = np.bincount(found[:2].ravel(), minlength=len(names)) > 0  # the other names are types alone
     edges = _numbered((np.cumsum(nodes) - 1)[found[:2]], list(compress(names, nodes)), rows.path)
     if {"directed", "undirected"} <= types:
-        raise FileFormatError("some edges are of the type Directed and some Undirected; keep one of both.", rows.path)
+        raise FileFormatError(
+            "some edges are of type Directed and some Undirected; keep only one of the two.", rows.path
+        )
     return replace(edges, directed=True) if types == {"directed"} else edges
 
 
@@ -234,7 +236,7 @@ def _numbered(ends: Int64, names: list[str], path: Path) -> EdgeList:
     """Return edges between integers if all nodes are such, else between names."""
     if not all(len(name) <= 20 and is_integer(name.encode()) and abs(int(name)) <= MAX_ID for name in names):
         return sorted_by_name(ends, names)
-    edges, ids, num_nodes = number_ids(np.array(list(map(int, names)), np.int64)[ends])
+    edges, ids, num_nodes = renumber(np.array(list(map(int, names)), np.int64)[ends])
     if len(names) > num_nodes:
         warn_of_zeros(path)
     return EdgeList(edges, num_nodes, ids, "lines")
