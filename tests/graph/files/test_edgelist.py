@@ -73,7 +73,7 @@ def test_a_list_of_konect_says_whether_it_has_arcs(tmp_path):
     refused(path, "each column numbers nodes of its own", line=1, format="edgelist", columns=(1, 2))
     assert not Graph.read(put(tmp_path, "g.txt", "% asymmetric: no\n1 2\n")).directed
     refused(
-        put(tmp_path, "out.names", "1 2\n"), 'Lines of two nodes are read with format="edgelist", whatever the name'
+        put(tmp_path, "out.names", "1 2\n"), 'With format="edgelist", a file with any ending is read as an edge list'
     )
 
 

@@ -68,7 +68,7 @@ def test_what_is_no_molecule_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.smi").write_text("C1CC(\n")
     with pytest.raises(FileFormatError, match="RDKit cannot read"):
         Graph.read(tmp_path / "bad.smi")
-    with pytest.raises(InputError, match="molecules are only read"):
+    with pytest.raises(InputError, match="molecules can only be read"):
         Graph.from_edge_index([[0, 1], [1, 0]]).write(tmp_path / "out.sdf")
     assert parse_smiles("no molecule") is None and parse_smiles(" ") is None and parse_smiles("C\udcff") is None
     with pytest.raises(FileFormatError, match=r"^c1ccccc1: there is no such file; of a SMILES, give a"):

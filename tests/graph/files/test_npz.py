@@ -56,7 +56,7 @@ def matrix_file(path: Path, kind: str, **arrays: object) -> Path:
         ("csr", [0, 1, 2, 2], [1, 3], "indices must be from 0 to 2"),
         ("csc", [0, 1, 2, 2], [-1, 2], "indices must be from 0 to 2"),
         ("csr", [0, 1, 2], [1, 2], "do not fit the shape"),
-        ("abc", [0, 1, 2, 2], [1, 2], "format 'abc' is not known"),
+        ("abc", [0, 1, 2, 2], [1, 2], "format 'abc' is unknown"),
     ],
 )
 def test_rows_outside_of_the_matrix_are_refused(tmp_path, kind, indptr, indices, wrong):

@@ -68,7 +68,7 @@ def test_saving_keeps_flags_and_replaces_only_saved_graphs(tmp_path):
     assert Graph.open(tmp_path / "g").num_edges == 3
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter").write_text("words")
-    with pytest.raises(InputError, match="no saved graph"):
+    with pytest.raises(InputError, match="not a saved graph"):
         graph.save(tmp_path / "thesis")
     assert (tmp_path / "thesis" / "chapter").exists()
 
