@@ -69,8 +69,8 @@ def test_a_list_of_konect_says_whether_it_has_arcs(tmp_path):
         assert Graph.read(path, format="edgelist", columns=(1, 2)).directed == (kind == "asym")
         assert not Graph.read(path, format="edgelist", directed=False).directed
     path = put(tmp_path, "out.authors", text.format("bip", "unweighted", "", "", ""))
-    refused(path, "each column numbers nodes of its own", line=1, format="edgelist")
-    refused(path, "each column numbers nodes of its own", line=1, format="edgelist", columns=(1, 2))
+    refused(path, "each column numbers its own nodes", line=1, format="edgelist")
+    refused(path, "each column numbers its own nodes", line=1, format="edgelist", columns=(1, 2))
     assert not Graph.read(put(tmp_path, "g.txt", "% asymmetric: no\n1 2\n")).directed
     refused(
         put(tmp_path, "out.names", "1 2\n"), 'With format="edgelist", a file with any ending is read as an edge list'
@@ -189,8 +189,12 @@ def test_named_edge_lists(tmp_path, text, wanted):
         ("0 1\n1 2x\n", 2, '"2x" is not a node id'),
         ("0 1\n1 -2\n", 2, "-2 is negative"),
         ("-1 2\n", 1, "-1 is negative"),
-        ("0 1\n1 9223372036854775808\n", 2, "9223372036854775808 is too large; ids may go up to 9223372036854775807"),
-        ("0 1\n1 18446744073709551617\n", 2, "give columns=(1, 2), with which longer ones are read as names."),
+        (
+            "0 1\n1 9223372036854775808\n",
+            2,
+            "9223372036854775808 is too large; ids must be at most 9223372036854775807",
+        ),
+        ("0 1\n1 18446744073709551617\n", 2, "but with columns=(1, 2) longer ones are read as names."),
         ("0 1\n1 99999999999999999999999999\n", 2, "too large"),
         (f"0 1\n1 {'9' * 5000}\n", 2, "too large"),
         ("0 1\n1 2.0\n", 2, "integers"),

@@ -139,7 +139,7 @@ def test_names_are_read_as_they_were_written(tmp_path_factory, ending, pairs):
         return
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", message=".*may stand for a missing value")
+        warnings.filterwarnings("ignore", message=".*may denote a missing value")
         found = Graph.read(path, strict=True)
     assert {frozenset(map(str, edge)) for edge in edges(found)} == set(map(frozenset, given.edges))
 
@@ -151,7 +151,7 @@ def test_odd_names_are_quoted_or_refused(tmp_path, ending):
         Graph.from_networkx(nx.Graph([(name, "7"), ("7", "x")])).write(path)
         assert set(Graph.read(path).name_list()) == {name, "7", "x"}
     for name in LOST:
-        with pytest.raises(InputError, match=r"would be read as another; write \.graphml or \.npz, or rename"):
+        with pytest.raises(InputError, match=r"would be read as another one; write \.graphml or \.npz, or rename"):
             Graph.from_networkx(nx.Graph([(name, "b")])).write(tmp_path / f"none.{ending}")
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 

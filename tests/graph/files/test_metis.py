@@ -156,4 +156,4 @@ def test_what_the_reader_of_metis_refuses_is_not_called_a_metis_file(tmp_path):
     """Both ask the same function what the first line says."""
     text = "2 1 1000\n" + 10 * "7 " + "2\n" + 10 * "8 " + "1\n"
     refused(put(tmp_path, "g.graph", text), "the first line of a METIS file must hold", line=1)
-    refused(put(tmp_path, "g.txt", text), "its lines are those of an adjacency list")
+    refused(put(tmp_path, "g.txt", text), "its lines look like an adjacency list")

@@ -47,7 +47,7 @@ plain_line = st.text(alphabet="0123456789 \t,#%-.eE+{}nax\r", max_size=14)
 def test_the_compiled_reader_agrees_with_the_slow_one(texts):
     piece = "".join(text + "\n" for text in texts).encode()
     answers = []
-    for parse in (lines._parse_slowly, lines._parse_fast):
+    for parse in (lines._parse_slow, lines._parse_fast):
         try:
             answers.append(parse(piece, 1, HERE).tolist())
         except FileFormatError as error:
