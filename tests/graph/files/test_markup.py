@@ -130,7 +130,7 @@ def test_damaged_pajek(tmp_path, text, message):
 
 
 @pytest.mark.parametrize("number", [2**64, 10**7])
-def test_a_number_of_vertices_that_cannot_be_is_refused(tmp_path, number):
+def test_an_impossible_number_of_vertices_is_refused(tmp_path, number):
     with pytest.raises(FileFormatError, match=f"line 1: it declares {number} vertices, but the file has 3 lines"):
         Graph.read(put(tmp_path, "g.net", f"*Vertices {number}\n*Edges\n1 2\n"))
 
@@ -141,7 +141,7 @@ def test_names_that_pajek_cannot_hold(tmp_path, name):
         Graph.from_networkx(nx.Graph([(name, "c")])).write(tmp_path / "g.net")
 
 
-def test_gml_with_other_letters_and_repeated_edges(tmp_path):
+def test_gml_with_non_ascii_letters_and_repeated_edges(tmp_path):
     nodes = 'node [ id 0 label "Müller" ] node [ id 1 label "中文" ]'
     text = f"graph [ {nodes} edge [ source 0 target 1 ] edge [ source 1 target 0 ] ]"
     with pytest.warns(DroppedEdgesWarning, match="1 repeated edge"):

@@ -73,7 +73,7 @@ def test_broken_matrix_market(tmp_path, text, line, says):
     refused(put(tmp_path, "g.mtx", text), says, line)
 
 
-def test_what_crashes_scipy_does_not_reach_it(tmp_path):
+def test_input_that_crashes_scipy_does_not_reach_it(tmp_path):
     """An unfinished last line, and zero bytes: SciPy 1.17 reads beyond the end of the text."""
     head = "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 2 0.5\n2 3 1.5\n"
     for _ in range(50):

@@ -1,4 +1,4 @@
-"""METIS files, compared with a plain reader of our own: neither NetworkX nor igraph reads them."""
+"""METIS files, compared with a simple reader: neither NetworkX nor igraph reads them."""
 
 import gzip
 import warnings
@@ -50,7 +50,7 @@ def test_the_graph_of_the_manual(tmp_path, way, ending):
 
 
 @given(st.integers(0, 9), st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8))))
-def test_files_of_ours_are_read_by_the_plain_reader(tmp_path_factory, n, pairs):
+def test_written_files_are_read_by_the_plain_reader(tmp_path_factory, n, pairs):
     path = tmp_path_factory.mktemp("metis") / "g.graph"
     given = nx.empty_graph(n)
     given.add_edges_from((u, v) for u, v in pairs if u < v < n)
@@ -144,7 +144,7 @@ def test_weights_do_not_hide_a_metis_file(tmp_path, way):
 
 
 @pytest.mark.parametrize("graph", SEVERAL, ids=str)
-def test_edges_are_no_metis_file(tmp_path, graph):
+def test_edge_lists_are_not_mistaken_for_metis(tmp_path, graph):
     for first in (0, 1):
         lines = [f"{u + first} {v + first}\n" for u, v in graph.to_directed().edges]
         with warnings.catch_warnings():
@@ -152,7 +152,7 @@ def test_edges_are_no_metis_file(tmp_path, graph):
             assert Graph.read(put(tmp_path, "g.txt", "".join(lines))).num_edges == graph.number_of_edges()
 
 
-def test_what_the_reader_of_metis_refuses_is_not_called_a_metis_file(tmp_path):
+def test_files_that_the_metis_reader_refuses_are_not_called_metis(tmp_path):
     """Both ask the same function what the first line says."""
     text = "2 1 1000\n" + 10 * "7 " + "2\n" + 10 * "8 " + "1\n"
     refused(put(tmp_path, "g.graph", text), "the first line of a METIS file must hold", line=1)
