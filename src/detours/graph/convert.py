@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -68,20 +68,24 @@ def from_networkx(graph: Any) -> EdgeList:
     if bad is not None:
         raise InputError(f"The weight of the edge {shown(bad)} is NaN; remove the edge or give it a number.")
     if plain:
-        ends = chain.from_iterable((u, v) for u, v, _ in edges)
+        edge_index = _to_edge_index((u, v) for u, v, _ in edges)
     else:
         _refuse_tensors(nodes)
         index = {node: i for i, node in enumerate(nodes)}
-        ends = chain.from_iterable((index[u], index[v]) for u, v, _ in edges)
-    flat = np.fromiter(ends, dtype=np.int64)
+        edge_index = _to_edge_index((index[u], index[v]) for u, v, _ in edges)
     return EdgeList(
-        np.ascontiguousarray(flat.reshape(-1, 2).T),
+        edge_index,
         len(nodes),
         None if plain else tuple(nodes),
         "arcs" if graph.is_directed() else "edges",
         graph.is_directed(),
         graph.copy,
     )
+
+
+def _to_edge_index(pairs: Iterable[tuple[int, int]]) -> Int64:
+    flat = np.fromiter(chain.from_iterable(pairs), dtype=np.int64)
+    return np.ascontiguousarray(flat.reshape(-1, 2).T)
 
 
 def _refuse_tensors(nodes: list[Hashable]) -> None:
@@ -149,11 +153,10 @@ NUMBER = "detours number"
 
 def from_molecule(molecule: Any) -> EdgeList:
     """Return the bonds of an RDKit molecule; atoms are named by symbol and number, as in C0, C1, O2."""
-    pairs = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
+    edge_index = _to_edge_index((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds())
     numbers = [atom.GetIntProp(NUMBER) if atom.HasProp(NUMBER) else atom.GetIdx() for atom in molecule.GetAtoms()]
     names = [f"{atom.GetSymbol()}{number}" for atom, number in zip(molecule.GetAtoms(), numbers, strict=True)]
-    ends = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
-    return EdgeList(ends, len(names), names, "edges", origin=MoleculeOrigin(molecule, names))
+    return EdgeList(edge_index, len(names), names, "edges", origin=MoleculeOrigin(molecule, names))
 
 
 def copied_by(origin: Callable[[], Any]) -> Any:
@@ -181,17 +184,21 @@ class MoleculeOrigin:
 def from_igraph(graph: Any) -> EdgeList:
     if not hasattr(graph, "get_edgelist"):
         raise InputError(f"from_igraph takes an igraph graph, but {shown(graph)} was given.")
-    flat = np.fromiter(chain.from_iterable(graph.get_edgelist()), dtype=np.int64)
+    edge_index = _to_edge_index(graph.get_edgelist())
     if "weight" in graph.es.attributes():
         weights = [weight for weight in graph.es["weight"] if weight is not None]
         refuse_nan(as_numpy(weights, "weight"), 'The edge attribute "weight"')
     names = graph.vs["name"] if "name" in graph.vs.attributes() else None
     if names is not None and len(set(names)) < len(names):
         names = None
-    ends = np.ascontiguousarray(flat.reshape(-1, 2).T)
-    directed = graph.is_directed()
-    meaning: Literal["arcs", "edges"] = "arcs" if directed else "edges"
-    return EdgeList(ends, graph.vcount(), names, meaning, directed, partial(_igraph_as_networkx, graph, names))
+    return EdgeList(
+        edge_index,
+        graph.vcount(),
+        names,
+        "arcs" if graph.is_directed() else "edges",
+        graph.is_directed(),
+        partial(_igraph_as_networkx, graph, names),
+    )
 
 
 def _igraph_as_networkx(graph: Any, names: list[Hashable] | None) -> Any:
@@ -206,16 +213,16 @@ def from_rustworkx(graph: Any) -> EdgeList:
     """
     indices = list(graph.node_indices())
     plain = indices == list(range(len(indices)))
-    flat = np.fromiter(chain.from_iterable(graph.edge_list()), dtype=np.int64)
+    edge_index = _to_edge_index(graph.edge_list())
     if bad := next((edge for edge in graph.weighted_edge_list() if _is_nan(edge[2])), None):
         raise InputError(f"The weight of the edge {bad[:2]} is NaN; remove the edge or give it a number.")
-    ends = flat if plain else np.searchsorted(np.array(indices, np.int64), flat)
+    if not plain:
+        edge_index = np.searchsorted(np.array(indices, np.int64), edge_index)
     names: list[Hashable] | None = graph.nodes()
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         names = None if plain else indices
     directed = hasattr(graph, "successors")
-    meaning: Literal["arcs", "edges"] = "arcs" if directed else "edges"
-    return EdgeList(np.ascontiguousarray(ends.reshape(-1, 2).T), len(indices), names, meaning, directed)
+    return EdgeList(edge_index, len(indices), names, "arcs" if directed else "edges", directed)
 
 
 def library(name: str, package: str) -> Any:

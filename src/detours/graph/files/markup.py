@@ -18,6 +18,7 @@ from detours.graph.convert import from_networkx, library, to_networkx
 from detours.graph.edges import EdgeList
 from detours.graph.files.shared.format import Format
 from detours.graph.files.shared.lines import is_data
+from detours.graph.files.shared.name_index import sorted_by_name
 from detours.graph.files.shared.other_lists import refuse_matrix
 from detours.graph.files.shared.source import read_text
 
@@ -73,13 +74,9 @@ def read_adjlist(path: Path) -> EdgeList:
         )
     edges = _read(lambda nx: nx.read_adjlist(BytesIO(text), create_using=nx.DiGraph), "adjacency list", path)
     # One of its ends may list an edge, or both.
-    edges = replace(edges, meaning="lines", directed=False, origin=None)
-    if not isinstance(edges.names, tuple):
-        return edges
-    order = sorted(range(edges.num_nodes), key=edges.name_list().__getitem__)  # as in an edge list
-    rank = np.empty(edges.num_nodes, np.int64)
-    rank[order] = np.arange(edges.num_nodes)
-    return replace(edges, edge_index=rank[edges.edge_index], names=tuple(edges.names[i] for i in order))
+    if isinstance(edges.names, tuple):
+        return sorted_by_name(edges.edge_index, edges.names)
+    return replace(edges, meaning="lines", directed=False, origin=None)
 
 
 def _read(parse: Callable[[Any], Any], kind: str, path: Path) -> EdgeList:

@@ -31,10 +31,10 @@ def warn_of_header(edges: EdgeList, path: Path) -> None:
         return
     if all(np.count_nonzero(ends == node) == 1 for node in ends[:, 0]):
         names = " and ".join(shown(edges.names[node]) for node in ends[:, 0])
-        warn_caller(
-            f"{path.name}: the first line was read as an edge, although its nodes occur in no other line; "
+        _warn(
+            path,
+            "the first line was read as an edge, although its nodes occur in no other line; "
             f"if it is a header, name the columns of nodes, {names}.",
-            UserWarning,
         )
 
 
@@ -63,10 +63,10 @@ def warn_of_columns(rows: Sequence[Sequence[str]], path: Path, *, header: bool) 
     else:
         return
     names = [shown(name) for name in first] if header else [str(column) for column in range(1, len(first) + 1)]
-    warn_caller(
-        f"{path.name}: the columns {names[0]} and {names[1]} were read as nodes; "
+    _warn(
+        path,
+        f"the columns {names[0]} and {names[1]} were read as nodes; "
         f"if other columns hold them, name these, such as {names[better[0]]} and {names[better[1]]}.",
-        UserWarning,
     )
 
 
@@ -101,10 +101,10 @@ def warn_of_sets(rows: Sequence[Sequence[str]], path: Path) -> None:
     nodes = {name for row in rows for name in row[:2]}
     rest = {name for row in rows for name in row[2:]}
     if len(lengths) > 2 and len(rest) > 1 and "" not in rest and 4 * len(rest - nodes) <= len(rest):
-        warn_caller(
-            f"{path.name}: lines have {min(lengths)} to {max(lengths)} columns, and the first two were read as nodes; "
+        _warn(
+            path,
+            f"lines have {min(lengths)} to {max(lengths)} columns, and the first two were read as nodes; "
             "if a line is a list of nodes, write a line for each of its edges.",
-            UserWarning,
         )
 
 
@@ -112,11 +112,8 @@ def warn_of_missing(edges: EdgeList, path: Path) -> None:
     """Warn about nodes whose names denote a missing value."""
     found = sorted(_MISSING.intersection(edges.names)) if isinstance(edges.names, tuple) else []
     if found:
-        warn_caller(
-            f"{path.name}: {', '.join(found)} was read as a node, but may denote a missing value; if so, remove "
-            "its edges.",
-            UserWarning,
-        )
+        names = ", ".join(found)
+        _warn(path, f"{names} was read as a node, but may denote a missing value; if so, remove its edges.")
 
 
 def warn_of_counts(edges: EdgeList, path: Path) -> None:
@@ -125,10 +122,10 @@ def warn_of_counts(edges: EdgeList, path: Path) -> None:
     ids = [int(node if edges.names is None else edges.names[node]) for node in (*ends[:, 0], others.max(initial=0))]
     nodes, lines, largest = ids
     if _MIN_EDGES_FOR_COUNTS <= lines == others.shape[1] and largest <= nodes and len(np.unique(others)) <= nodes:
-        warn_caller(
-            f"{path.name}: the first line, {nodes} {lines}, was read as an edge, although it may be the number of "
+        _warn(
+            path,
+            f"the first line, {nodes} {lines}, was read as an edge, although it may be the number of "
             "nodes and of edges; if so, begin it with #.",
-            UserWarning,
         )
 
 
@@ -136,12 +133,13 @@ def warn_of_comments(count: int, path: Path) -> None:
     """Warn about skipped comments that may be edges of nodes whose names begin with # or %."""
     if count:
         skipped = "one that may be an edge was" if count == 1 else f"{count} that may be edges were"
-        warn_caller(
-            f"{path.name}: lines that begin with # or % are comments, and {skipped} skipped; quote such names.",
-            UserWarning,
-        )
+        _warn(path, f"lines that begin with # or % are comments, and {skipped} skipped; quote such names.")
 
 
 def warn_of_zeros(path: Path) -> None:
     """Warn that ids that differ only in leading zeros are the same node."""
-    warn_caller(f"{path.name}: ids with leading zeros are read as numbers, so that 007 is the node 7.", UserWarning)
+    _warn(path, "ids with leading zeros are read as numbers, so that 007 is the node 7.")
+
+
+def _warn(path: Path, message: str) -> None:
+    warn_caller(f"{path.name}: {message}", UserWarning)

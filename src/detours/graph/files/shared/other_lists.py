@@ -50,8 +50,8 @@ def says_directed(text: bytes, path: Path) -> bool:
 def refuse_other_lists(text: bytes, path: Path) -> None:
     """Raise `FileFormatError` for matrices, lists of neighbours, arrows, and all that `refuse_marked` recognises."""
     refuse_matrix(text, path)
-    refuse_metis(text, path)
-    refuse_adjacency_list(text, path)
+    _refuse_metis(text, path)
+    _refuse_adjacency_list(text, path)
     refuse_marked(text, path)
     rows = _rows(text)
     if len(rows) > 1 and all(map(_COLON.fullmatch, rows)):
@@ -148,7 +148,7 @@ def _cells(line: bytes) -> list[bytes]:
     return [cell for cell in re.split(rb"[\s,;]+", line) if cell]
 
 
-def refuse_adjacency_list(text: bytes, path: Path) -> None:
+def _refuse_adjacency_list(text: bytes, path: Path) -> None:
     """Raise `FileFormatError` for lines of a node and its neighbours, of which only the first would be read.
 
     There is a line for every node, and lines differ in length or hold nothing but nodes.
@@ -194,7 +194,7 @@ def refuse_row_names(rows: Sequence[Sequence[str]], path: Path) -> None:
         )
 
 
-def refuse_metis(text: bytes, path: Path) -> None:
+def _refuse_metis(text: bytes, path: Path) -> None:
     """Raise `FileFormatError` for a METIS file: a header, then a line of neighbours for every node.
 
     It is one if neighbours list each other, as far as the first bytes show.
