@@ -66,7 +66,7 @@ def from_networkx(graph: Any) -> EdgeList:
     edges = graph.edges(data="weight")
     bad = next(((u, v) for u, v, weight in edges if weight is not None and _is_nan(weight)), None)
     if bad is not None:
-        raise InputError(f"The weight of the edge {shown(bad)} is NaN; remove the edge or give it a number.")
+        raise InputError(f"The weight of the edge {shown(bad)} is NaN; remove the edge or correct its weight.")
     if plain:
         edge_index = _to_edge_index((u, v) for u, v, _ in edges)
     else:
@@ -215,7 +215,7 @@ def from_rustworkx(graph: Any) -> EdgeList:
     plain = indices == list(range(len(indices)))
     edge_index = _to_edge_index(graph.edge_list())
     if bad := next((edge for edge in graph.weighted_edge_list() if _is_nan(edge[2])), None):
-        raise InputError(f"The weight of the edge {bad[:2]} is NaN; remove the edge or give it a number.")
+        raise InputError(f"The weight of the edge {bad[:2]} is NaN; remove the edge or correct its weight.")
     if not plain:
         edge_index = np.searchsorted(np.array(indices, np.int64), edge_index)
     names: list[Hashable] | None = graph.nodes()

@@ -235,7 +235,7 @@ def _wrong_shape(array: NDArray[Any]) -> str:
 def refuse_nan(weights: NDArray[Any], what: str) -> None:
     """Raise `InputError` if a weight is NaN."""
     if weights.dtype.kind in "fc" and np.isnan(weights).any():
-        raise InputError(f"{what} holds NaN; remove these edges or give them a number.")
+        raise InputError(f"{what} holds NaN; remove these edges or correct their weights.")
 
 
 def check_csr(indptr: Int64, indices: Int32, directed: bool, path: Path | None) -> None:

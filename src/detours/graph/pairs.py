@@ -15,7 +15,7 @@ from detours.errors import InputError, shown
 from detours.graph.edges import EdgeList, Names, as_numpy
 
 _AMBIGUOUS = (
-    "can be read as two edges and as an edge_index (a row of sources above a row of targets); "
+    "can be read both as two edges and as an edge_index (a row of sources above a row of targets); "
     "write Graph.from_edges(...) for edges, or Graph.from_edge_index(...)."
 )
 
@@ -110,7 +110,7 @@ def _refuse_triples(given: list[Any] | tuple[Any, ...]) -> None:
         )
     if tuples and set(given[0]) != set(given[1]):
         raise InputError(
-            f"{shown(given)} can be read as two weighted edges and as an edge_index; "
+            f"{shown(given)} can be read both as two weighted edges and as an edge_index; "
             "write Graph.from_edges([(u, v) for u, v, _ in edges]) for edges, or give lists for an edge_index."
         )
 
