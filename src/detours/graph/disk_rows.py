@@ -201,6 +201,6 @@ def _ranges_read_together(begin: Int64, end: Int64) -> Iterator[tuple[int, int]]
     """Yield ranges of the ascending pieces begin[p] .. end[p] of a file that are best read together."""
     if not len(begin):
         return
-    far = np.flatnonzero((begin[1:] - end[:-1] > GAP) | (begin[1:] // CHUNK != begin[:-1] // CHUNK)) + 1
-    cuts = [0, *far.tolist(), len(begin)]
+    breaks = np.flatnonzero((begin[1:] - end[:-1] > GAP) | (begin[1:] // CHUNK != begin[:-1] // CHUNK)) + 1
+    cuts = [0, *breaks.tolist(), len(begin)]
     yield from pairwise(cuts)

@@ -136,9 +136,8 @@ def _cut_off(header: _Header, found: int, path: Path) -> FileFormatError:
 def write(edges: EdgeList, path: Path) -> None:
     """Write a pattern matrix, its lower triangle only if undirected; row and column i + 1 are node i."""
     io, sparse = library("scipy.io", "scipy"), library("scipy.sparse", "scipy")
-    rows, columns = (
-        edges.once() if edges.directed else edges.once()[::-1]
-    )  # in the lower triangle the larger node comes first
+    # In the lower triangle the larger node comes first.
+    rows, columns = edges.once() if edges.directed else edges.once()[::-1]
     shape = (edges.num_nodes, edges.num_nodes)
     matrix = sparse.coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=shape)
     with replacing(path) as file:

@@ -48,9 +48,8 @@ def read(path: Path) -> EdgeList:
     check_size(header.nodes, len(words.values) // 2, path)
     ends = _ends(words.values[length:], words.lines[length:], rows, header, path)
     _check_symmetric(ends, rows, path)
-    loops = int(
-        np.count_nonzero(ends[0] == ends[1])
-    )  # METIS has none; other programs may or may not count one as an edge
+    # METIS has no loops; other programs may or may not count one as an edge.
+    loops = int(np.count_nonzero(ends[0] == ends[1]))
     if abs(2 * header.edges - ends.shape[1]) > loops:
         raise FileFormatError(
             f"its first line declares {header.edges} edges, but the others list {ends.shape[1]} neighbours, which is "

@@ -107,7 +107,7 @@ class _Row(NamedTuple):
     line: int
     """The number of the last line."""
     after: int
-    """The byte behind it."""
+    """The byte after it."""
 
 
 class _Rows:

@@ -15,7 +15,7 @@ _OPAQUE = re.compile(rb"(?<![^\s,;|])\"(?:[^\"]|\"\")*\"|\s\{'.*")  # names in q
 _TABS = re.compile(rb"(?<![^\s,;|])\"(?:[^\"\n]|\"\")*\"|\t{2,}")
 _DECIMAL_COMMA = re.compile(rb"[^\s,]+ +[^\s,]+ +[+-]?\d+,\d+")  # two nodes and a weight
 _WORD = re.compile(r'"((?:[^"]|"")*)"(?!\S)|(\S+)', re.ASCII)
-_PLAIN_WORD = re.compile(r"\S+", re.ASCII)  # other blanks are part of a name
+_PLAIN_WORD = re.compile(r"\S+", re.ASCII)  # non-ASCII blanks are part of a name
 
 # ------------------------------------------------------------ separators
 
@@ -103,7 +103,7 @@ def first_fields(line: bytes, separator: bytes | None) -> list[bytes]:
     [b'Hopper, Grace', b'Ada', b'2']
     """
     if separator is None and _QUOTE not in line:
-        return line.split(None, 2) or [line]  # nothing but other blanks
+        return line.split(None, 2) or [line]  # nothing but form feeds, for example
     line = line.strip(b" \t\r")
     if _QUOTE in line:
         fields = split_line(line.decode("utf-8", "surrogateescape"), " " if separator is None else separator.decode())

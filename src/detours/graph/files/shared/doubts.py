@@ -91,7 +91,7 @@ def _second_relates(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def warn_of_sets(rows: Sequence[Sequence[str]], path: Path) -> None:
-    """Warn if lines may be sets of nodes, as of a hypergraph: the fields behind the first two are nodes as well.
+    """Warn if lines may be sets of nodes, as of a hypergraph: the fields after the first two are nodes as well.
 
     Args:
         rows: The first rows, without a header.

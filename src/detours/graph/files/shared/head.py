@@ -28,8 +28,7 @@ from detours.graph.files.shared.source import check_text, without_marks
 
 Kind = Literal["integers", "names", "table"]
 
-_BYTES = 1 << 16  # bytes and lines that are examined
-_LINES = 20
+_BYTES, _LINES = 1 << 16, 20  # that are examined
 _PADDED = re.compile(rb"^[ \t]*(?:\d+[ \t,]+)?0\d", re.MULTILINE)  # an id with a leading zero
 
 
@@ -76,14 +75,14 @@ class Head(NamedTuple):
     """Whether the first line names the columns; `table` determines this itself."""
     padded: bool = False
     """Whether integers have leading zeros."""
-    begin: bytes = b""
+    sample: bytes = b""
     """The lines that were examined and more of those already read; empty for a table."""
 
     def rows(self) -> list[list[str]]:
         """Return the fields of the first lines, as if of a table; empty if no line has more than two."""
         if all(len(line.fields) < 3 for line in self.lines):
             return []
-        lines = [line.decode("utf-8", "replace") for line in self.begin.split(b"\n")[:-1] if is_data(line)]
+        lines = [line.decode("utf-8", "replace") for line in self.sample.split(b"\n")[:-1] if is_data(line)]
         seps = [guess_separator(line.text) for line in self.lines[: 1 + self.header]]
         if self.kind == "integers" and seps[-1] == "\t":  # several tabs count as one
             seps[-1], lines[0] = " ", re.sub("\t+", "\t", lines[0])
@@ -110,8 +109,8 @@ def read_head(text: Iterator[bytes], path: Path) -> Head:
     if not lines:
         raise FileFormatError("the file holds no edges: every line is blank or a comment.", path)
     if _are_aligned(head, lines[0]):
-        merged = partial(_merged, columns=len(_row(lines[0].raw)))
-        head, text = merged(head), map(merged, text)
+        merge_tabs = partial(_merge_tabs, num_columns=len(_row(lines[0].raw)))
+        head, text = merge_tabs(head), map(merge_tabs, text)
         lines = _first_lines(head)
     first = lines[0]
     refuse_row_names([split_line(line.text, guess_separator(first.text)) for line in lines], path)
@@ -119,12 +118,12 @@ def read_head(text: Iterator[bytes], path: Path) -> Head:
     if (sep is not None and b"," in first.raw) or _is_table(lines):
         return Head("table", lines, chain([head], text), directed, sep)
     integers, header = _nodes(lines, path)
-    begin = head[first.start : max(first.start + _BYTES, lines[-1].start)]
+    sample = head[first.start : max(first.start + _BYTES, lines[-1].start)]
     padded = integers and _PADDED.search(head[:_BYTES]) is not None
     if header:
         head = head[: first.start] + b"#" + head[first.start :]
     kind: Kind = "integers" if integers else "names"
-    return Head(kind, lines, chain([head], text), directed, sep, header, padded, begin)
+    return Head(kind, lines, chain([head], text), directed, sep, header, padded, sample)
 
 
 def _known_separator(lines: list[Line], path: Path) -> str | None:
@@ -152,10 +151,10 @@ def _are_aligned(head: bytes, first: Line) -> bool:
     A number after repeated tabs may be the weight of an edge that lacks a node, unless below a header of two words all
     nodes are integers.
     """
-    begin = head[first.start : first.start + max(_BYTES, len(first.raw) + 1)]
-    if b"\t\t" not in begin or first.integers or first.separator != b"\t" or guess_separator(first.text) != "\t":
+    sample = head[first.start : first.start + max(_BYTES, len(first.raw) + 1)]
+    if b"\t\t" not in sample or first.integers or first.separator != b"\t" or guess_separator(first.text) != "\t":
         return False
-    lines = [line for line in begin.split(b"\n")[:-1] if is_data(line)]
+    lines = [line for line in sample.split(b"\n")[:-1] if is_data(line)]
     rows = list(map(_row, lines))
     if {len(row) for row in rows} not in ({2}, {3}) or not all(map(all, rows)):
         return False
@@ -173,14 +172,14 @@ def _row(line: bytes) -> list[str]:
     return split_line(one_tab(line.strip(b" \t\r")).decode("utf-8", "replace"), "\t")
 
 
-def _merged(text: bytes, columns: int) -> bytes:
+def _merge_tabs(text: bytes, num_columns: int) -> bytes:
     """Return a text with repeated tabs merged in every line that lacks no node."""
 
     def merge(line: bytes) -> bytes:
         if b"\t\t" not in line:
             return line
         row = _row(line)
-        return one_tab(line) if len(row) == columns and not is_decimal(row[1].encode()) else line
+        return one_tab(line) if len(row) == num_columns and not is_decimal(row[1].encode()) else line
 
     return b"\n".join(map(merge, text.split(b"\n")))
 

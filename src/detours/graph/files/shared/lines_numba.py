@@ -17,7 +17,7 @@ _DIGITS = 19  # as 2⁶³ has, whose overflow is negative; longer runs, with lea
 def parse_lines(text: UInt8, at: int, source: Int64, target: Int64, edges: int) -> tuple[int, int, int]:
     """Parse lines of `text` (which ends with a line feed) from byte `at` until one is not plain.
 
-    Fills `source` and `target` from position `edges` on. Returns the position behind the last edge, the number of
+    Fills `source` and `target` from position `edges` on. Returns the position after the last edge, the number of
     lines parsed, and the byte where it stopped: the start of a line for Python to parse, or the end.
     """
     lines = 0

@@ -24,7 +24,7 @@ class Row(NamedTuple):
     line: int
     """The number of the last line."""
     after: int
-    """The byte behind it."""
+    """The byte after it."""
 
 
 Rows = Callable[[bytes, int, int], Iterator[Row]]

@@ -31,7 +31,7 @@ class Names(NamedTuple):
 
     begin: Int64
     end: Int64
-    """[names] the first byte of each, and the byte behind it."""
+    """[names] the first byte of each, and the byte after it."""
     slots: Int64
     """[a power of two] the index of the name in each slot, with linear probing; -1 if empty."""
 
@@ -62,7 +62,7 @@ def index_names(
 
 @compiled
 def _past_line(text: UInt8, at: int, layout: Layout, fields: Int64) -> int:
-    """Return the byte behind the line that starts at `at`, -1 if it is not plain; fill `fields` [columns, 3]."""
+    """Return the byte after the line that starts at `at`, -1 if it is not plain; fill `fields` [columns, 3]."""
     if text[_past_blanks(text, at, _SPACE)] in (_HASH, _PERCENT):  # a comment, perhaps after a tab
         return -1
     at = _past_blanks(text, at, layout.separator)
@@ -86,7 +86,7 @@ def _past_line(text: UInt8, at: int, layout: Layout, fields: Int64) -> int:
 
 @compiled
 def _field(text: UInt8, at: int, separator: int) -> tuple[int, int, int, np.int64]:
-    """Return the start and end of a field without quotes, the byte behind it (-1 if it is not plain), and its hash."""
+    """Return the start and end of a field without quotes, the byte after it (-1 if it is not plain), and its hash."""
     quoted = text[at] == _QUOTE
     begin = at + quoted
     at = end = begin

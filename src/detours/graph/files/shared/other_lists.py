@@ -180,7 +180,7 @@ def refuse_row_names(rows: Sequence[Sequence[str]], path: Path) -> None:
     R writes row names like this, which would be read as nodes.
     """
     header, *below = rows
-    if not all(rows):  # nothing but other blanks
+    if not all(rows):  # a line of nothing but form feeds, for example
         return
     counted = [row[0] for row in below] == [str(number) for number in range(1, len(rows))]
     if not (counted and len(below) > 1 and all(len(row) == len(header) + 1 > 2 for row in below)):
