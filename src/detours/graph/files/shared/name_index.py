@@ -32,7 +32,7 @@ Rows = Callable[[bytes, int, int], Iterator[Row]]
 
 
 class NameIndex:
-    """The names read so far and their indices, in order of first occurrence.
+    """The names read so far and their indices.
 
     Args:
         rows: Reads lines that are not plain, and may refuse them; compiled code refuses none.
