@@ -32,7 +32,7 @@ def test_clean_sorted_input_needs_no_copy_of_its_edges():
     assert not Graph.from_edge_index(TRIANGLE[:, ::-1]).edges_in_csr_order
 
 
-def test_few_edges_of_a_large_graph_are_found_without_a_look_at_all(monkeypatch):
+def test_few_edges_of_a_large_graph_are_found_without_scanning_all_arcs(monkeypatch):
     graph = Graph.from_networkx(nx.circulant_graph(20_000, [1, 2, 5]))
     search, called = arcs_numba.locate_rows, []
 

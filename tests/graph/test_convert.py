@@ -53,7 +53,9 @@ def test_networkx_with_nan_weight_is_refused():
 def test_networkx_of_tensors_is_refused():
     torch = pytest.importorskip("torch")
     ends = torch.tensor([[0, 1, 2], [1, 2, 0]])
-    with pytest.raises(InputError, match=r"The node tensor\(0\) is a tensor, .* plain numbers, such as int\(node\)"):
+    with pytest.raises(
+        InputError, match=r"The node tensor\(0\) is a tensor, .* plain numbers as nodes, such as int\(node\)"
+    ):
         Graph.from_networkx(nx.Graph(list(zip(ends[0], ends[1], strict=True))))
     assert Graph.from_networkx(nx.Graph(list(zip(*ends.numpy(), strict=True)))).num_nodes == 3
 
@@ -67,7 +69,7 @@ def test_scipy_any_format(form):
     assert back.dtype == np.int64 and (back != (matrix != 0)).nnz == 0
 
 
-def test_scipy_zeros_are_no_edges_and_one_way_entries_are_counted():
+def test_scipy_zeros_are_not_edges_and_one_way_entries_are_counted():
     matrix = sp.coo_array(([1.0, 0.0, 2.0], ([0, 1, 2], [1, 2, 0])), shape=(4, 4))
     graph = quiet(Graph.from_scipy, matrix)
     assert (graph.num_nodes, graph.num_edges, graph.dropped.one_way) == (4, 2, 2)
@@ -136,7 +138,7 @@ def test_rustworkx():
     assert Graph.from_any(arcs).names is None
     assert Graph.from_any(rustworkx.PyGraph()).num_nodes == 0
     arcs.add_edge(0, 2, float("nan"))
-    with pytest.raises(InputError, match=r"The edge \(0, 2\) has a weight of NaN"):
+    with pytest.raises(InputError, match=r"The weight of the edge \(0, 2\) is NaN"):
         Graph.from_any(arcs)
 
 
@@ -173,7 +175,7 @@ def test_bad_pyg_is_refused():
 
 
 @pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr", "to_sparse_csc"])
-def test_the_way_out_for_sparse_tensors_works(layout):
+def test_the_advice_for_sparse_tensors_works(layout):
     torch = pytest.importorskip("torch")
     karate = nx.karate_club_graph()
     matrix = getattr(torch.tensor(nx.to_numpy_array(karate)), layout)()

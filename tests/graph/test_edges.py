@@ -15,16 +15,16 @@ from tests.graph.cases import TRIANGLE, arc_lists, as_array, quiet, rows
 @given(arc_lists, st.booleans())
 def test_csr_agrees_with_sets(pairs, directed):
     graph = quiet(Graph.from_edge_index, as_array(pairs), 8, directed=directed)
-    wanted = {(u, v) for u, v in pairs if u != v}
-    distinct = len(wanted)
-    one_way = sum((v, u) not in wanted for u, v in wanted)
+    expected = {(u, v) for u, v in pairs if u != v}
+    distinct = len(expected)
+    one_way = sum((v, u) not in expected for u, v in expected)
     if not directed:
-        wanted |= {(v, u) for u, v in wanted}
-    assert rows(graph) == [sorted(v for u, v in wanted if u == node) for node in range(8)]
+        expected |= {(v, u) for u, v in expected}
+    assert rows(graph) == [sorted(v for u, v in expected if u == node) for node in range(8)]
     loops = sum(u == v for u, v in pairs)
     assert graph.dropped == Dropped(loops, len(pairs) - loops - distinct, 0 if directed else one_way)
     assert graph.indptr.dtype == np.int64 and graph.indices.dtype == np.int32
-    assert graph.num_edges == (len(wanted) if directed else len(wanted) // 2)
+    assert graph.num_edges == (len(expected) if directed else len(expected) // 2)
     assert graph.degree.tolist() == [len(row) for row in rows(graph)]
 
 
@@ -73,7 +73,7 @@ def test_bad_edge_index_is_refused_in_one_sentence(edges, num_nodes, says):
     assert "\n" not in str(caught.value)
 
 
-def test_what_is_dropped_is_told_once_and_refused_when_strict():
+def test_dropped_edges_warn_once_and_are_refused_when_strict():
     edges = [[0, 0, 0, 1], [0, 1, 1, 2]]
     with pytest.warns(DroppedEdgesWarning, match="1 loop, 1 repeated edge and 2 one-way arcs") as caught:
         graph = Graph.from_edge_index(edges)
@@ -86,15 +86,15 @@ def test_what_is_dropped_is_told_once_and_refused_when_strict():
 
 
 @pytest.mark.parametrize(
-    ("edges", "told"),
+    ("edges", "message"),
     [
         ([[0, 0, 1], [0, 1, 0]], "1 loop: loops are dropped; strict=True makes this an error."),
         ([[0, 1, 0], [1, 0, 1]], "1 repeated edge: repeats are merged; strict=True makes this an error."),
-        ([[0, 1, 1], [1, 0, 2]], "1 one-way arc: one-way arcs are made undirected edges (directed=True keeps their "),
+        ([[0, 1, 1], [1, 0, 2]], "1 one-way arc: one-way arcs become undirected edges (directed=True keeps their "),
     ],
 )
-def test_the_warning_tells_of_nothing_that_was_not_done(edges: list[list[int]], told: str) -> None:
-    with pytest.warns(DroppedEdgesWarning, match="^" + re.escape(f"The graph had {told}")):
+def test_the_warning_names_only_what_was_done(edges: list[list[int]], message: str) -> None:
+    with pytest.warns(DroppedEdgesWarning, match="^" + re.escape(f"The graph had {message}")):
         Graph.from_edge_index(edges)
 
 

@@ -13,7 +13,7 @@ from tests.graph.cases import edges
 pandas = pytest.importorskip("pandas")
 
 ARCS = pandas.DataFrame({"a": ["x", "y", "z", "x"], "b": ["y", "z", "x", "z"]})
-"""A triangle x, y, z, and one of its arcs the other way round as well."""
+"""A triangle x, y, z, and the reverse of one of its arcs."""
 
 
 def named(source: str, target: str, **more):
@@ -39,7 +39,7 @@ def test_columns_named_by_the_caller_have_a_type_too():
     assert found.directed and found.num_arcs == 4
     assert detours.count(found, 2).cycles == {3: len(list(nx.simple_cycles(nx.DiGraph(edges(found)), 3))) - 1}
     assert not Graph.from_pandas(table, source="a", target="b", directed=False).directed
-    with pytest.raises(InputError, match="no column 'from', but a, b, Type"):
+    with pytest.raises(InputError, match="no column 'from', only a, b, Type"):
         Graph.from_pandas(table, source="from", target="b")
 
 
@@ -50,7 +50,7 @@ def test_source_and_target_come_before_other_headers():
 
 def test_two_types_are_refused_as_in_files():
     table = named("source", "target", Type=["Directed", "Undirected"] * 2)
-    with pytest.raises(InputError, match="some edges are of the type Directed and some Undirected"):
+    with pytest.raises(InputError, match="some edges are of type Directed and some Undirected"):
         Graph.from_any(table)
 
 

@@ -11,7 +11,7 @@ from detours.graph.graph import as_graphs
 from tests.graph.cases import TRIANGLE
 
 
-def test_from_any_takes_what_it_says_and_tells_what_it_takes(tmp_path):
+def test_from_any_takes_all_it_lists_and_refuses_the_rest(tmp_path):
     graph = Graph.from_edge_index(TRIANGLE)
     assert Graph.from_any(graph) is graph
     (tmp_path / "t.txt").write_text("0 1\n1 2\n2 0\n")
@@ -24,7 +24,7 @@ def test_from_any_takes_what_it_says_and_tells_what_it_takes(tmp_path):
             Graph.from_any(nonsense)
 
 
-def test_turning_directed_and_back():
+def test_to_directed_and_back():
     arcs = Graph.from_edge_index([[0, 1, 2, 0], [1, 2, 0, 2]], directed=True)
     assert Graph.from_any(arcs).directed
     with pytest.warns(DroppedEdgesWarning, match="2 one-way"):
@@ -37,7 +37,7 @@ def test_turning_directed_and_back():
     assert twice == Graph.from_networkx(nx.cycle_graph(4)) and twice.edge_index.shape == (2, 4)
 
 
-def test_as_graphs_gives_each_graph_as_from_any_does(tmp_path):
+def test_as_graphs_equals_from_any_for_each_graph(tmp_path):
     Graph.from_edge_index(TRIANGLE).save(tmp_path / "g")
     sources = [nx.path_graph(list("abc")), TRIANGLE, Graph.from_edge_index(TRIANGLE), tmp_path / "g"]
     for directed in (None, False, True):

@@ -24,7 +24,7 @@ def test_pairs_of_any_names():
 
 
 @pytest.mark.parametrize("pairs", [[(0, 1, 2)], ["ab"], [0, 1], [("a", None)], [(0.5, float("nan"))], 5, [([], 1)]])
-def test_what_is_no_pair_is_refused(pairs):
+def test_items_that_are_not_pairs_are_refused(pairs):
     with pytest.raises(InputError):
         Graph.from_edges(pairs)
 
@@ -56,9 +56,9 @@ def test_tables_of_pandas_and_arrow():
     people = pandas.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "weight": [1.0, 2.0]})
     graph = Graph.from_pandas(people, source="a", target="b", directed=True)
     assert edges(graph) == [("x", "y"), ("y", "z")] and graph.directed
-    with pytest.raises(InputError, match=r"no column 'source', but a, b, weight"):
+    with pytest.raises(InputError, match=r"no column 'source', only a, b, weight"):
         Graph.from_any(people)
-    with pytest.raises(InputError, match="no name"):
+    with pytest.raises(InputError, match="lacks a node"):
         Graph.from_any(pandas.DataFrame({"source": [0, None], "target": [1, 2]}))
     pyarrow = pytest.importorskip("pyarrow")
     assert Graph.from_any(pyarrow.Table.from_pandas(table)) == Graph.from_any(table)
@@ -78,18 +78,18 @@ KARATE = nx.karate_club_graph()
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ([KARATE, nx.cycle_graph(34)], "this is a list of graphs, and one is expected; count_many takes a list"),
+        ([KARATE, nx.cycle_graph(34)], "a list of graphs, but a single graph is expected; count_many takes a list"),
         (["a.txt", "b.txt"], "this is a list of graphs"),
         (list(KARATE.edges(data=True)), "these are triples, such as (0, 1, {'weight': 4})"),
         ([(0, 1, {}), (1, 2, {})], "these are triples"),
         (list(KARATE.edges.data("weight")), "give [(u, v) for u, v, _ in edges]"),
-        ([(0, 1, 5), (1, 2, 3)], "two edges with a weight each and as an edge_index; write Graph.from_edges("),
+        ([(0, 1, 5), (1, 2, 3)], "two weighted edges and as an edge_index; write Graph.from_edges("),
         (((0, 1, 1), (1, 2, 1)), "or give lists for an edge_index"),
         ([(0, 1, 1.0), (1, 2, 1.0)], "these are triples, such as (0, 1, 1.0)"),
         ([("a", "b", 7), ("b", "c", 7)], "these are triples, such as ('a', 'b', 7)"),
         (KARATE.edges(data=True), "these are triples, such as (0, 1, {'weight': 4})"),
         (nx.MultiGraph(KARATE).edges, "these are triples, such as (0, 1, 0)"),
-        (set(KARATE.edges), "a set of edges has no order, and the counts of edges come in their order; give a list"),
+        (set(KARATE.edges), "a set of edges has no order, but counts follow the order of the edges; give a list"),
         (nx.grid_2d_graph(2, 2).nodes, "is not a graph"),
         (nx.grid_2d_graph(2, 2).nodes(data="label"), "is not a graph"),
         (dict.fromkeys(KARATE.edges), "is not a graph"),
@@ -97,20 +97,20 @@ KARATE = nx.karate_club_graph()
         ([], "an empty list has no nodes"),
     ],
 )
-def test_lists_that_people_give_are_refused_with_a_way_out(given, says):
+def test_common_mistakes_are_refused_with_advice(given, says):
     with pytest.raises(InputError) as caught:
         detours.count(given, k=3)
     assert says in str(caught.value)
 
 
-def test_names_that_differ_by_their_type_alone_are_refused():
+def test_names_that_differ_only_in_type_are_refused():
     pd = pytest.importorskip("pandas")
-    with pytest.raises(InputError, match="the nodes 1 and '1' differ by their type alone"):
+    with pytest.raises(InputError, match="the nodes 1 and '1' differ only in type"):
         detours.count(pd.DataFrame({"source": [1, 2, 3], "target": ["2", "3", "1"]}), k=2)
     assert Graph.from_edges([(1, "a"), ("a", 2), (2, 1)]).num_nodes == 3
 
 
-def test_tensors_of_one_number_are_that_number():
+def test_scalar_tensors_are_read_as_numbers():
     torch = pytest.importorskip("torch")
     ends = torch.tensor(list(KARATE.edges)).T
     expected = Graph.from_edges(list(KARATE.edges))
@@ -122,11 +122,11 @@ def test_tensors_of_one_number_are_that_number():
     assert Graph.from_edges([(torch.tensor(0), 1), (1, torch.tensor(0.5))]).name_list() == [0, 1, 0.5]
     with pytest.raises(InputError, match=r"from_edges.*from_edge_index"):
         detours.count([[ends[0, 0], ends[1, 0]], [ends[0, 1], ends[1, 1]]], k=2)
-    with pytest.raises(InputError, match="a node is a tensor of several numbers; name each node by one number"):
+    with pytest.raises(InputError, match="a node is a tensor with several values; name each node by a single number"):
         Graph.from_edges([(ends[0], ends[1])])
 
 
-def test_tensors_in_tables_are_their_numbers():
+def test_tensors_in_tables_are_read_as_numbers():
     torch = pytest.importorskip("torch")
     pandas = pytest.importorskip("pandas")
     source, target = (pandas.Series(list(nodes), dtype=object) for nodes in (torch.arange(3), torch.arange(3).roll(1)))
@@ -136,7 +136,7 @@ def test_tensors_in_tables_are_their_numbers():
 def test_the_edges_of_networkx_are_pairs():
     triangle = nx.DiGraph([(0, 1), (1, 2), (2, 0)])
     assert detours.count(KARATE.edges, k=3).cycles == detours.count(KARATE, k=3).cycles
-    assert Graph.from_any(nx.Graph([(0, 1), (2, 3)]).edges).num_edges == 2  # no edge_index
+    assert Graph.from_any(nx.Graph([(0, 1), (2, 3)]).edges).num_edges == 2  # not an edge_index
     assert Graph.from_any(triangle.edges).directed and Graph.from_any(triangle.in_edges) == Graph.from_any(triangle)
     assert not Graph.from_any(triangle.edges, directed=False).directed
     inner = KARATE.edges([0, 1])

@@ -1,4 +1,4 @@
-"""The compiled loop of `arcs.locate`, kept apart so that small graphs never load Numba."""
+"""The compiled loop of `arcs.locate`, in its own module so that small graphs never load Numba."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from detours.compiled import compiled
 
 @compiled
 def locate_rows(indptr: Int64, indices: Int32, source: Int64, target: Int64) -> Int64:
-    """Search for every edge in the row of its source, by bisection."""
+    """Find every edge in the row of its source by bisection; -1 for a loop."""
     found = np.empty(len(source), dtype=np.int64)
     for edge in range(len(source)):
-        wanted = target[edge]
-        if source[edge] == wanted:
+        node = target[edge]
+        if source[edge] == node:
             found[edge] = -1
             continue
         low = indptr[source[edge]]
         high = indptr[source[edge] + 1]
         while low < high:
             middle = (low + high) >> 1
-            if indices[middle] < wanted:
+            if indices[middle] < node:
                 low = middle + 1
             else:
                 high = middle

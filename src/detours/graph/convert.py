@@ -1,13 +1,13 @@
-"""Graphs of other libraries, in and out. None of them is imported until a graph has to be made with it."""
+"""Conversion from and to graphs of other libraries, none of which is imported before it is needed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +24,9 @@ ACCEPTED = (
 
 
 def from_any(source: Any) -> EdgeList:
-    """Return the edges of a graph of any library, told apart by what it can do rather than by its class.
+    """Return the edges of a graph of any library, recognised by its attributes rather than by its class.
 
-    Tables of other libraries are read by `detours.graph.frames`.
+    Tables are read by `detours.graph.frames`.
     """
     if hasattr(source, "is_multigraph") and hasattr(source, "edges"):
         return from_networkx(source)
@@ -42,7 +42,7 @@ def from_any(source: Any) -> EdgeList:
         return from_molecule(source)
     if "sparse" in str(getattr(source, "layout", "")):
         raise InputError(
-            "a sparse tensor was given; of an adjacency matrix A, give the edge_index "
+            "a sparse tensor was given; for an adjacency matrix A, give the edge_index "
             "A.to_sparse_coo().coalesce().indices()."
         )
     if isinstance(source, (list, tuple)) and (edges := read_list(source)) is not None:
@@ -54,7 +54,7 @@ def from_any(source: Any) -> EdgeList:
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
         return from_any(list(source))
     if isinstance(source, set | frozenset):
-        raise InputError("a set of edges has no order, and the counts of edges come in their order; give a list.")
+        raise InputError("a set of edges has no order, but counts follow the order of the edges; give a list.")
     raise InputError(f"{shown(source)} ({type(source).__name__}) is not a graph; give {ACCEPTED}.")
 
 
@@ -62,20 +62,19 @@ def from_networkx(graph: Any) -> EdgeList:
     if not (hasattr(graph, "is_multigraph") and hasattr(graph, "edges")):
         raise InputError(f"from_networkx takes a NetworkX graph, but {shown(graph)} was given.")
     nodes: list[Hashable] = list(graph)
-    plain = all(type(node) is int and node == index for index, node in enumerate(nodes))
+    plain = all(type(node) is int and node == i for i, node in enumerate(nodes))
     edges = graph.edges(data="weight")
     bad = next(((u, v) for u, v, weight in edges if weight is not None and _is_nan(weight)), None)
     if bad is not None:
-        raise InputError(f"The edge {shown(bad)} has a weight of NaN (not a number); remove it or give a number.")
+        raise InputError(f"The weight of the edge {shown(bad)} is NaN; remove the edge or correct its weight.")
     if plain:
-        ends = chain.from_iterable((u, v) for u, v, _ in edges)
+        edge_index = _to_edge_index((u, v) for u, v, _ in edges)
     else:
         _refuse_tensors(nodes)
-        index = {node: place for place, node in enumerate(nodes)}
-        ends = chain.from_iterable((index[u], index[v]) for u, v, _ in edges)
-    flat = np.fromiter(ends, dtype=np.int64)
+        index = {node: i for i, node in enumerate(nodes)}
+        edge_index = _to_edge_index((index[u], index[v]) for u, v, _ in edges)
     return EdgeList(
-        np.ascontiguousarray(flat.reshape(-1, 2).T),
+        edge_index,
         len(nodes),
         None if plain else tuple(nodes),
         "arcs" if graph.is_directed() else "edges",
@@ -84,13 +83,18 @@ def from_networkx(graph: Any) -> EdgeList:
     )
 
 
+def _to_edge_index(pairs: Iterable[tuple[int, int]]) -> Int64:
+    flat = np.fromiter(chain.from_iterable(pairs), dtype=np.int64)
+    return np.ascontiguousarray(flat.reshape(-1, 2).T)
+
+
 def _refuse_tensors(nodes: list[Hashable]) -> None:
     kinds = set(filter(is_tensor, set(map(type, nodes))))
     if kinds:
         node = next(node for node in nodes if type(node) in kinds)
         raise InputError(
-            f"The node {shown(node)} is a tensor, and tensors of the same number are different nodes; "
-            "make the graph of plain numbers, such as int(node)."
+            f"The node {shown(node)} is a tensor, and two tensors with the same value are different nodes; "
+            "use plain numbers as nodes, such as int(node)."
         )
 
 
@@ -108,7 +112,7 @@ def from_scipy(matrix: Any) -> EdgeList:
         raise InputError(f"A graph may have up to {MAX_NODES} nodes, but a matrix of shape {shape} was given.")
     entries = matrix.tocoo()
     refuse_nan(entries.data, "The matrix")
-    # A stored zero is no edge: SciPy itself treats it as absent (eliminate_zeros).
+    # A stored zero is not an edge: SciPy itself treats it as absent (eliminate_zeros).
     nonzero = entries.data != 0
     rows, columns = (entries.row, entries.col) if nonzero.all() else (entries.row[nonzero], entries.col[nonzero])
     edge_index = np.empty((2, len(rows)), dtype=np.int64)
@@ -117,14 +121,14 @@ def from_scipy(matrix: Any) -> EdgeList:
 
 
 def from_csr(indptr: Any, indices: Any) -> EdgeList:
-    starts = as_integers(as_numpy(indptr, "indptr"), "indptr")
+    offsets = as_integers(as_numpy(indptr, "indptr"), "indptr")
     targets = as_integers(as_numpy(indices, "indices"), "indices")
-    if starts.ndim != 1 or targets.ndim != 1 or not len(starts) or starts[0] or starts[-1] != len(targets):
+    if offsets.ndim != 1 or targets.ndim != 1 or not len(offsets) or offsets[0] or offsets[-1] != len(targets):
         raise InputError(
-            "indptr must be one row that begins with 0 and ends with the length of indices "
-            f"({targets.size}), but {shown(starts.tolist()[:3])} ... was given."
+            "indptr must be one-dimensional, begin with 0 and end with the length of indices "
+            f"({targets.size}), but {shown(offsets.tolist()[:3])} ... was given."
         )
-    degree = np.diff(starts)
+    degree = np.diff(offsets)
     if len(degree) and degree.min() < 0:
         raise InputError(f"indptr must not decrease, but it does after row {int(np.argmax(degree < 0))}.")
     rows = np.repeat(np.arange(len(degree), dtype=np.int64), degree)
@@ -144,82 +148,85 @@ def from_pyg(data: Any) -> EdgeList:
 
 
 NUMBER = "detours number"
-"""The property of an atom that holds its number in the file it is from."""
+"""The property of an atom that holds its number in the original file."""
 
 
 def from_molecule(molecule: Any) -> EdgeList:
     """Return the bonds of an RDKit molecule; atoms are named by symbol and number, as in C0, C1, O2."""
-    pairs = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
+    edge_index = _to_edge_index((bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds())
     numbers = [atom.GetIntProp(NUMBER) if atom.HasProp(NUMBER) else atom.GetIdx() for atom in molecule.GetAtoms()]
     names = [f"{atom.GetSymbol()}{number}" for atom, number in zip(molecule.GetAtoms(), numbers, strict=True)]
-    ends = np.array(pairs, np.int64).reshape(-1, 2).T.copy()
-    return EdgeList(ends, len(names), names, "edges", origin=MoleculeOrigin(molecule, names))
+    return EdgeList(edge_index, len(names), names, "edges", origin=MoleculeOrigin(molecule, names))
 
 
 def copied_by(origin: Callable[[], Any]) -> Any:
-    """Return the NetworkX or igraph graph that the origin of a graph copies, as it is: a copy takes long."""
+    """Return the NetworkX or igraph graph that the origin of a graph would copy, without the slow copy."""
     return origin.args[0] if isinstance(origin, partial) else getattr(origin, "__self__", None)
 
 
 @dataclass(frozen=True)
 class MoleculeOrigin:
-    """The molecule that a graph was, from which pages draw it; called, it is a NetworkX graph with its attributes."""
+    """The molecule that a graph comes from, which pages draw; a call returns it as a NetworkX graph with attributes."""
 
     molecule: Any
     names: list[str]
 
     def __call__(self) -> Any:
-        made = library("networkx", "networkx").Graph()
+        graph = library("networkx", "networkx").Graph()
         for name, atom in zip(self.names, self.molecule.GetAtoms(), strict=True):
-            made.add_node(name, element=atom.GetSymbol())
+            graph.add_node(name, element=atom.GetSymbol())
         for bond in self.molecule.GetBonds():
             ends = (self.names[bond.GetBeginAtomIdx()], self.names[bond.GetEndAtomIdx()])
-            made.add_edge(*ends, bond=str(bond.GetBondType()))
-        return made
+            graph.add_edge(*ends, bond=str(bond.GetBondType()))
+        return graph
 
 
 def from_igraph(graph: Any) -> EdgeList:
     if not hasattr(graph, "get_edgelist"):
         raise InputError(f"from_igraph takes an igraph graph, but {shown(graph)} was given.")
-    flat = np.fromiter(chain.from_iterable(graph.get_edgelist()), dtype=np.int64)
+    edge_index = _to_edge_index(graph.get_edgelist())
     if "weight" in graph.es.attributes():
         weights = [weight for weight in graph.es["weight"] if weight is not None]
         refuse_nan(as_numpy(weights, "weight"), 'The edge attribute "weight"')
     names = graph.vs["name"] if "name" in graph.vs.attributes() else None
     if names is not None and len(set(names)) < len(names):
         names = None
-    ends = np.ascontiguousarray(flat.reshape(-1, 2).T)
-    directed = graph.is_directed()
-    meaning: Literal["arcs", "edges"] = "arcs" if directed else "edges"
-    return EdgeList(ends, graph.vcount(), names, meaning, directed, partial(_igraph_as_networkx, graph, names))
+    return EdgeList(
+        edge_index,
+        graph.vcount(),
+        names,
+        "arcs" if graph.is_directed() else "edges",
+        graph.is_directed(),
+        partial(_igraph_as_networkx, graph, names),
+    )
 
 
 def _igraph_as_networkx(graph: Any, names: list[Hashable] | None) -> Any:
-    made = graph.to_networkx(vertex_attr_hashable="")  # by index, whatever attributes there are
-    return made if names is None else library("networkx", "networkx").relabel_nodes(made, dict(enumerate(names)))
+    copy = graph.to_networkx(vertex_attr_hashable="")  # nodes are indices, whatever attributes there are
+    return copy if names is None else library("networkx", "networkx").relabel_nodes(copy, dict(enumerate(names)))
 
 
 def from_rustworkx(graph: Any) -> EdgeList:
-    """Return the edges of a rustworkx graph; nodes are named by their data, if these are different texts, or numbers.
+    """Return the edges of a rustworkx graph.
 
-    Numbers have gaps where nodes were removed.
+    Nodes are named by their data if these are distinct strings, else by index; removed nodes leave gaps.
     """
-    numbers = list(graph.node_indices())
-    plain = numbers == list(range(len(numbers)))
-    flat = np.fromiter(chain.from_iterable(graph.edge_list()), dtype=np.int64)
+    indices = list(graph.node_indices())
+    plain = indices == list(range(len(indices)))
+    edge_index = _to_edge_index(graph.edge_list())
     if bad := next((edge for edge in graph.weighted_edge_list() if _is_nan(edge[2])), None):
-        raise InputError(f"The edge {bad[:2]} has a weight of NaN (not a number); remove it or give a number.")
-    ends = flat if plain else np.searchsorted(np.array(numbers, np.int64), flat)
+        raise InputError(f"The weight of the edge {bad[:2]} is NaN; remove the edge or correct its weight.")
+    if not plain:
+        edge_index = np.searchsorted(np.array(indices, np.int64), edge_index)
     names: list[Hashable] | None = graph.nodes()
     if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        names = None if plain else numbers
+        names = None if plain else indices
     directed = hasattr(graph, "successors")
-    meaning: Literal["arcs", "edges"] = "arcs" if directed else "edges"
-    return EdgeList(np.ascontiguousarray(ends.reshape(-1, 2).T), len(numbers), names, meaning, directed)
+    return EdgeList(edge_index, len(indices), names, "arcs" if directed else "edges", directed)
 
 
 def library(name: str, package: str) -> Any:
-    """Return an imported library, or raise one sentence on how to install it."""
+    """Import a library, or raise an `InputError` that says how to install it."""
     try:
         return import_module(name)
     except ImportError:
@@ -243,7 +250,7 @@ def to_networkx(edges: EdgeList) -> Any:
 def to_scipy(indptr: Int64, indices: Int32) -> Any:
     sparse = library("scipy.sparse", "scipy")
     num_nodes = len(indptr) - 1
-    # Copies: SciPy sorts and sums matrices in place, and a graph does not change.
+    # Copies: SciPy sorts and sums matrices in place, but a graph is immutable.
     arrays = (np.ones(len(indices), dtype=np.int64), indices.copy(), indptr.copy())
     matrix = sparse.csr_array(arrays, shape=(num_nodes, num_nodes))
     matrix.has_canonical_format = True

@@ -19,13 +19,13 @@ _NOTHING = Dropped()
 
 
 class CsrGraph:
-    """What a `Graph` holds, apart from the ways to make one and to write it."""
+    """What a `Graph` holds, without its constructors, conversions and files."""
 
     __slots__ = (
         "_check",
         "_edge_arc",
         "_edge_index",
-        "_places",
+        "_index",
         "_unchecked",
         "directed",
         "dropped",
@@ -47,25 +47,25 @@ class CsrGraph:
     num_arcs: int
     directed: bool
     names: Names | None
-    """The caller's names by index; None when they are 0 .. n-1 themselves."""
+    """The caller's names by index; None if they are 0 .. n-1 themselves."""
     dropped: Dropped
-    """How many loops were dropped, repeats merged and one-way arcs completed."""
+    """The number of loops dropped, repeats merged and one-way arcs completed."""
     path: Path | None
     """The folder this graph was opened from, None otherwise."""
     origin: Callable[[], Any] | None
-    """Makes a NetworkX graph with all attributes of the input; None where it has none, and after pickling."""
+    """Returns a NetworkX graph with all attributes of the input; None if it has none, and after pickling."""
     edges_in_csr_order: bool
     """Whether `edge_index` has exactly the arcs of the CSR, in its order."""
-    _edge_index: Int64 | Callable[[], Int64] | None  # a function makes it on first use
+    _edge_index: Int64 | Callable[[], Int64] | None  # a function is called on first use
     _edge_arc: Int64 | None
-    _places: dict[Hashable, int] | None
+    _index: dict[Hashable, int] | None
     _unchecked: tuple[Int64, Int32]
     _check: Callable[[Int64, Int32], None] | None
 
     def __init__(self) -> None:
         raise InputError(
-            "A Graph is made with Graph.from_any, from_networkx, from_scipy, from_edge_index, from_pyg, "
-            "from_igraph, read or open, not by calling Graph itself."
+            "Create a Graph with Graph.from_any, from_networkx, from_scipy, from_edge_index, from_pyg, from_igraph, "
+            "read or open, not by calling Graph itself."
         )
 
     @classmethod
@@ -99,11 +99,11 @@ class CsrGraph:
         put(graph, "edges_in_csr_order", edge_index is None)
         put(graph, "_edge_index", _frozen(edge_index) if isinstance(edge_index, np.ndarray) else edge_index)
         put(graph, "_edge_arc", None)
-        put(graph, "_places", None)
+        put(graph, "_index", None)
         return graph
 
     def __getattr__(self, name: str) -> Any:
-        """Check the arrays of an opened graph when they are first used: opening it must not read all of it."""
+        """Check the arrays of an opened graph on first use: opening must not read all of it."""
         if name not in ("indptr", "indices"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         arrays = self._unchecked
@@ -114,17 +114,17 @@ class CsrGraph:
         return arrays[name == "indices"]
 
     def _arrays(self) -> tuple[Int64, Int32]:
-        """Return the two arrays, which of an opened graph may not be checked yet."""
+        """Return indptr and indices, which may still be unchecked if the graph was opened."""
         return (self.indptr, self.indices) if self._check is None else self._unchecked
 
     @property
     def num_edges(self) -> int:
-        """Arcs if directed, pairs of arcs if not."""
+        """The number of arcs if directed, else of pairs of arcs."""
         return self.num_arcs if self.directed else self.num_arcs // 2
 
     @property
     def degree(self) -> Int64:
-        """int64 [n]: neighbours of each node (successors if directed)."""
+        """int64 [n]: the number of neighbours of each node (successors if directed)."""
         return np.diff(self.indptr)
 
     @property
@@ -141,20 +141,20 @@ class CsrGraph:
         """int64 [E]: the position in `indices` of the arc of each column of `edge_index`; -1 for a loop."""
         if self._edge_arc is None:
             if self.edges_in_csr_order:
-                found = np.arange(self.num_arcs, dtype=np.int64)
+                edge_arc = np.arange(self.num_arcs, dtype=np.int64)
             else:
-                found = locate(self.indptr, self.indices, self.edge_index)
+                edge_arc = locate(self.indptr, self.indices, self.edge_index)
                 if self.path is not None:
-                    check_located(found, self.indptr, self.indices, self.edge_index, self.path)
-            object.__setattr__(self, "_edge_arc", _frozen(found))
+                    check_located(edge_arc, self.indptr, self.indices, self.edge_index, self.path)
+            object.__setattr__(self, "_edge_arc", _frozen(edge_arc))
         assert self._edge_arc is not None
         return self._edge_arc
 
     def node(self, name: Hashable) -> int:
-        """Return the index of the node with this name; a string also finds the integer that it spells."""
-        if self._places is None and isinstance(self.names, tuple):
-            object.__setattr__(self, "_places", {known: index for index, known in enumerate(self.names)})
-        index = naming.find(name, self.num_nodes, self._places if self._places is not None else self.names)
+        """Return the index of the node with this name; a string also matches the integer it spells."""
+        if self._index is None and isinstance(self.names, tuple):
+            object.__setattr__(self, "_index", {name: i for i, name in enumerate(self.names)})
+        index = naming.find(name, self.num_nodes, self._index if self._index is not None else self.names)
         if index is None:
             raise InputError(
                 f"The graph has no node {shown(name)}; nodes are {naming.sample(self.names, self.num_nodes)}."
@@ -174,13 +174,14 @@ class CsrGraph:
         return self.names.tolist() if isinstance(self.names, np.ndarray) else list(self.names)
 
     def to_edge_index(self) -> Int64:
-        """Return int64 [2, arcs]: every arc of the CSR, so both directions of an undirected edge, sorted."""
+        """Return int64 [2, arcs]: every arc of the CSR, sorted, with both directions of an undirected edge."""
         arcs = np.empty((2, self.num_arcs), dtype=np.int64)
         arcs[0] = np.repeat(np.arange(self.num_nodes, dtype=np.int64), self.degree)
         arcs[1] = self.indices
         return arcs
 
-    def _own_edges(self) -> Int64 | None:
+    def _stored_edges(self) -> Int64 | None:
+        """Return `edge_index`, or None where the arcs of the CSR replace it."""
         return None if self.edges_in_csr_order else self.edge_index
 
     def __repr__(self) -> str:
@@ -209,19 +210,19 @@ class CsrGraph:
         return hash((self.num_nodes, self.num_arcs, self.directed))
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"A Graph does not change; {name} cannot be set.")
+        raise AttributeError(f"A Graph is immutable; {name} cannot be set.")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"A Graph does not change; {name} cannot be deleted.")
+        raise AttributeError(f"A Graph is immutable; {name} cannot be deleted.")
 
     def __reduce__(self) -> tuple[Any, ...]:
         # As plain arrays: a memory map would otherwise look for its file on a machine that may not have it.
         arrays = (np.asarray(self.indptr), np.asarray(self.indices))
-        return type(self)._wrap, (*arrays, self.directed, self.names, self.dropped, self._own_edges())
+        return type(self)._wrap, (*arrays, self.directed, self.names, self.dropped, self._stored_edges())
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a read-only plain view: compiled code sees one array type, and nobody changes a graph by accident."""
+    """Return a read-only plain view: compiled code sees one array type, and a graph cannot be changed by accident."""
     view = array.view(np.ndarray)
     view.flags.writeable = False
     return view

@@ -1,4 +1,4 @@
-"""Rows of a saved graph, read from the file and not memory-mapped: rows that are dropped free their memory."""
+"""Rows of a saved graph, read from the file instead of memory-mapped, so that their memory can be freed."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from detours.containers import damage_named, read_header
 from detours.errors import FileFormatError
 
 CHUNK = 1 << 16
-"""Numbers read at a time."""
+"""Entries read at a time."""
 GAP = 1 << 12
-"""Numbers that are read and dropped rather than skipped, since another read takes longer."""
+"""Unneeded entries that are read anyway, since a separate read takes longer."""
 
 
 class ArrayFile:
-    """A one-dimensional .npy array of which parts are read."""
+    """A one-dimensional .npy array of which slices are read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -39,14 +39,14 @@ class ArrayFile:
 
     def __getitem__(self, part: slice) -> NDArray[Any]:
         """Read the entries part.start .. part.stop - 1."""
-        wanted, offset = part.stop - part.start, self.offset + part.start * self.dtype.itemsize
+        count, offset = part.stop - part.start, self.offset + part.start * self.dtype.itemsize
         try:
-            found: NDArray[Any] = np.fromfile(self.path, self.dtype, wanted, offset=offset)
+            entries: NDArray[Any] = np.fromfile(self.path, self.dtype, count, offset=offset)
         except OSError as error:
             raise FileFormatError(f"the array cannot be read ({error}).", self.path) from None
-        if len(found) != wanted:
+        if len(entries) != count:
             raise FileFormatError("the array is cut short; save the graph again.", self.path)
-        return found
+        return entries
 
 
 class RowsRead(NamedTuple):
@@ -79,19 +79,19 @@ class Rows:
         return len(self._indices)
 
     def pointers(self, first: int, last: int) -> Int64:
-        """Return the positions at which the rows first .. last - 1 begin, and at which the last of them ends."""
-        found: Int64 = self._indptr[first : last + 1]
-        if len(found) and (found[0] < 0 or found[-1] > self.num_arcs or (found[1:] < found[:-1]).any()):
+        """Return the slice of indptr for the rows first .. last - 1, with the end of the last one."""
+        indptr: Int64 = self._indptr[first : last + 1]
+        if len(indptr) and (indptr[0] < 0 or indptr[-1] > self.num_arcs or (indptr[1:] < indptr[:-1]).any()):
             raise self.damaged()
-        return found
+        return indptr
 
     def bounds(self, nodes: Int64) -> tuple[Int64, Int64]:
-        """Return the positions at which the rows of these nodes, in ascending order, begin and end."""
+        """Return the positions where the rows of these nodes, in ascending order, begin and end."""
         begin, end = np.empty_like(nodes), np.empty_like(nodes)
         for first, last in _ranges_read_together(nodes, nodes + 1):
             pointers = self.pointers(int(nodes[first]), int(nodes[last - 1]) + 1)
-            at = nodes[first:last] - nodes[first]
-            begin[first:last], end[first:last] = pointers[at], pointers[at + 1]
+            local = nodes[first:last] - nodes[first]
+            begin[first:last], end[first:last] = pointers[local], pointers[local + 1]
         if len(nodes) and (begin[0] < 0 or end[-1] > self.num_arcs or (end < begin).any()):
             raise self.damaged()
         return begin, end
@@ -101,21 +101,21 @@ class Rows:
         start = np.concatenate([[0], np.cumsum(end - begin)])
         targets = np.empty(start[-1], np.int32)
         for first, last in _ranges_read_together(begin, end):
-            held = self.targets(int(begin[first]), int(end[last - 1]))
+            block = self.targets(int(begin[first]), int(end[last - 1]))
             sizes = end[first:last] - begin[first:last]
             shift = np.repeat(begin[first:last] - begin[first] - (start[first:last] - start[first]), sizes)
-            targets[start[first] : start[last]] = held[np.arange(len(shift)) + shift]
+            targets[start[first] : start[last]] = block[np.arange(len(shift)) + shift]
         return RowsRead(start, targets)
 
     def targets(self, begin: int, end: int) -> Int32:
-        """Return the entries begin .. end - 1 of all rows, one after the other."""
-        found: Int32 = self._indices[begin:end]
-        if len(found) and not (found.min() >= 0 and found.max() < self.num_nodes):
+        """Return the entries begin .. end - 1 of indices."""
+        targets: Int32 = self._indices[begin:end]
+        if len(targets) and not (targets.min() >= 0 and targets.max() < self.num_nodes):
             raise self.damaged()
-        return found
+        return targets
 
     def ranges(self, arcs: int = CHUNK) -> Iterator[tuple[int, int]]:
-        """Yield consecutive ranges of nodes, with at most `arcs` nodes and arcs each unless a single node has more."""
+        """Yield consecutive ranges of nodes with at most `arcs` nodes and arcs each, unless a single node has more."""
         first, filled = 0, 0
         for begin in range(0, self.num_nodes, CHUNK):
             pointers = self.pointers(begin, end := min(begin + CHUNK, self.num_nodes))
@@ -128,7 +128,7 @@ class Rows:
             yield first, self.num_nodes
 
     def arcs(self) -> Iterator[tuple[Int32, Int32]]:
-        """Yield all arcs, a chunk at a time: sources and targets."""
+        """Yield the sources and targets of all arcs, chunk by chunk."""
         for first, last in self.ranges():
             pointers = self.pointers(first, last)
             source = np.repeat(np.arange(first, last, dtype=np.int32), np.diff(pointers))
@@ -140,39 +140,39 @@ class Rows:
 
 def digest(rows: Rows, directed: bool) -> str:
     """Return a digest of the arcs of a graph; raise `FileFormatError` unless rows are ascending and without loops."""
-    total = sha256(f"{rows.num_nodes} {rows.num_arcs} {directed}\n".encode())
+    hasher = sha256(f"{rows.num_nodes} {rows.num_arcs} {directed}\n".encode())
     filled = 0
     for first, last in rows.ranges():
         pointers = rows.pointers(first, last)
         if pointers[0] != filled or (np.diff(pointers) < 0).any() or pointers[-1] > rows.num_arcs:
             raise rows.damaged()
-        total.update(np.diff(pointers).tobytes())
+        hasher.update(np.diff(pointers).tobytes())
         filled = int(pointers[-1])
         for begin in range(int(pointers[0]), filled, CHUNK):
             end = min(begin + CHUNK + 1, filled)  # one more, to compare the last with the next
             targets = rows.targets(begin, end)
             source = first + np.searchsorted(pointers, np.arange(begin, end), side="right") - 1
-            rising = (targets[1:] > targets[:-1]) | (source[1:] != source[:-1])
+            ascending = (targets[1:] > targets[:-1]) | (source[1:] != source[:-1])
             inside = targets.min() >= 0 and targets.max() < rows.num_nodes
-            if not (inside and rising.all()) or (targets == source).any():
+            if not (inside and ascending.all()) or (targets == source).any():
                 raise rows.damaged()
-            total.update(targets[:CHUNK].tobytes())
+            hasher.update(targets[:CHUNK].tobytes())
     if filled != rows.num_arcs:
         raise rows.damaged()
-    return total.hexdigest()
+    return hasher.hexdigest()
 
 
 @contextmanager
 def new_array(path: Path, dtype: type, shape: tuple[int, ...]) -> Iterator[IO[bytes]]:
-    """Open a .npy file to write the rows of an array one after the other; it appears when all are written."""
+    """Open a .npy file to write an array row by row; the file appears once all rows are written."""
     with atomic_file(path) as file:
-        about = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(file, about)
+        header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
         yield file
 
 
 def save_reverse(rows: Rows, folder: Path, most: int) -> Rows:
-    """Write the rows of the reversed arcs to a folder, those of about `most` nodes or arcs at a time."""
+    """Write the rows of the reversed graph to a folder, about `most` nodes or arcs at a time."""
     folder.mkdir(parents=True, exist_ok=True)
     n, filled = rows.num_nodes, 0
     with new_array(folder / "indptr.npy", np.int64, (n + 1,)) as file:
@@ -185,7 +185,7 @@ def save_reverse(rows: Rows, folder: Path, most: int) -> Rows:
             pointers = filled + np.cumsum(degree)
             filled = int(pointers[-1])
             file.write(pointers.tobytes())
-    unread: Any = np.broadcast_to(np.int32(0), (rows.num_arcs,))  # only the pointers are
+    unread: Any = np.broadcast_to(np.int32(0), (rows.num_arcs,))  # only indptr is
     with new_array(folder / "indices.npy", np.int32, (rows.num_arcs,)) as file:
         for first, last in Rows(ArrayFile(folder / "indptr.npy"), unread, folder).ranges(most):
             kept = [np.empty((2, 0), np.int32)]
@@ -198,9 +198,9 @@ def save_reverse(rows: Rows, folder: Path, most: int) -> Rows:
 
 
 def _ranges_read_together(begin: Int64, end: Int64) -> Iterator[tuple[int, int]]:
-    """Yield ranges of the pieces begin[p] .. end[p] of a file, in ascending order, that are best read together."""
+    """Yield ranges of the ascending pieces begin[p] .. end[p] of a file that are best read together."""
     if not len(begin):
         return
-    far = np.flatnonzero((begin[1:] - end[:-1] > GAP) | (begin[1:] // CHUNK != begin[:-1] // CHUNK)) + 1
-    cuts = [0, *far.tolist(), len(begin)]
+    breaks = np.flatnonzero((begin[1:] - end[:-1] > GAP) | (begin[1:] // CHUNK != begin[:-1] // CHUNK)) + 1
+    cuts = [0, *breaks.tolist(), len(begin)]
     yield from pairwise(cuts)

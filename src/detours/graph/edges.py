@@ -1,4 +1,4 @@
-"""Lists of edges, and the sorted CSR made of one; NumPy only, so that small graphs need not wait for Numba."""
+"""Edge lists, and the sorted CSR built from one; NumPy only, so that small graphs do not wait for Numba."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Names = Sequence[Hashable] | Int64
 
 MAX_NODES = 2**31 - 1  # neighbours are stored as int32
 _LOW = 2**32 - 1
-# An id this far beyond the number of edges is a name (a user id, say); arrays up to it would fill the memory.
+# An id this far beyond the number of edges is a name, such as a user id; arrays of that size would fill the memory.
 _SPARSE_IDS = 100_000_000
 
 
 class Dropped(NamedTuple):
-    """How many loops were dropped, repeated edges merged, and arcs completed that came without their reverse."""
+    """The number of loops dropped, repeated edges merged, and one-way arcs completed with their reverse."""
 
     loops: int = 0
     duplicates: int = 0
@@ -33,17 +33,17 @@ class Dropped(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EdgeList:
-    """The edges of a graph in any order, with loops and repeats: what readers return and writers take.
+    """The edges of a graph in any order, with loops and repeats: what readers return and writers accept.
 
     Attributes:
         edge_index: int64 [2, edges], the sources and the targets.
         num_nodes: The number of nodes; they are 0 .. num_nodes - 1.
         names: The caller's names of the nodes; None if they are 0 .. num_nodes - 1 themselves.
-        meaning: ``"arcs"``: a column is one direction, so an undirected edge should come twice;
-            ``"lines"``: a column is an undirected edge, or an arc if a directed graph is asked for;
-            ``"edges"``: a column is an undirected edge, or both of its arcs if a directed graph is asked for.
-        directed: What to build when the caller does not say.
-        origin: Makes a NetworkX graph with the same names and all attributes of the input; None where it has none.
+        meaning: ``"arcs"``: a column is one direction, so an undirected edge should occur twice;
+            ``"lines"``: a column is an undirected edge, or an arc if a directed graph is requested;
+            ``"edges"``: a column is an undirected edge, or both of its arcs if a directed graph is requested.
+        directed: What to build if the caller does not say.
+        origin: Returns a NetworkX graph with the same names and all attributes of the input; None if it has none.
     """
 
     edge_index: Int64
@@ -54,7 +54,7 @@ class EdgeList:
     origin: Callable[[], Any] | None = None
 
     def once(self) -> Int64:
-        """Return the arcs if directed, else every edge once, smaller node first; of a list that has every arc."""
+        """Return the arcs if directed, else every edge once, smaller node first; the list must hold every arc."""
         return self.edge_index if self.directed else self.edge_index[:, self.edge_index[0] < self.edge_index[1]]
 
     def name_list(self) -> list[Any]:
@@ -100,7 +100,7 @@ def _without_loops(arcs: Int64, is_loop: Bool) -> tuple[Int64, int]:
 
 
 def _sorted_distinct(arcs: Int64) -> tuple[Int64, bool]:
-    """Return the arcs sorted without repeats, and whether they were so already. Sorts in place."""
+    """Return the arcs sorted without repeats, and whether they already were; sorts in place."""
     if (arcs[1:] > arcs[:-1]).all():
         return arcs, True
     arcs.sort()
@@ -127,33 +127,33 @@ def _split(arcs: Int64, num_nodes: int) -> tuple[Int64, Int32]:
 
 
 def described(dropped: Dropped) -> str:
-    """Return how many there were of what was dropped, merged or completed.
+    """Return the counts of what was dropped, merged or completed as text.
 
     >>> described(Dropped(loops=1, one_way=2))
     '1 loop and 2 one-way arcs'
     """
     counts = zip(dropped, ("loop", "repeated edge", "one-way arc"), strict=True)
-    *others, last = [f"{number} {thing}{'s' * (number != 1)}" for number, thing in counts if number]
+    *others, last = [f"{count} {thing}{'s' * (count != 1)}" for count, thing in counts if count]
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def report(dropped: Dropped, strict: bool) -> None:
-    """Warn of what was dropped, merged or completed; raise `InputError` instead if `strict`."""
+    """Warn about what was dropped, merged or completed; raise `InputError` instead if `strict`."""
     if not any(dropped):
         return
-    found = described(dropped)
+    counts = described(dropped)
     if strict:
         raise InputError(
-            f"The graph has {found}, which strict=True does not allow; "
+            f"The graph has {counts}, which strict=True does not allow; "
             "remove them first, or pass strict=False to drop loops, merge repeats and complete one-way arcs."
         )
-    done = (
+    actions = (
         "loops are dropped",
         "repeats are merged",
-        "one-way arcs are made undirected edges (directed=True keeps their direction)",
+        "one-way arcs become undirected edges (directed=True keeps their direction)",
     )
-    told = ", ".join(what for number, what in zip(dropped, done, strict=True) if number)
-    warn_caller(f"The graph had {found}: {told}; strict=True makes this an error.", DroppedEdgesWarning)
+    done = ", ".join(action for count, action in zip(dropped, actions, strict=True) if count)
+    warn_caller(f"The graph had {counts}: {done}; strict=True makes this an error.", DroppedEdgesWarning)
 
 
 def check_edge_index(edge_index: Any, num_nodes: int | None = None) -> EdgeList:
@@ -173,7 +173,7 @@ def check_edge_index(edge_index: Any, num_nodes: int | None = None) -> EdgeList:
         num_nodes = _nodes_up_to(high, ids.shape[1])
     elif high >= num_nodes:
         raise InputError(
-            f"edge_index holds the node id {high}, but with num_nodes={num_nodes} ids end at {num_nodes - 1}."
+            f"edge_index holds the node id {high}, but with num_nodes={num_nodes} ids must be at most {num_nodes - 1}."
         )
     return EdgeList(ids, num_nodes)
 
@@ -181,7 +181,7 @@ def check_edge_index(edge_index: Any, num_nodes: int | None = None) -> EdgeList:
 def _nodes_up_to(high: int, num_edges: int) -> int:
     if high >= MAX_NODES:
         raise InputError(
-            f"edge_index holds the node id {high}, and ids end at {MAX_NODES - 1}; renumber the nodes from 0."
+            f"edge_index holds the node id {high}, but ids must be at most {MAX_NODES - 1}; renumber the nodes from 0."
         )
     if high > _SPARSE_IDS and high > 100 * num_edges:
         raise InputError(
@@ -197,7 +197,7 @@ def as_numpy(values: Any, what: str) -> NDArray[Any]:
         return np.asarray(values.detach().cpu().numpy() if hasattr(values, "detach") else values)
     except (ValueError, TypeError, RuntimeError) as error:
         raise InputError(
-            f"{what} must be rows of node ids of the same length, but it cannot be made an array ({error})."
+            f"{what} must be rows of node ids of the same length, but it cannot be converted to an array ({error})."
         ) from None
 
 
@@ -210,7 +210,9 @@ def as_integers(array: NDArray[Any], what: str) -> Int64:
             raise InputError(f"{what} holds {array[~integral][0]}; node ids must be integers.")
     elif kind == "u" and array.size and int(array.max()) > MAX_NODES:
         high = int(array.max())
-        raise InputError(f"{what} holds {high}, and node ids end at {MAX_NODES - 1}; renumber the nodes from 0.")
+        raise InputError(
+            f"{what} holds {high}, but node ids must be at most {MAX_NODES - 1}; renumber the nodes from 0."
+        )
     elif kind == "O":
         raise InputError(
             f"{what} holds Python objects such as {shown(next(iter(array.flat), None))}; "
@@ -233,21 +235,21 @@ def _wrong_shape(array: NDArray[Any]) -> str:
 def refuse_nan(weights: NDArray[Any], what: str) -> None:
     """Raise `InputError` if a weight is NaN."""
     if weights.dtype.kind in "fc" and np.isnan(weights).any():
-        raise InputError(f"{what} holds NaN (not a number); remove those edges or give them a number.")
+        raise InputError(f"{what} holds NaN; remove these edges or correct their weights.")
 
 
 def check_csr(indptr: Int64, indices: Int32, directed: bool, path: Path | None) -> None:
     """Raise `FileFormatError` if the arrays of an opened graph are damaged: compiled loops do not check bounds."""
-    n, sound = len(indptr) - 1, True
+    n, valid = len(indptr) - 1, True
     try:
         check_rows(indptr, indices, n)
     except ValueError:
-        sound = False
-    if sound and len(indices):
+        valid = False
+    if valid and len(indices):
         source = np.repeat(np.arange(n, dtype=np.int32), np.diff(indptr))
         ascending = (indices[1:] > indices[:-1]) | (source[1:] != source[:-1])
-        sound = bool(ascending.all()) and not (source == indices).any()
-        if sound and not directed:
-            sound = np.array_equal(np.bincount(indices, minlength=n), np.diff(indptr))
-    if not sound:
+        valid = bool(ascending.all()) and not (source == indices).any()
+        if valid and not directed:
+            valid = np.array_equal(np.bincount(indices, minlength=n), np.diff(indptr))
+    if not valid:
         raise FileFormatError("the saved graph is damaged; save it again.", path)

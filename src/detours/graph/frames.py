@@ -1,4 +1,4 @@
-"""Tables of pandas, Polars and Arrow, whose columns have the names and the meaning that they have in files."""
+"""Tables of pandas, Polars and Arrow, with the same column names and meanings as table files."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ ENDS = ("source", "target")
 
 
 def from_frame(frame: Any, source: str = ENDS[0], target: str = ENDS[1]) -> EdgeList:
-    """Return the edges of a table, given the columns of their ends, or else those of a known header.
+    """Return the edges of a table with these columns of nodes, or else those of a known header.
 
-    As in a file, a column Type, as Gephi writes it, that says Directed in every row makes the graph a directed one.
+    As in a file, the graph is directed if a column Type, which Gephi writes, says Directed in every row.
     """
     columns = list(getattr(frame, "column_names", frame.columns))
     names = [str(column) for column in columns]
-    if (source, target) == ENDS and not set(ENDS) <= set(columns) and (found := known_header(names)) is not None:
-        source, target = (columns[place] for place in found)
+    if (source, target) == ENDS and not set(ENDS) <= set(columns) and (known := known_header(names)) is not None:
+        source, target = (columns[i] for i in known)
     for column in (source, target):
         if column not in columns:
             raise InputError(
-                f"the table has no column {column!r}, but {', '.join(names[:8])}; "
+                f"the table has no column {column!r}, only {', '.join(names[:8])}; "
                 "name the two columns of nodes: Graph.from_pandas(table, source=..., target=...)."
             )
     edges = from_ends(np.asarray(frame[source]), np.asarray(frame[target]))
@@ -40,5 +40,5 @@ def from_frame(frame: Any, source: str = ENDS[0], target: str = ENDS[1]) -> Edge
 def _says_directed(column: Any) -> bool:
     kinds = {str(kind).strip().lower() for kind in column.tolist()}
     if {"directed", "undirected"} <= kinds:
-        raise InputError("some edges are of the type Directed and some Undirected; keep one of both.")
+        raise InputError("some edges are of type Directed and some Undirected; keep only one of the two.")
     return kinds == {"directed"}

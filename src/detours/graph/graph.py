@@ -1,4 +1,4 @@
-"""`Graph`, an immutable CSR that every graph becomes, and the functions by which the other rooms make one."""
+"""`Graph`, the immutable CSR that every input becomes, and the functions with which other rooms build one."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ __all__ = ["Dropped", "Graph", "as_graphs", "as_list", "build_graph", "is_list",
 
 
 class Graph(CsrGraph):
-    """A graph of the nodes 0 .. n-1, stored as a sorted CSR without loops and repeats; it does not change.
+    """An immutable graph on the nodes 0 .. n-1, stored as a sorted CSR without loops or repeated edges.
 
-    Make one with `from_networkx`, `from_scipy`, `from_edge_index`, `from_edges`, `from_pandas`, `from_pyg`,
-    `from_igraph`, `read`, `open`, or `from_any`, which tells these apart, and others. ``directed=None`` follows the
-    input: a NetworkX DiGraph, a directed igraph or rustworkx graph or a file or table that says so gives a directed
-    graph; matrices, edge lists, other tables and edge_index give an undirected one, whose arcs are made two-way. Loops
-    are dropped and repeats merged; `dropped` says how many, with a warning, or an error with ``strict=True``.
+    Create one with `from_networkx`, `from_scipy`, `from_edge_index`, `from_edges`, `from_pandas`, `from_pyg`,
+    `from_igraph`, `read` or `open`, or with `from_any`, which recognises all of these inputs and more.
+    ``directed=None`` follows the input: a NetworkX DiGraph, a directed igraph or rustworkx graph, or a file or table
+    that says so gives a directed graph; matrices, edge lists, other tables and edge_index give an undirected one, with
+    missing reverse arcs added. Loops are dropped and repeats merged; `dropped` counts them, and there is a warning, or
+    an error with ``strict=True``.
 
-    Two arrays hold edges. `edge_index` has the caller's columns: as many as were given, in that order, loops and
-    repeats included; every result "per edge" has this order. `to_edge_index()` has the arcs of the CSR: sorted, and
-    both directions of an undirected edge. `edge_arc` leads from the first to the second.
+    Two arrays hold edges. `edge_index` holds the caller's edges, in the caller's order, loops and repeats included;
+    every result "per edge" has this order. `to_edge_index()` returns the arcs of the CSR: sorted, with both directions
+    of an undirected edge. `edge_arc` maps the first to the second.
 
     >>> graph = Graph.from_edge_index([[0, 1, 1, 2], [1, 0, 2, 1]])
     >>> graph
@@ -49,35 +50,34 @@ class Graph(CsrGraph):
 
     __slots__ = ()
 
-    # ------------------------------------------------------------------ in
+    # ------------------------------------------------------------------ construction
 
     @classmethod
     def from_any(cls, source: Any, *, directed: bool | None = None, strict: bool = False) -> Graph:
-        """Return the graph of a graph of another library, a matrix, edges, a table, PyG data, a molecule or a path.
+        """Return a graph from that of another library, a matrix, edges, a table, PyG data, a molecule or a path.
 
         A list is an edge_index (two rows) or a list of pairs; one that could be either is refused. The `edges` of a
-        NetworkX graph are pairs.
+        NetworkX graph are read as pairs.
         """
         _check_flags(directed, strict)
-        found = source if isinstance(source, Graph) else _read_any(source)
-        return found._turned(directed, strict) if isinstance(found, Graph) else _build(found, directed, strict)
+        return _finish(source if isinstance(source, Graph) else _read_any(source), directed, strict)
 
     @classmethod
     def from_edge_index(
         cls, edge_index: Any, num_nodes: int | None = None, *, directed: bool | None = None, strict: bool = False
     ) -> Graph:
-        """Return a graph of two rows, sources and targets: a NumPy array, a torch tensor or nested lists.
+        """Return a graph from two rows, sources and targets: a NumPy array, a torch tensor or nested lists.
 
-        An undirected edge is expected in both directions, as in PyG; one that comes once is counted in
-        ``dropped.one_way`` and completed.
+        An undirected edge is expected in both directions, as in PyG; a missing reverse is added and counted in
+        ``dropped.one_way``.
         """
         return _build(check_edge_index(edge_index, num_nodes), directed, strict)
 
     @classmethod
     def from_edges(cls, pairs: Iterable[Any], *, directed: bool | None = None, strict: bool = False) -> Graph:
-        """Return a graph of pairs of nodes, each an undirected edge, or an arc with ``directed=True``.
+        """Return a graph from pairs of nodes, each an undirected edge, or an arc with ``directed=True``.
 
-        The nodes are those that occur; integers and strings are sorted, as in a file of edges.
+        The nodes are those that occur, sorted if they are all integers or all strings, as in an edge-list file.
 
         >>> Graph.from_edges([("Ada", "Grace"), ("Grace", "Alan")]).name_list()
         ['Ada', 'Alan', 'Grace']
@@ -94,10 +94,10 @@ class Graph(CsrGraph):
         directed: bool | None = None,
         strict: bool = False,
     ) -> Graph:
-        """Return a graph of a table of edges (pandas, Polars or Arrow), given the columns that hold their ends.
+        """Return a graph from a table of edges (pandas, Polars or Arrow) with these two columns of nodes.
 
-        By default these are source and target, or from and to, as in the header of a file; as there, a column Type
-        that says Directed in every row makes it a directed graph.
+        By default these are source and target, or from and to, as in the header of a file. As there, the graph is
+        directed if a column Type says Directed in every row.
         """
         from detours.graph.frames import from_frame
 
@@ -105,27 +105,27 @@ class Graph(CsrGraph):
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph, *, directed: bool | None = None, strict: bool = False) -> Graph:
-        """Return a graph of a NetworkX graph of any class, directed if it is; its node names are kept."""
+        """Return a graph from a NetworkX graph of any class, directed if it is; node names are kept."""
         return _build(convert.from_networkx(graph), directed, strict)
 
     @classmethod
     def from_scipy(cls, matrix: scipy.sparse.sparray, *, directed: bool | None = None, strict: bool = False) -> Graph:
-        """Return a graph of a square SciPy sparse matrix; a nonzero entry is an arc from its row to its column."""
+        """Return a graph from a square SciPy sparse matrix; a nonzero entry is an arc from its row to its column."""
         return _build(convert.from_scipy(matrix), directed, strict)
 
     @classmethod
     def from_pyg(cls, data: torch_geometric.data.Data, *, directed: bool | None = None, strict: bool = False) -> Graph:
-        """Return a graph of a PyG `Data` or `Batch` (a batch is one graph of several parts)."""
+        """Return a graph from a PyG `Data` or `Batch` (a batch is one graph with several components)."""
         return _build(convert.from_pyg(data), directed, strict)
 
     @classmethod
     def from_igraph(cls, graph: igraph.Graph, *, directed: bool | None = None, strict: bool = False) -> Graph:
-        """Return a graph of an igraph graph, directed if it is; its names are kept if they tell the vertices apart."""
+        """Return a graph from an igraph graph, directed if it is; vertex names are kept if they are unique."""
         return _build(convert.from_igraph(graph), directed, strict)
 
     @classmethod
     def from_csr(cls, indptr: Any, indices: Any, *, directed: bool | None = None, strict: bool = False) -> Graph:
-        """Return a graph of the two arrays of a CSR; they are sorted, and loops dropped, as for any other input."""
+        """Return a graph from the two arrays of a CSR; rows are sorted and loops dropped, as for any other input."""
         return _build(convert.from_csr(indptr, indices), directed, strict)
 
     @classmethod
@@ -139,25 +139,24 @@ class Graph(CsrGraph):
         columns: Sequence[str | int] | None = None,
         sep: str | None = None,
     ) -> Graph:
-        """Read an edge list or another file of a graph, as its ending says; each may also end in .gz.
+        """Read an edge list or another graph file, in the format of its ending; any may also end in .gz.
 
         A folder written by `save` is opened.
 
         Args:
-            path: A .csv, .tsv, .txt, .mtx, .graphml, .gml, .gexf, .net (Pajek), .adjlist, .graph (METIS), .g6, .s6,
-                .npz, .sdf, .mol or .smi file, say.
+            path: For example a .csv, .tsv, .txt, .mtx, .graphml, .gml, .gexf, .net (Pajek), .adjlist, .graph (METIS),
+                .g6, .s6, .npz, .sdf, .mol or .smi file.
             directed: Whether the graph is directed. Default: as the file says.
             strict: Refuse loops, repeated edges and one-way arcs.
-            format: Overrules the ending ("edgelist", "mtx", ...).
-            columns: Of an edge list, the names of the two columns of nodes, or their numbers from 1.
-            sep: Of an edge list, what separates its columns, such as ";".
+            format: Overrides the ending ("edgelist", "mtx", ...).
+            columns: The two columns of nodes of an edge list, by name or by number from 1.
+            sep: The column separator of an edge list, such as ";".
         """
-        found = _read_path(path, format, columns, sep)
-        return found._turned(directed, strict) if isinstance(found, Graph) else _build(found, directed, strict)
+        return _finish(_read_path(path, format, columns, sep), directed, strict)
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Graph:
-        """Open a folder written by `save`, memory-mapped: nothing is read, or checked, until it is needed."""
+        """Open a folder written by `save`, memory-mapped: nothing is read or checked before it is needed."""
         from detours.graph.files.saved import check_content, checked_edges, open_folder
 
         path = Path(folder)
@@ -168,16 +167,16 @@ class Graph(CsrGraph):
             check_csr(indptr, indices, saved.directed, path)
 
         edges = None if saved.edge_index is None else partial(checked_edges, saved, path)
-        kept = (saved.directed, saved.names, saved.dropped, edges)
-        return wrap_arrays(saved.indptr, saved.indices, *kept, path=path, check=check)
+        arrays = (saved.indptr, saved.indices)
+        return wrap_arrays(*arrays, saved.directed, saved.names, saved.dropped, edges, path=path, check=check)
 
     @classmethod
     def disjoint_union(
         cls, graphs: Iterable[Any], *, directed: bool | None = None, strict: bool = False
     ) -> tuple[Graph, Int64]:
-        """Return one graph of many, next to each other, and the int64 offsets at which the nodes of each begin.
+        """Return the disjoint union of many graphs, and the int64 offsets of their nodes in it.
 
-        Takes whatever `from_any` takes. Edges keep their order, graph after graph; names are not kept.
+        Takes whatever `from_any` takes. Edges keep their order, graph by graph; names are not kept.
 
         >>> union, offsets = Graph.disjoint_union([Graph.from_edge_index([[0, 1], [1, 0]])] * 2)
         >>> union.indices.tolist(), offsets.tolist()
@@ -187,12 +186,12 @@ class Graph(CsrGraph):
         if not any(isinstance(source, (Graph, str, os.PathLike)) for source in sources):
             parts = [_read_numbered(number, source) for number, source in enumerate(sources)]
             if len({(part.meaning, part.directed) for part in parts}) <= 1:
-                # Sorted once, all together: for thousands of small graphs far cheaper than one by one.
+                # Sorted once, all together: far cheaper than one by one for thousands of small graphs.
                 edges, offsets = union.join_edges(parts)
                 return _build(edges, directed, strict), offsets
         return _join(as_graphs(sources, directed, strict))
 
-    # ------------------------------------------------------------------ out
+    # ------------------------------------------------------------------ conversion and files
 
     def to_networkx(self) -> networkx.Graph:
         """Return a NetworkX Graph or DiGraph with the caller's node names."""
@@ -211,12 +210,12 @@ class Graph(CsrGraph):
         return convert.to_igraph(self._edge_list())
 
     def to_directed(self) -> Graph:
-        """Return the directed graph of the same arcs."""
-        return self._turned(True, strict=False)
+        """Return the directed graph with the same arcs."""
+        return self._with_direction(True, strict=False)
 
     def to_undirected(self, *, strict: bool = False) -> Graph:
-        """Return the undirected graph that has an edge for every arc."""
-        return self._turned(False, strict)
+        """Return the undirected graph with an edge for every arc."""
+        return self._with_direction(False, strict)
 
     def write(self, path: str | os.PathLike[str], *, format: str | None = None) -> None:
         """Write a file that `read` understands, in the format of its ending, completely or not at all."""
@@ -230,13 +229,13 @@ class Graph(CsrGraph):
 
         if self.path is not None and not os.path.exists(folder) and copy_folder(self.path, self.directed, Path(folder)):
             return
-        arrays = (self.indptr, self.indices, self.directed, self.names, self.dropped, self._own_edges())
+        arrays = (self.indptr, self.indices, self.directed, self.names, self.dropped, self._stored_edges())
         save_folder(SavedGraph(*arrays), Path(folder))
 
     def _edge_list(self) -> EdgeList:
         return EdgeList(self.to_edge_index(), self.num_nodes, self.names, directed=self.directed)
 
-    def _turned(self, directed: bool | None, strict: bool) -> Graph:
+    def _with_direction(self, directed: bool | None, strict: bool) -> Graph:
         """Return this graph, or its directed or undirected counterpart."""
         if strict:
             report(self.dropped, strict)
@@ -244,28 +243,28 @@ class Graph(CsrGraph):
             return self
         if directed:
             edges = None if self.edges_in_csr_order else self._edge_index
-            (indptr, indices), own = self._arrays(), (self.path, self._check, self.origin)
-            return wrap_arrays(indptr, indices, True, self.names, self.dropped, edges, *own)
+            arrays = self._arrays()
+            return wrap_arrays(*arrays, True, self.names, self.dropped, edges, self.path, self._check, self.origin)
         csr = sort_arcs(EdgeList(self.to_edge_index(), self.num_nodes), directed=False)
         report(csr.dropped, strict)
         dropped = self.dropped._replace(one_way=csr.dropped.one_way)
-        edge_index = self._own_edges() if csr.in_order else self.edge_index
+        edge_index = self._stored_edges() if csr.in_order else self.edge_index
         return wrap_arrays(csr.indptr, csr.indices, False, self.names, dropped, edge_index, origin=self.origin)
 
 
-# ---------------------------------------------------------------- for the other rooms of this library
+# ---------------------------------------------------------------- for other rooms of this library
 
 
 wrap_arrays = Graph._wrap
-"""Return a graph of arrays that are a CSR as `Graph` promises it already; they are neither checked nor copied."""
+"""Return a graph from CSR arrays that already are as `Graph` requires; they are neither checked nor copied."""
 
 
 def build_graph(edges: EdgeList, directed: bool | None = None) -> Graph:
-    """Return the graph of an edge list; `Graph.dropped` tells what was dropped, without a warning."""
-    wanted = edges.directed if directed is None else directed
-    csr = sort_arcs(edges, wanted)
+    """Return the graph of an edge list, without a warning; `Graph.dropped` says what was dropped."""
+    directed = edges.directed if directed is None else directed
+    csr = sort_arcs(edges, directed)
     edge_index = None if csr.in_order else edges.edge_index
-    return wrap_arrays(csr.indptr, csr.indices, wanted, edges.names, csr.dropped, edge_index, origin=edges.origin)
+    return wrap_arrays(csr.indptr, csr.indices, directed, edges.names, csr.dropped, edge_index, origin=edges.origin)
 
 
 def as_graphs(
@@ -276,10 +275,10 @@ def as_graphs(
     keep_origin: bool = False,
     numbers: Iterable[int] | None = None,
 ) -> list[Graph]:
-    """Return a graph of each source, with one warning for all of them of what was dropped.
+    """Return a graph for each source, with a single warning about what was dropped from all of them.
 
-    Unless `keep_origin`, they do not refer to the graphs given, which would live as long as their conversions.
-    Messages call them by `numbers`, by default 0, 1 and so on.
+    Unless `keep_origin` is set, the results hold no reference to the sources, which could not be freed otherwise.
+    Messages refer to the sources by `numbers`, by default 0, 1 and so on.
     """
     _check_flags(directed, strict)
     sources = as_list(sources)
@@ -288,20 +287,20 @@ def as_graphs(
     graphs = []
     dropped = []
     for number, source in zip(numbers or range(len(sources)), sources, strict=True):
-        found = source if isinstance(source, Graph) else _read_numbered(number, source)
-        if isinstance(found, Graph):
-            graphs.append(found._turned(directed, strict))
+        loaded = source if isinstance(source, Graph) else _read_numbered(number, source)
+        if isinstance(loaded, Graph):
+            graphs.append(loaded._with_direction(directed, strict))
         else:
-            graphs.append(build_graph(found if keep_origin else replace(found, origin=None), directed))
+            graphs.append(build_graph(loaded if keep_origin else replace(loaded, origin=None), directed))
             dropped.append(graphs[-1].dropped)
     report(union.add_dropped(dropped), strict)
     return graphs
 
 
 def is_list(given: Any) -> bool:
-    """Return whether this can be gone through, or has a length and items by number, as a `Subset` of PyTorch.
+    """Return whether this is iterable, or has a length and items by index, like a PyTorch `Subset`.
 
-    A dict is none: one would go through its keys.
+    A dict does not count as a list: iteration would yield its keys.
     """
     if isinstance(given, Mapping):
         return False
@@ -312,11 +311,11 @@ def as_list(given: Any) -> list[Any]:
     """Return the items of whatever `is_list`."""
     if not is_list(given):
         raise InputError(f"a list of graphs is expected, but {shown(given)} was given.")
-    return list(given) if hasattr(given, "__iter__") else [given[at] for at in range(len(given))]
+    return list(given) if hasattr(given, "__iter__") else [given[i] for i in range(len(given))]
 
 
 def is_one_graph(given: Any) -> bool:
-    """Return whether what should be a list of graphs is one graph: a file, an array or a graph of some library."""
+    """Return whether this is a single graph where a list is expected: a path, an array or a graph of some library."""
     if isinstance(given, str | os.PathLike | Graph):
         return True
     return is_of_library(given) or is_frame(given) or (hasattr(given, "dtype") and getattr(given, "ndim", 0) == 2)
@@ -324,7 +323,7 @@ def is_one_graph(given: Any) -> bool:
 
 def _check_flags(directed: Any, strict: Any) -> None:
     if directed is not None:
-        check_flag("directed", directed, otherwise="None for what the input says")
+        check_flag("directed", directed, otherwise="None to follow the input")
     check_flag("strict", strict)
 
 
@@ -333,6 +332,10 @@ def _build(edges: EdgeList, directed: bool | None, strict: bool) -> Graph:
     graph = build_graph(edges, directed)
     report(graph.dropped, strict)
     return graph
+
+
+def _finish(loaded: EdgeList | Graph, directed: bool | None, strict: bool) -> Graph:
+    return loaded._with_direction(directed, strict) if isinstance(loaded, Graph) else _build(loaded, directed, strict)
 
 
 def _join(graphs: Sequence[Graph]) -> tuple[Graph, Int64]:
@@ -344,8 +347,8 @@ def _join(graphs: Sequence[Graph]) -> tuple[Graph, Int64]:
     indptr, indices, offsets = union.join_arrays(*arrays)
 
     def edge_index() -> Int64:
-        own = [graph.to_edge_index() if graph.edges_in_csr_order else graph.edge_index for graph in graphs]
-        return union.shift_edges(own, offsets)
+        edges = [graph.to_edge_index() if graph.edges_in_csr_order else graph.edge_index for graph in graphs]
+        return union.shift_edges(edges, offsets)
 
     in_order = all(map(attrgetter("edges_in_csr_order"), graphs))
     directed = bool(graphs) and graphs[0].directed
@@ -367,8 +370,8 @@ def _read_numbered(number: int, source: Any) -> Any:
     try:
         return _read_any(source)
     except FileFormatError as error:
-        said = str(error.args[0]).removesuffix(".")
-        raise FileFormatError(f"{said} (graph number {number}).", error.path, error.line) from None
+        message = str(error.args[0]).removesuffix(".")
+        raise FileFormatError(f"{message} (graph number {number}).", error.path, error.line) from None
     except InputError as error:
         raise InputError(f"Graph number {number}: {error}") from None
 

@@ -1,4 +1,4 @@
-"""Search for nodes by the caller's names."""
+"""Look up nodes by the caller's names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from detours.graph.edges import Names
 
 
 def find(name: Hashable, num_nodes: int, names: Mapping[Hashable, int] | Names | None) -> int | None:
-    """Return the index of a name, or of the integer that it spells; None if there is no such node."""
+    """Return the index of a name, or of the integer it spells; None if there is no such node."""
     index = _find(name, num_nodes, names)
     if index is None and isinstance(name, str) and _spells_integer(name):
         index = _find(int(name), num_nodes, names)
@@ -23,7 +23,7 @@ def _find(name: Hashable, num_nodes: int, names: Any) -> int | None:
     if isinstance(names, Mapping):
         try:
             return names.get(name)
-        except TypeError:  # a list, say: it cannot be a name
+        except TypeError:  # not hashable, so it cannot be a name
             return None
     if isinstance(name, bool) or not isinstance(name, (int, np.integer)):
         return None

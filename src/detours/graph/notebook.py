@@ -1,4 +1,4 @@
-"""Small HTML tables, by which notebooks show graphs and results."""
+"""Small HTML tables with which notebooks show graphs and results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ROWS = 5
 
 
 def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return a table; every text is escaped.
+    """Return an HTML table, with all text escaped.
 
     >>> html_table("a < b", ["n"], [[1200]])
     '<table><caption>a &lt; b</caption><thead><tr><th>n</th></tr></thead><tbody><tr><td>1,200</td></tr></tbody></table>'
@@ -24,7 +24,7 @@ def html_table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[An
 
 
 def graph_table(graph: CsrGraph) -> str:
-    """Return the table of a graph: its size, and the nodes with most neighbours."""
+    """Return the table of a graph: its size, and the nodes with the most neighbours."""
     largest = (-graph.degree).argsort(kind="stable")[:_ROWS]
     rows = [(graph.name(node), int(graph.degree[node])) for node in largest]
     return html_table(repr(graph), ["node", "outgoing arcs" if graph.directed else "degree"], rows)

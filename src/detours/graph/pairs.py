@@ -1,4 +1,4 @@
-"""Edges given as pairs of nodes of any name: lists of pairs, and two columns of names."""
+"""Edges between nodes with arbitrary names, given as a list of pairs or as two columns."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from detours.errors import InputError, shown
 from detours.graph.edges import EdgeList, Names, as_numpy
 
 _AMBIGUOUS = (
-    "can be read as two edges and as an edge_index (a row of sources above a row of targets); "
+    "can be read both as two edges and as an edge_index (a row of sources above a row of targets); "
     "write Graph.from_edges(...) for edges, or Graph.from_edge_index(...)."
 )
 
 
 def from_pairs(pairs: Iterable[Any]) -> EdgeList:
-    """Return the edges of pairs of nodes; of an array, each row is a pair."""
+    """Return the edges of pairs of nodes; each row of an array is a pair."""
     if hasattr(pairs, "dtype"):
         array = as_numpy(pairs, "edges")
         if array.ndim != 2 or array.shape[1] != 2:
@@ -30,13 +30,13 @@ def from_pairs(pairs: Iterable[Any]) -> EdgeList:
             )
         return from_ends(array[:, 0], array[:, 1])
     try:
-        listed = list(pairs)
+        pairs = list(pairs)
     except TypeError:
         raise InputError(f"edges must be pairs of nodes, but {shown(pairs)} was given.") from None
-    for pair in listed:
+    for pair in pairs:
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise InputError(f"every edge must be a pair of nodes, such as ('a', 'b'), but one is {shown(pair)}.")
-    return from_ends([u for u, _ in listed], [v for _, v in listed])
+    return from_ends([u for u, _ in pairs], [v for _, v in pairs])
 
 
 def is_frame(given: Any) -> bool:
@@ -46,20 +46,20 @@ def is_frame(given: Any) -> bool:
 
 def is_of_library(given: Any) -> bool:
     """Return whether this is a graph or a molecule of another library, or a sparse matrix."""
-    signs = ("adj", "tocsr", "get_edgelist", "weighted_edge_list", "is_undirected", "GetBonds")
-    return any(hasattr(given, sign) for sign in signs)
+    attributes = ("adj", "tocsr", "get_edgelist", "weighted_edge_list", "is_undirected", "GetBonds")
+    return any(hasattr(given, attribute) for attribute in attributes)
 
 
 def read_list(given: list[Any] | tuple[Any, ...]) -> EdgeList | None:
-    """Return the edges of a list of pairs, None for an edge_index; raise `InputError` if it may be either.
+    """Return the edges of a list of pairs, None for an edge_index; raise `InputError` if it could be either.
 
-    Two rows of two integers are both, unless the two readings give the same graph.
+    Two rows of two integers are ambiguous unless both readings give the same graph.
 
     >>> read_list([(0, 1), (1, 2), (2, 0)]).edge_index.tolist()
     [[0, 1, 2], [1, 2, 0]]
     """
     if not given or not all(isinstance(row, (list, tuple)) and len(row) == 2 for row in given):
-        _refuse_others(given)
+        _refuse_other_lists(given)
         return None
     ids = _without_tensors([name for row in given for name in row]) if len(given) == 2 else []
     if not ids or not _are_integers(ids):
@@ -70,7 +70,7 @@ def read_list(given: list[Any] | tuple[Any, ...]) -> EdgeList | None:
 
 
 def is_edge_view(given: Any) -> bool:
-    """Return whether this is the `edges` of a NetworkX graph, by its class: views of nodes may hold pairs as well."""
+    """Return whether this is the `edges` of a NetworkX graph, judged by its class: a node view may hold pairs too."""
     return type(given).__name__.endswith(("EdgeView", "EdgeDataView"))
 
 
@@ -78,16 +78,16 @@ def from_edge_view(view: Any) -> EdgeList:
     """Return the edges of a view, such as `G.edges`; those of a directed graph are arcs."""
     pairs = list(view)
     if not all(len(pair) == 2 for pair in pairs) or not pairs:
-        _refuse_others(pairs)
+        _refuse_other_lists(pairs)
     return replace(from_pairs(pairs), directed=type(view).__name__.startswith(("Out", "In")))
 
 
-def _refuse_others(given: list[Any] | tuple[Any, ...]) -> None:
-    """Raise `InputError` for lists that are neither pairs nor an edge_index, but that people give."""
+def _refuse_other_lists(given: list[Any] | tuple[Any, ...]) -> None:
+    """Raise `InputError` for common lists that are neither pairs nor an edge_index."""
     if not given:
-        raise InputError("an empty list has no nodes; give Graph.from_edge_index([[], []], num_nodes=...).")
+        raise InputError("an empty list has no nodes; use Graph.from_edge_index([[], []], num_nodes=...).")
     if all(isinstance(row, str | os.PathLike) or is_of_library(row) or hasattr(row, "edge_index") for row in given):
-        raise InputError("this is a list of graphs, and one is expected; count_many takes a list.")
+        raise InputError("this is a list of graphs, but a single graph is expected; count_many takes a list.")
     if all(isinstance(row, (list, tuple)) and len(row) == 3 for row in given):
         _refuse_triples(given)
     if all(isinstance(row, (set, frozenset)) for row in given):
@@ -99,7 +99,7 @@ def _refuse_others(given: list[Any] | tuple[Any, ...]) -> None:
 def _refuse_triples(given: list[Any] | tuple[Any, ...]) -> None:
     """Raise `InputError` unless triples are the two rows of an edge_index.
 
-    Two rows of integers are, if they are no tuples, or tuples of the same nodes, as for a triangle.
+    Two rows of integers are, if they are lists, or tuples of the same nodes, as for a triangle.
     """
     tuples = all(isinstance(row, tuple) for row in given)
     rows_of_ids = len(given) == 2 and _are_integers([name for row in given for name in row])
@@ -110,7 +110,7 @@ def _refuse_triples(given: list[Any] | tuple[Any, ...]) -> None:
         )
     if tuples and set(given[0]) != set(given[1]):
         raise InputError(
-            f"{shown(given)} can be read as two edges with a weight each and as an edge_index; "
+            f"{shown(given)} can be read both as two weighted edges and as an edge_index; "
             "write Graph.from_edges([(u, v) for u, v, _ in edges]) for edges, or give lists for an edge_index."
         )
 
@@ -120,67 +120,66 @@ def _are_integers(names: Iterable[Any]) -> bool:
 
 
 def is_tensor(kind: type) -> bool:
-    """Return whether this is a type of tensors, of which two that hold the same number are different names."""
+    """Return whether this is a tensor type: two tensors with the same value would be different names."""
     return hasattr(kind, "dtype") and not issubclass(kind, np.generic)
 
 
 def _without_tensors(names: list[Any]) -> list[Any]:
-    """Return names with the number in place of every tensor that holds one."""
+    """Return names with every tensor replaced by its value."""
     if not any(map(is_tensor, set(map(type, names)))):
         return names
     try:
         return [name.item() if is_tensor(type(name)) else name for name in names]
     except (RuntimeError, ValueError):
-        raise InputError("a node is a tensor of several numbers; name each node by one number.") from None
+        raise InputError("a node is a tensor with several values; name each node by a single number.") from None
 
 
 def from_ends(sources: Any, targets: Any) -> EdgeList:
-    """Return the edges between the nodes of two columns, arrays or lists."""
+    """Return the edges between the nodes in two columns, arrays or lists."""
     ends = [_column(sources), _column(targets)]
     if all(column.dtype.kind in "iu" for column in ends):
         ids = np.stack([column.astype(np.int64) for column in ends])
-        edges, names, num_nodes = number_ids(ids)
+        edges, names, num_nodes = renumber(ids)
         return EdgeList(edges, num_nodes, names, "lines")
     return from_names(*(column.tolist() for column in ends))
 
 
 def from_names(sources: list[Any], targets: list[Any]) -> EdgeList:
-    """Return the edges between nodes of these names; strings are sorted, as in a file."""
-    values = [sources, targets]
-    places: dict[Any, int] = {}
-    for pair in zip(*values, strict=True):
+    """Return the edges between nodes with these names; nodes are sorted if all names are strings, as in a file."""
+    index: dict[Any, int] = {}
+    for pair in zip(sources, targets, strict=True):
         for name in pair:
             if name is None or name != name:
-                raise InputError(f"the edge {shown(pair)} has no name at one end; remove it.")
+                raise InputError(f"the edge {shown(pair)} lacks a node; remove it.")
             try:
-                places.setdefault(name, len(places))
+                index.setdefault(name, len(index))
             except TypeError:
-                raise InputError(f"the node {shown(name)} cannot be a name; use numbers, strings or tuples.") from None
-    known: list[Any] = list(places)
-    _refuse_twins(known)
-    if all(isinstance(name, str) for name in known):
-        known.sort()
-        places = {name: place for place, name in enumerate(known)}
-    flat = [[places[name] for name in column] for column in values]
-    return EdgeList(np.array(flat, np.int64).reshape(2, -1), len(known), tuple(known), "lines")
+                raise InputError(f"{shown(name)} cannot be a node; use numbers, strings or tuples.") from None
+    names: list[Any] = list(index)
+    _refuse_mixed_types(names)
+    if all(isinstance(name, str) for name in names):
+        names.sort()
+        index = {name: i for i, name in enumerate(names)}
+    ends = [[index[name] for name in column] for column in (sources, targets)]
+    return EdgeList(np.array(ends, np.int64).reshape(2, -1), len(names), tuple(names), "lines")
 
 
-def _refuse_twins(names: list[Any]) -> None:
-    """Raise `InputError` for names as 2 and "2" in one graph, as where a table has integers in one column alone."""
+def _refuse_mixed_types(names: list[Any]) -> None:
+    """Raise `InputError` for names such as 2 and "2", as from a table with integers in only one of its columns."""
     texts = {name for name in names if isinstance(name, str)}
     twin = next((name for name in names if texts and type(name) in (int, float) and str(name) in texts), None)
     if twin is not None:
-        raise InputError(f"the nodes {twin!r} and {str(twin)!r} differ by their type alone; give all names one type.")
+        raise InputError(f"the nodes {twin!r} and {str(twin)!r} differ only in type; use one type for all names.")
 
 
 def _column(values: Any) -> NDArray[Any]:
-    """Return names as an array: of integers if all are, else of Python objects."""
+    """Return names as an array, of integers if possible, else of Python objects."""
     if not isinstance(values, np.ndarray):
         values = _without_tensors(values)
         integers = all(type(value) is int and -(2**63) <= value < 2**63 for value in values)
         return np.fromiter(values, np.int64 if integers else object, len(values))
     if values.dtype.kind == "f" and values.size and (np.floor(values) == values).all():
-        return values.astype(np.int64)  # pandas makes floats of integers where a column has had gaps
+        return values.astype(np.int64)  # pandas converts integers to floats if a column ever had gaps
     if values.dtype.kind == "u" and values.size and int(values.max()) >= 2**63:
         return values.astype(object)
     if values.dtype.kind == "O":
@@ -188,20 +187,20 @@ def _column(values: Any) -> NDArray[Any]:
     return values
 
 
-def number_ids(ids: Int64) -> tuple[Int64, Names | None, int]:
-    """Number the ids that occur, ascending, from 0; return the edges, the ids unless they are 0 .. n-1, and n."""
+def renumber(ids: Int64) -> tuple[Int64, Names | None, int]:
+    """Renumber ids from 0 in ascending order; return the edges, the ids (None if they are 0 .. n-1), and n."""
     if not ids.size:
         return ids, None, 0
     high = int(ids.max())
     if high > 8 * ids.size + 1_000_000 or int(ids.min()) < 0:
-        names, numbers = np.unique(ids, return_inverse=True)
-        return numbers.reshape(ids.shape).astype(np.int64, copy=False), names, len(names)
+        names, index = np.unique(ids, return_inverse=True)
+        return index.reshape(ids.shape).astype(np.int64, copy=False), names, len(names)
     occurs = np.zeros(high + 1, dtype=np.bool_)
     occurs[ids[0]] = True
     occurs[ids[1]] = True
     if occurs.all():
         return ids, None, high + 1
-    number = np.cumsum(occurs, dtype=np.int32)
-    number -= 1
+    index = np.cumsum(occurs, dtype=np.int32)
+    index -= 1
     names = np.flatnonzero(occurs).astype(np.int64, copy=False)
-    return number[ids].astype(np.int64), names, len(names)
+    return index[ids].astype(np.int64), names, len(names)

@@ -1,4 +1,4 @@
-"""Many graphs joined to one, next to each other, without any work per graph but collecting its arrays."""
+"""The disjoint union of many graphs, with no more work per graph than collecting its arrays."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from detours.graph.edges import MAX_NODES, Dropped, EdgeList
 
 
 def join_edges(parts: Sequence[EdgeList]) -> tuple[EdgeList, Int64]:
-    """Return one edge list of many of the same kind, and the first node of each; names are not kept."""
+    """Return the union of edge lists of the same kind, and the node offsets; names are not kept."""
     offsets = _node_offsets(np.array([part.num_nodes for part in parts], np.int64))
     edges = shift_edges([part.edge_index for part in parts], offsets)
     first = parts[0] if parts else EdgeList(edges, 0)
     return EdgeList(edges, int(offsets[-1]), None, first.meaning, first.directed), offsets
 
 
-def join_arrays(indptrs: Sequence[Int64], rows: Sequence[Int32]) -> tuple[Int64, Int32, Int64]:
-    """Return the CSR of many, indptr and indices, and the first node of each."""
+def join_arrays(indptrs: Sequence[Int64], indices: Sequence[Int32]) -> tuple[Int64, Int32, Int64]:
+    """Return indptr and indices of the union of CSR graphs, and the node offsets."""
     node_offsets = _node_offsets(_lengths(indptrs) - 1)
-    arc_offsets = _offsets(_lengths(rows))
-    ends = np.ones(node_offsets[-1] + len(indptrs), dtype=np.bool_)
-    ends[node_offsets[:-1] + np.arange(len(indptrs))] = False  # each indptr begins with a zero
+    arc_offsets = _offsets(_lengths(indices))
+    keep = np.ones(node_offsets[-1] + len(indptrs), dtype=np.bool_)
+    keep[node_offsets[:-1] + np.arange(len(indptrs))] = False  # the leading zero of each indptr
     indptr = np.zeros(node_offsets[-1] + 1, dtype=np.int64)
-    indptr[1:] = np.concatenate([np.empty(0, dtype=np.int64), *indptrs])[ends]
+    indptr[1:] = np.concatenate([np.empty(0, dtype=np.int64), *indptrs])[keep]
     indptr[1:] += np.repeat(arc_offsets[:-1], np.diff(node_offsets))
-    indices = np.concatenate([np.empty(0, dtype=np.int32), *rows])
-    indices += np.repeat(node_offsets[:-1].astype(np.int32), np.diff(arc_offsets))
-    return indptr, indices, node_offsets
+    joined = np.concatenate([np.empty(0, dtype=np.int32), *indices])
+    joined += np.repeat(node_offsets[:-1].astype(np.int32), np.diff(arc_offsets))
+    return indptr, joined, node_offsets
 
 
 def shift_edges(edges: Sequence[Int64], node_offsets: Int64) -> Int64:
-    """Return the edges of all parts, numbered as in the union."""
+    """Return the edges of all graphs, with node ids shifted as in the union."""
     joined = np.concatenate([np.empty((2, 0), dtype=np.int64), *edges], axis=1)
-    joined += np.repeat(node_offsets[:-1], [part.shape[1] for part in edges])
+    joined += np.repeat(node_offsets[:-1], [each.shape[1] for each in edges])
     return joined
 
 
 def add_dropped(parts: Iterable[Dropped]) -> Dropped:
     """Return the sums of what was dropped from each graph."""
-    none = Dropped()
-    some = [part for part in parts if part != none]
-    return Dropped(*map(sum, zip(*some, strict=True)))
+    nothing = Dropped()
+    nonzero = [part for part in parts if part != nothing]
+    return Dropped(*map(sum, zip(*nonzero, strict=True)))
 
 
 def _lengths(arrays: Sequence[Int64] | Sequence[Int32]) -> Int64:
@@ -58,5 +58,7 @@ def _offsets(sizes: Int64) -> Int64:
 def _node_offsets(sizes: Int64) -> Int64:
     offsets = _offsets(sizes)
     if offsets[-1] > MAX_NODES:
-        raise InputError(f"The graphs have {offsets[-1]} nodes together, and {MAX_NODES} are allowed; take fewer.")
+        raise InputError(
+            f"The graphs have {offsets[-1]} nodes in total, but at most {MAX_NODES} are allowed; use fewer."
+        )
     return offsets

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("where", ["--format", "FILE", "Graph.read", "docs/guide.md"])
-def test_texts_name_every_format(where):
+def test_help_and_docs_name_every_format(where):
     """Those of the command line are written down, as `detours --help` must not load NumPy; the others are prose."""
     text = {
         "--format": get_args(options.FileFormat)[1].help,
@@ -81,7 +81,7 @@ def test_directed_graphs_are_written(tmp_path, ending):
     assert again.to_edge_index().tolist() == graph.to_edge_index().tolist()
 
 
-def test_what_a_format_cannot_hold_is_said(tmp_path):
+def test_what_a_format_cannot_hold_is_refused(tmp_path):
     directed = Graph.from_edge_index([[0], [1]], directed=True)
     for ending in ("g6", "s6"):
         with pytest.raises(InputError, match="undirected"):
@@ -139,7 +139,7 @@ def test_names_are_read_as_they_were_written(tmp_path_factory, ending, pairs):
         return
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", message=".*may stand for a missing value")
+        warnings.filterwarnings("ignore", message=".*may denote a missing value")
         found = Graph.read(path, strict=True)
     assert {frozenset(map(str, edge)) for edge in edges(found)} == set(map(frozenset, given.edges))
 
@@ -151,20 +151,20 @@ def test_odd_names_are_quoted_or_refused(tmp_path, ending):
         Graph.from_networkx(nx.Graph([(name, "7"), ("7", "x")])).write(path)
         assert set(Graph.read(path).name_list()) == {name, "7", "x"}
     for name in LOST:
-        with pytest.raises(InputError, match=r"would be read as another; write \.graphml or \.npz, or rename"):
+        with pytest.raises(InputError, match=r"would be read as another one; write \.graphml or \.npz, or rename"):
             Graph.from_networkx(nx.Graph([(name, "b")])).write(tmp_path / f"none.{ending}")
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize(("ending", "sep"), [("csv", ","), ("tsv", "\t"), ("txt", " ")])
-def test_names_beside_numbers_are_quoted(tmp_path, ending, sep):
+def test_names_next_to_numbers_are_quoted(tmp_path, ending, sep):
     graph = Graph.from_networkx(nx.Graph([("1", "2"), ("2", "a")]))
     graph.write(tmp_path / f"g.{ending}")
     assert (tmp_path / f"g.{ending}").read_text() == 'source target\n"1" "2"\n"2" "a"\n'.replace(" ", sep)
     assert Graph.read(tmp_path / f"g.{ending}") == graph
 
 
-def test_an_interrupted_write_leaves_what_was_there(tmp_path, monkeypatch):
+def test_an_interrupted_write_keeps_the_old_file(tmp_path, monkeypatch):
     graph = Graph.from_networkx(nx.path_graph(4))
     graph.write(tmp_path / "g.npz")
     before = (tmp_path / "g.npz").read_bytes()

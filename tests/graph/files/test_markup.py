@@ -34,8 +34,8 @@ def test_gml_without_labels(tmp_path):
     ("name", "text", "line", "says"),
     [
         ("g.graphml", "<graphml><graph><node id='a'/>\n<edge", 2, "cut off"),
-        ("g.graphml", "<html></html>", None, "no GraphML"),
-        ("g.graphml", "0 1\n", None, "no GraphML"),
+        ("g.graphml", "<html></html>", None, "not GraphML"),
+        ("g.graphml", "0 1\n", None, "not GraphML"),
         ("g.gml", "0 1\n", None, "GML"),
         ("g.gml", "graph [ node [ id 1 ]", None, "GML"),
     ],
@@ -118,7 +118,7 @@ def test_pajek_as_igraph_writes_it(tmp_path):
     [
         ("*Edges\n1 4\n", r"line 3: an edge joins vertices 1 .. 3, but this is '1 4'"),
         ("*Edges\n1\n", "line 3: an edge joins vertices"),
-        ("*Matrix\n0 1 1\n", r"the section \*matrix is not known"),
+        ("*Matrix\n0 1 1\n", r"the section \*matrix is unknown"),
         ("*Edges\n1 2\n*Vertices 2\n", "several networks"),
         ('4 "d"\n*Edges\n1 2\n', "vertices are numbered 1 .. 3, but there is a vertex 4"),
         ("*Edges\n1 2 nan\n", "NaN"),
@@ -130,8 +130,8 @@ def test_damaged_pajek(tmp_path, text, message):
 
 
 @pytest.mark.parametrize("number", [2**64, 10**7])
-def test_a_number_of_vertices_that_cannot_be_is_refused(tmp_path, number):
-    with pytest.raises(FileFormatError, match=f"line 1: it says {number} vertices, but the file has 3 lines"):
+def test_an_impossible_number_of_vertices_is_refused(tmp_path, number):
+    with pytest.raises(FileFormatError, match=f"line 1: it declares {number} vertices, but the file has 3 lines"):
         Graph.read(put(tmp_path, "g.net", f"*Vertices {number}\n*Edges\n1 2\n"))
 
 
@@ -141,7 +141,7 @@ def test_names_that_pajek_cannot_hold(tmp_path, name):
         Graph.from_networkx(nx.Graph([(name, "c")])).write(tmp_path / "g.net")
 
 
-def test_gml_with_other_letters_and_repeated_edges(tmp_path):
+def test_gml_with_non_ascii_letters_and_repeated_edges(tmp_path):
     nodes = 'node [ id 0 label "Müller" ] node [ id 1 label "中文" ]'
     text = f"graph [ {nodes} edge [ source 0 target 1 ] edge [ source 1 target 0 ] ]"
     with pytest.warns(DroppedEdgesWarning, match="1 repeated edge"):

@@ -53,8 +53,8 @@ def test_matrix_market_as_scipy_writes_it(tmp_path, matrix):
         (BANNER + "pattern general\n% c\n3 3\n", None, "three integers"),
         (BANNER + "pattern general\n3 4 1\n1 2\n", None, "square"),
         (BANNER + "pattern general\n9999999999 9999999999 1\n1 2\n", None, "2147483647"),
-        (BANNER + "pattern general\n3 3 2\n1 2\n", None, "promises 2 entries and holds 1"),
-        (BANNER + "pattern general\n3 3 1\n1 2\n2 3\n", None, "promises 1 entries and holds more"),
+        (BANNER + "pattern general\n3 3 2\n1 2\n", None, "declares 2 entries but holds 1"),
+        (BANNER + "pattern general\n3 3 1\n1 2\n2 3\n", None, "declares 1 entries but holds more"),
         (BANNER + "pattern general\n3 3 1000000000000\n1 2\n2 3\n", None, "cut off"),
         (BANNER + "pattern general\n3 3 2\n1 2\n\n1 4\n", 5, 'two integers from 1 to 3, but it is "1 4"'),
         (BANNER + "pattern general\n3 3 2\n0 2\n1 2\n", 3, 'but it is "0 2"'),
@@ -73,7 +73,7 @@ def test_broken_matrix_market(tmp_path, text, line, says):
     refused(put(tmp_path, "g.mtx", text), says, line)
 
 
-def test_what_crashes_scipy_does_not_reach_it(tmp_path):
+def test_input_that_crashes_scipy_does_not_reach_it(tmp_path):
     """An unfinished last line, and zero bytes: SciPy 1.17 reads beyond the end of the text."""
     head = "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 2 0.5\n2 3 1.5\n"
     for _ in range(50):

@@ -1,4 +1,4 @@
-"""METIS files, compared with a plain reader of our own: neither NetworkX nor igraph reads them."""
+"""METIS files, compared with a simple reader: neither NetworkX nor igraph reads them."""
 
 import gzip
 import warnings
@@ -50,7 +50,7 @@ def test_the_graph_of_the_manual(tmp_path, way, ending):
 
 
 @given(st.integers(0, 9), st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8))))
-def test_files_of_ours_are_read_by_the_plain_reader(tmp_path_factory, n, pairs):
+def test_written_files_are_read_by_the_plain_reader(tmp_path_factory, n, pairs):
     path = tmp_path_factory.mktemp("metis") / "g.graph"
     given = nx.empty_graph(n)
     given.add_edges_from((u, v) for u, v in pairs if u < v < n)
@@ -73,7 +73,7 @@ def test_loops_are_dropped_whether_they_are_edges_or_not(tmp_path):
     for m in (1, 2):
         with pytest.warns(DroppedEdgesWarning, match="1 loop:"):
             assert Graph.read(put(tmp_path, "g.graph", f"2 {m}\n1 2\n1\n")).num_edges == 1
-    refused(put(tmp_path, "g.graph", "2 3\n1 2\n1\n"), "promises 3 edges", 1)
+    refused(put(tmp_path, "g.graph", "2 3\n1 2\n1\n"), "declares 3 edges", 1)
     with pytest.warns(DroppedEdgesWarning, match="1 repeated edge:"):
         assert Graph.read(put(tmp_path, "g.graph", "2 2\n2 2\n1 1\n")).num_edges == 1
 
@@ -82,26 +82,26 @@ def test_loops_are_dropped_whether_they_are_edges_or_not(tmp_path):
     ("text", "line", "says"),
     [
         ("% alone\n", None, "every line is blank or a comment"),
-        ("% c\n3 a\n", 2, 'numbers alone, but there is "a"'),
+        ("% c\n3 a\n", 2, 'may only hold numbers, but there is "a"'),
         ("3 2\n2\n1 3\n2 1-2\n", 4, '"1-2"'),
-        ("3\n2\n1 3\n2\n", 1, "the numbers of nodes and edges"),
+        ("3\n2\n1 3\n2\n", 1, "the number of nodes, the number of edges"),
         ("3 2 2\n2\n1 3\n2\n", 1, 'a list of edges is read with format="edgelist"'),
-        ("3 2 0 1 1\n2\n1 3\n2\n", 1, "the numbers of nodes and edges"),
-        ("-3 2\n2\n1 3\n2\n", 1, "the numbers of nodes and edges"),
-        ("3.5 2\n2\n1 3\n2\n", 1, "the numbers of nodes and edges"),
+        ("3 2 0 1 1\n2\n1 3\n2\n", 1, "the number of nodes, the number of edges"),
+        ("-3 2\n2\n1 3\n2\n", 1, "the number of nodes, the number of edges"),
+        ("3.5 2\n2\n1 3\n2\n", 1, "the number of nodes, the number of edges"),
         ("9999999999 2\n2\n1\n", 1, "2147483647"),
-        ("1e99 2\n2\n1\n", 1, "numbers of nodes"),
-        ("5 1\n2\n1\n", None, "promises 5 nodes and has 3 lines"),
-        ("2 1\n2\n1\n\n% c\n1\n", 6, "promises 2 nodes, but here is a line of one more"),
-        ("% c\n3 3\n2\n1 3\n2\n", 2, "promises 3 edges, but the others list 4 neighbours"),
+        ("1e99 2\n2\n1\n", 1, "number of nodes"),
+        ("5 1\n2\n1\n", None, "declares 5 nodes but has 3 lines"),
+        ("2 1\n2\n1\n\n% c\n1\n", 6, "declares 2 nodes, but here is a line for another one"),
+        ("% c\n3 3\n2\n1 3\n2\n", 2, "declares 3 edges, but the others list 4 neighbours"),
         ("3 4\n2\n1 3\n2\n", 1, "not two for each edge"),
-        ("3 4000000000000000\n2\n1 3\n2\n", 1, "promises 4000000000000000 edges"),
+        ("3 4000000000000000\n2\n1 3\n2\n", 1, "declares 4000000000000000 edges"),
         ("3 2\n2\n% c\n1 3\n\n", 4, "node 2 has the neighbour 3, but node 3 does not have 2"),
         ("3 2\n2\n1 4\n2\n", 3, "integers from 1 to 3"),
         ("3 2\n2\n1 0\n2\n", 3, "integers from 1 to 3"),
         ("3 2\n2\n1 2.5\n2\n", 3, "integers from 1 to 3"),
-        ("3 2 1\n2 1\n1 1 3\n2 1\n", 3, "0 of the node and then 2 for each neighbour"),
-        ("3 2 11\n1 2 1\n1 1 1 3 1\n\n", 4, "1 of the node and then 2 for each neighbour"),
+        ("3 2 1\n2 1\n1 1 3\n2 1\n", 3, "0 for the node and then 2 for each neighbour"),
+        ("3 2 11\n1 2 1\n1 1 1 3 1\n\n", 4, "1 for the node and then 2 for each neighbour"),
         ("3 2 1\n2 1\n1 1 3 0\n2 0\n", 3, "a finite number above 0"),
         ("3 2 1\n2 1\n1 1 3 1e999\n2 1\n", 3, "a finite number above 0"),
     ],
@@ -144,7 +144,7 @@ def test_weights_do_not_hide_a_metis_file(tmp_path, way):
 
 
 @pytest.mark.parametrize("graph", SEVERAL, ids=str)
-def test_edges_are_no_metis_file(tmp_path, graph):
+def test_edge_lists_are_not_mistaken_for_metis(tmp_path, graph):
     for first in (0, 1):
         lines = [f"{u + first} {v + first}\n" for u, v in graph.to_directed().edges]
         with warnings.catch_warnings():
@@ -152,8 +152,8 @@ def test_edges_are_no_metis_file(tmp_path, graph):
             assert Graph.read(put(tmp_path, "g.txt", "".join(lines))).num_edges == graph.number_of_edges()
 
 
-def test_what_the_reader_of_metis_refuses_is_not_called_a_metis_file(tmp_path):
+def test_files_that_the_metis_reader_refuses_are_not_called_metis(tmp_path):
     """Both ask the same function what the first line says."""
     text = "2 1 1000\n" + 10 * "7 " + "2\n" + 10 * "8 " + "1\n"
-    refused(put(tmp_path, "g.graph", text), "the first line of a METIS file must be", line=1)
-    refused(put(tmp_path, "g.txt", text), "its lines are those of an adjacency list")
+    refused(put(tmp_path, "g.graph", text), "the first line of a METIS file must hold", line=1)
+    refused(put(tmp_path, "g.txt", text), "its lines look like an adjacency list")

@@ -23,7 +23,7 @@ def test_atoms_are_nodes_and_bonds_are_edges(tmp_path: Path, name: str) -> None:
     assert graph.name(6) == "O6" and graph.degree[graph.node("O6")] == 1
 
 
-def test_without_a_name_that_tells_the_text_tells_smiles_from_mol_blocks(tmp_path: Path) -> None:
+def test_the_text_distinguishes_smiles_from_mol_blocks_on_standard_input(tmp_path: Path) -> None:
     molecule = chem.MolFromSmiles("c1ccccc1O")
     for text in ("c1ccccc1O phenol\n", chem.MolToMolBlock(molecule), chem.MolToMolBlock(molecule, forceV3000=True)):
         (tmp_path / "input").write_text(text)
@@ -40,7 +40,7 @@ def test_of_several_molecules_the_first_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_molecules_of_an_sdf_file_are_told_apart_whatever_ends_its_lines(tmp_path: Path, end: str) -> None:
+def test_molecules_of_an_sdf_file_are_separated_with_any_line_end(tmp_path: Path, end: str) -> None:
     blocks = [chem.MolToMolBlock(chem.MolFromSmiles(smiles)) + "$$$$\n" for smiles in ("CCO", "CC")]
     (tmp_path / "two.sdf").write_bytes("".join(blocks).replace("\n", end).encode())
     with pytest.warns(UserWarning, match="several molecules"):
@@ -51,7 +51,7 @@ def test_molecules_of_an_sdf_file_are_told_apart_whatever_ends_its_lines(tmp_pat
         assert Graph.read(tmp_path / "one.sdf").num_nodes == 3
 
 
-def test_the_header_of_a_file_of_smiles_is_no_molecule(tmp_path: Path) -> None:
+def test_the_header_of_a_smiles_file_is_not_a_molecule(tmp_path: Path) -> None:
     writer = chem.SmilesWriter(str(tmp_path / "ethanol.smi"))
     writer.write(chem.MolFromSmiles("CCO"))
     writer.close()
@@ -64,11 +64,11 @@ def test_the_header_of_a_file_of_smiles_is_no_molecule(tmp_path: Path) -> None:
         Graph.read(tmp_path / "header.smi")
 
 
-def test_what_is_no_molecule_is_refused(tmp_path: Path) -> None:
+def test_files_without_a_molecule_are_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.smi").write_text("C1CC(\n")
     with pytest.raises(FileFormatError, match="RDKit cannot read"):
         Graph.read(tmp_path / "bad.smi")
-    with pytest.raises(InputError, match="molecules are only read"):
+    with pytest.raises(InputError, match="molecules can only be read"):
         Graph.from_edge_index([[0, 1], [1, 0]]).write(tmp_path / "out.sdf")
     assert parse_smiles("no molecule") is None and parse_smiles(" ") is None and parse_smiles("C\udcff") is None
     with pytest.raises(FileFormatError, match=r"^c1ccccc1: there is no such file; of a SMILES, give a"):

@@ -33,7 +33,7 @@ def test_broken_npz(tmp_path):
     refused(tmp_path / "wide.npz", "square")
 
 
-def test_npz_remembers_the_direction_and_any_plain_name(tmp_path):
+def test_npz_keeps_the_direction_and_plain_names(tmp_path):
     graph = Graph.from_networkx(nx.DiGraph(nx.grid_2d_graph(2, 2)), directed=True)
     graph.write(tmp_path / "g.npz")
     assert Graph.read(tmp_path / "g.npz") == graph
@@ -56,14 +56,14 @@ def matrix_file(path: Path, kind: str, **arrays: object) -> Path:
         ("csr", [0, 1, 2, 2], [1, 3], "indices must be from 0 to 2"),
         ("csc", [0, 1, 2, 2], [-1, 2], "indices must be from 0 to 2"),
         ("csr", [0, 1, 2], [1, 2], "do not fit the shape"),
-        ("abc", [0, 1, 2, 2], [1, 2], "format 'abc' is not known"),
+        ("abc", [0, 1, 2, 2], [1, 2], "format 'abc' is unknown"),
     ],
 )
 def test_rows_outside_of_the_matrix_are_refused(tmp_path, kind, indptr, indices, wrong):
     refused(matrix_file(tmp_path / "a.npz", kind, indptr=indptr, indices=indices, data=[1, 1]), wrong)
 
 
-def test_other_forms_of_scipy_are_checked_as_well(tmp_path):
+def test_other_scipy_formats_are_checked(tmp_path):
     refused(
         matrix_file(tmp_path / "a.npz", "coo", row=[0, 1], col=[0.5, 1], data=[1, 1]), "row and col must be integers"
     )
@@ -96,7 +96,7 @@ def test_names_that_do_not_fit_are_refused(tmp_path):
         refused(tmp_path / "a.npz", "")
 
 
-def test_npz_can_be_compressed_once_more(tmp_path):
+def test_npz_can_be_gzipped(tmp_path):
     graph = Graph.from_networkx(nx.karate_club_graph())
     graph.write(tmp_path / "g.npz.gz")
     assert Graph.read(tmp_path / "g.npz.gz") == graph

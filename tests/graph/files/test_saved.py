@@ -68,12 +68,12 @@ def test_saving_keeps_flags_and_replaces_only_saved_graphs(tmp_path):
     assert Graph.open(tmp_path / "g").num_edges == 3
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter").write_text("words")
-    with pytest.raises(InputError, match="no saved graph"):
+    with pytest.raises(InputError, match="not a saved graph"):
         graph.save(tmp_path / "thesis")
     assert (tmp_path / "thesis" / "chapter").exists()
 
 
-def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch):
+def test_a_failed_save_keeps_the_old_folder(tmp_path, monkeypatch):
     graph = Graph.from_edge_index(TRIANGLE)
     graph.save(tmp_path / "g")
     bad = Graph.from_networkx(nx.Graph([(frozenset([1]), object())]))
@@ -154,7 +154,7 @@ def test_what_needs_no_arcs_does_not_read_them(tmp_path: Path, use: Callable[[Gr
     use(Graph.open(tmp_path / "g"))
 
 
-def test_damaged_headers_and_manifests_of_saved_graphs_are_sentences(tmp_path: Path) -> None:
+def test_damaged_headers_and_manifests_are_refused_in_one_sentence(tmp_path: Path) -> None:
     graph = Graph.from_networkx(nx.Graph([("ä", "b"), ("b", "c")]))
     for number, (file, text) in enumerate(
         [
@@ -176,7 +176,7 @@ def test_damaged_headers_and_manifests_of_saved_graphs_are_sentences(tmp_path: P
 @pytest.mark.parametrize(
     "pairs", [[[0, 1], [1, 2], [2, 0]], [[5, 6], [6, 9], [9, 5]], [["a", "b"], ["b", "c"], ["c", "a"]]]
 )
-def test_names_of_numpy_are_stored_as_plain_ones(tmp_path, pairs):
+def test_numpy_names_are_stored_as_plain_ones(tmp_path, pairs):
     """A NetworkX graph of the rows of an array has such nodes."""
     graph = nx.Graph()
     graph.add_edges_from(np.array(pairs))
@@ -188,7 +188,7 @@ def test_names_of_numpy_are_stored_as_plain_ones(tmp_path, pairs):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits")
-def test_why_a_graph_cannot_be_saved_is_told(tmp_path: Path) -> None:
+def test_the_reason_why_a_graph_cannot_be_saved_is_given(tmp_path: Path) -> None:
     script = """
         import resource, sys, numpy as np, detours
         graph = detours.Graph.from_edge_index(np.stack([np.arange(50_000), np.arange(50_000) + 1]), directed=True)

@@ -54,7 +54,7 @@ def test_words_above_a_column_of_numbers_are_a_header(tmp_path, sep):
 
 
 @pytest.mark.parametrize("size", [3, 12])
-def test_a_first_line_that_may_be_a_header_is_warned_of(tmp_path, recwarn, size):
+def test_a_first_line_that_may_be_a_header_causes_a_warning(tmp_path, recwarn, size):
     ring = "".join(f"n{i},n{(i + 1) % size}\n" for i in range(size))
     for text in ("who,whom\n" + ring, ("who,whom\n" + ring).replace(",", ";")):
         with pytest.warns(UserWarning, match="if it is a header, name the columns of nodes, 'who' and 'whom'"):
@@ -80,13 +80,13 @@ def test_a_first_line_that_may_be_a_header_is_warned_of(tmp_path, recwarn, size)
         ("source,target,id\n1,2,1\n2,3,2\n", False),
     ],
 )
-def test_a_first_column_that_may_hold_no_nodes_is_warned_of(tmp_path, recwarn, text, warned):
+def test_a_first_column_without_nodes_causes_a_warning(tmp_path, recwarn, text, warned):
     Graph.read(put(tmp_path, "g.csv", text))
     assert [str(each.message).endswith(("'atom1' and 'atom2'.", "'a' and 'b'.")) for each in recwarn] == [True] * warned
 
 
 @pytest.mark.parametrize("sep", [",", ";", "\t"])
-def test_names_that_begin_as_a_comment_are_quoted_or_warned_of(tmp_path, recwarn, sep):
+def test_names_that_begin_like_a_comment_are_quoted_or_cause_a_warning(tmp_path, recwarn, sep):
     text = "source,target\nN1,#2\n#2,C3\n#,\nC3,N1\n# a note\n".replace(",", sep)
     with pytest.warns(UserWarning, match="are comments, and (one|2) that may be (an edge was|edges were) skipped"):
         assert Graph.read(put(tmp_path, "g.csv", text)).num_edges == 2
@@ -96,7 +96,7 @@ def test_names_that_begin_as_a_comment_are_quoted_or_warned_of(tmp_path, recwarn
 
 
 @pytest.mark.parametrize("sep", [",", ";", " "])
-def test_ids_that_differ_in_zeros_are_warned_of(tmp_path, recwarn, sep):
+def test_ids_that_differ_in_leading_zeros_cause_a_warning(tmp_path, recwarn, sep):
     with pytest.warns(UserWarning, match="007 is the node 7"):
         assert Graph.read(put(tmp_path, "g.txt", "007 8\n8 9\n9 7\n".replace(" ", sep))).num_nodes == 3
     recwarn.clear()
@@ -169,10 +169,10 @@ def test_the_type_of_edges_of_gephi(tmp_path, header, names):
     assert read("Directed", "Directed", "directed").directed
     assert not read("Undirected", "Undirected", "Undirected").directed
     assert not read("road", "rail", "road").directed
-    with pytest.raises(InputError, match="some edges are of the type Directed and some Undirected"):
+    with pytest.raises(InputError, match="some edges are of type Directed and some Undirected"):
         read("Directed", "Undirected", "Directed")
 
 
 @pytest.mark.parametrize("column", ["9" * 5000, "²"])
-def test_columns_that_are_no_numbers(tmp_path, column):
+def test_columns_that_are_not_decimal_numbers(tmp_path, column):
     refused(put(tmp_path, "g.csv", "a,b\n1,2\n"), "there is no column", line=1, columns=(1, column))

@@ -1,4 +1,4 @@
-"""Graphs in files: the ending of the name tells the format, and the content must agree."""
+"""Graph files: the ending of the name determines the format, and the content must match it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def read(
     columns: Sequence[str | int] | None = None,
     sep: str | None = None,
 ) -> EdgeList:
-    """Return the edges in a file; of a file with several graphs those of the first, with a warning."""
+    """Return the edges in a file; of several graphs only the first is read, with a warning."""
     if not os.fspath(path):
         raise InputError("the name of a file is expected, but it is empty.")
     path = Path(path)
@@ -53,7 +53,7 @@ def read(
         raise FileFormatError("this is a folder, not a file, and not one written by Graph.save.", path)
     if columns is not None or sep is not None:
         if _format(path, format) is not FORMATS["edgelist"]:
-            raise InputError(f"columns and sep are for edge lists, and {path} is not one by its name.")
+            raise InputError(f"columns and sep are for edge lists, but {path} is not one by its name.")
         edges = read_table(path, columns, sep)
     else:
         edges = _format(path, format).read(path)
@@ -62,21 +62,21 @@ def read(
 
 
 def write(edges: EdgeList, path: str | os.PathLike[str], *, format: str | None = None) -> None:
-    """Write an edge list that has every arc, in the format of the file name."""
+    """Write an edge list that has every arc, in the given format or that of the file name."""
     path = Path(path)
     _format(path, format).write(edges, path)
 
 
 def _format(path: Path, name: str | None) -> Format:
     if name is not None:
-        meant = _BY_ENDING.get(name, "") if isinstance(name, str) else ""
-        check_choice("format", name, FORMATS, hint=meant and f"; files that end in .{name} are {meant!r}")
+        suggestion = _BY_ENDING.get(name, "") if isinstance(name, str) else ""
+        check_choice("format", name, FORMATS, hint=suggestion and f"; files that end in .{name} are {suggestion!r}")
         return FORMATS[name]
     given = ending(path)
     if given and given not in _BY_ENDING:
         raise FileFormatError(
-            f"the ending .{given} is not known; it may be .{', .'.join(_BY_ENDING)}, each also with .gz. "
-            'Lines of two nodes are read with format="edgelist", whatever the name.',
+            f"the ending .{given} is unknown; it may be .{', .'.join(_BY_ENDING)}, each also with .gz. "
+            'With format="edgelist", a file with any ending is read as an edge list.',
             path,
         )
     return FORMATS[_BY_ENDING[given] if given else "edgelist"]

@@ -1,4 +1,4 @@
-"""Edge lists: one edge per line, two integers or two names; a third column is a weight, the rest is ignored."""
+"""Edge lists: one edge per line, two integers or two names; a third column is a weight, and the rest is ignored."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from detours.graph.files.shared.doubts import (
 from detours.graph.files.shared.format import Format, ending
 from detours.graph.files.shared.head import Head, read_head
 from detours.graph.files.shared.lines import MAX_ID, NoWeight, pieces, quoted, read_integers
+from detours.graph.files.shared.name_index import sorted_by_name
 from detours.graph.files.shared.named_lines import read_names
-from detours.graph.files.shared.numbered import sorted_by_name
 from detours.graph.files.shared.source import opened
 from detours.graph.files.table import read_table
-from detours.graph.pairs import number_ids
+from detours.graph.pairs import renumber
 
 _ROWS = 100_000
 _ID = re.compile("0|[1-9][0-9]{0,18}")
@@ -37,7 +37,7 @@ _HEADER_WORDS = {word for header in HEADERS for word in header}
 
 
 def read(path: Path) -> EdgeList:
-    """Return the edges of a file; the first lines tell whether its nodes are integers or names, or in a table."""
+    """Return the edges of a file; its first lines show whether it holds integers, names or a table."""
     with opened(path) as file:
         head = read_head(pieces(file), path)
         if head.kind == "table":
@@ -50,7 +50,7 @@ def read(path: Path) -> EdgeList:
         try:
             edges = _read_integers(head.text, path) if head.kind == "integers" else _read_names(head, path)
         except NoWeight:
-            if not head.may_hold_text() or not path.is_file():  # a pipe cannot be read again
+            if not head.may_hold_text() or not path.is_file():  # a pipe cannot be read twice
                 raise
             return read_table(path, sep=head.sep)
         if head.kind == "names" and not head.header:
@@ -65,32 +65,32 @@ def _read_integers(text: Iterable[bytes], path: Path) -> EdgeList:
     ids = read_integers(text, path)
     if not ids.size:
         raise FileFormatError("the file holds no edges.", path)
-    edges, names, num_nodes = number_ids(ids)
+    edges, names, num_nodes = renumber(ids)
     return EdgeList(edges, num_nodes, names, "lines")
 
 
 def _read_names(head: Head, path: Path) -> EdgeList:
     first = head.lines[0]
-    ends, found = read_names(head.text, first.separator, first.number, path)
+    ends, names = read_names(head.text, first.separator, first.number, path)
     if not ends.size:
         raise FileFormatError("the file holds no edges.", path)
-    return sorted_by_name(ends, _decoded(found, path))
+    return sorted_by_name(ends, _decoded(names, path))
 
 
-def _decoded(found: list[bytes], path: Path) -> list[str]:
-    names = []
-    for name in found:
+def _decoded(names: list[bytes], path: Path) -> list[str]:
+    decoded = []
+    for name in names:
         try:
-            names.append(name.decode("utf-8"))
+            decoded.append(name.decode("utf-8"))
         except UnicodeDecodeError:
             raise FileFormatError(f"the name {quoted(name)} is not UTF-8 text; save the file as UTF-8.", path) from None
-    return names
+    return decoded
 
 
 def write(edges: EdgeList, path: Path) -> None:
     """Write one edge per line (arcs if directed), in the caller's names.
 
-    Names that might be read as something else stand below a header, in quotes.
+    Names that could be read as something else are quoted, below a header.
     """
     separator = {"csv": ",", "tsv": "\t"}.get(ending(path), " ")
     names = [str(name) for name in edges.name_list()]
@@ -123,24 +123,24 @@ def _check_names(names: list[str], separator: str, path: Path) -> None:
         if not plain:
             others = ".csv, .tsv, .graphml" if separator == " " else ".graphml"
             raise InputError(
-                f"The node name {name!r} cannot be written to an edge list ({path}), from which it would be read as "
-                f"another; write {others} or .npz, or rename the nodes."
+                f"The node name {name!r} cannot be written to an edge list ({path}), as it would be read as another "
+                f"one; write {others} or .npz, or rename the nodes."
             )
     if len(set(names)) < len(names):
         raise InputError(f"Two nodes have the same name when written as text ({path}); write .npz or rename them.")
 
 
 def _is_unicode(name: str) -> bool:
-    return not any("\ud800" <= sign <= "\udfff" for sign in name)
+    return not any("\ud800" <= char <= "\udfff" for char in name)
 
 
 def _are_ids(names: list[str]) -> bool:
-    """Return whether names are integers, written as such."""
+    """Return whether all names are integers in plain digits."""
     return all(_ID.fullmatch(name) and int(name) <= MAX_ID for name in names)
 
 
 def _is_word(name: str) -> bool:
-    """Return whether a name can be read as nothing else, wherever it is in the file."""
+    """Return whether a name cannot be read as anything else, wherever it is in the file."""
     return _WORD.fullmatch(name) is not None and name.lower() not in _HEADER_WORDS
 
 

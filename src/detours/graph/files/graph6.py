@@ -41,7 +41,7 @@ def strip_header(line: bytes) -> bytes:
 
 
 def decode(line: bytes, path: Path, number: int) -> EdgeList:
-    """Return the graph of one line, which is that of `number` in the file."""
+    """Return the graph in line `number` of the file."""
     sparse = line.startswith(b":")
     if line[:1] in (b"&", b";"):
         kind = "digraph6" if line.startswith(b"&") else "incremental sparse6"
@@ -53,19 +53,19 @@ def decode(line: bytes, path: Path, number: int) -> EdgeList:
     bits = np.unpackbits((codes << 2).astype(np.uint8)[:, None], axis=1, count=6).ravel()
     if sparse:
         return EdgeList(_sparse_edges(bits, num_nodes), num_nodes, meaning="edges")
-    wanted = num_nodes * (num_nodes - 1) // 2
-    if len(codes) != (wanted + 5) // 6:
+    num_pairs = num_nodes * (num_nodes - 1) // 2
+    if len(codes) != (num_pairs + 5) // 6:
         raise FileFormatError(
-            f"a graph6 line of {num_nodes} nodes has {(wanted + 5) // 6} characters after its size, "
-            f"but {len(codes)} are here; the file is cut off or damaged.",
+            f"a graph6 line of {num_nodes} nodes has {(num_pairs + 5) // 6} characters after its size, "
+            f"but here there are {len(codes)}; the file is cut off or damaged.",
             path,
             number,
         )
-    return EdgeList(_dense_edges(bits[:wanted]), num_nodes, meaning="edges")
+    return EdgeList(_dense_edges(bits[:num_pairs]), num_nodes, meaning="edges")
 
 
 def _take_size(codes: UInt8, path: Path, number: int) -> tuple[int, UInt8]:
-    """Return the number of nodes, which takes one, four or eight characters, and the rest."""
+    """Return the number of nodes, stored in one, four or eight characters, and the remaining codes."""
     start, length = (0, 1) if codes[0] < 63 else (1, 3) if len(codes) > 1 and codes[1] < 63 else (2, 6)
     digits = codes[start : start + length].tolist()
     if len(digits) < length:
@@ -79,17 +79,17 @@ def _take_size(codes: UInt8, path: Path, number: int) -> tuple[int, UInt8]:
 
 
 def _dense_edges(bits: UInt8) -> Int64:
-    """Return the edges of the upper triangle, whose bit (i, j) lies at j(j-1)/2 + i."""
-    at = np.flatnonzero(bits).astype(np.int64)
-    column = ((1 + np.sqrt(1 + 8 * at.astype(np.float64))) / 2).astype(np.int64)
+    """Return the edges of the upper triangle, whose bit (i, j) is at j(j-1)/2 + i."""
+    index = np.flatnonzero(bits).astype(np.int64)
+    column = ((1 + np.sqrt(1 + 8 * index.astype(np.float64))) / 2).astype(np.int64)
     # The rounded root may be off by one.
-    column -= column * (column - 1) // 2 > at
-    column += (column + 1) * column // 2 <= at
-    return np.stack((at - column * (column - 1) // 2, column))
+    column -= column * (column - 1) // 2 > index
+    column += (column + 1) * column // 2 <= index
+    return np.stack((index - column * (column - 1) // 2, column))
 
 
 def _sparse_edges(bits: UInt8, num_nodes: int) -> Int64:
-    """Return the edges of units (bit, x): the bit moves v on by one; x > v jumps to x, else x-v is an edge."""
+    """Return the edges of units (bit, x): the bit advances v by one; x > v sets v to x, else x-v is an edge."""
     width = max(num_nodes - 1, 0).bit_length()
     units = bits[: len(bits) // (width + 1) * (width + 1)].reshape(-1, width + 1).astype(np.int64)
     values = units[:, 1:] @ (1 << np.arange(width - 1, -1, -1, dtype=np.int64))
@@ -136,11 +136,11 @@ def _size_codes(num_nodes: int) -> list[int]:
     if num_nodes < 63:
         return [num_nodes]
     length = 3 if num_nodes < 63 << 12 else 6
-    digits = [num_nodes >> 6 * place & 63 for place in range(length - 1, -1, -1)]
+    digits = [num_nodes >> 6 * i & 63 for i in range(length - 1, -1, -1)]
     return [63] * (1 if length == 3 else 2) + digits
 
 
-def _packed(num_nodes: int, bits: UInt8) -> bytes:
+def _pack(num_nodes: int, bits: UInt8) -> bytes:
     rows = np.concatenate((bits, np.zeros(-len(bits) % 6, dtype=np.uint8))).reshape(-1, 6)
     codes = np.packbits(rows, axis=1).ravel() >> 2
     return bytes(code + 63 for code in _size_codes(num_nodes)) + (codes + 63).tobytes()
@@ -151,7 +151,7 @@ def encode(n: int, edges: Int64) -> bytes:
     bits = np.zeros(n * (n - 1) // 2, dtype=np.uint8)
     i, j = edges
     bits[j * (j - 1) // 2 + i] = 1
-    return _packed(n, bits)
+    return _pack(n, bits)
 
 
 def _encode_sparse(n: int, edges: Int64) -> bytes:
@@ -171,12 +171,12 @@ def _encode_sparse(n: int, edges: Int64) -> bytes:
     table = np.array(units, dtype=np.int64).reshape(-1, 2)
     shifts = np.arange(width - 1, -1, -1, dtype=np.int64)
     bits = np.concatenate((table[:, :1], table[:, 1:] >> shifts & 1), axis=1).ravel().astype(np.uint8)
-    room = -len(bits) % 6
-    # Padding is all ones, except where that would read as one more edge of the last node.
-    padding = np.ones(room, dtype=np.uint8)
-    if width < 6 and n == 1 << width and room > width and v < n - 1:
+    num_padding = -len(bits) % 6
+    # Padding is all ones, except where that would read as another edge of the last node.
+    padding = np.ones(num_padding, dtype=np.uint8)
+    if width < 6 and n == 1 << width and num_padding > width and v < n - 1:
         padding[0] = 0
-    return _packed(n, np.concatenate((bits, padding)))
+    return _pack(n, np.concatenate((bits, padding)))
 
 
 GRAPH6 = Format(("g6", "graph6"), read, write_graph6)

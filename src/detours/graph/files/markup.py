@@ -1,4 +1,4 @@
-"""GraphML, GML, GEXF, Pajek and adjacency lists, as graphs of NetworkX."""
+"""GraphML, GML, GEXF, Pajek and adjacency lists, read and written through NetworkX."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from detours.graph.convert import from_networkx, library, to_networkx
 from detours.graph.edges import EdgeList
 from detours.graph.files.shared.format import Format
 from detours.graph.files.shared.lines import is_data
+from detours.graph.files.shared.name_index import sorted_by_name
 from detours.graph.files.shared.other_lists import refuse_matrix
 from detours.graph.files.shared.source import read_text
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>]")
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
-_ALONE = 100_000  # vertices of a Pajek network that need no lines
+_MAX_IMPLICIT = 100_000  # vertices of a Pajek network without lines
 _SECTIONS = ("network", "arcs", "edges", "arcslist", "edgeslist")
 
 
@@ -31,10 +32,10 @@ def read_graphml(path: Path) -> EdgeList:
     """Return the edges of a GraphML file."""
     text = read_text(path, xml=True)
     if b"<graphml" not in text[:100_000]:
-        raise FileFormatError("this is no GraphML: there is no <graphml> in it.", path)
+        raise FileFormatError("this is not GraphML: there is no <graphml> in it.", path)
     if len(_GRAPH.findall(text)) > 1:
-        raise FileFormatError("it holds several graphs, or a group of nodes with a graph of its own; keep one.", path)
-    return _read(partial(_parse_graphml, text), "GraphML", path)
+        raise FileFormatError("it holds several graphs, or a group of nodes with its own graph; keep only one.", path)
+    return _read(lambda nx: nx.read_graphml(BytesIO(text)), "GraphML", path)
 
 
 def read_gml(path: Path) -> EdgeList:
@@ -46,38 +47,36 @@ def read_gexf(path: Path) -> EdgeList:
     """Return the edges of a GEXF file."""
     text = read_text(path, xml=True)
     if b"<gexf" not in text[:100_000]:
-        raise FileFormatError("this is no GEXF: there is no <gexf> in it.", path)
+        raise FileFormatError("this is not GEXF: there is no <gexf> in it.", path)
     return _read(lambda nx: nx.read_gexf(BytesIO(text)), "GEXF", path)
 
 
 def read_pajek(path: Path) -> EdgeList:
-    """Return the edges of a Pajek network; where there are *Arcs, an edge is two of them."""
+    """Return the edges of a Pajek network; if it has *Arcs, an edge is read as two of them."""
     text = read_text(path)
     if b"*vertices" not in text[:100_000].lower():
-        raise FileFormatError("this is no Pajek network: there is no *Vertices in it.", path)
+        raise FileFormatError("this is not a Pajek network: there is no *Vertices in it.", path)
     return _read(partial(_parse_pajek, text), "Pajek", path)
 
 
 def read_adjlist(path: Path) -> EdgeList:
-    """Return the edges of an adjacency list: a line has a node and its neighbours."""
+    """Return the edges of an adjacency list: each line is a node and its neighbours."""
     text = read_text(path)
     refuse_matrix(text, path)
     lines = [line.split() for line in text.split(b"\n") if is_data(line)]
     if all(len(line) == 1 for line in lines) and any(b"," in name for line in lines for name in line):
-        raise FileFormatError("the nodes of an adjacency list are separated by blanks, but here by commas.", path)
+        raise FileFormatError(
+            "the nodes of an adjacency list must be separated by blanks, but here they are by commas.", path
+        )
     if any(name.startswith(b"{") for line in lines for name in line):
         raise FileFormatError(
             "this is a multi-line adjacency list, with attributes; read it with networkx.read_multiline_adjlist.", path
         )
     edges = _read(lambda nx: nx.read_adjlist(BytesIO(text), create_using=nx.DiGraph), "adjacency list", path)
-    # An edge may be in the line of one of its ends, or of both.
-    edges = replace(edges, meaning="lines", directed=False, origin=None)
-    if not isinstance(edges.names, tuple):
-        return edges
-    order = sorted(range(edges.num_nodes), key=edges.name_list().__getitem__)  # as in an edge list
-    rank = np.empty(edges.num_nodes, np.int64)
-    rank[order] = np.arange(edges.num_nodes)
-    return replace(edges, edge_index=rank[edges.edge_index], names=tuple(edges.names[at] for at in order))
+    # One of its ends may list an edge, or both.
+    if isinstance(edges.names, tuple):
+        return sorted_by_name(edges.edge_index, edges.names)
+    return replace(edges, meaning="lines", directed=False, origin=None)
 
 
 def _read(parse: Callable[[Any], Any], kind: str, path: Path) -> EdgeList:
@@ -89,7 +88,7 @@ def _read(parse: Callable[[Any], Any], kind: str, path: Path) -> EdgeList:
     except ParseError as error:
         raise FileFormatError(f"the {kind} is cut off or damaged ({error}).", path, error.position[0]) from None
     except Exception as error:
-        # The parsers let KeyError, AttributeError, RecursionError and more escape on files of another kind.
+        # On files of another kind the parsers raise KeyError, AttributeError, RecursionError and more.
         reason = str(error) or type(error).__name__
         raise FileFormatError(f"this cannot be read as {kind} ({reason}).", path) from None
     try:
@@ -98,12 +97,8 @@ def _read(parse: Callable[[Any], Any], kind: str, path: Path) -> EdgeList:
         raise FileFormatError(str(error), path) from None
 
 
-def _parse_graphml(text: bytes, nx: Any) -> Any:
-    return nx.read_graphml(BytesIO(text))
-
-
 def _parse_gml(text: bytes, nx: Any) -> Any:
-    # NetworkX takes other letters as XML writes them, and repeated edges of graphs that say they have some.
+    # NetworkX expects other characters as XML entities, and allows repeated edges only in declared multigraphs.
     text = text.decode().encode("ascii", "xmlcharrefreplace")
     repeated = re.sub(rb"\bgraph\s*\[", b"graph [ multigraph 1", text, count=1)
     for given in (text, repeated):
@@ -118,77 +113,78 @@ def _parse_gml(text: bytes, nx: Any) -> Any:
 
 
 def _parse_pajek(text: bytes, nx: Any) -> Any:
-    """Return a multigraph of the vertices' labels, or of their numbers where labels repeat.
+    """Return a multigraph of vertex labels, or of vertex numbers if labels repeat.
 
-    NetworkX's own parser takes one kind of line for all that follow *Vertices.
+    NetworkX's own parser reads all sections after *Vertices alike.
     """
-    section, number = "", 0
+    section, num_vertices = "", 0
     labels: dict[int, str] = {}
-    found: dict[str, list[tuple[int, int, dict[str, float]]]] = {"arcs": [], "edges": []}
+    ends: dict[str, list[tuple[int, int, dict[str, float]]]] = {"arcs": [], "edges": []}
     lines = text.decode().splitlines()
-    for line, written in enumerate(lines, 1):
-        words = [quoted or plain for quoted, plain in _WORD.findall(written)]
+    for number, line in enumerate(lines, 1):
+        words = [quoted or plain for quoted, plain in _WORD.findall(line)]
         if not words or words[0].startswith("%"):
             continue
         if words[0].startswith("*"):
             section = words[0][1:].lower()
             if section == "vertices":
-                number = _number_of_vertices(words, number, line, len(lines))
+                num_vertices = _num_vertices(words, num_vertices, number, len(lines))
             elif section not in _SECTIONS:
-                raise ValueError(f"line {line}: the section *{section} is not known; give *Edges or *Arcs")
+                raise ValueError(f"line {number}: the section *{section} is unknown; give *Edges or *Arcs")
         elif section == "vertices":
             labels[int(words[0])] = next(filter(None, words[1:2]), words[0])
         elif section != "network":
             first, *others = map(int, words if section.endswith("list") else words[:2])
-            if not others or not all(1 <= vertex <= number for vertex in (first, *others)):
-                raise ValueError(f"line {line}: an edge joins vertices 1 .. {number}, but this is {written.strip()!r}")
+            if not others or not all(1 <= vertex <= num_vertices for vertex in (first, *others)):
+                expected = f"an edge joins vertices 1 .. {num_vertices}"
+                raise ValueError(f"line {number}: {expected}, but this is {line.strip()!r}")
             weight = {} if section.endswith("list") else _weight(words[2:3])
-            found[section.removesuffix("list")] += [(first, other, weight) for other in others]
-    if strangers := [vertex for vertex in labels if not 1 <= vertex <= number]:
-        raise ValueError(f"vertices are numbered 1 .. {number}, but there is a vertex {strangers[0]}")
-    return _of_pajek(number, labels, found["arcs"], found["edges"], nx)
+            ends[section.removesuffix("list")] += [(first, other, weight) for other in others]
+    if unknown := [vertex for vertex in labels if not 1 <= vertex <= num_vertices]:
+        raise ValueError(f"vertices are numbered 1 .. {num_vertices}, but there is a vertex {unknown[0]}")
+    return _pajek_graph(num_vertices, labels, ends["arcs"], ends["edges"], nx)
 
 
-def _number_of_vertices(words: list[str], before: int, line: int, lines: int) -> int:
-    if before:
-        raise ValueError(f"line {line}: there are several networks in it; keep one")
-    number = int(words[1])
-    if number > max(_ALONE, lines):
-        raise ValueError(f"line {line}: it says {number} vertices, but the file has {lines} lines")
-    return number
+def _num_vertices(words: list[str], previous: int, number: int, num_lines: int) -> int:
+    """Return the count in the words of line `number`; `previous` is that of another network in the file, else 0."""
+    if previous:
+        raise ValueError(f"line {number}: the file holds several networks; keep only one")
+    count = int(words[1])
+    if count > max(_MAX_IMPLICIT, num_lines):
+        raise ValueError(f"line {number}: it declares {count} vertices, but the file has {num_lines} lines")
+    return count
 
 
 def _weight(words: list[str]) -> dict[str, float]:
-    """Return the weight of an edge as an attribute, if there is one: other words may follow the two vertices."""
+    """Return the weight of an edge as an attribute, if there is one: anything may follow the two vertices."""
     try:
         return {"weight": float(words[0])} if words else {}
     except ValueError:
         return {}
 
 
-def _of_pajek(number: int, labels: dict[int, str], arcs: list[Any], edges: list[Any], nx: Any) -> Any:
-    names = [labels.get(vertex, str(vertex)) for vertex in range(1, number + 1)]
-    if len(set(names)) < number:
-        names = [str(vertex) for vertex in range(1, number + 1)]
+def _pajek_graph(num_vertices: int, labels: dict[int, str], arcs: list[Any], edges: list[Any], nx: Any) -> Any:
+    names = [labels.get(vertex, str(vertex)) for vertex in range(1, num_vertices + 1)]
+    if len(set(names)) < num_vertices:
+        names = [str(vertex) for vertex in range(1, num_vertices + 1)]
     graph = nx.MultiDiGraph() if arcs else nx.MultiGraph()
     graph.add_nodes_from(names)
-    back = [(v, u, weight) for u, v, weight in edges if u != v] if arcs else []
-    graph.add_edges_from((names[u - 1], names[v - 1], weight) for u, v, weight in (*arcs, *edges, *back))
+    reverse = [(v, u, weight) for u, v, weight in edges if u != v] if arcs else []
+    graph.add_edges_from((names[u - 1], names[v - 1], weight) for u, v, weight in (*arcs, *edges, *reverse))
     return graph
 
 
 def _with_names(graph: Any, nx: Any) -> EdgeList:
-    """Return the edges, with the labels of nodes that are only numbered, and ascending if all names are integers."""
+    """Return the edges; nodes that are only numbered get their labels, and integer names are sorted."""
     names = _labels(graph) or list(graph)
-    numbers = [_integer(name) for name in names]
-    values = [number for number in numbers if number is not None]
-    spelled = len(values) == len(names) == len(set(values))
-    names = values if spelled else names
+    values = [value for value in map(_integer, names) if value is not None]
+    all_integers = len(values) == len(names) == len(set(values))
+    names = values if all_integers else names
     edges = from_networkx(graph)
-    if names == list(graph) and not spelled:
+    if names == list(graph) and not all_integers:
         return edges
     origin = partial(nx.relabel_nodes, graph, dict(zip(graph, names, strict=True)))
-    if not spelled:
+    if not all_integers:
         return replace(edges, names=tuple(names), origin=origin)
     ids = np.array(values, dtype=np.int64)
     order = np.argsort(ids)
@@ -199,7 +195,7 @@ def _with_names(graph: Any, nx: Any) -> EdgeList:
 
 
 def _labels(graph: Any) -> list[Any] | None:
-    """Return the attribute name or label of all nodes, if their ids only number them: igraph and Gephi write both."""
+    """Return the attribute "name" or "label" of all nodes if their ids are only numbers, as igraph and Gephi write."""
     if not all(re.fullmatch(r"n?\d+", str(node)) for node in graph):
         return None
     for attribute in ("name", "label"):
@@ -213,8 +209,8 @@ def _integer(name: Hashable) -> int | None:
     if isinstance(name, int):
         return name
     text = str(name)
-    spelled = text.isascii() and text.isdigit() and len(text) <= 18 and str(int(text)) == text
-    return int(text) if spelled else None
+    spells_integer = text.isascii() and text.isdigit() and len(text) <= 18 and str(int(text)) == text
+    return int(text) if spells_integer else None
 
 
 def write_graphml(edges: EdgeList, path: Path) -> None:
@@ -241,12 +237,12 @@ def write_pajek(edges: EdgeList, path: Path) -> None:
 
 
 def write_adjlist(edges: EdgeList, path: Path) -> None:
-    """Write an adjacency list; names must not have blanks."""
+    """Write an adjacency list; names must not contain blanks."""
     for name in edges.name_list():
         if not str(name) or str(name)[0] == "#" or len(str(name).split()) != 1:
             raise InputError(f"The node name {name!r} cannot be written to an adjacency list; write .graphml or .npz.")
-    lines = "\n".join  # without the comments that NetworkX writes, which name the time
-    _write(edges, path, lambda nx, graph, file: file.write((lines(nx.generate_adjlist(graph)) + "\n").encode()))
+    join = "\n".join  # without the comments of nx.write_adjlist, which hold the time
+    _write(edges, path, lambda nx, graph, file: file.write((join(nx.generate_adjlist(graph)) + "\n").encode()))
 
 
 def _write(edges: EdgeList, path: Path, write: Callable[[Any, Any, Any], None]) -> None:

@@ -1,4 +1,4 @@
-"""METIS (.graph): a first line with the numbers of nodes and edges, then a line of neighbours for every node."""
+"""METIS (.graph): a first line with the number of nodes and of edges, then a line of neighbours for every node."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from detours.graph.files.shared.metis_header import MetisHeader, metis_header
 from detours.graph.files.shared.source import check_size, read_text
 
 _COMMENT = re.compile(rb"^[ \t]*%[^\n]*", re.MULTILINE)
-_NO_NUMBER = re.compile(rb"(?<!\S)(?![+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?!\S))\S+")
+_NOT_A_NUMBER = re.compile(rb"(?<!\S)(?![+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?!\S))\S+")
 _ROWS = 100_000
 
 
@@ -30,7 +30,7 @@ class _Words(NamedTuple):
     lines: Int64
     """The line of each, from 0."""
     kept: Int64
-    """The lines that are no comments."""
+    """The lines that are not comments."""
 
 
 def read(path: Path) -> EdgeList:
@@ -41,18 +41,19 @@ def read(path: Path) -> EdgeList:
     rows = words.kept[words.kept > words.lines[0]]
     if len(rows) < header.nodes:
         raise FileFormatError(
-            f"the file is cut off: it promises {header.nodes} nodes and has {len(rows)} lines for them; a node without "
-            "neighbours has an empty one.",
+            f"the file is cut off: it declares {header.nodes} nodes but has {len(rows)} lines for them; a node without "
+            "neighbours has an empty line.",
             path,
         )
     check_size(header.nodes, len(words.values) // 2, path)
     ends = _ends(words.values[length:], words.lines[length:], rows, header, path)
-    _check_both_sides(ends, rows, path)
-    loops = int(np.count_nonzero(ends[0] == ends[1]))  # METIS has none: others count one as an edge, or do not
+    _check_symmetric(ends, rows, path)
+    # METIS has no loops; other programs may or may not count one as an edge.
+    loops = int(np.count_nonzero(ends[0] == ends[1]))
     if abs(2 * header.edges - ends.shape[1]) > loops:
         raise FileFormatError(
-            f"its first line promises {header.edges} edges, but the others list {ends.shape[1]} neighbours, and not "
-            "two for each edge.",
+            f"its first line declares {header.edges} edges, but the others list {ends.shape[1]} neighbours, which is "
+            "not two for each edge.",
             path,
             int(words.lines[0]) + 1,
         )
@@ -63,16 +64,16 @@ def read(path: Path) -> EdgeList:
 def _words(text: bytes, path: Path) -> _Words:
     breaks = _breaks(text)
     comments = np.searchsorted(breaks, [found.start() for found in _COMMENT.finditer(text)])
-    text = _COMMENT.sub(lambda found: b" " * len(found[0]), text)  # blanks, so that nothing moves
-    if wrong := _NO_NUMBER.search(text):
+    text = _COMMENT.sub(lambda found: b" " * len(found[0]), text)  # blanks, so that positions stay the same
+    if wrong := _NOT_A_NUMBER.search(text):
         line = text.count(b"\n", 0, wrong.start()) + 1
-        raise FileFormatError(f"a METIS file has numbers alone, but there is {quoted(wrong[0])}.", path, line)
+        raise FileFormatError(f"a METIS file may only hold numbers, but there is {quoted(wrong[0])}.", path, line)
     if text.isspace():
         raise FileFormatError("the file holds no graph: every line is blank or a comment.", path)
     word = np.frombuffer(text, np.uint8) > ord(" ")
     starts = np.flatnonzero(word & ~np.concatenate(([False], word[:-1])))
     kept = np.delete(np.arange(len(breaks) + 1), comments)
-    # Node ids are below 2³¹, so that they are exact as floats.
+    # Node ids are below 2³¹, so they are exact as floats.
     return _Words(np.fromstring(text, np.float64, sep=" "), np.searchsorted(breaks, starts), kept)
 
 
@@ -85,9 +86,9 @@ def _header(numbers: Float64, line: int, path: Path) -> MetisHeader:
     header = metis_header(given) if given == numbers.tolist() else None
     if header is None:
         raise FileFormatError(
-            "the first line of a METIS file must be the numbers of nodes and edges, and may have a format, such as 1 "
-            "for weights of edges or 10 for weights of nodes, and how many of these there are; a list of edges is read "
-            'with format="edgelist".',
+            "the first line of a METIS file must hold the number of nodes, the number of edges and, optionally, a "
+            "format, such as 1 for edge weights or 10 for node weights, and the number of weights of each node; a list "
+            'of edges is read with format="edgelist".',
             path,
             line,
         )
@@ -97,41 +98,43 @@ def _header(numbers: Float64, line: int, path: Path) -> MetisHeader:
 
 
 def _ends(values: Float64, lines: Int64, rows: Int64, header: MetisHeader, path: Path) -> Int64:
-    """Return the nodes and the neighbours in their lines, from 0."""
+    """Return int64 [2, entries]: the nodes and the neighbours in their lines, from 0."""
 
-    def check(fine: Any, where: Int64, says: str) -> None:
-        if not fine.all():
-            at = int(np.argmin(fine))
-            raise FileFormatError(says.format(at=at), path, int(where[at]) + 1)
+    def check(valid: Any, line_of: Int64, message: str) -> None:
+        if not valid.all():
+            raise FileFormatError(message, path, int(line_of[np.argmin(valid)]) + 1)
 
     nodes = np.searchsorted(rows, lines)
-    check(nodes < header.nodes, lines, f"the file promises {header.nodes} nodes, but here is a line of one more.")
+    check(nodes < header.nodes, lines, f"the file declares {header.nodes} nodes, but here is a line for another one.")
     counts = np.bincount(nodes, minlength=header.nodes) - header.skip
-    each = f"{header.skip} of the node and then {header.step} for each neighbour"
-    check((counts >= 0) & (counts % header.step == 0), rows, f"by the first line this one must have numbers: {each}.")
+    each = f"{header.skip} for the node and then {header.step} for each neighbour"
+    check(
+        (counts >= 0) & (counts % header.step == 0), rows, f"by the first line, the numbers of this one must be {each}."
+    )
     counts += header.skip
-    places = np.arange(len(values)) - np.repeat(np.cumsum(counts) - counts, counts) - header.skip
-    weights = values[(places >= 0) & (places % header.step == 1)]
-    where = lines[(places >= 0) & (places % header.step == 1)]
-    check((weights > 0) & np.isfinite(weights), where, "the weight of an edge must be a finite number above 0.")
-    listed = (places >= 0) & (places % header.step == 0)
-    ids = values[listed]
-    known = (ids >= 1) & (ids <= header.nodes) & (np.floor(ids) == ids)
-    check(known, lines[listed], f"neighbours must be integers from 1 to {header.nodes}, and one is not.")
-    return np.stack((nodes[listed], ids.astype(np.int64) - 1))
+    column = np.arange(len(values)) - np.repeat(np.cumsum(counts) - counts, counts) - header.skip
+    is_weight = (column >= 0) & (column % header.step == 1)
+    weights = values[is_weight]
+    valid = (weights > 0) & np.isfinite(weights)
+    check(valid, lines[is_weight], "the weight of an edge must be a finite number above 0.")
+    is_neighbour = (column >= 0) & (column % header.step == 0)
+    ids = values[is_neighbour]
+    valid = (ids >= 1) & (ids <= header.nodes) & (np.floor(ids) == ids)
+    check(valid, lines[is_neighbour], f"neighbours must be integers from 1 to {header.nodes}, but one is not.")
+    return np.stack((nodes[is_neighbour], ids.astype(np.int64) - 1))
 
 
-def _check_both_sides(ends: Int64, rows: Int64, path: Path) -> None:
-    """Raise `FileFormatError` for an edge that is in the line of one of its nodes alone."""
-    here, there = ends[0] << 32 | ends[1], ends[1] << 32 | ends[0]
-    if np.array_equal(np.sort(here), np.sort(there)):
+def _check_symmetric(ends: Int64, rows: Int64, path: Path) -> None:
+    """Raise `FileFormatError` for an edge that only one of its nodes lists."""
+    arcs, reverse = ends[0] << 32 | ends[1], ends[1] << 32 | ends[0]
+    if np.array_equal(np.sort(arcs), np.sort(reverse)):
         return
-    lone = np.setdiff1d(here, there)
-    if not len(lone):  # repeated in one of the lines
+    one_way = np.setdiff1d(arcs, reverse)
+    if not len(one_way):  # repeated in one of the lines
         return
-    node, other = (int(lone[0]) >> 32) + 1, (int(lone[0]) & 2**32 - 1) + 1
+    node, other = (int(one_way[0]) >> 32) + 1, (int(one_way[0]) & 2**32 - 1) + 1
     raise FileFormatError(
-        f"node {node} has the neighbour {other}, but node {other} does not have {node}; both list their edge.",
+        f"node {node} has the neighbour {other}, but node {other} does not have {node}; both must list their edge.",
         path,
         int(rows[node - 1]) + 1,
     )
@@ -147,9 +150,9 @@ def write(edges: EdgeList, path: Path) -> None:
         file.write(b"%d %d\n" % (edges.num_nodes, len(sources) // 2))
         for first in range(0, edges.num_nodes, _ROWS):
             starts = [stops[first - 1] if first else 0, *stops[first : first + _ROWS]]
-            near = [str(node + 1) for node in targets[starts[0] : starts[-1]].tolist()]
-            at = [start - starts[0] for start in starts]
-            file.write("".join([" ".join(near[a:b]) + "\n" for a, b in pairwise(at)]).encode())
+            neighbours = [str(node + 1) for node in targets[starts[0] : starts[-1]].tolist()]
+            offsets = [start - starts[0] for start in starts]
+            file.write("".join([" ".join(neighbours[a:b]) + "\n" for a, b in pairwise(offsets)]).encode())
 
 
 FORMAT = Format(("graph", "metis"), read, write)

@@ -1,4 +1,4 @@
-"""Molecules, by RDKit: SDF and MOL files, files of SMILES, and SMILES itself; atoms are nodes and bonds edges."""
+"""Molecules, read by RDKit: SDF and MOL files, SMILES files and SMILES strings; atoms are nodes, bonds are edges."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from detours.graph.files.shared.format import Format
 from detours.graph.files.shared.source import read_text
 
 _END = re.compile(r"^\$\$\$\$.*\n?", re.MULTILINE)
-"""The line that ends a molecule of an SDF file, whatever ends the line."""
+"""The line that ends a molecule in an SDF file."""
 
 
 def read_molecule(path: Path) -> Any:
-    """Return the first molecule of a file as RDKit holds it, with a warning if there are more."""
+    """Return the first molecule of a file as an RDKit molecule, with a warning if there are more."""
     chem = _rdkit()
     text = read_text(path).decode("utf-8", errors="replace")
     if _is_smiles(path, text):
@@ -25,7 +25,7 @@ def read_molecule(path: Path) -> Any:
         has_header = words[:1] and words[0].lower() == "smiles"  # as RDKit's SmilesWriter writes it
         records, parse = words[1:] if has_header else words, chem.MolFromSmiles
     else:
-        records, parse = [one for one in _END.split(text) if one.strip()], _without_hydrogens
+        records, parse = [record for record in _END.split(text) if record.strip()], _without_hydrogens
     if not records:
         raise FileFormatError("the file holds no molecule.", path)
     if len(records) > 1:
@@ -37,13 +37,13 @@ def read_molecule(path: Path) -> Any:
 
 
 def _is_smiles(path: Path, text: str) -> bool:
-    """Whether a file holds SMILES: by its name, else by its text, as on standard input; MOL blocks have a version."""
+    """Whether a file holds SMILES, by its name or, on standard input, its text: MOL blocks state their version."""
     endings = "".join(path.suffixes).lower()
     return ".smi" in endings or not (".sdf" in endings or ".mol" in endings or "V2000" in text or "V3000" in text)
 
 
 def _without_hydrogens(block: str) -> Any | None:
-    """Return the molecule of a MOL block; its atoms remember their numbers among all, hydrogens included."""
+    """Return the molecule of a MOL block without hydrogens; its atoms keep their numbers in the block."""
     chem = _rdkit()
     molecule = chem.MolFromMolBlock(block, removeHs=False)
     if molecule is None:
@@ -54,8 +54,8 @@ def _without_hydrogens(block: str) -> Any | None:
 
 
 def parse_smiles(text: str) -> Any | None:
-    """Return the molecule of a SMILES as RDKit holds it; None if the text is none, or RDKit is not installed."""
-    if not text.strip() or not text.isascii():  # as all SMILES are; RDKit knows no bytes that are no text
+    """Return the RDKit molecule of a SMILES; None if the text is not a SMILES or RDKit is not installed."""
+    if not text.strip() or not text.isascii():  # all SMILES are ASCII, and RDKit fails on undecodable bytes
         return None
     try:
         return _rdkit().MolFromSmiles(text)
@@ -68,12 +68,14 @@ def _read(path: Path) -> EdgeList:
 
 
 def _write(edges: EdgeList, path: Path) -> NoReturn:
-    raise InputError(f"{path} cannot be written: molecules are only read; give a name that ends in .graphml or .gml.")
+    raise InputError(
+        f"{path} cannot be written: molecules can only be read; give a name that ends in .graphml or .gml."
+    )
 
 
 def _rdkit() -> Any:
     chem = library("rdkit.Chem", "'detours[chem]'")
-    library("rdkit.RDLogger", "'detours[chem]'").DisableLog("rdApp.*")  # our own sentence says what is wrong
+    library("rdkit.RDLogger", "'detours[chem]'").DisableLog("rdApp.*")  # our error message says what is wrong
     return chem
 
 

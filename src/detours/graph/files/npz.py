@@ -1,4 +1,4 @@
-""".npz: a matrix written by scipy.sparse.save_npz, or our own edge_index with its names."""
+""".npz: a matrix written by scipy.sparse.save_npz, or an edge_index with node names, as `write` stores it."""
 
 from __future__ import annotations
 
@@ -48,28 +48,28 @@ def _edges(arrays: dict[str, Any], path: Path) -> EdgeList:
 
 
 def _matrix(arrays: dict[str, Any], path: Path) -> Any:
-    """Return the matrix of `scipy.sparse.save_npz`, whose own reader hands unchecked arrays to compiled code."""
+    """Return a matrix of `scipy.sparse.save_npz`; SciPy's own reader passes unchecked arrays to compiled code."""
     sparse = library("scipy.sparse", "scipy")
     kind, data = arrays["format"].item(), arrays["data"]
     kind = kind.decode("ascii") if isinstance(kind, bytes) else kind
     rows, columns = shape = tuple(check_integer("a side of the matrix", side, minimum=0) for side in arrays["shape"])
-    check_size(max(shape), 0, path)  # SciPy takes memory for every row of some matrices
+    check_size(max(shape), 0, path)  # SciPy allocates memory for every row in some formats
     if kind == "coo":
         ends = arrays["row"], arrays["col"]
         if any(end.dtype.kind not in "iu" or end.shape != data.shape for end in ends):
-            raise ValueError("row and col must be integers, as many as there are entries")
+            raise ValueError("row and col must be integers, one for each entry")
         return sparse.coo_array((data, ends), shape=shape)
     if kind == "dia":
         if arrays["offsets"].dtype.kind not in "iu" or data.ndim != 2 or data.shape[1] > columns:
             raise ValueError("offsets must be integers, and diagonals no longer than the matrix")
         return sparse.dia_array((data, arrays["offsets"]), shape=shape)
     if kind not in ("csr", "csc", "bsr"):
-        raise ValueError(f"a matrix of format {kind!r} is not known")
+        raise ValueError(f"the matrix format {kind!r} is unknown")
     height, width = data.shape[1:] if kind == "bsr" else (1, 1)
-    lines, across = (columns, rows) if kind == "csc" else (rows // max(1, height), columns // max(1, width))
+    major, minor = (columns, rows) if kind == "csc" else (rows // max(1, height), columns // max(1, width))
     indptr, indices = arrays["indptr"], arrays["indices"]
-    check_rows(indptr, indices, across)
-    if len(indptr) != lines + 1 or len(data) != len(indices) or data.ndim != (3 if kind == "bsr" else 1):
+    check_rows(indptr, indices, minor)
+    if len(indptr) != major + 1 or len(data) != len(indices) or data.ndim != (3 if kind == "bsr" else 1):
         raise ValueError("indptr, indices and data do not fit the shape")
     return getattr(sparse, f"{kind}_array")((data, indices, indptr), shape=shape)
 
@@ -83,7 +83,7 @@ def write(edges: EdgeList, path: Path) -> None:
         **pack_names(edges.names),
     }
     with replacing(path) as file:
-        buffer = BytesIO()  # an archive is not written from its beginning to its end, as gzip needs it
+        buffer = BytesIO()  # an archive is not written sequentially, as gzip requires
         np.savez_compressed(buffer, **arrays)
         file.write(buffer.getbuffer())
 

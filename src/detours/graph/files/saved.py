@@ -26,7 +26,7 @@ _VERSION = 1
 
 
 class SavedGraph(NamedTuple):
-    """What a folder holds of a graph; `edge_index` is None if it has the arcs of the CSR, in its order."""
+    """The content of a folder; `edge_index` is None if it has the arcs of the CSR, in that order."""
 
     indptr: Int64
     indices: Int32
@@ -35,7 +35,7 @@ class SavedGraph(NamedTuple):
     dropped: Dropped
     edge_index: Int64 | None
     marks: Mapping[str, Any] = {}
-    """Lengths and checksums of the files, by name; none in a folder that an early version wrote."""
+    """Lengths and checksums of the files by name; empty if an early version wrote the folder."""
 
 
 def is_saved_graph(folder: str | os.PathLike[str]) -> bool:
@@ -44,9 +44,9 @@ def is_saved_graph(folder: str | os.PathLike[str]) -> bool:
 
 
 def save_folder(graph: SavedGraph, folder: Path) -> None:
-    """Write a folder, in place of another saved graph if there is one."""
+    """Write a folder, replacing another saved graph if there is one."""
     if folder.exists() and not is_saved_graph(folder) and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} exists and is no saved graph; choose another name or remove it.")
+        raise InputError(f"{folder} exists and is not a saved graph; choose another name or remove it.")
     arrays: dict[str, Any] = {"indptr": graph.indptr, "indices": graph.indices, **pack_names(graph.names)}
     if graph.edge_index is not None:
         arrays["edge_index"] = graph.edge_index
@@ -59,36 +59,36 @@ def save_folder(graph: SavedGraph, folder: Path) -> None:
         "dropped": list(graph.dropped),
         "arrays": sorted(arrays),
     }
-    with replacing_folder(folder) as part:
+    with replacing_folder(folder) as temporary:
         for name, array in arrays.items():
-            with open(part / f"{name}.npy", "wb") as file:
-                # As any stream: to a file that it knows NumPy writes without telling why a write fails.
+            with open(temporary / f"{name}.npy", "wb") as file:
+                # Wrapped, since NumPy writes to a real file in a way that hides why a write fails.
                 np.save(cast(Any, SimpleNamespace(write=file.write)), array, allow_pickle=False)
-        about["files"] = {f"{name}.npy": mark(part / f"{name}.npy") for name in arrays}
-        (part / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        about["files"] = {f"{name}.npy": mark(temporary / f"{name}.npy") for name in arrays}
+        (temporary / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
 def copy_folder(source: Path, directed: bool, folder: Path) -> bool:
-    """Copy a saved graph without reading it, by links where the disk can; return False if it is of the other kind."""
+    """Copy a saved graph without reading it, with hard links where possible; return False if `directed` differs."""
     about = _about(source / ABOUT)
     if about["directed"] != directed:
         return False
-    with replacing_folder(folder) as part:
+    with replacing_folder(folder) as temporary:
         for name in (ABOUT, *(f"{name}.npy" for name in _ARRAYS if name in about["arrays"])):
             try:
-                os.link(source / name, part / name)
+                os.link(source / name, temporary / name)
             except OSError:
-                shutil.copyfile(source / name, part / name)
+                shutil.copyfile(source / name, temporary / name)
     return True
 
 
 def open_folder(folder: Path) -> SavedGraph:
-    """Return the memory-mapped arrays of a folder; their sizes and types are checked, not yet their content.
+    """Return the memory-mapped arrays of a folder, with sizes and types checked.
 
-    `check_content` does the rest when the graph is first used.
+    `check_content` checks the rest when the graph is first used.
     """
     if not is_saved_graph(folder):
-        raise FileFormatError("this is no folder written by Graph.save.", folder)
+        raise FileFormatError("this is not a folder written by Graph.save.", folder)
     about = _about(folder / ABOUT)
     with damage_named(folder, "the saved graph"):
         marks = dict(about.get("files", {}))
@@ -108,18 +108,18 @@ def open_folder(folder: Path) -> SavedGraph:
 
 
 def check_content(saved: SavedGraph, folder: Path, *, edges: bool) -> None:
-    """Raise `FileFormatError` unless the file of edge_index, or all others, are as they were written."""
+    """Raise `FileFormatError` unless the file of edge_index, or all other files, are as they were written."""
     with damage_named(folder, "the saved graph"):
-        check_marks(folder, {name: known for name, known in saved.marks.items() if (name == _EDGES) == edges})
+        check_marks(folder, {name: expected for name, expected in saved.marks.items() if (name == _EDGES) == edges})
 
 
 def checked_edges(saved: SavedGraph, folder: Path) -> Int64:
-    """Return the edges of the caller; raise `FileFormatError` if they are not nodes of the graph."""
+    """Return the caller's edges; raise `FileFormatError` if their ends are not nodes of the graph."""
     assert saved.edge_index is not None
     check_content(saved, folder, edges=True)
     edges, n = saved.edge_index, len(saved.indptr) - 1
     if edges.size and not (edges.min() >= 0 and edges.max() < n):
-        raise FileFormatError("the saved graph is damaged: its edges have other nodes; save it again.", folder)
+        raise FileFormatError("the saved graph is damaged: its edges have unknown nodes; save it again.", folder)
     return edges
 
 
@@ -137,9 +137,9 @@ def _about(path: Path) -> dict[str, Any]:
 
 
 def _check(graph: SavedGraph, about: dict[str, Any]) -> None:
-    """Sizes and types only: opening must not read the whole graph."""
+    """Raise `ValueError` for wrong sizes or types; opening must not read the whole graph."""
     n, arcs = about["num_nodes"], about["num_arcs"]
-    fits = (
+    consistent = (
         graph.indptr.dtype == np.int64
         and graph.indices.dtype == np.int32
         and graph.indptr.shape == (n + 1,)
@@ -149,7 +149,7 @@ def _check(graph: SavedGraph, about: dict[str, Any]) -> None:
         and (graph.names is None or len(graph.names) == n)
         and (graph.edge_index is None or _is_edge_index(graph.edge_index))
     )
-    if not fits:
+    if not consistent:
         raise ValueError("its arrays do not fit together")
 
 

@@ -1,4 +1,4 @@
-"""Tables of edges, with a header or columns chosen by the caller: CSV, TSV, or any other separator."""
+"""Tables of edges, with a header or columns chosen by the caller: CSV, TSV or other separators."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ from detours.graph.files.shared.doubts import (
     warn_of_zeros,
 )
 from detours.graph.files.shared.lines import MAX_ID, check_weight, is_data, is_integer
-from detours.graph.files.shared.numbered import Numbering, Row, sorted_by_name
+from detours.graph.files.shared.name_index import NameIndex, Row, sorted_by_name
 from detours.graph.files.shared.other_lists import refuse_marked, says_directed
 from detours.graph.files.shared.source import read_text
-from detours.graph.pairs import number_ids
+from detours.graph.pairs import renumber
 
-_HEAD_ROWS = 20  # lines by which a header is recognised
-_BEGIN_ROWS = 1000  # lines by which the columns of nodes are
+_HEADER_ROWS = 20  # examined for a header
+_FIRST_ROWS = 1000  # examined for the columns of nodes
 
 
-class Columns(NamedTuple):
-    """Where a table has what; names of columns need a header."""
+class _Layout(NamedTuple):
+    """The positions of the columns of a table."""
 
     header: bool
     nodes: tuple[int, ...]
     weight: int | None = None
     type: int | None = None
-    """Gephi says there which edges are directed."""
+    """The column in which Gephi writes which edges are directed."""
 
 
 def read_table(
@@ -60,10 +60,10 @@ def read_table(
 
     Args:
         path: The file.
-        columns: The names of the two columns of nodes, or their numbers from 1; by default those of a known header,
-            or the first two.
-        sep: What separates the columns; by default what the first line has most often.
-        text: The content of the file, if it has been read already.
+        columns: The two columns of nodes, by name or by number from 1; by default those of a known header, or the
+            first two.
+        sep: The column separator; by default the most frequent one in the first line.
+        text: The content of the file, if it has already been read.
     """
     if sep is not None:
         check_choice("sep", sep, SEPARATORS)
@@ -73,45 +73,45 @@ def read_table(
     refuse_marked(text, path)
     directed = says_directed(text, path)
     rows = _Rows(text, sep, path)
-    begin = list(islice(rows.read(), _BEGIN_ROWS))
-    if not begin:
+    first = list(islice(rows.read(), _FIRST_ROWS))
+    if not first:
         raise FileFormatError("the file holds no edges.", path)
-    found = _columns(begin[:_HEAD_ROWS], columns, path)
+    layout = _layout(first[:_HEADER_ROWS], columns, path)
     if columns is None:
-        warn_of_columns([row.fields for row in begin], path, header=found.header)
-        warn_of_sets([row.fields for row in begin[found.header :]], path)
-    edges = _edges(rows, begin, found)
-    if not found.header:
+        warn_of_columns([row.fields for row in first], path, header=layout.header)
+        warn_of_sets([row.fields for row in first[layout.header :]], path)
+    edges = _edges(rows, first, layout)
+    if not layout.header:
         warn_of_header(edges, path)
     warn_of_missing(edges, path)
     return replace(edges, directed=True) if directed else edges
 
 
-def _columns(head: Sequence[_Row], wanted: Sequence[str | int] | None, path: Path) -> Columns:
-    """Return which columns hold what; ``wanted`` are those of the nodes, if the caller has named them."""
+def _layout(head: Sequence[_Row], columns: Sequence[str | int] | None, path: Path) -> _Layout:
+    """Return the layout of a table, given its first rows and the columns of nodes if the caller chose them."""
     rows = [row.fields for row in head]
     known = known_header(rows[0])
-    nodes = (known or (0, 1)) if wanted is None else _places(wanted, head[0], path)
-    named = wanted is not None and not _are_numbers(wanted)
-    beside = nodes if len(rows[0]) < 3 else ()  # of more columns, the first may hold years, say, and others the nodes
-    if not (known or named or words_above_integers(rows, nodes) or words_above_numbers(rows, beside)):
-        return Columns(False, nodes)
+    nodes = (known or (0, 1)) if columns is None else _positions(columns, head[0], path)
+    named = columns is not None and not _are_numbers(columns)
+    skipped = nodes if len(rows[0]) < 3 else ()  # of three or more columns, the first may hold years, not nodes
+    if not (known or named or words_above_integers(rows, nodes) or words_above_numbers(rows, skipped)):
+        return _Layout(False, nodes)
     lower = [field.lower() for field in rows[0]]
-    return Columns(True, nodes, *(lower.index(name) if name in lower else None for name in ("weight", "type")))
+    return _Layout(True, nodes, *(lower.index(name) if name in lower else None for name in ("weight", "type")))
 
 
 class _Row(NamedTuple):
-    """The fields of a line that is neither blank nor a comment, or of several that quotes join."""
+    """The fields of a line that is neither blank nor a comment, or of several joined by quotes."""
 
     fields: list[str]
     line: int
-    """The number of the last one."""
+    """The number of the last line."""
     after: int
-    """The byte behind it."""
+    """The byte after it."""
 
 
 class _Rows:
-    """The rows of a text, read by Python from any of them on."""
+    """The rows of a text, read by Python from any line on."""
 
     def __init__(self, text: bytes, sep: str | None, path: Path) -> None:
         _check_unicode(text, path)
@@ -120,11 +120,11 @@ class _Rows:
             raise FileFormatError("the file holds no edges: every line is blank or a comment.", path)
         self.text, self.path = text, path
         self.sep = guess_separator(first.decode()) if sep is None else sep
-        self.begun, self.comments = False, 0
-        self._late = b"\t" in text and b'"' in text
+        self._started, self.comments = False, 0
+        self._has_quoted_tabs = b"\t" in text and b'"' in text
 
     def read(self, at: int = 0, line: int = 1) -> Iterator[_Row]:
-        """Yield the rows from that at a byte on, which is a line of this number."""
+        """Yield the rows from byte `at`, the start of line `line`, on."""
         return self._split(at, line) if self.sep == " " else self._parse(at, line)
 
     def _split(self, at: int, line: int) -> Iterator[_Row]:
@@ -134,24 +134,24 @@ class _Rows:
                 yield _Row(split_line(raw.decode(), self.sep), number, at)
 
     def _parse(self, at: int, line: int) -> Iterator[_Row]:
-        read: list[bytes] = []  # of this row: quotes make a name of what would be a comment
+        raw_lines: list[bytes] = []  # of this row: a quoted name is not a comment
 
-        def remembered() -> Iterator[str]:
+        def decoded() -> Iterator[str]:
             for raw in chain.from_iterable(raw.splitlines(keepends=True) for raw in _lines(self.text, at)):
-                read.append(raw)
-                yield quotes_first(raw.decode(), self.sep) if self._late else raw.decode()
+                raw_lines.append(raw)
+                yield quotes_first(raw.decode(), self.sep) if self._has_quoted_tabs else raw.decode()
 
-        reader = csv.reader(remembered(), delimiter=self.sep, skipinitialspace=True)
+        reader = csv.reader(decoded(), delimiter=self.sep, skipinitialspace=True)
         try:
             for fields in reader:
-                plain, comment = [field.strip() for field in fields], not is_data(read[0])
-                at += sum(map(len, read))
-                read.clear()
+                stripped, comment = [field.strip() for field in fields], not is_data(raw_lines[0])
+                at += sum(map(len, raw_lines))
+                raw_lines.clear()
                 if comment:
-                    self.comments += self.begun and len(plain) > 1
-                elif any(plain):
-                    self.begun = True
-                    yield _Row(plain, line - 1 + reader.line_num, at)
+                    self.comments += self._started and len(stripped) > 1
+                elif any(stripped):
+                    self._started = True
+                    yield _Row(stripped, line - 1 + reader.line_num, at)
         except csv.Error as error:
             line += reader.line_num - 1
             raise FileFormatError(f"the table cannot be read ({error}).", self.path, line) from None
@@ -166,7 +166,7 @@ def _check_unicode(text: bytes, path: Path) -> None:
 
 
 def _lines(text: bytes, at: int) -> io.BytesIO:
-    """Return the lines of a text from a byte on, without a copy."""
+    """Return the lines of a text from byte `at` on, without a copy."""
     lines = io.BytesIO(text)
     lines.seek(at)
     return lines
@@ -176,49 +176,51 @@ def _is_data(line: bytes) -> bool:
     return is_data(line.decode().strip().encode())
 
 
-def _places(columns: Sequence[str | int], first: _Row, path: Path) -> tuple[int, ...]:
-    """Return the positions of columns given by names, or by numbers from 1."""
-    texts, width, numbered = list(map(str, columns)), len(first.fields), _are_numbers(columns)
+def _positions(columns: Sequence[str | int], first: _Row, path: Path) -> tuple[int, ...]:
+    """Return the positions of columns given by name, or by number from 1."""
+    texts, width, by_number = list(map(str, columns)), len(first.fields), _are_numbers(columns)
     for text in texts:
-        if not (1 <= int(text) <= width if numbered else text in first.fields):
+        if not (1 <= int(text) <= width if by_number else text in first.fields):
             names = ", ".join(first.fields)
             raise FileFormatError(f"there is no column {text!r}; the first line has {names}.", path, first.line)
-    return tuple(int(text) - 1 if numbered else first.fields.index(text) for text in texts)
+    return tuple(int(text) - 1 if by_number else first.fields.index(text) for text in texts)
 
 
 def _are_numbers(columns: Sequence[str | int]) -> bool:
     return all(str(column).isdecimal() and len(str(column)) <= 9 for column in columns)
 
 
-def _edges(rows: _Rows, begin: list[_Row], columns: Columns) -> EdgeList:
-    """Return the edges of all rows; the first ones have been read."""
-    asked = [place for place in (*columns.nodes, columns.type) if place is not None]
+def _edges(rows: _Rows, first: list[_Row], layout: _Layout) -> EdgeList:
+    """Return the edges of all rows, of which the first have already been read."""
+    columns = [column for column in (*layout.nodes, layout.type) if column is not None]
 
     def named(row: _Row) -> Row:
-        return Row(_names(row, asked, columns.weight, rows.path), row.line, row.after)
+        return Row(_names(row, columns, layout.weight, rows.path), row.line, row.after)
 
     def read(_: bytes, at: int, line: int) -> Iterator[Row]:
         return map(named, rows.read(at, line))
 
-    numbering = Numbering(read, rows.sep, asked, columns.weight)
-    parts = [numbering.number(map(named, begin[columns.header :]))]
-    if len(begin) == _BEGIN_ROWS:
-        parts.append(numbering.read(rows.text, begin[-1].after, begin[-1].line + 1))
+    index = NameIndex(read, rows.sep, columns, layout.weight)
+    parts = [index.add_rows(map(named, first[layout.header :]))]
+    if len(first) == _FIRST_ROWS:
+        parts.append(index.add_text(rows.text, first[-1].after, first[-1].line + 1))
     warn_of_comments(rows.comments, rows.path)
-    found, names = np.concatenate(parts, axis=1), [name.decode() for name in numbering.places]
-    if not found.size:
+    ids, names = np.concatenate(parts, axis=1), [name.decode() for name in index.ids]
+    if not ids.size:
         raise FileFormatError("the file holds no edges.", rows.path)
-    types = {names[each].lower() for each in np.flatnonzero(np.bincount(found[2:].ravel()))}
-    nodes = np.bincount(found[:2].ravel(), minlength=len(names)) > 0  # the other names are types alone
-    edges = _numbered((np.cumsum(nodes) - 1)[found[:2]], list(compress(names, nodes)), rows.path)
+    types = {names[i].lower() for i in np.flatnonzero(np.bincount(ids[2:].ravel()))}
+    is_node = np.bincount(ids[:2].ravel(), minlength=len(names)) > 0  # the other names are only types
+    edges = _to_edge_list((np.cumsum(is_node) - 1)[ids[:2]], list(compress(names, is_node)), rows.path)
     if {"directed", "undirected"} <= types:
-        raise FileFormatError("some edges are of the type Directed and some Undirected; keep one of both.", rows.path)
+        raise FileFormatError(
+            "some edges are of type Directed and some Undirected; keep only one of the two.", rows.path
+        )
     return replace(edges, directed=True) if types == {"directed"} else edges
 
 
-def _names(row: _Row, asked: Sequence[int], weight: int | None, path: Path) -> list[bytes]:
-    """Return the fields that are asked for, of which the first two are nodes; the weight must be one."""
-    names = [_field(row.fields, place) for place in asked]
+def _names(row: _Row, columns: Sequence[int], weight: int | None, path: Path) -> list[bytes]:
+    """Return the fields in these columns, of which the first two are nodes, and check that in the weight column."""
+    names = [_field(row.fields, column) for column in columns]
     if not names[0] or not names[1]:
         raise FileFormatError(f"a node is missing in {shown(','.join(row.fields))}.", path, row.line)
     if weight is not None:
@@ -226,15 +228,15 @@ def _names(row: _Row, asked: Sequence[int], weight: int | None, path: Path) -> l
     return [name.encode() for name in names]
 
 
-def _field(fields: list[str], place: int) -> str:
-    return fields[place] if place < len(fields) else ""
+def _field(fields: list[str], column: int) -> str:
+    return fields[column] if column < len(fields) else ""
 
 
-def _numbered(ends: Int64, names: list[str], path: Path) -> EdgeList:
-    """Return edges between integers if all nodes are such, else between names."""
+def _to_edge_list(ends: Int64, names: list[str], path: Path) -> EdgeList:
+    """Return edges between integers if all names are integers, else between names."""
     if not all(len(name) <= 20 and is_integer(name.encode()) and abs(int(name)) <= MAX_ID for name in names):
         return sorted_by_name(ends, names)
-    edges, ids, num_nodes = number_ids(np.array(list(map(int, names)), np.int64)[ends])
+    edges, ids, num_nodes = renumber(np.array(list(map(int, names)), np.int64)[ends])
     if len(names) > num_nodes:
         warn_of_zeros(path)
     return EdgeList(edges, num_nodes, ids, "lines")

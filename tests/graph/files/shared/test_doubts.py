@@ -1,4 +1,4 @@
-"""Lists of edges that are what they seem: nothing is warned of."""
+"""Regular edge lists cause no warnings."""
 
 import pytest
 
@@ -18,19 +18,19 @@ def test_a_third_column_with_a_name_of_numbers_holds_no_nodes(tmp_path, recwarn,
 
 
 @pytest.mark.parametrize("sep", [" ", "\t", ","])
-def test_many_words_are_nodes(tmp_path, recwarn, sep):
+def test_many_distinct_words_are_nodes(tmp_path, recwarn, sep):
     text = "".join(f"{u} {v} {at % 4}\n" for at, (u, v) in enumerate(SOLD))
     assert len(edges(Graph.read(put(tmp_path, "g.txt", text.replace(" ", sep))))) == len(SOLD) and not recwarn
 
 
 @pytest.mark.parametrize("sep", ["\t\t", " \t"])
-def test_integers_below_each_other_have_no_empty_columns(tmp_path, recwarn, sep):
+def test_aligned_integers_have_no_empty_columns(tmp_path, recwarn, sep):
     rows = [(node, (node + 1) % 9) for node in range(9)]
     text = "".join(f"{u}{sep}{v}\n" for u, v in rows)
     assert edges(Graph.read(put(tmp_path, "g.txt", text))) == rows and not recwarn
 
 
-def test_a_first_line_with_a_weight_has_no_numbers_of_nodes_and_edges(tmp_path, recwarn):
+def test_a_first_line_with_a_weight_does_not_hold_counts(tmp_path, recwarn):
     text = "".join(f"{node} {node - 1} {{}}\n" for node in range(9, 0, -1))
     assert Graph.read(put(tmp_path, "g.txt", text.replace("{}", "0.5"))).num_edges == 9
     assert Graph.read(put(tmp_path, "g.txt", "u v\n" + text.replace(" {}", ""))).num_edges == 9

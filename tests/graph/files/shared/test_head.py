@@ -30,7 +30,7 @@ from tests.graph.cases import edges, put, refused
         ("sender,receiver,letters\n1,2,7\n", "integers", True),
     ],
 )
-def test_the_first_lines_tell_the_kind(text, kind, header):
+def test_the_first_lines_determine_the_kind(text, kind, header):
     above, raw = b"# a comment\n\n", text.encode()
     for pieces in ([above + raw], (above + raw).splitlines(keepends=True)):
         head = read_head(iter(pieces), Path("g.txt"))
@@ -38,7 +38,7 @@ def test_the_first_lines_tell_the_kind(text, kind, header):
         assert b"".join(head.text) == above + b"#" * header + raw
 
 
-def test_the_ending_of_a_name_tells_what_separates_columns():
+def test_the_ending_determines_the_separator():
     text = b"1,2-xylene\t1,3-xylene\n"
     for name, sep in (("g.tsv", "\t"), ("g.tsv.gz", "\t"), ("g.txt", None)):
         head = read_head(iter([text]), Path(name))
@@ -55,7 +55,7 @@ def test_a_header_may_begin_with_a_tab(tmp_path):
     assert edges(graph) == [("Ada", "Grace"), ("Grace", "Alan")]
 
 
-def test_long_comments_may_stand_above_a_header(tmp_path):
+def test_long_comments_may_precede_a_header(tmp_path):
     comments = "# a licence, say\n" * 5000
     with warnings.catch_warnings():
         warnings.simplefilter("error")

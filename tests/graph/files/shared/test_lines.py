@@ -28,7 +28,7 @@ def test_a_late_bad_line_is_numbered_across_pieces(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
-def test_pieces_end_with_lines_and_a_small_file_is_one(monkeypatch, size):
+def test_pieces_end_with_lines_and_a_small_file_is_one_piece(monkeypatch, size):
     monkeypatch.setattr(lines, "_PIECE", size)
     for text in (b"", b"\n", b"0 1", b"0 1\n", b"0 1\n\n12 3\n4 5", b"0 1\r\n1 2\r\n"):
         found = list(lines.pieces(BytesIO(text)))
@@ -44,10 +44,10 @@ plain_line = st.text(alphabet="0123456789 \t,#%-.eE+{}nax\r", max_size=14)
 @given(st.lists(plain_line, max_size=6))
 @example(["1 2 1e400", "1 2 .", "1 2 5."])
 @example(["1 2 +.5e-3", "1\t,\t2\t,\t3", "12345678901 2"])
-def test_the_compiled_reader_agrees_with_the_slow_one(texts):
+def test_the_compiled_reader_agrees_with_python(texts):
     piece = "".join(text + "\n" for text in texts).encode()
     answers = []
-    for parse in (lines._parse_slowly, lines._parse_fast):
+    for parse in (lines._parse_slow, lines._parse_fast):
         try:
             answers.append(parse(piece, 1, HERE).tolist())
         except FileFormatError as error:

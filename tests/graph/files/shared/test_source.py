@@ -15,7 +15,7 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256))
 
 
 @pytest.mark.parametrize("ending", ["txt", "csv", "mtx", "graphml", "gml", "g6", "s6", "npz"])
-def test_files_of_another_kind_are_refused(tmp_path, ending):
+def test_unreadable_files_are_refused(tmp_path, ending):
     refused(put(tmp_path, f"image.{ending}", PNG), "")
     refused(put(tmp_path, f"empty.{ending}", b""), "empty")
     refused(put(tmp_path, f"blank.{ending}.gz", b""), "")
@@ -30,7 +30,7 @@ def test_files_of_another_kind_are_refused(tmp_path, ending):
     refused(tmp_path / f"half.{ending}.gz", "cut off")
 
 
-def test_compressed_but_not_named_so_and_utf16(tmp_path):
+def test_gzip_without_its_ending_and_utf16_are_refused(tmp_path):
     refused(put(tmp_path, "g.txt", gzip.compress(b"0 1\n")), ".gz")
     refused(put(tmp_path, "g.txt", "0 1\n".encode("utf-16")), "UTF-16")
     refused(put(tmp_path, "g.txt", "ä b\n".encode("latin-1")), "UTF-8")

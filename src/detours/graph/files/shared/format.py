@@ -1,4 +1,4 @@
-"""What a file format is."""
+"""The interface of a file format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from detours.graph.edges import EdgeList
 
 
 class Format(NamedTuple):
-    """A format of graph files; to add one, write a module with one of these and enter it in `files.FORMATS`."""
+    """A format of graph files; to add one, write a module that defines a `Format` and list it in `files.FORMATS`."""
 
     endings: tuple[str, ...]
     """The endings of file names, without the dot; each may be followed by .gz."""
@@ -21,6 +21,6 @@ class Format(NamedTuple):
 
 
 def ending(path: Path) -> str:
-    """Return the ending of a file name in lower case, that before .gz, without the dot."""
-    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    return plain.suffix.lower().removeprefix(".")
+    """Return the ending of a file name, ignoring .gz, in lower case and without the dot."""
+    uncompressed = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return uncompressed.suffix.lower().removeprefix(".")

@@ -1,4 +1,4 @@
-"""Lines of integers: plain ones are read by compiled code, all others, and small files, by Python."""
+"""Lines of integers: compiled code reads the plain ones, Python all others and small files."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ import numpy as np
 from detours.arrays import Int64
 from detours.errors import FileFormatError
 
-MAX_ID = 2**63 - 1
-"""Ids are names: nodes are numbered anew."""
+MAX_ID = 2**63 - 1  # ids are names; nodes are renumbered
 
 _PIECE = 1 << 23
-SMALL = 1 << 19
-"""Bytes below which Python is done before Numba is imported."""
+SMALL = 1 << 19  # bytes below which Python is done before Numba is imported
 _GAP = rb"(?:[ \t]*,[ \t]*|[ \t]+)"
 _PLAIN = re.compile(rb"[ \t]*(\d+)" + _GAP + rb"(\d+)(?:" + _GAP + rb"(.*))?", re.DOTALL)
 _BEGINS = re.compile(rb"[ \t]*-?\d+" + _GAP + rb"-?\d+(?:" + _GAP + rb".*)?\r?", re.DOTALL)
@@ -30,19 +28,19 @@ _NAN = re.compile(rb"\bnan\b", re.IGNORECASE)
 
 
 class NoWeight(FileFormatError):
-    """The third column of a line is no number; under a header it need not be one."""
+    """The third column of a line is not a number; below a header it need not be one."""
 
 
 def pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the file in pieces of some megabytes that end with a line feed, a small file in one.
+    """Yield the file in pieces of a few megabytes that end with a line feed; a small file is one piece.
 
-    Where lines end with carriage returns alone, as those of old Macs, these become line feeds.
+    In files with bare carriage returns, as of old Macs, these become line feeds.
     """
     block, rest = file.read(_PIECE), b""
-    returns = b"\r" in block and b"\n" not in block
+    bare_returns = b"\r" in block and b"\n" not in block
     while block:
         following = file.read(_PIECE)
-        block = block.replace(b"\r", b"\n") if returns else block
+        block = block.replace(b"\r", b"\n") if bare_returns else block
         if not following and not block.endswith(b"\n"):
             block += b"\n"
         cut = block.rfind(b"\n") + 1
@@ -76,18 +74,18 @@ def quoted(field: bytes) -> str:
 
 
 def read_integers(text: Iterable[bytes], path: Path) -> Int64:
-    """Return int64 [2, lines]: the two integers with which every line begins; pieces end with a line feed."""
+    """Return int64 [2, lines], the first two integers of every line; all pieces end with a line feed."""
     parts = [np.empty((2, 0), np.int64)]
     line = 1
     fast = False
     for piece in text:
         fast = fast or len(piece) >= SMALL
-        parts.append(_parse_fast(piece, line, path) if fast else _parse_slowly(piece, line, path))
+        parts.append(_parse_fast(piece, line, path) if fast else _parse_slow(piece, line, path))
         line += piece.count(b"\n")
     return parts[1] if len(parts) == 2 else np.concatenate(parts, axis=1)
 
 
-def _parse_slowly(piece: bytes, line: int, path: Path) -> Int64:
+def _parse_slow(piece: bytes, line: int, path: Path) -> Int64:
     parsed = (_parse_line(text, number, path) for number, text in enumerate(piece.split(b"\n"), line))
     return np.array([pair for pair in parsed if pair is not None], dtype=np.int64).reshape(-1, 2).T.copy()
 
@@ -118,16 +116,16 @@ def _parse_line(text: bytes, line: int, path: Path) -> tuple[int, int] | None:
     if match is None:
         if not is_data(text):
             return None
-        raise FileFormatError(_complaint(text), path, line)
+        raise FileFormatError(_refusal(text), path, line)
     u, v = id_of(match[1]), id_of(match[2])
     if max(u, v) > MAX_ID:
-        raise FileFormatError(_complaint(text), path, line)
+        raise FileFormatError(_refusal(text), path, line)
     check_weight(match[3] or b"", line, path)
     return u, v
 
 
 def id_of(digits: bytes) -> int:
-    """Return the number that digits stand for, or one above `MAX_ID` if it is above.
+    """Return the integer that digits spell; if it exceeds `MAX_ID`, the result does too, but may differ.
 
     >>> id_of(b"007"), id_of(b"9" * 5000) > MAX_ID
     (7, True)
@@ -142,7 +140,7 @@ def check_weight(rest: bytes, line: int, path: Path) -> None:
         return
     if rest[:1] == b"{":  # NetworkX writes a dictionary of edge attributes here
         if _NAN.search(rest):
-            raise FileFormatError("the edge has a weight of NaN (not a number).", path, line)
+            raise FileFormatError("the weight of the edge is NaN.", path, line)
         return
     field = _GAPS.split(rest, maxsplit=1)[0]
     if not field:
@@ -152,8 +150,8 @@ def check_weight(rest: bytes, line: int, path: Path) -> None:
     except ValueError:
         raise NoWeight(
             f"the third column is the weight of the edge and must be a number, not {quoted(field)}; "
-            "if it is none, name the columns of nodes, as in columns=(1, 2); of a header, give their names; lists of "
-            'neighbours are read with format="adjlist".',
+            "if it is not a weight, name the columns of nodes, as in columns=(1, 2) or by their names in a header; "
+            'lists of neighbours are read with format="adjlist".',
             path,
             line,
         ) from None
@@ -161,7 +159,8 @@ def check_weight(rest: bytes, line: int, path: Path) -> None:
         raise FileFormatError(f"the weight of the edge must be a finite number, not {quoted(field)}.", path, line)
 
 
-def _complaint(text: bytes) -> str:
+def _refusal(text: bytes) -> str:
+    """Return what is wrong with the two ids of a line."""
     fields = _GAPS.split(text.strip(b" \t"))
     if len(fields) < 2:
         return (
@@ -174,13 +173,13 @@ def _complaint(text: bytes) -> str:
         if not is_integer(field):
             return (
                 f"{quoted(field)} is not a node id; the node ids of this file must be integers, unless columns=(1, 2) "
-                "makes names of all."
+                "makes them all names."
             )
         if field.startswith(b"-"):
             return f"the node id {field.decode()} is negative; ids must be 0 or larger."
         if id_of(field) > MAX_ID:
             return (
-                f"the node id {quoted(field)[1:-1]} is too large; ids may go up to {MAX_ID}; give "
-                "columns=(1, 2), with which longer ones are read as names."
+                f"the node id {quoted(field)[1:-1]} is too large; ids must be at most {MAX_ID}, but with "
+                "columns=(1, 2) longer ones are read as names."
             )
     return f"a line must hold two node ids, but it is {quoted(text)}."

@@ -1,4 +1,4 @@
-"""The compiled reader of integer edge lists; it parses the plain lines and leaves the others to Python."""
+"""The compiled reader of integer edge lists, which parses plain lines and leaves the others to Python."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from detours.compiled import compiled
 _TAB, _LF, _CR, _SPACE, _HASH, _PERCENT = 9, 10, 13, 32, 35, 37
 _PLUS, _COMMA, _MINUS, _DOT, _ZERO, _NINE = 43, 44, 45, 46, 48, 57
 _BRACE, _A, _E, _N = 123, 97, 101, 110
-_DIGITS = 19  # of 2⁶³, beyond which they are negative; a longer run may be small (leading zeros): left to Python
+_DIGITS = 19  # as 2⁶³ has, whose overflow is negative; longer runs, with leading zeros perhaps, are left to Python
 
 
 @compiled
 def parse_lines(text: UInt8, at: int, source: Int64, target: Int64, edges: int) -> tuple[int, int, int]:
     """Parse lines of `text` (which ends with a line feed) from byte `at` until one is not plain.
 
-    Fills `source` and `target` from position `edges` on. Returns the number of edges filled now, the number of lines
-    parsed, and the byte where it stopped: the start of a line for Python to parse, or the end.
+    Fills `source` and `target` from position `edges` on. Returns the position after the last edge, the number of
+    lines parsed, and the byte where it stopped: the start of a line for Python to parse, or the end.
     """
     lines = 0
     while at < len(text):
@@ -27,7 +27,7 @@ def parse_lines(text: UInt8, at: int, source: Int64, target: Int64, edges: int) 
             at += 1
         here = text[at]
         if here not in (_LF, _CR, _HASH, _PERCENT):
-            # Written out twice: as a function it costs half the speed.
+            # Written out twice: a function would be half as fast.
             u = np.int64(0)
             begin = at
             digit = np.int64(text[at]) - _ZERO
@@ -65,7 +65,7 @@ def parse_lines(text: UInt8, at: int, source: Int64, target: Int64, edges: int) 
 
 @compiled
 def _gap(text: UInt8, at: int) -> int:
-    """Return the byte after blanks with at most one comma among them."""
+    """Return the byte after a gap: blanks with at most one comma."""
     while text[at] == _SPACE or text[at] == _TAB:
         at += 1
     if text[at] == _COMMA:
@@ -112,7 +112,7 @@ def past_number(text: UInt8, at: int) -> int:
         else:
             digits += 1
         at += 1
-    # Numbers so long that they might be infinite are left to Python, as are long exponents.
+    # Numbers long enough to overflow are left to Python, as are long exponents.
     if digits == 0 or digits > 30 or points > 1:
         return -1
     if text[at] | 32 == _E:
@@ -129,7 +129,7 @@ def past_number(text: UInt8, at: int) -> int:
 
 @compiled
 def _says_nan(text: UInt8, at: int) -> bool:
-    """Return whether the rest of the line holds the letters nan."""
+    """Return whether the rest of the line contains nan."""
     while text[at] != _LF:
         if text[at] | 32 == _N and text[at + 1] | 32 == _A and text[at + 2] | 32 == _N:
             return True

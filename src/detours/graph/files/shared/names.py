@@ -1,4 +1,4 @@
-"""Node names as plain arrays, without pickle: a file from a stranger cannot run code."""
+"""Node names as plain arrays, without pickle: an untrusted file cannot run code."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from detours.errors import InputError, shown
 from detours.graph.edges import Names
 
 KEYS = ("names", "names_text", "names_ends", "names_literal")
-_LONGEST, _DEEPEST = 10_000, 50
+_MAX_LENGTH, _MAX_DEPTH = 10_000, 50  # of literals
 
 
 def pack_names(names: Names | None) -> dict[str, Any]:
-    """Return integers as they are, strings as joined UTF-8, and other literals (tuples) as Python writes them."""
+    """Return names as arrays: integers as such, strings as joined UTF-8, other literals (tuples) by their `repr`."""
     if names is None:
         return {}
     if isinstance(names, np.ndarray):
         return {"names": names}
-    names = [name.item() if isinstance(name, np.generic) else name for name in names]  # as a plain number or text
+    names = [name.item() if isinstance(name, np.generic) else name for name in names]  # as Python numbers and strings
     if all(type(name) is int and -(2**63) <= name < 2**63 for name in names):
         return {"names": np.array(names, dtype=np.int64)}
     literal = not all(type(name) is str for name in names)
-    texts = [_literal(name) if literal else str(name) for name in names]
+    texts = [_to_literal(name) if literal else str(name) for name in names]
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     return {
         "names_text": np.frombuffer(b"".join(encoded), dtype=np.uint8),
@@ -34,13 +34,13 @@ def pack_names(names: Names | None) -> dict[str, Any]:
     }
 
 
-def _literal(name: object) -> str:
+def _to_literal(name: object) -> str:
     text = repr(name)
     try:
-        same = ast.literal_eval(text) == name
+        restored = ast.literal_eval(text) == name
     except (ValueError, SyntaxError, TypeError):
-        same = False
-    if not same or len(text) > _LONGEST or text.count("(") > _DEEPEST:
+        restored = False
+    if not restored or len(text) > _MAX_LENGTH or text.count("(") > _MAX_DEPTH:
         raise InputError(
             f"The node name {shown(name)} ({type(name).__name__}) cannot be stored; "
             "use numbers, strings or tuples of these as names."
@@ -53,7 +53,7 @@ def unpack_names(arrays: Mapping[str, Any]) -> Names | None:
     if "names" in arrays:
         names = arrays["names"]
         if names.ndim != 1 or names.dtype.kind not in "iuU":
-            raise ValueError("the node names must be a row of integers or texts")
+            raise ValueError("the node names must be a one-dimensional array of integers or strings")
         if names.dtype.kind == "U":
             return tuple(names.tolist())
         return np.ascontiguousarray(names, dtype=np.int64)
@@ -65,16 +65,16 @@ def unpack_names(arrays: Mapping[str, Any]) -> Names | None:
     starts = np.concatenate(([0], ends[:-1]))
     if (ends < starts).any() or ends[-1:].sum() != len(text):
         raise ValueError("the node names are cut off")
-    blob = text.tobytes()
-    pairs = zip(starts.tolist(), ends.tolist(), strict=True)
-    texts = [blob[a:b].decode("utf-8", "surrogatepass") for a, b in pairs]
-    return tuple(map(_name_of, texts)) if arrays["names_literal"].item() else tuple(texts)
+    encoded = text.tobytes()
+    bounds = zip(starts.tolist(), ends.tolist(), strict=True)
+    texts = [encoded[a:b].decode("utf-8", "surrogatepass") for a, b in bounds]
+    return tuple(map(_from_literal, texts)) if arrays["names_literal"].item() else tuple(texts)
 
 
-def _name_of(text: str) -> Hashable:
-    """Return the name that a literal spells; Python's parser is given short and shallow ones only."""
-    if len(text) > _LONGEST or text.count("(") > _DEEPEST:
+def _from_literal(text: str) -> Hashable:
+    """Return the name that a literal spells; only short and shallow ones reach Python's parser."""
+    if len(text) > _MAX_LENGTH or text.count("(") > _MAX_DEPTH:
         raise ValueError("the literal of a node name is too long")
     name: Hashable = ast.literal_eval(text)
-    hash(name)  # or a `TypeError`
+    hash(name)  # raises `TypeError` for a list
     return name

@@ -1,4 +1,4 @@
-"""The compiled reader of columns of names; it numbers those of plain lines and leaves the others to Python."""
+"""The compiled reader of columns of names, which indexes those of plain lines and leaves the others to Python."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ _LONGEST = 1 << 16  # bytes of a field, well below the limit of `csv`
 
 
 class Layout(NamedTuple):
-    """Where a line has what."""
+    """The columns of a line."""
 
     separator: int
-    """The sign between two columns; a space stands for any blanks."""
+    """The character between two columns; a space stands for any run of blanks."""
     columns: Int64
-    """Those whose names are numbered."""
+    """The columns of names."""
     weight: int
-    """The column that holds decimal numbers or nothing; -1 for none."""
+    """The column that holds decimal numbers or nothing; -1 if there is none."""
 
 
 class Names(NamedTuple):
-    """The names of a text, each once, and where to find them."""
+    """The distinct names of a text, as a hash table."""
 
     begin: Int64
     end: Int64
-    """[names] the bytes of each."""
+    """[names] the first byte of each, and the byte after it."""
     slots: Int64
-    """[a power of two] the number of the name with such a hash, or of one that came before it; -1 for none."""
+    """[a power of two] the index of the name in each slot, with linear probing; -1 if empty."""
 
 
 @compiled
-def number_names(
-    text: UInt8, at: int, layout: Layout, ends: Int64, edges: int, names: Names, known: int
+def index_names(
+    text: UInt8, at: int, layout: Layout, ids: Int64, num_rows: int, names: Names, num_names: int
 ) -> tuple[int, int, int]:
-    """Number the names of lines of `text` (which ends with a line feed) from byte `at` until one is not plain.
+    """Index the names in lines of `text` (which ends with a line feed) from byte `at` until one is not plain.
 
     In a plain line, fields are in quotes or not, with a separator between them and perhaps spaces around it.
-    Fills `ends` [columns, lines] from position `edges` on and `names` from `known` on. Returns the number of edges now,
-    the number of names, and the byte where it stopped: the start of a line for Python to parse, or the end.
+    Fills `ids` [columns, rows] from row `num_rows` on and `names` from `num_names` on. Returns the new counts of rows
+    and names, and the byte where it stopped: the start of a line for Python to parse, or the end.
     """
     fields = np.empty((len(layout.columns), 3), np.int64)
     while at < len(text):
@@ -52,32 +52,32 @@ def number_names(
         if after < 0:
             break
         for column in range(len(fields)):
-            number = _number(text, fields[column, 0], fields[column, 1], fields[column, 2], names, known)
-            known += number == known
-            ends[column, edges] = number
-        edges += 1
+            index = _index_of(text, fields[column, 0], fields[column, 1], fields[column, 2], names, num_names)
+            num_names += index == num_names
+            ids[column, num_rows] = index
+        num_rows += 1
         at = after
-    return edges, known, at
+    return num_rows, num_names, at
 
 
 @compiled
 def _past_line(text: UInt8, at: int, layout: Layout, fields: Int64) -> int:
-    """Return the byte behind the line that begins at a byte, -1 if it is not plain; fill `fields` [columns, 3]."""
-    if text[_past_blanks(text, at, _SPACE)] in (_HASH, _PERCENT):  # a comment, behind a tab, too
+    """Return the byte after the line that starts at `at`, -1 if it is not plain; fill `fields` [columns, 3]."""
+    if text[_past_blanks(text, at, _SPACE)] in (_HASH, _PERCENT):  # a comment, perhaps after a tab
         return -1
     at = _past_blanks(text, at, layout.separator)
-    place = found = 0
+    column = found = 0
     while True:
         begin, end, at, key = _field(text, at, layout.separator)
-        if at < 0 or (place == layout.weight and begin < end and past_number(text, begin) != end):
+        if at < 0 or (column == layout.weight and begin < end and past_number(text, begin) != end):
             return -1
-        for column in range(len(fields)):
-            if place == layout.columns[column] and begin < end:
-                fields[column, 0], fields[column, 1], fields[column, 2] = begin, end, key
+        for i in range(len(fields)):
+            if column == layout.columns[i] and begin < end:
+                fields[i, 0], fields[i, 1], fields[i, 2] = begin, end, key
                 found += 1
         if _separates(text[at], layout.separator):
             at = _past_blanks(text, at + 1, layout.separator)
-            place += 1
+            column += 1
             if layout.separator != _SPACE or not (text[at] == _LF or text[at] == _CR):
                 continue
         at += text[at] == _CR
@@ -86,17 +86,17 @@ def _past_line(text: UInt8, at: int, layout: Layout, fields: Int64) -> int:
 
 @compiled
 def _field(text: UInt8, at: int, separator: int) -> tuple[int, int, int, np.int64]:
-    """Return where a field begins and ends, without quotes, the byte behind it, -1 if it is not plain, and its hash."""
+    """Return the start and end of a field without quotes, the byte after it (-1 if it is not plain), and its hash."""
     quoted = text[at] == _QUOTE
     begin = at + quoted
     at = end = begin
-    key = hashed = np.int64(_OFFSET)
+    key = running = np.int64(_OFFSET)
     here = text[at]
     while here >= _SPACE and here != _QUOTE and (quoted or not _separates(here, separator)):
-        hashed = (hashed ^ np.int64(here)) * _PRIME
+        running = (running ^ np.int64(here)) * _PRIME
         at += 1
         if quoted or here != _SPACE:
-            end, key = at, hashed
+            end, key = at, running
         here = text[at]
     after = at + (here == _QUOTE)
     plain = quoted == (here == _QUOTE) and (text[after] in (_LF, _CR) or _separates(text[after], separator))
@@ -107,8 +107,8 @@ def _field(text: UInt8, at: int, separator: int) -> tuple[int, int, int, np.int6
 
 
 @compiled
-def _separates(sign: int, separator: int) -> bool:
-    return sign == separator or (separator == _SPACE and sign == _TAB)
+def _separates(char: int, separator: int) -> bool:
+    return char == separator or (separator == _SPACE and char == _TAB)
 
 
 @compiled
@@ -120,7 +120,7 @@ def _past_blanks(text: UInt8, at: int, separator: int) -> int:
 
 @compiled
 def _may_be_blank(text: UInt8, at: int) -> bool:
-    """Return whether a blank beyond ASCII, which Python strips, may begin at a byte."""
+    """Return whether a non-ASCII blank, which Python strips, may begin at a byte."""
     if at < 0 or text[at] < 0xC2:
         return False
     pair = np.int64(text[at]) << 8 | np.int64(text[at + 1])
@@ -128,24 +128,24 @@ def _may_be_blank(text: UInt8, at: int) -> bool:
 
 
 @compiled
-def _number(text: UInt8, begin: int, end: int, key: int, names: Names, known: int) -> int:
-    """Return the number of a name; `known` if it is new, as which it is noted."""
+def _index_of(text: UInt8, begin: int, end: int, key: int, names: Names, num_names: int) -> int:
+    """Return the index of a name; a new name is added with the index `num_names`."""
     slot = (key ^ (key >> 32)) & (len(names.slots) - 1)
-    number: int = names.slots[slot]
-    while number >= 0 and not _same(text, begin, end, names.begin[number], names.end[number]):
+    index: int = names.slots[slot]
+    while index >= 0 and not _same(text, begin, end, names.begin[index], names.end[index]):
         slot = (slot + 1) & (len(names.slots) - 1)
-        number = names.slots[slot]
-    if number < 0:
-        number = known
-        names.slots[slot] = number
-        names.begin[number] = begin
-        names.end[number] = end
-    return number
+        index = names.slots[slot]
+    if index < 0:
+        index = num_names
+        names.slots[slot] = index
+        names.begin[index] = begin
+        names.end[index] = end
+    return index
 
 
 @compiled
 def _same(text: UInt8, begin: int, end: int, other: int, other_end: int) -> bool:
-    """Return whether two parts of a text are equal."""
+    """Return whether two slices of a text are equal."""
     if end - begin != other_end - other:
         return False
     while begin < end and text[begin] == text[other]:

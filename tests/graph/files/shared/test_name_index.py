@@ -62,7 +62,7 @@ def outcome(text: bytes, sep: str, nodes: tuple[str | int, ...], *, fast: bool) 
     with warnings.catch_warnings(record=True) as warned, pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("always")
         patch.setattr(lines, "SMALL", 0 if fast else 1 << 30)
-        patch.setattr(table, "_BEGIN_ROWS", 1)
+        patch.setattr(table, "_FIRST_ROWS", 1)
         try:
             edges = read_table(Path("file.csv"), nodes, sep, text=text)
         except FileFormatError as error:
