@@ -127,7 +127,7 @@ NODE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("option", [*GRAPH, *NODE])
-def test_networks_take_what_is_made_for_them(model: str, option: str) -> None:
+def test_networks_take_the_inputs_of_their_recipe(model: str, option: str) -> None:
     data = task(6) if option in GRAPH else one_graph(20)
     made = small(data, model=model, backbone="gcn", **(GRAPH | NODE)[option])
     inputs = inputs_of(data, made)
@@ -169,7 +169,7 @@ def test_features_of_edges(model: str, option: dict[str, Any], use_den: bool) ->
     if model != "mdnn" and not use_den:
         pytest.skip("an option of MDNN")
     one, other = (with_edges(task(6), seed) for seed in (0, 1))
-    answers = {}
+    outputs = {}
     for used in (False, True):
         made = small(one, model=model, edge_features=used, use_den=use_den, **option)
         for name, data in (("one", one), ("other", other)):
@@ -178,12 +178,12 @@ def test_features_of_edges(model: str, option: dict[str, Any], use_den: bool) ->
             net = network_of(made, inputs.x.shape[1], 2, inputs.edge_width).eval()
             batch = Packed(inputs, tokens=model == "mdnn").batch(np.arange(6))
             positional, named = arguments(batch, made)
-            answers[used, name] = net(*positional, **named)
-    assert torch.equal(answers[False, "one"], answers[False, "other"])
-    assert not torch.allclose(answers[True, "one"], answers[True, "other"])
+            outputs[used, name] = net(*positional, **named)
+    assert torch.equal(outputs[False, "one"], outputs[False, "other"])
+    assert not torch.allclose(outputs[True, "one"], outputs[True, "other"])
 
 
-def test_features_of_edges_lie_on_their_arcs() -> None:
+def test_features_of_edges_are_on_their_arcs() -> None:
     data = with_edges(task(4), 0)
     made = small(data, model="plain", edge_features=True)
     inputs = prepared(data, Encoder.of(data), data.targets, made)

@@ -1,4 +1,4 @@
-"""Batches put together on the device: those of PyG, arcs and numbers of every graph, tokens included."""
+"""Batches collated on the device: equal to those of PyG, detour numbers and tokens included."""
 
 import numpy as np
 import pytest
@@ -81,7 +81,7 @@ def test_many_batches_are_the_batches_one_by_one() -> None:
     assert list(packed.batches([])) == []
 
 
-def test_signs_flip_whole_eigenvectors_of_a_graph() -> None:
+def test_signs_flip_eigenvectors_of_a_graph() -> None:
     data = task()
     packed = Packed(inputs_of(data, small(data)))
     signs = torch.ones(len(packed), 3)
@@ -151,7 +151,7 @@ def test_steps_have_the_batch_size_of_a_training_part() -> None:
     assert steps_of(small(one_graph(), neighbours=(3,)), 33) == 5
 
 
-def test_sampling_every_neighbour_gives_the_answers_of_the_whole_graph() -> None:
+def test_sampling_every_neighbour_gives_the_outputs_of_the_whole_graph() -> None:
     data = one_graph()
     made = small(data, layers=1, neighbours=(-1, -1, -1), batch_size=7)  # encoder, layer and decoder: three hops
     inputs = inputs_of(data, made)
@@ -165,9 +165,9 @@ def test_sampling_every_neighbour_gives_the_answers_of_the_whole_graph() -> None
         expected = network(*positional, **named)
         for batch in sampled.training(epoch=2):
             positional, named = arguments(batch, made)
-            answers = network(*positional, **named)[batch.rows]
-            torch.testing.assert_close(answers, expected[batch.ids], rtol=1e-4, atol=1e-5)
-            assert torch.equal(batch.y, whole.whole.y[batch.ids])
+            outputs = network(*positional, **named)[batch.rows]
+            torch.testing.assert_close(outputs, expected[batch.ids], rtol=1e-4, atol=1e-5)
+            assert torch.equal(batch.y, whole.full_batch.y[batch.ids])
             seen += batch.ids.tolist()
     assert sorted(seen) == list(range(60))
 
