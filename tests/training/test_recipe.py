@@ -1,4 +1,4 @@
-"""Recipes: the presets, what they refuse, and the forms they are read from."""
+"""Recipes: presets, refused settings, and the formats they are read from."""
 
 from dataclasses import fields, replace
 from inspect import signature
@@ -59,7 +59,7 @@ def test_options_of_networks_are_settings() -> None:
     assert "`feed_forward` and `attention` are no settings" in page
 
 
-def test_weights_of_gcn_are_no_logarithms_unless_asked_for() -> None:
+def test_weights_of_gcn_are_logarithms_only_on_request() -> None:
     weights = {name: made(model="weighted", backbone=name).log for name in ("gcn", "gat", "gin")}
     assert weights == {"gcn": False, "gat": True, "gin": True}
     assert made(model="weighted", backbone="gcn", log=True).log
@@ -117,12 +117,12 @@ def test_backbones_of_recipes_are_those_of_networks() -> None:
         ),
     ],
 )
-def test_what_a_recipe_refuses(changed: dict[str, Any], sentence: str) -> None:
+def test_settings_that_a_recipe_refuses(changed: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         made(**changed)
 
 
-def test_data_sets_have_recipes_of_their_own() -> None:
+def test_data_sets_have_their_own_recipes() -> None:
     files = sorted(recipes.RECIPES.glob("*.toml"))
     assert files
     for file in files:
@@ -159,11 +159,11 @@ def test_none_keeps_the_preset() -> None:
         ("ties=first", ("ties", "first")),
     ],
 )
-def test_a_setting_from_text(text: str, expected: tuple[str, Any]) -> None:
+def test_a_setting_from_a_string(text: str, expected: tuple[str, Any]) -> None:
     assert parse_setting(text) == expected
 
 
-def test_text_without_a_value() -> None:
+def test_a_string_without_a_value() -> None:
     with pytest.raises(InputError, match="'lr' is not of the form name=value"):
         parse_setting("lr")
 
@@ -216,7 +216,7 @@ def test_a_recipe_file_that_cannot_be_used(tmp_path: Path, text: str | None, sen
         read_recipe(file)
 
 
-def test_how_it_was_before_a_setting_existed() -> None:
+def test_values_from_before_a_setting_existed() -> None:
     ours, paper = recipes.as_before("ours", "node"), recipes.as_before("paper", "node")
     assert ours.keys() == paper.keys() == settings().keys()
     assert (paper["hidden"], paper["neighbours"], ours["hidden"], ours["neighbours"]) == (768, [15, 10], 64, [])
@@ -231,7 +231,7 @@ def test_every_setting_is_documented() -> None:
         assert each.doc.endswith("."), name
 
 
-def test_a_key_is_plain_and_tells_recipes_apart() -> None:
+def test_a_key_is_plain_and_distinguishes_recipes() -> None:
     one, other = made("node", neighbours=(3, 2)), made("node", neighbours=(3, 1))
     assert one.key()["neighbours"] == [3, 2] and one.differences(one.key()) == ""
     assert one.differences(other.key()) == "neighbours [3, 1] there and [3, 2] here"
