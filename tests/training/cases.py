@@ -1,4 +1,4 @@
-"""What the tests of training share: small data, small recipes."""
+"""Shared by the tests of training: small data, small recipes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ def task(graphs: int = 40) -> GraphSet:
 
 
 def numbers(graphs: int = 40) -> GraphSet:
-    """The same graphs with the number of their nodes to be predicted."""
+    """The same graphs with their node counts as regression targets."""
     data = task(graphs)
     return replace(data, y=np.array([float(graph.num_nodes) for graph in data.graphs]))
 
@@ -49,7 +49,7 @@ def inputs_of(data: GraphSet, made: Recipe) -> Inputs:
 
 
 def odd_graphs() -> GraphSet:
-    """A triangle, a node alone, two nodes without an edge, an edge, and a square with a tail and a node apart."""
+    """A triangle, a single node, two isolated nodes, an edge, and a square with a tail and an isolated node."""
     lists = [
         ([(0, 1), (1, 2), (0, 2)], 3),
         ([], 1),

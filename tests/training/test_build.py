@@ -14,7 +14,7 @@ OPTIONS = [{"model": "plain"}, {"model": "weighted", "backbone": "gat"}, {"backb
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-def test_drawn_side_by_side(options: dict[str, object]) -> None:
+def test_drawn_in_parallel(options: dict[str, object]) -> None:
     recipes = [small(task(16), fold=fold, seed=seed, **options) for fold in range(3) for seed in range(3)]
     torch.manual_seed(7)
     before = torch.random.get_rng_state()
