@@ -169,7 +169,7 @@ class Training:
             if self.is_first and self.alive and (out_of_time or self.checkpoint.due()):
                 self.checkpoint.save(self._state())
             if out_of_time and self.alive:
-                raise OutOfTime(f"the time is over after {self.fit.done} epochs; run it again to continue from there.")
+                raise OutOfTime(f"out of time after {self.fit.done} epochs; run it again to continue.")
         if self.is_first:
             self.checkpoint.discard()
 

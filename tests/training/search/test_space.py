@@ -135,7 +135,7 @@ def test_ranges() -> None:
         ({"space": {"lr": {"low": 1e-3}}}, "lr must be a list of choices or"),
         ({"space": {"lr": {"low": 1e-2, "high": 1e-3}}}, "high of lr must be a number above 0.01, but it is 0.001"),
         ({"space": {"dropout": {"low": 0.0, "high": 0.5, "log": True}}}, "low above 0 with log = true, but low is 0.0"),
-        ({"space": {"norm": {"low": "batch", "high": "none"}}}, "norm is no number, so it has no range"),
+        ({"space": {"norm": {"low": "batch", "high": "none"}}}, "norm is not a number, so it has no range"),
         ({"space": {"mdnn": 4}}, "mdnn must be a table of settings for that model"),
         ({"space": {"model": ["mdnn"]}}, "a space has no setting model"),
         ({"spaces": {}}, "a space has the tables space and known, but 'spaces' was given"),
