@@ -40,12 +40,12 @@ def fold_of(data: GraphSet) -> Split:
 def run_of(data: GraphSet, folder: Path, **changed: Any) -> "Run":
     from detours.training.loop import Run  # it needs Lightning, others do not
 
-    made = small(data, **changed)
-    return Run(made, data, fold_of(data), Store(folder).path(made.key()), every=0.0)
+    recipe = small(data, **changed)
+    return Run(recipe, data, fold_of(data), Store(folder).path(recipe.key()), every=0.0)
 
 
-def inputs_of(data: GraphSet, made: Recipe) -> Inputs:
-    return prepared(data, Encoder.of(data), targets_of(data, made.task), made)
+def inputs_of(data: GraphSet, recipe: Recipe) -> Inputs:
+    return prepared(data, Encoder.of(data), targets_of(data, recipe.task), recipe)
 
 
 def odd_graphs() -> GraphSet:

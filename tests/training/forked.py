@@ -29,9 +29,9 @@ def runs_in(folder: Path, folds: int = FOLDS, **changed: object) -> list[Run]:
     data, runs = task(), []
     splits = stratified_splits(data, folds=FOLDS)
     for fold in range(folds):
-        made = small(data, fold=fold, **{"patience": 25 - 2 * fold, **changed})
-        path = Store(folder).path(made.key())
-        runs.append(Run(made, data, splits[fold], path, model=folder / f"{fold}.pt", every=0.0))
+        recipe = small(data, fold=fold, **{"patience": 25 - 2 * fold, **changed})
+        path = Store(folder).path(recipe.key())
+        runs.append(Run(recipe, data, splits[fold], path, model=folder / f"{fold}.pt", every=0.0))
     return runs
 
 

@@ -101,11 +101,11 @@ def test_at_least_one_replica() -> None:
 
 def test_pyg_data_are_taken() -> None:
     graphs, nodes = task(20), one_graph(directed=False)
-    made = graph_set_of(pyg(graphs))
-    assert made.level == "graph" and (made.y == graphs.y).all() and len(made) == 20
+    loaded = graph_set_of(pyg(graphs))
+    assert loaded.level == "graph" and (loaded.y == graphs.y).all() and len(loaded) == 20
     (single,) = pyg(nodes)
-    made = graph_set_of(single)
-    assert made.level == "node" and made.graphs[0].num_arcs == nodes.graphs[0].num_arcs
+    loaded = graph_set_of(single)
+    assert loaded.level == "node" and loaded.graphs[0].num_arcs == nodes.graphs[0].num_arcs
     order = np.arange(60)
     (cell,) = fit(single, folds=[Split(order[:40], order[40:50], order[50:])], **QUICK)
     assert cell.value["epochs"] == 2

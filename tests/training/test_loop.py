@@ -74,7 +74,7 @@ def test_detours_are_learned(tmp_path: Path) -> None:
     value = trained(run_of(data, tmp_path, **changed))
     assert value["test_accuracy"] >= 0.95
     value = trained(run_of(data, tmp_path, model="plain", **changed))
-    assert value["test_accuracy"] == 0.5  # message passing cannot tell the two of a pair apart
+    assert value["test_accuracy"] == 0.5  # message passing cannot distinguish the two of a pair
 
 
 def test_bf16(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_a_checkpoint_without_a_model_is_not_used_to_save_one(tmp_path: Path) ->
 
 @pytest.fixture(scope="module")
 def forked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the runs of `forked.py` left behind, in an interpreter of its own."""
+    """The files of the runs of `forked.py`, in a separate interpreter."""
     if not hasattr(os, "fork"):
         pytest.skip("needs fork")
     folder = tmp_path_factory.mktemp("forked")

@@ -75,9 +75,9 @@ def fabric_of(device: str, precision: str, devices: int = 1) -> Fabric:
     if kind == "cuda":
         torch.set_float32_matmul_precision("high")  # TF32 in products of 32-bit matrices
         if number and devices > 1:
-            raise InputError(f"{device} is one GPU, but {devices} devices were asked for; take --device cuda.")
+            raise InputError(f"{device} is one GPU, but {devices} devices were requested; take --device cuda.")
         if torch.cuda.device_count() < devices:
-            raise InputError(f"{devices} GPUs were asked for, but there are {torch.cuda.device_count()}; take fewer.")
+            raise InputError(f"{devices} GPUs were requested, but there are {torch.cuda.device_count()}; take fewer.")
     started = int(os.environ.get("WORLD_SIZE", "1")) if TorchElasticEnvironment.detect() else devices
     if started != devices:
         raise InputError(f"torchrun started {started} processes, but --devices is {devices}; give the same number.")

@@ -31,11 +31,11 @@ def test_outputs_are_those_without_padding(
 ) -> None:
     """Token sets of a padded batch are not sorted, for either kind of attention of self tokens."""
     monkeypatch.setattr(attention, "_as_sums", lambda *_: as_sums)
-    made = small(data, model=model, precision="64-true", den_bias=den_bias)
-    inputs = inputs_of(data, made)
+    recipe = small(data, model=model, precision="64-true", den_bias=den_bias)
+    inputs = inputs_of(data, recipe)
     plain = GraphBatches(Packed(inputs, dtype=torch.float64, tokens=model == "mdnn"), 4, steps)
     fixed = FixedBatches(plain, epochs=3)
-    network = network_of(made, inputs.x.shape[1], 2).double()
+    network = network_of(recipe, inputs.x.shape[1], 2).double()
     for epoch in (1, 3):
         shapes = set()
         for one, other in zip(plain.training(epoch), fixed.training(epoch), strict=True):
@@ -45,7 +45,7 @@ def test_outputs_are_those_without_padding(
             assert (padded.ids[num_real:] == len(data)).all() and torch.equal(padded.y[:num_real], one.y)
             real = torch.cat([torch.ones(num_real), torch.zeros(padded.num_graphs - num_real)]).bool()
             network.train()  # batch norms count only the real nodes
-            (positional, named), (theirs, also) = arguments(one, made), arguments(padded, made)
+            (positional, named), (theirs, also) = arguments(one, recipe), arguments(padded, recipe)
             also["counted"] = real[padded.batch]
             outputs = network(*theirs, **also)[padded.rows][:num_real]
             torch.testing.assert_close(outputs, network(*positional, **named), rtol=1e-9, atol=1e-9)
@@ -116,11 +116,11 @@ def test_large_batches_have_sizes_that_can_be_divided() -> None:
 def test_which_batches_may_have_one_shape(
     settings: dict[str, object], kernels: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those whose token sets may lie in any order of size, on a GPU."""
+    """Those whose token sets need not be sorted by size, on a GPU."""
     data = one_graph() if "directed" in settings else task(6)
-    made = small(data, **{"model": "mdnn", **settings})
-    packed = Packed(inputs_of(data, made))
-    assert not choose.may_be_fixed(made, packed)
+    recipe = small(data, **{"model": "mdnn", **settings})
+    packed = Packed(inputs_of(data, recipe))
+    assert not choose.may_be_fixed(recipe, packed)
     monkeypatch.setattr(choose, "has_own_kernel", lambda _: kernels)
     packed.device = torch.device("cuda")
-    assert choose.may_be_fixed(made, packed) == expected
+    assert choose.may_be_fixed(recipe, packed) == expected

@@ -14,16 +14,16 @@ from tests.training.cases import inputs_of, one_graph, small  # noqa: E402
 
 def both(model: str) -> tuple:
     data = one_graph()
-    made = small(data, model=model, precision="64-true", norm="batch", input_dropout=0.0, neighbours=(3, 2))
-    inputs = inputs_of(data, made)
+    recipe = small(data, model=model, precision="64-true", norm="batch", input_dropout=0.0, neighbours=(3, 2))
+    inputs = inputs_of(data, recipe)
     packed = Packed(inputs, dtype=torch.float64, tokens=model == "mdnn")
-    plain = SampledNodes(packed, inputs, made.neighbours, 4)
-    return made, plain, FixedSamples(plain), network_of(made, inputs.x.shape[1], 3).double()
+    plain = SampledNodes(packed, inputs, recipe.neighbours, 4)
+    return recipe, plain, FixedSamples(plain), network_of(recipe, inputs.x.shape[1], 3).double()
 
 
 @pytest.mark.parametrize("model", ["mdnn", "weighted", "plain"])
 def test_outputs_are_those_without_padding(model: str) -> None:
-    made, plain, fixed, network = both(model)
+    recipe, plain, fixed, network = both(model)
     shapes, padding = set(), 0
     for epoch in (1, 2, 7):
         for one, other in zip(plain.training(epoch), fixed.training(epoch), strict=True):
@@ -34,7 +34,7 @@ def test_outputs_are_those_without_padding(model: str) -> None:
             assert padded.ids[:num_real].tolist() == one.ids.tolist() and torch.equal(padded.y[:num_real], one.y)
             assert (padded.ids[num_real:] == len(plain.packed.y)).all()
             network.train()  # batch norms count only the real nodes
-            (positional, named), (theirs, also) = arguments(one, made), arguments(padded, made)
+            (positional, named), (theirs, also) = arguments(one, recipe), arguments(padded, recipe)
             also["counted"] = padded.real
             outputs = network(*theirs, **also)[padded.rows][:num_real]
             torch.testing.assert_close(outputs, network(*positional, **named)[one.rows], rtol=1e-9, atol=1e-9)
@@ -45,17 +45,17 @@ def test_outputs_are_those_without_padding(model: str) -> None:
 @pytest.mark.parametrize("batch_size", [1, 7, 1000])
 def test_an_evaluation_by_samples_has_every_node_once(batch_size: int) -> None:
     data = one_graph()
-    made = small(data, model="mdnn", neighbours=(3, 2))
-    inputs = inputs_of(data, made)
+    recipe = small(data, model="mdnn", neighbours=(3, 2))
+    inputs = inputs_of(data, recipe)
     packed = Packed(inputs)
-    batches = SampledNodes(packed, inputs, made.neighbours, 4, batch_size).evaluation()
+    batches = SampledNodes(packed, inputs, recipe.neighbours, 4, batch_size).evaluation()
     assert torch.cat([batch.ids for batch in batches]).tolist() == list(range(len(packed.y)))
     assert all(len(batch.ids) <= batch_size and torch.equal(batch.y, packed.y[batch.ids]) for batch in batches)
     drawn = torch.cat([torch.bincount(batch.edge_index[1], minlength=len(batch.x)) for batch in batches])
     assert drawn.max() == 3 < torch.bincount(packed.edge_index[1]).max()
     for batch in batches:
         assert torch.equal(batch.x[batch.rows], packed.x[batch.ids])
-    again = SampledNodes(packed, inputs, made.neighbours, 2, batch_size).evaluation()
+    again = SampledNodes(packed, inputs, recipe.neighbours, 2, batch_size).evaluation()
     assert all(torch.equal(one.edge_index, other.edge_index) for one, other in zip(batches, again, strict=True))
 
 

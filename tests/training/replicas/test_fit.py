@@ -65,7 +65,7 @@ CASES = [
     (numbers(24), {"model": "plain", "edge_den": True}),
     (task(24), {"model": "weighted", "metric": "roc_auc", "class_weights": "balanced"}),
     (task(24), {"average": 0.8, "smooth": 0.5}),
-    (task(24), {"norm": "batch"}),  # alone, graphs outside the parts of the fold are left out
+    (task(24), {"norm": "batch"}),  # a separate run leaves out graphs outside the parts of its fold
 ]
 
 
@@ -84,9 +84,9 @@ def test_ten_together_are_ten_separate_runs(data: GraphSet, changed: dict[str, A
     together.keep(kept)  # the others have stopped
     later = rows_of(together, 1)
     for replica, at in enumerate(kept):
-        alone = rows_of(fit_of(data, [recipes[at]], [splits[at]], scalings=[scalings[at]]), 3)
+        separate = rows_of(fit_of(data, [recipes[at]], [splits[at]], scalings=[scalings[at]]), 3)
         found = [rows[0][at], rows[1][at], later[0][replica]]
-        np.testing.assert_allclose(found, [row for (row,) in alone], rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(found, [row for (row,) in separate], rtol=1e-6, atol=1e-9)
     assert len({row.train_loss for row in rows[0]}) == 10
 
 

@@ -128,13 +128,13 @@ def test_attention_in_large_sets(device: str, first: bool, biased: bool, monkeyp
         with products.BatchedProducts():
             return torch.vmap(attended)(*given)
 
-    alone = torch.stack([attended(*each) for each in zip(*given, strict=True)])
+    separate = torch.stack([attended(*each) for each in zip(*given, strict=True)])
     learned = together()  # with gradients
     with torch.no_grad():
-        torch.testing.assert_close(together(), alone, rtol=0, atol=1e-4)
-    torch.testing.assert_close(learned, alone, rtol=0, atol=1e-4)
+        torch.testing.assert_close(together(), separate, rtol=0, atol=1e-4)
+    torch.testing.assert_close(learned, separate, rtol=0, atol=1e-4)
     for each in given[: 1 + biased]:
-        gradients = [torch.autograd.grad(out.square().sum(), each, retain_graph=True)[0] for out in (learned, alone)]
+        gradients = [torch.autograd.grad(out.square().sum(), each, retain_graph=True)[0] for out in (learned, separate)]
         torch.testing.assert_close(*gradients, rtol=0, atol=1e-3)
 
 

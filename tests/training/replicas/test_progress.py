@@ -63,7 +63,7 @@ def test_a_replica_whose_loss_is_no_number_is_over() -> None:
 
 
 def test_an_epoch_whose_validation_loss_is_no_number_is_not_the_best() -> None:
-    """Answers that are no numbers may be right: they are taken for the first class."""
+    """Outputs that are NaN may be right by chance: argmax takes them as the first class."""
     numbers = torch.tensor([3, 3]), torch.tensor([9, 9]), torch.tensor([True, True])
     progress = Progress(*numbers, torch.zeros(2, dtype=torch.float64))
     one = torch.ones(2, dtype=torch.float64)

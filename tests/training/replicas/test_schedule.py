@@ -12,8 +12,8 @@ pytest.importorskip("torch")
 
 
 def rates(schedule: str, *epochs: float, **changed: Any) -> list[float]:
-    made = recipe("", "", "", "graph", schedule=schedule, lr=0.5, epochs=100, **{"warmup": 0.2, **changed})
-    return [rate(made, each) for each in epochs]
+    settings = recipe("", "", "", "graph", schedule=schedule, lr=0.5, epochs=100, **{"warmup": 0.2, **changed})
+    return [rate(settings, each) for each in epochs]
 
 
 def test_it_rises_and_then_falls_to_zero() -> None:

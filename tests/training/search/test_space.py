@@ -120,8 +120,8 @@ def test_ranges() -> None:
     generator = np.random.default_rng(0)
     drawn = [Range(1e-3, 1e-1, log=True).draw(generator) for _ in range(400)]
     assert min(drawn) >= 1e-3 and max(drawn) <= 1e-1 and 0.4 < np.mean(np.array(drawn) < 1e-2) < 0.6
-    assert {Range(2, 4, whole=True).draw(generator) for _ in range(100)} == {2, 3, 4}
-    assert {Range(1, 4, log=True, whole=True).draw(generator) for _ in range(100)} == {1, 2, 3, 4}
+    assert {Range(2, 4, integer=True).draw(generator) for _ in range(100)} == {2, 3, 4}
+    assert {Range(1, 4, log=True, integer=True).draw(generator) for _ in range(100)} == {1, 2, 3, 4}
     assert {Choices(("a", "b")).draw(generator) for _ in range(20)} == {"a", "b"}
 
 

@@ -48,18 +48,18 @@ class Choices:
 
 @dataclass(frozen=True)
 class Range:
-    """A number from `low` to `high`, uniform or uniform in the logarithm; an integer if `whole`."""
+    """A number from `low` to `high`, uniform or uniform in the logarithm, optionally an integer."""
 
     low: float
     high: float
     log: bool = False
-    whole: bool = False
+    integer: bool = False
 
     def draw(self, generator: np.random.Generator) -> float | int:
         """Return a random number of the range, rounded to four digits."""
-        low, high = (self.low, self.high + 1) if self.whole else (self.low, self.high)
+        low, high = (self.low, self.high + 1) if self.integer else (self.low, self.high)
         drawn = np.exp(generator.uniform(np.log(low), np.log(high))) if self.log else generator.uniform(low, high)
-        return min(int(drawn), int(self.high)) if self.whole else float(f"{drawn:.4g}")
+        return min(int(drawn), int(self.high)) if self.integer else float(f"{drawn:.4g}")
 
     def __contains__(self, value: object) -> bool:
         return isinstance(value, int | float) and self.low <= value <= self.high
