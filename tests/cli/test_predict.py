@@ -169,7 +169,7 @@ def test_predict_says_what_is_wrong(run: Run, model: str) -> None:
     assert not Path("classes.xlsx").exists()
     Path("torn.pt").write_bytes(Path(model).read_bytes()[:200])
     for file, sentence in (
-        ("torn.pt", "is no model of `detours train --save`"),
+        ("torn.pt", "is not a model of `detours train --save`"),
         ("none.pt", "there is no such file"),
         ("models", f"models: this is a folder; give a file in it: {Path(model).name}."),
     ):

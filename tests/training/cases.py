@@ -1,4 +1,4 @@
-"""What the tests of training share: small data, small recipes."""
+"""Shared by the tests of training: small data, small recipes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ def task(graphs: int = 40) -> GraphSet:
 
 
 def numbers(graphs: int = 40) -> GraphSet:
-    """The same graphs with the number of their nodes to be predicted."""
+    """The same graphs with their node counts as regression targets."""
     data = task(graphs)
     return replace(data, y=np.array([float(graph.num_nodes) for graph in data.graphs]))
 
@@ -40,16 +40,16 @@ def fold_of(data: GraphSet) -> Split:
 def run_of(data: GraphSet, folder: Path, **changed: Any) -> "Run":
     from detours.training.loop import Run  # it needs Lightning, others do not
 
-    made = small(data, **changed)
-    return Run(made, data, fold_of(data), Store(folder).path(made.key()), every=0.0)
+    recipe = small(data, **changed)
+    return Run(recipe, data, fold_of(data), Store(folder).path(recipe.key()), every=0.0)
 
 
-def inputs_of(data: GraphSet, made: Recipe) -> Inputs:
-    return prepared(data, Encoder.of(data), targets_of(data, made.task), made)
+def inputs_of(data: GraphSet, recipe: Recipe) -> Inputs:
+    return prepared(data, Encoder.of(data), targets_of(data, recipe.task), recipe)
 
 
 def odd_graphs() -> GraphSet:
-    """A triangle, a node alone, two nodes without an edge, an edge, and a square with a tail and a node apart."""
+    """A triangle, a single node, two isolated nodes, an edge, and a square with a tail and an isolated node."""
     lists = [
         ([(0, 1), (1, 2), (0, 2)], 3),
         ([], 1),

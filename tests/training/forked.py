@@ -1,4 +1,4 @@
-"""Run by the tests of training, in an interpreter of its own: runs in child processes that are killed, or that share.
+"""Run by the tests of training in a separate interpreter: runs in child processes that are killed, or share steps.
 
 Children are forked after the slow imports, with one thread each, so that a dozen of them cost no more than one.
 """
@@ -24,14 +24,14 @@ from tests.training.cases import small, task
 FOLDS = 10
 
 
-def runs_in(folder: Path, number: int = FOLDS, **changed: object) -> list[Run]:
-    """Runs on some folds, of which the later ones have less patience."""
+def runs_in(folder: Path, folds: int = FOLDS, **changed: object) -> list[Run]:
+    """Runs on some folds, the later ones with less patience."""
     data, runs = task(), []
-    folds = stratified_splits(data, folds=FOLDS)
-    for fold in range(number):
-        made = small(data, fold=fold, **{"patience": 25 - 2 * fold, **changed})
-        path = Store(folder).path(made.key())
-        runs.append(Run(made, data, folds[fold], path, model=folder / f"{fold}.pt", every=0.0))
+    splits = stratified_splits(data, folds=FOLDS)
+    for fold in range(folds):
+        recipe = small(data, fold=fold, **{"patience": 25 - 2 * fold, **changed})
+        path = Store(folder).path(recipe.key())
+        runs.append(Run(recipe, data, splits[fold], path, model=folder / f"{fold}.pt", every=0.0))
     return runs
 
 
@@ -56,7 +56,7 @@ def epochs_done(folder: Path) -> int:
 
 
 def killed(folder: Path) -> None:
-    """Ten replicas that are left alone, and ten that are killed three times at random moments, with dropout."""
+    """Ten replicas that are never interrupted, and ten that are killed three times at random moments, with dropout."""
     changed = {"epochs": 25, "dropout": 0.2, "backbone": "gcn", "average": 0.5}
     alone, often = folder / "alone", folder / "often"
     start = time.monotonic()

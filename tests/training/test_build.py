@@ -14,7 +14,7 @@ OPTIONS = [{"model": "plain"}, {"model": "weighted", "backbone": "gat"}, {"backb
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-def test_drawn_side_by_side(options: dict[str, object]) -> None:
+def test_drawn_in_parallel(options: dict[str, object]) -> None:
     recipes = [small(task(16), fold=fold, seed=seed, **options) for fold in range(3) for seed in range(3)]
     torch.manual_seed(7)
     before = torch.random.get_rng_state()
@@ -22,15 +22,15 @@ def test_drawn_side_by_side(options: dict[str, object]) -> None:
     assert torch.equal(torch.random.get_rng_state(), before)
     assert not is_in_torch_dispatch_mode()  # else torch.compile may do nothing in this process
     for recipe, network in zip(recipes, together, strict=True):
-        alone = network_of(recipe, 5, 3).state_dict()
-        assert alone.keys() == network.state_dict().keys()
-        assert all(torch.equal(alone[name], value) for name, value in network.state_dict().items())
+        separate = network_of(recipe, 5, 3).state_dict()
+        assert separate.keys() == network.state_dict().keys()
+        assert all(torch.equal(separate[name], value) for name, value in network.state_dict().items())
     first, second = (torch.cat([part.flatten() for part in each.parameters()]) for each in together[:2])
     assert not torch.equal(first, second)
 
 
 def test_drawn_as_torch_draws() -> None:
-    made = small(task(16), model="plain", backbone="gin", seed=2, fold=1)
+    recipe = small(task(16), model="plain", backbone="gin", seed=2, fold=1)
     torch.manual_seed(1_000_003 * 2 + 1)
-    first = torch.nn.Linear(5, made.hidden)  # of the encoder, drawn before all else
-    assert torch.equal(network_of(made, 5, 3).state_dict()["encoder.conv.nn.0.weight"], first.weight)
+    first = torch.nn.Linear(5, recipe.hidden)  # of the encoder, drawn before all else
+    assert torch.equal(network_of(recipe, 5, 3).state_dict()["encoder.conv.nn.0.weight"], first.weight)

@@ -1,4 +1,4 @@
-"""Where runs train."""
+"""Devices, and the memory of the CPU."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ def resident():
 
 pages()  # torch loads what it needs
 usual, before = pages(), resident()
-if usual < 100:  # builds of torch for ARM bring an allocator of their own, which keeps what is freed
+if usual < 100:  # builds of torch for ARM have an allocator that keeps what is freed
     raise SystemExit(77)
 with memory_kept(torch.device("cuda")):  # torch itself keeps the memory of a GPU
     assert 2 * pages() > usual

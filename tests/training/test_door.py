@@ -42,17 +42,17 @@ def test_folds_and_seeds_are_trained_together(tmp_path: Path) -> None:
     assert fit(task(20), folds=[0, 3], seeds=[0, 1], out=tmp_path / "out", **QUICK) == cells
 
 
-def test_progress_is_told_in_epochs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("detours.training.door.LOOK", 0.01)
-    told: list[tuple[float, float]] = []
-    fit(task(20), folds=[0, 1], progress=lambda *seen: told.append(seen), **{**QUICK, "epochs": 6})
-    assert told[-1] == (12, 12) and {total for _, total in told} == {12}
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
-    assert len({done for done, _ in told}) > 2  # on the way, too
-    told.clear()
+def test_progress_is_reported_in_epochs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("detours.training.door.POLL", 0.01)
+    reports: list[tuple[float, float]] = []
+    fit(task(20), folds=[0, 1], progress=lambda *seen: reports.append(seen), **{**QUICK, "epochs": 6})
+    assert reports[-1] == (12, 12) and {total for _, total in reports} == {12}
+    assert [done for done, _ in reports] == sorted(done for done, _ in reports)
+    assert len({done for done, _ in reports}) > 2  # in between, too
+    reports.clear()
     with pytest.raises(InputError, match="fold 77"):
-        fit(task(20), folds=[77], progress=lambda *seen: told.append(seen), **QUICK)
-    assert not told
+        fit(task(20), folds=[77], progress=lambda *seen: reports.append(seen), **QUICK)
+    assert not reports
     fit(task(20), folds=[0], progress=True, **QUICK)
     assert "Training: 100% after" in capsys.readouterr().err
     with pytest.raises(InputError, match="progress must be True, False, None or a function"):
@@ -62,7 +62,7 @@ def test_progress_is_told_in_epochs(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 def test_the_setting_seed_is_a_seed() -> None:
     assert [cell.key["seed"] for cell in fit(task(20), folds=[0], seed=5, **QUICK)] == [5]
     assert [cell.key["seed"] for cell in fit(task(20), folds=[0], **QUICK)] == [0]
-    with pytest.raises(InputError, match=r"^seeds must be a list, such as .*, but it is 3; one alone is seed=…\.$"):
+    with pytest.raises(InputError, match=r"^seeds must be a list, such as .*, but it is 3; a single seed is seed=…\.$"):
         fit(task(20), folds=[0], seeds=3, **QUICK)
     with pytest.raises(InputError, match=r"^give either seeds or seed, but both were given: \[0, 1\] and 5\.$"):
         fit(task(20), folds=[0], seeds=[0, 1], seed=5, **QUICK)
@@ -101,11 +101,11 @@ def test_at_least_one_replica() -> None:
 
 def test_pyg_data_are_taken() -> None:
     graphs, nodes = task(20), one_graph(directed=False)
-    made = graph_set_of(pyg(graphs))
-    assert made.level == "graph" and (made.y == graphs.y).all() and len(made) == 20
+    loaded = graph_set_of(pyg(graphs))
+    assert loaded.level == "graph" and (loaded.y == graphs.y).all() and len(loaded) == 20
     (single,) = pyg(nodes)
-    made = graph_set_of(single)
-    assert made.level == "node" and made.graphs[0].num_arcs == nodes.graphs[0].num_arcs
+    loaded = graph_set_of(single)
+    assert loaded.level == "node" and loaded.graphs[0].num_arcs == nodes.graphs[0].num_arcs
     order = np.arange(60)
     (cell,) = fit(single, folds=[Split(order[:40], order[40:50], order[50:])], **QUICK)
     assert cell.value["epochs"] == 2
@@ -126,7 +126,7 @@ def test_pyg_data_are_taken() -> None:
         ([([0, 1], [[2], [3, 4]], [5])], "fold 0 must be three lists of integers"),
     ],
 )
-def test_folds_that_cannot_be(folds: Any, sentence: str) -> None:
+def test_folds_that_are_refused(folds: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         fit(task(20), folds=folds, **QUICK)
 
@@ -149,7 +149,7 @@ def test_few_graphs() -> None:
         fit(few.subset(range(3)), **QUICK)
 
 
-def test_data_that_cannot_be() -> None:
+def test_data_that_are_refused() -> None:
     with pytest.raises(InputError, match="data must have at least one graph, but the list is empty"):
         graph_set_of([])
     with pytest.raises(InputError, match=r"data must be a GraphSet, or PyG data .*; .* detours.data.load\("):
@@ -159,7 +159,7 @@ def test_data_that_cannot_be() -> None:
         graph_set_of([Data(x=first.x, edge_index=first.edge_index, y=torch.zeros(3, dtype=torch.long)), *others])
     for each in others:
         each.y = torch.zeros(1, dtype=torch.long)
-    with pytest.raises(InputError, match="has 1 class, but a network needs two"):
+    with pytest.raises(InputError, match="has 1 class, but classification needs two"):
         fit(others, folds=[Split(np.arange(3), np.arange(3, 5), np.arange(5, 7))], **QUICK)
     empty = replace(task(8), graphs=[*task(8).graphs[:-1], Graph.from_edge_index(np.zeros((2, 0), int), num_nodes=0)])
     with pytest.raises(InputError, match="graph 7 of rings has no nodes"):

@@ -25,7 +25,7 @@ from detours.graph import Graph  # noqa: E402
 from detours.training.checkpoint import Checkpoint  # noqa: E402
 from detours.training.devices import chosen_device, fabric_of  # noqa: E402
 from detours.training.logs import Epoch, Log, read_log  # noqa: E402
-from detours.training.loop import FREE, Diverged, Run, train  # noqa: E402
+from detours.training.loop import PER_REPLICA, Diverged, Run, train  # noqa: E402
 from detours.training.replicas.progress import Progress, Scores  # noqa: E402
 from detours.training.saved import SavedModel  # noqa: E402
 from tests.training.cases import one_graph, run_of, small, task  # noqa: E402
@@ -74,7 +74,7 @@ def test_detours_are_learned(tmp_path: Path) -> None:
     value = trained(run_of(data, tmp_path, **changed))
     assert value["test_accuracy"] >= 0.95
     value = trained(run_of(data, tmp_path, model="plain", **changed))
-    assert value["test_accuracy"] == 0.5  # message passing cannot tell the two of a pair apart
+    assert value["test_accuracy"] == 0.5  # message passing cannot distinguish the two of a pair
 
 
 def test_bf16(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_bf16(tmp_path: Path) -> None:
     assert together[0]["val_loss"] == pytest.approx(value["val_loss"], rel=1e-2) and len(together) == 2
 
 
-def test_a_loss_that_is_no_number_is_told(tmp_path: Path) -> None:
+def test_a_loss_that_is_not_finite_is_reported(tmp_path: Path) -> None:
     data, done = task(16), []
     runs = [run_of(data, tmp_path, lr=lr, warmup=0.0, epochs=9) for lr in (1e30, 1e-3)]
     with pytest.raises(Diverged, match=r"^rings, fold 0: the loss is \w+ after \d epochs?; take a smaller lr\.$"):
@@ -93,15 +93,15 @@ def test_a_loss_that_is_no_number_is_told(tmp_path: Path) -> None:
     assert done == runs[1:]  # the other one is not stopped by it
 
 
-def test_a_validation_loss_that_is_never_a_number_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not a result of a network that says nothing."""
+def test_a_validation_loss_that_is_always_nan_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a run has no best epoch, and so no result."""
     update = Progress.update
 
-    def spoilt(progress: Progress, scores: Scores) -> torch.Tensor:
-        lost = torch.tensor([torch.nan, 0.0], dtype=torch.float64)
-        return update(progress, scores._replace(val_loss=scores.val_loss + lost[: len(scores.val_loss)]))
+    def with_nan(progress: Progress, scores: Scores) -> torch.Tensor:
+        added = torch.tensor([torch.nan, 0.0], dtype=torch.float64)
+        return update(progress, scores._replace(val_loss=scores.val_loss + added[: len(scores.val_loss)]))
 
-    monkeypatch.setattr(Progress, "update", spoilt)
+    monkeypatch.setattr(Progress, "update", with_nan)
     data, done = task(16), []
     runs = [run_of(data, tmp_path, seed=seed, epochs=5) for seed in range(2)]
     with pytest.raises(Diverged, match=r"^rings, fold 0: the validation loss is nan after 5 epochs; take a smaller lr"):
@@ -109,7 +109,7 @@ def test_a_validation_loss_that_is_never_a_number_is_told(tmp_path: Path, monkey
     assert done == runs[1:]
 
 
-def test_data_that_are_the_cause_of_such_a_loss_are_told(tmp_path: Path) -> None:
+def test_data_that_cause_such_a_loss_are_reported(tmp_path: Path) -> None:
     plain = one_graph(directed=False)
     assert plain.x is not None
     constant = plain.x[0].copy()
@@ -117,7 +117,7 @@ def test_data_that_are_the_cause_of_such_a_loss_are_told(tmp_path: Path) -> None
     large = replace(plain, x=[plain.x[0] * np.float32(1e30)])
     edges = replace(plain, edge_x=[np.full((plain.graphs[0].edge_index.shape[1], 1), 1e32, np.float32)])
     nodes = r"the network sees features of nodes up to"
-    for data, changed, says in (
+    for data, changed, advice in (
         (
             large,
             {"standardise": False},
@@ -131,11 +131,11 @@ def test_data_that_are_the_cause_of_such_a_loss_are_told(tmp_path: Path) -> None
         ),
         (replace(plain, y=np.where(plain.y > 0, 1e39, 0.0)), {}, r"some targets are too large for 32 bits, so scale"),
     ):
-        with pytest.raises(Diverged, match=rf"^one, fold 0: the loss is (nan|inf) after \d epochs?; {says}"):
+        with pytest.raises(Diverged, match=rf"^one, fold 0: the loss is (nan|inf) after \d epochs?; {advice}"):
             trained(run_of(data, tmp_path, **changed))
 
 
-def test_detour_numbers_that_are_the_cause_are_told(tmp_path: Path) -> None:
+def test_detour_numbers_that_cause_it_are_reported(tmp_path: Path) -> None:
     clique = Graph.from_networkx(nx.complete_graph(22))
     data = GraphSet("clique", [clique], np.arange(22) % 2, level="node")
     changed = {"model": "weighted", "log": False, "k": 7, "layers": 4, "backbone": "gin", "lr": 1e18, "warmup": 0.0}
@@ -168,7 +168,7 @@ def test_resumed_between_any_two_epochs(tmp_path: Path) -> None:
         assert without_times(read_log(part.path.with_suffix(".csv"))) == without_times(expected)
 
 
-def test_a_checkpoint_without_a_model_is_no_start_for_one_that_is_saved(tmp_path: Path) -> None:
+def test_a_checkpoint_without_a_model_is_not_used_to_save_one(tmp_path: Path) -> None:
     data = task(24)
     part = run_of(data, tmp_path / "part")
     whole = replace(run_of(data, tmp_path / "whole"), model=tmp_path / "whole.pt")
@@ -188,7 +188,7 @@ def test_a_checkpoint_without_a_model_is_no_start_for_one_that_is_saved(tmp_path
 
 @pytest.fixture(scope="module")
 def forked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the runs of `forked.py` left behind, in an interpreter of its own."""
+    """The files of the runs of `forked.py`, in a separate interpreter."""
     if not hasattr(os, "fork"):
         pytest.skip("needs fork")
     folder = tmp_path_factory.mktemp("forked")
@@ -205,7 +205,7 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_killed_three_times_the_run_ends_with_the_same_bits(forked: Path) -> None:
+def test_a_run_that_is_killed_three_times_ends_with_the_same_bits(forked: Path) -> None:
     cells, logs, models = [], [], []
     for name in ("alone", "often"):
         files = sorted((forked / "killed" / name).rglob("*.json"))
@@ -254,7 +254,7 @@ def test_a_damaged_checkpoint_counts_as_none(tmp_path: Path) -> None:
         run.path.with_suffix(".ckpt").write_bytes(content)
         assert Checkpoint(run.path.with_suffix(".ckpt"), [run.recipe], 0.0).load() is None
     torch.save({"something": 1}, run.path.with_suffix(".ckpt"))
-    with pytest.raises(InputError, match="is no checkpoint of training runs"):
+    with pytest.raises(InputError, match="is not a checkpoint of training runs"):
         Checkpoint(run.path.with_suffix(".ckpt"), [run.recipe], 0.0).load()
 
 
@@ -294,7 +294,7 @@ def test_the_first_checkpoint_of_a_large_model_waits(tmp_path: Path, monkeypatch
 # ---------------------------------------------------------------- logs
 
 
-def test_logs_forget_what_is_done_again(tmp_path: Path) -> None:
+def test_logs_drop_epochs_that_are_repeated(tmp_path: Path) -> None:
     file, rows = (
         tmp_path / "log.csv",
         [Epoch(n, 0.1 * n, 0.5, 1 / 3, 0.25, 0.75 if n == 1 else None, n) for n in (1, 2, 3)],
@@ -333,4 +333,4 @@ def test_no_gpu() -> None:
 def test_the_docs_name_the_settings_in_which_replicas_may_differ() -> None:
     text = (ROOT / "docs" / "training.md").read_text("utf-8")
     sentence = text.partition("differ in nothing but the fold, the seed,")[2].partition("\n\n")[0]
-    assert set(re.findall(r"`(\w+)`", sentence)) == set(FREE) - {"fold", "seed"}
+    assert set(re.findall(r"`(\w+)`", sentence)) == set(PER_REPLICA) - {"fold", "seed"}

@@ -1,4 +1,4 @@
-"""Recipes: the presets, what they refuse, and the forms they are read from."""
+"""Recipes: presets, refused settings, and the formats they are read from."""
 
 from dataclasses import fields, replace
 from inspect import signature
@@ -23,12 +23,12 @@ from detours.training.recipe import (
 )
 
 
-def made(level: Any = "graph", **changed: Any) -> Recipe:
+def recipe_of(level: Any = "graph", **changed: Any) -> Recipe:
     return recipe("a", "b", "c", level, **changed)
 
 
 def test_presets_are_those_of_the_protocol() -> None:
-    graph, node = (made(level, preset="paper") for level in ("graph", "node"))
+    graph, node = (recipe_of(level, preset="paper") for level in ("graph", "node"))
     assert (graph.hidden, graph.layers, graph.transformer_layers, graph.heads) == (768, 4, 12, 1)
     assert (node.transformer_layers, node.heads, node.neighbours, node.batch_size) == (2, 4, (15, 10), 256)
     for each in (graph, node):
@@ -40,9 +40,9 @@ def test_presets_are_those_of_the_protocol() -> None:
         assert (each.skip, each.input_dropout, each.pe, each.directions) == (False, 0.0, 8, "in")
         assert not (each.den_bias or each.cycle_features or each.edge_den or each.node_den)
     assert node.directed and not graph.directed
-    ours = made("node")
+    ours = recipe_of("node")
     assert ours.k == 4 and ours.den_channels == 3 and not ours.directed and ours.log and ours.input_dropout == 0.5
-    assert (made().batch_size, made().dropout, made().lr, made().ties) == (32, 0.0, 1e-3, "loss")
+    assert (recipe_of().batch_size, recipe_of().dropout, recipe_of().lr, recipe_of().ties) == (32, 0.0, 1e-3, "loss")
 
 
 def test_options_of_networks_are_settings() -> None:
@@ -59,10 +59,10 @@ def test_options_of_networks_are_settings() -> None:
     assert "`feed_forward` and `attention` are no settings" in page
 
 
-def test_weights_of_gcn_are_no_logarithms_unless_asked_for() -> None:
-    weights = {name: made(model="weighted", backbone=name).log for name in ("gcn", "gat", "gin")}
+def test_weights_of_gcn_are_logarithms_only_on_request() -> None:
+    weights = {name: recipe_of(model="weighted", backbone=name).log for name in ("gcn", "gat", "gin")}
     assert weights == {"gcn": False, "gat": True, "gin": True}
-    assert made(model="weighted", backbone="gcn", log=True).log
+    assert recipe_of(model="weighted", backbone="gcn", log=True).log
 
 
 @pytest.mark.parametrize("log", [True, False])
@@ -117,12 +117,12 @@ def test_backbones_of_recipes_are_those_of_networks() -> None:
         ),
     ],
 )
-def test_what_a_recipe_refuses(changed: dict[str, Any], sentence: str) -> None:
+def test_settings_that_a_recipe_refuses(changed: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        made(**changed)
+        recipe_of(**changed)
 
 
-def test_data_sets_have_recipes_of_their_own() -> None:
+def test_data_sets_have_their_own_recipes() -> None:
     files = sorted(recipes.RECIPES.glob("*.toml"))
     assert files
     for file in files:
@@ -134,7 +134,7 @@ def test_data_sets_have_recipes_of_their_own() -> None:
             assert shipped and all(getattr(own, name) == value for name, value in shipped.items())
             assert recipe(file.stem, "b", "c", level, model=model, lr=0.5).lr == 0.5
             paper = recipe(file.stem, "b", "c", level, model=model, preset="paper")
-            assert paper == replace(made(level, model=model, preset="paper"), data=file.stem)
+            assert paper == replace(recipe_of(level, model=model, preset="paper"), data=file.stem)
 
 
 def test_tables_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +145,7 @@ def test_tables_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_none_keeps_the_preset() -> None:
-    assert made(k=None, lr=None, norm=None) == made()
+    assert recipe_of(k=None, lr=None, norm=None) == recipe_of()
 
 
 @pytest.mark.parametrize(
@@ -159,11 +159,11 @@ def test_none_keeps_the_preset() -> None:
         ("ties=first", ("ties", "first")),
     ],
 )
-def test_a_setting_from_text(text: str, expected: tuple[str, Any]) -> None:
+def test_a_setting_from_a_string(text: str, expected: tuple[str, Any]) -> None:
     assert parse_setting(text) == expected
 
 
-def test_text_without_a_value() -> None:
+def test_a_string_without_a_value() -> None:
     with pytest.raises(InputError, match="'lr' is not of the form name=value"):
         parse_setting("lr")
 
@@ -171,7 +171,7 @@ def test_text_without_a_value() -> None:
 @pytest.mark.parametrize("level", ["graph", "node"])
 @pytest.mark.parametrize("preset", ["ours", "paper"])
 def test_a_recipe_file_holds_every_setting(tmp_path: Path, level: Any, preset: str) -> None:
-    file, written = tmp_path / "recipe.toml", made(level, preset=preset, lr=3e-7)
+    file, written = tmp_path / "recipe.toml", recipe_of(level, preset=preset, lr=3e-7)
     file.write_text(written.to_toml())
     found = read_recipe(file)
     assert found.pop("data") == "a" and found.keys() == settings().keys()
@@ -216,14 +216,17 @@ def test_a_recipe_file_that_cannot_be_used(tmp_path: Path, text: str | None, sen
         read_recipe(file)
 
 
-def test_how_it_was_before_a_setting_existed() -> None:
+def test_values_from_before_a_setting_existed() -> None:
     ours, paper = recipes.as_before("ours", "node"), recipes.as_before("paper", "node")
     assert ours.keys() == paper.keys() == settings().keys()
     assert (paper["hidden"], paper["neighbours"], ours["hidden"], ours["neighbours"]) == (768, [15, 10], 64, [])
     # nothing was evaluated on samples before it could be, also in the preset that is today
-    assert made("node", preset="paper").evaluation == "sampled" and ours["evaluation"] == paper["evaluation"] == "whole"
+    assert (
+        recipe_of("node", preset="paper").evaluation == "sampled"
+        and ours["evaluation"] == paper["evaluation"] == "whole"
+    )
     for preset in ("ours", "paper"):  # every value is one that the setting takes
-        assert made("node", **recipes.as_before(preset, "node")).preset == preset
+        assert recipe_of("node", **recipes.as_before(preset, "node")).preset == preset
 
 
 def test_every_setting_is_documented() -> None:
@@ -231,7 +234,7 @@ def test_every_setting_is_documented() -> None:
         assert each.doc.endswith("."), name
 
 
-def test_a_key_is_plain_and_tells_recipes_apart() -> None:
-    one, other = made("node", neighbours=(3, 2)), made("node", neighbours=(3, 1))
+def test_a_key_is_plain_and_distinguishes_recipes() -> None:
+    one, other = recipe_of("node", neighbours=(3, 2)), recipe_of("node", neighbours=(3, 1))
     assert one.key()["neighbours"] == [3, 2] and one.differences(one.key()) == ""
     assert one.differences(other.key()) == "neighbours [3, 1] there and [3, 2] here"

@@ -28,13 +28,13 @@ def test_runs_of_folds(tmp_path: Path) -> None:
     assert other[0].path != runs[0].path  # other folds, another run
 
 
-def test_seeds_that_can_be_gone_through_once(tmp_path: Path) -> None:
+def test_seeds_may_be_an_iterator(tmp_path: Path) -> None:
     data = task()
     runs = runs_of(data, stratified_splits(data, folds=4), Store(tmp_path), numbers=[0, 1], seeds=iter([3, 4]))
     assert [(run.recipe.fold, run.recipe.seed) for run in runs] == [(0, 3), (0, 4), (1, 3), (1, 4)]
 
 
-def test_the_name_of_a_model_tells_which_it_is(tmp_path: Path) -> None:
+def test_names_of_models_have_k_seed_and_fold(tmp_path: Path) -> None:
     data = task()
     folds, store = stratified_splits(data, folds=4), Store(tmp_path)
     runs = runs_of(data, folds, store, numbers=[1], ks=[2, 3], seeds=[0, 7], save=tmp_path)

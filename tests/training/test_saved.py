@@ -1,4 +1,4 @@
-"""Saved models: whatever `load` takes, with targets or without."""
+"""Saved models: they predict for anything that `load` takes, with targets or without."""
 
 import json
 import warnings
@@ -74,15 +74,15 @@ def test_a_batch_is_its_graphs(tmp_path: Path) -> None:
         np.testing.assert_array_equal(model.predict(given), model.predict(listed))
 
 
-def test_a_graph_of_one_node_is_asked_about_as_the_network_was_trained(tmp_path: Path) -> None:
+def test_a_graph_of_one_node_has_the_level_of_the_model(tmp_path: Path) -> None:
     alone = Data(x=torch.ones(1, 1), edge_index=torch.empty(2, 0, dtype=torch.long), y=torch.tensor([1]))
     (nodes,) = pyg(replace(one_graph(), x=None))
     assert trained(nodes, tmp_path / "nodes").predict(alone).shape[0] == 1
     assert trained(pyg(task(20)), tmp_path / "graphs").predict(alone).shape == (1, 2)
 
 
-def test_a_model_that_knows_fewer_settings(tmp_path: Path) -> None:
-    """As those of earlier versions: what they have no value for is as it was before it could be set."""
+def test_a_model_with_fewer_settings(tmp_path: Path) -> None:
+    """As of earlier versions: a missing setting has the value that stands for the time before it existed."""
     data = pyg(task(20))
     model = trained(data, tmp_path)
     (file,) = tmp_path.iterdir()
@@ -96,8 +96,8 @@ def test_a_model_that_knows_fewer_settings(tmp_path: Path) -> None:
     np.testing.assert_array_equal(older.predict(data), model.predict(data))
 
 
-def test_a_model_of_preset_paper_that_knows_fewer_settings(tmp_path: Path) -> None:
-    """What it has no value for is as it was in its own preset, and the whole graph was evaluated."""
+def test_a_model_of_preset_paper_with_fewer_settings(tmp_path: Path) -> None:
+    """Missing settings have the values of its preset, and the whole graph was evaluated."""
     model = replace(trained(task(20), tmp_path / "models"), recipe=recipe("a", "b", "c", "node", preset="paper"))
     model.save(tmp_path / "paper.pt")
     found = torch.load(tmp_path / "paper.pt", weights_only=True)
@@ -126,7 +126,7 @@ def test_one_graph_without_targets_is_of_the_level_of_the_model(tmp_path: Path) 
     (single,) = pyg(one_graph(directed=False))
     model = trained(single, tmp_path / "models")
     (new,) = bare([single])
-    new.val_mask = torch.zeros(60, dtype=torch.bool)  # masks are of no interest here
+    new.val_mask = torch.zeros(60, dtype=torch.bool)  # masks are not used here
     np.testing.assert_array_equal(model.predict(new), model.predict(single))
     with pytest.raises(InputError, match="trained on targets of nodes, but data has several graphs"):
         model.predict([new, new])
@@ -145,7 +145,7 @@ def test_graphs_of_other_libraries(tmp_path: Path) -> None:
         model.predict([])
 
 
-def test_paths_may_be_texts(tmp_path: Path) -> None:
+def test_paths_may_be_strings(tmp_path: Path) -> None:
     model = trained(task(20), tmp_path / "models")
     model.save(f"{tmp_path}/copy.pt")
     assert SavedModel.load(f"{tmp_path}/copy.pt").recipe == model.recipe
@@ -153,7 +153,7 @@ def test_paths_may_be_texts(tmp_path: Path) -> None:
         SavedModel.load("none.pt")
 
 
-def test_a_folder_is_no_model(tmp_path: Path) -> None:
+def test_a_folder_is_not_a_model(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=rf"^{tmp_path}: this is a folder; give a \.pt file that `.*`.*none is in it"):
         SavedModel.load(tmp_path)
     for name in "edcba":
@@ -167,14 +167,14 @@ def test_degrees_that_training_did_not_see(tmp_path: Path) -> None:
     largest = model.encoder.largest_degree
     assert largest is not None
     stars = [nx.star_graph(largest + more) for more in (0, 1, 2)]
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning) as warned:
         model.predict(stars)
     nodes = 3 * largest + 6
-    assert [str(each.message) for each in told] == [
+    assert [str(each.message) for each in warned] == [
         f"2 of {nodes} nodes have a degree above {largest}, the largest of the training data; "
-        f"they are taken for {largest}."
+        f"they are treated as {largest}."
     ]
-    with pytest.warns(UserWarning, match=rf"^1 of {largest + 2} nodes has a degree.*; it is taken for {largest}\.$"):
+    with pytest.warns(UserWarning, match=rf"^1 of {largest + 2} nodes has a degree.*; it is treated as {largest}\.$"):
         model.predict(stars[1:2])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

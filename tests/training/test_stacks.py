@@ -1,4 +1,4 @@
-"""Stacks of runs: finished ones are read, of two processes one trains, checkpoints that nobody needs are removed."""
+"""Stacks of runs: finished ones are read, of two processes one trains, obsolete checkpoints are removed."""
 
 import gc
 import weakref
@@ -25,7 +25,7 @@ from detours.training.stacks import Workplace, finished, run_all
 from tests.training.cases import run_of, task
 
 
-def test_finished_runs_are_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_finished_runs_are_not_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, run = Store(tmp_path), run_of(task(16), tmp_path)
     (cell,) = run_all(store, [run], Workplace("cpu"))
     assert not run.path.with_suffix(".ckpt").exists()
@@ -33,11 +33,11 @@ def test_finished_runs_are_not_made_again(tmp_path: Path, monkeypatch: pytest.Mo
     assert finished(store, run) == cell and finished(store, with_model) is None
     run_all(store, [with_model], Workplace("cpu"))
     assert finished(store, with_model) is not None
-    monkeypatch.setattr("detours.training.stacks.train", lambda *_: pytest.fail("made again"))
+    monkeypatch.setattr("detours.training.stacks.train", lambda *_: pytest.fail("trained again"))
     assert run_all(store, [run], Workplace("cpu")) == [finished(store, run)]
 
 
-def test_folders_that_cannot_be_written_are_told_before_the_training(
+def test_folders_that_cannot_be_written_are_reported_before_the_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
@@ -50,14 +50,14 @@ def test_folders_that_cannot_be_written_are_told_before_the_training(
             run_all(Store(tmp_path), [wrong], Workplace("cpu"))
 
 
-def test_a_run_that_is_asked_for_twice_is_trained_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, made = run_of(task(16), tmp_path), []
-    original = stacks._made
+def test_a_run_that_is_given_twice_is_trained_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, trained = run_of(task(16), tmp_path), []
+    original = stacks._train_stack
     monkeypatch.setattr(
-        stacks, "_made", lambda store, stack, *more: made.append(stack) or original(store, stack, *more)
+        stacks, "_train_stack", lambda store, stack, *more: trained.append(stack) or original(store, stack, *more)
     )
     cells = run_all(Store(tmp_path), [run, run], Workplace("cpu", replicas=1))  # else each would be locked by the other
-    assert cells[0] == cells[1] and made == [[run]]
+    assert cells[0] == cells[1] and trained == [[run]]
 
 
 def test_of_two_processes_that_train_one_run_the_second_is_refused(tmp_path: Path) -> None:
@@ -87,29 +87,29 @@ SOME: dict[str, Any] = {"model": "plain", "hidden": 4, "layers": 1, "epochs": 3,
 
 
 def interrupted(store: Store, runs: list[Run]) -> Path:
-    """The checkpoint that is left of runs whose time was over."""
+    """Return the checkpoint of runs that a deadline has interrupted."""
     before = set(store.folder.rglob("*.ckpt"))
     with pytest.raises(OutOfTime):
         run_all(store, runs, Workplace("cpu", deadline=0.0))
-    (left,) = set(store.folder.rglob("*.ckpt")) - before
-    return left
+    (checkpoint,) = set(store.folder.rglob("*.ckpt")) - before
+    return checkpoint
 
 
-def test_checkpoints_of_other_stacks_go_with_the_last_of_their_runs(tmp_path: Path) -> None:
+def test_checkpoints_of_other_stacks_are_removed_with_the_last_of_their_runs(tmp_path: Path) -> None:
     data, store = task(16), Store(tmp_path)
     runs = runs_of(data, stratified_splits(data, folds=4), store, numbers=range(4), **SOME)
     left = interrupted(store, runs)
     run_all(store, runs[:3], Workplace("cpu", replicas=2))
-    assert list(tmp_path.rglob("*.ckpt")) == [left]  # it is one of the fourth run, too
+    assert list(tmp_path.rglob("*.ckpt")) == [left]  # it is that of the fourth run, too
     first = runs[0].path
     for held in (True, False):
         with exclusive(first.with_name(f".{first.stem}.lock") if held else tmp_path / "other"):  # by one that trains it
-            run_all(store, runs[3:], Workplace("cpu"))  # the first is not asked for
+            run_all(store, runs[3:], Workplace("cpu"))  # without the first
         assert left.exists() == held
     assert not list(tmp_path.rglob("*.ckpt")) and len(list(tmp_path.rglob("*.json"))) == 4
 
 
-def test_checkpoints_go_when_any_other_run_of_the_folder_is_asked_for(tmp_path: Path) -> None:
+def test_obsolete_checkpoints_are_removed_by_any_run_of_the_folder(tmp_path: Path) -> None:
     data, store = task(16), Store(tmp_path)
     parts = stratified_splits(data, folds=4)
     one, two, other = (runs_of(data, parts, store, numbers=range(2), **SOME, lr=lr) for lr in (0.1, 0.2, 0.3))
@@ -125,15 +125,15 @@ def test_checkpoints_go_when_any_other_run_of_the_folder_is_asked_for(tmp_path: 
     assert not stale.exists() and needed.exists() and alone.exists()  # of other settings, and not finished
 
 
-def test_what_other_code_has_finished_keeps_its_checkpoint(tmp_path: Path) -> None:
+def test_runs_that_other_code_has_finished_keep_their_checkpoint(tmp_path: Path) -> None:
     data, store = task(16), Store(tmp_path, keep_old=True)
     parts = stratified_splits(data, folds=4)
     run, other = (runs_of(data, parts, store, numbers=[0], **SOME, lr=lr)[0] for lr in (0.1, 0.2))
     left = interrupted(store, [run])
     store.keep(run.recipe.key() | {"code": "0" * 8}, {}, 0.0)
     assert finished(store, run) is not None
-    for asked in (other, run):
-        run_all(store, [asked], Workplace("cpu"))
+    for each in (other, run):
+        run_all(store, [each], Workplace("cpu"))
         assert left.exists()  # without --keep-old it is needed
 
 
@@ -151,7 +151,7 @@ def test_checkpoints_of_a_folder_that_cannot_be_written_stay(tmp_path: Path, mon
     assert cell.key["fold"] == 0 and left.exists()
 
 
-def test_what_a_kill_left_of_finished_runs_goes(tmp_path: Path) -> None:
+def test_damaged_and_partial_checkpoints_of_finished_runs_are_removed(tmp_path: Path) -> None:
     store, run = Store(tmp_path), run_of(task(16), tmp_path)
     run_all(store, [run], Workplace("cpu"))
     damaged = run.path.with_suffix(".ckpt")
@@ -189,11 +189,11 @@ def test_the_memory_of_a_stack_is_free_without_a_collector(tmp_path: Path, monke
     kept: list[weakref.ref[Fit]] = []
     begin = Training.begin
 
-    def told(self: Training, finished: list[bool]) -> None:
+    def noted(self: Training, finished: list[bool]) -> None:
         begin(self, finished)
         kept.append(weakref.ref(self.fit))
 
-    monkeypatch.setattr(Training, "begin", told)
+    monkeypatch.setattr(Training, "begin", noted)
     gc.disable()
     try:
         run_all(Store(tmp_path), [run_of(task(16), tmp_path)], Workplace("cpu"))
@@ -202,7 +202,7 @@ def test_the_memory_of_a_stack_is_free_without_a_collector(tmp_path: Path, monke
         gc.enable()
 
 
-def test_memory_that_is_short_when_runs_are_dropped_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_memory_when_runs_are_dropped_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
     prepare, prepared = Fit._prepare, []

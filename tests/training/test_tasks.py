@@ -1,4 +1,4 @@
-"""Targets other than classes: that they are learned, chosen by their own metric, saved, and refused in one sentence."""
+"""Targets other than classes: they are learned, selected by their metric, saved, and refused in one sentence."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_tasks_are_found_from_the_targets() -> None:
     ],
 )
 def test_two_folds_together(data: GraphSet, metric: str, changed: dict[str, Any], tmp_path: Path) -> None:
-    """The best epoch is that of the metric, what is saved has the score that is reported, and a fold alone the same."""
+    """The metric chooses the best epoch, the saved model has the reported score, and so has a fold by itself."""
     cells = fit(data, folds=FOLDS, save=tmp_path, precision="64-true", **QUICK, **changed)
     assert [cell.value["metric"] for cell in cells] == [metric] * 2 and cells[0].key["task"] == data.task
     (alone,) = fit(data, folds=FOLDS[1:], precision="64-true", **QUICK, **changed)
@@ -99,20 +99,20 @@ def test_numbers_are_learned_in_their_own_unit() -> None:
 
 
 def test_numbers_that_are_equal_in_the_training_part() -> None:
-    """Their deviation is no 0, but what rounding leaves: it is no scale."""
+    """Their standard deviation is a rounding error, not 0: it must not be used as a scale."""
     y = np.where(np.isin(np.arange(40), FOLDS[0].train), 0.1, sizes())
     assert y[FOLDS[0].train].std() > 0
     (cell,) = fit(with_targets(y), folds=FOLDS[:1], **QUICK)
     assert cell.value["val_loss"] == pytest.approx(cell.value["val_mae"]) and cell.value["val_mae"] < 100
 
 
-def test_nodes_have_numbers_too() -> None:
+def test_nodes_may_have_regression_targets() -> None:
     data = one_graph()
     (cell,) = fit(replace(data, y=data.x[0][:, 0].astype(float)), folds=[0], **QUICK)
     assert cell.value["metric"] == "mae" and np.isfinite(cell.value["test_mae"])
 
 
-def test_lower_is_better_for_errors_alone() -> None:
+def test_lower_is_better_for_errors_only() -> None:
     values = [{"metric": "mae", "val_mae": mae, "val_loss": 0.0} for mae in (0.3, 0.1)]
     assert min(values, key=rank_of)["val_mae"] == 0.1
     values = [{"metric": "ap", "val_ap": share, "val_loss": loss} for share, loss in ((0.3, 0), (0.5, 2), (0.5, 1))]
@@ -126,13 +126,13 @@ NAN = np.where(np.arange(40) == 7, np.nan, 1.5)
     ("y", "changed", "sentence"),
     [
         (NAN, {}, "the target of graph 7 of rings is nan; targets must be finite"),
-        (NAN, {"task": "classification"}, "targets of rings are numbers that are no integers; take task=regression"),
+        (NAN, {"task": "classification"}, "targets of rings are numbers that are not integers; take task=regression"),
         (
             np.arange(40.0) % 2,
             {"task": "classification"},
             "targets of rings are of the type float64: convert them to integers, or take task=regression",
         ),
-        (np.full(40, 3), {}, "rings has 1 class, but a network needs two or more"),
+        (np.full(40, 3), {}, "rings has 1 class, but classification needs two or more"),
         (np.arange(40), {"task": "multilabel"}, "labels of rings must be 0, 1 or NaN"),
         (np.arange(40) % 3, {"metric": "roc_auc"}, "metric=roc_auc needs two classes or task=multilabel"),
         (
@@ -144,6 +144,6 @@ NAN = np.where(np.arange(40) == 7, np.nan, 1.5)
         (sizes(), {"class_weights": "balanced"}, "class_weights=balanced needs classes"),
     ],
 )
-def test_targets_that_cannot_be(y: np.ndarray, changed: dict[str, Any], sentence: str) -> None:
+def test_targets_that_are_refused(y: np.ndarray, changed: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         fit(with_targets(y.astype(int) if y.dtype == bool else y), folds=FOLDS[:1], **QUICK, **changed)

@@ -18,7 +18,7 @@ from detours.training.batches.packed import Batch
 from detours.training.recipe import Recipe, settings
 
 SHARED = tuple(field.name for field in fields(NetworkOptions) if field.name in settings() or field.name == "level")
-"""Options of networks that a recipe has under the same name."""
+"""Options of all networks that a recipe has under the same name."""
 OF_MDNN = ("transformer_layers", "heads", "use_den", "den_bias", "token_norm")
 
 
@@ -27,34 +27,36 @@ def network_of(recipe: Recipe, in_channels: int, outputs: int, edge_width: int =
 
     Args:
         recipe: The recipe.
-        in_channels: Columns of x, with all that `prepared` has put beside the features.
-        outputs: How many numbers it answers.
-        edge_width: How many features the edges of the data have that it is to see.
+        in_channels: Columns of x, with those that `prepared` has added to the features.
+        outputs: The number of outputs.
+        edge_width: The number of edge features that the network sees.
     """
     with _DrawnFrom(torch.Generator().manual_seed(1_000_003 * recipe.seed + recipe.fold)):
         return _network(recipe, in_channels, outputs, edge_width)
 
 
 def networks_of(recipes: Sequence[Recipe], in_channels: int, outputs: int, edge_width: int = 0) -> list[nn.Module]:
-    """Return the network of each recipe; their parameters are drawn side by side."""
-    first = network_of(recipes[0], in_channels, outputs, edge_width)  # PyG changes the class of a layer when it is new
-    # torch notes for the whole process whether a mode is active: the outermost one leaves it as it was
+    """Return the network of each recipe; their parameters are drawn in parallel."""
+    first = network_of(
+        recipes[0], in_channels, outputs, edge_width
+    )  # first: PyG changes the class of a layer when it is first created
+    # torch records per process whether a dispatch mode is active: the outermost one restores it
     with _DrawnFrom(torch.Generator()), ThreadPoolExecutor(max_workers=torch.get_num_threads()) as pool:
         return [first, *pool.map(lambda each: network_of(each, in_channels, outputs, edge_width), recipes[1:])]
 
 
 class _DrawnFrom(TorchDispatchMode):  # type: ignore[misc]  # PyTorch's types are not followed
-    """Random numbers of this thread come from its own generator."""
+    """Draw the random numbers of this thread from a given generator."""
 
     def __init__(self, generator: torch.Generator) -> None:
         super().__init__()
         self.generator = generator
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        named = dict(kwargs or {})
+        kwargs = dict(kwargs or {})
         if any(each.name == "generator" for each in function._schema.arguments):
-            named["generator"] = self.generator
-        return function(*args, **named)
+            kwargs["generator"] = self.generator
+        return function(*args, **kwargs)
 
 
 def _network(recipe: Recipe, in_channels: int, outputs: int, edge_width: int) -> nn.Module:
@@ -66,7 +68,7 @@ def _network(recipe: Recipe, in_channels: int, outputs: int, edge_width: int) ->
     if recipe.model == "weighted":
         return WeightedNetwork(*sizes, **common)
     common |= {name: getattr(recipe, name) for name in OF_MDNN}
-    # tokens see features of edges as they see detours, so they have such an input even without detours
+    # edge features enter tokens where detour numbers do, so this input may exist without detours
     common["use_den"] = recipe.use_den or edge_width > 0
     den_channels = recipe.use_den * recipe.detour_features + edge_width
     return MDNN(*sizes, **common, den_channels=den_channels, pe_channels=recipe.pe)
@@ -86,7 +88,7 @@ def arguments(
     model, pe, features, columns = recipe.model, batch.pe, batch.arc_features, ArcColumns.of(recipe)
     den = edge_attr = None
     if features is not None:
-        # what networks see of arcs ends with the features of edges; without any they ignore them
+        # the last columns are features of edges, if there are any
         edge_attr = features[:, (columns.detours if recipe.edge_den else columns.edges).start :]
         if model == "weighted":
             den = features[:, columns.weight].squeeze(1)
@@ -104,10 +106,12 @@ def arguments(
 
 
 def load_weights(network: nn.Module, weights: Mapping[str, Tensor], where: str) -> None:
-    """Put weights into a network, or say in one sentence that they are another's."""
-    own = network.state_dict()
-    foreign = [name for name in own.keys() | weights.keys() if name not in own or name not in weights]
-    foreign = foreign or [name for name, value in weights.items() if value.shape != own[name].shape]
-    if foreign:
-        raise InputError(f"{where} holds the weights of another network ({sorted(foreign)[0]} differs); take its own.")
+    """Load weights into a network, or raise `InputError` if they are those of another."""
+    expected = network.state_dict()
+    different = [name for name in expected.keys() | weights.keys() if name not in expected or name not in weights]
+    different = different or [name for name, value in weights.items() if value.shape != expected[name].shape]
+    if different:
+        raise InputError(
+            f"{where} holds the weights of another network ({sorted(different)[0]} differs); take its own."
+        )
     network.load_state_dict(dict(weights))

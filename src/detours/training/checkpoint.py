@@ -1,7 +1,7 @@
-"""Checkpoints of a run under way: whole or not at all, in the time that can be spared, for this run and no other.
+"""Checkpoints of unfinished runs: written atomically, in a small share of the time, and only for the runs they are of.
 
-A checkpoint is taken between two epochs. The random numbers of an epoch are functions of its number, those of dropout
-also of seed and fold, so the number is all there is to know about their state.
+A checkpoint is taken between two epochs. The random numbers of an epoch are functions of its index, those of dropout
+also of seed and fold, so the index is their complete state.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from detours.errors import FileFormatError, InputError
 from detours.training.recipe import Recipe
 
 SHARE = 0.05
-"""At most this share of the time of a run goes into its checkpoints."""
+"""The share of the time of a run that its checkpoints may take."""
 SPEED = 1e9
-"""Bytes that a disk writes in a second, before any have been written."""
+"""Assumed bytes per second of a disk, before the first checkpoint has been measured."""
 
 
 class Checkpoint:
-    """The file of a run under way.
+    """The checkpoint file of unfinished runs.
 
     Args:
         path: The file.
-        recipes: What runs; a checkpoint of anything else is refused.
-        every: Seconds between two checkpoints, or more where writing one takes long.
+        recipes: The recipes of the runs; a checkpoint of other runs is refused.
+        every: Seconds between two checkpoints, or more if writing one takes long.
     """
 
     def __init__(self, path: Path, recipes: Sequence[Recipe], every: float) -> None:
@@ -41,27 +41,27 @@ class Checkpoint:
         self._due = time.monotonic() + every
 
     def load(self) -> dict[str, Any] | None:
-        """What was saved last; None if nothing was, or the disk damaged it."""
+        """Return the saved state; None without a file, or if it is damaged."""
         try:
             saved: dict[str, Any] = load_tensors(self.path)
         except FileFormatError:
             return None
-        found = saved.get("recipes") if isinstance(saved, dict) else None
-        if not isinstance(found, list):
-            raise InputError(f"{self.path} is no checkpoint of training runs; remove it.")
-        if len(found) != len(self.recipes):
+        keys = saved.get("recipes") if isinstance(saved, dict) else None
+        if not isinstance(keys, list):
+            raise InputError(f"{self.path} is not a checkpoint of training runs; remove it.")
+        if len(keys) != len(self.recipes):
             raise InputError(
-                f"{self.path} is the checkpoint of {len(found)} runs, but here are {len(self.recipes)}; move it away."
+                f"{self.path} is the checkpoint of {len(keys)} runs, but here are {len(self.recipes)}; move it away."
             )
-        for recipe, theirs in zip(self.recipes, found, strict=True):
-            if differences := recipe.differences(theirs):
+        for recipe, key in zip(self.recipes, keys, strict=True):
+            if differences := recipe.differences(key):
                 raise InputError(f"{self.path} is the checkpoint of another run ({differences}); move it away.")
         return saved
 
     def contents(self) -> tuple[list[dict[str, Any]], list[Path]]:
-        """The keys of the runs in the file, whatever runs here, and the models that are to be saved.
+        """Return the keys of the runs in the file, whichever they are, and the models that are to be saved.
 
-        None if it is damaged, gone, or no checkpoint. One that has not changed is not read again: it may be large.
+        Both are empty if it is damaged, missing, or not a checkpoint. An unchanged file is read once: it may be large.
         """
         try:
             return _contents(self.path, self.path.stat().st_mtime_ns)
@@ -69,15 +69,15 @@ class Checkpoint:
             return [], []
 
     def expect(self, state: Mapping[str, Any]) -> None:
-        """Put off the first one until the time that such a state takes to write is a small share of the run."""
+        """Delay the first checkpoint until the time to write such a state is a small share of that of the run."""
         self._due = time.monotonic() + max(self.every, _bytes_of(state) / SPEED / SHARE)
 
     def due(self) -> bool:
-        """Whether it is time for the next one."""
+        """Whether it is time for the next checkpoint."""
         return time.monotonic() >= self._due
 
     def save(self, state: Mapping[str, Any]) -> None:
-        """Write the state of the run; until that is done, the checkpoint before it stays."""
+        """Write the state of the runs; the previous checkpoint is replaced once this is complete."""
         start = time.monotonic()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self.path) as file:
@@ -86,10 +86,10 @@ class Checkpoint:
         self._due = now + max(self.every, (now - start) / SHARE)
 
     def discard(self) -> None:
-        """Remove it, with what a killed process left half written beside it."""
+        """Remove the file, and partial ones that a killed process left."""
         self.path.unlink(missing_ok=True)
-        for left in self.path.parent.glob(f".{self.path.name}.*.part"):
-            left.unlink(missing_ok=True)
+        for partial in self.path.parent.glob(f".{self.path.name}.*.part"):
+            partial.unlink(missing_ok=True)
 
 
 def _bytes_of(state: Any) -> int:

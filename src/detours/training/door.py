@@ -23,8 +23,8 @@ from detours.training.recipe import settings as known_settings
 from detours.training.runs import idle_k, runs_of
 from detours.training.stacks import Workplace, run_all
 
-LOOK = 0.5
-"""Seconds between two looks at the logs."""
+POLL = 0.5
+"""Seconds between two reads of the logs."""
 
 
 def fit(
@@ -49,18 +49,18 @@ def fit(
     Args:
         dataset: A `GraphSet`, or PyG data, see `detours.data.graph_set_of`: a `Data` whose nodes have targets `y`, or a
             data set or list of `Data` with one each.
-        folds: The numbers of the folds, or the folds themselves: for each the numbers of the graphs (or nodes) for
+        folds: The indices of the folds, or the folds themselves: for each the indices of the graphs (or nodes) for
             training, validation and test. Default: all folds of `detours.data.splits`; those of the masks of a `Data`.
         seeds: The seeds to train each fold with. Default: the setting `seed`, which is 0 unless it is given.
-        out: The folder of finished runs, from which an interrupted call goes on. Default: none is kept.
+        out: The folder of finished runs, from which an interrupted call resumes. Default: none is kept.
         save: The folder to save the best models in.
         device: "auto", "cpu", "cuda" or "cuda:0".
         jobs: Processes among which the runs are divided. A script must then call `fit` below
             ``if __name__ == "__main__":``, since each process imports it again.
-        replicas: How many runs are trained as one network at most. Default: all.
+        replicas: The most runs that are trained as one network. Default: all.
         name: A name for PyG data.
-        progress: True prints how far the work is; a function is called as progress(done, total), in epochs, from a
-            thread of its own. A run that ends early by its patience has all of them then.
+        progress: True prints the progress; a function is called as progress(done, total), in epochs, from another
+            thread. A run that its patience ends early counts with all its epochs.
         settings: Settings of the recipe, such as ``model="mdnn"``, ``hidden=32`` (`detours train --show-recipe`).
 
     >>> from detours.data import rings
@@ -71,35 +71,35 @@ def fit(
     check_settings(settings)
     report = as_report(progress, "Training")
     data = dataset if isinstance(dataset, GraphSet) else graph_set_of(dataset, name)
-    numbers, parts = folds_of(data, folds)
+    indices, parts = folds_of(data, folds)
     seed = settings.get("seed")
     if seeds is not None and seed is not None:
         raise InputError(f"give either seeds or seed, but both were given: {shown(seeds)} and {shown(seed)}.")
     if seeds is not None and (isinstance(seeds, str) or not isinstance(seeds, Iterable)):
-        raise InputError(f"seeds must be a list, such as [0, 1, 2], but it is {shown(seeds)}; one alone is seed=….")
+        raise InputError(f"seeds must be a list, such as [0, 1, 2], but it is {shown(seeds)}; a single seed is seed=….")
     place = Workplace(device, jobs=jobs, replicas=replicas)
     with TemporaryDirectory() as folder:
         store = Store(folder if out is None else out)
-        kept = None if save is None else Path(save)
+        models = None if save is None else Path(save)
         ks = (settings.pop("k", None),)
-        which = (None,) if seeds is None else seeds
-        runs = runs_of(data, parts, store, numbers=numbers, ks=ks, seeds=which, save=kept, **settings)
+        all_seeds = (None,) if seeds is None else seeds
+        runs = runs_of(data, parts, store, numbers=indices, ks=ks, seeds=all_seeds, save=models, **settings)
         if runs and (note := idle_k(runs[0].recipe, ks)):
             warn_caller(f"{note}.", UserWarning)
-        with _told(runs, report):
+        with _reported(runs, report):
             return run_all(store, runs, place)
 
 
 @contextmanager
-def _told(runs: Sequence[Run], report: Report | None) -> Iterator[None]:
-    """Tell how many epochs are over while the block trains. It is read from the logs, so any process may train."""
+def _reported(runs: Sequence[Run], report: Report | None) -> Iterator[None]:
+    """Report the completed epochs while the block trains. They are read from the logs, so any process may train."""
     if report is None:
         yield
         return
     total = sum(run.recipe.epochs for run in runs)
 
-    def watch(over: Event) -> None:
-        while not over.wait(LOOK):
+    def watch(stopped: Event) -> None:
+        while not stopped.wait(POLL):
             report(sum(map(_epochs, runs)), total)
 
     with watched(watch):
@@ -108,19 +108,19 @@ def _told(runs: Sequence[Run], report: Report | None) -> Iterator[None]:
 
 
 def _epochs(run: Run) -> int:
-    """Return how many epochs of a run are over; of one that has finished, all."""
+    """Return the completed epochs of a run; all of them once it has finished."""
     return run.recipe.epochs if run.path.exists() else len(read_log(run.path.with_suffix(".csv")))
 
 
 def check_settings(given: Mapping[str, Any]) -> None:
-    """Raise `InputError` about what is no setting of a recipe, or no value of one; None is that of the preset."""
+    """Raise `InputError` for an unknown setting of a recipe, or a wrong value; None is that of the preset."""
     for name, value in given.items():
         if value is not None or name not in known_settings():
             checked(name, value)
 
 
 def folds_of(data: GraphSet, folds: Any) -> tuple[Sequence[int], Splits]:
-    """Return the numbers of the folds to train, and all folds they are numbers of."""
+    """Return the indices of the folds to train, and the splits that they index."""
     if folds is None or isinstance(folds, Splits):
         parts = splits(data) if folds is None else folds
         return range(len(parts)), parts
@@ -129,18 +129,18 @@ def folds_of(data: GraphSet, folds: Any) -> tuple[Sequence[int], Splits]:
     listed = list(folds)
     if all(isinstance(each, Integral) for each in listed):
         return listed, splits(data)
-    return range(len(listed)), Splits("given", [_split(fold, given) for fold, given in enumerate(listed)])
+    return range(len(listed)), Splits("given", [_split(index, fold) for index, fold in enumerate(listed)])
 
 
-def _split(fold: int, given: Any) -> Split:
+def _split(index: int, fold: Any) -> Split:
     """Return a fold as arrays of integers."""
     try:
-        parts = [np.asarray(part) for part in given]
+        parts = [np.asarray(part) for part in fold]
     except (TypeError, ValueError):
         parts = []
     parts = [part if part.size else part.astype(np.int64) for part in parts]
     if len(parts) != 3 or any(part.ndim != 1 or part.dtype.kind not in "iu" for part in parts):
         raise InputError(
-            f"fold {fold} must be three lists of integers, for training, validation and test, but it is {shown(given)}."
+            f"fold {index} must be three lists of integers, for training, validation and test, but it is {shown(fold)}."
         )
     return Split(*(part.astype(np.int64) for part in parts))

@@ -1,4 +1,4 @@
-"""What happened in every epoch: a CSV file beside the finished run, and TensorBoard where it is wanted."""
+"""Logs of every epoch: a CSV file next to that of the finished run, and optionally TensorBoard."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from detours.errors import InputError
 
 
 class Epoch(NamedTuple):
-    """One epoch; scores are in the metric of the recipe, and the test part is looked at where validation was best."""
+    """One epoch; scores are in the metric of the recipe, that of the test part only where validation was best."""
 
     epoch: int
     train_loss: float
@@ -30,9 +30,8 @@ class Log:
 
     Args:
         path: The CSV file.
-        epochs: How many epochs the run has behind it; what the file says of later ones is forgotten, since a resumed
-            run goes through them again.
-        tensorboard: A folder for TensorBoard's own files; None for none.
+        epochs: The epochs that the run has completed; rows of later ones are dropped, since a resumed run repeats them.
+        tensorboard: A folder for TensorBoard files; None for none.
     """
 
     def __init__(self, path: Path, epochs: int = 0, tensorboard: Path | None = None) -> None:
@@ -44,7 +43,7 @@ class Log:
         self._writer = None if tensorboard is None else _writer(tensorboard, epochs)
 
     def add(self, rows: Sequence[Epoch]) -> None:
-        """Write some more epochs."""
+        """Append epochs."""
         with open(self.path, "a", encoding="utf-8") as file:
             file.write("".join(map(_line, rows)))
         if self._writer is not None:
@@ -59,7 +58,7 @@ class Log:
 
 
 def read_log(path: Path) -> list[Epoch]:
-    """The epochs of a log; a last line that a killed process left half written is left out."""
+    """Return the epochs of a log, without a last line that a killed process left incomplete."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     except OSError:
@@ -69,8 +68,8 @@ def read_log(path: Path) -> list[Epoch]:
 
 
 def _epoch(row: list[str]) -> Epoch:
-    number, *values = row
-    return Epoch(int(number), *(None if value == "" else float(value) for value in values))  # type: ignore[arg-type]
+    epoch, *values = row
+    return Epoch(int(epoch), *(None if value == "" else float(value) for value in values))  # type: ignore[arg-type]
 
 
 def _line(values: Any) -> str:

@@ -1,6 +1,6 @@
 """Training runs from the first epoch, or the last checkpoint, to their results: all runs of one shape together.
 
-Lightning Fabric knows devices, precision and processes; the loop is ours.
+Lightning Fabric handles devices, precision and processes; the loop is ours.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from detours.training.saved import SavedModel
 from detours.training.tasks import centred, outputs_of, target_scaling, targets_of
 
 Value = dict[str, Any]
-READ = 1.0
-"""Seconds after which the numbers of a GPU are read; waiting for them more often would slow it down."""
+READ_EVERY = 1.0
+"""Seconds between two reads of results from a GPU; synchronising more often would slow it down."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Run:
     data: GraphSet
     split: Split
     path: Path
-    """Of the finished run; the log lies beside it."""
+    """The file of the finished run; the log is next to it."""
     model: Path | None = None
-    """Where the best model is saved; None for nowhere."""
+    """Where the best model is saved; None to save none."""
     every: float = 5.0
     """Seconds between two checkpoints."""
     tensorboard: Path | None = None
@@ -55,11 +55,11 @@ class Run:
 
 
 class Diverged(DetoursError):
-    """A loss that is no number any more."""
+    """A loss became NaN or infinite."""
 
 
 class OutOfTime(DetoursError):
-    """The time for training is over; a checkpoint holds what was reached."""
+    """The deadline has passed; a checkpoint holds the state."""
 
 
 def train(
@@ -78,16 +78,16 @@ def train(
 
     Args:
         fabric: Device, precision and processes.
-        runs: The runs; they share the data, and their recipes fulfil `same_shape`.
-        checkpoint: The file to go on from, and to write checkpoints to. It is removed in the end.
-        finish: Called with each run, its results, and the seconds since the start, as soon as it is over.
-        finished: Which of the runs are finished already; they are trained on only where a checkpoint has them.
+        runs: The runs; they share the data, and all have the `same_shape`.
+        checkpoint: The file to resume from, and to write checkpoints to. It is removed in the end.
+        finish: Called with each run, its results, and the seconds since the start, as soon as it has ended.
+        finished: Which of the runs are finished already; they are trained only if a checkpoint has them.
         on_epoch: Called after every epoch of every run.
         deadline: When to stop, by `time.monotonic`.
 
     Raises:
-        Diverged: The loss of some runs is no number any more; the others were finished before.
-        OutOfTime: The deadline has passed; the next call goes on from the checkpoint.
+        Diverged: The loss of some runs became NaN or infinite; the others have been finished.
+        OutOfTime: The deadline has passed; the next call resumes from the checkpoint.
     """
     training = Training(fabric, runs, Checkpoint(checkpoint, [run.recipe for run in runs], runs[0].every), finish)
     with memory_kept(fabric.device):
@@ -107,28 +107,32 @@ class Training:
         self, fabric: Fabric, runs: Sequence[Run], checkpoint: Checkpoint, finish: Callable[[Run, Value, float], None]
     ) -> None:
         self.fabric, self.runs, self.checkpoint, self.finish = fabric, runs, checkpoint, finish
-        self.first = fabric.is_global_zero
+        self.is_first = fabric.is_global_zero
         self.diverged: list[str] = []
 
     def begin(self, finished: Sequence[bool]) -> None:
-        """Make the replicas, as the checkpoint has them if there is one."""
+        """Create the replicas, and restore the checkpoint if there is one."""
         self.start = time.perf_counter()
-        saved, keeps = self.checkpoint.load(), any(run.model is not None for run in self.runs)
-        if saved is not None and keeps and saved["fit"]["best"] is None:
+        saved, saves_models = self.checkpoint.load(), any(run.model is not None for run in self.runs)
+        if saved is not None and saves_models and saved["fit"]["best"] is None:
             logging.getLogger("detours").warning("The checkpoint holds no model that could be saved; starting over.")
             saved = None
         if saved is None:
-            self.members = [at for at, over in enumerate(finished) if not over]
+            self.members = [index for index, done in enumerate(finished) if not done]
         else:
             self.members = list(saved["members"])
             self.start -= saved["seconds"]
-        self.data = as_trained(self.runs[0].data, self.runs[0].recipe)
+        recipe = self.runs[0].recipe  # all agree in what defines the inputs
+        self.data = as_trained(self.runs[0].data, recipe)
         self.encoder = Encoder.of(self.data)
-        self.targets = targets_of(self.data, self.runs[0].recipe.task)
-        y = centred(self.targets) if self.runs[0].recipe.task == "regression" else self.targets
-        inputs = prepared(self.data, self.encoder, y, self.runs[0].recipe)
-        members = [self.runs[at] for at in self.members]
-        self.scalings = {at: scaling_of(inputs, self.runs[at].split.train, self.runs[at].recipe) for at in self.members}
+        self.targets = targets_of(self.data, recipe.task)
+        y = centred(self.targets) if recipe.task == "regression" else self.targets
+        inputs = prepared(self.data, self.encoder, y, recipe)
+        members = [self.runs[index] for index in self.members]
+        self.scalings = {
+            index: scaling_of(inputs, run.split.train, run.recipe)
+            for index, run in zip(self.members, members, strict=True)
+        }
         self.fit = Fit(
             self.fabric,
             [run.recipe for run in members],
@@ -136,40 +140,41 @@ class Training:
             [run.split for run in members],
             outputs_of(self.targets),
             scalings=list(self.scalings.values()),
-            keep_weights=keeps,
+            keep_weights=saves_models,
         )
         if saved is not None:
             self.fit.load(saved["fit"])
         self.checkpoint.expect(self.fit.state())
         active = self.fit.progress.active.tolist()
-        self.alive = {at for at, goes_on in zip(self.members, active, strict=True) if goes_on}
-        self.logs = {at: self._log(self.runs[at]) for at in self.alive if self.first and self.runs[at].logged}
+        self.alive = {index for index, trains in zip(self.members, active, strict=True) if trains}
+        logged = [index for index in self.alive if self.is_first and self.runs[index].logged]
+        self.logs = {index: self._log(self.runs[index]) for index in logged}
         self.replicas = len(members) if saved is None else int(saved["replicas"])
 
     def _log(self, run: Run) -> Log:
         return Log(run.path.with_suffix(".csv"), self.fit.done, run.tensorboard)
 
     def go_on(self, on_epoch: Callable[[Run, Epoch], None] | None = None, deadline: float = inf) -> None:
-        """Train until no replica goes on, or the deadline has passed."""
-        last = time.monotonic()
-        most = max(run.recipe.epochs for run in self.runs)
+        """Train until all replicas have ended, or the deadline has passed."""
+        last_read = time.monotonic()
+        max_epochs = max(run.recipe.epochs for run in self.runs)
         while self.alive:
             self.fit.epoch()
-            waiting = self.fabric.device.type == "cuda" and time.monotonic() - last < READ
-            if waiting and not self.fit.full() and self.fit.done < most:
+            too_soon = self.fabric.device.type == "cuda" and time.monotonic() - last_read < READ_EVERY
+            if too_soon and not self.fit.full() and self.fit.done < max_epochs:
                 continue
-            self._take(self.fit.read(), on_epoch)
-            last = time.monotonic()
-            over = last >= deadline
-            if self.first and self.alive and (over or self.checkpoint.due()):
+            self._record(self.fit.read(), on_epoch)
+            last_read = time.monotonic()
+            out_of_time = last_read >= deadline
+            if self.is_first and self.alive and (out_of_time or self.checkpoint.due()):
                 self.checkpoint.save(self._state())
-            if over and self.alive:
-                raise OutOfTime(f"the time is over after {self.fit.done} epochs; run it again to go on from there.")
-        if self.first:
+            if out_of_time and self.alive:
+                raise OutOfTime(f"out of time after {self.fit.done} epochs; run it again to continue.")
+        if self.is_first:
             self.checkpoint.discard()
 
     def release(self) -> None:
-        """Give back the memory of the replicas."""
+        """Free the memory of the replicas."""
         self.fit.release()
         del self.fit
 
@@ -179,57 +184,56 @@ class Training:
         state = {"members": self.members, "replicas": self.replicas, "seconds": seconds, "fit": self.fit.state()}
         return {**state, "models": models}
 
-    def _take(self, epochs: list[list[Row]], on_epoch: Callable[[Run, Epoch], None] | None) -> None:
-        """Log the epochs that were read, and finish the runs that they end."""
+    def _record(self, epochs: list[list[Row]], on_epoch: Callable[[Run, Epoch], None] | None) -> None:
+        """Log the epochs that were read, and finish the runs that have ended in them."""
         seconds = round(time.perf_counter() - self.start, 3)
-        behind = self.fit.done - len(epochs)
-        rows: dict[int, list[Epoch]] = {at: [] for at in self.alive}
-        for number, replicas in enumerate(epochs, behind + 1):
-            for at, row in zip(self.members, replicas, strict=True):
+        rows: dict[int, list[Epoch]] = {index: [] for index in self.alive}
+        for epoch, replicas in enumerate(epochs, self.fit.done - len(epochs) + 1):
+            for index, row in zip(self.members, replicas, strict=True):
                 if row.active:
-                    rows[at].append(_epoch(number, row, seconds))
+                    rows[index].append(_log_row(epoch, row, seconds))
         active = self.fit.progress.active.tolist()
-        for place, at in enumerate(self.members):
-            if at not in self.alive:
+        for replica, index in enumerate(self.members):
+            if index not in self.alive:
                 continue
-            if at in self.logs:
-                self.logs[at].add(rows[at])
+            if index in self.logs:
+                self.logs[index].add(rows[index])
             if on_epoch is not None:
-                for epoch in rows[at]:
-                    on_epoch(self.runs[at], epoch)
-            if not active[place]:
-                self.alive.remove(at)
-                self._end(at, place, rows[at][-1])
+                for log_row in rows[index]:
+                    on_epoch(self.runs[index], log_row)
+            if not active[replica]:
+                self.alive.remove(index)
+                self._end(index, replica, rows[index][-1])
         if self.alive and 2 * len(self.alive) <= len(self.members):
-            self.fit.keep([place for place, at in enumerate(self.members) if at in self.alive])
-            self.members = [at for at in self.members if at in self.alive]
+            self.fit.keep([replica for replica, index in enumerate(self.members) if index in self.alive])
+            self.members = [index for index in self.members if index in self.alive]
 
-    def _end(self, at: int, place: int, last: Epoch) -> None:
-        """Finish a run, or note why it cannot be."""
-        run = self.runs[at]
-        if at in self.logs:
-            self.logs[at].close()
-        best = self.fit.progress.best_of(place)._asdict()
-        told = {"loss": last.train_loss}
-        if not best["epoch"]:  # none was better than nothing
-            told |= {"validation loss": last.val_loss, f"validation {run.recipe.metric}": last.val_score}
-        lost = [f"the {what} is {value}" for what, value in told.items() if not isfinite(value)]
-        if lost:
-            scales = self.fit.scales and (self.fit.scales[0][place], self.fit.scales[1][place])
+    def _end(self, index: int, replica: int, last: Epoch) -> None:
+        """Finish a run, or note that it has diverged."""
+        run = self.runs[index]
+        if index in self.logs:
+            self.logs[index].close()
+        best = self.fit.progress.best_of(replica)._asdict()
+        checked = {"loss": last.train_loss}
+        if not best["epoch"]:  # no epoch was better than the initial state
+            checked |= {"validation loss": last.val_loss, f"validation {run.recipe.metric}": last.val_score}
+        not_finite = [f"the {name} is {value}" for name, value in checked.items() if not isfinite(value)]
+        if not_finite:
+            scales = self.fit.scales and (self.fit.scales[0][replica], self.fit.scales[1][replica])
             self.diverged.append(
-                f"{run.recipe.data}, fold {run.recipe.fold}: {lost[0]} after {last.epoch} "
+                f"{run.recipe.data}, fold {run.recipe.fold}: {not_finite[0]} after {last.epoch} "
                 f"epoch{'s' * (last.epoch != 1)}; {advice(self.fit.batches.packed, run.recipe, scales)}."
             )
             return
-        if self.first and run.model is not None:
-            self._saved(at, place).save(run.model)
+        if self.is_first and run.model is not None:
+            self._saved_model(index, replica).save(run.model)
         if not len(run.split.test):
             best = {name: value for name, value in best.items() if not name.startswith("test_")}
         metric = run.recipe.metric
         value = {
             "best_epoch": best.pop("epoch"),
             "metric": metric,
-            **{name.replace("score", metric): number for name, number in best.items()},
+            **{name.replace("score", metric): each for name, each in best.items()},
             "epochs": last.epoch,
             "parameters": self.fit.stack.num_parameters,
             "device": _device_name(self.fabric.device),
@@ -238,12 +242,12 @@ class Training:
         }
         self.finish(run, value, time.perf_counter() - self.start)
 
-    def _saved(self, at: int, place: int) -> SavedModel:
-        run, targets = self.runs[at], None
+    def _saved_model(self, index: int, replica: int) -> SavedModel:
+        run, targets = self.runs[index], None
         if run.recipe.task == "regression":
             targets = target_scaling(self.targets, run.split.train)
         classes = self.data.classes if run.recipe.task == "classification" else np.arange(outputs_of(self.targets))
-        return SavedModel(run.recipe, self.encoder, classes, self.scalings[at], self.fit.weights(place), targets)
+        return SavedModel(run.recipe, self.encoder, classes, self.scalings[index], self.fit.weights(replica), targets)
 
 
 def same_shape(one: Run, other: Run) -> bool:
@@ -251,7 +255,7 @@ def same_shape(one: Run, other: Run) -> bool:
     return _shape(one) == _shape(other)
 
 
-FREE = (
+PER_REPLICA = (
     *("fold", "seed", "lr", "weight_decay", "warmup", "schedule", *DROPOUTS),
     *("epochs", "patience", "ties", "smooth", "average"),
 )
@@ -259,9 +263,9 @@ FREE = (
 
 
 def _shape(run: Run) -> dict[str, Any]:
-    key = {name: value for name, value in run.recipe.key().items() if name not in FREE}
-    dropped = {name: getattr(run.recipe, name) > 0 for name in DROPOUTS}
-    return {**key, **dropped, "steps": steps_of(run.recipe, len(run.split.train))}
+    key = {name: value for name, value in run.recipe.key().items() if name not in PER_REPLICA}
+    drops = {name: getattr(run.recipe, name) > 0 for name in DROPOUTS}
+    return {**key, **drops, "steps": steps_of(run.recipe, len(run.split.train))}
 
 
 def scaling_of(inputs: Inputs, train: Int64, recipe: Recipe) -> Scaling:
@@ -271,9 +275,9 @@ def scaling_of(inputs: Inputs, train: Int64, recipe: Recipe) -> Scaling:
     return Scaling.of(inputs.x[train if recipe.level == "node" else inputs.nodes_of(train)])
 
 
-def _epoch(number: int, row: Row, seconds: float) -> Epoch:
+def _log_row(epoch: int, row: Row, seconds: float) -> Epoch:
     test = row.test_score if row.better else None
-    return Epoch(number, row.train_loss, row.train_score, row.val_loss, row.val_score, test, seconds)
+    return Epoch(epoch, row.train_loss, row.train_score, row.val_loss, row.val_score, test, seconds)
 
 
 def _device_name(device: torch.device) -> str:

@@ -1,4 +1,4 @@
-"""Tasks in processes of their own, some at a time: nothing is left running, however this process ends."""
+"""Tasks in worker processes, which never outlive this process, however it ends."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 from detours.errors import DetoursError
 
 T = TypeVar("T")
-LOOK = 0.5
-"""Seconds between two looks whether all processes are alive."""
+POLL = 0.5
+"""Seconds between two checks whether all processes are alive."""
 
 
 class _Done(NamedTuple):
@@ -25,16 +25,16 @@ class _Done(NamedTuple):
     error: str | None
 
 
-def side_by_side(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs: int) -> list[T]:
-    """The values of `work(*task)` for each task, in their order, made by so many processes at a time.
+def run_in_processes(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs: int) -> list[T]:
+    """Return `work(*task)` for each task, in their order, computed by up to `jobs` processes.
 
-    The first failure ends the others: what they have finished or saved is for the next time.
+    The first failure terminates the others; what they have saved is for the next call.
     """
-    context = multiprocessing.get_context("spawn")  # fork and CUDA do not go together
+    context = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
     waiting, results = context.Queue(), context.Queue()
     jobs = min(jobs, len(tasks))
-    for numbered in enumerate(tasks):
-        waiting.put(numbered)
+    for item in enumerate(tasks):
+        waiting.put(item)
     for _ in range(jobs):
         waiting.put(None)
     workers = [context.Process(target=_serve, args=(work, waiting, results), daemon=True) for _ in range(jobs)]
@@ -44,7 +44,7 @@ def side_by_side(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs:
             worker.start()
         while len(values) < len(tasks):
             try:
-                done = results.get(timeout=LOOK)
+                done = results.get(timeout=POLL)
             except Empty:
                 _check_alive(workers)
                 continue
@@ -58,30 +58,30 @@ def side_by_side(work: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs:
         for worker in workers:
             if worker.pid is not None:
                 worker.join()
-    return [values[at] for at in range(len(tasks))]
+    return [values[index] for index in range(len(tasks))]
 
 
 def _check_alive(workers: Sequence[BaseProcess]) -> None:
     for worker in workers:
         if worker.exitcode:
-            how = f"signal {-worker.exitcode}" if worker.exitcode < 0 else f"exit code {worker.exitcode}"
+            status = f"signal {-worker.exitcode}" if worker.exitcode < 0 else f"exit code {worker.exitcode}"
             raise DetoursError(
-                f"a process ended with {how}, perhaps for want of memory; run it again with fewer --jobs."
+                f"a process ended with {status}, perhaps for lack of memory; run it again with fewer --jobs."
             )
 
 
 def _serve(work: Callable[..., Any], waiting: Any, results: Any) -> None:
-    """What each process does: one task after the other."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and ends us
+    """The loop of a worker: one task after the other."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent receives it, too, and terminates the workers
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    while (numbered := waiting.get()) is not None:
-        number, task = numbered
+    while (item := waiting.get()) is not None:
+        index, task = item
         try:
-            done = _Done(number, work(*task), None)
+            done = _Done(index, work(*task), None)
         except DetoursError as error:
-            done = _Done(number, None, str(error))
+            done = _Done(index, None, str(error))
         except Exception as error:
-            done = _Done(number, None, f"unexpected {type(error).__name__}: {error}")
+            done = _Done(index, None, f"unexpected {type(error).__name__}: {error}")
         results.put(done)
 
 

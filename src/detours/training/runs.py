@@ -1,4 +1,4 @@
-"""Runs to train: one for each fold, seed and k of a data set, checked before any of them begins."""
+"""Runs to train: one for each fold, seed and k of a data set, checked before any of them starts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from detours.training.recipe import Recipe, recipe
 from detours.training.tasks import check_scores, rank_of, targets_of
 
 MOST = 100_000
-"""Runs that can be asked for at once: each is looked up before the first is trained."""
+"""Runs of one call at most: each is looked up before the first is trained."""
 
 
 def runs_of(
@@ -40,15 +40,15 @@ def runs_of(
     Args:
         data: The data set.
         folds: Its splits.
-        store: Where finished runs are.
-        numbers: Which folds.
-        ks: Which k; None for that of the preset.
-        seeds: Which seeds; None for that of the preset, or of `changed`.
-        save: The folder for trained models; None to keep none.
+        store: The store of finished runs.
+        numbers: The indices of the folds.
+        ks: Values of k; None for that of the preset.
+        seeds: The seeds; None for that of the preset, or of `changed`.
+        save: The folder for trained models; None to save none.
         every: Seconds between two checkpoints.
-        tensorboard: Whether TensorBoard's files are written beside the logs.
-        logged: Whether there are logs.
-        changed: Whatever else `recipe` takes.
+        tensorboard: Whether TensorBoard files are written, in addition to the logs.
+        logged: Whether logs are written.
+        changed: Other arguments of `recipe`.
     """
     source = f"{folds.source}; {_digest(folds)}"
     if changed.get("task") is None:
@@ -67,16 +67,16 @@ def runs_of(
         check_split(data, fold, folds[fold])
         for seed, k in product(seeds, ks):
             settings = changed if seed is None else {**changed, "seed": seed}
-            made = recipe(data.name, data.full_digest, source, data.level, fold=fold, k=k, **settings)
-            check_scores(data, targets, fold, folds[fold], made)
-            path = store.path(made.key()).absolute()
+            run_recipe = recipe(data.name, data.full_digest, source, data.level, fold=fold, k=k, **settings)
+            check_scores(data, targets, fold, folds[fold], run_recipe)
+            path = store.path(run_recipe.key()).absolute()
             runs.append(
                 Run(
-                    made,
+                    run_recipe,
                     data,
                     folds[fold],
                     path,
-                    model=None if save is None else save.absolute() / f"{path.stem}-{_which(made)}.pt",
+                    model=None if save is None else save.absolute() / f"{path.stem}-{_label(run_recipe)}.pt",
                     every=every,
                     tensorboard=path.parent / "tensorboard" / path.stem if tensorboard else None,
                     logged=logged,
@@ -85,34 +85,34 @@ def runs_of(
     return runs
 
 
-def _which(made: Recipe) -> str:
-    """Return what tells the models of one command apart: k, seed and fold."""
-    k = f"k{made.k}-" if made.sees_detours else ""
-    return f"{k}seed{made.seed}-fold{made.fold}"
+def _label(recipe: Recipe) -> str:
+    """Return what distinguishes the models of one command: k, seed and fold."""
+    k = f"k{recipe.k}-" if recipe.sees_detours else ""
+    return f"{k}seed{recipe.seed}-fold{recipe.fold}"
 
 
 def check_number(folds: int, seeds: int, ks: int = 1) -> None:
-    """Raise `InputError` if more runs are asked for than can be looked up.
+    """Raise `InputError` if there are more runs than can be looked up.
 
     >>> check_number(10, 20_000)
     Traceback (most recent call last):
         ...
     detours.errors.InputError: 10 folds × 20,000 seeds × 1 k are 200,000 runs; ask for at most 100,000 at once.
     """
-    if (number := folds * seeds * ks) > MOST:
-        asked = f"{folds:,} folds × {seeds:,} seeds × {ks:,} k are {number:,} runs"
-        raise InputError(f"{asked}; ask for at most {MOST:,} at once.")
+    if (count := folds * seeds * ks) > MOST:
+        factors = f"{folds:,} folds × {seeds:,} seeds × {ks:,} k"
+        raise InputError(f"{factors} are {count:,} runs; ask for at most {MOST:,} at once.")
 
 
 def check_split(data: GraphSet, fold: int, split: Split) -> None:
-    """Raise `InputError` if a fold names what is not there, names it twice, or has nothing to train or validate on."""
-    everything = np.concatenate(split)
-    number = len(data.y)
-    if everything.size and not 0 <= everything.min() <= everything.max() < number:
-        low, high = everything.min(), everything.max()
-        raise InputError(f"fold {fold} of {data.name} names {low} .. {high}, but there are 0 .. {number - 1}.")
-    if len(np.unique(everything)) < len(everything):
-        twice = np.flatnonzero(np.bincount(everything) > 1)[0]
+    """Raise `InputError` if a fold has an index out of range or twice, or nothing to train or validate on."""
+    indices = np.concatenate(split)
+    count = len(data.y)
+    if indices.size and not 0 <= indices.min() <= indices.max() < count:
+        low, high = indices.min(), indices.max()
+        raise InputError(f"fold {fold} of {data.name} names {low} .. {high}, but there are 0 .. {count - 1}.")
+    if len(np.unique(indices)) < len(indices):
+        twice = np.flatnonzero(np.bincount(indices) > 1)[0]
         raise InputError(f"fold {fold} of {data.name} has {data.level} {twice} twice; its parts must not overlap.")
     if not len(split.train) or not len(split.val):
         raise InputError(f"fold {fold} of {data.name} has an empty training or validation part; both are needed.")
@@ -126,14 +126,14 @@ def _digest(folds: Splits) -> str:
     return content.hexdigest()[:8]
 
 
-def idle_k(made: Recipe, ks: Sequence[int | None]) -> str:
-    """Return a note that the k asked for mean nothing to a network that sees no detours; empty if they do."""
-    asked = ", ".join(str(k) for k in ks if k not in (None, made.k))
-    if not asked or made.sees_detours:
+def idle_k(recipe: Recipe, ks: Sequence[int | None]) -> str:
+    """Return a note that these k have no effect on a network that sees no detours; empty if they have."""
+    given = ", ".join(str(k) for k in ks if k not in (None, recipe.k))
+    if not given or recipe.sees_detours:
         return ""
-    return f"k = {asked} has no effect: model {made.model} sees no detours, unless edge_den or node_den is true"
+    return f"k = {given} has no effect: model {recipe.model} sees no detours, unless edge_den or node_den is true"
 
 
 def best_of(cells: Sequence[Cell]) -> Cell:
-    """Among runs on one fold that differ in k, the one the validation part prefers; the smaller k if it cannot tell."""
+    """Return the run with the best validation result among runs of a fold that differ in k; of equals the smaller k."""
     return min(cells, key=lambda cell: (*rank_of(cell.value), cell.key["k"]))

@@ -1,4 +1,4 @@
-"""Saved models: weights with all that is needed to use them on new graphs."""
+"""Saved models: weights with everything needed to use them on new graphs."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from detours.training.recipe import Recipe, as_before
 
 @dataclass(frozen=True, repr=False)
 class SavedModel:
-    """A trained network with the recipe it came from, and how features and classes are numbered.
+    """A trained network with its recipe, and the numbering of its features and classes.
 
-    The file is what `torch.save` makes of a text and tensors: reading it runs no code.
+    The file holds a string and tensors, written by `torch.save`: reading it runs no code.
     """
 
     recipe: Recipe
     encoder: Encoder
     classes: Int64
-    """The classes in the order of the outputs; the numbers of the columns for other tasks."""
+    """The classes in the order of the outputs; the indices of the columns for other tasks."""
     scaling: Scaling
     weights: Mapping[str, Tensor]
     targets: Scaling | None = None
@@ -52,7 +52,7 @@ class SavedModel:
         return f"SavedModel({recipe.model} {recipe.backbone}, {recipe.level}s; {outputs}; {weights:,} weights)"
 
     def save(self, path: str | Path) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file, completely or not at all."""
         path = Path(path)
         about = {
             "detours": __version__,
@@ -75,74 +75,74 @@ class SavedModel:
         if path.is_dir():
             raise FileFormatError(f"this is a folder; {_models_in(path)}.", path)
         try:
-            found = load_tensors(path)
-            about = json.loads(found["about"])
-            known = about["recipe"]
+            content = load_tensors(path)
+            about = json.loads(content["about"])
+            recipe = about["recipe"]
             return cls(
-                Recipe(**as_before(known["preset"], known["level"]) | known),
+                Recipe(**as_before(recipe["preset"], recipe["level"]) | recipe),
                 Encoder.from_json(about["encoder"]),
                 np.array(about["classes"], np.int64),
                 Scaling.from_json(about["scaling"]),
-                found["weights"],
+                content["weights"],
                 None if about["targets"] is None else Scaling.from_json(about["targets"], np.float64),
             )
         except (RuntimeError, AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, InputError) and not isinstance(error, FileFormatError):
                 raise
-            raise FileFormatError("this is no model of `detours train --save`, or it is damaged.", path) from None
+            raise FileFormatError("this is not a model of `detours train --save`, or it is damaged.", path) from None
 
     def read(self, data: Any, root: str | Path | None = None) -> GraphSet:
-        """Return whatever `detours.data.load` takes, with targets or without, as data that the network can be used on.
+        """Return data for the network, from anything that `detours.data.load` takes, with targets or without.
 
-        A single graph of any library is taken as a list of it; its nodes are asked about if the network was trained on
-        nodes.
+        A single graph of any library is taken as a list of one graph; outputs are those of its nodes if the network was
+        trained on nodes.
         """
-        one = is_one_graph(data) and not isinstance(data, str | os.PathLike)
-        single = one and (isinstance(data, Graph) or not hasattr(data, "edge_index"))
+        one_graph = is_one_graph(data) and not isinstance(data, str | os.PathLike)
+        single = one_graph and (isinstance(data, Graph) or not hasattr(data, "edge_index"))
         read = graph_set_of_graphs([data], targets=False) if single else load(data, root, targets=False)
         read.check_graphs()
         level = self.recipe.level
         if len(read) == 1 and (not len(read.y) or read.graphs[0].num_nodes == 1):
-            return replace(read, y=np.empty(0), level=level)  # a graph of one node may be meant either way
+            return replace(read, y=np.empty(0), level=level)  # one node: the level cannot be inferred
         if read.level != level:
             has = f"targets of {read.level}s" if len(read.y) else "several graphs"
             raise InputError(
-                f"the model was trained on targets of {level}s, but {read.name} has {has}; give data of its own kind."
+                f"the model was trained on targets of {level}s, but {read.name} has {has}; give data of the same kind."
             )
         return read
 
     def probabilities(self, data: Any, device: torch.device | str = "cpu") -> NDArray[np.float64]:
-        """float64 [graphs or nodes, classes]: how likely the network finds each class, or each label of several."""
+        """Return float64 [graphs or nodes, classes], the probability of each class, or of each label."""
         if self.recipe.task == "regression":
             raise InputError("the model predicts numbers, which have no probabilities; use predict.")
         return self.predict(data, device)
 
     def predict(self, data: Any, device: torch.device | str = "cpu") -> NDArray[np.float64]:
-        """float64 [graphs or nodes, outputs]: probabilities of classes or labels, or numbers.
+        """Return float64 [graphs or nodes, outputs]: probabilities of classes or labels, or predicted numbers.
 
         Args:
-            data: Whatever `detours.data.load` takes, such as a `GraphSet`, PyG data or a path, or a single graph.
-                Targets are not used, and need not be there.
+            data: Anything that `detours.data.load` takes, such as a `GraphSet`, PyG data or a path, or a single graph.
+                Targets are optional, and not used.
             device: Where to compute: "auto", "cpu", "cuda" or "cuda:0".
         """
         where = torch.device(chosen_device(device))
         data = self.read(data)
-        number = len(data) if data.level == "graph" else data.graphs[0].num_nodes
+        rows = len(data) if data.level == "graph" else data.graphs[0].num_nodes
         data = as_trained(data, self.recipe)
-        _tell_large_degrees(data, self.encoder)
-        inputs = prepared(data, self.encoder, np.zeros(number, np.int64), self.recipe)
+        _warn_large_degrees(data, self.encoder)
+        inputs = prepared(data, self.encoder, np.zeros(rows, np.int64), self.recipe)
         dtype = torch.float64 if self.recipe.precision == "64-true" else torch.float32
         network = network_of(self.recipe, inputs.x.shape[1], len(self.classes), inputs.edge_width).to(dtype)
         load_weights(network, self.weights, "the model")
         network = network.to(where).eval()
         batches = batches_of(self.scaling.apply(inputs), self.recipe, where)
-        answers = []
+        collected = []
         with torch.no_grad():
             for batch in batches.evaluation():
                 positional, named = arguments(batch, self.recipe)
-                found = network(*positional, **named)
-                answers.append(found if batch.rows is None else found[batch.rows])
-        outputs = torch.cat(answers).double().cpu()
+                output = network(*positional, **named)
+                collected.append(output if batch.rows is None else output[batch.rows])
+        outputs = torch.cat(collected).double().cpu()
         predicted: NDArray[np.float64]
         if self.targets is not None:
             predicted = outputs.numpy() * self.targets.scale + self.targets.shift
@@ -151,24 +151,24 @@ class SavedModel:
         return predicted
 
 
-def _tell_large_degrees(data: GraphSet, encoder: Encoder) -> None:
-    """Warn of nodes whose degree the training data did not have: they share the column of the largest."""
+def _warn_large_degrees(data: GraphSet, encoder: Encoder) -> None:
+    """Warn of nodes with a degree above those of the training data: they share the column of the largest."""
     largest = encoder.largest_degree
     if largest is None:
         return
     degrees = np.concatenate([graph.degree for graph in data.graphs])
-    number = int((degrees > largest).sum())
-    if number:
-        have, they = ("has", "it is") if number == 1 else ("have", "they are")
+    count = int((degrees > largest).sum())
+    if count:
+        have, they = ("has", "it is") if count == 1 else ("have", "they are")
         warn_caller(
-            f"{number:,} of {len(degrees):,} nodes {have} a degree above {largest}, the largest of the training data; "
-            f"{they} taken for {largest}.",
+            f"{count:,} of {len(degrees):,} nodes {have} a degree above {largest}, the largest of the training data; "
+            f"{they} treated as {largest}.",
             UserWarning,
         )
 
 
 def _models_in(folder: Path) -> str:
-    """Return what to give instead of a folder."""
+    """Return a hint what to give instead of a folder."""
     names = sorted(file.name for file in folder.glob("*.pt"))
     if not names:
         return "give a .pt file that `detours train --save DIR` wrote: none is in it"

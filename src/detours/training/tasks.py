@@ -1,4 +1,4 @@
-"""What is learned: the targets of a data set for each task, and how finished runs compare."""
+"""Tasks: the targets of a data set for each of them, and how finished runs are compared."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ Targets = NDArray[Any]
 
 
 def targets_of(data: GraphSet, task: str) -> Targets:
-    """Return the targets for a task, or raise `InputError` about what makes them unfit.
+    """Return the targets for a task, or raise `InputError` if they are unfit for it.
 
     Classes are int64 [rows], numbered from 0 in the order of `data.classes`; the others are float64 [rows, columns], in
     which an unknown label of "multilabel" is NaN.
     """
     if task == "classification":
         if data.task != task:
-            what = "a table of labels;" if data.task == "multilabel" else "numbers that are no integers;"
+            what = "a table of labels;" if data.task == "multilabel" else "numbers that are not integers;"
             if data.y.ndim == 1 and (data.y == np.round(data.y)).all():
                 what = f"of the type {data.y.dtype}: convert them to integers, or"
             raise InputError(f"the targets of {data.name} are {what} take task={data.task}.")
         if len(data.classes) < 2:
             count = len(data.classes)
-            raise InputError(f"{data.name} has {count} class, but a network needs two or more to tell apart.")
+            raise InputError(f"{data.name} has {count} class, but classification needs two or more.")
         return data.targets
     y = np.asarray(data.y, np.float64).reshape(len(data.y), -1)
     if task == "regression":
         if not np.isfinite(y).all():
-            at = int(np.argmin(np.isfinite(y).all(axis=1)))
+            index = int(np.argmin(np.isfinite(y).all(axis=1)))
             raise InputError(
-                f"the target of {data.level} {at} of {data.name} is {y[at][~np.isfinite(y[at])][0]}; "
-                "targets must be finite numbers, so mend or leave out this one."
+                f"the target of {data.level} {index} of {data.name} is {y[index][~np.isfinite(y[index])][0]}; "
+                "targets must be finite numbers, so fix or leave out this one."
             )
         return y
     if not (np.isnan(y) | (y == 0) | (y == 1)).all():
@@ -56,31 +56,31 @@ def check_scores(data: GraphSet, targets: Targets, fold: int, split: Split, reci
             "classes."
         )
     for name, part in zip(("validation", "test"), split[1:], strict=True):
-        chosen = targets[part].reshape(len(part), -1)
-        if len(part) and not ((chosen == 0).any(axis=0) & (chosen == 1).any(axis=0)).any():
+        labels = targets[part].reshape(len(part), -1)
+        if len(part) and not ((labels == 0).any(axis=0) & (labels == 1).any(axis=0)).any():
             raise InputError(
-                f"the {name} part of fold {fold} of {data.name} has one class only, so that {recipe.metric} is not "
-                "defined; take other folds or another metric."
+                f"the {name} part of fold {fold} of {data.name} has one class only, so that {recipe.metric} is "
+                "undefined; take other folds or another metric."
             )
 
 
 def outputs_of(targets: Targets) -> int:
-    """Return how many numbers a network answers: one for each class, or one for each column of targets."""
+    """Return the number of outputs of a network: one for each class, or one for each column of targets."""
     return int(targets.max(initial=0)) + 1 if targets.ndim == 1 else targets.shape[1]
 
 
 def centred(targets: Targets) -> Targets:
-    """Return targets of a regression less their mean: the digits in which they differ then fit into 32 bits, and errors
-    are the same."""
-    less: Targets = targets - targets.mean(axis=0)
-    return less
+    """Return regression targets minus their mean: the digits in which they differ then fit into 32 bits, and errors
+    stay the same."""
+    result: Targets = targets - targets.mean(axis=0)
+    return result
 
 
 def target_scaling(targets: Targets, train: NDArray[np.int64]) -> Scaling:
-    """Return the mean and deviation of the targets of a training part, by which regression standardises them."""
-    known = targets[train]
-    # that of equal numbers, such as 0.1, is not 0 but what rounding leaves
-    return Scaling(known.mean(axis=0), np.where(np.ptp(known, axis=0) > 0, known.std(axis=0), 1))
+    """Return the mean and standard deviation of the targets of a training part, which standardise regression."""
+    y = targets[train]
+    # the deviation of equal values, such as 0.1, is a rounding error, not 0
+    return Scaling(y.mean(axis=0), np.where(np.ptp(y, axis=0) > 0, y.std(axis=0), 1))
 
 
 def score_of(value: Mapping[str, Any], part: str) -> float:
@@ -95,18 +95,18 @@ def merit_of(value: Mapping[str, Any]) -> float:
 
 
 def rank_of(value: Mapping[str, Any]) -> tuple[float, float]:
-    """Return what finished runs are sorted by, the best first: the validation score, then the validation loss."""
+    """Return the sort key of finished runs, the best first: the validation score, then the validation loss."""
     return -merit_of(value), float(value["val_loss"])
 
 
 def balanced(targets: Targets, train: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return weights that give all classes of a training part the same share: [classes], or [2, columns] for labels."""
-    known = targets[train]
-    if known.ndim == 1:
-        counts = np.bincount(known, minlength=outputs_of(targets))[:, None]
+    y = targets[train]
+    if y.ndim == 1:
+        counts = np.bincount(y, minlength=outputs_of(targets))[:, None]
     else:
-        counts = np.stack([(known == value).sum(axis=0) for value in (0, 1)])
+        counts = np.stack([(y == value).sum(axis=0) for value in (0, 1)])
     weights: NDArray[np.float64] = counts.sum(axis=0) / (
         np.maximum((counts > 0).sum(axis=0), 1) * np.maximum(counts, 1)
     )
-    return weights[:, 0] if known.ndim == 1 else weights
+    return weights[:, 0] if y.ndim == 1 else weights

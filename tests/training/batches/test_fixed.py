@@ -1,4 +1,4 @@
-"""Batches of one shape: the graphs and the answers of batches without padding."""
+"""Batches of one shape: the graphs and outputs are those of batches without padding."""
 
 import numpy as np
 import pytest
@@ -26,37 +26,37 @@ def cache(tmp_path, monkeypatch):
 @pytest.mark.parametrize("model", ["mdnn", "weighted", "plain"])
 @pytest.mark.parametrize(("data", "steps"), [(task(14), 4), (odd_graphs(), 2)])
 @pytest.mark.parametrize(("as_sums", "den_bias"), [(True, False), (False, False), (False, True)])
-def test_the_answers_are_those_without_padding(
+def test_outputs_are_those_without_padding(
     data: GraphSet, steps: int, model: str, as_sums: bool, den_bias: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Token sets of a padded batch lie in any order, whichever way self tokens ask."""
+    """Token sets of a padded batch are not sorted, for either kind of attention of self tokens."""
     monkeypatch.setattr(attention, "_as_sums", lambda *_: as_sums)
-    made = small(data, model=model, precision="64-true", den_bias=den_bias)
-    inputs = inputs_of(data, made)
+    recipe = small(data, model=model, precision="64-true", den_bias=den_bias)
+    inputs = inputs_of(data, recipe)
     plain = GraphBatches(Packed(inputs, dtype=torch.float64, tokens=model == "mdnn"), 4, steps)
     fixed = FixedBatches(plain, epochs=3)
-    network = network_of(made, inputs.x.shape[1], 2).double()
+    network = network_of(recipe, inputs.x.shape[1], 2).double()
     for epoch in (1, 3):
         shapes = set()
         for one, other in zip(plain.training(epoch), fixed.training(epoch), strict=True):
-            padded, number = other.assembled(), len(one.ids)
+            padded, num_real = other.assembled(), len(one.ids)
             shapes.add((padded.x.shape, padded.edge_index.shape, padded.tokens and padded.tokens.query.shape))
-            assert padded.ids[:number].tolist() == one.ids.tolist()
-            assert (padded.ids[number:] == len(data)).all() and torch.equal(padded.y[:number], one.y)
-            real = torch.cat([torch.ones(number), torch.zeros(padded.num_graphs - number)]).bool()
-            network.train()  # batch norms count the real nodes alone
-            (positional, named), (theirs, also) = arguments(one, made), arguments(padded, made)
+            assert padded.ids[:num_real].tolist() == one.ids.tolist()
+            assert (padded.ids[num_real:] == len(data)).all() and torch.equal(padded.y[:num_real], one.y)
+            real = torch.cat([torch.ones(num_real), torch.zeros(padded.num_graphs - num_real)]).bool()
+            network.train()  # batch norms count only the real nodes
+            (positional, named), (theirs, also) = arguments(one, recipe), arguments(padded, recipe)
             also["counted"] = real[padded.batch]
-            answers = network(*theirs, **also)[padded.rows][:number]
-            torch.testing.assert_close(answers, network(*positional, **named), rtol=1e-9, atol=1e-9)
+            outputs = network(*theirs, **also)[padded.rows][:num_real]
+            torch.testing.assert_close(outputs, network(*positional, **named), rtol=1e-9, atol=1e-9)
         assert len(shapes) == 1
     assert fixed.waste() >= 1
 
 
-def test_what_is_told_of_groups_is_what_is_found() -> None:
+def test_precomputed_groups_are_those_that_would_be_found() -> None:
     data = odd_graphs()
     fixed = FixedBatches(GraphBatches(Packed(inputs_of(data, small(data))), 4, 2), epochs=1)
-    told = 0
+    precomputed = 0
     for each in fixed.training(1):
         batch = each.assembled()
         nodes, tokens = len(batch.x), batch.tokens
@@ -67,13 +67,13 @@ def test_what_is_told_of_groups_is_what_is_found() -> None:
             (tokens.sets, nodes),
             (batch.batch, batch.num_graphs),
         ):
-            told += index in groups._remembered
+            precomputed += index in groups._remembered
             for one, other in zip(groups_of(index, size), groups_of(index.clone(), size), strict=True):
                 assert one.tolist() == other.tolist()
         arranged = Arrangement.of(each.degrees, each.num_arcs)
-        target = batch.edge_index[1].clone()  # a GPU is told of these as well
-        assert arranged.begins.tolist() == groups_of(target, nodes).begins.tolist() and (target.diff() >= 0).all()
-    assert told == 2 * 4
+        target = batch.edge_index[1].clone()  # precomputed for a GPU, too
+        assert arranged.offsets.tolist() == groups_of(target, nodes).begins.tolist() and (target.diff() >= 0).all()
+    assert precomputed == 2 * 4
 
 
 def test_padding_is_spread_and_fills_the_shape() -> None:
@@ -116,11 +116,11 @@ def test_large_batches_have_sizes_that_can_be_divided() -> None:
 def test_which_batches_may_have_one_shape(
     settings: dict[str, object], kernels: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those whose token sets may lie in any order of size, on a GPU."""
+    """Those whose token sets need not be sorted by size, on a GPU."""
     data = one_graph() if "directed" in settings else task(6)
-    made = small(data, **{"model": "mdnn", **settings})
-    packed = Packed(inputs_of(data, made))
-    assert not choose.may_be_fixed(made, packed)
+    recipe = small(data, **{"model": "mdnn", **settings})
+    packed = Packed(inputs_of(data, recipe))
+    assert not choose.may_be_fixed(recipe, packed)
     monkeypatch.setattr(choose, "has_own_kernel", lambda _: kernels)
     packed.device = torch.device("cuda")
-    assert choose.may_be_fixed(made, packed) == expected
+    assert choose.may_be_fixed(recipe, packed) == expected

@@ -59,12 +59,12 @@ def test_what_parts_of_a_network_see_of_arcs(model: str, edge_den: bool, use_den
     if model != "mdnn" and not use_den:
         pytest.skip("an option of MDNN")
     data = with_edges(task(6), 0)
-    made = small(data, model=model, edge_den=edge_den, use_den=use_den, edge_features=True)
-    inputs = inputs_of(data, made)
-    weight, of_detours, of_edges = (inputs.arc_features[:, part] for part in ArcColumns.of(made))
+    recipe = small(data, model=model, edge_den=edge_den, use_den=use_den, edge_features=True)
+    inputs = inputs_of(data, recipe)
+    weight, of_detours, of_edges = (inputs.arc_features[:, part] for part in ArcColumns.of(recipe))
     widths = (weight.shape[1], of_detours.shape[1], of_edges.shape[1])
-    assert widths == (model == "weighted", made.detour_features, inputs.edge_width)
-    positional, named = arguments(Packed(inputs, tokens=model == "mdnn").batch(np.arange(6)), made)
+    assert widths == (model == "weighted", recipe.detour_features, inputs.edge_width)
+    positional, named = arguments(Packed(inputs, tokens=model == "mdnn").batch(np.arange(6)), recipe)
     of_convolutions = np.hstack([of_detours, of_edges]) if edge_den else of_edges
     assert np.array_equal(named["edge_attr"], of_convolutions)
     if model == "plain":
@@ -101,13 +101,13 @@ def test_nodes_carry_their_detours() -> None:
 def test_powers_are_those_of_the_network(model: str, directions: str) -> None:
     data = one_graph(20)
     hops = {"encoder": "hops", "hops": 2, "hop_den": model == "mdnn"}
-    made = small(data, model=model, directed=True, directions=directions, **hops)
-    inputs = inputs_of(data, made)
+    recipe = small(data, model=model, directed=True, directions=directions, **hops)
+    inputs = inputs_of(data, recipe)
     edge_index, x = torch.from_numpy(inputs.edge_index), torch.from_numpy(inputs.x)
     edge_index = edge_index.flip(0) if directions == "out" else edge_index
     den = torch.from_numpy(inputs.arc_features)
     weight = {"plain": None, "weighted": den[:, :1].sum(1), "mdnn": den.double().expm1().sum(1).float()}[model]
-    width = inputs.x.shape[1] // made.blocks
+    width = inputs.x.shape[1] // recipe.blocks
     expected = hop_features(x[:, :width], edge_index, 2, weight=weight, both=directions == "both")
     assert torch.allclose(x, expected, atol=1e-5)
 
@@ -127,13 +127,13 @@ NODE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("option", [*GRAPH, *NODE])
-def test_networks_take_what_is_made_for_them(model: str, option: str) -> None:
+def test_networks_take_the_inputs_of_their_recipe(model: str, option: str) -> None:
     data = task(6) if option in GRAPH else one_graph(20)
-    made = small(data, model=model, backbone="gcn", **(GRAPH | NODE)[option])
-    inputs = inputs_of(data, made)
-    net = network_of(made, inputs.x.shape[1], 3)
+    recipe = small(data, model=model, backbone="gcn", **(GRAPH | NODE)[option])
+    inputs = inputs_of(data, recipe)
+    net = network_of(recipe, inputs.x.shape[1], 3)
     batch = Packed(inputs, tokens=model == "mdnn").batch(np.arange(inputs.num_graphs))
-    positional, named = arguments(batch, made)
+    positional, named = arguments(batch, recipe)
     logits = net(*positional, **named)
     assert logits.shape == (6 if option in GRAPH else 20, 3)
     logits.square().sum().backward()
@@ -169,24 +169,24 @@ def test_features_of_edges(model: str, option: dict[str, Any], use_den: bool) ->
     if model != "mdnn" and not use_den:
         pytest.skip("an option of MDNN")
     one, other = (with_edges(task(6), seed) for seed in (0, 1))
-    answers = {}
+    outputs = {}
     for used in (False, True):
-        made = small(one, model=model, edge_features=used, use_den=use_den, **option)
+        recipe = small(one, model=model, edge_features=used, use_den=use_den, **option)
         for name, data in (("one", one), ("other", other)):
-            inputs = prepared(data, Encoder.of(one), data.targets, made)
-            assert inputs.edge_width == 5 * used and inputs.arc_features.shape[1] == made.den_channels + 5 * used
-            net = network_of(made, inputs.x.shape[1], 2, inputs.edge_width).eval()
+            inputs = prepared(data, Encoder.of(one), data.targets, recipe)
+            assert inputs.edge_width == 5 * used and inputs.arc_features.shape[1] == recipe.den_channels + 5 * used
+            net = network_of(recipe, inputs.x.shape[1], 2, inputs.edge_width).eval()
             batch = Packed(inputs, tokens=model == "mdnn").batch(np.arange(6))
-            positional, named = arguments(batch, made)
-            answers[used, name] = net(*positional, **named)
-    assert torch.equal(answers[False, "one"], answers[False, "other"])
-    assert not torch.allclose(answers[True, "one"], answers[True, "other"])
+            positional, named = arguments(batch, recipe)
+            outputs[used, name] = net(*positional, **named)
+    assert torch.equal(outputs[False, "one"], outputs[False, "other"])
+    assert not torch.allclose(outputs[True, "one"], outputs[True, "other"])
 
 
-def test_features_of_edges_lie_on_their_arcs() -> None:
+def test_features_of_edges_are_on_their_arcs() -> None:
     data = with_edges(task(4), 0)
-    made = small(data, model="plain", edge_features=True)
-    inputs = prepared(data, Encoder.of(data), data.targets, made)
+    recipe = small(data, model="plain", edge_features=True)
+    inputs = prepared(data, Encoder.of(data), data.targets, recipe)
     for at, graph in enumerate(data.graphs):
         arcs = slice(inputs.arcs[at], inputs.arcs[at + 1])
         found = dict(zip(map(tuple, inputs.edge_index[:, arcs].T.tolist()), inputs.arc_features[arcs], strict=True))

@@ -1,4 +1,4 @@
-"""Batches put together on the device: those of PyG, arcs and numbers of every graph, tokens included."""
+"""Batches collated on the device: equal to those of PyG, detour numbers and tokens included."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def by_pyg(data: GraphSet, ids: list[int], k: int, width: int) -> PyGBatch:
-    """The slow way: a `Data` of each graph, counted alone, then PyG's own batch."""
+    """The slow way: a `Data` of each graph, counted separately, then a batch of PyG."""
     x, listed = Encoder.of(data).encode(data), []
     for at in ids:
         graph = data.graphs[at]
@@ -57,9 +57,9 @@ def test_equal_to_pyg() -> None:
 
 
 def compare(data: GraphSet, ids: list[int]) -> None:
-    made = small(data)
-    ours = Packed(inputs_of(data, made)).batch(np.array(ids))
-    theirs = by_pyg(data, ids, made.k, made.pe)
+    recipe = small(data)
+    ours = Packed(inputs_of(data, recipe)).batch(np.array(ids))
+    theirs = by_pyg(data, ids, recipe.k, recipe.pe)
     assert ours.num_graphs == theirs.num_graphs == len(ids)
     for name in ("x", "edge_index", "arc_features", "y", "batch"):
         torch.testing.assert_close(getattr(ours, name), getattr(theirs, name), rtol=0, atol=0)
@@ -75,13 +75,13 @@ def test_many_batches_are_the_batches_one_by_one() -> None:
     packed = Packed(inputs_of(data, small(data)))
     groups = [np.array([3, 1]), np.array([0]), np.array([9, 8, 7])]
     for group, batch in zip(groups, packed.batches(groups), strict=True):
-        alone = packed.batch(group)
-        assert torch.equal(batch.edge_index, alone.edge_index) and torch.equal(batch.x, alone.x)
+        single = packed.batch(group)
+        assert torch.equal(batch.edge_index, single.edge_index) and torch.equal(batch.x, single.x)
         assert batch.ids.tolist() == group.tolist()
     assert list(packed.batches([])) == []
 
 
-def test_signs_flip_whole_eigenvectors_of_a_graph() -> None:
+def test_signs_flip_eigenvectors_of_a_graph() -> None:
     data = task()
     packed = Packed(inputs_of(data, small(data)))
     signs = torch.ones(len(packed), 3)
@@ -105,9 +105,9 @@ def test_signs_flip_whole_eigenvectors_of_a_graph() -> None:
 )
 def test_what_the_network_sees_of_detours(changed: dict, expected) -> None:
     data = one_graph(directed=False)
-    made = small(data, **changed)
+    recipe = small(data, **changed)
     by_length = detours.count(data.graphs[0], 4).arc_by_length.astype(float)
-    np.testing.assert_allclose(inputs_of(data, made).arc_features, expected(by_length), rtol=1e-6)
+    np.testing.assert_allclose(inputs_of(data, recipe).arc_features, expected(by_length), rtol=1e-6)
 
 
 def test_arcs_as_stored_or_both_ways() -> None:
@@ -151,23 +151,23 @@ def test_steps_have_the_batch_size_of_a_training_part() -> None:
     assert steps_of(small(one_graph(), neighbours=(3,)), 33) == 5
 
 
-def test_sampling_every_neighbour_gives_the_answers_of_the_whole_graph() -> None:
+def test_sampling_every_neighbour_gives_the_outputs_of_the_whole_graph() -> None:
     data = one_graph()
-    made = small(data, layers=1, neighbours=(-1, -1, -1), batch_size=7)  # encoder, layer and decoder: three hops
-    inputs = inputs_of(data, made)
-    network = network_of(made, inputs.x.shape[1], 3).eval()
-    sampled, whole = batches_of(inputs, made, torch.device("cpu"), 9), WholeGraph(Packed(inputs))
+    recipe = small(data, layers=1, neighbours=(-1, -1, -1), batch_size=7)  # encoder, layer and decoder: three hops
+    inputs = inputs_of(data, recipe)
+    network = network_of(recipe, inputs.x.shape[1], 3).eval()
+    sampled, whole = batches_of(inputs, recipe, torch.device("cpu"), 9), WholeGraph(Packed(inputs))
     assert isinstance(sampled, SampledNodes) and sampled.steps == 9
     seen = []
     with torch.no_grad():
         (everything,) = whole.training(epoch=2)
-        positional, named = arguments(everything, made)
+        positional, named = arguments(everything, recipe)
         expected = network(*positional, **named)
         for batch in sampled.training(epoch=2):
-            positional, named = arguments(batch, made)
-            answers = network(*positional, **named)[batch.rows]
-            torch.testing.assert_close(answers, expected[batch.ids], rtol=1e-4, atol=1e-5)
-            assert torch.equal(batch.y, whole.whole.y[batch.ids])
+            positional, named = arguments(batch, recipe)
+            outputs = network(*positional, **named)[batch.rows]
+            torch.testing.assert_close(outputs, expected[batch.ids], rtol=1e-4, atol=1e-5)
+            assert torch.equal(batch.y, whole.full_batch.y[batch.ids])
             seen += batch.ids.tolist()
     assert sorted(seen) == list(range(60))
 

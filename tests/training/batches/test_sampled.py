@@ -1,4 +1,4 @@
-"""Samples of neighbourhoods, padded to one shape: the nodes and the answers of samples without padding."""
+"""Samples of neighbourhoods, padded to one shape: nodes and outputs are those of samples without padding."""
 
 import pytest
 
@@ -14,48 +14,48 @@ from tests.training.cases import inputs_of, one_graph, small  # noqa: E402
 
 def both(model: str) -> tuple:
     data = one_graph()
-    made = small(data, model=model, precision="64-true", norm="batch", input_dropout=0.0, neighbours=(3, 2))
-    inputs = inputs_of(data, made)
+    recipe = small(data, model=model, precision="64-true", norm="batch", input_dropout=0.0, neighbours=(3, 2))
+    inputs = inputs_of(data, recipe)
     packed = Packed(inputs, dtype=torch.float64, tokens=model == "mdnn")
-    plain = SampledNodes(packed, inputs, made.neighbours, 4)
-    return made, plain, FixedSamples(plain), network_of(made, inputs.x.shape[1], 3).double()
+    plain = SampledNodes(packed, inputs, recipe.neighbours, 4)
+    return recipe, plain, FixedSamples(plain), network_of(recipe, inputs.x.shape[1], 3).double()
 
 
 @pytest.mark.parametrize("model", ["mdnn", "weighted", "plain"])
-def test_the_answers_are_those_without_padding(model: str) -> None:
-    made, plain, fixed, network = both(model)
+def test_outputs_are_those_without_padding(model: str) -> None:
+    recipe, plain, fixed, network = both(model)
     shapes, padding = set(), 0
     for epoch in (1, 2, 7):
         for one, other in zip(plain.training(epoch), fixed.training(epoch), strict=True):
             assert other.fixed
-            padded, number = other.assembled(), len(one.ids)
+            padded, num_real = other.assembled(), len(one.ids)
             shapes.add((padded.x.shape, padded.edge_index.shape, padded.tokens and padded.tokens.query.shape))
             padding += int((~padded.real).sum())
-            assert padded.ids[:number].tolist() == one.ids.tolist() and torch.equal(padded.y[:number], one.y)
-            assert (padded.ids[number:] == len(plain.packed.y)).all()
-            network.train()  # batch norms count the real nodes alone
-            (positional, named), (theirs, also) = arguments(one, made), arguments(padded, made)
+            assert padded.ids[:num_real].tolist() == one.ids.tolist() and torch.equal(padded.y[:num_real], one.y)
+            assert (padded.ids[num_real:] == len(plain.packed.y)).all()
+            network.train()  # batch norms count only the real nodes
+            (positional, named), (theirs, also) = arguments(one, recipe), arguments(padded, recipe)
             also["counted"] = padded.real
-            answers = network(*theirs, **also)[padded.rows][:number]
-            torch.testing.assert_close(answers, network(*positional, **named)[one.rows], rtol=1e-9, atol=1e-9)
+            outputs = network(*theirs, **also)[padded.rows][:num_real]
+            torch.testing.assert_close(outputs, network(*positional, **named)[one.rows], rtol=1e-9, atol=1e-9)
     assert len(shapes) == 1 and padding
     assert fixed.waste() >= 1
 
 
-@pytest.mark.parametrize("asked", [1, 7, 1000])
-def test_an_evaluation_by_samples_asks_about_every_node_once(asked: int) -> None:
+@pytest.mark.parametrize("batch_size", [1, 7, 1000])
+def test_an_evaluation_by_samples_has_every_node_once(batch_size: int) -> None:
     data = one_graph()
-    made = small(data, model="mdnn", neighbours=(3, 2))
-    inputs = inputs_of(data, made)
+    recipe = small(data, model="mdnn", neighbours=(3, 2))
+    inputs = inputs_of(data, recipe)
     packed = Packed(inputs)
-    batches = SampledNodes(packed, inputs, made.neighbours, 4, asked).evaluation()
+    batches = SampledNodes(packed, inputs, recipe.neighbours, 4, batch_size).evaluation()
     assert torch.cat([batch.ids for batch in batches]).tolist() == list(range(len(packed.y)))
-    assert all(len(batch.ids) <= asked and torch.equal(batch.y, packed.y[batch.ids]) for batch in batches)
+    assert all(len(batch.ids) <= batch_size and torch.equal(batch.y, packed.y[batch.ids]) for batch in batches)
     drawn = torch.cat([torch.bincount(batch.edge_index[1], minlength=len(batch.x)) for batch in batches])
     assert drawn.max() == 3 < torch.bincount(packed.edge_index[1]).max()
     for batch in batches:
         assert torch.equal(batch.x[batch.rows], packed.x[batch.ids])
-    again = SampledNodes(packed, inputs, made.neighbours, 2, asked).evaluation()
+    again = SampledNodes(packed, inputs, recipe.neighbours, 2, batch_size).evaluation()
     assert all(torch.equal(one.edge_index, other.edge_index) for one, other in zip(batches, again, strict=True))
 
 
@@ -67,12 +67,12 @@ def test_an_evaluation_of_the_whole_graph_has_every_arc() -> None:
 
 
 @pytest.mark.parametrize("which", ["nodes", "arcs"])
-def test_a_sample_that_does_not_fit_comes_as_it_is(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_that_does_not_fit_is_not_padded(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _, plain, _, _ = both("mdnn")
     sizes = [len(each.x) if which == "nodes" else each.edge_index.size(1) for each in plain.training(1)]
     # a node is always padding
     tight = (max(sizes), 1000) if which == "nodes" else (1000, max(sizes) - 1)
-    monkeypatch.setattr(sampled, "room", lambda *_: tight)
+    monkeypatch.setattr(sampled, "padded_sizes", lambda *_: tight)
     fixed, kinds = FixedSamples(plain), []
     for one, other, size in zip(plain.training(1), fixed.training(1), sizes, strict=True):
         kinds.append(size == max(sizes))

@@ -84,7 +84,7 @@ def test_kept_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert eigenvectors([Graph.from_networkx(nx.path_graph(6))], 2, tmp_path / "file" / "below").any()
 

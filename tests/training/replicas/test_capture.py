@@ -12,7 +12,7 @@ from detours.training.replicas import capture
 from detours.training.replicas.capture import WARM_UP, Captured, no_collection
 
 
-def test_work_on_a_cpu_is_done_at_every_call() -> None:
+def test_work_on_a_cpu_is_called_directly() -> None:
     calls: list[int] = []
     work = Captured(lambda: calls.append(1), torch.device("cpu"))
     for _ in range(4):
@@ -21,7 +21,7 @@ def test_work_on_a_cpu_is_done_at_every_call() -> None:
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_the_collector_rests_in_a_block_and_is_then_as_it_was(enabled: bool) -> None:
+def test_the_collector_is_disabled_in_a_block_and_then_restored(enabled: bool) -> None:
     before = gc.isenabled()
     try:
         (gc.enable if enabled else gc.disable)()
@@ -59,7 +59,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> torch.device:
 
 
 def test_a_graph_that_is_dropped_is_not_freed_within_the_next_capture(device: torch.device) -> None:
-    """Found by a search of many trainings in one process: to free a CUDA graph ends the capture with an error."""
+    """Found by a search of many trainings in one process: freeing a CUDA graph makes the capture fail."""
 
     def captured(work: object) -> Captured:
         found = Captured(work, device)  # type: ignore[arg-type]

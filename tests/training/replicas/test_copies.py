@@ -1,4 +1,4 @@
-"""The weights of the best epoch: of each network its own, dropped and loaded with it."""
+"""The weights of the best epoch of each network, dropped and loaded with it."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -10,14 +10,14 @@ torch = pytest.importorskip("torch")
 from detours.training.replicas.copies import BestWeights  # noqa: E402
 
 
-def weights(number: float) -> Any:
-    """Three networks whose weights are all this number."""
-    buffers = {"mean": torch.full((3, 4, 2), number), "steps": torch.full((3,), int(number))}
-    return SimpleNamespace(flat=torch.full((3, 5), number), buffers=buffers)
+def weights(value: float) -> Any:
+    """Three networks whose weights all have this value."""
+    buffers = {"mean": torch.full((3, 4, 2), value), "steps": torch.full((3,), int(value))}
+    return SimpleNamespace(flat=torch.full((3, 5), value), buffers=buffers)
 
 
-def numbers(best: BestWeights) -> list[list[float]]:
-    """The different numbers of each network."""
+def values(best: BestWeights) -> list[list[float]]:
+    """The distinct values of each network."""
     parts = (best.flat, *best.buffers.values())
     rows = torch.cat([each.reshape(len(best.flat), -1).float() for each in parts], dim=1)
     return [row.unique().tolist() for row in rows]
@@ -27,17 +27,17 @@ def test_each_network_keeps_its_own_best_epoch() -> None:
     stack = weights(0)
     best = BestWeights(stack)
     stack.flat += 9  # a copy, not the weights themselves
-    assert numbers(best) == [[0], [0], [0]]
+    assert values(best) == [[0], [0], [0]]
     for epoch, better in ((1, [True, True, False]), (2, [False, True, False]), (3, [False, False, True])):
         now = weights(epoch)
         best.update(now.flat, now.buffers, torch.tensor(better))
-    assert numbers(best) == [[1], [2], [3]]
+    assert values(best) == [[1], [2], [3]]
     best.keep(torch.tensor([2, 0]))
-    assert numbers(best) == [[3], [1]]
+    assert values(best) == [[3], [1]]
     again = BestWeights(weights(0))
     again.keep(torch.tensor([0, 1]))
     again.load(**best.state())  # type: ignore[arg-type]
-    assert numbers(again) == [[3], [1]] and again.flat is not best.flat
+    assert values(again) == [[3], [1]] and again.flat is not best.flat
 
 
 def test_statistics_that_are_not_evaluated_stay() -> None:

@@ -1,4 +1,4 @@
-"""Replicas trained together: what each of them gives when it is trained alone."""
+"""Replicas trained together give the results of each trained separately."""
 
 from collections.abc import Sequence
 from typing import Any, get_args
@@ -20,10 +20,10 @@ from detours.training.batches.inputs import Scaling  # noqa: E402
 from detours.training.batches.sampled import FixedSamples  # noqa: E402
 from detours.training.build import arguments, network_of  # noqa: E402
 from detours.training.recipe import Recipe  # noqa: E402
-from detours.training.replicas.beside import Beside  # noqa: E402
 from detours.training.replicas.fit import Fit  # noqa: E402
 from detours.training.replicas.progress import Row  # noqa: E402
 from detours.training.replicas.schedule import rate  # noqa: E402
+from detours.training.replicas.side_stream import SideStream  # noqa: E402
 from detours.training.replicas.stack import Stack  # noqa: E402
 from detours.training.tasks import outputs_of  # noqa: E402
 from tests.training.cases import inputs_of, numbers, one_graph, small, task  # noqa: E402
@@ -36,9 +36,9 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
-def splits_of(data: GraphSet, number: int) -> list[Split]:
+def splits_of(data: GraphSet, folds: int) -> list[Split]:
     size = len(data.targets)
-    orders = [np.random.default_rng(fold).permutation(size) for fold in range(number)]
+    orders = [np.random.default_rng(fold).permutation(size) for fold in range(folds)]
     return [Split(each[: size // 2], each[size // 2 : 3 * size // 4], each[3 * size // 4 :]) for each in orders]
 
 
@@ -65,13 +65,13 @@ CASES = [
     (numbers(24), {"model": "plain", "edge_den": True}),
     (task(24), {"model": "weighted", "metric": "roc_auc", "class_weights": "balanced"}),
     (task(24), {"average": 0.8, "smooth": 0.5}),
-    (task(24), {"norm": "batch"}),  # alone, graphs outside the parts of the fold are left out
+    (task(24), {"norm": "batch"}),  # a separate run leaves out graphs outside the parts of its fold
 ]
 
 
 @pytest.mark.parametrize(("data", "changed"), CASES)
-def test_ten_together_are_ten_alone(data: GraphSet, changed: dict[str, Any]) -> None:
-    """Folds, seeds, learning rates and weight decays of their own, in double precision."""
+def test_ten_together_are_ten_separate_runs(data: GraphSet, changed: dict[str, Any]) -> None:
+    """Each with its fold, seed, learning rate and weight decay, in double precision."""
     splits, changed = splits_of(data, 10), {"precision": "64-true", "hidden": 4, **changed}
     recipes = [
         small(data, fold=at, seed=at // 5, lr=1e-3 * (1 + at), weight_decay=0.1 * at, **changed) for at in range(10)
@@ -81,12 +81,12 @@ def test_ten_together_are_ten_alone(data: GraphSet, changed: dict[str, Any]) -> 
     together = fit_of(data, recipes, splits, scalings=scalings)
     rows = rows_of(together, 2)
     kept = [1, 4, 9]
-    together.keep(kept)  # the others are over
+    together.keep(kept)  # the others have stopped
     later = rows_of(together, 1)
-    for place, at in enumerate(kept):
-        alone = rows_of(fit_of(data, [recipes[at]], [splits[at]], scalings=[scalings[at]]), 3)
-        found = [rows[0][at], rows[1][at], later[0][place]]
-        np.testing.assert_allclose(found, [row for (row,) in alone], rtol=1e-6, atol=1e-9)
+    for replica, at in enumerate(kept):
+        separate = rows_of(fit_of(data, [recipes[at]], [splits[at]], scalings=[scalings[at]]), 3)
+        found = [rows[0][at], rows[1][at], later[0][replica]]
+        np.testing.assert_allclose(found, [row for (row,) in separate], rtol=1e-6, atol=1e-9)
     assert len({row.train_loss for row in rows[0]}) == 10
 
 
@@ -104,25 +104,25 @@ def test_every_network_trains(model: str, backbone: str) -> None:
 
 def test_loss_and_accuracy_are_those_of_the_network() -> None:
     data = task(24)
-    made, (split,) = small(data, precision="64-true", batch_size=100), splits_of(data, 1)
-    fit = fit_of(data, [made], [split])
-    network = network_of(made, fit.batches.packed.x.size(1), 2).double()
+    recipe, (split,) = small(data, precision="64-true", batch_size=100), splits_of(data, 1)
+    fit = fit_of(data, [recipe], [split])
+    network = network_of(recipe, fit.batches.packed.x.size(1), 2).double()
     (batch,) = fit.batches.training(1)
-    positional, named = arguments(batch, made)
+    positional, named = arguments(batch, recipe)
     chosen = torch.isin(batch.ids, torch.from_numpy(split.train))
     logits = network(*positional, **{**named, "counted": chosen[batch.batch]})
     loss = F.cross_entropy(logits[chosen], batch.y[chosen]).detach()
     ((row,),) = rows_of(fit, 1)
     assert row.train_loss == pytest.approx(float(loss), rel=1e-9)
     network.load_state_dict(fit.stack.weights(0))
-    (whole,) = fit.batches.evaluation()
-    positional, named = arguments(whole, made)
+    (full,) = fit.batches.evaluation()
+    positional, named = arguments(full, recipe)
     with torch.no_grad():
         logits = network.eval()(*positional, **named)
     for part, loss, accuracy in (("val", row.val_loss, row.val_score), ("test", row.test_loss, row.test_score)):
-        asked = torch.isin(whole.ids, torch.from_numpy(getattr(split, part)))
-        assert loss == pytest.approx(float(F.cross_entropy(logits[asked], whole.y[asked])), rel=1e-9)
-        assert accuracy == pytest.approx(float((logits[asked].argmax(1) == whole.y[asked]).double().mean()))
+        mask = torch.isin(full.ids, torch.from_numpy(getattr(split, part)))
+        assert loss == pytest.approx(float(F.cross_entropy(logits[mask], full.y[mask])), rel=1e-9)
+        assert accuracy == pytest.approx(float((logits[mask].argmax(1) == full.y[mask]).double().mean()))
 
 
 @pytest.mark.parametrize("data", [task(20), numbers(20)], ids=["classes", "numbers"])
@@ -134,7 +134,7 @@ def test_padding_changes_nothing(data: GraphSet) -> None:
 
 
 @pytest.mark.parametrize("padded", [False, True])
-def test_only_graphs_that_are_asked_about_are_evaluated(padded: bool) -> None:
+def test_only_validation_and_test_graphs_are_evaluated(padded: bool) -> None:
     data = task(20)
     recipes, splits = [small(data, dropout=0.3, fold=at) for at in range(2)], splits_of(data, 2)
     fit = fit_of(data, recipes, splits)
@@ -163,16 +163,18 @@ def test_padding_of_samples_changes_nothing() -> None:
 
 @CUDA
 @pytest.mark.parametrize("data", [one_graph(), task(24)])
-def test_evaluation_beside_training_is_evaluation_after_it(data: GraphSet, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same numbers and weights, whether the next step waits or not, however late the evaluation is."""
+def test_evaluation_on_a_side_stream_is_evaluation_after_training(
+    data: GraphSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same results and weights, whether the next step waits or not, however late the evaluation is."""
     evaluated = Fit._evaluated
     monkeypatch.setattr(Fit, "_evaluated", lambda self: (torch.cuda._sleep(10**7), evaluated(self)))
     recipes = [small(data, fold=at, lr=0.02, norm="batch", dropout=0.2) for at in range(3)]
     found, weights = [], []
-    start = Beside.start
+    start = SideStream.start
     for waits in (False, True):
         if waits:
-            monkeypatch.setattr(Beside, "start", lambda self: (start(self), self.wait()))
+            monkeypatch.setattr(SideStream, "start", lambda self: (start(self), self.wait()))
         fit = fit_of(data, recipes, splits_of(data, 3), device="cuda", keep_weights=True)
         rows = rows_of(fit, 9)
         fit.keep([0, 2])
@@ -200,8 +202,8 @@ def test_weights_of_the_best_epoch_are_kept(device: str) -> None:
 
 
 def test_the_learning_rate_rises_and_stays() -> None:
-    made = small(task(16), epochs=100, warmup=0.1, lr=2.0)
-    assert [rate(made, epochs) for epochs in (0.5, 5, 10, 50)] == pytest.approx([0.1, 1, 2, 2])
+    recipe = small(task(16), epochs=100, warmup=0.1, lr=2.0)
+    assert [rate(recipe, epochs) for epochs in (0.5, 5, 10, 50)] == pytest.approx([0.1, 1, 2, 2])
     assert rate(small(task(16), warmup=0.0, lr=2.0), 0.1) == 2
 
 

@@ -13,11 +13,11 @@ from detours.training.replicas.metrics import average_precision, roc_auc  # noqa
 
 @pytest.mark.parametrize("levels", [3, 10_000], ids=["ties", "hardly a tie"])
 @pytest.mark.parametrize(("ours", "theirs"), [(roc_auc, roc_auc_score), (average_precision, average_precision_score)])
-def test_scikit_learn_says_the_same(levels: int, ours, theirs) -> None:
+def test_equal_to_scikit_learn(levels: int, ours, theirs) -> None:
     rng = np.random.default_rng(levels)
     scores = rng.integers(0, levels, (4, 2, 60)).astype(np.float32)
     positive, part = rng.random((2, 60)) < 0.3, rng.random((4, 2, 60)) < 0.6
-    scores[~part] = np.nan  # what is not asked about may be anything
+    scores[~part] = np.nan  # rows outside the part may have any value
     found = ours(*map(torch.from_numpy, (scores, positive, part)))
     expected = [
         [theirs(positive[column][part[at, column]], scores[at, column][part[at, column]]) for column in range(2)]

@@ -1,4 +1,4 @@
-"""Losses and scores of every task, against what torch and NumPy say of each replica alone."""
+"""Losses and scores of every task, against torch and NumPy for each replica separately."""
 
 from typing import Any
 
@@ -27,39 +27,39 @@ def objective(targets: np.ndarray, **changed: Any) -> Objective:
     return Objective(recipes, targets, SPLITS, torch.device("cpu"), torch.float64)
 
 
-def answers(columns: int) -> torch.Tensor:
+def outputs_of(columns: int) -> torch.Tensor:
     return torch.randn(2, ROWS, columns, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
 
 def test_classes() -> None:
-    y, outputs = torch.arange(ROWS) % 3, answers(3)
-    made = objective(y.numpy())
+    y, outputs = torch.arange(ROWS) % 3, outputs_of(3)
+    replicas = objective(y.numpy())
     for at in range(2):
         expected = F.cross_entropy(outputs[at], y, reduction="none")
-        assert torch.equal(made.losses(outputs, y)[at], expected)
-        assert torch.equal(made.scores(outputs, y)[at], outputs[at].argmax(1) == y)
+        assert torch.equal(replicas.losses(outputs, y)[at], expected)
+        assert torch.equal(replicas.scores(outputs, y)[at], outputs[at].argmax(1) == y)
 
 
 def test_balanced_classes_have_the_same_weight() -> None:
-    y, outputs = torch.tensor([0] * 7 + [1] * 3 + [0, 1] * 10), answers(2)
-    made = objective(y.numpy(), class_weights="balanced")
+    y, outputs = torch.tensor([0] * 7 + [1] * 3 + [0, 1] * 10), outputs_of(2)
+    replicas = objective(y.numpy(), class_weights="balanced")
     train = torch.from_numpy(SPLITS[0].train)
     expected = F.cross_entropy(outputs[0, train], y[train], weight=torch.tensor([10 / 14, 10 / 6]).double())
-    assert made.losses(outputs, y)[0, train].mean() == pytest.approx(float(expected))
-    made.keep(torch.tensor([0]))
-    assert made.losses(outputs[:1], y).shape == (1, ROWS)
+    assert replicas.losses(outputs, y)[0, train].mean() == pytest.approx(float(expected))
+    replicas.keep(torch.tensor([0]))
+    assert replicas.losses(outputs[:1], y).shape == (1, ROWS)
 
 
 @pytest.mark.parametrize(("loss", "power"), [("l1", 1), ("mse", 2)])
-def test_numbers_are_standardised_inside_and_reported_as_they_are(loss: str, power: int) -> None:
+def test_regression_is_standardised_inside_and_reported_in_its_own_unit(loss: str, power: int) -> None:
     y = np.random.default_rng(0).normal(5, 3, (ROWS, 2))
-    outputs, made = answers(2), objective(y, task="regression", regression_loss=loss)
+    outputs, replicas = outputs_of(2), objective(y, task="regression", regression_loss=loss)
     for at, split in enumerate(SPLITS):
         mean, deviation = y[split.train].mean(axis=0), y[split.train].std(axis=0)
         predicted = outputs[at].numpy() * deviation + mean
         error = np.abs(outputs[at].numpy() - (y - mean) / deviation) ** power
-        np.testing.assert_allclose(made.losses(outputs, torch.from_numpy(y))[at], error.mean(axis=1), rtol=1e-5)
-        scores = made.scores(outputs, torch.from_numpy(y))[at]
+        np.testing.assert_allclose(replicas.losses(outputs, torch.from_numpy(y))[at], error.mean(axis=1), rtol=1e-5)
+        scores = replicas.scores(outputs, torch.from_numpy(y))[at]
         np.testing.assert_allclose(scores, np.abs(predicted - y).mean(axis=1), rtol=1e-5, atol=1e-6)
 
 
@@ -69,22 +69,22 @@ def test_unknown_labels_cost_nothing(weights: str) -> None:
     y = rng.integers(0, 2, (ROWS, 3)).astype(float)
     y[rng.random(y.shape) < 0.3] = np.nan
     y[:, 2] = np.where(np.isnan(y[:, 2]), np.nan, 1)  # one value only: no ranking
-    outputs, made = answers(3), objective(y, task="multilabel", class_weights=weights)
+    outputs, replicas = outputs_of(3), objective(y, task="multilabel", class_weights=weights)
     labels = torch.from_numpy(np.nan_to_num(y))
     every = F.binary_cross_entropy_with_logits(outputs[1], labels, reduction="none")
     if weights == "balanced":
         known = y[SPLITS[1].train]
         for column in range(3):
             for value in (0, 1):
-                number = max(1, int((known[:, column] == value).sum()))
+                count = max(1, int((known[:, column] == value).sum()))
                 values = len(np.unique(known[~np.isnan(known[:, column]), column]))
-                factor = (~np.isnan(known[:, column])).sum() / (values * number)
+                factor = (~np.isnan(known[:, column])).sum() / (values * count)
                 every[:, column] *= torch.where(labels[:, column] == value, factor, 1.0)
     every[torch.from_numpy(np.isnan(y))] = 0
-    np.testing.assert_allclose(made.losses(outputs, torch.from_numpy(y))[1], every.mean(1), rtol=1e-6)
+    np.testing.assert_allclose(replicas.losses(outputs, torch.from_numpy(y))[1], every.mean(1), rtol=1e-6)
     part = torch.zeros(2, ROWS, dtype=torch.bool)
     part[1, SPLITS[1].test] = part[0, SPLITS[0].test] = True
-    found = made.part_scores(outputs, torch.from_numpy(y), part)
+    found = replicas.part_scores(outputs, torch.from_numpy(y), part)
     for at, split in enumerate(SPLITS):
         chosen = [split.test[~np.isnan(y[split.test, column])] for column in range(2)]
         expected = [roc_auc_score(y[rows, column], outputs[at, rows, column]) for column, rows in enumerate(chosen)]

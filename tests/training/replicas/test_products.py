@@ -1,4 +1,4 @@
-"""What stacked networks compute on a CUDA device, on the CPU: the layout is another, the numbers are the same."""
+"""The layout of stacked networks on a CUDA device, tried on the CPU: it changes no results."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def _lay_rows_first(patch: pytest.MonkeyPatch, chosen: bool) -> None:
         patch.setattr(module, "rows_first", lambda _: chosen)
 
 
-def _answers_and_slopes(
+def _outputs_and_gradients(
     kind: Any,
     options: dict[str, Any],
     nodes: int = NODES,
     dtype: torch.dtype = torch.float64,
-    rounded: torch.dtype | None = None,
+    linear_dtype: torch.dtype | None = None,
 ) -> tuple[Tensor, Tensor]:
     torch.manual_seed(0)
     half = torch.randint(nodes, (2, 2 * nodes))
@@ -56,7 +56,7 @@ def _answers_and_slopes(
             stack.buffers[name] = torch.tensor([1, 3, 5], dtype=torch.int32)
     counted = torch.rand(REPLICAS, nodes) > 0.2
     edge_attr = den if "edge_channels" in options else None
-    leaves = [each.detach().requires_grad_() for each in stack.leaves(stack.flat, rounded)]
+    leaves = [each.detach().requires_grad_() for each in stack.leaves(stack.flat, linear_dtype)]
     stack.network.train()
 
     def call(counted: Tensor) -> Any:
@@ -64,47 +64,47 @@ def _answers_and_slopes(
         return (x, arcs, den if kind is MDNN else den[:, 0].abs()), {**named, "edge_attr": edge_attr}
 
     with torch.autocast("cpu", torch.bfloat16, enabled=dtype == torch.float32):
-        answers = stack.forward(leaves, call, counted)
-    slopes = torch.autograd.grad((answers * torch.randn(answers.shape)).sum(), leaves)
-    return answers.detach(), torch.cat([each.to(dtype) for each in slopes], dim=1)
+        outputs = stack.forward(leaves, call, counted)
+    gradients = torch.autograd.grad((outputs * torch.randn(outputs.shape)).sum(), leaves)
+    return outputs.detach(), torch.cat([each.to(dtype) for each in gradients], dim=1)
 
 
 @pytest.mark.parametrize(("kind", "options"), NETWORKS)
 def test_both_layouts_give_the_same(kind: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     _lay_rows_first(monkeypatch, False)
-    answers, slopes = _answers_and_slopes(kind, options)
+    outputs, gradients = _outputs_and_gradients(kind, options)
     _lay_rows_first(monkeypatch, True)
-    again, slopes_again = _answers_and_slopes(kind, options)
-    torch.testing.assert_close(again, answers, rtol=1e-11, atol=1e-11)
-    torch.testing.assert_close(slopes_again, slopes, rtol=1e-10, atol=1e-10)
-    assert slopes.abs().max() > 0
+    other_outputs, other_gradients = _outputs_and_gradients(kind, options)
+    torch.testing.assert_close(other_outputs, outputs, rtol=1e-11, atol=1e-11)
+    torch.testing.assert_close(other_gradients, gradients, rtol=1e-10, atol=1e-10)
+    assert gradients.abs().max() > 0
 
 
 @pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")  # on a CPU that has no such products
 @pytest.mark.parametrize("first", [False, True])
 @pytest.mark.parametrize(("kind", "options"), NETWORKS)
-def test_maps_rounded_at_once(kind: Any, options: dict[str, Any], first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_maps_cast_at_once(kind: Any, options: dict[str, Any], first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     _lay_rows_first(monkeypatch, first)
-    answers, slopes = _answers_and_slopes(kind, options, 60, torch.float32)
-    again, slopes_again = _answers_and_slopes(kind, options, 60, torch.float32, torch.bfloat16)
-    torch.testing.assert_close(again, answers, rtol=0, atol=0)
-    error = 1e-2 if kind is WeightedNetwork else 0  # which uses each matrix twice, and sums its slopes
-    torch.testing.assert_close(slopes_again, slopes, rtol=error, atol=error)
-    assert slopes.abs().max() > 0
+    outputs, gradients = _outputs_and_gradients(kind, options, 60, torch.float32)
+    other_outputs, other_gradients = _outputs_and_gradients(kind, options, 60, torch.float32, torch.bfloat16)
+    torch.testing.assert_close(other_outputs, outputs, rtol=0, atol=0)
+    error = 1e-2 if kind is WeightedNetwork else 0  # which uses each matrix twice, and sums its gradients
+    torch.testing.assert_close(other_gradients, gradients, rtol=error, atol=error)
+    assert gradients.abs().max() > 0
 
 
 @pytest.mark.filterwarnings("ignore:mkldnn_matmul failed")
 @pytest.mark.parametrize("shared", [False, True])
-def test_slopes_of_biases_are_not_rounded(shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gradients_of_biases_are_not_rounded(shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     _lay_rows_first(monkeypatch, True)
     rows = 1001  # in bfloat16 it would be 1000
     x = torch.zeros(rows, 4) if shared else torch.zeros(REPLICAS, rows, 4)
     weight, bias = torch.zeros(REPLICAS, 5, 4), torch.zeros(REPLICAS, 5, requires_grad=True)
     linear = torch.vmap(products.stacked_linear, in_dims=(None if shared else 0, 0, 0))
     with torch.autocast("cpu", torch.bfloat16):
-        answers = linear(x, weight, bias)
-    assert answers.dtype == torch.bfloat16
-    assert torch.autograd.grad(answers.float().sum(), bias)[0].eq(rows).all()
+        outputs = linear(x, weight, bias)
+    assert outputs.dtype == torch.bfloat16
+    assert torch.autograd.grad(outputs.float().sum(), bias)[0].eq(rows).all()
 
 
 cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -128,41 +128,41 @@ def test_attention_in_large_sets(device: str, first: bool, biased: bool, monkeyp
         with products.BatchedProducts():
             return torch.vmap(attended)(*given)
 
-    alone = torch.stack([attended(*each) for each in zip(*given, strict=True)])
-    learned = together()
+    separate = torch.stack([attended(*each) for each in zip(*given, strict=True)])
+    learned = together()  # with gradients
     with torch.no_grad():
-        torch.testing.assert_close(together(), alone, rtol=0, atol=1e-4)
-    torch.testing.assert_close(learned, alone, rtol=0, atol=1e-4)
+        torch.testing.assert_close(together(), separate, rtol=0, atol=1e-4)
+    torch.testing.assert_close(learned, separate, rtol=0, atol=1e-4)
     for each in given[: 1 + biased]:
-        slopes = [torch.autograd.grad(of.square().sum(), each, retain_graph=True)[0] for of in (learned, alone)]
-        torch.testing.assert_close(*slopes, rtol=0, atol=1e-3)
+        gradients = [torch.autograd.grad(out.square().sum(), each, retain_graph=True)[0] for out in (learned, separate)]
+        torch.testing.assert_close(*gradients, rtol=0, atol=1e-3)
 
 
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("rows", [1, 5, 257, 1031])
 def test_divided_sums_are_the_sum(rows: int, shared: bool) -> None:
-    slope = torch.randn(rows, 3, 7, dtype=torch.float64).transpose(0, 1)
+    grad = torch.randn(rows, 3, 7, dtype=torch.float64).transpose(0, 1)
     x = torch.randn(rows, 3, 5, dtype=torch.float64).transpose(0, 1)
     x = x[0].expand(3, rows, 5) if shared else x
-    expected = torch.einsum("rno,rni->roi", slope, x)
-    torch.testing.assert_close(products.weight_slope(x, slope), expected)
-    torch.testing.assert_close(products.weight_slope(x.contiguous(), slope.contiguous()), expected)
+    expected = torch.einsum("rno,rni->roi", grad, x)
+    torch.testing.assert_close(products.weight_gradient(x, grad), expected)
+    torch.testing.assert_close(products.weight_gradient(x.contiguous(), grad.contiguous()), expected)
 
 
-def test_the_rows_of_the_result_lie_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_the_result_are_contiguous(monkeypatch: pytest.MonkeyPatch) -> None:
     _lay_rows_first(monkeypatch, True)
 
-    def answer(weight: Tensor) -> Tensor:
+    def forward(weight: Tensor) -> Tensor:
         with products.BatchedProducts():
             x = torch.nn.functional.linear(torch.ones(11, 4), weight)
             return torch.cat([x.relu_(), x], dim=1)
 
-    answered = torch.vmap(answer)(torch.randn(3, 2, 4))
-    assert answered.shape == (3, 11, 4)
-    assert answered.transpose(0, 1).is_contiguous()
+    output = torch.vmap(forward)(torch.randn(3, 2, 4))
+    assert output.shape == (3, 11, 4)
+    assert output.transpose(0, 1).is_contiguous()
 
 
-def test_parameters_begin_at_multiples() -> None:
+def test_parameters_are_aligned() -> None:
     networks = [torch.nn.Sequential(torch.nn.Linear(3, 5), torch.nn.Linear(5, 1)) for _ in range(2)]
     stack = Stack(networks, torch.device("cpu"), torch.float32)
     assert stack.num_parameters == 15 + 5 + 5 + 1

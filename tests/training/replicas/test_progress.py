@@ -1,4 +1,4 @@
-"""Best epochs and patience, against what a loop on the host would say."""
+"""Best epochs and patience, against a loop on the host."""
 
 import pytest
 
@@ -63,7 +63,7 @@ def test_a_replica_whose_loss_is_no_number_is_over() -> None:
 
 
 def test_an_epoch_whose_validation_loss_is_no_number_is_not_the_best() -> None:
-    """Answers that are no numbers may be right: they are taken for the first class."""
+    """Outputs that are NaN may be right by chance: argmax takes them as the first class."""
     numbers = torch.tensor([3, 3]), torch.tensor([9, 9]), torch.tensor([True, True])
     progress = Progress(*numbers, torch.zeros(2, dtype=torch.float64))
     one = torch.ones(2, dtype=torch.float64)
@@ -74,7 +74,7 @@ def test_an_epoch_whose_validation_loss_is_no_number_is_not_the_best() -> None:
     assert progress.best_of(0).val_score == 0.8 and progress.active.tolist() == [True, False]
 
 
-def test_replicas_are_dropped_with_all_they_have() -> None:
+def test_replicas_are_dropped_with_their_state() -> None:
     progress = followed([3, 3, 9], [50, 50, 50], [True, False, True])
     state = {name: value.clone() for name, value in progress.state().items()}
     progress.keep(torch.tensor([2, 0]))

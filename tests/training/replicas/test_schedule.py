@@ -12,8 +12,8 @@ pytest.importorskip("torch")
 
 
 def rates(schedule: str, *epochs: float, **changed: Any) -> list[float]:
-    made = recipe("", "", "", "graph", schedule=schedule, lr=0.5, epochs=100, **{"warmup": 0.2, **changed})
-    return [rate(made, each) for each in epochs]
+    settings = recipe("", "", "", "graph", schedule=schedule, lr=0.5, epochs=100, **{"warmup": 0.2, **changed})
+    return [rate(settings, each) for each in epochs]
 
 
 def test_it_rises_and_then_falls_to_zero() -> None:
@@ -22,7 +22,7 @@ def test_it_rises_and_then_falls_to_zero() -> None:
     assert rates("cosine", 5, 20, 40, 60, 100) == pytest.approx([0.125, 0.5, 0.25 * (1 + cos(pi / 4)), 0.25, 0])
 
 
-def test_replicas_that_are_over_do_not_go_backwards() -> None:
+def test_after_the_last_epoch_the_rate_stays_zero() -> None:
     assert rates("linear", 130) == rates("cosine", 130) == [0]
 
 

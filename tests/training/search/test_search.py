@@ -1,4 +1,4 @@
-"""The search: what it chooses, that it goes on, and that it never sees a test part."""
+"""The search: what it chooses, that it resumes, and that it never sees a test part."""
 
 from dataclasses import replace
 from math import inf
@@ -86,7 +86,7 @@ def test_without_halving_all_are_trained_in_full(tmp_path: Path) -> None:
     assert {each.folds for each in search.candidates("plain")} == {4} and len(search.candidates("plain")) == 3
 
 
-def test_a_search_is_its_seed_and_goes_on_after_an_interrupt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_is_determined_by_its_seed_and_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     some: dict[str, Any] = {"draws": 1, "models": ["plain"]}
     whole = search_of(tmp_path / "whole", **some)
     whole.go_on(3)
@@ -154,7 +154,7 @@ def test_a_data_set_whose_recipe_has_settings_that_other_structures_lack() -> No
     assert shown[3:] == [("hops", True, False), ("hops", False, True)]
 
 
-def test_no_stack_is_begun_when_the_budget_is_spent(tmp_path: Path) -> None:
+def test_no_stack_is_started_when_the_budget_is_spent(tmp_path: Path) -> None:
     search = search_of(tmp_path)
     search.go_on(6, seconds=0)
     assert not search.results and not search.ended
@@ -174,22 +174,22 @@ def test_models_are_compared_on_rounds_that_all_have_finished(tmp_path: Path, mo
     begun: list[str] = []
     trained = module.run_all
 
-    def counted(store: Any, stack: Any, place: Any) -> Any:
+    def noted(store: Any, stack: Any, place: Any) -> Any:
         begun.append(stack[0].recipe.model)
         if len(begun) > 10:  # the first round has six stacks of trials and then two or more of promoted ones
             raise OutOfTime("the budget is spent.")
         return trained(store, stack, place)
 
-    monkeypatch.setattr(module, "run_all", counted)
+    monkeypatch.setattr(module, "run_all", noted)
     search.go_on(9)
-    assert {number for _, number, _ in search.counted} == {0, 1, 2} and not search.ended
+    assert {number for _, number, _ in search.comparable} == {0, 1, 2} and not search.ended
     for model in ("plain", "mdnn"):
         assert {each.trial.number for each in search.candidates(model)} <= {0, 1, 2}
         assert search.candidates(model)[0].full
 
 
 def scripted(folder: Path, monkeypatch: pytest.MonkeyPatch, stacks: int, **options: Any) -> Search:
-    """A search of two models, one trial to a structure, whose budget ends after so many stacks.
+    """A search of two models, one trial per structure, whose budget ends after a number of stacks.
 
     Later rounds are worse, so that round 2 promotes a trial of round 1.
     """
@@ -213,7 +213,7 @@ def scripted(folder: Path, monkeypatch: pytest.MonkeyPatch, stacks: int, **optio
     return search
 
 
-def test_what_an_unfinished_round_promotes_counts_for_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_promotions_of_an_unfinished_round_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # a round is three short trials of each model, then what is promoted: trial 0 in the first, trial 1 in the second
     search = scripted(tmp_path, monkeypatch, 8 + 6 + 1)
     assert [len(search.of(model, full=True)) for model in search.models] == [2, 1] and not search.ended
@@ -235,7 +235,7 @@ def test_wherever_the_budget_ends_all_models_have_the_same_trials(
         assert plain == mdnn and bool(plain) == (stacks >= (2 if halving else 3))
 
 
-def test_a_model_alone_has_all_that_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_model_has_all_finished_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     search = scripted(tmp_path, monkeypatch, 4 + 3 + 1, models=["plain"])
     assert [each.trial.number for each in search.candidates("plain")] == [0, 1]
 
@@ -249,7 +249,7 @@ def test_trials_that_diverge_or_do_not_fit(tmp_path: Path, monkeypatch: pytest.M
             raise torch.cuda.OutOfMemoryError
         for run in stack[:-1]:
             store.keep(run.recipe.key(), {"metric": "accuracy", "val_accuracy": 0.5, "val_loss": 1.0}, 1.0)
-        raise Diverged("no number")
+        raise Diverged("the loss is nan")
 
     monkeypatch.setattr(module, "run_all", train)
     search = search_of(tmp_path, models=["plain"], halving=False, draws=1)
@@ -260,23 +260,23 @@ def test_trials_that_diverge_or_do_not_fit(tmp_path: Path, monkeypatch: pytest.M
         module_chosen(search, "plain")
 
 
-def test_a_divided_stack_that_was_interrupted_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_divided_stack_that_was_interrupted_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[tuple[list[int], int]] = []
-    made, begin, go_on = stacks.train, Training.begin, Training.go_on
+    train, begin, go_on = stacks.train, Training.begin, Training.go_on
 
     def small(*given: Any, finished: Any, **options: Any) -> None:
         if finished.count(False) > 2:
             raise torch.cuda.OutOfMemoryError
-        made(*given, finished=finished, **options)
+        train(*given, finished=finished, **options)
 
-    def told(self: Training, finished: Any) -> None:
+    def noted(self: Training, finished: Any) -> None:
         begin(self, finished)
         begun.append(([self.runs[at].recipe.fold for at in self.members], self.fit.done))
 
     def interrupted(self: Training, *given: Any) -> None:
         go_on(self, None, 0.0 if begun[-1] == ([2, 3], 0) else inf)
 
-    for name, function in (("begin", told), ("go_on", interrupted)):
+    for name, function in (("begin", noted), ("go_on", interrupted)):
         monkeypatch.setattr(Training, name, function)
     monkeypatch.setattr(stacks, "train", small)
     for ended in (False, True):
@@ -292,15 +292,13 @@ def test_a_space_with_nothing_to_draw_is_refused(tmp_path: Path) -> None:
     parts, some = stratified_splits(data, folds=4), {"device": "cpu"}
     for space, fixed in (({"space": {"lr": [0.1]}}, {"lr": 0.1}), ({"space": {"mdnn": {"k": [3, 4]}}}, {})):
         draws = Draws(data, Space.of(space), fixed, 0, 1)
-        with pytest.raises(InputError, match="nothing to draw for model plain beside the settings that are given"):
+        with pytest.raises(InputError, match="nothing to draw for model plain besides the settings that are given"):
             Search(draws, parts, [0], ["plain"], Store(tmp_path), **some)
     Search(draws, parts, [0], ["plain", "mdnn"], Store(tmp_path), **some)  # plain is the same in all trials
     Search(Draws(data, Space.of({"known": [{"lr": 0.1}]}), {}, 0, 1), parts, [0], ["plain"], Store(tmp_path), **some)
 
 
-def test_known_points_that_are_no_networks_are_told_before_the_search(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_impossible_known_points_are_refused_before_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = one_graph()
     space = Space.of({"known": [{"lr": 0.1}, {"hidden": 8, "heads": 3}]})
     parts = stratified_splits(data, folds=4)

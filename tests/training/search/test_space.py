@@ -13,7 +13,7 @@ pytest.importorskip("lightning")
 
 from detours.data import HETEROPHILOUS_SETS, NODE_SETS, GraphSet
 from detours.errors import FileFormatError, InputError
-from detours.training.loop import FREE
+from detours.training.loop import PER_REPLICA
 from detours.training.recipe import MODELS, RECIPES, recipe
 from detours.training.search import trials
 from detours.training.search.space import Choices, Range, Space
@@ -25,7 +25,7 @@ def draws(data: GraphSet, space: Space | None = None, seed: int = 0, number: int
     return Draws(data, space or Space.default(data.level), fixed, seed, number)
 
 
-def test_fixed_settings_of_one_model_are_no_hindrance_to_draws_for_it() -> None:
+def test_fixed_settings_of_one_model_allow_draws_for_it() -> None:
     for fixed in ({"use_den": False}, {"hop_den": True, "encoder": "hops"}):
         some = draws(one_graph(), **fixed)
         for number in range(0, 40, 4):
@@ -44,7 +44,7 @@ def test_default_spaces_give_possible_networks_of_one_structure(data: GraphSet) 
             first = recipe("", "", "", data.level, **some.trial(model, number - number % 4).settings)
             found = recipe("", "", "", data.level, **settings)
             changed = {name for name in first.differences(found.key()) and vars(first) if differ(first, found, name)}
-            assert changed <= set(FREE) and (found.dropout == 0) == (first.dropout == 0)
+            assert changed <= set(PER_REPLICA) and (found.dropout == 0) == (first.dropout == 0)
             assert data.graphs[0].directed or not found.directed
         shared = ["backbone", "encoder", "hidden", "lr", "weight_decay", "dropout", "schedule"]
         values = {tuple(settings.get(name) for name in shared) for settings in of_model.values()}
@@ -58,9 +58,7 @@ NODES = (*NODE_SETS, *HETEROPHILOUS_SETS)
 
 
 @pytest.mark.parametrize("name", sorted(file.stem for file in RECIPES.glob("*.toml")))
-def test_every_structure_is_possible_beside_the_recipe_of_a_data_set(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_structure_is_possible_with_the_recipe_of_a_data_set(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trials, "ATTEMPTS", 1)  # no draw is refused
     data = one_graph(directed=True) if name in NODES else numbers(8) if name == "ZINC" else task(8)
     some = draws(replace(data, name=name), number=1)
@@ -76,8 +74,8 @@ def test_every_structure_is_possible_beside_the_recipe_of_a_data_set(
             )
 
 
-def test_what_means_nothing_has_the_value_of_the_preset() -> None:
-    """Whatever the recipe of the data set says, as that of Chameleon does."""
+def test_settings_without_effect_have_the_value_of_the_preset() -> None:
+    """Even if the recipe of the data set, such as that of Chameleon, has another."""
     known = [{}, {"encoder": "conv", "hops": 3}, {"directed": False}, {"hop_den": True, "encoder": "mlp"}]
     some = draws(replace(one_graph(), name="Chameleon"), Space.of({"known": known}), number=1)
     assert [some.trial("mdnn", number).settings for number in range(4)] == [
@@ -91,7 +89,7 @@ def test_what_means_nothing_has_the_value_of_the_preset() -> None:
     assert some.trial("plain", 0).settings == {"model": "plain", "pool_of": "logits", "pool": "max"}
 
 
-def test_fixed_settings_make_others_meaningless() -> None:
+def test_fixed_settings_leave_others_without_effect() -> None:
     some = draws(replace(one_graph(), name="Chameleon"), number=1, directed=False, encoder="mlp")
     for number in range(20):
         found = some.recipe(some.trial("mdnn", number).settings)
@@ -122,8 +120,8 @@ def test_ranges() -> None:
     generator = np.random.default_rng(0)
     drawn = [Range(1e-3, 1e-1, log=True).draw(generator) for _ in range(400)]
     assert min(drawn) >= 1e-3 and max(drawn) <= 1e-1 and 0.4 < np.mean(np.array(drawn) < 1e-2) < 0.6
-    assert {Range(2, 4, whole=True).draw(generator) for _ in range(100)} == {2, 3, 4}
-    assert {Range(1, 4, log=True, whole=True).draw(generator) for _ in range(100)} == {1, 2, 3, 4}
+    assert {Range(2, 4, integer=True).draw(generator) for _ in range(100)} == {2, 3, 4}
+    assert {Range(1, 4, log=True, integer=True).draw(generator) for _ in range(100)} == {1, 2, 3, 4}
     assert {Choices(("a", "b")).draw(generator) for _ in range(20)} == {"a", "b"}
 
 
@@ -137,7 +135,7 @@ def test_ranges() -> None:
         ({"space": {"lr": {"low": 1e-3}}}, "lr must be a list of choices or"),
         ({"space": {"lr": {"low": 1e-2, "high": 1e-3}}}, "high of lr must be a number above 0.01, but it is 0.001"),
         ({"space": {"dropout": {"low": 0.0, "high": 0.5, "log": True}}}, "low above 0 with log = true, but low is 0.0"),
-        ({"space": {"norm": {"low": "batch", "high": "none"}}}, "norm is no number, so it has no range"),
+        ({"space": {"norm": {"low": "batch", "high": "none"}}}, "norm is not a number, so it has no range"),
         ({"space": {"mdnn": 4}}, "mdnn must be a table of settings for that model"),
         ({"space": {"model": ["mdnn"]}}, "a space has no setting model"),
         ({"spaces": {}}, "a space has the tables space and known, but 'spaces' was given"),
@@ -148,7 +146,7 @@ def test_ranges() -> None:
         ({"known": {}}, r"a space is a table \[space\] and any number of tables \[\[known\]\]"),
     ],
 )
-def test_one_sentence_for_a_space_that_is_wrong(given: dict[str, Any], sentence: str) -> None:
+def test_a_wrong_space_is_refused_in_one_sentence(given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         Space.of(given)
 
@@ -164,7 +162,7 @@ def test_files_that_are_wrong(tmp_path: Path) -> None:
         Space.read(tmp_path / "a.toml")
 
 
-def test_a_file_may_begin_with_a_mark(tmp_path: Path) -> None:
+def test_a_file_may_start_with_a_byte_order_mark(tmp_path: Path) -> None:
     """As editors of Windows write it."""
     (tmp_path / "a.toml").write_text("[space]\nlr = [1]", "utf-8-sig")
     assert Space.read(tmp_path / "a.toml") == Space.of({"space": {"lr": [1]}})

@@ -30,10 +30,10 @@ def batches_of(
         inputs: The graphs.
         recipe: The recipe.
         device: Where the batches are used.
-        steps: How many an epoch of graphs, or of sampled nodes, has.
-        rank: The number of this process among those that share every step.
-        world: How many these are.
-        epochs: How many epochs are trained at most.
+        steps: Steps of an epoch of graphs, or of sampled nodes.
+        rank: The rank of this process among those that share every step.
+        world: The number of these processes.
+        epochs: The most epochs; 0 if there is no training.
     """
     dtype = torch.float64 if recipe.precision == "64-true" else torch.float32
     packed = Packed(inputs, device, dtype=dtype, tokens=recipe.model == "mdnn")
@@ -47,9 +47,9 @@ def batches_of(
         raise InputError(f"{recipe.data} is one graph, which one device holds; take --devices 1.")
     if not recipe.neighbours:
         return WholeGraph(packed)
-    # a step asks about as many nodes of the training part, which has about half of them
-    asked = 2 * recipe.batch_size if recipe.evaluation == "sampled" else None
-    sampled = SampledNodes(packed, inputs, recipe.neighbours, steps, asked)
+    # a step has half as many nodes of the training part, which has about half of all nodes
+    eval_batch_size = 2 * recipe.batch_size if recipe.evaluation == "sampled" else None
+    sampled = SampledNodes(packed, inputs, recipe.neighbours, steps, eval_batch_size)
     if not may_be_fixed(recipe, packed):
         return sampled
     padded = FixedSamples(sampled)
@@ -59,8 +59,8 @@ def batches_of(
 def may_be_fixed(recipe: Recipe, packed: Packed) -> bool:
     """Whether batches are padded to one shape, for CUDA graphs.
 
-    Token sets then lie in any order of size: self tokens may ask so, and all tokens by a kernel of ours. Tokens of arcs
-    turned round have a shape of their own.
+    Token sets are then not sorted by size: attention of self tokens works so, and with our kernel that of all tokens.
+    The tokens of reversed arcs would need another shape.
     """
     on_gpu = bool(packed.device.type == "cuda")
     if recipe.model != "mdnn":

@@ -1,4 +1,4 @@
-"""What a network is given of a data set, as flat arrays: features, arcs, detour numbers, positions, targets."""
+"""The inputs of a network for a data set, as flat arrays: features, arcs, detour numbers, positions, targets."""
 
 from __future__ import annotations
 
@@ -24,75 +24,75 @@ from detours.training.recipe import Recipe
 
 @dataclass(frozen=True)
 class Inputs:
-    """All graphs of a data set, one after the other; arcs by target, which names the node that receives."""
+    """All graphs of a data set, one after the other; arcs are sorted by target, the node that receives messages."""
 
     x: Float32
     """[nodes, width]"""
     edge_index: Int64
-    """[2, arcs] sources and targets, nodes numbered from 0 in each graph."""
+    """[2, arcs] sources and targets, with node indices from 0 in each graph."""
     arc_features: Float32
-    """[arcs, columns] what the network sees of arcs; see `ArcColumns`."""
+    """[arcs, columns] the features of arcs; see `ArcColumns`."""
     pe: Float32
     """[nodes, eigenvectors]"""
     y: NDArray[Any]
     """The target of every graph, or of every node: int64 [rows], classes from 0, or float64 [rows, columns]."""
     nodes: Int64
-    """[graphs + 1] where the nodes of each graph begin."""
+    """[graphs + 1] the offsets of the nodes of each graph."""
     arcs: Int64
-    """[graphs + 1] where the arcs of each graph begin."""
+    """[graphs + 1] the offsets of the arcs of each graph."""
     edge_width: int = 0
-    """How many features the edges of the data have that the network sees."""
+    """The number of edge features of the data that the network sees."""
 
     @property
     def num_graphs(self) -> int:
         return len(self.nodes) - 1
 
     def nodes_of(self, graphs: Int64) -> Int64:
-        """The numbers of all nodes of some graphs."""
-        ranges = [np.arange(self.nodes[at], self.nodes[at + 1]) for at in graphs]
+        """Return the indices of all nodes of some graphs."""
+        ranges = [np.arange(self.nodes[graph], self.nodes[graph + 1]) for graph in graphs]
         return np.concatenate([np.empty(0, np.int64), *ranges])
 
 
 class ArcColumns(NamedTuple):
-    """What the columns of `Inputs.arc_features` hold, one after the other."""
+    """The blocks of columns of `Inputs.arc_features`, left to right."""
 
     weight: slice
-    """Model weighted alone: the weight of the arc, which is its number of detours or the logarithm."""
+    """Model weighted only: the weight of the arc, its number of detours or the logarithm of it."""
     detours: slice
-    """The features of detours that tokens of MDNN or convolutions (`edge_den`) see."""
+    """The detour features that tokens of MDNN or convolutions (`edge_den`) see."""
     edges: slice
     """The features of the edges of the data, `Inputs.edge_width` of them."""
 
     @classmethod
     def of(cls, recipe: Recipe) -> ArcColumns:
         """Return the columns of a recipe."""
-        begin = int(recipe.model == "weighted")
-        return cls(slice(0, begin), slice(begin, recipe.den_channels), slice(recipe.den_channels, None))
+        start = int(recipe.model == "weighted")
+        return cls(slice(0, start), slice(start, recipe.den_channels), slice(recipe.den_channels, None))
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """Shift and scale of every feature, learned on the training part; 0/1 columns stay what they are."""
+    """Shift and scale of every feature, learned on the training part; 0/1 columns stay unchanged."""
 
     shift: NDArray[np.floating[Any]]
     scale: NDArray[np.floating[Any]]
 
     @classmethod
     def of(cls, x: Float32) -> Scaling:
-        """The mean and deviation of each column that holds anything but 0 and 1."""
-        counted = ((x != 0) & (x != 1)).any(axis=0)
+        """Return the mean and standard deviation of each column that has values other than 0 and 1."""
+        scaled = ((x != 0) & (x != 1)).any(axis=0)
         deviation = x.std(axis=0, dtype=np.float64)
-        counted &= deviation > 0
-        shift = np.where(counted, x.mean(axis=0, dtype=np.float64), 0)
-        return cls(shift.astype(np.float32), np.where(counted, deviation, 1).astype(np.float32))
+        scaled &= deviation > 0
+        shift = np.where(scaled, x.mean(axis=0, dtype=np.float64), 0)
+        return cls(shift.astype(np.float32), np.where(scaled, deviation, 1).astype(np.float32))
 
     @classmethod
     def none(cls, width: int) -> Scaling:
-        """The one that changes nothing."""
+        """Return the identity."""
         return cls(np.zeros(width, np.float32), np.ones(width, np.float32))
 
     def apply(self, inputs: Inputs) -> Inputs:
-        """The same inputs with features to scale."""
+        """Return the inputs with scaled features."""
         return replace(inputs, x=(inputs.x - self.shift) / self.scale)
 
     def to_json(self) -> dict[str, Any]:
@@ -104,13 +104,13 @@ class Scaling:
 
 
 def prepared(data: GraphSet, encoder: Encoder, y: NDArray[Any], recipe: Recipe) -> Inputs:
-    """Count detours, find eigenvectors, and lay everything out flat.
+    """Count detours, compute eigenvectors, and return everything as flat arrays.
 
     Args:
         data: The graphs.
-        encoder: How labels and attributes become features.
+        encoder: The encoding of labels and attributes as features.
         y: The targets of graphs or nodes.
-        recipe: Which detour numbers, on which arcs, and how many eigenvectors.
+        recipe: The recipe, with the kind of detour numbers, the arcs, and the number of eigenvectors.
     """
     graphs = as_trained(data, recipe).graphs
     union, nodes = Graph.disjoint_union(graphs)
@@ -120,7 +120,9 @@ def prepared(data: GraphSet, encoder: Encoder, y: NDArray[Any], recipe: Recipe) 
     edges = edge_inputs(union, data, encoder, recipe)
     features = node_inputs(np.concatenate(encoder.encode(data)), union, recipe, detour, counts)
     order = np.lexsort((source, target)) if union.directed else slice(None)
-    if not union.directed:  # sorted by source: turned round it is sorted by target, and each arc has its twin's number
+    if (
+        not union.directed
+    ):  # sorted by source: reversed it is sorted by target, and both arcs of an edge have one number
         source, target = target, source
     first = np.repeat(nodes[:-1], np.diff(nodes))[target]
     return Inputs(
@@ -136,37 +138,37 @@ def prepared(data: GraphSet, encoder: Encoder, y: NDArray[Any], recipe: Recipe) 
 
 
 def as_trained(data: GraphSet, recipe: Recipe) -> GraphSet:
-    """The data with the arcs that the recipe trains on: as stored, or every one taken both ways; features may be made
-    of degrees, so this comes before encoding."""
+    """Return the data with the arcs that the recipe trains on: as stored, or all in both directions. Features may
+    depend on degrees, so this comes before encoding."""
     if recipe.directed or not any(graph.directed for graph in data.graphs):
         return data
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DroppedEdgesWarning)  # that arcs become edges is what is wanted here
+        warnings.simplefilter("ignore", DroppedEdgesWarning)  # arcs become edges on purpose
         return replace(data, graphs=[graph.to_undirected() for graph in data.graphs])
 
 
 def _counts(graph: Graph, recipe: Recipe) -> Detours | None:
     """Count detours where the recipe needs them: they can take long."""
-    sees = recipe.model == "weighted" or recipe.edge_den or recipe.node_den or recipe.hop_den
-    sees |= recipe.model == "mdnn" and recipe.use_den
-    return detours.count(graph, recipe.k, directed=graph.directed) if sees else None
+    needed = recipe.model == "weighted" or recipe.edge_den or recipe.node_den or recipe.hop_den
+    needed |= recipe.model == "mdnn" and recipe.use_den
+    return detours.count(graph, recipe.k, directed=graph.directed) if needed else None
 
 
 def detour_inputs(graph: Graph, recipe: Recipe, counts: Detours | None) -> Float32:
-    """Return float32 [arcs, channels]: the values of every arc as the recipe wants them, in the order of the CSR.
+    """Return float32 [arcs, channels]: the detour values of every arc for a recipe, in the order of the CSR.
 
-    They are the first two parts of `ArcColumns`. The features are the number of detours of each length or of all, and
+    They are the first two blocks of `ArcColumns`. The features are the number of detours of each length or of all, and
     with `cycle_features` one column for each length that the shortest detour may have, one for an arc without a detour
     that is on some longer cycle, and one for a bridge.
     """
     if counts is None or not recipe.den_channels:
         return np.zeros((graph.num_arcs, recipe.den_channels), np.float32)
-    numbers = counts.arc_by_length.astype(np.float64)
+    by_length = counts.arc_by_length.astype(np.float64)
     scale = np.log1p if recipe.log else np.asarray
-    total = numbers.sum(axis=1, keepdims=True)
+    total = by_length.sum(axis=1, keepdims=True)
     columns = [scale(total)] if recipe.model == "weighted" else []
     if recipe.detour_features:
-        columns.append(scale(numbers if recipe.by_length else total))
+        columns.append(scale(by_length if recipe.by_length else total))
         if recipe.cycle_features:
             columns.append(cycle_features(graph, counts, recipe.k))
     return np.concatenate(columns, axis=1).astype(np.float32)
@@ -196,30 +198,30 @@ def edge_inputs(graph: Graph, data: GraphSet, encoder: Encoder, recipe: Recipe) 
 def cycle_features(graph: Graph, counts: Detours, k: int) -> Float32:
     """Return float32 [arcs, k + 1], a 1 in each row: in column L - 2 if the shortest detour of the arc has L ≤ k edges,
     in column k - 1 if it is longer, in column k if there is none."""
-    found = counts.arc_by_length > 0
-    column = np.where(found.any(axis=1), found.argmax(axis=1), k - 1)
+    has_detour = counts.arc_by_length > 0
+    column = np.where(has_detour.any(axis=1), has_detour.argmax(axis=1), k - 1)
     column[_bridges(graph)] = k
     return np.eye(k + 1, dtype=np.float32)[column]
 
 
 def _bridges(graph: Graph) -> NDArray[np.bool_]:
-    """Return [arcs] whether an arc is on no cycle; unlike `Detours.bridges`, a cycle may here run against arcs."""
+    """Return [arcs] whether an arc is on no cycle; unlike in `Detours.bridges`, cycles ignore directions."""
     if not graph.directed:
         return ~arcs_on_cycles(graph.indptr, graph.indices, directed=False)
     source, target = graph.to_edge_index()
     matrix = graph.to_scipy()
     both = matrix.maximum(matrix.T).tocsr()
     both.sort_indices()
-    begin = np.repeat(np.arange(graph.num_nodes), np.diff(both.indptr))
+    row = np.repeat(np.arange(graph.num_nodes), np.diff(both.indptr))
     on_cycle = arcs_on_cycles(both.indptr.astype(np.int64), both.indices.astype(np.int32), directed=False)
-    place = np.searchsorted(begin * graph.num_nodes + both.indices, source * graph.num_nodes + target)
-    bridges: NDArray[np.bool_] = ~on_cycle[place]
+    position = np.searchsorted(row * graph.num_nodes + both.indices, source * graph.num_nodes + target)
+    bridges: NDArray[np.bool_] = ~on_cycle[position]
     return bridges
 
 
 def node_inputs(x: Float32, graph: Graph, recipe: Recipe, detour: Float32, counts: Detours | None) -> Float32:
-    """Return the features of the nodes with all that the recipe puts beside them: Φ by length, then powers of the
-    adjacency matrix times all of these (see `detours.nn.hop_features`)."""
+    """Return the features of the nodes with those that the recipe adds: Φ by length, then powers of the adjacency
+    matrix times all of these (see `detours.nn.hop_features`)."""
     source, target = graph.to_edge_index()
     if recipe.node_den and counts is not None:
         phi = np.zeros((len(x), recipe.k - 1))
@@ -237,9 +239,9 @@ def node_inputs(x: Float32, graph: Graph, recipe: Recipe, detour: Float32, count
         weights.append(counts.arc_by_length.sum(axis=1).astype(np.float64))
     blocks = [x]
     ends = (target, source) if recipe.directions == "out" else (source, target)
-    for begin, end in (ends, ends[::-1]) if recipe.directions == "both" else (ends,):
+    for tail, head in (ends, ends[::-1]) if recipe.directions == "both" else (ends,):
         for weight in weights:
-            blocks += _powers(x, begin, end, weight, recipe.hops)
+            blocks += _powers(x, tail, head, weight, recipe.hops)
     return np.concatenate(blocks, axis=1)
 
 
@@ -248,8 +250,8 @@ def _powers(x: Float32, source: Int64, target: Int64, weight: NDArray[np.float64
     scale = np.where(degree > 0, np.maximum(degree, 1e-300) ** -0.5, 0.0)
     values = scale[target] * weight * scale[source]
     matrix = csr_array((values, (target, source)), shape=(len(x), len(x)))
-    found, state = [], x.astype(np.float64)
+    powers, state = [], x.astype(np.float64)
     for _ in range(hops):
         state = matrix @ state
-        found.append(state.astype(np.float32))
-    return found
+        powers.append(state.astype(np.float32))
+    return powers

@@ -1,7 +1,7 @@
-"""A whole data set as flat tensors on one device, and batches that are put together there.
+"""A data set as flat tensors on one device, and batches that are collated there.
 
-All sizes are known on the host, so that nothing waits for the device; a batch costs a dozen gathers, whatever its
-number of graphs, and no Python per graph.
+All sizes are known on the host, so that nothing synchronises with the device; a batch costs a dozen gathers, whatever
+its number of graphs, and no Python per graph.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from detours.training.devices import sent
 
 
 class Batch:
-    """What a network is given for one step, and what it should answer.
+    """The inputs of a network for one step, and its targets.
 
-    No dataclass and no tuple, so that no library takes it apart to move or cast what is inside: it lies where and as
-    it should.
+    Neither a dataclass nor a tuple, so that no library traverses it to move or cast its tensors, which have the right
+    device and dtype already.
     """
 
     fixed = False
-    """Whether the next step has this object again, with other numbers in the same tensors."""
+    """Whether the next step gets this object again, with other values in the same tensors."""
 
     def __init__(
         self,
@@ -48,19 +48,19 @@ class Batch:
         self.arc_features = arc_features
         self.pe = pe
         self.y = y
-        """The targets of the graphs or nodes that are asked about."""
+        """The targets of the graphs or nodes in `ids`."""
         self.ids = ids
-        """Which graphs or nodes of the data set these are."""
+        """The indices in the data set of the graphs or nodes whose outputs are used."""
         self.batch = batch
         self.num_graphs = num_graphs
         self.tokens = tokens
         self.rows = rows
-        """The nodes or graphs of the batch that are asked about; None for all of them."""
+        """The rows of the output that belong to `ids`; None for all of them."""
         self.real = real
-        """[nodes] which are no padding, where the nodes of one graph are padded; None for all."""
+        """[nodes] mask of the nodes that are not padding, if the nodes of one graph are padded; None for all."""
 
     def assembled(self) -> Batch:
-        """Return itself: other batches are put together only in the step that uses them."""
+        """Return itself: only padded batches are assembled in the step that uses them."""
         return self
 
 
@@ -69,8 +69,8 @@ class Packed:
 
     Args:
         inputs: The graphs as flat arrays.
-        device: Where to keep them and to put batches together.
-        dtype: Of features, detour numbers and eigenvectors.
+        device: Where they are kept and batches are collated.
+        dtype: The dtype of features, detour numbers and eigenvectors.
         tokens: Whether batches come with the tokens of MDNN.
     """
 
@@ -95,50 +95,50 @@ class Packed:
         """[arcs] the node of the data set that each arc comes from."""
         in_arcs = np.bincount(inputs.edge_index[1] + first, minlength=inputs.nodes[-1])
         self.first_arcs = np.cumsum(in_arcs) - in_arcs
-        """[nodes] the first arc of each node: arcs lie by target."""
+        """[nodes] the first arc that ends at each node: arcs are sorted by target."""
         self.node_sizes = 1 + in_arcs
-        """[nodes] the tokens of each, itself and its arcs in."""
+        """[nodes] the number of tokens of each: itself and its incoming arcs."""
         self.set_sizes = _set_sizes(inputs, self.node_sizes) if tokens else None
 
     def __len__(self) -> int:
         return len(self.nodes) - 1
 
     def batch(self, ids: Int64) -> Batch:
-        """These graphs, in this order, as one batch."""
+        """Return these graphs, in this order, as one batch."""
         return next(self.batches([ids]))
 
     def batches(self, groups: Sequence[Int64], *, signs: Tensor | None = None) -> Iterator[Batch]:
-        """A batch of each group of graphs.
+        """Return a batch of each group of graphs.
 
         Args:
-            groups: The numbers of the graphs of each batch.
+            groups: The indices of the graphs of each batch.
             signs: [graphs, eigenvectors] of 1 and -1, by which the eigenvectors of each graph are multiplied.
         """
         if not groups:
             return
-        # One transfer for all batches: small ones would each make the device wait.
-        table = sent(np.concatenate([self._places(ids) for ids in groups], axis=1), self.device)
+        # One transfer for all batches: the device would wait for each of many small ones.
+        table = sent(np.concatenate([self._layout(ids) for ids in groups], axis=1), self.device)
         start = 0
         for ids in groups:
             yield self._gathered(ids, table[:, start : start + len(ids)], signs)
             start += len(ids)
 
-    def _places(self, ids: Int64) -> Int64:
-        """For each graph: its number, its first node in the batch, how far its nodes and arcs move, how many it has."""
-        nodes, arcs = (ends[ids + 1] - ends[ids] for ends in (self.nodes, self.arcs))
+    def _layout(self, ids: Int64) -> Int64:
+        """For each graph: its index, its first node in the batch, the shifts of its nodes and arcs, their counts."""
+        nodes, arcs = (offsets[ids + 1] - offsets[ids] for offsets in (self.nodes, self.arcs))
         first_node, first_arc = (np.cumsum(sizes) - sizes for sizes in (nodes, arcs))
-        moved_nodes, moved_arcs = self.nodes[ids] - first_node, self.arcs[ids] - first_arc
-        return np.stack([ids, first_node, moved_nodes, moved_arcs, nodes, arcs])
+        node_shift, arc_shift = self.nodes[ids] - first_node, self.arcs[ids] - first_arc
+        return np.stack([ids, first_node, node_shift, arc_shift, nodes, arcs])
 
-    def _gathered(self, ids: Int64, places: Tensor, signs: Tensor | None) -> Batch:
-        graph, first_node, moved_nodes, moved_arcs, nodes, arcs = places
-        num_nodes, num_arcs = (int((ends[ids + 1] - ends[ids]).sum()) for ends in (self.nodes, self.arcs))
-        number = torch.arange(len(ids), device=self.device)
-        batch = torch.repeat_interleave(number, nodes, output_size=num_nodes)
-        node = torch.arange(num_nodes, device=self.device) + moved_nodes[batch]
-        of_arc = torch.repeat_interleave(number, arcs, output_size=num_arcs)
-        arc = torch.arange(num_arcs, device=self.device) + moved_arcs[of_arc]
-        edge_index = self.edge_index[:, arc] + first_node[of_arc]
+    def _gathered(self, ids: Int64, layout: Tensor, signs: Tensor | None) -> Batch:
+        graph, first_node, node_shift, arc_shift, nodes, arcs = layout
+        num_nodes, num_arcs = (int((offsets[ids + 1] - offsets[ids]).sum()) for offsets in (self.nodes, self.arcs))
+        index = torch.arange(len(ids), device=self.device)
+        batch = torch.repeat_interleave(index, nodes, output_size=num_nodes)
+        node = torch.arange(num_nodes, device=self.device) + node_shift[batch]
+        graph_of_arc = torch.repeat_interleave(index, arcs, output_size=num_arcs)
+        arc = torch.arange(num_arcs, device=self.device) + arc_shift[graph_of_arc]
+        edge_index = self.edge_index[:, arc] + first_node[graph_of_arc]
         pe = self.pe[node]
         if signs is not None:
             pe = pe * signs[graph][batch]
@@ -162,8 +162,8 @@ class Packed:
 
 
 def _set_sizes(inputs: Inputs, sizes: Int64) -> Int64:
-    """int64 [graphs, largest + 1]: how many nodes of each graph have m tokens."""
+    """int64 [graphs, largest + 1]: the number of nodes of each graph that have m tokens."""
     width = int(sizes.max(initial=0)) + 1
     graph_of_node = np.repeat(np.arange(inputs.num_graphs), np.diff(inputs.nodes))
-    counted = np.bincount(graph_of_node * width + sizes, minlength=inputs.num_graphs * width)
-    return counted.reshape(inputs.num_graphs, width).astype(np.int64)
+    counts = np.bincount(graph_of_node * width + sizes, minlength=inputs.num_graphs * width)
+    return counts.reshape(inputs.num_graphs, width).astype(np.int64)

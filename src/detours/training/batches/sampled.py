@@ -1,7 +1,7 @@
-"""Batches of nodes with a sample of their neighbourhood: as they are drawn, or padded to one shape for a CUDA graph.
+"""Batches of seed nodes with a sample of their neighbourhood: as drawn, or padded to one shape for a CUDA graph.
 
-A padded batch has a fixed number of nodes and arcs, as in `fixed`. The host sends five rows of numbers: the nodes, how
-many arcs end at each, the arcs, where these come from, and which nodes are asked about.
+A padded batch has a fixed number of nodes and arcs, as in `fixed`. The host sends five arrays: the nodes, their
+in-degrees, the arcs, the sources of these, and the seed nodes.
 """
 
 from __future__ import annotations
@@ -17,57 +17,63 @@ from detours.data import NeighborSampler
 from detours.data.sampling import Sampled
 from detours.nn.fused.groups import ends, tell_groups
 from detours.nn.tokens import Tokens
-from detours.training.batches.fixed import Arrangement, longer, room, shared_out
+from detours.training.batches.fixed import Arrangement, padded_sizes, padding_degrees, with_zero_row
 from detours.training.batches.inputs import Inputs
 from detours.training.batches.packed import Batch, Packed
-from detours.training.batches.streams import Assembled, Batches, WholeGraph, epoch_signs
+from detours.training.batches.streams import Batches, BatchSource, WholeGraph, epoch_signs
 from detours.training.devices import sent
 
-LOOKED_AT = 256
-"""Batches whose sizes decide the shape that all are padded to."""
-SPREADS = 3
+MEASURED = 256
+"""Batches whose sizes determine the shape that all are padded to."""
+DEVIATIONS = 3
 """Standard deviations of these sizes that are added to the mean: few batches are larger, and these go unpadded."""
 
 
 class SampledNodes(Batches):
-    """Some nodes to a step, with a sample of their neighbourhood.
+    """Batches of seed nodes with a sample of their neighbourhood.
 
     Args:
         packed: The graph on its device.
         inputs: The graph as flat arrays.
-        neighbours: How many are drawn in each hop.
+        neighbours: Neighbours to sample in each hop.
         steps: The number of batches of an epoch.
-        asked: Nodes to a batch of an evaluation, whose samples are drawn once; None to evaluate on the whole graph.
+        eval_batch_size: Seed nodes per batch of an evaluation, whose samples are drawn once; None to evaluate on the
+            whole graph.
     """
 
     def __init__(
-        self, packed: Packed, inputs: Inputs, neighbours: tuple[int, ...], steps: int, asked: int | None = None
+        self,
+        packed: Packed,
+        inputs: Inputs,
+        neighbours: tuple[int, ...],
+        steps: int,
+        eval_batch_size: int | None = None,
     ) -> None:
-        self.packed, self.asked = packed, asked
-        number = len(inputs.x)
+        self.packed, self.eval_batch_size = packed, eval_batch_size
+        num_nodes = len(inputs.x)
         self.sampler = NeighborSampler(
-            inputs.edge_index, sizes=neighbours, batch_size=-(-number // steps), num_nodes=number
+            inputs.edge_index, sizes=neighbours, batch_size=-(-num_nodes // steps), num_nodes=num_nodes
         )
         self.steps = len(self.sampler)
 
-    def training(self, epoch: int) -> Iterator[Assembled]:
+    def training(self, epoch: int) -> Iterator[BatchSource]:
         signs = epoch_signs(self.packed, epoch)
         return (self.batch(sampled, signs) for sampled in self.sampler.epoch(epoch))
 
     def evaluation(self) -> list[Batch]:
-        if self.asked is None:
+        if self.eval_batch_size is None:
             return WholeGraph(self.packed).evaluation()
         nodes = np.arange(self.sampler.num_nodes)
-        parts = np.split(nodes, nodes[self.asked :: self.asked])
-        same = self.packed.pe.new_ones(1, self.packed.pe.size(1))
-        return [self.batch(self.sampler.sample(part, batch=at), same) for at, part in enumerate(parts)]
+        seeds = np.split(nodes, nodes[self.eval_batch_size :: self.eval_batch_size])
+        signs = self.packed.pe.new_ones(1, self.packed.pe.size(1))
+        return [self.batch(self.sampler.sample(part, batch=index), signs) for index, part in enumerate(seeds)]
 
     def batch(self, sampled: Sampled, signs: Tensor) -> Batch:
         """Return a sample as a batch, without padding."""
         packed = self.packed
         nodes, arcs = (torch.from_numpy(each).to(packed.device) for each in (sampled.n_id, sampled.e_id))
         edge_index = torch.from_numpy(sampled.edge_index).to(packed.device)
-        asked = nodes[: sampled.batch_size]
+        seeds = nodes[: sampled.batch_size]
         tokens = None
         if packed.set_sizes is not None:
             sizes = np.bincount(_token_sizes(sampled))
@@ -77,15 +83,15 @@ class SampledNodes(Batches):
             edge_index,
             packed.arc_features[arcs],
             packed.pe[nodes] * signs,
-            packed.y[asked],
-            ids=asked,
+            packed.y[seeds],
+            ids=seeds,
             tokens=tokens,
             rows=torch.arange(sampled.batch_size, device=packed.device),
         )
 
 
 class FixedSamples(Batches):
-    """Batches as those of `SampledNodes`, padded to one shape; one that is too large for it comes as it is.
+    """Batches as those of `SampledNodes`, padded to one shape; those that are too large for it stay as they are.
 
     Args:
         plain: The batches without padding.
@@ -95,53 +101,54 @@ class FixedSamples(Batches):
 
     def __init__(self, plain: SampledNodes) -> None:
         self.plain, self.packed, self.steps = plain, plain.packed, plain.steps
-        device, asked = self.packed.device, plain.sampler.batch_size
-        self.num_nodes, self.num_arcs = room(*usual_sizes(plain.sampler))
+        device, batch_size = self.packed.device, plain.sampler.batch_size
+        self.num_nodes, self.num_arcs = padded_sizes(*usual_sizes(plain.sampler))
         self.x, self.arc_features, self.pe, self.y = (
-            longer(each) for each in (self.packed.x, self.packed.arc_features, self.packed.pe, self.packed.y)
+            with_zero_row(each) for each in (self.packed.x, self.packed.arc_features, self.packed.pe, self.packed.y)
         )
         self.signs = self.packed.pe.new_zeros(1, self.packed.pe.size(1))
-        lengths = (*[self.num_nodes] * 2, *[self.num_arcs] * 2, asked)
-        self.numbers = torch.zeros(sum(lengths), dtype=torch.long, device=device)
-        self.nodes, self.degrees, self.arcs, self.source, self.ids = self.numbers.split(lengths)
-        self.rows = torch.arange(asked, device=device)
+        lengths = (*[self.num_nodes] * 2, *[self.num_arcs] * 2, batch_size)
+        self.buffer = torch.zeros(sum(lengths), dtype=torch.long, device=device)
+        """The five arrays of a batch, one after the other."""
+        self.nodes, self.degrees, self.arcs, self.source, self.ids = self.buffer.split(lengths)
+        self.rows = torch.arange(batch_size, device=device)
 
     def waste(self) -> float:
-        """Return the tokens with padding over those of a usual batch without."""
+        """Return the ratio of tokens with padding to tokens without, in one epoch."""
         samples = list(self.plain.sampler.epoch(1))
         tokens = sum(len(sampled.n_id) + len(sampled.e_id) for sampled in samples)
         return float(len(samples) * (self.num_nodes + self.num_arcs) / max(1, tokens))
 
-    def training(self, epoch: int) -> Iterator[Assembled]:
-        """Put the numbers of each batch where `assembled` finds them."""
+    def training(self, epoch: int) -> Iterator[BatchSource]:
+        """Write the indices of each batch into the static tensors that `assembled` reads."""
         self.signs.copy_(epoch_signs(self.packed, epoch))
         samples = list(self.plain.sampler.epoch(epoch))
-        found = [self._placed(sampled) for sampled in samples]
-        table = [each for each in found if each is not None]
+        padded = [self._padded(sampled) for sampled in samples]
+        table = [each for each in padded if each is not None]
         rows = iter(sent(np.stack(table), self.packed.device) if table else ())
-        for sampled, numbers in zip(samples, found, strict=True):
-            if numbers is None:
+        for sampled, indices in zip(samples, padded, strict=True):
+            if indices is None:
                 yield self.plain.batch(sampled, self.signs)
             else:
-                self.numbers.copy_(next(rows))
+                self.buffer.copy_(next(rows))
                 yield self
 
     def evaluation(self) -> list[Batch]:
         return self.plain.evaluation()
 
-    def _placed(self, sampled: Sampled) -> Int64 | None:
-        """Return what `numbers` holds for a sample; None if the shape has no room for it."""
-        (source, target), number = sampled.edge_index, len(sampled.n_id)
-        if number >= self.num_nodes or len(target) > self.num_arcs:
+    def _padded(self, sampled: Sampled) -> Int64 | None:
+        """Return what `buffer` holds for a sample; None if it is too large for the shape."""
+        (source, target), num_nodes = sampled.edge_index, len(sampled.n_id)
+        if num_nodes >= self.num_nodes or len(target) > self.num_arcs:
             return None
-        added = shared_out(self.num_arcs - len(target), self.num_nodes - number)
-        degrees = np.concatenate([np.bincount(target, minlength=number), added])
+        padding = padding_degrees(self.num_arcs - len(target), self.num_nodes - num_nodes)
+        degrees = np.concatenate([np.bincount(target, minlength=num_nodes), padding])
         order = np.argsort(target, kind="stable")
-        # what is added is arcs from nodes that are added to themselves
-        sources = np.concatenate([source[order], np.repeat(np.arange(number, self.num_nodes), added)])
+        # padding arcs are loops at padding nodes
+        sources = np.concatenate([source[order], np.repeat(np.arange(num_nodes, self.num_nodes), padding)])
         nodes, arcs, ids = (
-            np.concatenate([known, np.full(length - len(known), nothing)])
-            for known, length, nothing in (
+            np.concatenate([real, np.full(length - len(real), fill)])
+            for real, length, fill in (
                 (sampled.n_id, self.num_nodes, len(self.packed.x)),
                 (sampled.e_id[order], self.num_arcs, len(self.packed.arc_features)),
                 (sampled.n_id[: sampled.batch_size], len(self.ids), len(self.packed.y)),
@@ -150,10 +157,10 @@ class FixedSamples(Batches):
         return np.concatenate([nodes, degrees, arcs, sources, ids])
 
     def assembled(self) -> Batch:
-        """Return the batch whose numbers `training` has put there; nothing waits for the device."""
+        """Return the batch whose indices `training` has written, without synchronising."""
         arranged = Arrangement.of(self.degrees, self.num_arcs)
         edge_index = torch.stack([self.source, arranged.target])
-        tell_groups(ends(edge_index)[1], arranged.begins)
+        tell_groups(ends(edge_index)[1], arranged.offsets)
         return Batch(
             self.x[self.nodes],
             edge_index,
@@ -168,15 +175,15 @@ class FixedSamples(Batches):
 
 
 def usual_sizes(sampler: NeighborSampler) -> tuple[int, int]:
-    """How many nodes and arcs there is room for: a sample has seldom more."""
-    epochs = range(1, 1 + -(-LOOKED_AT // len(sampler)))
-    found = [(len(sampled.n_id), len(sampled.e_id)) for epoch in epochs for sampled in sampler.epoch(epoch)]
-    usual = np.ceil(np.mean(found, axis=0) + SPREADS * np.std(found, axis=0))
-    nodes, arcs = np.maximum(np.max(found, axis=0), usual).astype(np.int64).tolist()
+    """Return node and arc counts that samples rarely exceed."""
+    epochs = range(1, 1 + -(-MEASURED // len(sampler)))
+    sizes = [(len(sampled.n_id), len(sampled.e_id)) for epoch in epochs for sampled in sampler.epoch(epoch)]
+    usual = np.ceil(np.mean(sizes, axis=0) + DEVIATIONS * np.std(sizes, axis=0))
+    nodes, arcs = np.maximum(np.max(sizes, axis=0), usual).astype(np.int64).tolist()
     return nodes, arcs
 
 
 def _token_sizes(sampled: Sampled) -> Int64:
-    """[nodes] the tokens of each node of a sample: itself and its arcs in."""
+    """[nodes] the number of tokens of each node of a sample: itself and its incoming arcs."""
     arcs: Int64 = np.bincount(sampled.edge_index[1], minlength=len(sampled.n_id))
     return arcs + 1

@@ -1,4 +1,4 @@
-"""Everything that defines a training run: `Recipe` has the settings, `recipe` makes one from a preset."""
+"""Everything that defines a training run: `Recipe` has the settings, `recipe` creates one from a preset."""
 
 from detours.choices import Backbone, Level
 from detours.training.recipe.choices import LOWER_IS_BETTER, METRICS, MODELS, RANKED, Model

@@ -18,7 +18,7 @@ ClassWeights = Literal["none", "balanced"]
 RegressionLoss = Literal["l1", "mse"]
 
 METRICS = {"classification": ("accuracy", "roc_auc", "ap"), "regression": ("mae",), "multilabel": ("roc_auc", "ap")}
-"""The metrics of each task, its main one first."""
+"""The metrics of each task, its default first."""
 LOWER_IS_BETTER = ("mae",)
 RANKED = ("roc_auc", "ap")
-"""Metrics of a whole part, not the mean of a score of each answer."""
+"""Metrics of a ranking of a part, not means of a score of each row."""

@@ -1,7 +1,7 @@
 """Everything that defines a training run: the network, its inputs, how it is trained, and the fold.
 
-`Recipe` is the one definition of every setting: name, type, documentation, allowed values, and the value in each
-preset. A new setting is one line there; `detours train --set` and recipe files take it from there.
+`Recipe` is the only definition of every setting: name, type, documentation, allowed values, and the value in each
+preset. A new setting is one line there, which `detours train --set` and recipe files use, too.
 """
 # ruff: noqa: RUF009  (`setting` returns a dataclass field, not a default)
 
@@ -32,12 +32,12 @@ from detours.training.recipe.choices import (
 from detours.training.recipe.values import ByLevel, Setting, in_type, setting
 
 CODE = ("training", "nn", "data.encoder", "data.sampling", "data.sampling_numba")
-"""The code that determines the numbers of a run; the content of data and splits is in its key."""
+"""The code that determines the results of a run; digests of data and splits are in its key."""
 OTHER_CODE = tuple(
     f"training.{name}"
     for name in ("recipe", "runs", "stacks", "logs", "pool", "door", "saved", "checkpoint", "search", "divergence")
 )
-"""The recipe is in the key itself; the others move runs and results around, or say what went wrong."""
+"""The recipe is in the key itself; the others manage runs and results, or explain errors."""
 
 DROPOUTS = ("dropout", "input_dropout", "layer_dropout")
 """Settings that draw random bits in training, unless they are 0."""
@@ -45,7 +45,7 @@ DROPOUTS = ("dropout", "input_dropout", "layer_dropout")
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """One training run; `recipe` makes it from a preset.
+    """One training run; `recipe` creates it from a preset.
 
     The whole recipe is part of the key of a finished run, so a run with any other value is another run. Values of
     "paper" are those of the paper (its appendix); where the paper gives none they are our choice, such as the batch
@@ -53,7 +53,7 @@ class Recipe:
     parts of Texas, Cornell and Wisconsin, the others by judgement. `recipes/` has values for single data sets.
     """
 
-    # Which run it is: found from the data, not set.
+    # the identity of the run, derived from the data: not settings
     data: str
     digest: str
     splits: str
@@ -65,9 +65,9 @@ class Recipe:
     preset: Preset = setting("The preset all other values start from.", "ours", "paper")
     model: Model = setting("The network: plain, weighted by detour numbers, or with detour tokens.", "mdnn")
     backbone: Backbone = setting("The convolution.", "gin")
-    task: Task = setting("What is learned; found from the targets of the data unless it is given.", "classification")
+    task: Task = setting("What is learned; by default inferred from the targets of the data.", "classification")
     metric: Metric = setting(
-        "What validation chooses the best epoch by, and what is reported; the default is that of the task.", "accuracy"
+        "The metric that chooses the best epoch and is reported; the default is that of the task.", "accuracy"
     )
     class_weights: ClassWeights = setting("Whether the loss gives all classes the same weight.", "none")
     regression_loss: RegressionLoss = setting("Regression: absolute or squared error of standardised targets.", "l1")
@@ -121,7 +121,7 @@ class Recipe:
     schedule: Schedule = setting("How the learning rate falls to 0 at the last epoch, after it has risen.", "constant")
     epochs: int = setting("The most epochs.", 300, 500, minimum=1)
     patience: int = setting("Epochs without a better validation result before training stops.", 100, 250, minimum=1)
-    # Validation parts are small (17 graphs of MUTAG), so many epochs tie in accuracy: in ours the loss decides.
+    # Validation parts are small (17 graphs of MUTAG), so many epochs tie in accuracy: in "ours" the loss decides.
     ties: Ties = setting("Best of the epochs with equal validation score.", "loss", "first")
     smooth: float = setting(
         "Share of earlier epochs in the validation score that decides which epoch is best.", 0.0, minimum=0, below=1
@@ -174,8 +174,8 @@ class Recipe:
             raise InputError(f"{name} applies to node data, but {self.data} has classes of graphs; leave it out.")
 
     def key(self) -> dict[str, Any]:
-        """The key of the finished run in the store, as JSON holds it."""
-        from detours.store import code_digest  # not above: the command line imports this module at every start
+        """Return the key of the finished run in the store, as JSON represents it."""
+        from detours.store import code_digest  # here: the command line imports this module at every start
 
         plain = {name: _plain(value) for name, value in vars(self).items()}
         code = code_digest(*CODE, without=OTHER_CODE)
@@ -183,7 +183,7 @@ class Recipe:
 
     @property
     def skips_graphs(self) -> bool:
-        """Whether a replica is the same if graphs that it masks are left out of batches: dropout sees their number."""
+        """Whether masked graphs can be left out of batches: with dropout, they change the random bits of others."""
         return self.level == "graph" and not any(getattr(self, name) for name in DROPOUTS)
 
     @property
@@ -193,25 +193,25 @@ class Recipe:
 
     @property
     def den_channels(self) -> int:
-        """The number of detour values of every arc: the features that tokens or convolutions see, for model weighted a
-        weight before them."""
+        """The number of detour values of every arc: for model weighted a weight, then the features that tokens or
+        convolutions see."""
         return (self.model == "weighted") + self.detour_features
 
     @property
     def detour_features(self) -> int:
-        """The number of features of every arc that tokens (MDNN) or convolutions (`edge_den`) see of detours."""
+        """The number of detour features of every arc that tokens (MDNN) or convolutions (`edge_den`) see."""
         return self.arc_channels if self.edge_den or (self.model == "mdnn" and self.use_den) else 0
 
     @property
     def sees_detours(self) -> bool:
-        """Whether detour numbers can enter the network (`use_den` aside)."""
+        """Whether detour numbers can enter the network (apart from `use_den`)."""
         return self.model != "plain" or self.edge_den or self.node_den
 
     @property
     def blocks(self) -> int:
-        """How many times as wide as the features the encoder hops makes the input."""
-        ways = (1 + (self.model == "weighted" or self.hop_den)) * (1 + (self.directions == "both"))
-        return 1 + self.hops * ways if self.encoder == "hops" else 1
+        """The width of the input in multiples of the features: above 1 for encoder hops."""
+        per_hop = (1 + (self.model == "weighted" or self.hop_den)) * (1 + (self.directions == "both"))
+        return 1 + self.hops * per_hop if self.encoder == "hops" else 1
 
     def differences(self, other: Mapping[str, Any]) -> str:
         """Describe where the key of another recipe differs; empty if nowhere."""
@@ -229,7 +229,7 @@ class Recipe:
         lines = [f"data = {json.dumps(data, ensure_ascii=False)}"] if data else []
         for name, each in settings().items():
             choices = f" Choices: {', '.join(choices_of(name))}." if choices_of(name) else ""
-            # JSON writes texts, numbers, flags and lists of numbers as TOML does.
+            # JSON writes strings, numbers, booleans and lists of numbers as TOML does.
             lines.append(f"{f'{name} = {json.dumps(getattr(self, name))}':<24}  # {each.doc}{choices}")
         return "\n".join(lines) + "\n"
 
@@ -241,9 +241,9 @@ def settings() -> dict[str, Setting]:
 
 
 def as_before(preset: str, level: str) -> dict[str, Any]:
-    """Return the values, as JSON holds them, that stand for how runs of a preset were before each setting existed.
+    """Return the values, as JSON represents them, that stand for the time before each setting existed, for a preset.
 
-    A finished run or a saved model has no values for settings that came later; it has these.
+    Finished runs and saved models lack settings that were added later; these values complete them.
     """
     return {name: _plain(each.as_before(preset, level)) for name, each in settings().items()}
 
@@ -263,7 +263,7 @@ def setting_type(name: str) -> Any:
 
 
 def choices_of(name: str) -> tuple[str, ...]:
-    """Return the values that a setting may have; none if it is no choice.
+    """Return the values that a setting may have; none if it is not a choice.
 
     >>> choices_of("schedule")
     ('constant', 'linear', 'cosine')
@@ -273,13 +273,13 @@ def choices_of(name: str) -> tuple[str, ...]:
 
 
 def checked(name: str, value: Any) -> Any:
-    """Return the value of a setting in its own type, given as such or as text, or raise `InputError`.
+    """Return the value of a setting in its type, given as such or as a string, or raise `InputError`.
 
     >>> checked("lr", "1e-4"), checked("log", "false"), checked("hidden", 64)
     (0.0001, False, 64)
     """
     if name not in settings():
-        near = get_close_matches(name, settings(), n=1)
-        meant = f" (did you mean {near[0]}?)" if near else ""
-        raise InputError(f"a recipe has no setting {shown(name)}{meant}; it has {', '.join(settings())}.")
+        similar = get_close_matches(name, settings(), n=1)
+        hint = f" (did you mean {similar[0]}?)" if similar else ""
+        raise InputError(f"a recipe has no setting {shown(name)}{hint}; it has {', '.join(settings())}.")
     return in_type(name, value, setting_type(name), settings()[name].bounds)

@@ -1,4 +1,4 @@
-"""Recipes from presets: the values of a preset, those that the package has for a data set, and changes."""
+"""Recipes from presets: the values of a preset, those that the package ships for a data set, and changes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def recipe(
 
 @cache
 def shipped_recipe(data: str, model: str) -> dict[str, Any]:
-    """Return the settings that the package has for a data set and a model."""
+    """Return the settings that the package ships for a data set and a model."""
     import tomllib
 
     file = RECIPES / f"{data}.toml"

@@ -1,4 +1,4 @@
-"""Settings from texts: recipe files, and name=value."""
+"""Settings from text: recipe files, and name=value."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from detours.training.recipe.definition import checked, settings
 
 
 def read_recipe(path: Path, models: Sequence[str] = ()) -> dict[str, Any]:
-    """Read the settings, and the data set if it is named, of a recipe file such as `Recipe.to_toml` makes.
+    """Read the settings of a recipe file, such as `Recipe.to_toml` writes, and its data set if it names one.
 
     Args:
         path: The file.
-        models: The models that the settings are for; by default the one of the file, or of the presets.
+        models: The models that the settings are for; by default that of the file, or of the presets.
     """
     import tomllib
 
     try:
-        found = tomllib.loads(path.read_text("utf-8-sig"))  # editors of Windows begin files with a mark
+        found = tomllib.loads(path.read_text("utf-8-sig"))  # editors on Windows write a byte order mark
         data = {"data": found.pop("data")} if isinstance(found.get("data"), str) else {}
         if (tables := [name for name in MODELS if name in found]) and len(models) > 1:
             raise InputError(f"the table [{tables[0]}] is of one model, but the settings are for {', '.join(models)}.")
@@ -36,7 +36,7 @@ def read_recipe(path: Path, models: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def of_model(found: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """Return the settings of a recipe file for a model: those of all models, then those of the model's table."""
+    """Return the settings of a recipe file for a model: those for all models, updated by the table of the model."""
     for name in MODELS:
         if not isinstance(found.get(name, {}), Mapping):
             raise InputError(f"{name} is the table of a model, but it is {shown(found[name])}.")

@@ -1,4 +1,4 @@
-"""What is known about a setting, and how its values are checked."""
+"""Definitions of settings, and checks of their values."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ class ByLevel(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What is known about a setting besides its name and type."""
+    """The definition of a setting, without its name and type."""
 
     doc: str
     ours: Any
     paper: Any
     before: Any
-    """The value that stands for how it was before the setting existed; None for that of the preset."""
+    """The value that stands for the time before the setting existed; None for that of the preset."""
     bounds: Mapping[str, Any]
-    """What `check_integer` or `check_number` takes: minimum, maximum, above, below."""
+    """Arguments of `check_integer` or `check_number`: minimum, maximum, above, below."""
 
     def default(self, preset: str, level: str) -> Any:
-        """The value in a preset."""
+        """Return the value in a preset."""
         value = self.ours if preset == "ours" else self.paper
         return getattr(value, level) if isinstance(value, ByLevel) else value
 
     def as_before(self, preset: str, level: str) -> Any:
-        """The value of runs of a preset that were made before the setting existed."""
+        """Return the value of runs of a preset from before the setting existed."""
         return self.default(preset, level) if self.before is None else self.before
 
 
@@ -45,15 +45,15 @@ def setting(doc: str, ours: Any, paper: Any = None, *, before: Any = None, **bou
         doc: One sentence, shown by `detours train --show-recipe`.
         ours: The value in the preset "ours"; a `ByLevel` if it depends on the kind of data.
         paper: The value in the preset "paper". Default: the same.
-        before: The value that stands for how it was before the setting existed: finished runs and saved models that
-            know nothing of the setting have it. Default: that of their preset.
-        bounds: What `check_integer` or `check_number` takes: `minimum`, `maximum`, `above`, `below`.
+        before: The value of finished runs and saved models from before the setting existed. Default: that of their
+            preset.
+        bounds: Arguments of `check_integer` or `check_number`: `minimum`, `maximum`, `above`, `below`.
     """
     return field(metadata={"setting": Setting(doc, ours, ours if paper is None else paper, before, bounds)})
 
 
 def in_type(name: str, value: Any, kind: Any, bounds: Mapping[str, Any]) -> Any:
-    """Return a value in the type of its setting, given as such or as text, or raise `InputError`."""
+    """Return a value in the type of its setting, given as such or as a string, or raise `InputError`."""
     if get_origin(kind) is Literal:
         check_choice(name, value, get_args(kind))
         return value
@@ -73,7 +73,7 @@ def in_type(name: str, value: Any, kind: Any, bounds: Mapping[str, Any]) -> Any:
 
 
 def _from_text(kind: Any, text: str) -> Any:
-    """Return the value that a text stands for, or the text itself if it stands for none."""
+    """Return the value that a string represents, or the string itself if it represents none."""
     try:
         if kind is bool:
             return {"true": True, "false": False}.get(text.lower(), text)

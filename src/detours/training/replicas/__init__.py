@@ -1,1 +1,1 @@
-"""Networks of one shape trained together: parameters with a leading dimension, and everything else shared."""
+"""Networks of one shape trained together: parameters with a leading dimension, everything else shared."""

@@ -1,4 +1,4 @@
-"""Averages of weights over the steps of training: what is evaluated and saved where a recipe asks for it."""
+"""Exponential moving averages (EMA) of weights, which are evaluated and saved if a recipe has `average`."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from torch import Tensor
 from detours.training.replicas.copies import Copies
 from detours.training.replicas.stack import Stack
 
-SLOWEST = 10
-"""After t steps at most (1 + t) / (10 + t) of an average is old, so that the first weights are soon forgotten."""
+WARM_UP = 10
+"""After t steps the decay is at most (1 + t) / (10 + t), so that the first weights are soon forgotten."""
 
 
 class Averaged(Copies):
-    """Exponential averages of the parameters and the running statistics of stacked networks.
+    """Exponential moving averages of the parameters and the running statistics of stacked networks.
 
     Args:
         stack: The networks.
-        shares: [R, 1] how much of each average stays in a step; 0 for none of it.
+        decay: [R, 1] the share of each average that a step keeps; 0 for no averaging.
     """
 
-    def __init__(self, stack: Stack, shares: Tensor) -> None:
+    def __init__(self, stack: Stack, decay: Tensor) -> None:
         super().__init__(stack)
-        self.shares = shares
+        self.decay = decay
 
     def update(self, stack: Stack, steps: Tensor) -> None:
-        """Take in the weights after a step; `steps` is how many there were, on the device."""
-        share = torch.minimum(self.shares, ((1 + steps) / (SLOWEST + steps)).to(self.shares.dtype))
-        self.flat.lerp_(stack.flat, 1 - share)
+        """Add the weights after a step; `steps` is the number of steps so far, on the device."""
+        decay = torch.minimum(self.decay, ((1 + steps) / (WARM_UP + steps)).to(self.decay.dtype))
+        self.flat.lerp_(stack.flat, 1 - decay)
         for name, each in stack.buffers.items():
             if each.is_floating_point():
-                self.buffers[name].lerp_(each, (1 - share).view(-1, *[1] * (each.dim() - 1)).to(each.dtype))
+                self.buffers[name].lerp_(each, (1 - decay).view(-1, *[1] * (each.dim() - 1)).to(each.dtype))
             else:
                 self.buffers[name].copy_(each)
 
     def keep(self, replicas: Tensor) -> None:
         """Drop all networks but these."""
         super().keep(replicas)
-        self.shares = self.shares[replicas]
+        self.decay = self.decay[replicas]

@@ -1,4 +1,4 @@
-"""A function without arguments as a CUDA graph: launched as a whole from the third call on."""
+"""A function without arguments as a CUDA graph, which is captured in the third call and replayed from then on."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import torch
 from detours.nn.fused.choice import same_arcs
 
 WARM_UP = 2
-"""Calls before the capture: libraries set themselves up in the first ones."""
+"""Calls before the capture, in which libraries initialise themselves."""
 
 
 class Captured:
-    """A function that always works on the same tensors, on a CUDA device as one CUDA graph, else as it is.
+    """A function that always works on the same tensors: as one CUDA graph on a CUDA device, elsewhere called directly.
 
     Args:
-        work: What it does; it neither waits for the device nor changes the shape of anything, and the arcs and tokens
-            that it does not make itself are always the same.
-        device: Where it does it.
+        work: The function; it neither synchronises nor changes the shape of anything, and the arcs and tokens that it
+            does not create itself are always the same.
+        device: Where it runs.
     """
 
     def __init__(self, work: Callable[[], None], device: torch.device) -> None:
@@ -50,8 +50,8 @@ class Captured:
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Keep Python's collector from running in the block: a graph of an earlier training that it freed within a capture
-    would end the capture with an error."""
+    """Disable Python's garbage collector in the block: if it freed the CUDA graph of an earlier training within a
+    capture, the capture would fail."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Copies of the weights of stacked networks: those of the best epoch, and what all copies share."""
+"""Copies of the weights of stacked networks: a base class, and the weights of the best epoch."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Copies:
         self.buffers = {name: each.clone() for name, each in stack.buffers.items()}
 
     def state(self) -> dict[str, object]:
-        """Return what a checkpoint has to hold."""
+        """Return the state for a checkpoint."""
         return {"flat": self.flat, "buffers": self.buffers}
 
     def load(self, flat: Tensor, buffers: Mapping[str, Tensor]) -> None:
-        """Go back to a state."""
+        """Restore a state from a checkpoint."""
         self.flat.copy_(flat)
         for name, value in buffers.items():
             self.buffers[name].copy_(value)
@@ -37,6 +37,6 @@ class BestWeights(Copies):
     """The weights of the best epoch of each network."""
 
     def update(self, flat: Tensor, buffers: Mapping[str, Tensor], better: Tensor) -> None:
-        """Take in the weights of an epoch, of those networks whose best it is so far, [R]."""
+        """Store the weights of an epoch for the networks whose best it is so far; `better` is [R]."""
         for kept, current in ((self.flat, flat), *((self.buffers[name], each) for name, each in buffers.items())):
             kept.copy_(torch.where(better.view(-1, *[1] * (kept.dim() - 1)), current, kept))

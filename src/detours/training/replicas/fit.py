@@ -1,4 +1,4 @@
-"""Replicas in training: the state between two epochs, and how to go from one to the next."""
+"""Training of replicas: their state between two epochs, a training epoch, and the evaluation after it."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from detours.data import Split
 from detours.training.batches.choose import batches_of
 from detours.training.batches.inputs import Inputs, Scaling
 from detours.training.batches.packed import Batch
-from detours.training.batches.streams import Assembled, Batches, steps_of
+from detours.training.batches.streams import Batches, BatchSource, steps_of
 from detours.training.build import arguments, networks_of
 from detours.training.devices import sent
 from detours.training.recipe import LOWER_IS_BETTER, Recipe
 from detours.training.replicas.adamw import AdamW
 from detours.training.replicas.average import Averaged
-from detours.training.replicas.beside import Beside
 from detours.training.replicas.capture import Captured
 from detours.training.replicas.copies import BestWeights
 from detours.training.replicas.objective import Objective
 from detours.training.replicas.progress import ROWS, Progress, Row, Scores
 from detours.training.replicas.schedule import rate
+from detours.training.replicas.side_stream import SideStream
 from detours.training.replicas.stack import Call, Stack
 
 NOISE, FACTORS = 2, 3
-"""What random numbers are drawn for, as part of the seed; 0 and 1 are those of the batches."""
+"""Purposes of random numbers, part of their seed; 0 and 1 are used by the batches."""
 
 FACTOR, RATE = ".factor", ".rate"
-"""How the names of buffers of dropout end, which training alone reads."""
+"""Suffixes of the buffers of dropout, which only training reads."""
 
 
-class Answered(NamedTuple):
-    """What an evaluation answers, row by row."""
+class EvaluationRows(NamedTuple):
+    """The graphs or nodes of an evaluation, over all its batches."""
 
     y: Tensor
     ids: Tensor
-    asked: Tensor
+    masks: Tensor
     """[2, 1, R, rows] the rows of the validation and of the test part of each replica."""
 
 
@@ -61,8 +61,8 @@ class Fit:
         recipes: A recipe of each replica; they may differ in what `same_shape` leaves open.
         inputs: The graphs.
         splits: The parts of each replica.
-        outputs: How many numbers a network answers: as many as there are classes, labels, or numbers to predict.
-        scalings: How each replica scales its features; None for not at all.
+        outputs: The number of outputs of a network: classes, labels, or regression targets.
+        scalings: How each replica scales its features; empty to leave them as they are.
         keep_weights: Whether the weights of the best epoch are kept.
     """
 
@@ -83,73 +83,77 @@ class Fit:
         networks = networks_of(recipes, inputs.x.shape[1], outputs, inputs.edge_width)
         self.stack = Stack(networks, self.device, self.dtype)
         mixed = recipes[0].precision == "bf16-mixed"
-        self.rounded = torch.bfloat16 if mixed and fabric.world_size == 1 else None  # several sum slopes, unrounded
-        kinds = [(each.lr, each.weight_decay, each.schedule, each.warmup, each.epochs) for each in recipes]
-        self.optimizer = AdamW(self.stack.flat, [each.weight_decay for each in recipes], kinds)
-        shares = self._of_each("average", self.dtype).unsqueeze(1)
-        self.averaged = Averaged(self.stack, shares) if any(each.average for each in recipes) else None
+        # several processes sum their gradients in full precision
+        self.linear_dtype = torch.bfloat16 if mixed and fabric.world_size == 1 else None
+        groups = [(each.lr, each.weight_decay, each.schedule, each.warmup, each.epochs) for each in recipes]
+        self.optimizer = AdamW(self.stack.flat, [each.weight_decay for each in recipes], groups)
+        decay = self._per_replica("average", self.dtype).unsqueeze(1)
+        self.averaged = Averaged(self.stack, decay) if any(each.average for each in recipes) else None
         self.progress = Progress(
-            self._of_each("patience", torch.long),
-            self._of_each("epochs", torch.long),
+            self._per_replica("patience", torch.long),
+            self._per_replica("epochs", torch.long),
             torch.tensor([each.ties == "loss" for each in recipes], device=self.device),
-            self._of_each("smooth", torch.float64),
+            self._per_replica("smooth", torch.float64),
             lower=recipes[0].metric in LOWER_IS_BETTER,
         )
         self.objective = Objective(recipes, inputs.y, splits, self.device, self.dtype)
         steps = steps_of(recipes[0], len(splits[0].train))
-        most = max(each.epochs for each in recipes)
+        max_epochs = max(each.epochs for each in recipes)
         self.batches: Batches = batches_of(
-            inputs, recipes[0], self.device, steps, fabric.global_rank, fabric.world_size, epochs=most + ROWS
+            inputs, recipes[0], self.device, steps, fabric.global_rank, fabric.world_size, epochs=max_epochs + ROWS
         )
         self.train_mask, self.val_mask, self.test_mask = (
             _masks([split[part] for split in splits], len(inputs.y) + 1).to(self.device) for part in range(3)
         )
         self.best = BestWeights(self.stack) if keep_weights else None
         self.done = 0
-        """Epochs behind us."""
+        """Epochs completed."""
         self.unread = 0
-        """Epochs whose numbers have not been read from the device."""
+        """Epochs whose results have not been read from the device yet."""
         self._prepare()
 
-    def _of_each(self, name: str, dtype: torch.dtype) -> Tensor:
+    def _per_replica(self, name: str, dtype: torch.dtype) -> Tensor:
         return torch.tensor([getattr(each, name) for each in self.recipes], dtype=dtype, device=self.device)
 
     def _prepare(self) -> None:
-        """Make what depends on the number of replicas."""
-        number = len(self.stack)
-        self.rates = torch.zeros((number, 1), dtype=self.dtype, device=self.device)
-        self.sums = torch.zeros((2, number), dtype=torch.float64, device=self.device)
-        self.factors = torch.ones(number, dtype=torch.int32, device=self.device)
+        """Allocate what depends on the number of replicas."""
+        replicas = len(self.stack)
+        self.rates = torch.zeros((replicas, 1), dtype=self.dtype, device=self.device)
+        self.sums = torch.zeros((2, replicas), dtype=torch.float64, device=self.device)
+        """Loss and score of the epoch, summed over the training part of each replica."""
+        self.factors = torch.ones(replicas, dtype=torch.int32, device=self.device)
         for name in self.stack.buffers:
             if name.endswith(FACTOR):  # one tensor for all layers
                 self.stack.buffers[name] = self.factors
-        asked = self.val_mask | self.test_mask | (self.train_mask if self.objective.ranked else False)
+        evaluated = self.val_mask | self.test_mask | (self.train_mask if self.objective.ranked else False)
         skips = self.device.type == "cpu" and self.recipes[0].skips_graphs
-        self.batches.keep_graphs(self.train_mask.any(0)[:-1] if skips else None, asked.any(0)[:-1])
+        self.batches.keep_graphs(self.train_mask.any(0)[:-1] if skips else None, evaluated.any(0)[:-1])
         self.evaluation = self.batches.evaluation()
         y, ids = (torch.cat([getattr(batch, name) for batch in self.evaluation]) for name in ("y", "ids"))
-        self.answered = Answered(y, ids, torch.stack([self.val_mask[:, ids], self.test_mask[:, ids]]).unsqueeze(1))
+        masks = torch.stack([self.val_mask[:, ids], self.test_mask[:, ids]]).unsqueeze(1)
+        self.evaluation_rows = EvaluationRows(y, ids, masks)
         parts = (self.train_mask, self.val_mask, self.test_mask)
-        self.numbers = torch.stack([part.sum(1).clamp(min=1) for part in parts]).repeat_interleave(2, 0)
+        self.sizes = torch.stack([part.sum(1).clamp(min=1) for part in parts]).repeat_interleave(2, 0)
+        """[6, R] the size of the part that each field of `Scores` is a mean over."""
         self.features = None
-        """[R, nodes, width] of a whole graph, where each replica scales its own."""
-        if self.scales is not None and self.batches.whole is not None:
+        """[R, nodes, width] of a single graph, if replicas scale its features differently."""
+        if self.scales is not None and self.batches.full_batch is not None:
             shift, scale = self.scales
-            self.features = (self.batches.whole.x - shift.unsqueeze(1)).div_(scale.unsqueeze(1))
-        judged = self.averaged or self.stack
-        statistics = {name: each for name, each in judged.buffers.items() if not name.endswith((FACTOR, RATE))}
-        seen = {"flat": judged.flat, "sums": self.sums, **statistics}
-        self.beside = Beside(self._evaluated, seen, self._captures())
+            self.features = (self.batches.full_batch.x - shift.unsqueeze(1)).div_(scale.unsqueeze(1))
+        source = self.averaged or self.stack
+        statistics = {name: each for name, each in source.buffers.items() if not name.endswith((FACTOR, RATE))}
+        tensors = {"flat": source.flat, "sums": self.sums, **statistics}
+        self.side_stream = SideStream(self._evaluated, tensors, self._capture_device())
         self._steps: dict[int, Captured] = {}
 
-    def _captures(self) -> torch.device:
+    def _capture_device(self) -> torch.device:
         return torch.device("cpu") if self.fabric.world_size > 1 else self.device
 
     def epoch(self) -> None:
-        """Train all replicas for an epoch and evaluate them; nothing waits for the device."""
+        """Train all replicas for an epoch and evaluate them, without synchronising with the device."""
         self.done += 1
         self.unread += 1
-        self._draw()
+        self._seed()
         schedule = self._schedule()
         for step, batch in enumerate(self.batches.training(self.done)):
             self.rates.copy_(schedule[step])
@@ -157,49 +161,49 @@ class Fit:
                 self._step(batch)
                 continue
             if id(batch) not in self._steps:
-                self._steps[id(batch)] = Captured(partial(self._step, batch), self._captures())
+                self._steps[id(batch)] = Captured(partial(self._step, batch), self._capture_device())
             self._steps[id(batch)]()
-        self.beside.start()
+        self.side_stream.start()
 
     def full(self) -> bool:
-        """Whether the numbers of the last epochs must be read before the next one."""
+        """Whether the results of the last epochs must be read before the next one."""
         return self.unread == ROWS
 
     def read(self) -> list[list[Row]]:
-        """Return the numbers of the epochs since the last time, for each of them a row of each replica."""
-        number, self.unread = self.unread, 0
-        self.beside.wait()
-        return self.progress.read(number)
+        """Return the results of the epochs since the last call: for each epoch, a row of each replica."""
+        epochs, self.unread = self.unread, 0
+        self.side_stream.wait()
+        return self.progress.read(epochs)
 
     def keep(self, replicas: Sequence[int]) -> None:
         """Drop all replicas but these."""
         self.release()
-        kept = torch.tensor(replicas, device=self.device)
-        self.recipes = [self.recipes[at] for at in replicas]
+        index = torch.tensor(replicas, device=self.device)
+        self.recipes = [self.recipes[replica] for replica in replicas]
         for part in (self.stack, self.optimizer, self.progress, self.objective, self.averaged, self.best):
             if part is not None:
-                part.keep(kept)
+                part.keep(index)
         parts = (self.train_mask, self.val_mask, self.test_mask)
-        self.train_mask, self.val_mask, self.test_mask = (part[kept] for part in parts)
+        self.train_mask, self.val_mask, self.test_mask = (part[index] for part in parts)
         if self.scales is not None:
-            self.scales = (self.scales[0][kept], self.scales[1][kept])
+            self.scales = (self.scales[0][index], self.scales[1][index])
         self._prepare()
 
     def release(self) -> None:
-        """Let go of what refers back to this, so that its memory is free as soon as nobody holds it."""
-        self.beside.release()
+        """Drop what refers back to this object, so that its memory is freed without a garbage collection."""
+        self.side_stream.release()
         self._steps.clear()
 
     def weights(self, replica: int) -> dict[str, Tensor]:
         """Return the weights of a replica in its best epoch."""
         assert self.best is not None
-        self.beside.wait()
+        self.side_stream.wait()
         weights: dict[str, Tensor] = self.stack.weights(replica, self.best.flat, self.best.buffers)
         return weights
 
     def state(self) -> dict[str, Any]:
-        """Return what a checkpoint has to hold."""
-        self.beside.wait()
+        """Return the state for a checkpoint."""
+        self.side_stream.wait()
         return {
             "done": self.done,
             "flat": self.stack.flat,
@@ -211,8 +215,8 @@ class Fit:
         }
 
     def load(self, state: dict[str, Any]) -> None:
-        """Go back to a state."""
-        self.beside.wait()
+        """Restore a state from a checkpoint."""
+        self.side_stream.wait()
         self.done = int(state["done"])
         self.stack.flat.copy_(state["flat"])
         for name, value in state["buffers"].items():
@@ -226,11 +230,11 @@ class Fit:
 
     # ------------------------------------------------------------ an epoch
 
-    def _draw(self) -> None:
-        """Set the random numbers of the epoch."""
+    def _seed(self) -> None:
+        """Seed the random numbers of the epoch, and clear its sums."""
         torch.manual_seed(_entropy(self.done, NOISE, self.fabric.global_rank))
-        drawn = [_entropy(self.done, FACTORS, each.seed, each.fold) for each in self.recipes]
-        odd = np.array([number | 1 for number in drawn], np.uint32).view(np.int32)
+        factors = [_entropy(self.done, FACTORS, each.seed, each.fold) for each in self.recipes]
+        odd = np.array([factor | 1 for factor in factors], np.uint32).view(np.int32)
         self.factors.copy_(sent(odd, self.device))
         self.sums.zero_()
 
@@ -241,71 +245,71 @@ class Fit:
         rates = [[rate(each, end) for each in self.recipes] for end in ends]
         return sent(np.array(rates), self.device, self.dtype).unsqueeze(2)
 
-    def _step(self, given: Assembled) -> None:
-        batch = given.assembled()
+    def _step(self, source: BatchSource) -> None:
+        batch = source.assembled()
         mask = self.train_mask[:, batch.ids]
-        leaves = [each.detach().requires_grad_() for each in self.stack.leaves(self.stack.flat, self.rounded)]
+        leaves = [each.detach().requires_grad_() for each in self.stack.leaves(self.stack.flat, self.linear_dtype)]
         self.stack.network.train()
-        outputs = self._answers(leaves, batch, mask if batch.batch is not None else None)
-        found = torch.where(mask, self.objective.losses(outputs, batch.y), 0)
-        number = self._summed(mask.sum(1)).clamp(min=1)
-        loss = (found.sum(1) / number).sum()
+        outputs = self._forward(leaves, batch, mask if batch.batch is not None else None)
+        losses = torch.where(mask, self.objective.losses(outputs, batch.y), 0)
+        count = self._all_reduce(mask.sum(1)).clamp(min=1)
+        loss = (losses.sum(1) / count).sum()
         gradients = torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
-        self.optimizer.step(self.stack.flat, [self._summed(each) for each in gradients], self.rates)
+        self.optimizer.step(self.stack.flat, [self._all_reduce(each) for each in gradients], self.rates)
         if self.averaged is not None:
             self.averaged.update(self.stack, self.optimizer.steps[0])
         scores = torch.where(mask, self.objective.scores(outputs, batch.y), 0)
-        self.sums += torch.stack([found.detach().double().sum(1), scores.double().sum(1)])
+        self.sums += torch.stack([losses.detach().double().sum(1), scores.double().sum(1)])
 
     def _evaluated(self) -> None:
         self.stack.network.eval()
-        statistics = dict(self.beside.copies)
+        statistics = dict(self.side_stream.copies)
         weights, sums = statistics.pop("flat"), statistics.pop("sums")
         with torch.no_grad():
-            leaves = self.stack.leaves(weights, self.rounded)
-            answers = [self._answers(leaves, batch, buffers=statistics) for batch in self.evaluation]
-        outputs = answers[0] if len(answers) == 1 else torch.cat(answers, dim=1)
-        y, ids, asked = self.answered
+            leaves = self.stack.leaves(weights, self.linear_dtype)
+            batches = [self._forward(leaves, batch, buffers=statistics) for batch in self.evaluation]
+        outputs = batches[0] if len(batches) == 1 else torch.cat(batches, dim=1)
+        y, ids, masks = self.evaluation_rows
         both = torch.stack([self.objective.losses(outputs, y), self.objective.scores(outputs, y)]).double()
-        # a part that is not asked about may hold anything, even what is no number
-        parts = torch.where(asked, both, 0).sum(3).flatten(0, 1)
-        reached = Scores(*(self._summed(torch.cat([sums, parts])) / self.numbers))
+        # rows outside a part may have any value, even NaN
+        parts = torch.where(masks, both, 0).sum(3).flatten(0, 1)
+        scores = Scores(*(self._all_reduce(torch.cat([sums, parts])) / self.sizes))
         if self.objective.ranked:
-            reached = self._ranked(reached, outputs, y, ids)
-        better = self.progress.update(reached)
+            scores = self._ranked(scores, outputs, y, ids)
+        better = self.progress.update(scores)
         if self.best is not None:
             self.best.update(weights, statistics, better)
 
-    def _ranked(self, reached: Scores, outputs: Tensor, y: Tensor, ids: Tensor) -> Scores:
-        """Return the numbers of an epoch with scores that are those of a ranking of each part."""
-        if self.fabric.world_size > 1:  # every process has some of the answers
+    def _ranked(self, scores: Scores, outputs: Tensor, y: Tensor, ids: Tensor) -> Scores:
+        """Return the scores of an epoch, computed from a ranking of each part; losses stay as they are."""
+        if self.fabric.world_size > 1:  # every process has some of the outputs
             rows = self.train_mask.size(1)
-            every = outputs.new_zeros(len(outputs), rows, outputs.size(2))
-            outputs = self._summed(every.index_copy_(1, ids, outputs))
+            gathered = outputs.new_zeros(len(outputs), rows, outputs.size(2))
+            outputs = self._all_reduce(gathered.index_copy_(1, ids, outputs))
             y = torch.cat([self.batches.packed.y, self.batches.packed.y[:1]])
             ids = torch.arange(rows, device=self.device)
         parts = zip(
             ("train_score", "val_score", "test_score"), (self.train_mask, self.val_mask, self.test_mask), strict=True
         )
-        return reached._replace(**{name: self.objective.part_scores(outputs, y, part[:, ids]) for name, part in parts})
+        return scores._replace(**{name: self.objective.part_scores(outputs, y, part[:, ids]) for name, part in parts})
 
-    def _answers(
+    def _forward(
         self,
         leaves: Sequence[Tensor],
         batch: Batch,
         counted: Tensor | None = None,
         buffers: dict[str, Tensor] | None = None,
     ) -> Tensor:
-        """Return the answers, [R, rows, outputs]; `counted` [R, graphs] are those whose nodes count in batch norms."""
+        """Return the outputs, [R, rows, outputs]; `counted` [R, graphs] are those whose nodes count in batch norms."""
         shift, scale = (None, None) if self.scales is None or self.features is not None else self.scales
         mixed = self.fabric.device.type if self.recipes[0].precision == "bf16-mixed" else None
         nodes = None
         if counted is not None and batch.batch is not None:
-            # one more for the nodes that are padding
+            # one more, for padding nodes
             nodes = torch.cat([counted, counted.new_zeros(len(counted), 1)], dim=1)[:, batch.batch]
         elif batch.real is not None:
             nodes = batch.real.expand(len(self.stack), -1)
-        # no cache of converted weights: it would outlive the memory of a CUDA graph
+        # no cache of cast weights: it would outlive the memory of a CUDA graph
         with torch.autocast(mixed or "cpu", torch.bfloat16, enabled=mixed is not None, cache_enabled=False):
             call = _call(batch, self.recipes[0])
             logits = self.stack.forward(leaves, call, nodes, self.features, shift, scale, buffers=buffers)
@@ -313,7 +317,7 @@ class Fit:
             logits = logits.index_select(1, batch.rows)
         return logits if logits.dtype == torch.float64 else logits.float()
 
-    def _summed(self, values: Tensor) -> Tensor:
+    def _all_reduce(self, values: Tensor) -> Tensor:
         """Return the sum over all processes."""
         if self.fabric.world_size > 1:
             dist.all_reduce(values)
@@ -332,7 +336,7 @@ def _call(batch: Batch, recipe: Recipe) -> Call:
 def _scaled(
     inputs: Inputs, scalings: Sequence[Scaling], device: torch.device, dtype: torch.dtype
 ) -> tuple[Inputs, tuple[Tensor, Tensor] | None]:
-    """Scale features once if all replicas do it alike; otherwise return [R, width] how each does."""
+    """Scale the features here if all replicas scale them alike; otherwise return [R, width] of each."""
     if not scalings:
         return inputs, None
     shift, scale = (np.stack([getattr(each, name) for each in scalings]) for name in ("shift", "scale"))
@@ -341,8 +345,8 @@ def _scaled(
     return inputs, (torch.from_numpy(shift).to(device, dtype), torch.from_numpy(scale).to(device, dtype))
 
 
-def _masks(parts: Sequence[Int64], number: int) -> Tensor:
-    masks = np.zeros((len(parts), number), bool)
+def _masks(parts: Sequence[Int64], size: int) -> Tensor:
+    masks = np.zeros((len(parts), size), bool)
     for mask, ids in zip(masks, parts, strict=True):
         mask[ids] = True
     return torch.from_numpy(masks)

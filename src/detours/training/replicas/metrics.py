@@ -1,7 +1,7 @@
-"""Metrics of a ranking, for all replicas together and without waiting for the device: ROC-AUC and average precision.
+"""Ranking metrics, for all replicas together and without synchronising: ROC-AUC and average precision.
 
-Both follow scikit-learn, ties included. Scores are sorted once; how many positives and negatives lie below, or at, each
-score follows from cumulative sums, in which rows outside the part that is asked about count nothing.
+Both follow scikit-learn, ties included. Scores are sorted once; the number of positives and negatives below, or at,
+each score follows from cumulative sums, to which rows outside the evaluated part add 0.
 """
 
 from __future__ import annotations
@@ -31,29 +31,30 @@ def average_precision(scores: Tensor, positive: Tensor, part: Tensor) -> Tensor:
     """Return the mean over the positives of the precision at their score; arguments and NaN as for `roc_auc`."""
     ranking = _Ranking(scores, positive & part, ~positive & part)
     positives, negatives = ranking.positives[..., -1:], ranking.negatives[..., -1:]
-    right = positives - ranking.below(ranking.positives)
-    wrong = negatives - ranking.below(ranking.negatives)
-    found = (ranking.is_positive * right / (right + wrong).clamp(min=1)).sum(-1, keepdim=True) / positives
-    return torch.where(negatives > 0, found, torch.nan).squeeze(-1)
+    true_positives = positives - ranking.below(ranking.positives)
+    false_positives = negatives - ranking.below(ranking.negatives)
+    precision = true_positives / (true_positives + false_positives).clamp(min=1)
+    mean = (ranking.is_positive * precision).sum(-1, keepdim=True) / positives
+    return torch.where(negatives > 0, mean, torch.nan).squeeze(-1)
 
 
 class _Ranking:
     """Rows by ascending score."""
 
     def __init__(self, scores: Tensor, positive: Tensor, negative: Tensor) -> None:
-        # what a diverged network answers must not stop the others: it only has to be some number
+        # NaN of a diverged network must not stop the others: any finite value will do
         ascending, order = torch.where(positive | negative, scores, 0).nan_to_num().contiguous().sort(dim=-1)
         self.left, self.right = (torch.searchsorted(ascending, ascending, right=right) for right in (False, True))
         self.is_positive, is_negative = (
             each.expand_as(scores).gather(-1, order).double() for each in (positive, negative)
         )
         self.positives, self.negatives = (F.pad(each.cumsum(-1), (1, 0)) for each in (self.is_positive, is_negative))
-        """[..., rows + 1] how many there are among the first rows."""
+        """[..., rows + 1] counts among the first rows."""
 
     def below(self, counts: Tensor) -> Tensor:
-        """Return how many have a lower score than each row."""
+        """Return, for each row, the count of lower scores."""
         return counts.gather(-1, self.left)
 
     def equal(self, counts: Tensor) -> Tensor:
-        """Return how many have the score of each row."""
+        """Return, for each row, the count of equal scores."""
         return counts.gather(-1, self.right) - counts.gather(-1, self.left)

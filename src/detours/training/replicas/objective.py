@@ -1,4 +1,4 @@
-"""What the answers of replicas are worth: the loss of every answer, and its score."""
+"""Losses and scores of the outputs of all replicas."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Objective:
         recipes: The recipe of each replica; they share task, metric and loss.
         targets: The targets of all graphs or nodes, see `targets_of`.
         splits: The parts of each replica; class weights and the scale of targets are those of its training part.
-        device: Where the answers are.
-        dtype: Their type.
+        device: The device of the outputs.
+        dtype: Their dtype.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Objective:
 
     @property
     def ranked(self) -> bool:
-        """Whether the score is one of a whole part, not the mean of a score of each answer."""
+        """Whether the score is that of a ranking of the part, not the mean of a score of each row."""
         return self.metric in RANKED
 
     def keep(self, replicas: Tensor) -> None:
@@ -59,22 +59,22 @@ class Objective:
                 setattr(self, name, values[replicas])
 
     def losses(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """Return the loss of every answer, [R, rows], for outputs [R, rows, columns] and targets y [rows, …]."""
+        """Return the loss of every row, [R, rows], for outputs [R, rows, columns] and targets y [rows, …]."""
         if self.task == "classification":
             return self._cross_entropy(outputs, y)
         if self.task == "regression":
-            away = outputs - self._standardised(y)
-            return (away.square() if self.squared else away.abs()).mean(2)
+            error = outputs - self._standardised(y)
+            return (error.square() if self.squared else error.abs()).mean(2)
         known = ~torch.isnan(y)
         labels = torch.where(known, y, 0).expand_as(outputs)
-        every = F.binary_cross_entropy_with_logits(outputs, labels, reduction="none")
+        losses = F.binary_cross_entropy_with_logits(outputs, labels, reduction="none")
         if self.weights is not None:
-            every = every * torch.where(labels > 0, self.weights[:, 1:2], self.weights[:, 0:1])
-        # what is not known costs nothing
-        return torch.where(known, every, 0).mean(2)
+            losses = losses * torch.where(labels > 0, self.weights[:, 1:2], self.weights[:, 0:1])
+        # unknown labels cost nothing
+        return torch.where(known, losses, 0).mean(2)
 
     def scores(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """Return the score of every answer, [R, rows], of which those of a part have the mean of its rows."""
+        """Return the score of every row, [R, rows]; the score of a part is the mean over its rows."""
         outputs = outputs.detach()
         if self.metric == "accuracy":
             return outputs.argmax(2) == y
@@ -88,14 +88,13 @@ class Objective:
         if self.task == "classification":
             return measure(outputs[:, :, 1] - outputs[:, :, 0], y == 1, part)
         known = (part.unsqueeze(2) & ~torch.isnan(y)).transpose(1, 2)
-        found = measure(outputs.transpose(1, 2), (y == 1).t(), known)
         # the mean over the labels that have both values in this part
-        return found.nanmean(1)
+        return measure(outputs.transpose(1, 2), (y == 1).t(), known).nanmean(1)
 
     def _cross_entropy(self, logits: Tensor, y: Tensor) -> Tensor:
-        number, rows, classes = logits.shape
-        every = F.cross_entropy(logits.reshape(-1, classes), y.repeat(number), reduction="none").view(number, rows)
-        return every if self.weights is None else every * self.weights[:, y]
+        replicas, rows, classes = logits.shape
+        losses = F.cross_entropy(logits.reshape(-1, classes), y.repeat(replicas), reduction="none").view(replicas, rows)
+        return losses if self.weights is None else losses * self.weights[:, y]
 
     def _standardised(self, y: Tensor) -> Tensor:
         assert self.shift is not None and self.scale is not None

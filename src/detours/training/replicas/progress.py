@@ -1,4 +1,4 @@
-"""What every replica has reached: its best epoch by validation, whether it is over, and the numbers of its epochs."""
+"""The progress of every replica: its best epoch by validation, whether it still trains, the scores of its epochs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 ROWS = 32
-"""Epochs whose numbers are kept on the device until they are read."""
+"""Epochs whose scores are kept on the device until they are read."""
 
 
 class Scores(NamedTuple):
-    """The numbers of an epoch, [R] each."""
+    """Losses and scores of an epoch, [R] each."""
 
     train_loss: Tensor
     train_score: Tensor
@@ -23,7 +23,7 @@ class Scores(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The epoch with the best validation result, smoothed as the recipe says, and what the test part gave there."""
+    """The epoch with the best validation result, smoothed as the recipe says, and its test result."""
 
     epoch: int
     val_score: float
@@ -33,7 +33,7 @@ class Best(NamedTuple):
 
 
 class Row(NamedTuple):
-    """An epoch of one replica as it is read from the device."""
+    """An epoch of one replica, read from the device."""
 
     train_loss: float
     train_score: float
@@ -48,15 +48,15 @@ class Row(NamedTuple):
 
 
 class Progress:
-    """All of it on the device, so that nothing waits in an epoch, and that a CUDA graph can hold the whole of it.
+    """Early stopping on the device: an epoch never synchronises, and a CUDA graph can hold all of it.
 
     A replica whose patience is over stays as it is, however long the others go on.
 
     Args:
-        patience: [R] epochs without a better validation result after which a replica is over.
+        patience: [R] epochs without a better validation result after which a replica stops.
         epochs: [R] the most epochs.
         by_loss: [R] whether the lower validation loss decides between epochs of equal score, or the first is best.
-        smooth: [R] how much of the validation score and loss that decide comes from the epochs before.
+        smooth: [R] the share of earlier epochs in the validation score and loss that decide.
         lower: Whether a lower score is better.
     """
 
@@ -64,43 +64,43 @@ class Progress:
         self, patience: Tensor, epochs: Tensor, by_loss: Tensor, smooth: Tensor, *, lower: bool = False
     ) -> None:
         self.patience, self.epochs, self.by_loss, self.smooth, self.lower = patience, epochs, by_loss, smooth, lower
-        number, device = len(patience), patience.device
+        replicas, device = len(patience), patience.device
         self.done = torch.zeros((), dtype=torch.long, device=device)
-        self.best = torch.zeros((len(Best._fields), number), dtype=torch.float64, device=device)
+        self.best = torch.zeros((len(Best._fields), replicas), dtype=torch.float64, device=device)
         self.best[1] = torch.inf if lower else -torch.inf
-        self.smoothed = torch.zeros((2, number), dtype=torch.float64, device=device)
-        """Score and loss of validation as of the last epoch."""
-        self.active = torch.ones(number, dtype=torch.bool, device=device)
-        self.rows = torch.zeros((ROWS, len(Row._fields), number), dtype=torch.float64, device=device)
+        self.smoothed = torch.zeros((2, replicas), dtype=torch.float64, device=device)
+        """Validation score and loss as of the last epoch."""
+        self.active = torch.ones(replicas, dtype=torch.bool, device=device)
+        self.rows = torch.zeros((ROWS, len(Row._fields), replicas), dtype=torch.float64, device=device)
         self.filled = torch.zeros(1, dtype=torch.long, device=device)
 
     def update(self, scores: Scores) -> Tensor:
-        """Count one more epoch; [R], whether it is the best of a replica so far."""
+        """Record an epoch; return [R], whether it is the best so far of each replica."""
         self.done += 1
         best_score, best_loss = self.best[1], self.best[2]
-        now = torch.stack([scores.val_score, scores.val_loss]).double()
-        mixed = (self.smooth > 0) & (self.done > 1)
-        self.smoothed.copy_(torch.where(mixed, torch.lerp(now, self.smoothed, self.smooth), now))
+        current = torch.stack([scores.val_score, scores.val_loss]).double()
+        smooths = (self.smooth > 0) & (self.done > 1)
+        self.smoothed.copy_(torch.where(smooths, torch.lerp(current, self.smoothed, self.smooth), current))
         score, loss = self.smoothed
-        ahead = score < best_score if self.lower else score > best_score
+        higher = score < best_score if self.lower else score > best_score
         ties = (score == best_score) & self.by_loss & (loss < best_loss)
-        # a network that answers with what is no number may be right by chance
-        better = self.active & (ahead | ties) & ~scores.val_loss.isnan()
+        # a network whose outputs are NaN may be right by chance
+        better = self.active & (higher | ties) & ~scores.val_loss.isnan()
         epoch = self.done.expand(len(better)).double()
-        found = [epoch, score, loss, scores.test_score, scores.test_loss]
+        candidate = torch.stack([epoch, score, loss, scores.test_score, scores.test_loss])
         row = torch.stack([*scores, better.double(), self.active.double()])
         self.rows.index_copy_(0, self.filled, row.unsqueeze(0))
         self.filled += 1
-        self.best.copy_(torch.where(better, torch.stack(found), self.best))
+        self.best.copy_(torch.where(better, candidate, self.best))
         waited = self.done - self.best[0]
         self.active &= (waited < self.patience) & (self.done < self.epochs) & torch.isfinite(scores.train_loss)
         return better
 
-    def read(self, number: int) -> list[list[Row]]:
-        """Return the last epochs, for each of them a row of each replica; this waits for the device."""
-        found = self.rows[:number].transpose(1, 2).tolist()
+    def read(self, epochs: int) -> list[list[Row]]:
+        """Return the epochs since the last call, a row of each replica for each; this waits for the device."""
+        values = self.rows[:epochs].transpose(1, 2).tolist()
         self.filled.zero_()
-        return [[Row(*row[:-2], *map(bool, row[-2:])) for row in epoch] for epoch in found]
+        return [[Row(*row[:-2], *map(bool, row[-2:])) for row in epoch] for epoch in values]
 
     def best_of(self, replica: int) -> Best:
         """Return the best epoch of a replica; this waits for the device."""
@@ -108,11 +108,11 @@ class Progress:
         return Best(int(epoch), *others)
 
     def state(self) -> dict[str, Tensor]:
-        """Return what a checkpoint has to hold."""
+        """Return the state for a checkpoint."""
         return {"done": self.done, "best": self.best, "smoothed": self.smoothed, "active": self.active}
 
     def load(self, state: dict[str, Tensor]) -> None:
-        """Go back to a state."""
+        """Restore a state from a checkpoint."""
         for name, value in state.items():
             getattr(self, name).copy_(value)
 

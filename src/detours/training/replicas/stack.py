@@ -16,11 +16,10 @@ from detours.errors import InputError
 from detours.training.replicas.products import BatchedProducts
 
 Call = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
-"""The arguments of the network, from what a replica is given."""
-
+"""From the inputs of one replica to the positional and named arguments of the network."""
 
 ALIGNED = 16
-"""Numbers; what begins at a multiple of so many is read in the largest pieces that a device knows."""
+"""Values; from a multiple of this offset, a device loads with its widest instructions."""
 
 
 class Stack:
@@ -32,22 +31,22 @@ class Stack:
         dtype: Of parameters and buffers of floating point.
 
     The parameters of a network are a row of `flat`, so an optimiser, a copy or a selection is a handful of operations
-    whatever the number of layers. Each begins at a multiple of `ALIGNED` numbers, from where a device multiplies
+    whatever the number of layers. The offset of each is a multiple of `ALIGNED`, from where a device multiplies
     faster; the gaps are zeros and stay zeros. The matrices of linear maps come first, so that all of them can be
-    rounded at once.
+    cast at once.
     """
 
     def __init__(self, networks: Sequence[nn.Module], device: torch.device, dtype: torch.dtype) -> None:
-        self.network = deepcopy(networks[0]).to("meta")  # its forward pass alone is used
-        maps = {
+        self.network = deepcopy(networks[0]).to("meta")  # only its forward pass is used
+        linear = {
             f"{name}.weight".removeprefix(".")
             for name, module in networks[0].named_modules()
             if isinstance(module, nn.Linear | Linear)
         }
-        parameters = sorted(networks[0].named_parameters(), key=lambda named: named[0] not in maps)
+        parameters = sorted(networks[0].named_parameters(), key=lambda named: named[0] not in linear)
         self.shapes = {name: each.shape for name, each in parameters}
-        self.maps = sum(name in maps for name in self.shapes)
-        """How many of them are matrices of linear maps."""
+        self.num_linear = sum(name in linear for name in self.shapes)
+        """How many of the parameters, the first ones, are matrices of linear maps."""
         for network in networks[1:]:
             check_same_shape(networks[0].state_dict(), network.state_dict())
         self.sizes = [_aligned(shape.numel()) for shape in self.shapes.values()]
@@ -67,59 +66,58 @@ class Stack:
 
     @property
     def num_parameters(self) -> int:
-        """How many numbers each network learns."""
+        """The number of parameters of each network."""
         return sum(shape.numel() for shape in self.shapes.values())
 
-    def leaves(self, flat: Tensor, rounded: torch.dtype | None = None) -> list[Tensor]:
-        """Return [R, …] that are all of [R, parameters] side by side; linear maps are one in `rounded`, if given.
+    def leaves(self, flat: Tensor, linear_dtype: torch.dtype | None = None) -> list[Tensor]:
+        """Split [R, parameters] into blocks of columns: all of them, or the linear maps cast to a dtype and the rest.
 
-        Products that round to such a format would convert each matrix for itself, and each of its slopes back. Slopes
-        of a matrix that is used twice are summed in that format.
+        Autocast would cast each matrix separately, and each of its gradients back. The gradients of a matrix that is
+        used twice are summed in that dtype.
         """
-        if rounded is None:
+        if linear_dtype is None:
             return [flat]
-        width = sum(self.sizes[: self.maps])
-        return [flat[:, :width].to(rounded), flat[:, width:]]
+        width = sum(self.sizes[: self.num_linear])
+        return [flat[:, :width].to(linear_dtype), flat[:, width:]]
 
     def parameters(self, *leaves: Tensor) -> dict[str, Tensor]:
-        """Return [R, …] of each parameter, views of the leaves."""
-        sizes = [self.sizes] if len(leaves) == 1 else [self.sizes[: self.maps], self.sizes[self.maps :]]
-        parts = [part for leaf, own in zip(leaves, sizes, strict=True) for part in leaf.split(own, dim=1)]
+        """Return each parameter as [R, …], a view of the leaves."""
+        split = [self.sizes] if len(leaves) == 1 else [self.sizes[: self.num_linear], self.sizes[self.num_linear :]]
+        parts = [part for leaf, sizes in zip(leaves, split, strict=True) for part in leaf.split(sizes, dim=1)]
         return {
             name: part[:, : shape.numel()].view(len(part), *shape)
             for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
         }
 
     def forward(
-        self, leaves: Sequence[Tensor], call: Call, *given: Tensor | None, buffers: Mapping[str, Tensor] | None = None
+        self, leaves: Sequence[Tensor], call: Call, *inputs: Tensor | None, buffers: Mapping[str, Tensor] | None = None
     ) -> Tensor:
-        """Return what every network answers, [R, …].
+        """Return the outputs of all networks, [R, …].
 
         Args:
             leaves: The parameters.
-            call: From an element of each of `given` to the arguments of the network; what is shared by all networks
-                it knows itself.
-            given: [R, …] each, or None.
+            call: From the inputs of one network to its arguments; it adds what all networks share.
+            inputs: [R, …] each, or None.
             buffers: [R, …] each, if not those of the stack.
         """
         buffers, networks = self.buffers if buffers is None else dict(buffers), len(leaves[0])
         parameters = self.parameters(*leaves)
 
-        def answer(parameters: dict[str, Tensor], buffers: dict[str, Tensor], *given: Tensor | None) -> Tensor:
-            positional, named = call(*given)
+        def single(parameters: dict[str, Tensor], buffers: dict[str, Tensor], *inputs: Tensor | None) -> Tensor:
+            positional, named = call(*inputs)
             with BatchedProducts() if networks > 1 else nullcontext():
-                answered: Tensor = functional_call(self.network, (parameters, buffers), positional, named)
-            return answered
+                output: Tensor = functional_call(self.network, (parameters, buffers), positional, named)
+            return output
 
-        if networks == 1:  # as it is: other kernels, all processes and torch.compile can be used
-            first = [None if each is None else each[0] for each in given]
-            return answer(_first(parameters), _first(buffers), *first).unsqueeze(0)
-        dims = (0, 0, *(None if each is None else 0 for each in given))
-        together: Tensor = vmap(answer, in_dims=dims, randomness="same")(parameters, buffers, *given)
-        return together
+        if networks == 1:  # without vmap: other kernels, several processes and torch.compile can be used
+            first = [None if each is None else each[0] for each in inputs]
+            return single(_first(parameters), _first(buffers), *first).unsqueeze(0)
+        dims = (0, 0, *(None if each is None else 0 for each in inputs))
+        outputs: Tensor = vmap(single, in_dims=dims, randomness="same")(parameters, buffers, *inputs)
+        return outputs
 
     def weights(self, replica: int, flat: Tensor | None = None, buffers: Mapping[str, Tensor] | None = None) -> Any:
-        """Return the `state_dict` of one network, in memory of its own."""
+        """Return a copy of the `state_dict` of one network."""
         parameters = self.parameters(self.flat if flat is None else flat)
         tensors = {**parameters, **(self.buffers if buffers is None else buffers)}
         return {name: tensors[name][replica].clone() for name in self.network.state_dict()}
@@ -130,8 +128,8 @@ class Stack:
         self.buffers = {name: each[replicas] for name, each in self.buffers.items()}
 
 
-def _aligned(number: int) -> int:
-    return -(-number // ALIGNED) * ALIGNED
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNED) * ALIGNED
 
 
 def check_same_shape(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> None:

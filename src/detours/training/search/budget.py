@@ -1,55 +1,55 @@
-"""The time of a search: trials end early enough to train the best of them again."""
+"""The time budget of a search: trials end early enough to train the best of them again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
 
-AT_FIRST = 0.25
-"""Share of the time that is kept for training the best again, before a run has shown how long that takes, and the most
-that is kept before all models have finished a round: without their trials there is nothing to train again …"""
-AT_MOST = 0.5
-"""… and the most that is kept then."""
+FIRST_SHARE = 0.25
+"""The share of the time reserved for training the best again while the time of a run is unknown, and the largest share
+until all models have finished a round: without their trials there is nothing to train again."""
+MAX_SHARE = 0.5
+"""The largest share from then on."""
 
 
 @dataclass
 class Budget:
-    """Seconds, some of which are kept for the runs that come after the trials.
+    """Seconds, some of which are reserved for runs after the trials.
 
-    >>> budget = Budget(start=1000.0, seconds=100, after=30)
+    >>> budget = Budget(start=1000.0, seconds=100, runs_after=30)
     >>> budget.note(runs=10, seconds=10)
     >>> budget.trials_until
     1075.0
-    >>> budget.most = AT_MOST
+    >>> budget.max_share = MAX_SHARE
     >>> budget.trials_until
     1070.0
     """
 
     start: float = 0.0
     seconds: float = inf
-    after: int = 0
+    runs_after: int = 0
     """Runs that are trained after the trials."""
     runs: int = 0
-    """Runs so far that were as long as those after the trials …"""
+    """Runs so far that were as long as those after the trials."""
     taken: float = 0.0
-    """… and the seconds they took."""
-    most: float = AT_FIRST
-    """The share that is kept at most."""
+    """The seconds that they took."""
+    max_share: float = FIRST_SHARE
+    """The largest share of the time that is reserved."""
 
     def note(self, runs: int, seconds: float) -> None:
-        """Remember how long some runs have taken."""
+        """Record the time of some runs."""
         self.runs += runs
         self.taken += seconds
 
     @property
     def end(self) -> float:
-        """The time after which nothing is begun."""
+        """The time after which nothing is started."""
         return self.start + self.seconds
 
     @property
     def trials_until(self) -> float:
-        """The time after which no trial is begun."""
-        if not self.after or self.seconds == inf:
+        """The time after which no trial is started."""
+        if not self.runs_after or self.seconds == inf:
             return self.end
-        kept = self.after * self.taken / self.runs if self.runs else AT_FIRST * self.seconds
-        return self.end - min(kept, self.most * self.seconds)
+        reserved = self.runs_after * self.taken / self.runs if self.runs else FIRST_SHARE * self.seconds
+        return self.end - min(reserved, self.max_share * self.seconds)

@@ -1,4 +1,4 @@
-"""What a finished trial is worth: its validation score over folds and seeds, and how much it was trained for it."""
+"""Scores of finished trials: the validation score over folds and seeds, and the effort of the training."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Effort(IntEnum):
     FULL = 1
     """On all folds of the search, for all epochs."""
     AGAIN = 2
-    """For all epochs with other seeds, on the folds that the search left out, or on its own if it left out none."""
+    """For all epochs with other seeds, on the folds that the search left out, or on its folds if it left out none."""
 
 
 class Scored(NamedTuple):
@@ -33,9 +33,9 @@ class Scored(NamedTuple):
     effort: Effort
     metric: str
     score: float
-    """In the metric; NaN if a fold has diverged."""
+    """The score in the metric; NaN if a fold has diverged."""
     error: float
-    """The standard error of the score over the folds; NaN if there is one only."""
+    """The standard error of the score over the folds; NaN for a single one."""
     loss: float
     folds: int
     epochs: int
@@ -43,13 +43,13 @@ class Scored(NamedTuple):
 
     @property
     def rank(self) -> tuple[float, float, int]:
-        """What trials are sorted by, the best first."""
+        """The sort key of trials, the best first."""
         merit = -self.score if self.metric in LOWER_IS_BETTER else self.score
         return (inf if self.diverged else -merit, self.loss, self.trial.number)
 
     @property
     def diverged(self) -> bool:
-        """Whether the loss of a fold became no number."""
+        """Whether the loss of a fold became NaN or infinite."""
         return isnan(self.score)
 
     @property
@@ -63,10 +63,10 @@ def score(trial: Trial, effort: Effort, cells: Sequence[Cell], recipe: Recipe, p
     folds = defaultdict(list)
     for cell in cells:
         folds[cell.key["fold"]].append(cell.value)
-    told = (len(folds), recipe.epochs, sum(cell.seconds for cell in cells))
+    effort_spent = (len(folds), recipe.epochs, sum(cell.seconds for cell in cells))
     if any("diverged" in cell.value for cell in cells):
-        return Scored(trial, effort, recipe.metric, nan, nan, inf, *told)
+        return Scored(trial, effort, recipe.metric, nan, nan, inf, *effort_spent)
     scores = [fmean(score_of(value, part) for value in values) for values in folds.values()]
     error = stdev(scores) / sqrt(len(scores)) if len(scores) > 1 else nan
     loss = fmean(float(cell.value[f"{part}_loss"]) for cell in cells)
-    return Scored(trial, effort, recipe.metric, fmean(scores), error, loss, *told)
+    return Scored(trial, effort, recipe.metric, fmean(scores), error, loss, *effort_spent)

@@ -1,4 +1,4 @@
-"""The space of a search: for each setting of a recipe its choices or a range, and points that are known to be good.
+"""The space of a search: choices or a range for each setting of a recipe, and known good points.
 
 A space is a TOML file::
 
@@ -6,10 +6,10 @@ A space is a TOML file::
     hidden = [32, 64]
     lr = {low = 1e-3, high = 1e-2, log = true}
 
-    [space.mdnn]                             # for one model, besides or in place of those above
+    [space.mdnn]                             # for one model, in addition to or instead of those above
     k = [4, 5, 6]
 
-    [[known]]                                # tried first; an empty one is the preset as it is
+    [[known]]                                # tried first; an empty one is the preset
     hidden = 64
     [known.mdnn]
     k = 6
@@ -34,12 +34,12 @@ SPACES = Path(__file__).with_name("spaces")
 
 @dataclass(frozen=True)
 class Choices:
-    """One of some values, each as likely."""
+    """A choice among values, uniformly."""
 
     values: tuple[Any, ...]
 
     def draw(self, generator: np.random.Generator) -> Any:
-        """Return one of them."""
+        """Return a random choice."""
         return self.values[generator.integers(len(self.values))]
 
     def __contains__(self, value: object) -> bool:
@@ -48,18 +48,18 @@ class Choices:
 
 @dataclass(frozen=True)
 class Range:
-    """Any number from `low` to `high`, uniformly or uniformly in the logarithm."""
+    """A number from `low` to `high`, uniform or uniform in the logarithm, optionally an integer."""
 
     low: float
     high: float
     log: bool = False
-    whole: bool = False
+    integer: bool = False
 
     def draw(self, generator: np.random.Generator) -> float | int:
-        """Return a number of the range, with four digits."""
-        low, high = (self.low, self.high + 1) if self.whole else (self.low, self.high)
-        found = np.exp(generator.uniform(np.log(low), np.log(high))) if self.log else generator.uniform(low, high)
-        return min(int(found), int(self.high)) if self.whole else float(f"{found:.4g}")
+        """Return a random number of the range, rounded to four digits."""
+        low, high = (self.low, self.high + 1) if self.integer else (self.low, self.high)
+        drawn = np.exp(generator.uniform(np.log(low), np.log(high))) if self.log else generator.uniform(low, high)
+        return min(int(drawn), int(self.high)) if self.integer else float(f"{drawn:.4g}")
 
     def __contains__(self, value: object) -> bool:
         return isinstance(value, int | float) and self.low <= value <= self.high
@@ -71,25 +71,27 @@ Domains = Mapping[str, Domain]
 
 @dataclass(frozen=True)
 class Space:
-    """What settings are drawn from."""
+    """The domains that settings are drawn from."""
 
     shared: Domains
-    """Of all models."""
+    """Domains of all models."""
     own: Mapping[str, Domains]
-    """Of single models."""
+    """Domains of single models."""
     known: tuple[Mapping[str, Any], ...] = ()
-    """Settings to try first; a value under the name of a model is a mapping for it alone."""
+    """Settings to try first; the value for the name of a model has settings for that model only."""
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Space:
-        """Return the space that a TOML file, read as dictionaries, describes."""
+        """Return a space from the dictionaries of its TOML file."""
         if unknown := sorted(given.keys() - {"space", "known"}):
             raise InputError(f"a space has the tables space and known, but {shown(unknown[0])} was given.")
         table, known = given.get("space", {}), given.get("known", [])
         if not isinstance(table, Mapping) or not isinstance(known, list):
             raise InputError("a space is a table [space] and any number of tables [[known]].")
         domains = {name: _domain(name, value) for name, value in table.items() if name not in MODELS}
-        own = {model: {name: _domain(name, value) for name, value in _of(model, table).items()} for model in MODELS}
+        own = {
+            model: {name: _domain(name, value) for name, value in _subtable(model, table).items()} for model in MODELS
+        }
         if not domains and not any(own.values()) and not known:
             raise InputError("the space is empty; give choices such as lr = [1e-3, 1e-2] in [space].")
         return cls(domains, own, tuple(map(_known, known)))
@@ -110,23 +112,23 @@ class Space:
 
     @classmethod
     def default(cls, level: str) -> Space:
-        """Return the space that is used where none is given."""
+        """Return the default space of a level."""
         return cls.read(SPACES / f"{level}.toml")
 
     def fixed(self, settings: Mapping[str, Any]) -> Space:
         """Return the space without these settings, which are the same in all trials."""
 
-        def others(table: Mapping[str, Any]) -> dict[str, Any]:
+        def without(table: Mapping[str, Any]) -> dict[str, Any]:
             return {name: value for name, value in table.items() if name not in settings}
 
         known = tuple(
-            {name: others(value) if name in MODELS else value for name, value in others(each).items()}
+            {name: without(value) if name in MODELS else value for name, value in without(each).items()}
             for each in self.known
         )
-        return Space(others(self.shared), {model: others(own) for model, own in self.own.items()}, known)
+        return Space(without(self.shared), {model: without(own) for model, own in self.own.items()}, known)
 
 
-def _of(model: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
+def _subtable(model: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
     found = table.get(model, {})
     if not isinstance(found, Mapping):
         raise InputError(f"{model} must be a table of settings for that model, but it is {shown(found)}.")
@@ -138,7 +140,7 @@ def _known(given: Any) -> dict[str, Any]:
         raise InputError(f"a known point must be a table of settings, but it is {shown(given)}.")
     values = {name: _checked(name, value) for name, value in given.items() if name not in MODELS}
     own = {
-        model: {name: _checked(name, value) for name, value in _of(model, given).items()}
+        model: {name: _checked(name, value) for name, value in _subtable(model, given).items()}
         for model in MODELS
         if model in given
     }
@@ -152,7 +154,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _domain(name: str, given: Any) -> Domain:
-    """Return the domain that a space gives for a setting, or raise `InputError`."""
+    """Return the domain of a setting from its value in a space, or raise `InputError`."""
     if isinstance(given, list):
         if not given:
             raise InputError(f"{name} has no choices; give at least one.")
@@ -161,7 +163,7 @@ def _domain(name: str, given: Any) -> Domain:
         raise InputError(f"{name} must be a list of choices or {{low = …, high = …}}, but it is {shown(given)}.")
     low, high, log = _checked(name, given["low"]), _checked(name, given["high"]), given.get("log", False)
     if setting_type(name) not in (int, float):
-        raise InputError(f"{name} is no number, so it has no range; give a list of choices.")
+        raise InputError(f"{name} is not a number, so it has no range; give a list of choices.")
     check_number(f"high of {name}", high, above=low)
     if not isinstance(log, bool) or (log and low <= 0):
         raise InputError(f"{name}: log must be true or false, and low above 0 with log = true, but low is {low}.")

@@ -1,4 +1,4 @@
-"""Trials: settings drawn from a space, some for each structure, so that these can be trained as replicas together."""
+"""Trials: settings drawn from a space, several for each structure, so that these are replicas of one network."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ import numpy as np
 
 from detours.data import GraphSet
 from detours.errors import InputError
-from detours.training.loop import FREE
+from detours.training.loop import PER_REPLICA
 from detours.training.recipe import DROPOUTS, MODELS, Recipe, recipe, settings, shipped_recipe
 from detours.training.search.space import Domains, Space
 
 ATTEMPTS = 200
-"""Draws of a structure before the space is said to have none that is possible."""
+"""Draws of a structure before a space counts as one without possible networks."""
 
 OF_MDNN = ("use_den", "hop_den")
-"""Settings that other models refuse."""
+"""Settings of MDNN that other models refuse."""
 
 TODAY = -1
-"""The number of the trial that no search has drawn: what the data set is trained with today."""
+"""The number of the trial that is not drawn: the current recipe of the data set."""
 
 Settings = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Settings to try for a model; trials of one number share what the models share."""
+    """Settings to try for a model; trials of one number have the same values of shared settings."""
 
     model: str
     number: int
@@ -40,19 +40,19 @@ class Trial:
 class Draws:
     """The trials of a search, each a function of the seed and its number.
 
-    Every `draws` trials in a row are one structure: they differ only in settings that replicas of one network may
-    differ in. The structures start with the known points of the space.
+    Every `per_structure` consecutive trials are one structure: they differ only in settings in which replicas of one
+    network may differ. The first structures are the known points of the space.
 
     Args:
         data: The data set.
-        space: What to draw from.
+        space: The space to draw from.
         fixed: Settings of all trials.
         seed: The seed of the draws.
-        draws: Trials for each structure.
+        per_structure: Trials for each structure.
     """
 
-    def __init__(self, data: GraphSet, space: Space, fixed: Mapping[str, Any], seed: int, draws: int) -> None:
-        self.data, self.fixed, self.seed, self.draws = data, dict(fixed), seed, draws
+    def __init__(self, data: GraphSet, space: Space, fixed: Mapping[str, Any], seed: int, per_structure: int) -> None:
+        self.data, self.fixed, self.seed, self.per_structure = data, dict(fixed), seed, per_structure
         self.space = space.fixed(fixed)
         self._structures: dict[int, dict[str, Settings]] = {}
 
@@ -62,28 +62,25 @@ class Draws:
 
     def trial(self, model: str, number: int) -> Trial:
         """Return the trial of a model with a number."""
-        structure, draw = divmod(number, self.draws)
+        structure, draw = divmod(number, self.per_structure)
         if structure not in self._structures:
             known = structure < len(self.space.known)
             self._structures[structure] = self._known(structure) if known else self._drawn(structure)
         settings = self._structures[structure][model]
-        self.recipe({**settings, **self.fixed})  # which may not be for this model
+        self.recipe({**settings, **self.fixed})  # raises for fixed settings of another model
         return Trial(model, number, self._varied(model, settings, number) if draw else settings)
 
     def today(self, model: str) -> Trial:
-        """Return the recipe of the data set, or the preset if it has none, as a trial."""
+        """Return the current recipe of the data set, or the preset if it has none, as a trial."""
         return Trial(model, TODAY, self._complete(model, {}))
 
     def _known(self, structure: int) -> dict[str, Settings]:
-        found = {}
-        for model in MODELS:
-            known = self.space.known[structure]
-            shared = {name: value for name, value in known.items() if name not in MODELS}
-            found[model] = self._complete(model, shared | known.get(model, {}))
-        return found
+        known = self.space.known[structure]
+        shared = {name: value for name, value in known.items() if name not in MODELS}
+        return {model: self._complete(model, shared | known.get(model, {})) for model in MODELS}
 
     def _drawn(self, structure: int) -> dict[str, Settings]:
-        """Draw a structure that is possible for every model, whichever of them are searched."""
+        """Draw a structure that is possible for every model, even for those that are not searched."""
         for attempt in range(ATTEMPTS):
             shared = _draw(self.space.shared, self._generator(structure, attempt))
             try:
@@ -99,15 +96,15 @@ class Draws:
         return self._complete(model, shared | {name: value for name, value in drawn.items() if name not in kept})
 
     def _varied(self, model: str, settings: Settings, number: int) -> Settings:
-        """Draw the settings anew in which replicas may differ; a dropout of 0 stays 0, as it is another network.
+        """Redraw the settings in which replicas may differ; a dropout of 0 stays 0, as others need another network.
 
-        Each setting has random numbers of its own, so that models draw the same values for those they share.
+        Each setting has its own random numbers, so that models draw the same values for those they share.
         """
-        before = self.recipe(settings)
+        base = self.recipe(settings)
         drawn = {}
         for name, domain in {**self.space.shared, **self.space.own[model]}.items():
-            kept = getattr(before, name)
-            if name not in FREE or (name in DROPOUTS and kept == 0):
+            kept = getattr(base, name)
+            if name not in PER_REPLICA or (name in DROPOUTS and kept == 0):
                 continue
             generators = (self._generator(number, attempt, crc32(name.encode())) for attempt in range(ATTEMPTS))
             values = (domain.draw(generator) for generator in generators)
@@ -115,24 +112,24 @@ class Draws:
         return self._complete(model, settings | drawn)
 
     def _complete(self, model: str, drawn: Settings) -> Settings:
-        """Return the settings with the fixed ones, or raise `InputError`.
+        """Add the fixed settings, or raise `InputError` if the result is impossible.
 
-        What then means nothing has the value of the preset, whatever was drawn or the recipe of the data set says.
+        Settings without effect get the value of the preset, not the drawn one or that of the recipe of the data set.
         """
         fixed = {name: value for name, value in self.fixed.items() if model == "mdnn" or name not in OF_MDNN}
-        found = {**drawn, **fixed, "model": model}
-        preset = found.get("preset", "ours")
+        complete = {**drawn, **fixed, "model": model}
+        preset = complete.get("preset", "ours")
         neutral = {name: each.default(preset, self.data.level) for name, each in settings().items()}
         base = neutral | (shipped_recipe(self.data.name, model) if preset == "ours" else {})
-        for name in self._idle(base | found) - fixed.keys():
-            found.pop(name, None)
+        for name in self._idle(base | complete) - fixed.keys():
+            complete.pop(name, None)
             if base[name] != neutral[name]:
-                found[name] = neutral[name]
-        self.recipe(found)
-        return found
+                complete[name] = neutral[name]
+        self.recipe(complete)
+        return complete
 
     def _idle(self, values: Mapping[str, Any]) -> set[str]:
-        """Return the settings that mean nothing beside the others."""
+        """Return the settings that have no effect given the others."""
         idle = set()
         if not values["layers"]:
             idle.add("layer_dropout")
@@ -149,7 +146,7 @@ class Draws:
         return idle
 
     def recipe(self, settings: Mapping[str, Any]) -> Recipe:
-        """Return the recipe of some settings for the data, its task among them."""
+        """Return the recipe of some settings for the data and its task."""
         return recipe(self.data.name, "", "", self.data.level, **{"task": self.data.task, **settings})
 
     def _generator(self, *numbers: int) -> np.random.Generator:

@@ -19,24 +19,24 @@ from detours.training.search.space import Space
 from detours.training.search.trials import Draws
 
 DRAWS = 6
-"""Trials for each structure, where nothing else is said."""
+"""Trials for each structure by default."""
 TRIALS = 54
-"""Trials of a search: three rounds."""
+"""Trials of a search by default: three rounds."""
 
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a search has found."""
+    """The result of a search."""
 
     settings: dict[str, Any]
     """The settings that were chosen, as `fit` takes them."""
     best: Scored
     """The trial they come from."""
     trials: list[Scored]
-    """The trials that the choice was among, the best first."""
+    """The trials that were compared, the best first."""
     again: list[Scored] = field(default_factory=list)
-    """What was trained again, by whose results the choice was made, the best first: the best for any of the models, and
-    the recipe that the data set has today (trial -1)."""
+    """The trials that were trained again, if any, the best first; they decide. They are those that were best for any of
+    the models, and the current recipe of the data set (trial -1)."""
 
 
 def tune(
@@ -64,20 +64,20 @@ def tune(
         dataset: As `fit` takes it.
         model: "plain", "weighted" or "mdnn".
         space: A `Space`, the same as dictionaries, or its TOML file. Default: that of the level of the data.
-        trials: How many settings are tried.
-        budget: Minutes after which no training is begun. Default: no limit.
+        trials: The number of settings to try.
+        budget: Minutes after which no training is started. Default: no limit.
         folds: As `fit` takes them; their test parts are left out.
         seed: The seed of the draws.
         draws: Trials for each structure, which are trained together.
         halving: Whether all trials are first trained on a third of the folds and epochs, and only the best on all.
         inner: Whether a tenth of each training part chooses the epoch, and the validation part only compares trials:
             for validation parts so small that the best of many epochs is a lucky one.
-        confirm: How many of the best trials are trained again with three other seeds, beside the recipe that the data
-            set has today; the best of these is chosen. They are trained on the folds that are not in `folds`, if there
-            are any. Of a budget, as much is kept for them as they will take, half of it at most.
-        out: The folder of finished trials, from which an interrupted search goes on. Default: none is kept.
+        confirm: The number of best trials to train again with three other seeds, together with the current recipe of
+            the data set; the best of these is chosen. They are trained on the folds that are not in `folds`, if there
+            are any. Of a budget, the time that they will take is kept for them, at most half of it.
+        out: The folder of finished trials, from which an interrupted search resumes. Default: none is kept.
         device: "auto", "cpu", "cuda" or "cuda:0".
-        replicas: How many networks are trained as one at most.
+        replicas: The most networks that are trained as one.
         name: A name for PyG data.
         settings: Settings of all trials, such as ``epochs=100``.
 
@@ -89,13 +89,13 @@ def tune(
     """
     check_settings(settings)
     data = dataset if isinstance(dataset, GraphSet) else graph_set_of(dataset, name)
-    numbers, parts = folds_of(data, folds)
+    indices, parts = folds_of(data, folds)
     with TemporaryDirectory() as folder:
         store = Store(folder if out is None else out)
         search = Search(
             Draws(data, space_of(space, data.level), settings, seed, draws),
             parts,
-            numbers,
+            indices,
             [model],
             store,
             device=device,
@@ -108,19 +108,19 @@ def tune(
 
 
 def chosen(search: Search, model: str) -> Tuned:
-    """Return what a search has chosen for a model."""
+    """Return the choice of a search for a model."""
     trials = search.candidates(model)
     if not trials or trials[0].diverged:
         of_all = " for all models" if len(search.models) > 1 else ""
-        spent = f"no trial was finished within the budget{of_all}; give it more time"
-        raise DetoursError(f"{search.data.name}, {model}: {'every trial has diverged' if trials else spent}.")
+        unfinished = f"no trial was finished within the budget{of_all}; give it more time"
+        raise DetoursError(f"{search.data.name}, {model}: {'every trial has diverged' if trials else unfinished}.")
     again = search.again(model)
     best = again[0] if again and not again[0].diverged else trials[0]
     return Tuned(dict(best.trial.settings), best, trials, again)
 
 
 def space_of(given: Space | Mapping[str, Any] | str | Path | None, level: str) -> Space:
-    """Return the space that is meant."""
+    """Return a space from any of its forms; by default that of the level."""
     if given is None:
         return Space.default(level)
     if isinstance(given, Space):

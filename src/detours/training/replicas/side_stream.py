@@ -1,4 +1,4 @@
-"""Evaluation beside training: of copies of the weights, while the next step changes them."""
+"""Evaluation on a side stream: it reads copies of the weights, while the next training step changes them."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from torch import Tensor
 from detours.training.replicas.capture import Captured
 
 OWN_SEEDS = (2, 7)
-"""Since this version of torch, a CUDA graph that draws no random numbers leaves those of others alone."""
+"""Since this version of torch, a CUDA graph without random numbers leaves the random numbers of others alone."""
 
 
-class Beside:
-    """Work on copies of tensors, on a CUDA device beside all that is asked of it afterwards; else at once, on no copy.
+class SideStream:
+    """Work on copies of tensors, concurrently with later work on a CUDA device; elsewhere at once, without copies.
 
     Small networks leave most of a device idle, so that two kernels take as long as one.
 
     Args:
         work: What is done; it reads `copies`, and nothing that changes before `wait`.
-        current: The tensors to copy, by name.
+        tensors: The tensors to copy, by name.
         device: Where to do it.
     """
 
-    def __init__(self, work: Callable[[], None], current: Mapping[str, Tensor], device: torch.device) -> None:
+    def __init__(self, work: Callable[[], None], tensors: Mapping[str, Tensor], device: torch.device) -> None:
         self.work = Captured(work, device)
-        self.current = dict(current)
+        self.tensors = dict(tensors)
         self.stream = torch.cuda.Stream(device) if device.type == "cuda" and torch.__version__ >= OWN_SEEDS else None
-        self.copies = self.current
-        """What `current` was when the work was last started."""
+        self.copies = self.tensors
+        """The values of `tensors` when the work was last started."""
         if self.stream is not None:
-            self.copies = {name: each.clone() for name, each in self.current.items()}
+            self.copies = {name: each.clone() for name, each in self.tensors.items()}
             self.copy = Captured(self._copy, device)
 
     def start(self) -> None:
-        """Begin the work, when that of the last time has ended."""
+        """Start the work, after that of the last call has ended."""
         if self.stream is None:
             self.work()
             return
@@ -44,20 +44,20 @@ class Beside:
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.stream):
             self.work()
-        if self.work.graph is None:  # what is made once, and remembered, is made before anybody else can ask for it
+        if self.work.graph is None:  # caches are filled before anything else on the device can use them
             self.wait()
 
     def wait(self) -> None:
-        """Let all that follows wait until the work has ended."""
+        """Let everything that follows on the current stream wait for the work."""
         if self.stream is not None:
             torch.cuda.current_stream().wait_stream(self.stream)
 
     def release(self) -> None:
-        """Let go of the work, which may hold whoever holds this; nothing can be started after it. Twice is once."""
+        """Drop the work, which may refer to the owner of this object; nothing can be started afterwards."""
         self.wait()
         for name in ("work", "copy"):
             vars(self).pop(name, None)
 
     def _copy(self) -> None:
-        for name, each in self.current.items():
+        for name, each in self.tensors.items():
             self.copies[name].copy_(each)
