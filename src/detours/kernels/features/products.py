@@ -11,7 +11,7 @@ from detours.arrays import Int32, Int64
 from detours.compiled import compiled
 
 DIAGONAL, SQUARE, ACROSS = 0, 1, 2
-"""Which products to compute: each graph with itself, all pairs of graphs, or graphs from `split` on with earlier ones."""
+"""Which products to compute: each graph with itself, all pairs, or graphs from `split` on with those before."""
 TILE = 64
 
 
