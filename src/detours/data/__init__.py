@@ -1,6 +1,6 @@
-"""Data sets of the paper and some more, tasks made in code, splits, and batches of nodes.
+"""Data sets of the paper and some more, synthetic tasks, splits, and neighbour sampling.
 
-Graphs made to be hard to tell apart are in `detours.data.hard`.
+Graphs that are hard to tell apart are in `detours.data.hard`.
 """
 
 from detours.data.catalogue import GRAPH_SETS, HETEROPHILOUS_SETS, MORE_SETS, NODE_SETS, TASKS, load

@@ -140,7 +140,7 @@ def _units(data: GraphSet) -> Int64:
 
 
 def _strata(data: GraphSet, units: Int64, num_units: int) -> Int64:
-    """Return the stratum of every unit: units with the same classes have the same; all, if there are no classes."""
+    """Return the stratum of every unit: the same for units with the same classes, or for all without classes."""
     if data.task != "classification":
         return np.zeros(num_units, np.int64)
     class_counts = np.zeros((num_units, int(data.targets.max(initial=0)) + 1), np.int64)

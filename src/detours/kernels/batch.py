@@ -63,7 +63,7 @@ def read_batch(X: Any, labels: bool | Literal["if any"], with_edge_labels: bool 
         raise InputError("A kernel needs at least one graph, but an empty list was given.")
     if len({graph.directed for graph in graphs}) > 1:
         raise InputError(
-            "Some of the graphs are directed and some are not; make them alike with to_directed() or to_undirected()."
+            "Some of the graphs are directed and some are not; convert them with to_directed() or to_undirected()."
         )
     union, offsets = Graph.disjoint_union(graphs)
     if labels == "if any":
