@@ -10,7 +10,7 @@ import pytest
 
 import detours
 from detours.data import hard
-from detours.data.made.constructions import complete, cube, cycle, from_edges, group_tables, petersen, prism
+from detours.data.generated.constructions import complete, cube, cycle, from_edges, group_tables, petersen, prism
 from detours.data.readers.pair_files import read_pair_folder
 from detours.errors import InputError
 from detours.wl.tuples.refinement import tuple_certificates

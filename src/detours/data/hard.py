@@ -16,7 +16,7 @@ import numpy as np
 
 from detours.atomic import replacing
 from detours.checks import check_integer
-from detours.data.made.constructions import (
+from detours.data.generated.constructions import (
     atlas,
     cfi,
     cfi_pair,

@@ -85,7 +85,7 @@ def _heterophilous(name: str, file: Path, root: Path) -> GraphSet:
 
 
 def _made(name: str, folder: Path, root: Path) -> GraphSet:
-    from detours.data.made import synthetic
+    from detours.data.generated import synthetic
 
     task: GraphSet = getattr(synthetic, name.replace("-", "_"))()
     return task
