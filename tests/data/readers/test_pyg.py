@@ -59,7 +59,10 @@ def test_features() -> None:
         ({"x": torch.ones(2, 2)}, r"x of graph 1 has the shape \(2, 2\), but the graph has 3 nodes"),
         ({"num_nodes": 2}, "graph 1: edge_index holds the node id 2, but with num_nodes=2"),
         ({"edge_index": ARCS + 0.5}, "graph 1: edge_index holds 0.5; node ids must be integers"),
-        ({"x": torch.ones(3, 1)}, "x of graph 1 has 1 column, but those before have 2; give all of them the same"),
+        (
+            {"x": torch.ones(3, 1)},
+            "x of graph 1 has the width 1, but those before have 2; give all of them the same width",
+        ),
         ({"x": torch.ones(3, 2, 2)}, r"x of graph 1 has the shape \(3, 2, 2\); give it two dimensions, .* \(3, 4\)"),
         ({"edge_attr": torch.ones(4, 1, 2)}, r"edge_attr of graph 1 has the shape \(4, 1, 2\); .* \(4, 2\)"),
         ({"x": torch.ones(3, 2) * 1j}, "x of graph 1 must contain .* real numbers, but there is a torch.complex64"),

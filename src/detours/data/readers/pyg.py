@@ -238,10 +238,9 @@ def _features(items: Sequence[Any], name: str, sizes: Sequence[int]) -> tuple[li
     arrays = [array.reshape(len(array), -1 if len(array) else width) for array in arrays]
     other = next((at for at, array in enumerate(arrays) if array.shape[1] != width), None)
     if other is not None:
-        columns = arrays[other].shape[1]
         raise InputError(
-            f"{name} of graph {other} has {columns} column{'s' * (columns != 1)}, but those before have {width}; "
-            "give all of them the same number."
+            f"{name} of graph {other} has the width {arrays[other].shape[1]}, but those before have {width}; "
+            "give all of them the same width."
         )
     if (width == 1 or nonempty) and all(array.dtype.kind in "iub" and array.shape[1] == 1 for array in nonempty):
         return [array[:, 0].astype(np.int64) for array in arrays], None
