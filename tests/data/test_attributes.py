@@ -3,7 +3,7 @@ import numpy as np
 from detours.data.attributes import Attributes
 
 
-def test_attributes_are_read_once_and_not_before_they_are_asked_for() -> None:
+def test_attributes_are_read_once_on_first_use() -> None:
     calls = []
 
     def read() -> list[np.ndarray]:

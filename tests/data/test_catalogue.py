@@ -35,7 +35,7 @@ def test_data_are_of_the_level_that_is_listed(name: str) -> None:
     assert data.level == KNOWN[name].level and data.name == name
 
 
-def test_a_line_makes_a_data_set_known(tiny_tu: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_line_adds_a_data_set(tiny_tu: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = as_own(tiny_tu)
     expected = load(folder)
     monkeypatch.setitem(KNOWN, "COX2", Known("COX2", TU, in_paper=False))
@@ -44,11 +44,11 @@ def test_a_line_makes_a_data_set_known(tiny_tu: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_tasks_made_in_code_have_names(name: str) -> None:
+def test_synthetic_tasks_have_names(name: str) -> None:
     assert load(name.upper()).name == name and load(name).x is None
 
 
-def test_unknown_names_are_refused_with_those_there_are() -> None:
+def test_unknown_names_raise_an_error_with_all_names() -> None:
     with pytest.raises(InputError, match=r"There is no data set 'no such set'; give one of EXP, .*Texas"):
         load("no such set")
 
@@ -63,19 +63,19 @@ def test_unknown_names_are_refused_with_those_there_are() -> None:
         ("ring_lattice", "ring-l"),
     ],
 )
-def test_unknown_names_are_told_the_nearest(name: str, meant: str) -> None:
+def test_unknown_names_get_the_closest_match(name: str, meant: str) -> None:
     with pytest.raises(InputError, match=rf"There is no data set '{name}' \(did you mean {meant}.*; give one of EXP"):
         load(name)
 
 
 @pytest.mark.parametrize("name", [3, None, ""])
-def test_no_names(name: object) -> None:
-    with pytest.raises(InputError, match=r"There is no data set '';|is no data set; give a name, a path, PyG data"):
+def test_invalid_names(name: object) -> None:
+    with pytest.raises(InputError, match=r"There is no data set '';|is not a data set; give a name, a path, PyG data"):
         load(name)
 
 
 def as_own(root: Path) -> Path:
-    """Rename the data set in a folder of tests: as one that is in no catalogue."""
+    """Rename the data set in a test folder to one that is not in the catalogue."""
     raw = root / "TUDataset" / "MUTAG" / "raw"
     for file in raw.iterdir():
         file.rename(raw / file.name.replace("MUTAG", "COX2"))
@@ -97,11 +97,11 @@ def test_any_folder_in_the_tu_format(tiny_tu: Path) -> None:
     ("path", "says"),
     [
         ("../bad", r"^\.\./bad: this is a folder, but no file in it ends in _A\.txt.*give a folder that has one, or a"),
-        ("karate.txt", r"^karate\.txt: this is no data set; give a \.pt file with PyG data, or a folder in the TU"),
-        ("MY/MY_A.txt", r"^MY/MY_A\.txt: this is one file of a data set; give the folder MY that holds it\.$"),
+        ("karate.txt", r"^karate\.txt: this is not a data set; give a \.pt file with PyG data, or a folder in the TU"),
+        ("MY/MY_A.txt", r"^MY/MY_A\.txt: this is one file of a data set; give its folder MY\.$"),
     ],
 )
-def test_paths_of_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, says: str) -> None:
+def test_paths_that_are_not_data_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, says: str) -> None:
     (tmp_path / "here" / "MY").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "here")
     Path("../bad").mkdir()
@@ -148,7 +148,7 @@ def test_a_missing_data_set_says_where_it_should_be_and_how_to_get_it(tmp_path: 
         load("EXP", tmp_path)
 
 
-def test_the_environment_says_where_data_are(tiny_tu: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_detours_data_is_the_default_root(tiny_tu: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DETOURS_DATA", str(tiny_tu))
     assert len(load("MUTAG")) == 3
 

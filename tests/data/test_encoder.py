@@ -1,4 +1,4 @@
-"""The encoder: equal to an obvious one and to PyG, and one sentence for nodes it cannot encode."""
+"""The encoder: equal to a simple one and to PyG, and clear errors for nodes it cannot encode."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_labels_after_attributes() -> None:
         assert np.array_equal(encoded, np.hstack([x, one_hot(labels, [-1, 5, 9])]))
 
 
-def test_degrees_where_there_is_nothing_else() -> None:
+def test_degrees_without_labels_and_attributes() -> None:
     data = made()
     encoder = Encoder.of(data.subset([0]))
     assert encoder == Encoder(largest_degree=2) and encoder.width == 3
@@ -48,15 +48,15 @@ def test_degrees_where_there_is_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("data", [made(), made(LABELS), made(LABELS, X), made(x=X)])
-def test_written_and_read(data: GraphSet) -> None:
+def test_json_round_trip(data: GraphSet) -> None:
     encoder = Encoder.of(data)
     assert Encoder.from_json(json.loads(json.dumps(encoder.to_json()))) == encoder
-    with pytest.raises(InputError, match="An encoder is written as attributes and labels of nodes and edges"):
+    with pytest.raises(InputError, match="An encoder is stored as attributes and labels of nodes and edges"):
         Encoder.from_json({"attributes": 3})
 
 
-def test_an_empty_set() -> None:
-    with pytest.raises(InputError, match="holds no graph to learn the columns from"):
+def test_an_empty_data_set() -> None:
+    with pytest.raises(InputError, match="contains no graph to learn the columns from"):
         Encoder.of(made().subset([]))
     assert Encoder.of(made()).encode(made().subset([])) == []
 
@@ -67,19 +67,19 @@ def test_an_empty_set() -> None:
         (made([[5, 5, 5], [5, 9, 7, 5]], X), r"Node 2 of graph 1 of made has the label 7, .*knows \[-1, 5, 9\]"),
         (made(None, X), "Every node is expected to have a label, but made has none"),
         (made([[5, 5], [5, 5]], X), "made has 4 labels for 7 nodes"),
-        (made(LABELS), "2 attributes are expected of every node, but made has none"),
-        (made(LABELS, [[[1], [1], [1]], [[1]] * 4]), "2 attributes are expected of every node, but made has 1"),
+        (made(LABELS), "2 attributes are expected for every node, but made has none"),
+        (made(LABELS, [[[1], [1], [1]], [[1]] * 4]), "2 attributes are expected for every node, but made has 1"),
         (made(LABELS, [X[0], X[1][:3]]), "made has attributes for 6 nodes, but 7 nodes"),
         (made(LABELS, [[[1, np.nan], *X[0][1:]], X[1]]), r"must be finite, but node 0 of graph 0 has \[1.0, nan\]"),
         (made(LABELS, [X[0], [*X[1][:3], [np.inf, 0]]]), "must be finite, but node 3 of graph 1 has"),
     ],
 )
-def test_what_cannot_be_encoded(given: GraphSet, message: str) -> None:
+def test_invalid_data(given: GraphSet, message: str) -> None:
     with pytest.raises(InputError, match=message):
         Encoder.of(made(LABELS, X)).encode(given)
 
 
-# ---------------------------------------------------------------- beside PyG
+# ---------------------------------------------------------------- compared with PyG
 
 
 def through_pyg(name: str, tmp_path: Path, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Neighbour sampling: the structure PyG promises, fair draws, and the same batches whoever asks."""
+"""Neighbour sampling: the structure of batches as in PyG, uniform draws, and reproducible batches."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -22,7 +22,7 @@ SIZES = st.lists(st.sampled_from([-1, 1, 2, 3, 5]), min_size=1, max_size=3)
 
 @st.composite
 def listed_arcs(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
-    """Any arcs, loops and repeats included, as a caller may list them."""
+    """Arbitrary arcs, including loops and repeats."""
     n = draw(st.integers(1, 12))
     node = st.integers(0, n - 1)
     return n, draw(st.lists(st.tuples(node, node), max_size=60))
@@ -45,7 +45,7 @@ def test_the_structure_of_a_sample(graph: tuple[int, list[tuple[int, int]]], siz
 
 
 @given(listed_arcs(), st.integers(1, 3), st.data())
-def test_all_neighbours_are_the_whole_neighbourhood(
+def test_size_minus_one_gives_the_full_neighbourhood(
     graph: tuple[int, list[tuple[int, int]]], hops: int, data: Any
 ) -> None:
     n, arcs = graph
@@ -57,11 +57,11 @@ def test_all_neighbours_are_the_whole_neighbourhood(
         edge_index = torch.tensor(arcs).T
         theirs, _, _, mask = k_hop_subgraph(torch.tensor(seeds), hops, edge_index, num_nodes=n, directed=True)
         assert set(theirs.tolist()) == nodes
-        if not torch_geometric.__version__.startswith("2.6."):  # its mask is that of the last hop alone
+        if not torch_geometric.__version__.startswith("2.6."):  # its mask covers only the last hop
             assert set(mask.nonzero().ravel().tolist()) == columns
 
 
-def test_every_neighbour_is_drawn_equally_often() -> None:
+def test_neighbours_are_drawn_uniformly() -> None:
     degree, size, draws = 40, 7, 4000
     star = sampler(degree + 1, [(leaf, 0) for leaf in range(1, degree + 1)], [size])
     times = np.zeros(degree + 1)
@@ -77,7 +77,7 @@ def test_every_neighbour_is_drawn_equally_often() -> None:
     assert abs(together - draws * pair) < 4 * np.sqrt(draws * pair * (1 - pair))
 
 
-def test_hops_and_nodes_are_drawn_independently() -> None:
+def test_draws_of_hops_and_nodes_are_independent() -> None:
     """Two nodes with the same list of neighbours do not draw the same ones, nor does one node in two hops."""
     arcs = [(leaf, hub) for hub in (0, 1) for leaf in range(2, 42)]
     both = sampler(42, arcs, [5])
@@ -94,7 +94,7 @@ def random_graph() -> Graph:
     return Graph.from_edge_index(edges, 300, directed=True)
 
 
-def test_an_epoch_has_every_seed_once_in_another_order(random_graph: Graph) -> None:
+def test_an_epoch_has_every_seed_once_in_a_new_order(random_graph: Graph) -> None:
     some = NeighborSampler(random_graph, (4, 3), batch_size=64, seed=5)
     epochs = [list(some.epoch(number)) for number in (0, 1)]
     orders = [np.concatenate([batch.n_id[: batch.batch_size] for batch in epoch]) for epoch in epochs]
@@ -108,24 +108,24 @@ def test_an_epoch_has_every_seed_once_in_another_order(random_graph: Graph) -> N
     assert sorted(next(some.epoch(0, mask)).n_id[:2].tolist()) == [3, 9]
 
 
-def test_batches_depend_on_seed_epoch_and_number_only(random_graph: Graph) -> None:
+def test_batches_depend_only_on_seed_epoch_and_index(random_graph: Graph) -> None:
     def epoch(seed: int, number: int) -> list[Sampled]:
         return list(NeighborSampler(random_graph, (4, 3), batch_size=64, seed=seed).epoch(number))
 
     alone = epoch(5, 2)
     with ThreadPoolExecutor(4) as threads:
-        beside = list(threads.map(lambda _: epoch(5, 2), range(4)))
-    assert all(equal(a, b) for other in beside for a, b in zip(alone, other, strict=True))
+        parallel = list(threads.map(lambda _: epoch(5, 2), range(4)))
+    assert all(equal(a, b) for other in parallel for a, b in zip(alone, other, strict=True))
     assert not any(equal(a, b) for a, b in zip(alone, epoch(6, 2), strict=True))
     one = NeighborSampler(random_graph, (4, 3), batch_size=64, seed=5)
-    first, second = one.epoch(2), one.epoch(2)  # two iterators that take turns do not disturb each other
+    first, second = one.epoch(2), one.epoch(2)  # interleaved iterators do not affect each other
     assert all(equal(next(first), next(second)) for _ in alone)
     assert equal(alone[3], one.sample(alone[3].n_id[:64], epoch=2, batch=3))
     assert not equal(alone[3], one.sample(alone[3].n_id[:64], epoch=2, batch=4))
     assert [equal(next(iter(one)), next(one.epoch(number))) for number in (0, 1)] == [True, True]
 
 
-def test_an_undirected_graph_gives_arcs_of_its_edge_index() -> None:
+def test_e_id_of_an_undirected_graph() -> None:
     graph = Graph.from_edge_index([[0, 1, 1, 2], [1, 0, 2, 1]])
     sampled = NeighborSampler(graph, (-1,)).sample([1])
     ends = graph.to_edge_index()[:, sampled.e_id]
@@ -152,7 +152,7 @@ def test_a_real_graph() -> None:
         ({"seed": 1.5}, "seed must be an integer of at least 0"),
     ],
 )
-def test_bad_options(options: dict[str, Any], message: str) -> None:
+def test_invalid_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         NeighborSampler([[0, 1], [1, 0]], **options)
 
@@ -160,13 +160,13 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("seeds", "message"),
     [
-        ([0, 2], r"seeds must lie in 0 \.\. 1, but 2 is among them"),
+        ([0, 2], r"seeds must be in 0 \.\. 1, but 2 is among them"),
         ([-1], "but -1 is among them"),
         ([1, 1], "some are repeated"),
         ([0.5], "must be a list of node indices"),
         ([[0]], "must be a list of node indices"),
     ],
 )
-def test_bad_seeds(seeds: Any, message: str) -> None:
+def test_invalid_seeds(seeds: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         NeighborSampler([[0, 1], [1, 0]]).sample(seeds)

@@ -1,4 +1,4 @@
-"""Own data with the name of a known data set."""
+"""The user's data with the name of a known data set."""
 
 from pathlib import Path
 
@@ -30,8 +30,8 @@ def test_sizes_are_those_of_the_data(name: str) -> None:
     assert SIZES[name] == (sum(graph.num_nodes for graph in graphs), sum(len(undirected(graph)) for graph in graphs))
 
 
-def test_other_graphs_are_not_taken_for_the_known_ones(tmp_path: Path) -> None:
-    """Ten triangles and ten paths in a folder that is called MUTAG."""
+def test_other_graphs_of_a_known_name_are_renamed(tmp_path: Path) -> None:
+    """Ten triangles and ten paths in a folder named MUTAG."""
     arcs = [(i, j) for i in range(1, 61, 3) for j in (i + 1, i + 2)] + [(i + 1, i + 2) for i in range(1, 31, 3)]
     write(
         tmp_path / "MUTAG",
@@ -46,7 +46,7 @@ def test_other_graphs_are_not_taken_for_the_known_ones(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("error")
-def test_the_known_graphs_are_known_wherever_they_lie() -> None:
+def test_known_graphs_are_recognised_in_any_folder() -> None:
     real_data.molecule_graphs("MUTAG")  # skips where there are no data
     data = load(real_data.data_folder() / "TUDataset" / "MUTAG")
     assert data.name == "MUTAG" and splits(data).source == "shipped"

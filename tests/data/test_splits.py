@@ -1,4 +1,4 @@
-"""Splits: published ones as they stand in their files, our own stratified and the same everywhere."""
+"""Splits: published ones as in their files, generated ones stratified and reproducible."""
 
 import json
 import shutil
@@ -30,7 +30,7 @@ def check_folds(found: Any, number: int) -> None:
         assert sorted(np.concatenate(fold).tolist()) == list(range(number))
 
 
-# ---------------------------------------------------------------- our own
+# ---------------------------------------------------------------- generated
 
 
 @given(st.lists(st.integers(-2, 2), min_size=12, max_size=120), st.integers(2, 12), st.integers(0, 5))
@@ -49,7 +49,7 @@ def test_generated_folds_are_stratified(y: list[int], folds: int, seed: int) -> 
             assert (data.y[train] == label).sum() == rest - (data.y[val] == label).sum()
 
 
-def test_folds_depend_on_the_seed_and_on_nothing_else() -> None:
+def test_folds_depend_only_on_the_seed() -> None:
     data = of_classes([0, 1, 1] * 20)
     again, other = stratified_splits(data), stratified_splits(data, seed=1)
     for fold, same in zip(stratified_splits(data), again, strict=True):
@@ -92,7 +92,7 @@ def test_too_few_pairs() -> None:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_folds_are_those_the_code_makes(name: str) -> None:
+def test_shipped_folds_are_the_generated_ones(name: str) -> None:
     real_data.molecule_graphs(name)  # skips where there are no data
     data = load(name, real_data.data_folder())
     file = Path(__file__).parents[2] / "src" / "detours" / "data" / "folds" / f"{name}.json"
@@ -156,7 +156,7 @@ def _placed(root: Path, plain: Any) -> Path:
     return root
 
 
-def test_where_splits_are_looked_for(errica: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_splits_are_searched_for(errica: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     y = [0, 1, 0, 1, 1]
     monkeypatch.setenv("DETOURS_DATA", str(tmp_path / "nowhere"))
     assert splits(of_classes(y, "DD"), errica).source == "errica2019"
@@ -172,9 +172,9 @@ FOLD = {"test": [0, 4], "model_selection": [{"train": [1, 2], "validation": [3]}
 @pytest.mark.parametrize(
     ("plain", "message"),
     [
-        ([FOLD | {"test": [0, 5]}], r"DD_splits.json: fold 0 names 5, but the data set has 0 \.\. 4"),
-        ([FOLD, FOLD | {"test": [0, 4, 3]}], "in fold 1, 3 is in two parts"),
-        ([FOLD | {"test": [0]}], "in fold 0, 4 is in no part"),
+        ([FOLD | {"test": [0, 5]}], r"DD_splits.json: fold 0 has index 5, but the data set has 0 \.\. 4"),
+        ([FOLD, FOLD | {"test": [0, 4, 3]}], "in fold 1, index 3 is in two parts"),
+        ([FOLD | {"test": [0]}], "in fold 0, index 4 is in no part"),
         (
             [{"test": [0, 1, 2, 3, 4], "model_selection": [{"train": [], "validation": []}]}],
             "in fold 0, a part is empty",
@@ -182,7 +182,7 @@ FOLD = {"test": [0, 4], "model_selection": [{"train": [1, 2], "validation": [3]}
         ([FOLD | {"test": [0, 4.5]}], "each a list of integers"),
         ([{"test": [0]}], 'a list of folds with "test" and "model_selection"'),
         ({}, "should be a list of folds"),
-        ("[{", "this is no JSON"),
+        ("[{", "this is not JSON"),
     ],
 )
 def test_damaged_folds(tmp_path: Path, plain: Any, message: str) -> None:
@@ -207,16 +207,16 @@ def test_damaged_masks(texas: Path) -> None:
     file = raw / "texas_split_0.6_0.2_4.npz"
     masks = dict(np.load(file))
     np.savez(file, **{**masks, "val_mask": masks["train_mask"]})
-    with pytest.raises(InputError, match=r"_4.npz: in fold 4, \d+ is in two parts"):
+    with pytest.raises(InputError, match=r"_4.npz: in fold 4, index \d+ is in two parts"):
         splits(data)
     np.savez(file, **{name: mask[:-1] for name, mask in masks.items()})
     with pytest.raises(InputError, match="one entry for each of the 183 nodes"):
         splits(data)
     file.write_bytes(b"PK")
-    with pytest.raises(InputError, match="should hold the arrays train_mask"):
+    with pytest.raises(InputError, match="should contain the arrays train_mask"):
         splits(data)
     file.unlink()
-    with pytest.raises(InputError, match=r"there should be the splits 0 \.\. 9, but 4 is not there"):
+    with pytest.raises(InputError, match=r"it should contain the splits 0 \.\. 9, but 4 is missing"):
         splits(data)
     for mask in raw.glob("*.npz"):
         mask.unlink()

@@ -1,4 +1,4 @@
-"""Graphs and labels as callers have them, and NetworkX graphs that are converted once."""
+"""The graphs and labels of every kind of input, and the cache of converted NetworkX graphs."""
 
 import gc
 import pickle
@@ -38,16 +38,16 @@ def test_labels_are_used_when_there_are_any() -> None:
         ] == pytest.approx(1)
 
 
-def test_what_fit_found_holds_for_transform() -> None:
+def test_transform_uses_the_labels_option_resolved_by_fit() -> None:
     kernel = WLSubtree(1).fit([ring()])
     assert kernel.colouring_.options.labels == "data"
-    with pytest.raises(InputError, match="Graph number 0 has no labels"):
+    with pytest.raises(InputError, match="Graph number 0 has no node labels"):
         kernel.transform([nx.cycle_graph(6)])
     assert WLSubtree(1).fit([nx.cycle_graph(6)]).transform([ring()]).nnz == 2  # degrees, as in fit
 
 
 def test_some_graphs_with_labels_and_some_without() -> None:
-    with pytest.raises(InputError, match=r"Graph number 1 has no labels of nodes; .* labels=.degree"):
+    with pytest.raises(InputError, match=r"Graph number 1 has no node labels; .* labels=.degree"):
         WLDetour().fit([ring(), nx.cycle_graph(6)])
     partly = ring()
     del partly.nodes[0]["label"]
@@ -71,15 +71,15 @@ def test_one_hot_features_of_pyg_are_labels() -> None:
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64", "bfloat16"])
-def test_whole_numbers_of_floating_point_are_no_labels_and_told(kind: str) -> None:
+def test_integral_floats_are_no_labels_and_give_a_warning(kind: str) -> None:
     torch = pytest.importorskip("torch")
     data = pytest.importorskip("torch_geometric.data")
     arcs = torch.from_numpy(np.array(convert([nx.cycle_graph(6)])[0].to_edge_index()))
     atoms = torch.tensor([[6.0], [6], [6], [6], [6], [7]], dtype=getattr(torch, kind))
     given = [data.Data(x=atoms, edge_index=arcs)]
-    with pytest.warns(UserWarning, match=r"degrees are used and not x; give x.long\(\) for labels") as told:
+    with pytest.warns(UserWarning, match=r"degrees are used and not x; give x.long\(\) to use it as labels") as caught:
         fitted = WLSubtree(1).fit(given * 3)
-    assert len(told) == 1 and fitted.colouring_.options.labels == "degree"
+    assert len(caught) == 1 and fitted.colouring_.options.labels == "degree"
     with pytest.warns(UserWarning, match="degrees are used"):  # carbon in one graph, nitrogen in the other
         WLSubtree(1).fit([data.Data(x=atoms[:3].repeat(2, 1) + more, edge_index=arcs) for more in (0, 1)])
     measured = [data.Data(x=atoms + 0.5, edge_index=arcs)]
@@ -91,24 +91,24 @@ def test_whole_numbers_of_floating_point_are_no_labels_and_told(kind: str) -> No
         WLSubtree(1).fit([data.Data(x=torch.ones(6, 1), edge_index=arcs)])
 
 
-def test_several_columns_of_integers_are_no_labels_and_told() -> None:
+def test_several_columns_of_integers_are_no_labels_and_give_a_warning() -> None:
     torch, data = pytest.importorskip("torch"), pytest.importorskip("torch_geometric.data")
     arcs = torch.from_numpy(np.array(convert([nx.cycle_graph(6)])[0].to_edge_index()))
     atoms = torch.tensor([[6, 0], [6, 0], [6, 0], [6, 0], [6, 0], [7, 1]])  # as in PyG's from_smiles
-    with pytest.warns(UserWarning, match=r"several columns of integers, .* not x; give x with one of them") as told:
+    with pytest.warns(UserWarning, match=r"several columns of integers, .* not x; give one of them") as caught:
         fitted = WLSubtree(1).fit([data.Data(x=atoms, edge_index=arcs)] * 3)
-    assert len(told) == 1 and fitted.colouring_.options.labels == "degree"
+    assert len(caught) == 1 and fitted.colouring_.options.labels == "degree"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         WLSubtree(1).fit([data.Data(x=torch.ones(6, 2, dtype=torch.int64), edge_index=arcs)])
         assert WLSubtree(1).fit([data.Data(x=atoms[:, :1], edge_index=arcs)]).colouring_.options.labels == "data"
 
 
-def test_labels_that_a_graph_left_behind_are_told() -> None:
+def test_the_lost_labels_of_a_graph_give_a_warning() -> None:
     kept = Graph.from_any(ring("CCCCCN"))
-    with pytest.warns(UserWarning, match=r"so that degrees are used; give that, or labelled\(graphs\)") as told:
+    with pytest.warns(UserWarning, match=r"so degrees are used; give the source, or labelled\(graphs\)") as caught:
         fitted = WLSubtree(1).fit([kept, kept])
-    assert len(told) == 1 and fitted.colouring_.options.labels == "degree"
+    assert len(caught) == 1 and fitted.colouring_.options.labels == "degree"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         WLSubtree(1, labels="degree").fit([kept])
@@ -130,7 +130,7 @@ def test_labels_by_the_names_of_nodes() -> None:
     with pytest.raises(InputError, match="The labels of graph number 1 have none for the node 'd'; give it one"):
         kernel.fit([ring(), Labelled(ring_of_names, turned)])
     for labels, bonds in ((5, None), (None, {(0, 1): "single"})):
-        with pytest.raises(InputError, match=r"The labels of (nodes|edges) of graph number 0 are .*; give a list"):
+        with pytest.raises(InputError, match=r"The (node|edge) labels of graph number 0 are .*; give a list"):
             WLSubtree(edge_labels=bonds is not None).fit([Labelled(nx.cycle_graph(6), labels, bonds)])
 
 
@@ -144,7 +144,7 @@ def test_labels_of_igraph() -> None:
     assert "labels" not in wl.separate(graph, graph).witness
 
 
-# ---------------------------------------------------------------- remembered conversions
+# ---------------------------------------------------------------- cached conversions
 
 
 def test_a_graph_is_converted_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +190,7 @@ def test_a_changed_graph_is_converted_again(change: Any) -> None:
 )
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
 def test_a_view_is_converted_every_time(view: Any, kind: Any) -> None:
-    """What changes is the graph behind it, and nothing tells the view."""
+    """A change of the underlying graph leaves the cache of the view as it is."""
     graph = nx.cycle_graph(6, create_using=kind)
     seen = view(graph)
     kernel = WLDetour(k=5, n_iter=0, output="gram", normalize=False).fit([seen])
@@ -207,22 +207,22 @@ def test_changed_labels_are_seen() -> None:
     assert kernel.transform([graph])[0, 0] < 0.999
 
 
-def test_conversions_die_with_their_graphs_and_are_not_pickled() -> None:
+def test_cached_conversions_are_weak_and_not_pickled() -> None:
     gc.collect()
-    before = len(conversion._converted)
+    before = len(conversion._conversions)
     graph = nx.gnp_random_graph(300, 0.1, seed=0)
     size = len(pickle.dumps(graph))
     (made,) = convert([graph])
-    assert convert([graph])[0] is made and len(conversion._converted) == before + 1
+    assert convert([graph])[0] is made and len(conversion._conversions) == before + 1
     assert len(pickle.dumps(graph)) < size + 200
     again = pickle.loads(pickle.dumps(graph))
     assert convert([again])[0] is not made
     del graph, again
     gc.collect()
-    assert len(conversion._converted) <= before
+    assert len(conversion._conversions) <= before
 
 
-def test_converted_by_hand() -> None:
+def test_labelled() -> None:
     graphs = [ring("CCCC"), ring("CNO")]
     items = labelled(graphs)
     assert [item.labels for item in items] == [list("CCCC"), list("CNO")]
@@ -231,7 +231,7 @@ def test_converted_by_hand() -> None:
 
 
 @pytest.mark.slow
-def test_the_second_time_is_faster() -> None:
+def test_the_second_conversion_is_faster() -> None:
     graphs = [nx.random_regular_graph(3, 200, seed=seed) for seed in range(100)]
     times = []
     for _ in range(2):
@@ -253,7 +253,7 @@ def test_molecules_have_their_elements_and_bonds() -> None:
     assert (WLDetour().fit_transform(by_hand) != WLDetour().fit_transform([benzene, pyridine])).nnz == 0
 
 
-def test_graphs_without_edges_need_no_labels_of_them() -> None:
+def test_graphs_without_edges_need_no_edge_labels() -> None:
     """A single atom, and no atom at all, among molecules with bonds."""
     bonded = ring()
     nx.set_edge_attributes(bonded, "aromatic", "label")
@@ -262,18 +262,18 @@ def test_graphs_without_edges_need_no_labels_of_them() -> None:
     gram = WLSubtree(output="gram", edge_labels=True, normalize=False).fit_transform([bonded, atom, nx.Graph()])
     assert gram[1, 0] == 5  # five atoms of carbon, before the first round
     assert gram[2].tolist() == [0, 0, 0]
-    with pytest.raises(InputError, match="Graph number 1 has no labels of edges"):
+    with pytest.raises(InputError, match="Graph number 1 has no edge labels"):
         WLSubtree(edge_labels=True).fit([bonded, ring()])
 
 
-def test_the_number_of_a_wrong_graph_is_that_in_the_list() -> None:
+def test_errors_give_the_index_in_the_list() -> None:
     known = ring()
     WLSubtree().fit([known])
     with pytest.raises(InputError, match="Graph number 1: None"):
         WLSubtree().fit([known, None])
 
 
-def test_one_graph_of_pyg_is_no_list() -> None:
+def test_a_single_pyg_graph_is_refused() -> None:
     data = pytest.importorskip("torch_geometric.data")
     torch = pytest.importorskip("torch")
     one = data.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)

@@ -1,4 +1,4 @@
-"""As scikit-learn's estimators: pipelines, names, input and its errors."""
+"""The kernels as scikit-learn estimators: pipelines, names of features, labels and invalid input."""
 
 import pickle
 import subprocess
@@ -40,7 +40,7 @@ def rings() -> tuple[list[Any], list[int]]:
 
 @each_kind
 @pytest.mark.parametrize("output", ["features", "gram"])
-def test_pickled(kernel: GraphKernel, output: str) -> None:
+def test_pickle(kernel: GraphKernel, output: str) -> None:
     graphs, _ = rings()
     fitted = clone(kernel).set_params(output=output, normalize=True).fit(graphs[:20])
     restored = pickle.loads(pickle.dumps(fitted))
@@ -49,20 +49,20 @@ def test_pickled(kernel: GraphKernel, output: str) -> None:
 
 
 @each_kind
-def test_unfitted(kernel: GraphKernel) -> None:
+def test_not_fitted(kernel: GraphKernel) -> None:
     with pytest.raises(NotFittedError):
         clone(kernel).transform([nx.path_graph(3)])
     with pytest.raises(NotFittedError):
         clone(kernel).get_feature_names_out()
 
 
-def test_pipelines_learn_what_detours_show() -> None:
+def test_pipelines_learn_from_detours() -> None:
     graphs, y = rings()
     for output, model in (("gram", SVC(kernel="precomputed")), ("features", LinearSVC())):
         kernel = WLDetour(k=2, n_iter=1, output=output, normalize=True)
         assert cross_val_score(make_pipeline(kernel, model), graphs, y, cv=3).min() == 1.0
     plain = make_pipeline(WLSubtree(1, labels="degree", output="gram"), SVC(kernel="precomputed"))
-    assert cross_val_score(plain, graphs, y, cv=3).max() <= 0.75  # the colours of the two classes are all alike
+    assert cross_val_score(plain, graphs, y, cv=3).max() <= 0.75  # all colours are the same in both classes
 
 
 def test_grid_search_over_k_and_rounds() -> None:
@@ -75,7 +75,7 @@ def test_grid_search_over_k_and_rounds() -> None:
     assert search.fit(graphs, y).best_score_ == 1.0
 
 
-def test_headline_defaults_and_the_papers_variant() -> None:
+def test_defaults_and_the_variant_of_the_paper() -> None:
     kernel = WLDetour()
     assert (kernel.base, kernel.init, kernel.labels, kernel.normalize) == ("subtree", "den", "auto", True)
     paper = WLDetour.paper(k=3, output="gram")
@@ -87,14 +87,14 @@ def test_headline_defaults_and_the_papers_variant() -> None:
     assert lengths.fit_transform([hexagon, triangles])[0, 1] == 0
 
 
-def test_the_headline_pipeline_converges_and_learns() -> None:
+def test_the_default_pipeline_converges_and_learns() -> None:
     graphs, y = rings()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert cross_val_score(make_pipeline(WLDetour(), LinearSVC()), graphs, y, cv=3).min() > 0.9
 
 
-def test_names() -> None:
+def test_feature_names() -> None:
     path = [(0, 1, 1, 2), (1, 0, 2, 1)]
     named = ShortestPath(labels="both").fit([Labelled(path, ["C", "N", "C"])])
     assert named.get_feature_names_out().tolist() == [
@@ -114,7 +114,7 @@ def test_names() -> None:
 
 
 @each_kind
-def test_names_are_all_different(kernel: GraphKernel) -> None:
+def test_feature_names_are_unique(kernel: GraphKernel) -> None:
     fitted = clone(kernel).set_params(output="features")
     made = fitted.fit_transform(rings()[0])
     names = fitted.get_feature_names_out().tolist()
@@ -122,7 +122,7 @@ def test_names_are_all_different(kernel: GraphKernel) -> None:
     assert names == [fitted.feature_name(column) for column in range(made.shape[1])]
 
 
-def test_labels_from_everywhere() -> None:
+def test_node_labels_of_every_source() -> None:
     graph = nx.path_graph(3)
     nx.set_node_attributes(graph, {0: 7, 1: 8, 2: 7}, "label")
     plain = detours.Graph.from_networkx(nx.path_graph(3))
@@ -136,7 +136,7 @@ def test_labels_from_everywhere() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The graph had 1 loop")
-def test_labels_of_edges_from_everywhere() -> None:
+def test_edge_labels_of_every_source() -> None:
     graph = nx.Graph([(2, 1), (1, 0), (0, 0)])  # named 2, 1, 0 in this order
     nx.set_edge_attributes(graph, {(2, 1): "single", (1, 0): "double", (0, 0): "loop"}, "label")
     listed = detours.Graph.from_edge_index([[1, 2, 0, 1], [2, 1, 1, 0]])
@@ -152,7 +152,7 @@ def test_labels_of_edges_from_everywhere() -> None:
     assert kernel.transform(labelled(data_set)).toarray().tolist() == expected
 
 
-def test_an_edge_taken_as_two_arcs_has_its_label_twice() -> None:
+def test_an_edge_as_two_arcs_has_its_label_twice() -> None:
     once = detours.Graph.from_networkx(nx.path_graph(3), directed=True)
     twice = detours.Graph.from_edge_index([[0, 1, 1, 2], [1, 0, 2, 1]], directed=True)
     kernel = WLSubtree(2, edge_labels=True, normalize=False).fit([Labelled(once, None, [5, 6])])
@@ -161,14 +161,14 @@ def test_an_edge_taken_as_two_arcs_has_its_label_twice() -> None:
 
 
 def test_graph_without_features() -> None:
-    """Decided: such a graph has 0 with every graph and with itself, as its vector of features says."""
+    """Decided: such a graph has similarity 0 with every graph, itself included, as its feature vector is zero."""
     empty, path = detours.Graph.from_edge_index(np.empty((2, 0), np.int64), 2), nx.path_graph(2)
     gram = ShortestPath(output="gram", normalize=True).fit_transform([empty, path])
     assert gram.tolist() == [[0, 0], [0, 1]]
 
 
 @pytest.mark.parametrize(
-    ("kernel", "X", "sentence"),
+    ("kernel", "X", "message"),
     [
         (WLSubtree(), [], "at least one graph"),
         (WLSubtree(), nx.path_graph(3), "takes a list of graphs"),
@@ -185,20 +185,24 @@ def test_graph_without_features() -> None:
         (WLDetour(base="tree"), [nx.path_graph(3)], "base must be one of 'subtree', 'shortest-path'"),
         (WLDetour(base="tree"), 3, "base must be one of"),  # before the graphs are looked at
         (WLDetour(init="degree"), [nx.path_graph(3)], "init must be one of"),
-        (WLSubtree(labels="data"), [nx.path_graph(3)], "Graph number 0 has no labels"),
+        (WLSubtree(labels="data"), [nx.path_graph(3)], "Graph number 0 has no node labels"),
         (WLSubtree(labels="data"), [Labelled(nx.path_graph(3), [1, 2])], "3 nodes but 2 labels"),
-        (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), [1, "C"])], "all integers or all strings"),
+        (
+            WLSubtree(labels="data"),
+            [Labelled(nx.path_graph(2), [1, "C"])],
+            "The node labels must be all integers or all strings",
+        ),
         (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), ["C", None])], "number 0 has nodes without a label"),
         (WLSubtree(labels="data"), [Labelled(nx.path_graph(2), [1, 0.5])], "but one is 0.5"),
         (WLSubtree(), [Labelled(nx.path_graph(2), ["C", 1])], "but one is .* and one is "),
         (WLSubtree(), [Labelled(nx.path_graph(2), ["C", [1]])], r"but one is \[1\]"),
-        (WLSubtree(), [Labelled(nx.path_graph(2), {"N", "C"})], "nodes of graph number 0 are {.*}; give a list"),
+        (WLSubtree(), [Labelled(nx.path_graph(2), {"N", "C"})], "node labels of graph number 0 are {.*}; give a list"),
         (WLSubtree(edge_labels=True), [Labelled(nx.path_graph(2), None, [{"type": 1}])], "but one is {'type': 1}"),
         (WLDetour(init=["den"]), [EDGE], r"init must be one of .*, but it is \['den'\]"),
         (WLDetour(memory_limit="much"), [EDGE], "memory_limit must be"),
-        (WLSubtree(edge_labels=True), [EDGE], "Graph number 0 has no labels of edges; give Labelled"),
+        (WLSubtree(edge_labels=True), [EDGE], "Graph number 0 has no edge labels; give Labelled"),
         (WLSubtree(edge_labels=True), [Labelled(nx.path_graph(3), None, [1])], "2 edges but 1 labels"),
-        (WLSubtree(edge_labels=True), [Labelled(nx.path_graph(3), None, [1, 0.5])], "Labels of edges .* is 0.5"),
+        (WLSubtree(edge_labels=True), [Labelled(nx.path_graph(3), None, [1, 0.5])], "The edge labels .* is 0.5"),
         (
             WLSubtree(edge_labels=True),
             [Labelled(nx.path_graph(9), None, [1] * 8), Labelled(Graph.from_edges([(5, 3), (3, 5)]), None, [1, 2])],
@@ -218,40 +222,40 @@ def test_graph_without_features() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_refused(kernel: GraphKernel, X: Any, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
+def test_invalid_input(kernel: GraphKernel, X: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         kernel.fit(X)
 
 
-def test_refused_after_fit() -> None:
+def test_directed_graphs_after_undirected_ones() -> None:
     graph = detours.Graph.from_any(nx.path_graph(3))
-    with pytest.raises(InputError, match="fitted to undirected graphs, but these are directed"):
+    with pytest.raises(InputError, match="fitted on undirected graphs, but these are directed"):
         WLSubtree().fit([graph]).transform([graph.to_directed()])
 
 
 @each_kind
-def test_labels_of_another_kind_than_those_of_fit_are_refused(kernel: GraphKernel) -> None:
-    """Such as numbers of elements and their symbols: nothing would match, and every feature would be 0."""
+def test_node_labels_of_another_type_than_in_fit(kernel: GraphKernel) -> None:
+    """Such as atomic numbers and element symbols: nothing would match, and every feature would be 0."""
     texts, integers = (Labelled(EDGE, labels, labels) for labels in (["6", "7"], [6, 7]))
-    for first, second, sentence in (
-        (texts, integers, "labels of nodes that are strings, but these are integers; make them alike"),
-        (integers, texts, "labels of nodes that are integers, but these are strings"),
+    for first, second, message in (
+        (texts, integers, "node labels that are strings, but these are integers; convert one"),
+        (integers, texts, "node labels that are integers, but these are strings"),
     ):
         fitted = clone(kernel).set_params(labels="data").fit([first])
-        with pytest.raises(InputError, match=sentence):
+        with pytest.raises(InputError, match=message):
             fitted.transform([second])
         clone(kernel).set_params(labels="degree").fit([first]).transform([second])
     empty = detours.Graph.from_edge_index(np.empty((2, 0), np.int64), 0)
     assert WLSubtree().fit([texts]).transform([empty]).nnz == 0
 
 
-def test_labels_of_edges_of_another_kind_than_those_of_fit_are_refused() -> None:
+def test_edge_labels_of_another_type_than_in_fit() -> None:
     fitted = WLSubtree(1, edge_labels=True).fit([Labelled(EDGE, None, [1])])
-    with pytest.raises(InputError, match="labels of edges that are integers, but these are strings"):
+    with pytest.raises(InputError, match="edge labels that are integers, but these are strings"):
         fitted.transform([Labelled(EDGE, None, ["1"])])
 
 
-def test_features_that_are_not_there() -> None:
+def test_columns_out_of_range() -> None:
     fitted = WLSubtree(1).fit([EDGE])
     assert fitted.describe_feature(-1) == fitted.describe_feature(1)
     for column in (2, -3, "1"):
@@ -262,7 +266,7 @@ def test_features_that_are_not_there() -> None:
 
 
 @each_kind
-def test_normalised_products_are_at_most_1_and_exactly_1_of_equal_graphs(kernel: GraphKernel) -> None:
+def test_normalised_products_are_at_most_1_and_exactly_1_for_equal_graphs(kernel: GraphKernel) -> None:
     """So ``1 - gram`` are distances: scikit-learn refuses negative ones."""
     graphs = [nx.gnp_random_graph(7, 0.5, seed=seed) for seed in range(40)]
     graphs += [nx.relabel_nodes(graph, {node: 3 * node % 7 for node in graph}) for graph in graphs]
@@ -273,13 +277,13 @@ def test_normalised_products_are_at_most_1_and_exactly_1_of_equal_graphs(kernel:
 
 
 def test_without_scikit_learn() -> None:
-    """One sentence that says what to install."""
+    """One message that says what to install."""
     code = "import sys; sys.modules['sklearn'] = None; import detours.kernels"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stderr.splitlines()[-1].endswith("run: pip install detours[kernels]")
 
 
-def test_products_that_may_pass_the_largest_integer() -> None:
+def test_products_that_may_overflow() -> None:
     lonely = detours.Graph.from_edge_index(np.empty((2, 0), np.int64), 60_000)
     with pytest.raises(OverflowError, match="60,000 nodes"):
         ShortestPath(memory_limit="100GB").fit([lonely])

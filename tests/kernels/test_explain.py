@@ -1,4 +1,4 @@
-"""What a linear model rests on, and where it is in a graph."""
+"""The top features of a linear model, and where a graph has them."""
 
 from types import SimpleNamespace
 
@@ -44,7 +44,7 @@ def test_sparse_weights() -> None:
     assert not isinstance(sparse.coef_, np.ndarray) and found == pytest.approx(expected, abs=1e-6)
 
 
-def test_carriers_are_as_many_as_the_feature_counts() -> None:
+def test_the_number_of_carriers_is_the_count_of_the_feature() -> None:
     graphs = [lollipop(), nx.path_graph(5), nx.cycle_graph(5)]
     for each in ONE_OF_EACH:
         kernel = clone(each).set_params(normalize=False)
@@ -55,14 +55,14 @@ def test_carriers_are_as_many_as_the_feature_counts() -> None:
                 assert len(nodes if pairs is None else pairs) == row[column]
 
 
-def test_pairs_lie_at_their_distance() -> None:
+def test_pairs_are_at_the_given_distance() -> None:
     kernel = ShortestPath(labels="none").fit([nx.path_graph(4)])
     assert kernel.feature_name(2) == "node –3– node"
     nodes, pairs = kernel.carriers(nx.path_graph(4), 2)
     assert nodes.tolist() == [0, 3] and pairs is not None and pairs.tolist() == [[0, 3], [3, 0]]
 
 
-def test_refused() -> None:
+def test_invalid_input() -> None:
     kernel = ShortestPath().fit([nx.path_graph(3)])
     for given, model in (
         (kernel, SimpleNamespace()),

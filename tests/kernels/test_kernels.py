@@ -1,4 +1,4 @@
-"""Features and Gram matrices against the slow oracle, and what must hold between them."""
+"""Features and Gram matrices against a slow oracle, and relations that must hold between them."""
 
 from random import Random
 from typing import Any
@@ -43,7 +43,7 @@ def test_gram_of_one_batch(kernel: GraphKernel, words: dict[str, Any], batch: li
 @few
 @given(data=st.data(), normalize=st.booleans())
 def test_gram_of_new_graphs(kernel: GraphKernel, words: dict[str, Any], data: st.DataObject, normalize: bool) -> None:
-    """Colours that were not there in `fit` match nothing, but count in the norms."""
+    """Colours that `fit` did not see match nothing, but add to the norms."""
     directed, words_or_not = data.draw(st.booleans()), data.draw(st.booleans())
     old, new = (data.draw(batches(directed=directed, words=words_or_not)) for _ in range(2))
     palette = oracle.Palette()
@@ -102,7 +102,7 @@ def test_positive_semidefinite(kernel: GraphKernel, batch: list[Labelled]) -> No
 )
 @given(batch=batches())
 @few
-def test_all_numbers_of_rounds_at_once(kernel: GraphKernel, batch: list[Labelled]) -> None:
+def test_grams_of_all_rounds(kernel: GraphKernel, batch: list[Labelled]) -> None:
     grams = list(kernel.grams(batch))
     featured = with_output(kernel, "features")
     made = featured.fit_transform(batch)
@@ -114,7 +114,7 @@ def test_all_numbers_of_rounds_at_once(kernel: GraphKernel, batch: list[Labelled
         assert np.array_equal((part @ part.T).toarray(), gram)
 
 
-def test_labels_of_edges_that_fit_did_not_see_match_nothing() -> None:
+def test_unseen_edge_labels_match_nothing() -> None:
     old, new = Labelled(nx.path_graph(3), None, [1, 1]), Labelled(nx.path_graph(3), None, [1, 2])
     kernel = WLSubtree(2, labels="none", edge_labels=True, output="gram", normalize=False).fit([old])
     assert kernel.transform([old, new]).tolist() == [[9 + 5 + 5], [9 + 2]]  # the end at the edge 1 once in round 1
@@ -128,8 +128,8 @@ def test_distances_that_are_not_kept(batch: list[Labelled]) -> None:
     assert np.array_equal(tight.fit_transform(batch), tight.set_params(memory_limit=None).fit_transform(batch))
 
 
-def test_small_shares_of_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work cut into many pieces gives the same answer as in one."""
+def test_small_ranges_of_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many small calls give the same result as a single one."""
     rings = [nx.cycle_graph(n) for n in range(3, 12)]
     whole = [WLShortestPath(3, output=output).fit_transform(rings) for output in ("gram", "features")]
     monkeypatch.setattr(triples_module, "PAIRS_AT_ONCE", 5)

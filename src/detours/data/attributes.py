@@ -1,4 +1,4 @@
-"""Attributes of nodes or edges that are read on first use: counting does not wait for them."""
+"""Attributes of nodes or edges that are read on first use, so that counting does not wait for them."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ class Attributes(Sequence[Float32]):
         return len(self._arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # As a plain list: another machine need not have the files.
+        # Pickled as a plain list: another machine may not have the files.
         return list, (self._arrays,)

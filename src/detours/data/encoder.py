@@ -1,4 +1,4 @@
-"""`Encoder`: features of nodes and edges for a network, with the same columns for all data of one kind."""
+"""`Encoder`: input features of nodes and edges, with the same columns for all data of one kind."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from detours.graph import Graph
 
 @dataclass(frozen=True)
 class Encoder:
-    """Columns of features: the attributes, then one for each label; for nodes with neither, one for each degree.
+    """Columns of features: the attributes, then the one-hot label; for nodes with neither, the one-hot degree.
 
-    A degree has a column of its own up to the largest seen; larger ones, met later, share the last.
+    Degrees above the largest of the data that the encoder was built from share its column.
 
     >>> from detours.data import rings
     >>> task = rings(4)
@@ -30,19 +30,19 @@ class Encoder:
     attributes: int = 0
     """The number of columns of attributes."""
     labels: tuple[int, ...] | None = None
-    """The labels that have a column, sorted; None if nodes have no labels."""
+    """The label of each column, sorted; None if nodes have no labels."""
     largest_degree: int | None = None
-    """The degree of the last column, if degrees are the features."""
+    """The degree of the last column, if degrees are used as features."""
     edge_attributes: int = 0
     """The number of columns of attributes of edges."""
     edge_labels: tuple[int, ...] | None = None
-    """The labels of edges that have a column, sorted; None if edges have no labels."""
+    """The edge label of each column, sorted; None if edges have no labels."""
 
     @classmethod
     def of(cls, data: GraphSet) -> Encoder:
-        """Return the encoder of data, which must hold all labels and degrees that it is to know."""
+        """Build an encoder from data, which must contain all labels that it is to know."""
         if not data.graphs:
-            raise InputError(f"{data.name} holds no graph to learn the columns from; give at least one.")
+            raise InputError(f"{data.name} contains no graph to learn the columns from; give at least one.")
         attributes, edge_attributes = (0 if x is None else int(x[0].shape[1]) for x in (data.x, data.edge_x))
         labels, edge_labels = (
             None if each is None else tuple(np.unique(np.concatenate(each)).tolist())
@@ -61,7 +61,7 @@ class Encoder:
 
     @property
     def edge_width(self) -> int:
-        """The number of columns of edges."""
+        """The number of columns of edge features."""
         return self.edge_attributes + len(self.edge_labels or ())
 
     def encode(self, data: GraphSet) -> list[Float32]:
@@ -71,27 +71,28 @@ class Encoder:
         if self.attributes:
             encoded[:, : self.attributes] = _attributes(data, len(encoded), self.attributes, "node")
         if self.labels is not None:
-            _mark(encoded[:, self.attributes :], _places(data, len(encoded), self.labels, "node"))
+            _set_one_hot(encoded[:, self.attributes :], _label_columns(data, len(encoded), self.labels, "node"))
         elif self.largest_degree is not None and data.graphs:
-            _mark(encoded, np.minimum(np.concatenate([g.degree for g in data.graphs]), self.largest_degree))
+            _set_one_hot(encoded, np.minimum(np.concatenate([g.degree for g in data.graphs]), self.largest_degree))
         return np.split(encoded, np.cumsum(sizes)[:-1]) if data.graphs else []
 
     def encode_edges(self, data: GraphSet) -> Float32:
         """Return float32 [edges of all graphs, edge_width], graph by graph in the order of `edge_index`."""
-        encoded = np.zeros((sum(map(_edges, data.graphs)), self.edge_width), np.float32)
+        encoded = np.zeros((sum(map(_num_edges, data.graphs)), self.edge_width), np.float32)
         if self.edge_attributes:
             encoded[:, : self.edge_attributes] = _attributes(data, len(encoded), self.edge_attributes, "edge")
         if self.edge_labels is not None:
-            _mark(encoded[:, self.edge_attributes :], _places(data, len(encoded), self.edge_labels, "edge"))
+            columns = _label_columns(data, len(encoded), self.edge_labels, "edge")
+            _set_one_hot(encoded[:, self.edge_attributes :], columns)
         return encoded
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values from which `from_json` makes an equal encoder."""
+        """Return plain values from which `from_json` restores the encoder."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Encoder:
-        """Return the encoder of which `to_json` returned these values."""
+        """Restore an encoder from the values that `to_json` returned."""
         try:
             degree = plain["largest_degree"]
             labels, edge_labels = (
@@ -101,64 +102,64 @@ class Encoder:
             return cls(attributes, labels, None if degree is None else int(degree), edge_attributes, edge_labels)
         except (KeyError, TypeError, ValueError):
             raise InputError(
-                f"An encoder is written as attributes and labels of nodes and edges, and largest_degree, but "
+                f"An encoder is stored as attributes and labels of nodes and edges, and largest_degree, but "
                 f"{shown(plain)} was given."
             ) from None
 
 
-def _attributes(data: GraphSet, number: int, expected: int, thing: str) -> Float32:
+def _attributes(data: GraphSet, num_rows: int, expected: int, thing: str) -> Float32:
     """Return the attributes of all nodes or edges, or raise `InputError`."""
-    given = data.x if thing == "node" else data.edge_x
-    widths = [] if given is None else sorted({int(x.shape[1]) for x in given})
-    if given is None or widths != [expected]:
-        has = " and ".join(map(str, widths)) or "none"
+    arrays = data.x if thing == "node" else data.edge_x
+    widths = [] if arrays is None else sorted({int(x.shape[1]) for x in arrays})
+    if arrays is None or widths != [expected]:
+        found = " and ".join(map(str, widths)) or "none"
         raise InputError(
-            f"{expected} attributes are expected of every {thing}, but {data.name} has {has}; "
+            f"{expected} attributes are expected for every {thing}, but {data.name} has {found}; "
             "give data of the same kind."
         )
-    x = np.concatenate(given)
-    if len(x) != number:
+    x = np.concatenate(arrays)
+    if len(x) != num_rows:
         raise InputError(
-            f"{data.name} has attributes for {len(x):,} {thing}s, but {number:,} {thing}s; give one row each."
+            f"{data.name} has attributes for {len(x):,} {thing}s, but {num_rows:,} {thing}s; give one row each."
         )
     if not np.isfinite(x).all():
         row = int(np.argmin(np.isfinite(x).all(axis=1)))
         raise InputError(
-            f"The attributes of {data.name} must be finite, but {thing} {_place(data, row, thing)} has "
+            f"The attributes of {data.name} must be finite, but {thing} {_location(data, row, thing)} has "
             f"{shown(x[row].tolist())}; correct or remove it."
         )
     return x
 
 
-def _places(data: GraphSet, number: int, labels: tuple[int, ...], thing: str) -> Int64:
+def _label_columns(data: GraphSet, num_rows: int, labels: tuple[int, ...], thing: str) -> Int64:
     """Return the column of the label of every node or edge, or raise `InputError`."""
-    given = data.labels if thing == "node" else data.edge_labels
-    if given is None:
+    arrays = data.labels if thing == "node" else data.edge_labels
+    if arrays is None:
         raise InputError(f"Every {thing} is expected to have a label, but {data.name} has none; give it labels.")
-    known, found = np.array(labels, np.int64), np.concatenate(given)
-    if len(found) != number:
-        raise InputError(f"{data.name} has {len(found):,} labels for {number:,} {thing}s; give one for each.")
+    known, found = np.array(labels, np.int64), np.concatenate(arrays)
+    if len(found) != num_rows:
+        raise InputError(f"{data.name} has {len(found):,} labels for {num_rows:,} {thing}s; give one for each.")
     if not np.isin(found, known).all():
         row = int(np.argmin(np.isin(found, known)))
         raise InputError(
-            f"{thing.capitalize()} {_place(data, row, thing)} of {data.name} has the label {found[row]}, which was not "
-            f"in the data that the encoder was made of (it knows {shown(known.tolist())}); "
-            "make one of data with all labels."
+            f"{thing.capitalize()} {_location(data, row, thing)} of {data.name} has the label {found[row]}, which was "
+            f"not in the data that the encoder was built from (it knows {shown(known.tolist())}); "
+            "build one from data with all labels."
         )
     return np.searchsorted(known, found)
 
 
-def _edges(graph: Graph) -> int:
+def _num_edges(graph: Graph) -> int:
     return int(graph.edge_index.shape[1])
 
 
-def _mark(columns: Float32, places: Int64) -> None:
-    columns[np.arange(len(places)), places] = 1
+def _set_one_hot(encoded: Float32, columns: Int64) -> None:
+    encoded[np.arange(len(columns)), columns] = 1
 
 
-def _place(data: GraphSet, row: int, thing: str) -> str:
-    """Return the node or edge, and its graph, of a row of all of them."""
-    ends = np.cumsum([graph.num_nodes if thing == "node" else _edges(graph) for graph in data.graphs])
+def _location(data: GraphSet, row: int, thing: str) -> str:
+    """Return the index of a node or edge within its graph and that of the graph, given its index over all graphs."""
+    ends = np.cumsum([graph.num_nodes if thing == "node" else _num_edges(graph) for graph in data.graphs])
     graph = int(np.searchsorted(ends, row, side="right"))
-    node = row - (int(ends[graph - 1]) if graph else 0)
-    return f"{node}" if len(data) == 1 else f"{node} of graph {graph}"
+    index = row - (int(ends[graph - 1]) if graph else 0)
+    return f"{index}" if len(data) == 1 else f"{index} of graph {graph}"

@@ -31,13 +31,13 @@ class GraphSet:
     name: str
     graphs: list[Graph]
     y: NDArray[Any] = field(default_factory=lambda: np.empty(0))
-    """The target of every graph, of every node where `level` is "node": int64 [rows] for classes, float64 [rows] or
-    [rows, columns] for numbers, [rows, columns] of 0, 1 and NaN (unknown) for several labels each. Empty for data
-    without targets, which a trained model takes."""
+    """The target of every graph or, if `level` is "node", of every node: int64 [rows] for classes, float64 [rows] or
+    [rows, columns] for regression, [rows, columns] of 0, 1 and NaN (unknown) for several labels each. Empty for data
+    without targets, on which a trained model can predict."""
     labels: list[Int64] | None = None
     """The label of every node, graph by graph; None if the data set has none."""
     pairs: list[tuple[int, int]] | None = None
-    """The pairs of graphs to be told apart; None if the data set has none."""
+    """The pairs of graphs to tell apart; None if the data set has none."""
     level: Literal["graph", "node"] = "graph"
     edge_labels: list[Int64] | None = None
     """The label of every edge, graph by graph, in the order of its `edge_index`; None if the data set has none."""
@@ -45,11 +45,11 @@ class GraphSet:
     """The attributes of the nodes, float32 [nodes, columns] graph by graph; None if the data set has none. Files
     are read on first use."""
     root: Path | None = None
-    """The folder of data sets it was read from, where `splits` looks for its folds."""
+    """The root folder it was read from, where `splits` looks for its folds."""
     edge_x: Sequence[Float32] | None = None
     """The attributes of the edges, float32 [edges, columns] in the same order; None if the data set has none."""
     folds: list[tuple[Int64, Int64, Int64]] | None = None
-    """The training, validation and test parts of folds that come with the data; None if there are none,
+    """The training, validation and test parts of the folds that come with the data; None if there are none,
     empty if some masks are missing."""
 
     def __len__(self) -> int:
@@ -58,30 +58,30 @@ class GraphSet:
     def __repr__(self) -> str:
         nodes = sum(graph.num_nodes for graph in self.graphs)
         pairs = "" if self.pairs is None else f", {len(self.pairs):,} pairs"
-        number = f"{len(self):,} graph{'s' * (len(self) != 1)}"
-        return f"GraphSet({self.name}: {number}, {nodes:,} nodes, {self.about_targets}{pairs})"
+        graphs = f"{len(self):,} graph{'s' * (len(self) != 1)}"
+        return f"GraphSet({self.name}: {graphs}, {nodes:,} nodes, {self.about_targets}{pairs})"
 
     @property
     def about_targets(self) -> str:
-        """How many classes there are, or labels or numbers for each graph or node."""
+        """The number of classes, or of labels or values for each graph or node, in words."""
         if not len(self.y):
             return "no targets"
         if self.task == "classification":
             return f"{len(self.classes)} class{'es' * (len(self.classes) != 1)}"
-        number = self.y.size // max(1, len(self.y))
-        return f"{number} {'label' if self.task == 'multilabel' else 'number'}{'s' * (number != 1)} each"
+        columns = self.y.size // max(1, len(self.y))
+        return f"{columns} {'label' if self.task == 'multilabel' else 'number'}{'s' * (columns != 1)} each"
 
     @property
     def task(self) -> Literal["classification", "regression", "multilabel"]:
-        """What can be learned: "multilabel" of a table of 0, 1 and NaN, "regression" of other numbers that are not
-        integers, "classification" of integers."""
+        """The task that the type of `y` implies: "multilabel" for a table of 0, 1 and NaN, "classification" for one
+        integer each, "regression" for anything else."""
         if self.y.ndim == 2 and (np.isnan(self.y) | (self.y == 0) | (self.y == 1)).all():
             return "multilabel"
         return "classification" if self.y.dtype.kind in "iub" and self.y.ndim == 1 else "regression"
 
     @cached_property
     def classes(self) -> Int64:
-        """int64 [c]: the distinct classes, sorted; any integers. None for targets that are no classes."""
+        """int64 [c]: the distinct classes, sorted; any integers. Empty if the targets are not classes."""
         return np.unique(self.y).astype(np.int64) if self.task == "classification" else np.empty(0, np.int64)
 
     @property
@@ -92,18 +92,18 @@ class GraphSet:
     def check_graphs(self) -> None:
         """Raise `InputError` if there is no graph, or one without nodes."""
         if not self.graphs:
-            raise InputError(f"{self.name} holds no graph; give at least one.")
+            raise InputError(f"{self.name} contains no graph; give at least one.")
         empty = next((at for at, graph in enumerate(self.graphs) if not graph.num_nodes), None)
         if empty is not None:
             raise InputError(f"graph {empty} of {self.name} has no nodes; leave it out.")
 
     def check_targets(self) -> None:
-        """Raise `InputError` if there are graphs without targets."""
+        """Raise `InputError` if there are graphs but no targets."""
         if self.graphs and not len(self.y):
             raise InputError(f"{self.name} has no targets to learn; give y, without which a model can only predict.")
 
     def targets_among(self, classes: Sequence[int] | Int64) -> Int64:
-        """Return int64: the class of every graph (or node) as its index among the sorted classes of a model.
+        """Return int64: the class of every graph (or node) as its index in the sorted classes of a model.
 
         >>> GraphSet("two", [], np.array([7, -1])).targets_among([-1, 3, 7])
         array([2, 0])

@@ -1,4 +1,4 @@
-"""Pairs of graphs that are hard to tell apart: never isomorphic, and made in code without any file.
+"""Pairs of graphs that are hard to tell apart, constructed in code; the two graphs of a pair are never isomorphic.
 
 >>> {name: len(pairs) for name, pairs in hard_pairs().items()}
 {'cycles': 8, 'csl': 45, 'regular': 20, 'strongly-regular': 8, 'cfi': 7}
@@ -16,7 +16,7 @@ import numpy as np
 
 from detours.atomic import replacing
 from detours.checks import check_integer
-from detours.data.made.constructions import (
+from detours.data.generated.constructions import (
     atlas,
     cfi,
     cfi_pair,
@@ -68,8 +68,8 @@ _DRAWS = 1000  # attempts to find a pair before giving up
 def hard_pairs() -> dict[str, list[Pair]]:
     """Return small hard pairs by category; 1-WL tells none of them apart.
 
-    "cycles": two cycles against one; "csl": all pairs of the ten CSL classes; "regular": random regular graphs;
-    "strongly-regular": pairs of equal parameters; "cfi": plain and twisted, over the graphs of `cfi_bases`.
+    "cycles": two cycles and one of twice the length; "csl": all pairs of the ten CSL classes; "regular": random regular
+    graphs; "strongly-regular": pairs with equal parameters; "cfi": plain and twisted, over the graphs of `cfi_bases`.
     """
     sizes = [(n, d) for d in (3, 4) for n in range(10, 30, 2)]
     return {
@@ -96,9 +96,9 @@ def cfi_bases() -> dict[str, Graph]:
 
 
 def random_regular_pair(n: int, d: int, seed: int = 0) -> Pair:
-    """Return two random connected d-regular graphs of n nodes that 2-FWL tells apart, so not isomorphic.
+    """Return two random connected d-regular graphs of n nodes that 2-FWL tells apart, and that are thus not isomorphic.
 
-    Each is made from a circulant graph by many exchanges of the ends of two random edges.
+    Each is generated from a circulant graph by many swaps of the ends of two random edges.
     """
     if not 3 <= d <= n - 3 or n * d % 2:
         raise InputError(
@@ -110,51 +110,51 @@ def random_regular_pair(n: int, d: int, seed: int = 0) -> Pair:
 
 
 def lift_pair(base: Any, layers: int = 2, seed: int = 0) -> Pair:
-    """Return two random connected lifts of a graph: `layers` copies of it, each edge leading to a random copy.
+    """Return two random connected lifts of a graph: `layers` copies of it, with every edge redirected to a random copy.
 
-    Both cover the base, every node of it `layers` times, so that 1-WL never tells them apart; but they are not
-    isomorphic, as 2-FWL tells them apart. A tree has no connected lifts, a cycle only one.
+    Both cover every node of the base `layers` times, so 1-WL never tells them apart, but 2-FWL does, so they are not
+    isomorphic. A tree has no connected lifts, a cycle only one.
     """
     graph = Graph.from_any(base, directed=False)
     if layers < 2 or not is_connected(graph):
         raise InputError(
-            f"A lift takes at least 2 layers of a connected graph, but {layers} of {graph} were asked for."
+            f"A lift needs at least 2 layers of a connected graph, but {layers} of {graph} were requested."
         )
     random = np.random.default_rng([seed, layers])
     return _first_pair(lambda: _random_lift(graph, layers, random), f"lifts of {graph} with {layers} layers")
 
 
 def pair_benchmark(pairs: int = 400, max_nodes: int = 200, seed: int = 0) -> dict[str, list[Pair]]:
-    """Return `pairs` hard pairs of at most max_nodes nodes, in the categories of such benchmarks.
+    """Return `pairs` hard pairs of at most max_nodes nodes, in the usual categories of such benchmarks.
 
-    "basic": lifts of 10 to 14 nodes; "regular": random regular graphs; "strongly-regular": as many as there are, up to
-    a tenth of all; "extension": larger lifts; "cfi": over random bases. 1-WL tells none of them apart.
+    "basic": lifts of 10 to 14 nodes; "regular": random regular graphs; "strongly-regular": all known ones, up to a
+    tenth of the pairs; "extension": larger lifts; "cfi": over random bases. 1-WL tells none of them apart.
     """
     check_integer("pairs", pairs, minimum=0)
     check_integer("max_nodes", max_nodes, minimum=40)
     random = np.random.default_rng(seed)
     strongly_regular = [pair for pair, _ in zip(_strongly_regular_pairs(max_nodes), range(pairs // 10), strict=False)]
-    basic, regular, twisted = 3 * pairs // 20, pairs // 4, pairs // 4
-    extension = pairs - len(strongly_regular) - basic - regular - twisted
+    num_basic, num_regular, num_cfi = 3 * pairs // 20, pairs // 4, pairs // 4
+    num_extension = pairs - len(strongly_regular) - num_basic - num_regular - num_cfi
 
-    def seeds(number: int) -> list[int]:
-        return [int(one) for one in random.integers(2**31, size=number)]
+    def seeds(n: int) -> list[int]:
+        return [int(seed) for seed in random.integers(2**31, size=n)]
 
-    def some_regular(seed: int) -> Pair:
+    def regular_pair(seed: int) -> Pair:
         d = 3 + seed % 3
         return random_regular_pair(2 * (5 + seed // 3 % (min(max_nodes, 70) // 2 - 4)), d, seed)
 
     return {
-        "basic": [lift_pair(_random_base(5 + one % 3, one), 2, one) for one in seeds(basic)],
-        "regular": [some_regular(one) for one in seeds(regular)],
+        "basic": [lift_pair(_random_base(5 + seed % 3, seed), 2, seed) for seed in seeds(num_basic)],
+        "regular": [regular_pair(seed) for seed in seeds(num_regular)],
         "strongly-regular": strongly_regular,
-        "extension": [lift_pair(_random_base(8 + one % 6, one), 2 + one % 2, one) for one in seeds(extension)],
-        "cfi": [cfi_pair(base) for base in _random_cfi_bases(twisted, max_nodes, random)],
+        "extension": [lift_pair(_random_base(8 + seed % 6, seed), 2 + seed % 2, seed) for seed in seeds(num_extension)],
+        "cfi": [cfi_pair(base) for base in _random_cfi_bases(num_cfi, max_nodes, random)],
     }
 
 
 def write_pairs(folder: str | os.PathLike[str], pairs: Mapping[str, Iterable[Pair]]) -> None:
-    """Write each category to a graph6 file in the folder; its lines 2i and 2i + 1, from 0, are pair i.
+    """Write each category to a graph6 file in the folder; lines 2i and 2i + 1, counted from 0, are pair i.
 
     A category without pairs gets no file.
     """
@@ -162,8 +162,9 @@ def write_pairs(folder: str | os.PathLike[str], pairs: Mapping[str, Iterable[Pai
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder} cannot be made a folder ({error.strerror}); give another name.") from None
-    for name, graphs in ((name, [graph for pair in of_name for graph in pair]) for name, of_name in pairs.items()):
+        raise InputError(f"the folder {folder} cannot be created ({error.strerror}); give another name.") from None
+    for name, category in pairs.items():
+        graphs = [graph for pair in category for graph in pair]
         if not graphs:
             continue
         with replacing(root / f"{name}.g6") as file:
@@ -172,14 +173,14 @@ def write_pairs(folder: str | os.PathLike[str], pairs: Mapping[str, Iterable[Pai
                 file.write(encode(graph.num_nodes, np.stack((i[i < j], j[i < j]))) + b"\n")
 
 
-# ------------------------------------------------------------------------------------------------------ the search
+# -------------------------------------------------------------------------------------------------- random graphs
 
 
 def _first_pair(draw: Callable[[], Graph], what: str) -> Pair:
-    """Return the first connected graph drawn, and the first one after it that 2-FWL tells from it."""
+    """Return the first connected graph drawn, and the first one after it that 2-FWL tells apart from it."""
     drawn = filter(is_connected, (draw() for _ in range(_DRAWS)))
     first = next(drawn, None)
-    second = None if first is None else next((other for other in drawn if _tells(first, other)), None)
+    second = None if first is None else next((other for other in drawn if _differ(first, other)), None)
     if first is None or second is None:
         raise InputError(
             f"No two connected {what} that 2-FWL tells apart were found in {_DRAWS:,} draws; take larger ones."
@@ -187,7 +188,7 @@ def _first_pair(draw: Callable[[], Graph], what: str) -> Pair:
     return first, second
 
 
-def _tells(first: Graph, second: Graph) -> bool:
+def _differ(first: Graph, second: Graph) -> bool:
     """Return whether 2-FWL tells two graphs apart."""
     from detours.wl.tuples.refinement import tuple_certificates
 
@@ -205,7 +206,7 @@ def _random_regular(n: int, d: int, random: np.random.Generator) -> Graph:
         if a != e and c != b and at != other and not present & {frozenset(edge) for edge in new}:
             present -= {frozenset(edges[at]), frozenset(edges[other])}
             present |= {frozenset(edge) for edge in new}
-            # Reversed as well, or sources would always stay sources.
+            # One is reversed, as otherwise sources would always remain sources.
             edges[at], edges[other] = new[0], new[1][::-1]
     return from_edges(n, edges)
 
@@ -234,14 +235,14 @@ def _random_connected(n: int, extra: int, random: np.random.Generator) -> Graph:
     return from_edges(n, [*sorted(tree), *(others[at] for at in sorted(chosen.tolist()))])
 
 
-def _random_cfi_bases(number: int, max_nodes: int, random: np.random.Generator) -> Iterator[Graph]:
-    """Yield random graphs, no two isomorphic, with two or more independent cycles and small CFI graphs."""
+def _random_cfi_bases(n: int, max_nodes: int, random: np.random.Generator) -> Iterator[Graph]:
+    """Yield n random non-isomorphic graphs with two or more independent cycles and small CFI graphs."""
     from detours.wl.tuples.refinement import tuple_certificates
 
     seen: set[str] = set()
-    while len(seen) < number:
-        n = int(random.integers(4, 4 + max_nodes // 8))
-        base = _random_connected(n, int(random.integers(2, n + 1)), random)
+    while len(seen) < n:
+        size = int(random.integers(4, 4 + max_nodes // 8))
+        base = _random_connected(size, int(random.integers(2, size + 1)), random)
         if sum(2 ** (int(degree) - 1) for degree in base.degree) <= max_nodes:
             (certificate,) = tuple_certificates([base], 2, folklore=True)
             if certificate not in seen:
@@ -250,7 +251,7 @@ def _random_cfi_bases(number: int, max_nodes: int, random: np.random.Generator) 
 
 
 def _strongly_regular_pairs(max_nodes: int) -> Iterator[Pair]:
-    """Yield pairs of strongly regular graphs of equal parameters, from the smallest to the largest."""
+    """Yield pairs of strongly regular graphs with equal parameters, from the smallest to the largest."""
     yield rook(4), shrikhande()
     if max_nodes >= 28:
         yield from combinations([triangular(8), *chang()], 2)

@@ -1,4 +1,4 @@
-"""The data sets that have names: one line for each, one `Family` for those that are read and fetched alike."""
+"""The known data sets: one line for each, and one `Family` for those that are read and fetched in the same way."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from detours.errors import InputError
 
 
 class Family(NamedTuple):
-    """Data sets that are read and fetched alike."""
+    """Data sets that are read and fetched in the same way."""
 
     read: Callable[[str, Path, Path], GraphSet]
-    """Reads a data set of this name from its raw folder (or file), below a root."""
+    """Reads the data set of a name from its raw folder (or file) below a root."""
     raw: str = ""
-    """The raw folder (or file) below the root, with {name}, {lower} or {snake} for the name; empty: made in code."""
+    """The raw folder (or file) below the root, with {name}, {lower} or {snake} for the name; empty if synthetic."""
     level: Level = "graph"
     splits: str = ""
-    """Where the published folds come from, see `split_files`; empty for none."""
+    """The source of the published folds, see `split_files`; empty if there are none."""
     fetch: fetch.Fetcher | None = None
-    """Downloads the raw files; None for EXP and CEXP, which only their authors have, and for tasks made in code."""
+    """Downloads the raw files; None for EXP and CEXP, which only their authors provide, and for synthetic tasks."""
 
 
 class Known(NamedTuple):
-    """A data set that has a name."""
+    """A data set with a name."""
 
     name: str
     family: Family
     in_paper: bool = True
     own_splits: str = ""
-    """In place of the folds of its family."""
+    """Replaces `splits` of its family."""
 
     @property
     def raw(self) -> str:
-        """The raw folder (or file) below the root; empty for a task made in code."""
+        """The raw folder (or file) below the root; empty for a synthetic task."""
         lower = self.name.lower()
         return self.family.raw.format(name=self.name, lower=lower, snake=lower.replace("-", "_"))
 
@@ -54,20 +54,19 @@ class Known(NamedTuple):
 
     @property
     def splits(self) -> str:
-        """Where the published folds come from; empty for none."""
+        """The source of the published folds; empty if there are none."""
         return self.own_splits or self.family.splits
 
 
 def _pairs(name: str, folder: Path, root: Path) -> GraphSet:
     graphs, y, tags = read_graphsat(folder / "GRAPHSAT.txt")
     if len(graphs) % 2:
-        raise InputError(f"{name} should hold pairs of graphs, but {folder} has {len(graphs)} graphs.")
+        raise InputError(f"{name} should contain pairs of graphs, but {folder} has {len(graphs)} graphs.")
     return GraphSet(name, graphs, y, tags, [(i, i + 1) for i in range(0, len(graphs), 2)], root=root)
 
 
 def _tu(name: str, folder: Path, root: Path) -> GraphSet:
-    read = read_tu(folder, name)
-    return read.graph_set(name, root)
+    return read_tu(folder, name).graph_set(name, root)
 
 
 def _geom_gcn(name: str, folder: Path, root: Path) -> GraphSet:
@@ -86,10 +85,10 @@ def _heterophilous(name: str, file: Path, root: Path) -> GraphSet:
 
 
 def _made(name: str, folder: Path, root: Path) -> GraphSet:
-    from detours.data.made import synthetic
+    from detours.data.generated import synthetic
 
-    made: GraphSet = getattr(synthetic, name.replace("-", "_"))()
-    return made
+    task: GraphSet = getattr(synthetic, name.replace("-", "_"))()
+    return task
 
 
 PAIRS = Family(_pairs, "{name}/raw")
@@ -111,7 +110,7 @@ KNOWN = {
         Known("PTC_FM", TU, own_splits="shipped"),
         Known("ENZYMES", TU, own_splits="errica2019/CHEMICAL"),
         Known("NCI1", TU, own_splits="errica2019/CHEMICAL"),
-        # there is a second file, for nodes without features
+        # there is also a file of folds for nodes without features
         Known("IMDB-BINARY", TU, own_splits="errica2019/COLLABORATIVE_DEGREE"),
         Known("DD", TU, own_splits="errica2019/CHEMICAL"),
         Known("Chameleon", WIKIPEDIA),
@@ -137,7 +136,7 @@ KNOWN = {
 
 
 def names(matches: Callable[[Known], bool]) -> tuple[str, ...]:
-    """Return the names of some data sets.
+    """Return the names of the data sets that match.
 
     >>> names(lambda each: each.family is PAIRS)
     ('EXP', 'CEXP')
@@ -151,7 +150,7 @@ NODE_SETS = names(lambda each: each.in_paper and each.level == "node")
 MORE_SETS = names(lambda each: not each.in_paper and bool(each.raw))
 """Data sets that are not in the paper."""
 TASKS = names(lambda each: not each.raw)
-"""Tasks made in code, which need no file."""
+"""Synthetic tasks, which need no files."""
 PAIR_SETS = names(lambda each: each.family is PAIRS)
 TU_SETS = names(lambda each: each.family is TU)
 HETEROPHILOUS_SETS = names(lambda each: each.family is HETEROPHILOUS)

@@ -1,4 +1,4 @@
-"""The profile of a data set, and a check of all its files."""
+"""Statistics of a data set, and a check of all its files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_there(name: str, root: str | os.PathLike[str] | None = None) -> bool:
 
 
 def counted(data: GraphSet) -> dict[str, Any]:
-    """Return the numbers of graphs, nodes, edges and so on."""
+    """Return the level, task and numbers of graphs, nodes, edges and classes."""
     return {
         "level": data.level,
         "graphs": len(data),
@@ -38,8 +38,8 @@ def profile(data: GraphSet, root: str | os.PathLike[str] | None = None) -> dict[
     """Return counts, features, labels, classes, degrees and splits, as plain values."""
     degrees = np.concatenate([graph.degree for graph in data.graphs])
     found = splits(data, root)
-    known = data.y if data.task == "classification" else data.classes
-    classes, times = np.unique(known, return_counts=True)
+    labels = data.y if data.task == "classification" else data.classes
+    classes, class_sizes = np.unique(labels, return_counts=True)
     sizes = np.array([[len(part) for part in fold] for fold in found])
     return {
         "data": data.name,
@@ -52,14 +52,16 @@ def profile(data: GraphSet, root: str | os.PathLike[str] | None = None) -> dict[
         "edge_attributes": 0 if data.edge_x is None else int(data.edge_x[0].shape[1]),
         "input_columns": Encoder.of(data).width,
         "targets": data.about_targets,
-        "class_sizes": dict(zip(map(str, classes.tolist()), times.tolist(), strict=True)),
+        "class_sizes": dict(zip(map(str, classes.tolist()), class_sizes.tolist(), strict=True)),
         "degrees": [int(degrees.min()), int(degrees.max())] if degrees.size else [0, 0],
         "splits": {
             "source": found.source,
             "folds": len(found),
             **{
-                part: [int(few), int(many)]
-                for part, few, many in zip(("train", "val", "test"), sizes.min(axis=0), sizes.max(axis=0), strict=True)
+                part: [int(smallest), int(largest)]
+                for part, smallest, largest in zip(
+                    ("train", "val", "test"), sizes.min(axis=0), sizes.max(axis=0), strict=True
+                )
             },
         },
         "digest": data.digest,
@@ -67,7 +69,7 @@ def profile(data: GraphSet, root: str | os.PathLike[str] | None = None) -> dict[
 
 
 def checked(name: str, root: str | os.PathLike[str] | None = None) -> str:
-    """Read all of a data set, with its features and splits, and return a short summary; raise what is wrong."""
+    """Read a data set completely, with its features and splits, and return a short summary, or raise an error."""
     data = load(name, root)
     if data.task == "classification" and len(data.classes) < 2:
         raise InputError(f"{name} has {len(data.classes)} class; at least 2 are needed to learn.")

@@ -15,7 +15,7 @@ from detours.graph.edges import check_edge_index
 
 
 class Sampled(NamedTuple):
-    """A part of a graph, in PyG's conventions: messages flow from row 0 of `edge_index` to row 1.
+    """A sampled subgraph in PyG's conventions: messages flow from row 0 of `edge_index` to row 1.
 
     >>> from detours.data import NeighborSampler
     >>> triangle = Graph.from_edges([(0, 1), (1, 2), (2, 0)])
@@ -25,29 +25,28 @@ class Sampled(NamedTuple):
     """
 
     n_id: Int64
-    """The nodes by their index in the whole graph: the seeds first, then hop by hop in the order found."""
+    """The nodes as indices in the full graph: the seeds first, then hop by hop in the order found."""
     edge_index: Int64
-    """int64 [2, arcs], source and target as indices in `n_id`."""
+    """int64 [2, arcs]: sources and targets as indices in `n_id`."""
     e_id: Int64
-    """The same arcs in the whole graph: columns of the `edge_index` given, or of `graph.to_edge_index()`."""
+    """The arcs as indices in the full graph: columns of the given `edge_index`, or of `graph.to_edge_index()`."""
     batch_size: int
     """The number of seeds."""
 
 
 class NeighborSampler:
-    """Seeds in batches, each with at most `sizes[h]` in-neighbours of every node found in hop h.
+    """Batches of seeds, each with at most `sizes[h]` in-neighbours of every node found in hop h.
 
-    A node's neighbours are drawn at random, without replacement, once for each batch; all are taken where there are no
-    more than asked for, or where the size is -1. What a batch holds depends on `seed`, the number of the epoch and the
-    number of the batch, and on nothing else: iterators may run side by side in threads, and a run that is resumed goes
-    on with the same batches.
+    A node's neighbours are drawn at random without replacement, once per batch; all are taken if there are no more than
+    requested, or if the size is -1. A batch depends only on `seed`, the index of the epoch and the index of the batch:
+    iterators may run in parallel threads, and a resumed run continues with the same batches.
 
     Args:
         graph: A `Graph`, whose arcs are taken as stored, or two rows of sources and targets.
-        sizes: How many neighbours to draw in each hop.
-        batch_size: How many seeds a batch has; the last one may have fewer.
-        seed: Of all that is random.
-        num_nodes: How many nodes there are, where rows of sources and targets do not show it.
+        sizes: The number of neighbours to draw in each hop.
+        batch_size: The number of seeds of a batch; the last one may have fewer.
+        seed: The random seed.
+        num_nodes: The number of nodes, if the rows of sources and targets do not determine it.
 
     >>> star = Graph.from_edge_index([[1, 2, 3, 0, 0, 0], [0, 0, 0, 1, 2, 3]])
     >>> batch = NeighborSampler(star, sizes=(2,)).sample([0])
@@ -71,7 +70,7 @@ class NeighborSampler:
         self.seed = check_integer("seed", seed, minimum=0)
         self._next_epoch = 0
         edge_index, self.num_nodes = _arcs(graph, num_nodes)
-        # Arcs by target; e_id of slot p is _arc[p].
+        # Arcs sorted by target; the arc in slot p is _arc[p].
         self._arc = np.argsort(edge_index[1], kind="stable")
         self._source = edge_index[0][self._arc].astype(np.int32)
         self._indptr = np.zeros(self.num_nodes + 1, np.int64)
@@ -92,30 +91,31 @@ class NeighborSampler:
         return self.epoch(self._next_epoch - 1)
 
     def epoch(self, number: int, seeds: Any = None, *, shuffle: bool = True) -> Iterator[Sampled]:
-        """Yield the batches of an epoch: all nodes, or the seeds given, shuffled anew for every epoch.
+        """Yield the batches of an epoch over all nodes, or the given seeds, in a different random order each epoch.
 
-        shuffle=False keeps the order given; the neighbours are drawn all the same.
+        With shuffle=False the order is kept; neighbours are still drawn at random.
         """
         number = check_integer("The number of an epoch", number, minimum=0)
-        nodes = np.arange(self.num_nodes) if seeds is None else self._checked(seeds)
+        nodes = np.arange(self.num_nodes) if seeds is None else self._check_seeds(seeds)
         if shuffle:
             nodes = nodes[np.argsort(np.random.PCG64([self.seed, number]).random_raw(len(nodes)), kind="stable")]
         return self._batches(nodes, number)
 
     def sample(self, seeds: Any, *, epoch: int = 0, batch: int = 0) -> Sampled:
         """Return one batch with exactly these seeds."""
-        return self._sampled(self._checked(seeds), epoch, batch, _Room(self))
+        return self._sampled(self._check_seeds(seeds), epoch, batch, _Buffers(self))
 
     def _batches(self, nodes: Int64, epoch: int) -> Iterator[Sampled]:
-        room = _Room(self)
+        buffers = _Buffers(self)
         for batch, start in enumerate(range(0, len(nodes), self.batch_size)):
-            yield self._sampled(nodes[start : start + self.batch_size], epoch, batch, room)
+            yield self._sampled(nodes[start : start + self.batch_size], epoch, batch, buffers)
 
-    def _sampled(self, seeds: Int64, epoch: int, batch: int, room: _Room) -> Sampled:
+    def _sampled(self, seeds: Int64, epoch: int, batch: int, buffers: _Buffers) -> Sampled:
         from detours.data.sampling_numba import sample_hop
 
         n_id, start, found = seeds, 0, len(seeds)
-        room.place[seeds] = np.arange(found)
+        local_index, drawn = buffers.local_index, buffers.drawn
+        local_index[seeds] = np.arange(found)
         sources, targets, slots = [], [], []
         keys = np.random.SeedSequence([self.seed, epoch, batch]).generate_state(len(self.sizes), np.uint64)
         for size, key in zip(self.sizes, keys, strict=True):
@@ -124,18 +124,18 @@ class NeighborSampler:
             n_id = np.concatenate([n_id[:found], np.empty(arcs, np.int64)])
             source, target, slot = np.empty((3, arcs), np.int64)
             total = sample_hop(
-                self._indptr, self._source, size, key, n_id, start, found, room.place, room.drawn, source, target, slot
+                self._indptr, self._source, size, key, n_id, start, found, local_index, drawn, source, target, slot
             )
             start, found = found, total
             sources.append(source)
             targets.append(target)
             slots.append(slot)
         n_id = n_id[:found].copy()
-        room.place[n_id] = -1
+        local_index[n_id] = -1
         edge_index = np.stack([np.concatenate(sources), np.concatenate(targets)])
         return Sampled(n_id, edge_index, self._arc[np.concatenate(slots)], len(seeds))
 
-    def _checked(self, seeds: Any) -> Int64:
+    def _check_seeds(self, seeds: Any) -> Int64:
         nodes = np.asarray(seeds)
         if nodes.dtype == bool and nodes.shape == (self.num_nodes,):
             nodes = np.flatnonzero(nodes)
@@ -146,17 +146,17 @@ class NeighborSampler:
         nodes = nodes.astype(np.int64)
         outside = (nodes < 0) | (nodes >= self.num_nodes)
         if outside.any():
-            raise InputError(f"seeds must lie in 0 .. {self.num_nodes - 1:,}, but {nodes[outside][0]} is among them.")
+            raise InputError(f"seeds must be in 0 .. {self.num_nodes - 1:,}, but {nodes[outside][0]} is among them.")
         if len(np.unique(nodes)) != len(nodes):
             raise InputError("Seeds must be distinct, but some are repeated; give each once.")
         return nodes
 
 
-class _Room:
-    """Working arrays of the compiled loop, reset after every batch; each iterator has its own."""
+class _Buffers:
+    """Work space of the compiled loop, reset after every batch; each iterator has its own."""
 
     def __init__(self, sampler: NeighborSampler) -> None:
-        self.place = np.full(sampler.num_nodes, -1, np.int32)
+        self.local_index = np.full(sampler.num_nodes, -1, np.int32)
         self.drawn = np.full(int(sampler._degree.max(initial=0)), -1, np.int64)
 
 

@@ -14,7 +14,7 @@ _30, _27, _31, _32 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(32)
 
 
 @compiled
-def mixed(state: np.uint64) -> np.uint64:
+def mix(state: np.uint64) -> np.uint64:
     """The output function of SplitMix64: every bit of the result depends on every bit of the state."""
     state = (state ^ (state >> _30)) * _FIRST
     state = (state ^ (state >> _27)) * _SECOND
@@ -30,7 +30,7 @@ def sample_hop(
     n_id: Int64,
     start: int,
     found: int,
-    place: Int32,
+    local_index: Int32,
     drawn: Int64,
     local_source: Int64,
     local_target: Int64,
@@ -38,9 +38,10 @@ def sample_hop(
 ) -> int:
     """In-arcs of the nodes n_id[start:found], at most `size` of each (-1: all), at random without replacement.
 
-    Appends new nodes to n_id and their places there to `place` (-1 for a node not yet found); fills the ends of the
-    arcs and, as `slot`, where they lie in `source`. `drawn` holds a mark for every place in a row, all below 0 before
-    and after. The random numbers of a node depend on `key` and the node alone. Returns how many nodes there are now.
+    Appends new nodes to n_id and sets their index there in `local_index` (-1 for a node not yet found); writes the
+    local ends of the arcs and, as `slot`, their index in `source`. `drawn` marks the neighbours drawn for the current
+    node, and is negative before and after. The random numbers of a node depend only on `key` and the node. Returns the
+    number of nodes found so far.
     """
     arcs = 0
     total = found
@@ -54,24 +55,24 @@ def sample_hop(
                 slot[arcs] = first + p
                 arcs += 1
         else:
-            # Floyd's method: draw a position up to `last`; if that one is taken already, take `last` itself.
-            state = mixed(key ^ mixed(np.uint64(node) + _GOLDEN))
+            # Floyd's algorithm: draw an index up to `last`; if it has been drawn before, take `last` instead.
+            state = mix(key ^ mix(np.uint64(node) + _GOLDEN))
             for last in range(degree - size, degree):
                 state += _GOLDEN
-                place_in_row = np.int64(((mixed(state) >> _32) * np.uint64(last + 1)) >> _32)
-                if drawn[place_in_row] >= 0:
-                    place_in_row = np.int64(last)
-                drawn[place_in_row] = node
-                slot[arcs] = first + place_in_row
+                neighbour = np.int64(((mix(state) >> _32) * np.uint64(last + 1)) >> _32)
+                if drawn[neighbour] >= 0:
+                    neighbour = np.int64(last)
+                drawn[neighbour] = node
+                slot[arcs] = first + neighbour
                 arcs += 1
             for q in range(begin, arcs):
                 drawn[slot[q] - first] = -1
         for q in range(begin, arcs):
             other = source[slot[q]]
-            if place[other] < 0:
-                place[other] = total
+            if local_index[other] < 0:
+                local_index[other] = total
                 n_id[total] = other
                 total += 1
-            local_source[q] = place[other]
+            local_source[q] = local_index[other]
             local_target[q] = at
     return total

@@ -1,4 +1,4 @@
-"""How large known data sets are, by which own data of the same name are told from them."""
+"""The sizes of known data sets, which distinguish them from the user's data of the same name."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ SIZES = {
     "Squirrel-filtered": (2223, 46998), "Minesweeper": (10000, 39402), "Tolokers": (11758, 519000),
     "Amazon-ratings": (24492, 93050), "Roman-empire": (22662, 32927), "Questions": (48921, 153540),
 }  # fmt: skip
-"""Nodes and edges of all graphs, taken as undirected."""
+"""The number of nodes and of undirected edges of all graphs together."""
 
 
 def own_name(name: str, graphs: Sequence[Graph]) -> str:
-    """Return the name of own data: another, with a warning, where it is that of a known data set of another size.
+    """Return the name for the user's data: a different one, with a warning, if a known data set of another size has it.
 
-    By its name a data set finds its published folds and its settings of preset "ours".
+    The name of a data set selects its published folds and its settings of the preset "ours".
 
     >>> own_name("mine", [Graph.from_edges([(0, 1), (1, 2)])])
     'mine'

@@ -1,7 +1,6 @@
-"""Splits: the graphs (or nodes) for training, validation and test, fold by fold.
+"""`Split` and `Splits`: the graphs (or nodes) for training, validation and test, fold by fold.
 
-Published folds where there are any, else our own: stratified, and the same on every machine and with every release
-of NumPy.
+Generated folds are stratified, and the same on every machine and with every release of NumPy.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from detours.errors import InputError
 SEED = 142857
 FOLDS = 10
 HELD_OUT = 10
-"""One in this number of the graphs not tested is held out for validation."""
+"""One in this many graphs outside the test part is held out for validation."""
 
 
 class Split(NamedTuple):
-    """One fold: int64 indices of graphs, or of nodes where the data set is one graph; each index is in one part.
+    """One fold: int64 indices of graphs, or of nodes in node-level data; each index is in one part.
 
     >>> from detours.data import rings, stratified_splits
     >>> fold = stratified_splits(rings(20))[0]
@@ -64,10 +63,10 @@ class Splits:
 
 
 def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> Splits:
-    """Return folds with one tenth of every training part held out for validation; classes are kept in proportion.
+    """Return folds with a tenth of every training part held out for validation; classes are kept in proportion.
 
-    Graphs that `data.pairs` joins, directly or through others, stay in one part: no partner of a test graph is trained
-    on.
+    Graphs connected by `data.pairs`, directly or through others, are in the same part: no partner of a test graph is
+    trained on.
 
     >>> from detours.data import rings
     >>> fold = stratified_splits(rings(60), folds=3)[0]
@@ -76,32 +75,33 @@ def stratified_splits(data: GraphSet, folds: int = FOLDS, seed: int = SEED) -> S
     """
     data.check_targets()
     units = _units(data)
-    number = int(units.max(initial=-1)) + 1
+    num_units = int(units.max(initial=-1)) + 1
     folds, seed = check_integer("folds", folds, minimum=2), check_integer("seed", seed, minimum=0)
-    if number < max(folds, 4):
+    if num_units < max(folds, 4):
         things = "nodes" if data.level == "node" else "graphs" if data.pairs is None else "pairs of graphs"
         fewer = ", or fewer folds in Python: training.fit(data, folds=stratified_splits(data, 4))"
         raise InputError(
-            f"{folds} folds need at least {max(folds, 4)} {things}, but {data.name} has {number}; "
-            f"take more data{fewer if number >= 4 else ''}."
+            f"{folds} folds need at least {max(folds, 4)} {things}, but {data.name} has {num_units}; "
+            f"take more data{fewer if num_units >= 4 else ''}."
         )
-    strata = _strata(units, data.targets, number) if data.task == "classification" else np.zeros(number, np.int64)
+    strata = _strata(data, units, num_units)
     # NumPy keeps the raw output of this generator stable between releases, but not its permutations.
-    words = np.random.PCG64([seed, folds])
-    test_of = _deal(strata, folds, words)
-    found = []
+    generator = np.random.PCG64([seed, folds])
+    test_fold = _deal(strata, folds, generator)
+    generated = []
     for fold in range(folds):
-        rest = np.flatnonzero(test_of != fold)
-        held = rest[_deal(strata[rest], HELD_OUT, words) == 0]
-        part = np.zeros(number, np.int64)
-        part[held], part[test_of == fold] = 1, 2
-        found.append(Split(*(np.flatnonzero(part[units] == which) for which in range(3))))
-    return Splits(f"generated, seed {seed}", found)
+        rest = np.flatnonzero(test_fold != fold)
+        held_out = rest[_deal(strata[rest], HELD_OUT, generator) == 0]
+        part = np.zeros(num_units, np.int64)
+        part[held_out], part[test_fold == fold] = 1, 2
+        generated.append(Split(*(np.flatnonzero(part[units] == which) for which in range(3))))
+    return Splits(f"generated, seed {seed}", generated)
 
 
 def inner_splits(data: GraphSet, splits: Splits) -> Splits:
-    """Return folds whose test part is the validation part of the given ones, and whose validation part is a tenth of
-    their training part; what they test is left out. Classes are kept in proportion, and `data.pairs` together.
+    """Return folds inside the given ones: the given validation part becomes the test part, a tenth of the training part
+    becomes the validation part, and the given test part is left out. Classes are kept in proportion, and `data.pairs`
+    together.
 
     >>> from detours.data import rings, stratified_splits
     >>> outer = stratified_splits(rings(60), folds=3)
@@ -109,46 +109,48 @@ def inner_splits(data: GraphSet, splits: Splits) -> Splits:
     ([32, 4, 4], 4)
     """
     units = _units(data)
-    number = int(units.max(initial=-1)) + 1
-    strata = _strata(units, data.targets, number) if data.task == "classification" else np.zeros(number, np.int64)
-    found = []
+    num_units = int(units.max(initial=-1)) + 1
+    strata = _strata(data, units, num_units)
+    inner = []
     for fold, split in enumerate(splits):
-        own = np.unique(units[split.train])
-        held = own[_deal(strata[own], HELD_OUT, np.random.PCG64([SEED, fold])) == 0]
-        inside = np.isin(units[split.train], held)
-        if inside.all():
+        train_units = np.unique(units[split.train])
+        held_out = train_units[_deal(strata[train_units], HELD_OUT, np.random.PCG64([SEED, fold])) == 0]
+        in_val = np.isin(units[split.train], held_out)
+        if in_val.all():
             raise InputError(f"the training part of fold {fold} is too small to hold out a tenth of it.")
-        found.append(Split(split.train[~inside], split.train[inside], split.val))
-    return Splits(f"{splits.source}, inside training parts", found)
+        inner.append(Split(split.train[~in_val], split.train[in_val], split.val))
+    return Splits(f"{splits.source}, inside training parts", inner)
 
 
 def _units(data: GraphSet) -> Int64:
-    """Return int64: for every graph or node the number of the group it must stay with."""
-    things = len(data.y)
+    """Return the unit of every graph or node: those of one unit must be in the same part."""
+    size = len(data.y)
     if data.pairs is None:
-        return np.arange(things)
-    group = list(range(things))
+        return np.arange(size)
+    parent = list(range(size))
 
     def root(i: int) -> int:
-        while group[i] != i:
-            group[i] = i = group[group[i]]
+        while parent[i] != i:
+            parent[i] = i = parent[parent[i]]
         return i
 
     for i, j in data.pairs:
-        group[root(j)] = root(i)
-    return np.unique([root(i) for i in range(things)], return_inverse=True)[1]
+        parent[root(j)] = root(i)
+    return np.unique([root(i) for i in range(size)], return_inverse=True)[1]
 
 
-def _strata(units: Int64, targets: Int64, number: int) -> Int64:
-    """Return int64 [number]: units with the same classes have the same stratum."""
-    held = np.zeros((number, int(targets.max(initial=0)) + 1), np.int64)
-    np.add.at(held, (units, targets), 1)
-    return np.unique(held, axis=0, return_inverse=True)[1].reshape(-1)
+def _strata(data: GraphSet, units: Int64, num_units: int) -> Int64:
+    """Return the stratum of every unit: the same for units with the same classes, or for all without classes."""
+    if data.task != "classification":
+        return np.zeros(num_units, np.int64)
+    class_counts = np.zeros((num_units, int(data.targets.max(initial=0)) + 1), np.int64)
+    np.add.at(class_counts, (units, data.targets), 1)
+    return np.unique(class_counts, axis=0, return_inverse=True)[1].reshape(-1)
 
 
-def _deal(strata: Int64, parts: int, words: np.random.PCG64) -> Int64:
-    """Return a part for each unit: shuffled within strata, so that parts differ by at most one unit of each stratum."""
-    order = np.lexsort((words.random_raw(len(strata)), strata))
+def _deal(strata: Int64, parts: int, generator: np.random.PCG64) -> Int64:
+    """Return a part for each unit, at random within strata; parts differ by at most one unit of each stratum."""
+    order = np.lexsort((generator.random_raw(len(strata)), strata))
     part = np.empty(len(strata), np.int64)
     part[order] = np.arange(len(strata)) % parts
     return part

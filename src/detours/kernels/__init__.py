@@ -1,7 +1,8 @@
 """Graph kernels as scikit-learn transformers: shortest paths, Weisfeiler–Lehman, and both with detours.
 
-Each has `fit`, `transform` and `get_feature_names_out` over lists of graphs, and gives explicit sparse features or
-exact Gram matrices. `top_features` and `evidence` say which features a linear model rests on and where they are.
+Each has `fit`, `transform` and `get_feature_names_out` for lists of graphs, and returns explicit sparse features or
+exact Gram matrices. `top_features` lists the features with the largest weights in a linear model, `evidence` finds them
+in a graph.
 """
 
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""`GraphKernel`: what all kernels of this room share, from a list of graphs to features or a Gram matrix."""
+"""`GraphKernel`: the base class of all kernels, from a list of graphs to features or a Gram matrix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from detours.errors import InputError
 from detours.kernels.batch import read_batch
 from detours.kernels.colours.colouring import ColouredBatch, Colouring, ColouringOptions
 from detours.kernels.colours.description import describe, draw
-from detours.kernels.features.blocks import Base, Blocks, Carriers, side_by_side
+from detours.kernels.features.blocks import Base, Blocks, Carriers, stack_blocks
 from detours.kernels.features.histograms import HistogramBase
 from detours.kernels.features.products import mirror
 from detours.kernels.features.triples import TripleBase
@@ -25,23 +25,23 @@ OUTPUTS = ("features", "gram")
 LABELS = ("auto", "degree", "data", "both", "none")
 BASES = ("subtree", "shortest-path")
 DEFAULT_LIMIT = 4 * 10**9
-"""Bytes for distances and features unless `memory_limit` says otherwise."""
+"""The default `memory_limit`: bytes for distances and features."""
 
 
 class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn has no types
-    """A graph kernel with an explicit feature map; subclasses say how nodes are coloured and what is counted.
+    """A graph kernel with an explicit feature map; subclasses define how nodes are coloured and what is counted.
 
-    `X` is a list of graphs, each whatever `detours.count` takes; with labels of nodes or edges a list of
-    `Labelled(graph, labels, edge_labels)`, of NetworkX or igraph graphs with the attribute "label", of PyG data whose
-    `x` is one-hot, or a `detours.data` set. `labelled` converts such a list once, where it is used many times.
+    `X` is a list of graphs of any kind that `detours.count` takes. For labels of nodes or edges give a list of
+    `Labelled(graph, labels, edge_labels)`, NetworkX or igraph graphs with the attribute "label", PyG data with one-hot
+    `x`, or a `detours.data` set. `labelled` converts such a list once, for repeated use.
 
     Parameters are read by `fit`; changing them afterwards has no effect until the next `fit`. As for every sparse
     transformer of scikit-learn, `set_output(transform="pandas")` needs a dense output, here output="gram".
 
     Attributes:
-        colouring_: The colours found in `fit`.
-        base_: What is counted in them.
-        block_starts_: Where the features of each round begin, for output="features": the columns up to
+        colouring_: The colours learned in `fit`.
+        base_: The fitted base kernel, which counts them.
+        block_starts_: The offsets of the rounds among the columns, for output="features": the columns before
             ``block_starts_[r + 1]`` are the features of the same kernel with n_iter = r.
 
     >>> from detours.kernels import WLSubtree
@@ -57,11 +57,11 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
 
     @abstractmethod
     def _colouring_options(self) -> ColouringOptions:
-        """How nodes are coloured; all other parameters are checked here, or in `_new_base`."""
+        """How nodes are coloured; parameters are checked here or in `_new_base`."""
 
     @abstractmethod
     def _new_base(self) -> Base:
-        """What is counted in the colours of each round: `base_named`, or another `Base` of `kernels/features`."""
+        """A new base kernel, which counts the colours of each round; see `make_base`."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the colours and features of some graphs; `y` is ignored."""
@@ -75,7 +75,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit to some graphs and return what `transform` gives for them; `y` is ignored."""
+        """Fit to some graphs and return the result of `transform` on them; `y` is ignored."""
         coloured = self._learn_colours(X)
         if self.output_ == "features":
             return self._features(self._learn_features(coloured), len(coloured.batch))
@@ -89,35 +89,35 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         return _cosine(gram, self.norms_, self.norms_) if self.normalize_ else gram
 
     def transform(self, X: Any) -> Any:
-        """Features [graphs, features of fit], sparse, or products [graphs, graphs of fit].
+        """Return sparse features [graphs, features of fit], or products [graphs, graphs of fit].
 
-        Colours that `fit` did not see match nothing there; they count in the norm of a graph only.
+        Colours that `fit` did not see match nothing; they only add to the norm of their graph.
         """
         check_is_fitted(self, "colouring_")
         coloured = self._coloured(X, self.colouring_.options)
-        found = self.colouring_.find(coloured)
+        ids = self.colouring_.find(coloured)
         if self.output_ == "features":
-            return self._features(self.base_.features(coloured, found), len(coloured.batch))
-        gram = self.base_.products(coloured, found)
+            return self._features(self.base_.features(coloured, ids), len(coloured.batch))
+        gram = self.base_.products(coloured, ids)
         return _cosine(gram, self.base_.norms(coloured), self.norms_) if self.normalize_ else gram
 
     def grams(self, X: Any) -> Iterator[NDArray[Any]]:
-        """The Gram matrices of `X` for n_iter = 0, 1, … up to that of this kernel, each a copy; needs no `fit`.
+        """Yield the Gram matrices of `X` for n_iter = 0, 1, …, self.n_iter, each a copy; needs no `fit`.
 
-        Colours are refined once and every matrix is the one before it with one more round added, so choosing
-        n_iter costs no more than the largest of them.
+        Colours are refined once, and every matrix is the previous one with one more round added: all of them cost no
+        more than the last.
         """
-        options, base = self._checked(), self._new_base()
+        options, base = self._check_params(), self._new_base()
         coloured = self._coloured(X, options)
         gram = np.zeros((len(coloured.batch),) * 2, np.int64)
         base.remember(coloured)
         for _ in base.add_rounds(gram):
-            whole = gram.copy()
-            mirror(whole)
-            yield _cosine(whole, whole.diagonal(), whole.diagonal()) if self.normalize else whole
+            full = gram.copy()
+            mirror(full)
+            yield _cosine(full, full.diagonal(), full.diagonal()) if self.normalize else full
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """A name for every column: of a feature by its round and colours, of a product by its graph."""
+        """The name of every column: the round and colours of a feature, or the graph of a product."""
         check_is_fitted(self, "colouring_")
         if self.output_ == "gram":
             names = [f"graph {g}" for g in range(self.n_graphs_)]
@@ -131,34 +131,34 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         return self._name(*self.feature_round(column))
 
     def describe_feature(self, column: int) -> str:
-        """Say what a feature stands for: the node (or the two nodes) and what is around."""
+        """Describe in words what a feature stands for: the node (or the two nodes) and its neighbourhood."""
         round, within = self.feature_round(column)
         words = [describe(self.colouring_, round, colour) for colour in self.base_.colours(round, within)]
         return " and ".join(words) + self.base_.relation(round, within)
 
     def draw_feature(self, column: int) -> str:
-        """Draw it as lines of text: the node, its neighbours and their neighbours, up to three steps away."""
+        """Draw a feature as lines of text: the node, its neighbours and their neighbours, up to three steps away."""
         round, within = self.feature_round(column)
-        drawn = [draw(self.colouring_, round, colour) for colour in self.base_.colours(round, within)]
-        return "\n".join(filter(None, ["\n".join(drawn), self.base_.relation(round, within).lstrip(", ")]))
+        trees = [draw(self.colouring_, round, colour) for colour in self.base_.colours(round, within)]
+        return "\n".join(filter(None, [*trees, self.base_.relation(round, within).lstrip(", ")]))
 
     def feature_round(self, column: int) -> tuple[int, int]:
-        """The round of a feature, and its place among the features of that round."""
+        """The round of a feature, and its index among the features of that round."""
         check_is_fitted(self, "colouring_")
         if self.output_ == "gram":
             raise InputError('The kernel was fitted with output="gram" and has no features; fit it with "features".')
-        number = int(self.block_starts_[-1])
-        column = check_integer("column", column, minimum=-number, maximum=number - 1) % number
+        num_features = int(self.block_starts_[-1])
+        column = check_integer("column", column, minimum=-num_features, maximum=num_features - 1) % num_features
         round = int(np.searchsorted(self.block_starts_, column, side="right")) - 1
         return round, column - int(self.block_starts_[round])
 
     def carriers(self, graph: Any, column: int) -> Carriers:
-        """The nodes of one graph, given like an item of `X`, that carry a feature, and the pairs of them."""
+        """The nodes, and pairs of nodes, of one graph (an item of `X`) that carry a feature."""
         round, within = self.feature_round(column)
         coloured = self._coloured([graph], self.colouring_.options)
         nodes, pairs = self.base_.carriers(coloured, self.colouring_.find(coloured), round, within)
-        number = coloured.batch.graphs[0].num_nodes  # a second copy, if there is one, begins here
-        return Carriers(nodes % number if number else nodes, None if pairs is None else pairs % number)
+        num_nodes = coloured.batch.graphs[0].num_nodes  # those from here on belong to the plain copy
+        return Carriers(nodes % num_nodes if num_nodes else nodes, None if pairs is None else pairs % num_nodes)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -170,13 +170,11 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         """The same for scikit-learn before 1.6."""
         return {"X_types": ["graphs"], "no_validation": True}
 
-    # ------------------------------------------------------------------ inside
-
     def _name(self, round: int, within: int) -> str:
         name = self.base_.name(self.colouring_, round, within)
         return f"round {round}: {name}" if self.colouring_.options.rounds else name
 
-    def _checked(self) -> ColouringOptions:
+    def _check_params(self) -> ColouringOptions:
         check_choice("output", self.output, OUTPUTS)
         check_flag("normalize", self.normalize)
         check_choice("labels", self.labels, LABELS)
@@ -187,7 +185,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         return ColouredBatch(batch, options.resolved(batch.labels is not None))
 
     def _learn_colours(self, X: Any) -> ColouredBatch:
-        options, base = self._checked(), self._new_base()  # wrong parameters are told before detours are counted
+        options, base = self._check_params(), self._new_base()  # parameters are refused before detours are counted
         coloured = self._coloured(X, options)
         self.output_, self.normalize_ = self.output, self.normalize
         self.colouring_ = Colouring(coloured)
@@ -199,38 +197,38 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         self.block_starts_ = np.concatenate([[0], np.cumsum([block.width for block in learned.blocks])])
         return learned
 
-    def _features(self, made: Blocks, graphs: int) -> Any:
-        matrix = side_by_side(made.blocks, graphs)
+    def _features(self, features: Blocks, num_graphs: int) -> Any:
+        matrix = stack_blocks(features.blocks, num_graphs)
         if self.normalize_:
             matrix = matrix.astype(np.float64)
-            matrix.data /= np.repeat(np.sqrt(np.maximum(made.norms, 1)), np.diff(matrix.indptr))
+            matrix.data /= np.repeat(np.sqrt(np.maximum(features.norms, 1)), np.diff(matrix.indptr))
         return matrix
 
 
 def _cosine(gram: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any]) -> NDArray[np.float64]:
-    """Products divided by the norms; a graph without features has 0 with every graph, itself included.
+    """Products divided by the norms; a graph without features has similarity 0 with every graph, itself included.
 
-    The root is taken of the product of two norms, not of each: then rounding leaves no entry above 1, and graphs with
-    the same features have 1 exactly, so that ``1 - gram`` has no negative distances.
+    The square root of the product of two norms, not the product of their roots: no entry is rounded to more than 1, and
+    graphs with the same features have exactly 1, so that ``1 - gram`` has no negative distances.
     """
     scale = np.sqrt(np.maximum(rows, 1.0)[:, None] * np.maximum(columns, 1.0)[None, :])
     scaled: NDArray[np.float64] = gram / scale
     return scaled
 
 
-def check_edge_labels(given: object) -> bool:
-    """True or False, or `InputError`."""
+def check_edge_labels(edge_labels: object) -> bool:
+    """Return True or False, or raise `InputError`."""
     hint = "; the labels come with each graph, as Labelled(graph, labels, edge_labels)"
-    return check_flag("edge_labels", given, hint=hint)
+    return check_flag("edge_labels", edge_labels, hint=hint)
 
 
 def check_rounds(n_iter: object) -> int:
-    """`n_iter` as an int of at least 0, or `InputError`."""
+    """Return `n_iter` as an int of at least 0, or raise `InputError`."""
     return check_integer("n_iter", n_iter, minimum=0)
 
 
-def base_named(base: str, memory_limit: int | str | None) -> Base:
-    """A new base kernel."""
+def make_base(base: str, memory_limit: int | str | None) -> Base:
+    """Return a new base kernel by its name."""
     check_choice("base", base, BASES)
     limit = parse_bytes(memory_limit) or DEFAULT_LIMIT
     return HistogramBase() if base == "subtree" else TripleBase(limit)

@@ -1,4 +1,4 @@
-"""What a graph kernel is given: many graphs, perhaps with labels of nodes and edges."""
+"""`Batch`: the graphs given to a kernel as one disjoint union, with their labels."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from detours.arrays import Bool, Int64
 from detours.errors import InputError, shown
 from detours.graph import Graph
 from detours.graph.graph import is_list, is_one_graph
-from detours.kernels.conversion import Labelled, convert, read_items, tell_unused
+from detours.kernels.conversion import Labelled, convert, read_items, warn_unused_labels
 from detours.wl.nodes.labels import by_node, edge_numbers, ranks_on_arcs
 
 
 @dataclass(frozen=True)
 class EdgeLabels:
-    """Labels of arcs by their ranks."""
+    """The label of every arc, as an index."""
 
     values: list[Hashable]
     """The distinct labels, sorted."""
     of_arcs: Int64
-    """int64 [arcs]: the place of the label of each arc among them."""
+    """int64 [arcs]: the index of the label of each arc in `values`."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Graphs side by side in one union, and the labels of all nodes and arcs where they were asked for."""
+    """Graphs, their disjoint union, and the labels of all nodes and arcs if requested."""
 
     graphs: list[Graph]
     union: Graph
@@ -46,12 +46,12 @@ class Batch:
 
 
 def read_batch(X: Any, labels: bool | Literal["if any"], with_edge_labels: bool = False) -> Batch:
-    """Read the graphs of `X`, and their labels if they are wanted; "if any" wants them if any graph has labels.
+    """Read the graphs of `X`, and their labels if requested; "if any": if at least one graph has labels.
 
-    `X` is a list of whatever `detours.count` takes, of `Labelled` (or plain tuples of a graph object and labels), or a
-    `detours.data` set. Labels are also found in the attribute "label" of the nodes and edges of NetworkX and igraph, in
-    one-hot features of PyG, in the atoms and bonds of RDKit molecules, and in attributes `labels` and `edge_labels` of
-    any other graph object.
+    `X` is a `detours.data` set, or a list of anything that `detours.count` takes or of `Labelled` (or plain tuples of a
+    graph object and labels). Labels are also read from the attribute "label" of the nodes and edges of NetworkX and
+    igraph, one-hot features of PyG, the atoms and bonds of RDKit molecules, and the attributes `labels` and
+    `edge_labels` of any other graph object.
     """
     single = is_one_graph(X) or not is_list(X)
     if single and not hasattr(X, "graphs"):
@@ -63,13 +63,13 @@ def read_batch(X: Any, labels: bool | Literal["if any"], with_edge_labels: bool 
         raise InputError("A kernel needs at least one graph, but an empty list was given.")
     if len({graph.directed for graph in graphs}) > 1:
         raise InputError(
-            "Some of the graphs are directed and some are not; make them alike with to_directed() or to_undirected()."
+            "Some of the graphs are directed and some are not; convert them with to_directed() or to_undirected()."
         )
     union, offsets = Graph.disjoint_union(graphs)
     if labels == "if any":
         labels = any(item.labels is not None for item in items)
         if not labels:
-            tell_unused(items)
+            warn_unused_labels(items)
     return Batch(
         graphs,
         union,
@@ -80,23 +80,23 @@ def read_batch(X: Any, labels: bool | Literal["if any"], with_edge_labels: bool 
 
 
 class Doubled(NamedTuple):
-    """A batch in which every graph consists of two copies of itself, one beside the other."""
+    """A batch in which every graph is replaced by the disjoint union of two copies of itself."""
 
     batch: Batch
     second: Bool
-    """bool [nodes]: those of the second copies."""
+    """bool [nodes]: True for the nodes of second copies."""
     nodes: Int64
-    """int64 [nodes]: the same node before."""
+    """int64 [nodes]: the index of the node in the original batch."""
     arcs: Int64
-    """int64 [arcs]: the same arc before."""
+    """int64 [arcs]: the index of the arc in the original batch."""
 
 
 def double(batch: Batch) -> Doubled:
-    """Put a copy of every graph beside it."""
+    """Replace every graph by two copies of itself."""
     union, offsets = Graph.disjoint_union([graph for graph in batch.graphs for _ in range(2)])
-    nodes, arcs = _repeated(batch.offsets), _repeated(batch.union.indptr[batch.offsets])
+    nodes, arcs = _repeat_ranges(batch.offsets), _repeat_ranges(batch.union.indptr[batch.offsets])
     labels, edge_labels = batch.labels, batch.edge_labels
-    made = Batch(
+    doubled = Batch(
         batch.graphs,
         union,
         offsets[::2],
@@ -104,68 +104,67 @@ def double(batch: Batch) -> Doubled:
         None if edge_labels is None else EdgeLabels(edge_labels.values, edge_labels.of_arcs[arcs]),
     )
     second = np.repeat(np.tile([False, True], len(batch)), np.diff(offsets))
-    return Doubled(made, second, nodes, arcs)
+    return Doubled(doubled, second, nodes, arcs)
 
 
-def _repeated(begins: Int64) -> Int64:
-    """The numbers ``begins[g]`` to ``begins[g + 1]`` twice, for every g."""
-    sizes = np.repeat(np.diff(begins), 2)
+def _repeat_ranges(offsets: Int64) -> Int64:
+    """The range ``offsets[g]:offsets[g + 1]`` twice, for every g."""
+    sizes = np.repeat(np.diff(offsets), 2)
     ends = np.cumsum(sizes)
-    places: Int64 = np.arange(ends[-1]) + np.repeat(np.repeat(begins[:-1], 2) - (ends - sizes), sizes)
-    return places
+    repeated: Int64 = np.arange(ends[-1]) + np.repeat(np.repeat(offsets[:-1], 2) - (ends - sizes), sizes)
+    return repeated
 
 
 def join_batches(first: Batch, second: Batch) -> Batch:
-    """The graphs of two batches in one, without labels."""
-    union, begins = Graph.disjoint_union([first.union, second.union])
-    offsets = np.concatenate([first.offsets, second.offsets[1:] + begins[1]])
+    """Join the graphs of two batches in one, without labels."""
+    union, starts = Graph.disjoint_union([first.union, second.union])
+    offsets = np.concatenate([first.offsets, second.offsets[1:] + starts[1]])
     return Batch([*first.graphs, *second.graphs], union, offsets, None)
 
 
 def _node_labels(items: Sequence[Labelled], graphs: Sequence[Graph]) -> list[Hashable]:
-    otherwise = 'give Labelled(graph, labels), or choose labels="degree" or labels="none"'
-    given = [by_node(item.labels, graph, at) for at, (item, graph) in enumerate(zip(items, graphs, strict=True))]
-    return _in_a_row(given, [graph.num_nodes for graph in graphs], "node", otherwise)
+    hint = 'give Labelled(graph, labels), or choose labels="degree" or labels="none"'
+    labels = [by_node(item.labels, graph, at) for at, (item, graph) in enumerate(zip(items, graphs, strict=True))]
+    return _flatten(labels, [graph.num_nodes for graph in graphs], "node", hint)
 
 
 def _edge_labels(items: Sequence[Labelled], graphs: Sequence[Graph], union: Graph, offsets: Int64) -> EdgeLabels:
-    numbers = edge_numbers(graphs)
-    otherwise = "give Labelled(graph, labels, edge_labels), or choose edge_labels=False"
-    labels = _in_a_row([item.edge_labels for item in items], numbers, "edge", otherwise)
+    hint = "give Labelled(graph, labels, edge_labels), or choose edge_labels=False"
+    labels = _flatten([item.edge_labels for item in items], edge_numbers(graphs), "edge", hint)
     values: list[Hashable] = sorted(set(labels))  # type: ignore[type-var]  # all integers or all strings
     rank = {label: at for at, label in enumerate(values)}
     of_arcs = ranks_on_arcs(np.array([rank[label] for label in labels], dtype=np.int64), graphs, union, offsets)
     return EdgeLabels(values, of_arcs)
 
 
-def _in_a_row(given: Sequence[Any], numbers: Sequence[int], thing: str, otherwise: str) -> list[Hashable]:
-    """The labels of all nodes or edges, as plain integers or strings."""
-    together: list[Hashable] = []
-    for at, (labels, number) in enumerate(zip(given, numbers, strict=True)):
-        if labels is None and not number:
-            continue  # there is nothing that could have one
+def _flatten(labels_by_graph: Sequence[Any], sizes: Sequence[int], thing: str, hint: str) -> list[Hashable]:
+    """The labels of all nodes or edges in one list, as plain integers or strings."""
+    flat: list[Hashable] = []
+    for at, (labels, size) in enumerate(zip(labels_by_graph, sizes, strict=True)):
+        if labels is None and not size:
+            continue
         if labels is None:
-            raise InputError(f"Graph number {at} has no labels of {thing}s; {otherwise}.")
+            raise InputError(f"Graph number {at} has no {thing} labels; {hint}.")
         if isinstance(labels, Mapping | set | frozenset) or not hasattr(labels, "__iter__"):
-            raise InputError(f"The labels of {thing}s of graph number {at} are {shown(labels)}; give a list of them.")
-        own = labels.tolist() if hasattr(labels, "tolist") else list(labels)
-        if len(own) != number:
+            raise InputError(f"The {thing} labels of graph number {at} are {shown(labels)}; give a list of them.")
+        plain = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+        if len(plain) != size:
             raise InputError(
-                f"Graph number {at} has {number} {thing}s but {len(own)} labels; give one for each {thing}."
+                f"Graph number {at} has {size} {thing}s but {len(plain)} labels; give one for each {thing}."
             )
-        if any(label is None for label in own):
-            raise InputError(f"Graph number {at} has {thing}s without a label; {otherwise}.")
-        together += own
-    examples = {_kind(kind): label for kind, label in {type(label): label for label in reversed(together)}.items()}
+        if any(label is None for label in plain):
+            raise InputError(f"Graph number {at} has {thing}s without a label; {hint}.")
+        flat += plain
+    examples = {_kind(kind): label for kind, label in {type(label): label for label in reversed(flat)}.items()}
     if None in examples or len(examples) > 1:
-        found = [examples[None]] if None in examples else examples.values()
-        which = " and ".join(f"one is {shown(label)}" for label in found)
-        raise InputError(f"Labels of {thing}s must be all integers or all strings, but {which}; {otherwise}.")
-    return together
+        wrong = [examples[None]] if None in examples else examples.values()
+        found = " and ".join(f"one is {shown(label)}" for label in wrong)
+        raise InputError(f"The {thing} labels must be all integers or all strings, but {found}; {hint}.")
+    return flat
 
 
-def _kind(of_label: type) -> type | None:
-    """What labels of a type are: strings, integers, or neither."""
-    if issubclass(of_label, str):
+def _kind(label_type: type) -> type | None:
+    """Return `str` or `int`, or None for a type that is neither."""
+    if issubclass(label_type, str):
         return str
-    return int if issubclass(of_label, int | np.integer) and not issubclass(of_label, bool) else None
+    return int if issubclass(label_type, int | np.integer) and not issubclass(label_type, bool) else None

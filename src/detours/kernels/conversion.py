@@ -1,4 +1,4 @@
-"""From what a caller gives to graphs and labels; NetworkX graphs are converted once as long as they do not change."""
+"""Converts the input of a kernel to graphs and labels; a NetworkX graph is converted again only if it has changed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ KEY = "detours.kernels"
 
 
 class Labelled(NamedTuple):
-    """A graph, the labels of its nodes, and perhaps of its edges: integers or strings.
+    """A graph, the labels of its nodes and, optionally, of its edges: integers or strings.
 
-    Those of nodes are in the order of the nodes, or in a dict by their names. Edges are in the order in which the
-    caller listed them (`Graph.edge_index`); where an undirected edge is listed in both directions, it has the same
-    label twice.
+    Node labels are in the order of the nodes, or in a dict by their names. Edge labels are in the order in which the
+    caller listed the edges (`Graph.edge_index`); an undirected edge listed in both directions has the same label twice.
 
     >>> from detours.kernels import WLSubtree
     >>> water = Labelled([(0, 1), (0, 2), (1, 0), (2, 0)], ["O", "H", "H"])
@@ -35,112 +34,112 @@ class Labelled(NamedTuple):
     edge_labels: Any = None
 
 
-class Conversion(NamedTuple):
-    """A graph made of a NetworkX graph, and the mark left in NetworkX's own cache at that time."""
+class CachedGraph(NamedTuple):
+    """The conversion of a NetworkX graph, and the mark left in that graph's own cache at the time."""
 
     mark: object
     graph: Graph
 
 
-_converted: WeakKeyDictionary[Any, Conversion] = WeakKeyDictionary()
+_conversions: WeakKeyDictionary[Any, CachedGraph] = WeakKeyDictionary()
 
 
 def convert(sources: Sequence[Any]) -> list[Graph]:
-    """Return a `Graph` of every source.
+    """Return a `Graph` for every source.
 
-    Cross-validation gives the same objects again in every fold, so the graphs made of NetworkX graphs are remembered.
-    NetworkX clears the cache of a graph whenever an edge or a node is added or removed; a mark in that cache tells that
-    the graph is still the same. Views on other graphs are not remembered, as it is the other that changes, and labels
-    neither.
+    Cross-validation passes the same objects in every fold, so the conversions of NetworkX graphs are cached. NetworkX
+    clears the cache of a graph whenever an edge or a node is added or removed, so a mark in that cache shows that the
+    graph has not changed. Views are not cached, because changes of the underlying graph do not clear their cache.
+    Labels are read every time.
     """
-    graphs: list[Graph | None] = [_recall(source) for source in sources]
+    graphs: list[Graph | None] = [_lookup(source) for source in sources]
     missing = [at for at, graph in enumerate(graphs) if graph is None]
     for at, graph in zip(missing, as_graphs([sources[at] for at in missing], numbers=missing), strict=True):
         graphs[at] = graph
-        _remember(sources[at], graph)
+        _store(sources[at], graph)
     return [graph for graph in graphs if graph is not None]
 
 
-def _recall(source: Any) -> Graph | None:
+def _lookup(source: Any) -> Graph | None:
     cache = getattr(source, "__networkx_cache__", None)
     if not cache or KEY not in cache:
         return None
-    found = _converted.get(source)
+    found = _conversions.get(source)
     return found.graph if found is not None and found.mark is cache[KEY] else None
 
 
-def _remember(source: Any, graph: Graph) -> None:
+def _store(source: Any, graph: Graph) -> None:
     cache = getattr(source, "__networkx_cache__", None)
-    if cache is not None and not _is_view(source) and not any(graph.dropped):  # what was dropped is reported every time
+    if cache is not None and not _is_view(source) and not any(graph.dropped):  # dropped edges are reported every time
         cache[KEY] = object()
-        _converted[source] = Conversion(cache[KEY], graph)
+        _conversions[source] = CachedGraph(cache[KEY], graph)
 
 
 def _is_view(source: Any) -> bool:
-    """Return whether a NetworkX graph may be a view: those are frozen, and frozen graphs are few."""
+    """Return whether a NetworkX graph may be a view: all views are frozen, and few other graphs are."""
     return getattr(source, "frozen", False)
 
 
 def read_item(one: Any, labels: bool = True, edge_labels: bool = True) -> Labelled:
-    """Return a graph as it was given and the labels that come with it, as far as they are wanted."""
+    """Return a graph, not yet converted, with the requested labels that come with it."""
     if isinstance(one, Labelled):
         return one
-    # A pair of numbers or rows is an edge_index; a tuple that begins with a graph object comes with labels.
+    # A pair of numbers or rows is an edge_index; a tuple whose first entry is a graph object contains labels.
     if isinstance(one, tuple) and len(one) in (2, 3) and _is_graph_object(one[0]):
         return Labelled(*one)
     if hasattr(one, "is_multigraph"):
-        wanted = (one.nodes, labels), (one.edges, edge_labels)
-        return Labelled(one, *(_attribute(things(data="label")) if read else None for things, read in wanted))
+        requested = (one.nodes, labels), (one.edges, edge_labels)
+        return Labelled(one, *(_attribute(things(data="label")) if read else None for things, read in requested))
     if hasattr(one, "get_edgelist"):
         return Labelled(one, *(_column(sequence) for sequence in (one.vs, one.es)))
     if hasattr(one, "GetBonds"):
         symbols = [atom.GetSymbol() for atom in one.GetAtoms()] if labels else None
         return Labelled(one, symbols, [str(bond.GetBondType()) for bond in one.GetBonds()] if edge_labels else None)
-    own, of_edges = (getattr(one, name, None) for name in ("labels", "edge_labels"))
+    of_nodes, of_edges = (getattr(one, name, None) for name in ("labels", "edge_labels"))
     if hasattr(one, "edge_index") and not isinstance(one, Graph):
-        own = _categories(getattr(one, "x", None)) if own is None and labels else own
+        of_nodes = _categories(getattr(one, "x", None)) if of_nodes is None and labels else of_nodes
         of_edges = _categories(getattr(one, "edge_attr", None)) if of_edges is None and edge_labels else of_edges
-    return Labelled(one, own, of_edges)
+    return Labelled(one, of_nodes, of_edges)
 
 
 def labelled(graphs: Any) -> list[Labelled]:
-    """Convert a list of graphs or a `detours.data` set once: kernels read the result fast, scikit-learn can split it.
+    """Convert a list of graphs or a `detours.data` set to a list that kernels read fast and scikit-learn can split.
 
     >>> labelled([[(0, 1), (1, 0)]])
     [Labelled(graph=Graph(2 nodes, 1 edge), labels=None, edge_labels=None)]
     """
     items = read_items(graphs)
-    made = convert([item.graph for item in items])
-    return [item._replace(graph=graph) for item, graph in zip(items, made, strict=True)]
+    converted = convert([item.graph for item in items])
+    return [item._replace(graph=graph) for item, graph in zip(items, converted, strict=True)]
 
 
 def read_items(X: Any, labels: bool = True, edge_labels: bool = True) -> list[Labelled]:
-    """Return every graph of a list or of a `detours.data` set with its labels, as far as they are wanted."""
+    """Return every graph of a list or of a `detours.data` set with the requested labels."""
     if hasattr(X, "graphs") and hasattr(X, "labels"):
-        without = [None] * len(X.graphs)
-        known = X.labels or without, getattr(X, "edge_labels", None) or without
-        return [Labelled(*each) for each in zip(X.graphs, *known, strict=True)]
+        missing = [None] * len(X.graphs)
+        both = X.labels or missing, getattr(X, "edge_labels", None) or missing
+        return [Labelled(*each) for each in zip(X.graphs, *both, strict=True)]
     return [read_item(one, labels, edge_labels) for one in as_list(X)]
 
 
 def _attribute(rows: Iterable[Any]) -> list[Any] | None:
-    """The last entries of the rows, or None where all of them are missing."""
-    found = [row[-1] for row in rows]
-    return None if all(label is None for label in found) else found
+    """The last entry of every row, or None if all of them are None."""
+    labels = [row[-1] for row in rows]
+    return None if all(label is None for label in labels) else labels
 
 
 def _column(sequence: Any) -> list[Any] | None:
-    """The attribute "label" of the vertices or edges of an igraph graph, if any of them has it."""
+    """The attribute "label" of the vertices or edges of an igraph graph, or None if none of them has it."""
     return _attribute(zip(sequence["label"], strict=True)) if "label" in sequence.attributes() else None
 
 
 def _categories(x: Any) -> Any:
-    """The labels that PyG's features stand for: one-hot rows, or one column of integers; None for other features."""
+    """The labels encoded in features of PyG, as one-hot rows or one column of integers; None for other features."""
     if x is None or not hasattr(x, "detach"):
         return None
     values = _values(x)
     if values.dtype.kind in "iub" and _is_column(values):
-        return values.reshape(-1) + 0  # the integers 0 and 1 of booleans
+        return values.reshape(-1) + 0  # turns booleans into integers
     if values.ndim != 2 or values.shape[1] < 2 or not np.isin(values, (0, 1)).all() or (values.sum(axis=1) != 1).any():
         return None
     return values.argmax(axis=1)
@@ -156,36 +155,39 @@ def _is_column(values: NDArray[Any]) -> bool:
     return values.ndim == 1 or (values.ndim == 2 and values.shape[1] == 1)
 
 
-def tell_unused(items: Sequence[Labelled]) -> None:
-    """Warn of what may be meant for labels but is not read: some of `x` of PyG, and labels that a `Graph` left behind.
+def warn_unused_labels(items: Sequence[Labelled]) -> None:
+    """Warn about data that may be meant as labels but are not used as such.
 
-    An `x` of several integers or of one whole number of floating point may be one. Of graphs, the first is looked at.
+    These are an `x` of PyG with several columns of integers or with one column of integral floats, and the labels of a
+    graph that was converted to a `Graph`, which has none; of the `Graph` objects, only the first is checked.
     """
     if items and isinstance(items[0].graph, Graph) and has_labels(items[0].graph):
-        _warn("A Graph does not keep the labels of what it was made of", "give that, or labelled(graphs), for labels")
+        _warn(
+            "A Graph does not keep the labels of its source", "give the source, or labelled(graphs), to use its labels"
+        )
         return
     found: set[float] = set()
     for item in items:
         x = getattr(item.graph, "x", None) if hasattr(item.graph, "edge_index") else None
         values = _values(x) if hasattr(x, "detach") else np.empty(0)
         if values.dtype.kind in "iu" and values.ndim == 2 and values.shape[1] > 1 and (values != values.flat[0]).any():
-            _warn("x has several columns of integers", "give x with one of them, such as x[:, :1], for labels")
+            _warn("x has several columns of integers", "give one of them, such as x[:, :1], to use it as labels")
             return
         if values.dtype.kind != "f" or not values.size or not _is_column(values) or (values != np.floor(values)).any():
             continue
         found.update(values.reshape(-1).tolist())
-        if len(found) > 1:  # a column of ones, say, is no label
-            _warn("x is a column of whole numbers, but of floating point", "give x.long() for labels")
+        if len(found) > 1:  # a constant column is not meant as labels
+            _warn("x is a column of integers stored as floats", "give x.long() to use it as labels")
             return
 
 
 def _warn(why: str, instead: str) -> None:
     unused = " and not x" * why.startswith("x")
-    warn_caller(f'{why}, so that degrees are used{unused}; {instead}, or choose labels="degree".', UserWarning)
+    warn_caller(f'{why}, so degrees are used{unused}; {instead}, or choose labels="degree".', UserWarning)
 
 
 def _is_graph_object(one: Any) -> bool:
     return isinstance(one, Graph) or any(
-        hasattr(one, sign)
-        for sign in ("is_multigraph", "get_edgelist", "weighted_edge_list", "edge_index", "tocoo", "GetBonds")
+        hasattr(one, attribute)
+        for attribute in ("is_multigraph", "get_edgelist", "weighted_edge_list", "edge_index", "tocoo", "GetBonds")
     )

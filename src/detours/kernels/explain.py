@@ -1,4 +1,4 @@
-"""Which features does a fitted linear model rest on, and where does a graph have them?"""
+"""The features with the largest weights in a linear model, and where a graph has them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class WeightedFeature:
     weight: float
     round: int
     meaning: str = ""
-    """What it stands for, in words: the node, its neighbours, and the cycles through its edges."""
+    """What it stands for, in words: a node, its neighbours, and the cycles through its edges."""
 
     def __str__(self) -> str:
         return f"{self.weight:+.3g}  {self.meaning or self.name}"
@@ -38,15 +38,15 @@ Evidence = tuple[WeightedFeature, Carriers]
 
 
 def top_features(kernel: GraphKernel, model: Any, *, top: int = 10, row: int = 0) -> list[WeightedFeature]:
-    """Return the features with the largest weights, by absolute value; a positive weight speaks for the later class.
+    """Return the features with the largest absolute weights; a positive weight is in favour of the second class.
 
-    Each says in words what it stands for (`meaning`); `kernel.draw_feature(column)` draws the neighbourhood behind it.
+    `meaning` describes each feature in words; `kernel.draw_feature(column)` draws the neighbourhood it stands for.
 
     Args:
-        kernel: Fitted, with output="features".
+        kernel: A kernel fitted with output="features".
         model: A linear model fitted on its features: anything with `coef_`, such as `LinearSVC`.
         top: The number of features.
-        row: Which row of `coef_`, where there is one for each class.
+        row: The row of `coef_`, if it has one for each class.
 
     >>> from sklearn.svm import LinearSVC
     >>> from detours.kernels import WLSubtree
@@ -64,18 +64,18 @@ def top_features(kernel: GraphKernel, model: Any, *, top: int = 10, row: int = 0
             f"top_features needs a kernel fitted with output='features' and a linear model with row {row} of coef_, "
             f"but it was given {shown(kernel)} and {shown(model)}."
         )
-    of_row = weights[row]
-    if len(of_row) != kernel.block_starts_[-1]:
+    weights = weights[row]
+    if len(weights) != kernel.block_starts_[-1]:
         raise InputError(
-            f"The model has {len(of_row):,} weights but the kernel {kernel.block_starts_[-1]:,} features; "
+            f"The model has {len(weights):,} weights but the kernel has {kernel.block_starts_[-1]:,} features; "
             "fit the model on the features of this kernel."
         )
-    order = np.argsort(-np.abs(of_row), kind="stable")[:top]
+    order = np.argsort(-np.abs(weights), kind="stable")[:top]
     return [
         WeightedFeature(
             column,
             kernel.feature_name(column),
-            float(of_row[column]),
+            float(weights[column]),
             kernel.feature_round(column)[0],
             kernel.describe_feature(column),
         )
@@ -84,11 +84,11 @@ def top_features(kernel: GraphKernel, model: Any, *, top: int = 10, row: int = 0
 
 
 explain = top_features
-"""The name of `top_features` in 0.1; `detours.explain` is about the cost of counting."""
+"""The name of `top_features` in 0.1; unrelated to `detours.explain`, the cost of counting."""
 
 
 def evidence(kernel: GraphKernel, features: Sequence[WeightedFeature], graph: Any) -> list[Evidence]:
-    """Return those of the features that a graph has, each with the nodes (and pairs of nodes) that carry it.
+    """Return those features that a graph has, each with the nodes (and pairs of nodes) that carry it.
 
     >>> from sklearn.svm import LinearSVC
     >>> from detours.kernels import WLSubtree
@@ -99,5 +99,5 @@ def evidence(kernel: GraphKernel, features: Sequence[WeightedFeature], graph: An
     >>> [(feature.name, carriers.nodes.tolist()) for feature, carriers in found]
     [('degree 1', [0, 3]), ('degree 2', [1, 2])]
     """
-    found = [(feature, kernel.carriers(graph, feature.column)) for feature in features]
-    return [(feature, carriers) for feature, carriers in found if len(carriers.nodes)]
+    candidates = [(feature, kernel.carriers(graph, feature.column)) for feature in features]
+    return [(feature, carriers) for feature, carriers in candidates if len(carriers.nodes)]

@@ -1,8 +1,8 @@
-"""`ShortestPath`: graphs compared by the distances between labelled nodes."""
+"""`ShortestPath`: compares graphs by the distances between labelled nodes."""
 
 from __future__ import annotations
 
-from detours.kernels.base import GraphKernel, base_named
+from detours.kernels.base import GraphKernel, make_base
 from detours.kernels.colours.colouring import ColouringOptions
 from detours.kernels.features.blocks import Base
 
@@ -10,17 +10,17 @@ from detours.kernels.features.blocks import Base
 class ShortestPath(GraphKernel):
     """The shortest-path kernel (Borgwardt and Kriegel, 2005) of unweighted graphs.
 
-    A feature is (label u, label v, distance), counted over all ordered pairs of different nodes that a path joins; so
-    an undirected pair counts in both directions, as in GraKeL.
+    A feature is (label u, label v, distance), counted over all ordered pairs of different connected nodes, so an
+    undirected pair counts in both directions, as in GraKeL.
 
     Args:
-        labels: What nodes are told apart by: "auto" (their labels if the graphs have any, else degrees), "degree",
-            "data" (their labels), "both" or "none".
+        labels: The labels of the nodes: "auto" (those of the data if the graphs have any, else degrees), "degree",
+            "data", "both" or "none".
         output: "features" for a sparse matrix of counts, "gram" for the products with the graphs of `fit`.
-        normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features). Without it counts
-            and products are exact integers.
-        memory_limit: Bytes, or a text like "2GB", for distances and features; 4 GB by default. Distances that do not
-            fit are searched for again when needed; features that do not fit are refused.
+        normalize: Whether to divide by the norms: a graph then has similarity 1 with itself (0 if it has no features).
+            Otherwise, counts and products are exact integers.
+        memory_limit: Bytes, or a string such as "2GB", for distances and features; default 4 GB. Distances that do not
+            fit are computed again when needed; features that do not fit raise an error.
 
     >>> path = [(0, 1, 1, 2), (1, 0, 2, 1)]
     >>> kernel = ShortestPath(labels="none", normalize=False)
@@ -45,4 +45,4 @@ class ShortestPath(GraphKernel):
         return ColouringOptions(self.labels, 0)
 
     def _new_base(self) -> Base:
-        return base_named("shortest-path", self.memory_limit)
+        return make_base("shortest-path", self.memory_limit)

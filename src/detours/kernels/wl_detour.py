@@ -1,11 +1,11 @@
-"""`WLDetour`: graphs compared by colours that see cycles; with `WLDetour.paper` the WL-DeN of the paper."""
+"""`WLDetour`: compares graphs by 1-WL colours that start from detours; `WLDetour.paper` is the paper's WL-DeN."""
 
 from __future__ import annotations
 
 from typing import Any, Self
 
 from detours.checks import check_choice, check_flag, check_k
-from detours.kernels.base import GraphKernel, base_named, check_edge_labels, check_rounds
+from detours.kernels.base import GraphKernel, check_edge_labels, check_rounds, make_base
 from detours.kernels.colours.colouring import ColouringOptions
 from detours.kernels.features.blocks import Base
 from detours.wl.options import OLD_NAMES
@@ -24,28 +24,29 @@ class WLDetour(GraphKernel):
     """A Weisfeiler–Lehman kernel that starts from detours: a node's label, its degree and the cycles through its edges.
 
     The colour of a node in round 0 is its label, if the graphs have labels, and for each of its edges the number of
-    detours of each length. In every round it is refined by the colours of its neighbours, and in every round the base
-    kernel is taken of the colours. With `plain` the features of the same kernel without detours stand beside them.
+    detours of each length. Every round refines it by the colours of the neighbours; the base kernel is computed on the
+    colours of every round. With `plain`, the features of the same kernel without detours are added.
 
     Args:
         k: The longest detour counted, in edges. An edge on a cycle of length L has a detour of L - 1 edges, so k must
             be at least 5 to see six-rings: take 5 to 7 for molecules, 3 or 4 for dense networks.
-        n_iter: Rounds of refinement after round 0; all rounds count.
-        base: "subtree", histograms of colours, or "shortest-path", pairs of nodes by colours and distance, whose cost
-            grows with the pairs of nodes.
+        n_iter: Rounds of refinement after round 0; the features of all rounds are used.
+        base: "subtree", histograms of colours, or "shortest-path", pairs of nodes by colours and distance, which costs
+            time in proportion to the number of pairs.
         init: "den" (the counts of each length), "den-sum" (their sum, the paper's k-DeN) or "phi" (the sum over the
             edges of a node as well).
-        labels: What round 0 sees besides: "auto" (the labels of the nodes if the graphs have any, else degrees),
-            "degree", "data" (the labels), "both" or "none". For "den" and "den-sum" the degree is the size of the
-            multiset and adds nothing.
-        edge_labels: Whether a round sees the labels of edges, each with the colour of the node behind it.
+        labels: What else round 0 uses: "auto" (the labels of the nodes if the graphs have any, else degrees), "degree",
+            "data" (the labels), "both" or "none". For "den" and "den-sum" the degree is the size of the multiset and
+            adds nothing.
+        edge_labels: Whether refinement uses the labels of edges, each together with the colour of the neighbour.
         output: "features" for a sparse matrix of counts, "gram" for the products with the graphs of `fit`.
-        normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features). Without it counts
-            and products are exact integers.
-        plain: Whether the colours of the same refinement without detours count as well. They keep graphs similar in
-            which no two nodes have the same detours; without them the kernel is often worse than plain WL on proteins.
+        normalize: Whether to divide by the norms: a graph then has similarity 1 with itself (0 if it has no features).
+            Otherwise, counts and products are exact integers.
+        plain: Whether to add the colours of the same refinement without detours. They keep graphs similar in which no
+            two nodes have the same detours; without them the kernel is often worse than plain WL on proteins.
         n_jobs: Threads for counting detours; the result does not depend on it.
-        memory_limit: Bytes, or a text like "2GB", for distances and features of base="shortest-path"; 4 GB by default.
+        memory_limit: Bytes, or a string such as "2GB", for distances and features of base="shortest-path"; default
+            4 GB.
 
     >>> hexagon = [(0, 1, 2, 3, 4, 5) + (1, 2, 3, 4, 5, 0), (1, 2, 3, 4, 5, 0) + (0, 1, 2, 3, 4, 5)]
     >>> triangles = [(0, 1, 2, 3, 4, 5) + (1, 2, 0, 4, 5, 3), (1, 2, 0, 4, 5, 3) + (0, 1, 2, 3, 4, 5)]
@@ -82,7 +83,7 @@ class WLDetour(GraphKernel):
 
     @classmethod
     def paper(cls, k: int = 4, n_iter: int = 10, **options: Any) -> Self:
-        """Return the paper's WL-DeN: WL-SP from {D, k-DeN} with sums over all lengths, degrees only, not normalised.
+        """Return the paper's WL-DeN: WL-SP from {D, k-DeN}, summed over all lengths; degrees only, not normalised.
 
         >>> WLDetour.paper(k=3)
         WLDetour(base='shortest-path', init='den-sum', k=3, labels='degree', n_iter=10,
@@ -104,4 +105,4 @@ class WLDetour(GraphKernel):
         )
 
     def _new_base(self) -> Base:
-        return base_named(self.base, self.memory_limit)
+        return make_base(self.base, self.memory_limit)

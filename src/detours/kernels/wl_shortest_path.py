@@ -1,8 +1,8 @@
-"""`WLShortestPath`: graphs compared by the distances between nodes with the colours of 1-WL."""
+"""`WLShortestPath`: compares graphs by the distances between nodes with given 1-WL colours."""
 
 from __future__ import annotations
 
-from detours.kernels.base import GraphKernel, base_named, check_edge_labels, check_rounds
+from detours.kernels.base import GraphKernel, check_edge_labels, check_rounds, make_base
 from detours.kernels.colours.colouring import ColouringOptions
 from detours.kernels.features.blocks import Base
 
@@ -10,19 +10,19 @@ from detours.kernels.features.blocks import Base
 class WLShortestPath(GraphKernel):
     """The Weisfeiler–Lehman shortest-path kernel (Shervashidze et al., 2011).
 
-    In every round the features are those of `ShortestPath`, with the colours of that round as labels. Distances are
-    found once for all rounds. With output="gram" the features are never all held at once: large graphs fit.
+    The features of every round are those of `ShortestPath` with the colours of that round as labels. Distances are
+    computed once for all rounds. With output="gram" the features are never all in memory at once, so large graphs fit.
 
     Args:
-        n_iter: Rounds of refinement after round 0; all rounds count.
+        n_iter: Rounds of refinement after round 0; the features of all rounds are used.
         labels: The colours of round 0: "auto" (the labels of the nodes if the graphs have any, else degrees), "degree",
             "data" (the labels), "both" or "none".
-        edge_labels: Whether a round sees the labels of edges, each with the colour of the node behind it.
+        edge_labels: Whether refinement uses the labels of edges, each together with the colour of the neighbour.
         output: "features" for a sparse matrix of counts, "gram" for the products with the graphs of `fit`.
-        normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features). Without it counts
-            and products are exact integers.
-        memory_limit: Bytes, or a text like "2GB", for distances and features; 4 GB by default. Distances that do not
-            fit are searched for again when needed; features that do not fit are refused.
+        normalize: Whether to divide by the norms: a graph then has similarity 1 with itself (0 if it has no features).
+            Otherwise, counts and products are exact integers.
+        memory_limit: Bytes, or a string such as "2GB", for distances and features; default 4 GB. Distances that do not
+            fit are computed again when needed; features that do not fit raise an error.
 
     >>> path = [(0, 1, 1, 2), (1, 0, 2, 1)]
     >>> WLShortestPath(n_iter=2, output="gram", normalize=False).fit_transform([path]).tolist()
@@ -50,4 +50,4 @@ class WLShortestPath(GraphKernel):
         return ColouringOptions(self.labels, check_rounds(self.n_iter), edge_labels=check_edge_labels(self.edge_labels))
 
     def _new_base(self) -> Base:
-        return base_named("shortest-path", self.memory_limit)
+        return make_base("shortest-path", self.memory_limit)

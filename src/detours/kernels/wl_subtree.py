@@ -1,8 +1,8 @@
-"""`WLSubtree`: graphs compared by the colours of 1-WL."""
+"""`WLSubtree`: compares graphs by their 1-WL colours."""
 
 from __future__ import annotations
 
-from detours.kernels.base import GraphKernel, base_named, check_edge_labels, check_rounds
+from detours.kernels.base import GraphKernel, check_edge_labels, check_rounds, make_base
 from detours.kernels.colours.colouring import ColouringOptions
 from detours.kernels.features.blocks import Base
 
@@ -11,13 +11,13 @@ class WLSubtree(GraphKernel):
     """The Weisfeiler–Lehman subtree kernel (Shervashidze et al., 2011): histograms of colours, round by round.
 
     Args:
-        n_iter: Rounds of refinement after round 0; all rounds count.
+        n_iter: Rounds of refinement after round 0; the features of all rounds are used.
         labels: The colours of round 0: "auto" (the labels of the nodes if the graphs have any, else degrees), "degree",
             "data" (the labels), "both" or "none".
-        edge_labels: Whether a round sees the labels of edges, each with the colour of the node behind it.
+        edge_labels: Whether refinement uses the labels of edges, each together with the colour of the neighbour.
         output: "features" for a sparse matrix of counts, "gram" for the products with the graphs of `fit`.
-        normalize: Divide by the norms, so that a graph has 1 with itself (0 if it has no features). Without it counts
-            and products are exact integers.
+        normalize: Whether to divide by the norms: a graph then has similarity 1 with itself (0 if it has no features).
+            Otherwise, counts and products are exact integers.
 
     >>> path = [(0, 1, 1, 2), (1, 0, 2, 1)]
     >>> kernel = WLSubtree(n_iter=1, normalize=False)
@@ -46,4 +46,4 @@ class WLSubtree(GraphKernel):
         return ColouringOptions(self.labels, check_rounds(self.n_iter), edge_labels=check_edge_labels(self.edge_labels))
 
     def _new_base(self) -> Base:
-        return base_named("subtree", None)
+        return make_base("subtree", None)

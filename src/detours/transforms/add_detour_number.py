@@ -1,4 +1,4 @@
-"""`AddDetourNumber`: k-DeN and other features of cycles as an attribute of edges and, if wanted, of nodes."""
+"""`AddDetourNumber`: k-DeN and other cycle features as an attribute of edges and, optionally, of nodes."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class AddDetourNumber(DetourTransform):
     Args:
         k (int): The maximum length of a detour in edges, at least 2.
         attr_name (str, optional): The attribute of the edges to write. If set to :obj:`None`, values are concatenated
-            to :obj:`edge_attr`. If nodes and edges are equally many, PyG takes an attribute for one of nodes unless
-            its name contains :obj:`"edge"`; transforms that drop nodes or edges then need such a name.
+            to :obj:`edge_attr`. If a graph has as many nodes as edges, PyG treats an edge attribute as a node attribute
+            unless its name contains :obj:`"edge"`; transforms that drop nodes or edges then need such a name.
             (default: :obj:`"den"`)
         by_length (bool, optional): If set to :obj:`False`, writes the sum over all lengths instead of one column for
             each length. (default: :obj:`True`)
         features (tuple of str, optional): What to write for every edge, as columns in this order: :obj:`"by_length"`,
             k-DeN by length; :obj:`"den"`, their sum; :obj:`"shortest"`, the length of the shortest cycle through the
-            edge, zero if none has up to :math:`k + 1` edges; :obj:`"bridge"`, one if the edge lies on no cycle of any
+            edge, zero if none has up to :math:`k + 1` edges; :obj:`"bridge"`, one if the edge is on no cycle of any
             length, else zero. If set to :obj:`None`, it is :obj:`"by_length"`, or :obj:`"den"` if
             :obj:`by_length=False`. (default: :obj:`None`)
         node_attr (str, optional): The attribute of the nodes to write, the sums over their (outgoing) edges. If set to
@@ -51,18 +51,18 @@ class AddDetourNumber(DetourTransform):
             :class:`~torch_geometric.data.HeteroData`, sums run over all edge types within the node type.
             (default: :obj:`False`)
         log (bool, optional): If set to :obj:`False`, writes exact counts as :obj:`int64` instead of
-            :math:`\log(1 + \mathrm{DeN})` as :obj:`float32`. Lengths and bridges are written as they are, in the same
+            :math:`\log(1 + \mathrm{DeN})` as :obj:`float32`. Lengths and bridges are not scaled, but have the same
             type. (default: :obj:`True`)
         cat (bool, optional): If set to :obj:`False`, existing attributes are replaced instead of concatenated with the
             new values. (default: :obj:`True`)
         squeeze (bool, optional): If set to :obj:`True`, writes :obj:`[edges]` instead of :obj:`[edges, 1]`; needs
             :obj:`by_length=False` or one other feature. (default: :obj:`False`)
         directed (bool, optional): If set to :obj:`True`, counts directed paths for every arc. Otherwise arcs are
-            taken as undirected edges. (default: :obj:`False`)
+            treated as undirected edges. (default: :obj:`False`)
 
     Shapes:
-        - **attr_name:** :math:`(|\mathcal{E}|, k - 1)`, or :math:`(|\mathcal{E}|, 1)` if not by length, and one column
-          more for every other feature: ready for convolutions with :obj:`edge_dim`
+        - **attr_name:** :math:`(|\mathcal{E}|, k - 1)`, or :math:`(|\mathcal{E}|, 1)` if not by length, plus one column
+          for every other feature: ready for convolutions with :obj:`edge_dim`
         - **node_attr:** :math:`(|\mathcal{V}|, 1)`
 
     Example:
@@ -91,11 +91,11 @@ class AddDetourNumber(DetourTransform):
         super().__init__(k, directed=directed)
         self.attr_name = attr_name if attr_name is None else check_name(attr_name, "attr_name")
         self.by_length = check_flag("by_length", by_length)
-        self.features = features if features is None else _checked(features)
+        self.features = features if features is None else _check_features(features)
         self.squeeze = check_flag("squeeze", squeeze)
-        if self.squeeze and (len(self._written()) > 1 or self._written() == ("by_length",)):
+        if self.squeeze and (len(self._feature_names()) > 1 or self._feature_names() == ("by_length",)):
             raise InputError(
-                "squeeze=True needs by_length=False or one other feature, because several columns are not squeezed."
+                "squeeze=True needs by_length=False or one other feature, because several columns cannot be squeezed."
             )
         self.node_attr = node_attr if node_attr is None or node_attr is False else check_name(node_attr, "node_attr")
         self.log = check_flag("log", log)
@@ -103,35 +103,35 @@ class AddDetourNumber(DetourTransform):
 
     def add(self, graphs: Sequence[CountedGraph]) -> None:
         for graph in graphs:
-            values = torch.cat([self._columns(graph, feature) for feature in self._written()], dim=1)
+            values = torch.cat([self._columns(graph, feature) for feature in self._feature_names()], dim=1)
             name = "edge_attr" if self.attr_name is None else self.attr_name
-            graph.put_on_arcs(name, values.squeeze(-1) if self.squeeze else values, self.cat)
+            graph.set_edge_attr(name, values.squeeze(-1) if self.squeeze else values, self.cat)
         if self.node_attr is not False:
             self._add_to_nodes(graphs, "x" if self.node_attr is None else self.node_attr)
 
-    def _written(self) -> tuple[str, ...]:
+    def _feature_names(self) -> tuple[str, ...]:
         return self.features or ("by_length" if self.by_length else "den",)
 
     def _columns(self, graph: CountedGraph, feature: str) -> Tensor:
         """The columns of one feature, [edges, k - 1] or [edges, 1]."""
         if feature in ("by_length", "den"):
-            return graph.arc_values(feature == "by_length", self.log)
+            return graph.edge_counts(feature == "by_length", self.log)
         values: Any = graph.detours.shortest if feature == "shortest" else graph.detours.bridges
-        column = torch.from_numpy(values[graph.own_arcs, None].astype(np.float32 if self.log else np.int64))
+        column = torch.from_numpy(values[graph.edge_slice, None].astype(np.float32 if self.log else np.int64))
         return column.to(graph.edge_index.device)
 
     def _add_to_nodes(self, graphs: Sequence[CountedGraph], name: str) -> None:
-        by_nodes: dict[int, list[CountedGraph]] = {}
+        by_node_store: dict[int, list[CountedGraph]] = {}
         for graph in graphs:
-            by_nodes.setdefault(id(graph.nodes), []).append(graph)
-        message = f"the detours around a node up to k = {self.k} pass 2^63 over its edge types"
-        for together in by_nodes.values():
-            counts: Any = np.stack([graph.node_counts() for graph in together], axis=1)
+            by_node_store.setdefault(id(graph.node_store), []).append(graph)
+        message = f"the detours around a node up to k = {self.k} pass 2^63 when summed over its edge types"
+        for group in by_node_store.values():
+            counts: Any = np.stack([graph.node_counts() for graph in group], axis=1)
             total = sum_rows(counts, message)[:, None]
-            together[0].put_on_nodes(name, together[0].scaled(total, self.log), self.cat)
+            group[0].set_node_attr(name, group[0].to_tensor(total, self.log), self.cat)
 
 
-def _checked(features: Sequence[str]) -> tuple[str, ...]:
+def _check_features(features: Sequence[str]) -> tuple[str, ...]:
     names = (features,) if isinstance(features, str) else tuple(features)
     if not names:
         raise InputError(f"features must name one or more of {', '.join(map(repr, FEATURES))}, but it is empty.")

@@ -20,9 +20,9 @@ class AddDetourTokens(DetourTransform):
 
     Node :math:`i` attends to the messages of its neighbours and its own, :math:`j \in \mathcal{N}(i) \cup \{i\}`,
     each with the detour number of its edge. :obj:`token_index` lists the pairs as :obj:`edge_index` does, row 0 the
-    node :math:`j` that sends and row 1 the node :math:`i` that receives: sorted by :math:`i`, the node's own token
-    first, then one token for each arc :math:`j \to i` in the order of the columns of :obj:`edge_index`. A loop adds no
-    token, since every node has its own. PyG increments :obj:`token_index` when it makes batches, and the order stays.
+    source :math:`j` and row 1 the target :math:`i`. Tokens are sorted by :math:`i`: the node's own token comes first,
+    then one token for each arc :math:`j \to i` in the order of the columns of :obj:`edge_index`. A loop adds no token,
+    since every node has its own. In a batch, PyG increments :obj:`token_index`, which keeps it sorted.
 
     Args:
         k (int): The maximum length of a detour in edges, at least 2.
@@ -31,7 +31,7 @@ class AddDetourTokens(DetourTransform):
         log (bool, optional): If set to :obj:`False`, writes exact counts as :obj:`int64` instead of
             :math:`\log(1 + \mathrm{DeN})` as :obj:`float32`. (default: :obj:`True`)
         directed (bool, optional): If set to :obj:`True`, counts directed paths for every arc. Otherwise arcs are
-            taken as undirected edges. (default: :obj:`False`)
+            treated as undirected edges. (default: :obj:`False`)
 
     Shapes:
         - **token_index:** :math:`(2, |\mathcal{E}| + |\mathcal{V}|)`
@@ -56,15 +56,14 @@ class AddDetourTokens(DetourTransform):
 
     def add(self, graphs: Sequence[CountedGraph]) -> None:
         for graph in graphs:
-            den = graph.arc_values(self.by_length, self.log)
-            graph.put_tokens(*_tokens(graph.edge_index, graph.num_nodes, den))
+            den = graph.edge_counts(self.by_length, self.log)
+            graph.set_tokens(*_tokens(graph.edge_index, graph.num_nodes, den))
 
 
 def _tokens(edge_index: Tensor, num_nodes: int, den: Tensor) -> tuple[Tensor, Tensor]:
-    own = torch.arange(num_nodes, device=edge_index.device).expand(2, -1)
-    proper = edge_index[0] != edge_index[1]
-    pairs = torch.cat([own, edge_index[:, proper]], dim=1)
-    values = torch.cat([den.new_zeros(num_nodes, *den.shape[1:]), den[proper]])
-    # Stable: a node's own token was listed first and stays first.
-    order = torch.argsort(pairs[1], stable=True)
-    return pairs[:, order].contiguous(), values[order]
+    self_index = torch.arange(num_nodes, device=edge_index.device).expand(2, -1)
+    no_loop = edge_index[0] != edge_index[1]
+    token_index = torch.cat([self_index, edge_index[:, no_loop]], dim=1)
+    token_den = torch.cat([den.new_zeros(num_nodes, *den.shape[1:]), den[no_loop]])
+    order = torch.argsort(token_index[1], stable=True)  # stable, so that a node's own token stays first
+    return token_index[:, order].contiguous(), token_den[order]

@@ -25,10 +25,10 @@ class AddDetourWeights(DetourTransform):
         log (bool, optional): If set to :obj:`False`, weights are the counts instead of
             :math:`\log(1 + \mathrm{DeN})`. Counts suit convolutions that normalise their weights (GCN); sums (GIN)
             and edge features (GAT) train better with logarithms. (default: :obj:`True`)
-        replace (bool, optional): If set to :obj:`True`, existing weights are replaced; otherwise they are an error.
+        replace (bool, optional): If set to :obj:`True`, existing weights are replaced; otherwise they raise an error.
             (default: :obj:`False`)
         directed (bool, optional): If set to :obj:`True`, counts directed paths for every arc. Otherwise arcs are
-            taken as undirected edges. (default: :obj:`False`)
+            treated as undirected edges. (default: :obj:`False`)
 
     Shapes:
         - **attr_name:** :math:`(|\mathcal{E}|)`, :obj:`float32`
@@ -57,9 +57,9 @@ class AddDetourWeights(DetourTransform):
 
     def add(self, graphs: Sequence[CountedGraph]) -> None:
         for graph in graphs:
-            if graph.arcs.get(self.attr_name) is not None and not self.replace:
+            if graph.edge_store.get(self.attr_name) is not None and not self.replace:
                 raise InputError(
-                    f"The edges have weights in {self.attr_name!r} already; give replace=True to replace them, or "
+                    f"The edges already have weights in {self.attr_name!r}; give replace=True to replace them, or "
                     "another attr_name."
                 )
-            graph.put_on_arcs(self.attr_name, graph.arc_values(by_length=False, log=self.log).squeeze(-1).float())
+            graph.set_edge_attr(self.attr_name, graph.edge_counts(by_length=False, log=self.log).squeeze(-1).float())

@@ -1,4 +1,4 @@
-"""`DetourTransform`: finds the graphs inside PyG's data objects and counts the detours of all of them together."""
+"""`DetourTransform`: the base class of the transforms, which counts the graphs of all data objects together."""
 
 from __future__ import annotations
 
@@ -24,61 +24,61 @@ from detours.errors import DroppedEdgesWarning, InputError, shown, warn_caller
 from detours.graph.edges import Dropped, EdgeList, check_edge_index, described
 from detours.graph.graph import build_graph
 from detours.graph.union import join_edges
-from detours.transforms import batches
+from detours.transforms.slices import set_edge_slices, set_node_slices, set_token_slices
 
 
 class CountedGraph(NamedTuple):
-    """A graph inside a data object, and where its counts are."""
+    """A graph inside a data object, and its slice of the counts."""
 
     data: Data | HeteroData
-    arcs: Any
+    edge_store: Any
     """The store that holds `edge_index`: the `Data` itself, or the `HeteroData` at an edge type."""
-    nodes: Any
+    node_store: Any
     """The store of its nodes."""
     detours: Detours
-    """Of all graphs that were counted together."""
-    own_arcs: slice
-    own_nodes: slice
+    """The counts of all graphs that were counted together."""
+    edge_slice: slice
+    node_slice: slice
 
     @property
     def edge_index(self) -> Tensor:
-        return self.arcs.edge_index
+        return self.edge_store.edge_index
 
     @property
     def num_nodes(self) -> int:
-        return int(self.own_nodes.stop - self.own_nodes.start)
+        return int(self.node_slice.stop - self.node_slice.start)
 
-    def arc_values(self, by_length: bool, log: bool) -> Tensor:
+    def edge_counts(self, by_length: bool, log: bool) -> Tensor:
         """k-DeN of every column of `edge_index`, [edges, k - 1] by length or else [edges, 1]."""
-        counts = self.detours.by_length[self.own_arcs] if by_length else self.detours.edge[self.own_arcs, None]
-        return self.scaled(counts, log)
+        counts = self.detours.by_length[self.edge_slice] if by_length else self.detours.edge[self.edge_slice, None]
+        return self.to_tensor(counts, log)
 
     def node_counts(self) -> NDArray[np.int64]:
         """The sum of k-DeN over the (outgoing) edges of every node."""
-        return self.detours.node[self.own_nodes]
+        return self.detours.node[self.node_slice]
 
-    def scaled(self, counts: NDArray[np.int64], log: bool) -> Tensor:
-        """Counts as float32 log1p, or exactly as they are, on the device of the graph."""
+    def to_tensor(self, counts: NDArray[np.int64], log: bool) -> Tensor:
+        """Counts as int64, or log1p of them as float32, on the device of the graph."""
         values = np.log1p(counts).astype(np.float32) if log else np.array(counts)
         return torch.from_numpy(values).to(self.edge_index.device)
 
-    def put_on_arcs(self, name: str, values: Tensor, cat: bool = False) -> None:
-        """Write an attribute with a row for every column of `edge_index`; with `cat`, beside what it holds."""
-        _put(self.arcs, name, values, cat)
+    def set_edge_attr(self, name: str, values: Tensor, cat: bool = False) -> None:
+        """Set an attribute with a row for every column of `edge_index`; with `cat`, append to its columns."""
+        _set_attr(self.edge_store, name, values, cat)
         if isinstance(self.data, Batch):
-            batches.tell_arcs(self.data, self.arcs, name)
+            set_edge_slices(self.data, self.edge_store, name)
 
-    def put_on_nodes(self, name: str, values: Tensor, cat: bool = False) -> None:
-        """Write an attribute with a row for every node; with `cat`, beside what it holds."""
-        _put(self.nodes, name, values, cat)
+    def set_node_attr(self, name: str, values: Tensor, cat: bool = False) -> None:
+        """Set an attribute with a row for every node; with `cat`, append to its columns."""
+        _set_attr(self.node_store, name, values, cat)
         if isinstance(self.data, Batch):
-            batches.tell_nodes(self.data, self.nodes, name)
+            set_node_slices(self.data, self.node_store, name)
 
-    def put_tokens(self, index: Tensor, den: Tensor) -> None:
-        """Write `token_index`, sorted by its second row, and `token_den`."""
-        self.arcs.token_index, self.arcs.token_den = index, den
+    def set_tokens(self, index: Tensor, den: Tensor) -> None:
+        """Set `token_index`, sorted by its second row, and `token_den`."""
+        self.edge_store.token_index, self.edge_store.token_den = index, den
         if isinstance(self.data, Batch):
-            batches.tell_tokens(self.data, self.arcs, self.nodes)
+            set_token_slices(self.data, self.edge_store, self.node_store)
 
 
 class DetourTransform(BaseTransform):  # type: ignore[misc]  # PyG's types are not followed
@@ -86,9 +86,9 @@ class DetourTransform(BaseTransform):  # type: ignore[misc]  # PyG's types are n
 
     Called on a :class:`~torch_geometric.data.Data`, :class:`~torch_geometric.data.Batch` or
     :class:`~torch_geometric.data.HeteroData`, it returns a shallow copy with the new attributes, as every transform
-    of PyG does. Called on a list, a data set or anything else that yields them, it returns a list of such copies. All
-    graphs are counted together, which for many small graphs is far faster than one by one. A batch is counted with the
-    edges that it has now, whatever they were when it was made.
+    of PyG does. Called on a list, a data set or any other iterable of them, it returns a list of such copies and counts
+    all graphs together, which is far faster for many small graphs. A batch is counted with its current edges, even if
+    they have changed since it was created.
 
     Args:
         k (int): The maximum length of a detour in edges, at least 2.
@@ -101,56 +101,57 @@ class DetourTransform(BaseTransform):  # type: ignore[misc]  # PyG's types are n
         self.directed = check_flag("directed", directed)
 
     def __call__(self, data: Any) -> Any:
-        one = isinstance(data, BaseData | str) or hasattr(data, "adj")  # a NetworkX graph has a length, too
-        listed = isinstance(data, Iterable) or (hasattr(data, "__len__") and hasattr(data, "__getitem__"))
-        several = listed and not one
-        results = self._count([copy.copy(each) for each in data] if several else [copy.copy(data)])
-        return results if several else results[0]
+        single = isinstance(data, BaseData | str) or hasattr(data, "adj")  # a NetworkX graph is iterable, too
+        iterable = isinstance(data, Iterable) or (hasattr(data, "__len__") and hasattr(data, "__getitem__"))
+        if iterable and not single:
+            return self._apply([copy.copy(each) for each in data])
+        return self._apply([copy.copy(data)])[0]
 
     def forward(self, data: Any) -> Any:
-        return self._count([data])[0]
+        return self._apply([data])[0]
 
     @abstractmethod
     def add(self, graphs: Sequence[CountedGraph]) -> None:
         """Write the counts of the graphs of one data object into it."""
 
     def __repr__(self) -> str:
-        # PyG compares representations to find out whether processed data are stale, so every argument is shown.
+        # PyG compares the repr to see whether processed data are stale, so every argument is shown.
         arguments = (f"{name}={getattr(self, name)!r}" for name in inspect.signature(type(self)).parameters)
         return f"{type(self).__name__}({', '.join(arguments)})"
 
-    def _count(self, every: list[Any]) -> list[Any]:
-        found = [(data, *stores) for data in every for stores in _stores(data, type(self).__name__)]
-        parts = [_edges(number, *stores) for number, (_, *stores) in enumerate(found)]
-        edges, offsets = join_edges(parts)
+    def _apply(self, items: list[Any]) -> list[Any]:
+        stores = [(data, *pair) for data in items for pair in _stores(data, type(self).__name__)]
+        edge_lists = [_edges(at, *pair) for at, (_, *pair) in enumerate(stores)]
+        edges, node_offsets = join_edges(edge_lists)
         union = build_graph(edges, self.directed)
-        _tell_dropped(union.dropped)
+        _warn_dropped(union.dropped)
         detours = count(union, self.k)
-        ends = accumulate((part.edge_index.shape[1] for part in parts), initial=0)
-        spans = zip(starmap(slice, pairwise(ends)), starmap(slice, pairwise(offsets.tolist())), strict=True)
-        counted = [CountedGraph(*graph, detours, *span) for graph, span in zip(found, spans, strict=True)]
+        edge_offsets = accumulate((each.edge_index.shape[1] for each in edge_lists), initial=0)
+        slices = zip(
+            starmap(slice, pairwise(edge_offsets)), starmap(slice, pairwise(node_offsets.tolist())), strict=True
+        )
+        counted = [CountedGraph(*graph, detours, *both) for graph, both in zip(stores, slices, strict=True)]
         for _, graphs in groupby(counted, key=lambda graph: id(graph.data)):
             self.add(list(graphs))
-        return every
+        return items
 
 
-def _edges(number: int, arcs: Any, nodes: Any) -> EdgeList:
+def _edges(at: int, edge_store: Any, node_store: Any) -> EdgeList:
     try:
-        return check_edge_index(arcs.edge_index, nodes.num_nodes)
+        return check_edge_index(edge_store.edge_index, node_store.num_nodes)
     except InputError as error:
-        raise InputError(f"Graph number {number}: {error}") from None
+        raise InputError(f"Graph number {at}: {error}") from None
 
 
-def _tell_dropped(dropped: Dropped) -> None:
+def _warn_dropped(dropped: Dropped) -> None:
     if any(dropped):
-        said = zip(dropped, _COUNTED, strict=True)
-        counted = ", ".join(how for number, how in said if number)
+        effects = ", ".join(effect for edges, effect in zip(dropped, _EFFECTS, strict=True) if edges)
         warn_caller(
-            f"edge_index has {described(dropped)}: it stays as it is, but is counted {counted}.", DroppedEdgesWarning
+            f"edge_index has {described(dropped)}: it is left unchanged, but counted {effects}.", DroppedEdgesWarning
         )
 
 
-_COUNTED = (
+_EFFECTS = (
     "without loops",
     "with repeats as one edge",
     "with one-way arcs as undirected edges (directed=True keeps their direction)",
@@ -158,10 +159,10 @@ _COUNTED = (
 
 
 def _stores(data: Any, transform: str) -> list[tuple[Any, Any]]:
-    """The stores of arcs and nodes of every graph in a data object; in a `HeteroData` those within one node type."""
+    """The edge and node store of every graph in a data object: of a `HeteroData`, the edge types within a node type."""
     if isinstance(data, HeteroData):
-        own = [edge_type for edge_type in data.edge_types if edge_type[0] == edge_type[-1]]
-        stores = [(data[edge_type], data[edge_type[0]]) for edge_type in own if "edge_index" in data[edge_type]]
+        within = [edge_type for edge_type in data.edge_types if edge_type[0] == edge_type[-1]]
+        stores = [(data[edge_type], data[edge_type[0]]) for edge_type in within if "edge_index" in data[edge_type]]
     elif isinstance(data, Data):
         stores = [(data, data)] if data.edge_index is not None else []
     else:
@@ -172,31 +173,31 @@ def _stores(data: Any, transform: str) -> list[tuple[Any, Any]]:
         missing = "edge_index within one node type" if isinstance(data, HeteroData) else "edge_index"
         raise InputError(
             f"{transform} needs an {missing}, but {shown(data)} has none; "
-            "set one, and put this transform before any that turns it into a sparse matrix."
+            "set one, and put this transform before any that converts it to a sparse matrix."
         )
     return stores
 
 
-def _put(store: Any, name: str, values: Tensor, cat: bool) -> None:
-    """Write an attribute; with `cat`, values are appended as columns to those that exist."""
+def _set_attr(store: Any, name: str, values: Tensor, cat: bool) -> None:
+    """Set an attribute; with `cat`, append the values to its columns."""
     if cat and store.get(name) is not None:
         existing = store[name].view(-1, 1) if store[name].dim() == 1 else store[name]
         if existing.dim() != 2 or len(existing) != len(values):
             raise InputError(
-                f"{name} must have {len(values)} rows, to which columns are appended, but its shape is "
-                f"{tuple(store[name].shape)}; mend it, or give another name or cat=False."
+                f"{name} must have {len(values)} rows for columns to be appended, but its shape is "
+                f"{tuple(store[name].shape)}; fix it, or give another name or cat=False."
             )
         values = torch.cat([existing, values.view(len(values), -1)], dim=-1)  # promotes integers to floats
     store[name] = values
 
 
 def check_name(name: object, argument: str) -> str:
-    """Raise `InputError` for a name that PyG would change or mistake when it makes batches."""
+    """Return `name`, or raise `InputError` if PyG would treat an attribute of that name specially in a batch."""
     if not isinstance(name, str) or not name:
         raise InputError(f"{argument} must be the name of an attribute, but {shown(name)} was given.")
     if "index" in name or "batch" in name or "adj" in name:
         raise InputError(
-            f"{argument} must not contain 'index', 'batch' or 'adj', because PyG would take the counts of a batch for "
-            f"node ids or matrices, but it is {name!r}; give another name."
+            f"{argument} must not contain 'index', 'batch' or 'adj', because PyG would treat the counts of a batch "
+            f"as node ids or matrices, but it is {name!r}; give another name."
         )
     return name

@@ -74,11 +74,11 @@ def test_damaged_files(make: Any, changed: dict[str, Any], sentence: str, tmp_pa
 def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
     file = zinc(tmp_path) / "ZINC12k" / "zinc12k.npz"
     file.write_bytes(file.read_bytes()[:300])
-    with pytest.raises(FileFormatError, match="should hold the arrays num_nodes"):
+    with pytest.raises(FileFormatError, match="should contain the arrays num_nodes"):
         load("ZINC", tmp_path)
 
 
-def test_pyg_fetches_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pyg_downloads_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     datasets = pytest.importorskip("torch_geometric.datasets")
     import torch
     from torch_geometric.data import Data
@@ -93,7 +93,7 @@ def test_pyg_fetches_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     )
     asked = []
     monkeypatch.setattr(datasets, "ZINC", lambda root, subset, split: asked.append(split) or [graph])
-    for _ in range(2):  # the second time it lies in the cache
+    for _ in range(2):  # the second time from the cache
         data = load("ZINC")
     assert asked == ["train", "val", "test"] and data.y.tolist() == [1.5] * 3 and data.edge_labels[0].tolist() == [2, 2]
     raw = heterophilous(tmp_path / "other") / "heterophilous" / "tolokers.npz"
@@ -111,12 +111,12 @@ def real(name: str) -> GraphSet:
 @pytest.mark.parametrize(
     ("name", "nodes", "edges"), [("Minesweeper", 10_000, 39_402), ("Chameleon-filtered", 890, 8_854)]
 )
-def test_the_real_graphs(name: str, nodes: int, edges: int) -> None:
+def test_real_graphs(name: str, nodes: int, edges: int) -> None:
     data = real(name)
     assert (data.graphs[0].num_nodes, data.graphs[0].num_edges) == (nodes, edges) and len(splits(data)) == 10
 
 
-def test_the_real_molecules() -> None:
+def test_real_molecules() -> None:
     data = real("ZINC")
     assert len(data) == 12_000 and len(splits(data)) == 1
     assert [len(part) for part in splits(data)[0]] == [10_000, 1_000, 1_000]

@@ -14,7 +14,7 @@ def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "detours"
 
 
-def test_pyg_fetches_what_is_not_here(no_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pyg_downloads_missing_data(no_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch_geometric.datasets
 
     asked = []
@@ -28,10 +28,10 @@ def test_pyg_fetches_what_is_not_here(no_data: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(torch_geometric.datasets, "TUDataset", fetch)
     assert load("NCI1").y.tolist() == [7] and load("NCI1").labels is None
-    assert asked == [(str(no_data / "TUDataset"), "NCI1")]  # the second time it lies in the cache
+    assert asked == [(str(no_data / "TUDataset"), "NCI1")]  # the second time from the cache
 
 
-def test_a_failed_fetch_is_one_sentence(no_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_download(no_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch_geometric.datasets
 
     def fail(root: str, name: str) -> None:

@@ -44,8 +44,8 @@ def test_features_given_by_their_columns(tmp_path: Path) -> None:
         ("h\n0\t0,1\t2\n1\t0\t2\n", "label.txt, line 3: the nodes before have 2 features, but this one has 1"),
         ("h\n0\t0,1\t2\n1\t0;1\t2\n", "label.txt, line 3: the nodes before have 2 features, but this one has 1"),
         ("h\n0\t0,x\t2\n1\t0,1\t2\n", "label.txt, line 2: features should be numbers"),
-        ("feature_amount\n0\t1,2\t2\n1\t-1\t2\n", "label.txt, line 3: the line should hold the columns with a 1"),
-        ("feature_amount\n0\t1,2\t2\n1\t99999999999\t2\n", "line 3: the line should hold the columns"),
+        ("feature_amount\n0\t1,2\t2\n1\t-1\t2\n", "label.txt, line 3: the line should contain the columns that are 1"),
+        ("feature_amount\n0\t1,2\t2\n1\t99999999999\t2\n", "line 3: the line should contain the columns"),
     ],
 )
 def test_wrong_features(tiny_texas: Path, lines: str, message: str) -> None:
@@ -67,18 +67,18 @@ def test_features_of_any_size(tiny_texas: Path) -> None:
     ("file", "text", "message"),
     [
         ("out1_graph_edges", "a\tb\n0\t1\n1\t9\n", "edges.txt, line 3: nodes are numbered 0 .. 2, but this arc is 1 9"),
-        ("out1_graph_edges", "a\tb\n0\t1\nx\t1\n", "edges.txt, line 3: .*'x' is no integer"),
+        ("out1_graph_edges", "a\tb\n0\t1\nx\t1\n", "edges.txt, line 3: .*'x' is not an integer"),
         (
             "out1_node_feature_label",
             "h\n0\t1\t2\n0\t1\t2\n",
-            "label.txt, line 3: the line should hold the id of another",
+            "label.txt, line 3: the line should contain the id of another",
         ),
         ("out1_node_feature_label", "h\n0\t1\t2\n5\t1\t2\n", "label.txt: the 2 nodes should be numbered 0 .. 1"),
         ("out1_node_feature_label", "h\n0\t1\n", "label.txt, line 2"),
         (
             "out1_node_feature_label",
             f"h\n0\t1\t{2**63}\n",
-            "line 2: a class must fit into 64 bits, but it is 9223",
+            "line 2: a class must fit in 64 bits, but it is 9223",
         ),
     ],
 )

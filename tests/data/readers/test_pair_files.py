@@ -62,7 +62,7 @@ def test_a_folder_holds_a_category_per_file(tmp_path: Path) -> None:
     [
         ("x.g6", f"{WORDS[0]}\n{WORDS[1]}\nE?\n".encode(), "x.g6, line 3: a graph6 line of 6 nodes has 3 characters"),
         ("x.g6", f"{WORDS[0]}\n".encode(), "x.g6: pairs need an even number of graphs, but the file has 1"),
-        ("x.g6", b"A_ A_ A_\n", "x.g6, line 1: a line holds one graph or a pair, but this one has 3"),
+        ("x.g6", b"A_ A_ A_\n", "x.g6, line 1: a line should contain one graph or a pair, but this one has 3"),
         ("x.g6", b"A_\n\x01\x02\n", "x.g6, line 2: this line is neither graph6 nor sparse6"),
         ("x.g6", b"", "x.g6: the file is empty"),
         ("x.npy", b"A_\nA_\n", "it is no .npy array"),
@@ -80,7 +80,7 @@ def test_wrong_files(tmp_path: Path, name: str, content: bytes, message: str) ->
         (np.array(["A_", "A_?"]), "line 2"),
         (np.array([["A_", "A_"], ["A_", ""]]), "line 2: a graph is missing"),
         (np.array([["A_", "A_", "A_"]]), "one-dimensional or n × 2"),
-        (np.arange(4), "should hold graph6 strings"),
+        (np.arange(4), "should contain graph6 strings"),
         (np.array(["A_", None], object), "Python objects"),
     ],
 )
@@ -91,7 +91,7 @@ def test_wrong_arrays(tmp_path: Path, array: np.ndarray, message: str) -> None:
 
 
 def test_wrong_folders(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no category"):
+    with pytest.raises(InputError, match="contains no category"):
         read_pair_folder(tmp_path)
-    with pytest.raises(InputError, match="is no folder"):
+    with pytest.raises(InputError, match="is not a folder"):
         read_pair_folder(tmp_path / "nowhere")

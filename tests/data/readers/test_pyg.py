@@ -59,21 +59,27 @@ def test_features() -> None:
         ({"x": torch.ones(2, 2)}, r"x of graph 1 has the shape \(2, 2\), but the graph has 3 nodes"),
         ({"num_nodes": 2}, "graph 1: edge_index holds the node id 2, but with num_nodes=2"),
         ({"edge_index": ARCS + 0.5}, "graph 1: edge_index holds 0.5; node ids must be integers"),
-        ({"x": torch.ones(3, 1)}, "x of graph 1 has the width 1, but those before have 2; give all the same"),
+        (
+            {"x": torch.ones(3, 1)},
+            "x of graph 1 has the width 1, but those before have 2; give all of them the same width",
+        ),
         ({"x": torch.ones(3, 2, 2)}, r"x of graph 1 has the shape \(3, 2, 2\); give it two dimensions, .* \(3, 4\)"),
         ({"edge_attr": torch.ones(4, 1, 2)}, r"edge_attr of graph 1 has the shape \(4, 1, 2\); .* \(4, 2\)"),
-        ({"x": torch.ones(3, 2) * 1j}, "x of graph 1 must hold .* real numbers, but there is a torch.complex64"),
-        ({"x": list("CON")}, "x of graph 1 must hold .* real numbers, but there is the text 'C'"),
-        ({"x": [[1], [2, 3], [4]]}, "x of graph 1 must hold .* real numbers, but there is a list"),
-        ({"y": "toxic"}, "y of graph 1 must hold .* but there is the text 'toxic'; number classes from 0"),
-        ({"y": np.array(["1"])}, "y of graph 1 must hold .* but there is the text '1'; number classes from 0"),
-        ({"y": torch.tensor([1j])}, "y of graph 1 must hold .* but there is a torch.complex64"),
-        ({"y": torch.tensor([1, 0])}, r"y must hold one target, .* but that of graph 1 has the shape \(2,\)"),
+        ({"x": torch.ones(3, 2) * 1j}, "x of graph 1 must contain .* real numbers, but there is a torch.complex64"),
+        ({"x": list("CON")}, "x of graph 1 must contain .* real numbers, but there is the text 'C'"),
+        ({"x": [[1], [2, 3], [4]]}, "x of graph 1 must contain .* real numbers, but there is a list"),
+        ({"y": "toxic"}, "y of graph 1 must contain .* but there is the text 'toxic'; number classes from 0"),
+        ({"y": np.array(["1"])}, "y of graph 1 must contain .* but there is the text '1'; number classes from 0"),
+        ({"y": torch.tensor([1j])}, "y of graph 1 must contain .* but there is a torch.complex64"),
+        ({"y": torch.tensor([1, 0])}, r"y must contain one target, .* but that of graph 1 has the shape \(2,\)"),
         ({"y": torch.tensor([1, 0])}, r"; a row of targets has the shape \(1, 2\)\.$"),
-        ({"x": torch.full((3, 2), 1e300, dtype=torch.double)}, r"x of graph 1 holds 1e\+300, which 32 bits cannot"),
+        (
+            {"x": torch.full((3, 2), 1e300, dtype=torch.double)},
+            r"x of graph 1 contains 1e\+300, which overflows float32",
+        ),
     ],
 )
-def test_the_graph_that_is_wrong_is_named(wrong: dict[str, Any], sentence: str) -> None:
+def test_errors_name_the_invalid_graph(wrong: dict[str, Any], sentence: str) -> None:
     right = path([1], x=torch.ones(3, 2), edge_attr=torch.ones(4, 2))
     other = right.clone()
     for name, value in wrong.items():
@@ -82,27 +88,27 @@ def test_the_graph_that_is_wrong_is_named(wrong: dict[str, Any], sentence: str) 
         graph_set_of([right, other])
 
 
-def test_sparse_features_are_those_they_stand_for() -> None:
+def test_sparse_features() -> None:
     x = torch.tensor([[0.0, 1.5], [0.0, 0.0], [2.0, 0.0]])
     for sparse in (x.to_sparse(), x.to_sparse_csr()):
         assert graph_set_of([path([1], x=sparse), path([0], x=x)]).x[0].tolist() == x.tolist()
 
 
-def test_targets_of_nodes_that_are_wrong() -> None:
+def test_invalid_node_targets() -> None:
     for wrong, sentence in (
         (torch.zeros(2), r"but that of graph 0 has the shape \(2,\)"),
         (torch.zeros(0), r"but that of graph 0 has the shape \(0,\)"),
         (torch.zeros(3, 2, 2), r"but that of graph 0 has the shape \(3, 2, 2\)"),
-        (["a", "b", "a"], "y of graph 0 must hold .* but there is the text 'a'"),
+        (["a", "b", "a"], "y of graph 0 must contain .* but there is the text 'a'"),
     ):
         data = path([1])
         data.y = wrong
         with pytest.raises(InputError, match=sentence):
             graph_set_of(data)
-        assert not graph_set_of(data, targets=False).y.size  # a model that predicts does not look at them
+        assert not graph_set_of(data, targets=False).y.size  # not read for prediction
 
 
-def test_numbers_of_any_type() -> None:
+def test_features_of_any_type() -> None:
     for x in (torch.ones(3, 2, requires_grad=True), torch.ones(3, 2, dtype=torch.bfloat16), [[1.0, 1.0]] * 3):
         assert graph_set_of([path([1], x=x), path([0], x=x)]).x[0].tolist() == [[1.0, 1.0]] * 3
     whole = graph_set_of([path([1]), Data(edge_index=ARCS.double(), num_nodes=3, y=torch.tensor([0]))])
@@ -111,7 +117,7 @@ def test_numbers_of_any_type() -> None:
 
 def test_one_warning_for_arcs_of_all_graphs() -> None:
     one_way = Data(edge_index=ARCS[:, ::2], num_nodes=3, y=torch.tensor([0]))
-    sentence = r"^2 of the 3 graphs of mine had 4 one-way arcs: .* data of several graphs have no directions; with both"
+    sentence = r"^2 of the 3 graphs of mine had 4 one-way arcs: .* data of several graphs have no directions; give both"
     with pytest.warns(DroppedEdgesWarning, match=sentence) as caught:
         graph_set_of([one_way, path([1]), one_way], name="mine")
     assert len(caught) == 1
@@ -126,14 +132,20 @@ def test_one_warning_for_arcs_of_all_graphs() -> None:
         graph_set_of([loop, path([1])])
 
 
-def test_targets_of_a_list_of_graphs_that_are_wrong() -> None:
+def test_invalid_targets_of_a_list_of_graphs() -> None:
     graphs = [Graph.from_edge_index(ARCS)] * 3
     for wrong, sentence in (
         (5, "y must be a list with a target for each graph, but it is 5"),
         (np.array(5), "y must be a list with a target for each graph, but it is"),
-        ([0, "a", 1], "the target of graph 1 must hold .* but there is the text 'a'; classes are integers, or strings"),
-        ([0, None, 1], "the target of graph 1 must hold .* but there is a NoneType"),
-        ([[0.5], [1, 2], [1]], r"targets must be one number, or as many .* that of graph 1 has the shape \(2,\)"),
+        (
+            [0, "a", 1],
+            "the target of graph 1 must contain .* but there is the text 'a'; classes are integers, or strings",
+        ),
+        ([0, None, 1], "the target of graph 1 must contain .* but there is a NoneType"),
+        (
+            [[0.5], [1, 2], [1]],
+            r"targets must be one number, or the same number .* that of graph 1 has the shape \(2,\)",
+        ),
     ):
         with pytest.raises(InputError, match=sentence):
             graph_set_of_graphs(graphs, wrong)
@@ -165,11 +177,13 @@ def test_batches() -> None:
     assert [graph.num_edges for graph in graph_set_of(batch).graphs] == [2, 2]
     assert graph_set_of(DataLoader([path([1]), path([0]), path([1])], batch_size=2)).y.tolist() == [1, 0, 1]
     batch.edge_index = torch.cat([batch.edge_index, torch.tensor([[0, 2], [2, 0]])], 1)
-    with pytest.raises(InputError, match="the edges of the batch have changed since it was made; give the graphs as"):
+    with pytest.raises(
+        InputError, match="the edges of the batch have changed since it was created; give the graphs as"
+    ):
         graph_set_of(batch)
 
 
-def test_graphs_of_several_kinds_of_nodes() -> None:
+def test_hetero_data() -> None:
     with pytest.raises(InputError, match=r"^A PyG HeteroData was given; call its to_homogeneous\(\) first\.$"):
         graph_set_of(HeteroData(paper={"x": torch.rand(3, 2)}))
 
@@ -180,14 +194,14 @@ def test_masks_are_folds() -> None:
     found = splits(made)
     assert found.source == "of the data"
     assert [[part.tolist() for part in fold] for fold in found] == [[[0], [1], [2]], [[1], [2], [2]]]
-    with pytest.raises(InputError, match="as many columns each"):
+    with pytest.raises(InputError, match="the same number of columns"):
         graph_set_of(path([0, 1, 0], train_mask=mask[:, :2], val_mask=mask, test_mask=mask[:, 2]))
 
 
 @pytest.mark.parametrize("wrong", [[True, False], [0, 1, 2], [[[True]], [[True]], [[False]]]])
-def test_masks_that_are_none(wrong: list[Any]) -> None:
+def test_invalid_masks(wrong: list[Any]) -> None:
     mask = torch.tensor([True, False, True])
-    with pytest.raises(InputError, match=r"^val_mask must say True or False for each of the 3 nodes "):
+    with pytest.raises(InputError, match=r"^val_mask must be True or False for each of the 3 nodes "):
         graph_set_of(path([0, 1, 0], train_mask=mask, val_mask=torch.tensor(wrong), test_mask=~mask))
 
 
@@ -218,7 +232,7 @@ def test_labels_of_nodes_in_no_mask_may_be_unknown() -> None:
     assert graph_set_of(path([[0, 1], [1, 0], [-1, 0]], **{**masks, "test_mask": mask[2]})).task == "regression"
 
 
-def test_many_labels_are_told() -> None:
+def test_many_labels_give_a_warning() -> None:
     nodes = torch.arange(1000)
     arcs = torch.stack([nodes, nodes.roll(1)])
     ring = Data(edge_index=torch.cat([arcs, arcs.flip(0)], 1), x=nodes, y=nodes % 2)
@@ -230,34 +244,36 @@ def test_many_labels_are_told() -> None:
         assert graph_set_of(ring).labels is None
 
 
-def test_classes_that_are_no_integers_are_told() -> None:
-    with pytest.warns(UserWarning, match=r"^The targets of data are 0 to 1, but no integers: .* such as y\.long\(\)"):
+def test_classes_as_floats_give_a_warning() -> None:
+    with pytest.warns(UserWarning, match=r"^The targets of data are 0 to 1, but not integers: .* such as y\.long\(\)"):
         assert graph_set_of([path([1.0]), path([0.0])]).task == "regression"
-    with pytest.warns(UserWarning, match=r"^The targets of data are 0 to 2, but no integers: "):
+    with pytest.warns(UserWarning, match=r"^The targets of data are 0 to 2, but not integers: "):
         graph_set_of(path([[1.0], [0.0], [2.0]]))
 
 
-def test_a_class_that_may_stand_for_unknown_is_told() -> None:
-    with pytest.warns(UserWarning, match=r"^data has the class -100 beside 0 to 1; .* such nodes out of all masks\.$"):
+def test_a_class_that_may_mean_unknown_gives_a_warning() -> None:
+    with pytest.warns(
+        UserWarning, match=r"^data has the class -100 in addition to 0 to 1; .* nodes out of all masks\.$"
+    ):
         assert graph_set_of(path([1, -100, 0])).classes.tolist() == [-100, 0, 1]
-    with pytest.warns(UserWarning, match=r"^data has the class -1 beside 0 to 1; .* leave such graphs out\.$"):
+    with pytest.warns(UserWarning, match=r"^data has the class -1 in addition to 0 to 1; .* leave such graphs out\.$"):
         graph_set_of([path([1]), path([-1]), path([0])])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         graph_set_of([path([1]), path([-1])])  # as in MUTAG
 
 
-def test_some_masks_are_no_folds() -> None:
+def test_missing_masks() -> None:
     mask = torch.eye(3, dtype=torch.bool)
     for given in ({"train_mask": None, "val_mask": mask[1], "test_mask": mask[2]}, {"train_mask": mask[0]}):
-        made = graph_set_of(path([0, 1, 0], **given))  # whoever has folds of their own may use it
+        made = graph_set_of(path([0, 1, 0], **given))  # valid with folds given in Python
         with pytest.raises(InputError, match="only some of train_mask, val_mask and test_mask; give all three"):
             splits(made)
     assert graph_set_of(path([0, 1, 0], train_mask=None)).folds is None
     assert graph_set_of([path([0], train_mask=mask[0]), path([1])]).folds is None  # of graphs, not of nodes
 
 
-def test_classes_that_skip_a_number_are_told_and_numbered() -> None:
+def test_classes_with_gaps_give_a_warning() -> None:
     with pytest.warns(UserWarning, match=r"data has no class 0; all are 5\."):
         assert repr(graph_set_of([path([5]), path([5])])) == "GraphSet(data: 2 graphs, 6 nodes, 1 class)"
     with pytest.warns(UserWarning, match=r"data has no class 1; its 2 classes are \[0, 2\]"):
@@ -266,7 +282,7 @@ def test_classes_that_skip_a_number_are_told_and_numbered() -> None:
 
 
 class Own(InMemoryDataset):  # type: ignore[misc]
-    """A class that no other program knows."""
+    """A class that is not part of PyG."""
 
 
 @pytest.mark.parametrize(
@@ -285,12 +301,12 @@ def test_files(saved: Any, number: int, tmp_path: Path) -> None:
     assert made.name == "mine" and len(made) == number
 
 
-def test_what_a_data_set_saves_itself(tmp_path: Path) -> None:
+def test_files_of_in_memory_dataset_save(tmp_path: Path) -> None:
     InMemoryDataset.save([path([1]), path([0])], str(tmp_path / "mine.pt"))
     assert read_own(tmp_path / "mine.pt").y.tolist() == [1, 0]
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_invalid_files(tmp_path: Path) -> None:
     own = Own()
     own._data, own.slices = InMemoryDataset.collate([path([1]), path([0])])
     torch.save(own, tmp_path / "own.pt")
@@ -298,7 +314,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "text.csv").write_text("1,2")
     for name, sentence in (
         ("own.pt", "can be read without running code; save it with torch.save"),
-        ("cut.pt", "this is no PyG data"),
+        ("cut.pt", "this is not PyG data"),
         ("text.csv", r"give a \.pt file with PyG data, or a folder"),
         ("none.pt", "there is no such file"),
     ):
@@ -313,19 +329,19 @@ def test_folders(tmp_path: Path) -> None:
     assert made.name == "MINE" and made.y.tolist() == [7, 8]
     with pytest.raises(FileFormatError, match=r": this is a folder, but no file in it ends in _A\.txt"):
         read_own(tmp_path)
-    with pytest.raises(FileFormatError, match=r"one file of a data set; give the folder .*some.raw that holds it\.$"):
+    with pytest.raises(FileFormatError, match=r"one file of a data set; give its folder .*some.raw\.$"):
         read_own(tmp_path / "some" / "raw" / "MINE_A.txt")
     (tmp_path / "some" / "raw" / "MINE_graph_labels.txt").unlink()
     write(tmp_path / "some" / "raw", MINE_graph_attributes="0.5\n-1\n")
     assert read_own(tmp_path / "some").task == "regression"
     write(tmp_path / "some" / "raw", MINE_graph_attributes="1700000001\n1700000002.5\n")
-    assert read_own(tmp_path / "some").y.tolist() == [1700000001, 1700000002.5]  # 32 bits hold neither
+    assert read_own(tmp_path / "some").y.tolist() == [1700000001, 1700000002.5]  # neither fits in float32
     write(tmp_path / "some" / "raw", MINE_edge_attributes="0.5\n0.5\n1\n1\n")
     edge_x = read_own(tmp_path / "some").edge_x
     assert edge_x is not None and [x.tolist() for x in edge_x] == [[[0.5], [0.5]], [[1], [1]]]
 
 
-def test_arcs_of_a_folder_that_come_one_way_are_told(tmp_path: Path) -> None:
+def test_one_way_arcs_of_a_folder_give_a_warning(tmp_path: Path) -> None:
     files = {"A": "1, 2\n3, 4\n4, 3\n4, 3\n", "graph_indicator": "1\n1\n2\n2\n", "graph_labels": "0\n1\n"}
     write(tmp_path, **{f"MINE_{name}": text for name, text in files.items()})
     told = r"^The graphs of MINE had 1 repeated edge and 1 one-way arc: .* both ways, since data of several graphs"

@@ -43,11 +43,11 @@ def test_labels_of_edges_follow_the_edges(tiny_tu: Path) -> None:
         ("4 4 4 7 7 0 1", r"edge_labels.txt: there are 7 labels for 8 edges"),
         (
             "4 4 4 7 6 0 1 2",
-            r"edge_labels.txt, line 4: the edge 2, 3 has the label 7 on this line and another on a different one",
+            r"edge_labels.txt, line 4: the edge 2, 3 has the label 7 on this line and a different one on another",
         ),
         (
             "4 4 5 7 7 0 1 2",
-            r"edge_labels.txt, line 1: the edge 1, 2 has the label 4 on this line and another on a different one",
+            r"edge_labels.txt, line 1: the edge 1, 2 has the label 4 on this line and a different one on another",
         ),
     ],
 )
@@ -88,7 +88,7 @@ def test_attributes_of_a_tu_set(tiny_tu: Path) -> None:
         ("1,2;3,4;;-inf,6;7,8;9,0;1,1;0,0", r"attributes.txt, line 4: .* number 1 is -inf"),
         ("1,2;3,4;5,6;7,8;9,1e60;1,1;0,0", r"attributes.txt, line 5: .* number 2 is 1e\+60"),
         ("1,2;3,4;5,6", r"attributes.txt: there are 3 rows for 7 nodes"),
-        ("1,2;3;5,6", r"attributes.txt, line 2: a line should hold as many numbers as the first, but it holds 1"),
+        ("1,2;3;5,6", r"attributes.txt, line 2: a line should contain as many numbers as the first, but it contains 1"),
         ("1,2;3,x", r"attributes.txt, line 2: .* 'x' is not a number"),
     ],
 )
@@ -124,9 +124,9 @@ def test_attributes_of_edges_follow_the_edges(tiny_tu: Path) -> None:
         ("1;1;3;2;2;0;1;5", r"line 1: the edge 1, 2 is on several lines and has other attributes on this one than on"),
         (";1;1;;3;2;2;0;1;5", r"line 2: the edge 1, 2 is on several lines"),  # blank lines count
         ("1;1;nan;2;2;0;1;5", r"edge_attributes.txt, line 3: attributes must be finite, but number 1 is nan"),
-        ("1;1;1,2;2;2;0;1;5", r"line 3: a line should hold as many numbers as the first, but it holds 2"),
+        ("1;1;1,2;2;2;0;1;5", r"line 3: a line should contain as many numbers as the first, but it contains 2"),
         ("1;1;x;2;2;0;1;5", r"edge_attributes.txt, line 3: .* 'x' is not a number"),
-        ("", r"edge_attributes.txt: the file holds no numbers"),
+        ("", r"edge_attributes.txt: the file contains no numbers"),
     ],
 )
 def test_wrong_attributes_of_edges(tiny_tu: Path, rows: str, message: str) -> None:
@@ -140,21 +140,25 @@ def test_wrong_attributes_of_edges(tiny_tu: Path, rows: str, message: str) -> No
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("MUTAG_A", "1, 2\n\n2, x\n", r"_A.txt, line 3: a line should hold 2 integers, but 'x' is no integer"),
-        ("MUTAG_graph_labels", "0.5\n1\n1\n", r"labels.txt, line 1: .* one integer, but '0.5' is no integer"),
-        ("MUTAG_A", "1, 2\n2\n", r"_A.txt, line 2: a line should hold 2 integers, but it holds 1"),
-        ("MUTAG_A", "1, 2, 3\n", r"_A.txt, line 1: a line should hold 2 integers, but it holds 3"),
+        ("MUTAG_A", "1, 2\n\n2, x\n", r"_A.txt, line 3: a line should contain 2 integers, but 'x' is not an integer"),
+        ("MUTAG_graph_labels", "0.5\n1\n1\n", r"labels.txt, line 1: .* one integer, but '0.5' is not an integer"),
+        ("MUTAG_A", "1, 2\n2\n", r"_A.txt, line 2: a line should contain 2 integers, but it contains 1"),
+        ("MUTAG_A", "1, 2, 3\n", r"_A.txt, line 1: a line should contain 2 integers, but it contains 3"),
         ("MUTAG_A", "1, 2\n2, 8\n", r"_A.txt, line 2: nodes are numbered 1 .. 7, but this edge is 2, 8"),
         ("MUTAG_A", "1, 2\n0, 1\n", r"_A.txt, line 2: nodes are numbered 1 .. 7, but this edge is 0, 1"),
-        ("MUTAG_A", "1, 2\n3, 4\n", r"_A.txt, line 2: the ends of the edge 3, 4 lie in two graphs"),
+        ("MUTAG_A", "1, 2\n3, 4\n", r"_A.txt, line 2: the ends of the edge 3, 4 are in two graphs"),
         ("MUTAG_A", "\n1, 2\n \n2, 8\n", r"_A.txt, line 4: nodes are numbered 1 .. 7, but this edge is 2, 8"),
-        ("MUTAG_A", "\n1, 2\n \n3, 4\n", r"_A.txt, line 4: the ends of the edge 3, 4 lie in two graphs"),
-        ("MUTAG_A", "\n1, 2\n \n2, x\n", r"_A.txt, line 4: a line should hold 2 integers, but 'x' is no integer"),
-        ("MUTAG_A", "", r"_A.txt: the file holds no numbers"),
+        ("MUTAG_A", "\n1, 2\n \n3, 4\n", r"_A.txt, line 4: the ends of the edge 3, 4 are in two graphs"),
+        (
+            "MUTAG_A",
+            "\n1, 2\n \n2, x\n",
+            r"_A.txt, line 4: a line should contain 2 integers, but 'x' is not an integer",
+        ),
+        ("MUTAG_A", "", r"_A.txt: the file contains no numbers"),
         ("MUTAG_A", "\x00\xff", r"_A.txt"),
         ("MUTAG_graph_indicator", "1\n2\n1\n", r"indicator.txt, line 3: the graphs of the nodes should ascend"),
         ("MUTAG_graph_indicator", "1\n\n \n2\n1\n", r"indicator.txt, line 5: the graphs of the nodes should ascend"),
-        ("MUTAG_graph_indicator", "1\n1\n4\n", r"indicator.txt, line 3: .* from 1 to 3.*it is 4"),
+        ("MUTAG_graph_indicator", "1\n1\n4\n", r"indicator.txt, line 3: .* from 1 to 3.*this one is 4"),
         ("MUTAG_node_labels", "1\n2\n", r"node_labels.txt: there are 2 labels for 7 nodes"),
     ],
 )
@@ -187,7 +191,7 @@ def test_targets_may_be_missing_where_nothing_is_learned(tiny_tu: Path) -> None:
     with pytest.raises(InputError, match=r"graph_labels.txt: there is no such file with a class for each graph"):
         read_own(folder)
     (folder / "MUTAG_graph_indicator.txt").write_text(f"1\n1\n1\n2\n3\n3\n{10**15}\n")
-    with pytest.raises(InputError, match=f"line 7: .* it is {10**15}"):
+    with pytest.raises(InputError, match=f"line 7: .* this one is {10**15}"):
         read_own(folder, targets=False)
 
 

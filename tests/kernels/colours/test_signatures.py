@@ -1,4 +1,4 @@
-"""The table of signatures: rows are found by what they are, whatever their digests."""
+"""The table of signatures: rows are found by their content, even if digests collide."""
 
 import numpy as np
 from hypothesis import given
@@ -15,27 +15,27 @@ def as_rows(rows: list[tuple[int, ...]]) -> Rows:
     return Rows(starts, entries, np.ones(len(rows), np.bool_))
 
 
-@given(known=many_rows, asked=many_rows)
-def test_found_or_not(known: list[tuple[int, ...]], asked: list[tuple[int, ...]]) -> None:
+@given(known=many_rows, queried=many_rows)
+def test_found_or_not(known: list[tuple[int, ...]], queried: list[tuple[int, ...]]) -> None:
     known = list(dict.fromkeys(known))
-    expected = [known.index(row) if row in known else UNSEEN for row in asked]
+    expected = [known.index(row) if row in known else UNSEEN for row in queried]
     table = SignatureTable(as_rows(known))
-    assert table.find(as_rows(asked)).tolist() == expected
-    assert [tuple(table.row(number).tolist()) for number in range(len(table))] == known
+    assert table.find(as_rows(queried)).tolist() == expected
+    assert [tuple(table.row(id).tolist()) for id in range(len(table))] == known
 
 
-@given(known=many_rows, asked=many_rows)
-def test_all_digests_alike(known: list[tuple[int, ...]], asked: list[tuple[int, ...]]) -> None:
+@given(known=many_rows, queried=many_rows)
+def test_all_digests_equal(known: list[tuple[int, ...]], queried: list[tuple[int, ...]]) -> None:
     known = list(dict.fromkeys(known))
-    expected = [known.index(row) if row in known else UNSEEN for row in asked]
-    table, wanted = as_rows(known), as_rows(asked)
+    expected = [known.index(row) if row in known else UNSEEN for row in queried]
+    table, queries = as_rows(known), as_rows(queried)
     alike = np.zeros(len(known), np.uint64), np.arange(len(known), dtype=np.int32)
-    digests = np.zeros(len(asked), np.uint64)
-    found = find_rows(*alike, table.starts, table.entries, digests, wanted.starts, wanted.entries, wanted.whole)
+    digests = np.zeros(len(queried), np.uint64)
+    found = find_rows(*alike, table.starts, table.entries, digests, queries.starts, queries.entries, queries.known)
     assert found.tolist() == expected
 
 
-def test_a_row_that_is_not_whole_is_never_found() -> None:
+def test_an_unknown_row_is_never_found() -> None:
     rows = as_rows([(1, 2), (3,)])
     partly = Rows(rows.starts, rows.entries, np.array([False, True]))
     assert SignatureTable(rows).find(partly).tolist() == [UNSEEN, 1]

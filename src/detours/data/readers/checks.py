@@ -1,4 +1,4 @@
-"""What is said about own data that is not as it should be."""
+"""Warnings about dropped edges, and checks of values, in the user's own data."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from detours.graph.edges import Dropped, described
 from detours.graph.union import add_dropped
 
 
-def tell_dropped(name: str, made: Sequence[Graph], of: int) -> None:
-    """Warn once of what was dropped, merged or completed in graphs that were just made, out of so many."""
-    changed = [graph.dropped for graph in made if any(graph.dropped)]
-    which = f"The graph of {name}" if of == 1 else f"{len(changed)} of the {of} graphs of {name}"
-    tell_found(which, add_dropped(changed), single=of == 1)
+def warn_dropped(name: str, graphs: Sequence[Graph], num_graphs: int) -> None:
+    """Warn once about all edges dropped, merged or completed when these graphs, out of `num_graphs`, were built."""
+    changed = [graph.dropped for graph in graphs if any(graph.dropped)]
+    which = f"The graph of {name}" if num_graphs == 1 else f"{len(changed)} of the {num_graphs} graphs of {name}"
+    warn_total(which, add_dropped(changed), single=num_graphs == 1)
 
 
-def tell_found(which: str, found: Dropped, *, single: bool) -> None:
-    """Warn of what was dropped, merged or completed in these graphs, if anything was."""
-    if not any(found):
+def warn_total(which: str, dropped: Dropped, *, single: bool) -> None:
+    """Warn about the edges dropped, merged or completed in some graphs, if there are any."""
+    if not any(dropped):
         return
     if single:
         advice = "; to keep directions, give a GraphSet of a directed Graph, and the setting directed=True."
     else:
-        advice = ", since data of several graphs have no directions; with both arcs of each edge there is no such note."
+        advice = ", since data of several graphs have no directions; give both arcs of each edge to avoid this warning."
     warn_caller(
-        f"{which} had {described(found)}: loops are dropped, repeats merged, and arcs taken both ways"
-        + (advice if found.one_way else "."),
+        f"{which} had {described(dropped)}: loops are dropped, repeats merged, and arcs taken both ways"
+        + (advice if dropped.one_way else "."),
         DroppedEdgesWarning,
     )
 
 
 def as_real(values: Any, what: str, hint: str = "") -> NDArray[Any]:
-    """Return real numbers, in memory or on any device, as an array."""
+    """Return real numbers, from a tensor on any device or anything else, as an array."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
         values = values.to_dense() if values.is_sparse or values.is_sparse_csr else values
-        values = values.float() if str(values.dtype) == "torch.bfloat16" else values  # which NumPy does not know
+        values = values.float() if str(values.dtype) == "torch.bfloat16" else values  # NumPy has no bfloat16
     try:
         array = np.asarray(values)
-    except (TypeError, ValueError, RuntimeError):  # other such types, or lists of several lengths
+    except (TypeError, ValueError, RuntimeError):  # other unsupported types, or ragged lists
         array = np.empty(0, object)
     if array.dtype.kind not in "iubf":
         kind = getattr(values, "dtype", type(values).__name__)
-        given = f"the text {shown(str(array.flat[0]))}" if array.dtype.kind == "U" and array.size else f"a {kind}"
-        raise InputError(f"{what} must hold integers or other real numbers, but there is {given}{hint}.")
+        found = f"the text {shown(str(array.flat[0]))}" if array.dtype.kind == "U" and array.size else f"a {kind}"
+        raise InputError(f"{what} must contain integers or other real numbers, but there is {found}{hint}.")
     return array

@@ -1,4 +1,4 @@
-"""Data sets over the network: PyG downloads the raw data, our readers read them."""
+"""Downloads of raw data by PyG, to a cache."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from detours.atomic import replacing
 from detours.errors import InputError
 
 Fetcher = Callable[[str, Path, Path], None]
-"""Downloads the data set of a name into a folder in the layout of PyG; the raw folder (or file) is then the last."""
+"""Called with the name of a data set, a root folder in the layout of PyG, and the raw folder (or file) to download."""
 
 
 def cache_folder() -> Path:
-    """Return the folder of the cache of data sets."""
+    """Return the cache folder of data sets."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "detours"
 
 
 def cached(raw: str) -> Path | None:
-    """Return the raw folder of a data set in the cache, None if it was not fetched before."""
+    """Return the raw folder of a data set in the cache, or None if it is not there."""
     folder = cache_folder() / raw
-    return folder if _mark(folder).exists() else None
+    return folder if _marker(folder).exists() else None
 
 
 def how_to_get(name: str, fetcher: Fetcher | None) -> str:
-    """Return what to do about missing raw files, as the end of a sentence."""
+    """Return how to get missing raw files, as the end of a sentence."""
     if fetcher is not None:
-        return "leave both root and DETOURS_DATA out to have PyG fetch them"
+        return "omit both root and DETOURS_DATA to have PyG fetch them"
     return f"take the GRAPHSAT.txt of {name} that its authors publish with their GNN-RNI code"
 
 
 def fetch(name: str, raw: str, fetcher: Fetcher | None) -> Path:
-    """Return the raw folder of a data set in the cache, downloaded by PyG unless it is there."""
-    if (found := cached(raw)) is not None:
-        return found
+    """Return the raw folder of a data set in the cache, downloaded by PyG if necessary."""
+    if (folder := cached(raw)) is not None:
+        return folder
     if fetcher is None:
         raise InputError(
             f"{name} cannot be fetched; put its GRAPHSAT.txt into DIR/{raw} and give DIR as root or as DETOURS_DATA "
@@ -55,16 +55,16 @@ def fetch(name: str, raw: str, fetcher: Fetcher | None) -> Path:
     try:
         root.mkdir(parents=True, exist_ok=True)
         fetcher(name, root, folder)
-    except Exception as error:  # whatever the network, the archive or the disk say
+    except Exception as error:  # of the network, the archive or the disk
         raise InputError(
             f"{name} could not be fetched ({type(error).__name__}: {error}); set DETOURS_DATA to a folder with it."
         ) from error
-    _mark(folder).touch()
+    _marker(folder).touch()
     return folder
 
 
-def _mark(folder: Path) -> Path:
-    """Return the file that is written last: without it, a download was interrupted and is repeated."""
+def _marker(folder: Path) -> Path:
+    """Return the file that is written last; if it is missing, a download was interrupted and is repeated."""
     return folder if folder.suffix == ".npz" else folder / ".fetched"
 
 
@@ -76,7 +76,7 @@ def tu(name: str, root: Path, raw: Path) -> None:
 
 
 def wikipedia(name: str, root: Path, raw: Path) -> None:
-    """Fetch Chameleon or Squirrel as Geom-GCN has them."""
+    """Fetch Chameleon or Squirrel in the version of Geom-GCN."""
     from torch_geometric import datasets
 
     datasets.WikipediaNetwork(str(root), name.lower(), geom_gcn_preprocess=True)
@@ -109,18 +109,18 @@ def heterophilous(name: str, root: Path, raw: Path) -> None:
     from torch_geometric import datasets
     from torch_geometric.data import download_url
 
-    if name.endswith("-filtered"):  # published beside the others, but not a data set of PyG
-        found = download_url(f"{datasets.HeterophilousGraphDataset.url}/{raw.name}", f"{root}/raw")
+    if name.endswith("-filtered"):  # published with the others, but not available in PyG
+        path = download_url(f"{datasets.HeterophilousGraphDataset.url}/{raw.name}", f"{root}/raw")
     else:
-        found = datasets.HeterophilousGraphDataset(str(root), name).raw_paths[0]
+        path = datasets.HeterophilousGraphDataset(str(root), name).raw_paths[0]
     with replacing(raw) as target:
-        target.write(Path(found).read_bytes())
+        target.write(Path(path).read_bytes())
 
 
 def _write_molecules(molecules: list[Any], file: Path) -> None:
-    """Write molecules of PyG as `read_zinc` reads them."""
+    """Write molecules of PyG in the format of `read_zinc`."""
 
-    def row(name: str, axis: int = 0) -> NDArray[Any]:
+    def concatenated(name: str, axis: int = 0) -> NDArray[Any]:
         return np.concatenate([np.asarray(each[name]) for each in molecules], axis=axis)
 
     with replacing(file) as target:
@@ -128,8 +128,8 @@ def _write_molecules(molecules: list[Any], file: Path) -> None:
             target,
             num_nodes=np.array([each.num_nodes for each in molecules]),
             num_arcs=np.array([each.num_edges for each in molecules]),
-            atom=row("x").reshape(-1),
-            arcs=row("edge_index", 1),
-            bond=row("edge_attr").reshape(-1),
-            y=row("y").reshape(-1),
+            atom=concatenated("x").reshape(-1),
+            arcs=concatenated("edge_index", 1),
+            bond=concatenated("edge_attr").reshape(-1),
+            y=concatenated("y").reshape(-1),
         )

@@ -1,8 +1,8 @@
 """The node data of Geom-GCN (Pei et al., 2020): arcs, classes and features of one graph, as stored there.
 
-`out1_graph_edges.txt` has a header and "source<TAB>target"; `out1_node_feature_label.txt` a header and
-"id<TAB>features<TAB>class", the lines in any order. Features are one number per column or, where the header gives a
-`feature_amount` (Actor), the columns that hold a 1.
+`out1_graph_edges.txt` has a header and lines "source<TAB>target"; `out1_node_feature_label.txt` has a header and lines
+"id<TAB>features<TAB>class" in any order. Features are one number per column or, if the header has `feature_amount`
+(Actor), the indices of the columns that are 1.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def read_geom_gcn(folder: Path) -> tuple[Graph, Int64]:
 
 
 def read_features(folder: Path) -> list[Float32]:
-    """Return the features of the nodes, float32 [nodes, columns], as a list with one entry for the one graph."""
+    """Return the features of the nodes, float32 [nodes, columns], in a list with one entry for the one graph."""
     file = folder / _NODES
     with open(check_file(file), "rb") as lines:
-        listed = b"feature_amount" in lines.readline()
+        sparse = b"feature_amount" in lines.readline()
     rows = list(_rows(file))
-    return [_listed_columns(rows, file) if listed else _columns(rows, file)]
+    return [_sparse_features(rows, file) if sparse else _dense_features(rows, file)]
 
 
 class _Row(NamedTuple):
@@ -58,7 +58,7 @@ class _Row(NamedTuple):
 
 
 def _rows(file: Path) -> Iterator[_Row]:
-    """Return the lines of the file of nodes, with each of the nodes 0 .. n-1 once."""
+    """Yield the lines of the file of nodes, with each of the nodes 0 .. n-1 once."""
     lines = check_file(file).read_bytes().splitlines()[1:]
     seen: set[int] = set()
     for number, line in enumerate(lines, 2):
@@ -69,29 +69,29 @@ def _rows(file: Path) -> Iterator[_Row]:
             node = -1
         if len(words) != 3 or node < 0 or node in seen:
             raise FileFormatError(
-                "the line should hold the id of another node, its features and its class.", file, number
+                "the line should contain the id of another node, its features and its class.", file, number
             )
         if abs(label) > LARGEST:
-            raise FileFormatError(f"a class must fit into 64 bits, but it is {label}.", file, number)
+            raise FileFormatError(f"a class must fit in 64 bits, but it is {label}.", file, number)
         seen.add(node)
         yield _Row(number, node, words[1], label)
     if not seen or max(seen) >= len(lines):
         raise FileFormatError(f"the {len(lines):,} nodes should be numbered 0 .. {len(lines) - 1:,}.", file)
 
 
-def _columns(rows: list[_Row], file: Path) -> Float32:
+def _dense_features(rows: list[_Row], file: Path) -> Float32:
     width = rows[0].features.count(b",") + 1
     x = np.empty((len(rows), width), np.float32)
     for row in rows:
-        letters = np.frombuffer(row.features, np.uint8)
-        # Single digits with commas between them, as in nearly all lines, need no parsing.
-        plain = len(letters) == 2 * width - 1 and (letters[1::2] == _COMMA).all()
-        digits = letters[::2] - np.uint8(_ZERO) if plain else None
-        x[row.node] = digits if digits is not None and (digits <= 9).all() else _parsed(row, width, file)
+        characters = np.frombuffer(row.features, np.uint8)
+        # Single digits separated by commas, as in nearly all lines, need no parsing.
+        plain = len(characters) == 2 * width - 1 and (characters[1::2] == _COMMA).all()
+        digits = characters[::2] - np.uint8(_ZERO) if plain else None
+        x[row.node] = digits if digits is not None and (digits <= 9).all() else _parse(row, width, file)
     return x
 
 
-def _parsed(row: _Row, width: int, file: Path) -> Float32:
+def _parse(row: _Row, width: int, file: Path) -> Float32:
     words = row.features.split(b",")
     if len(words) != width:
         raise FileFormatError(f"the nodes before have {width} features, but this one has {len(words)}.", file, row.line)
@@ -106,23 +106,23 @@ def _parsed(row: _Row, width: int, file: Path) -> Float32:
     return values
 
 
-def _listed_columns(rows: list[_Row], file: Path) -> Float32:
+def _sparse_features(rows: list[_Row], file: Path) -> Float32:
     nodes: list[int] = []
     columns: list[int] = []
     for row in rows:
         try:
-            held = [int(word) for word in row.features.split(b",") if word]
+            ones = [int(word) for word in row.features.split(b",") if word]
         except ValueError:
-            held = [-1]
-        if held and not 0 <= min(held) <= max(held) < _MOST_COLUMNS:
+            ones = [-1]
+        if ones and not 0 <= min(ones) <= max(ones) < _MAX_COLUMNS:
             raise FileFormatError(
-                f"the line should hold the columns with a 1, each in 0 .. {_MOST_COLUMNS - 1:,}.", file, row.line
+                f"the line should contain the columns that are 1, each in 0 .. {_MAX_COLUMNS - 1:,}.", file, row.line
             )
-        nodes += [row.node] * len(held)
-        columns += held
+        nodes += [row.node] * len(ones)
+        columns += ones
     x = np.zeros((len(rows), max(columns, default=-1) + 1), np.float32)
     x[nodes, columns] = 1
     return x
 
 
-_MOST_COLUMNS = 1_000_000  # a damaged number must not ask for all memory
+_MAX_COLUMNS = 1_000_000  # so that a damaged number does not allocate all memory

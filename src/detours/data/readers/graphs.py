@@ -1,4 +1,4 @@
-"""A list of graphs of any library, with a target for each, as a data set."""
+"""`graph_set_of_graphs`: a list of graphs of any library, with a target for each, as a data set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from detours.arrays import Int64
 from detours.data.graph_set import GraphSet
-from detours.data.readers.checks import as_real, tell_dropped
+from detours.data.readers.checks import as_real, warn_dropped
 from detours.errors import DroppedEdgesWarning, InputError, shown
 from detours.graph import Graph
 from detours.graph.graph import as_graphs
@@ -19,40 +19,41 @@ _CLASSES = "; classes are integers, or strings for all graphs"
 
 
 def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data", *, targets: bool = True) -> GraphSet:
-    """Return graphs of any kind that `detours.count` takes as a `GraphSet`.
+    """Return a `GraphSet` of graphs of any kind that `detours.count` takes.
 
     Args:
         graphs: The graphs. The attribute "label" of the nodes of NetworkX graphs, integers or strings, is their label.
-        y: The target of every graph: integers or strings for classes, other numbers to be predicted. Default: the graph
+        y: The target of every graph: integers or strings for classes, other numbers for regression. Default: the graph
             attribute "y", or else "label", of NetworkX graphs.
         name: The name of the data set.
-        targets: Whether targets must be there. With False, for data to predict, none are read; labels of nodes must
-            then be integers, since strings are numbered by the data set they are in.
+        targets: Whether targets are required. With False, for data to predict on, none are read; node labels must then
+            be integers, because the integers that replace strings depend on the data set.
     """
     if not targets:
         return GraphSet(name, _graphs(graphs, name), labels=_labels(graphs, numbered=False))
     if y is not None and (not isinstance(y, Iterable) or getattr(y, "ndim", 1) == 0):
         raise InputError(f"y must be a list with a target for each graph, but it is {shown(y)}.")
-    found = [_target(number, graph) for number, graph in enumerate(graphs)] if y is None else list(y)
-    if len(found) != len(graphs):
-        raise InputError(f"y must have a target for each of the {len(graphs):,} graphs, but it has {len(found):,}.")
-    return GraphSet(name, _graphs(graphs, name), _as_targets(found), _labels(graphs))
+    values = [_target(at, graph) for at, graph in enumerate(graphs)] if y is None else list(y)
+    if len(values) != len(graphs):
+        raise InputError(f"y must have a target for each of the {len(graphs):,} graphs, but it has {len(values):,}.")
+    return GraphSet(name, _graphs(graphs, name), _as_targets(values), _labels(graphs))
 
 
-def _graphs(given: Sequence[Any], name: str) -> list[Graph]:
+def _graphs(sources: Sequence[Any], name: str) -> list[Graph]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DroppedEdgesWarning)  # it is told here, once for all of them
-        graphs = as_graphs(given, directed=False)
-    tell_dropped(name, [made for made, each in zip(graphs, given, strict=True) if made is not each], len(graphs))
+        warnings.simplefilter("ignore", DroppedEdgesWarning)  # replaced by one warning for all graphs
+        graphs = as_graphs(sources, directed=False)
+    converted = [graph for graph, source in zip(graphs, sources, strict=True) if graph is not source]
+    warn_dropped(name, converted, len(graphs))
     return graphs
 
 
-def _target(number: int, graph: Any) -> Any:
-    known = getattr(graph, "graph", None)  # the attributes of a NetworkX graph
-    for attribute in ("y", "label"):
-        if isinstance(known, dict) and attribute in known:
-            return known[attribute]
-    raise InputError(f'graph number {number} has no attribute "y"; give the targets of all graphs as y.')
+def _target(at: int, graph: Any) -> Any:
+    attributes = getattr(graph, "graph", None)  # of a NetworkX graph
+    for name in ("y", "label"):
+        if isinstance(attributes, dict) and name in attributes:
+            return attributes[name]
+    raise InputError(f'graph number {at} has no attribute "y"; give the targets of all graphs as y.')
 
 
 def _as_targets(targets: list[Any]) -> Any:
@@ -62,7 +63,7 @@ def _as_targets(targets: list[Any]) -> Any:
     other = next((at for at, row in enumerate(rows) if row.ndim > 1 or row.shape != rows[0].shape), None)
     if other is not None:
         raise InputError(
-            "targets must be one number, or as many for each graph, "
+            "targets must be one number, or the same number of them for each graph, "
             f"but that of graph {other} has the shape {rows[other].shape}."
         )
     values = np.array(rows)
@@ -70,16 +71,16 @@ def _as_targets(targets: list[Any]) -> Any:
 
 
 def _labels(graphs: Sequence[Any], *, numbered: bool = True) -> list[Int64] | None:
-    """Return the labels of all nodes as integers, None unless all have one; strings are `numbered` or refused."""
+    """Return the labels of all nodes as integers, or None unless all have one; strings are `numbered` or refused."""
     if not all(hasattr(graph, "is_multigraph") and hasattr(graph, "nodes") for graph in graphs):
         return None
-    listed: list[list[Hashable]] = [[label for _, label in graph.nodes(data="label")] for graph in graphs]
-    every = {label for labels in listed for label in labels}
-    if not every or None in every:
+    by_graph: list[list[Hashable]] = [[label for _, label in graph.nodes(data="label")] for graph in graphs]
+    distinct = {label for labels in by_graph for label in labels}
+    if not distinct or None in distinct:
         return None
-    if all(isinstance(label, int | np.integer) for label in every):
-        return [np.array(labels, np.int64) for labels in listed]
+    if all(isinstance(label, int | np.integer) for label in distinct):
+        return [np.array(labels, np.int64) for labels in by_graph]
     if not numbered:
         raise InputError("the labels of nodes must be integers, the same as in training, for a model to know them.")
-    number = {label: place for place, label in enumerate(sorted(every, key=str))}
-    return [np.array([number[label] for label in labels], np.int64) for labels in listed]
+    index = {label: at for at, label in enumerate(sorted(distinct, key=str))}
+    return [np.array([index[label] for label in labels], np.int64) for labels in by_graph]

@@ -20,9 +20,9 @@ LARGEST = 2**63 - 1
 
 
 def check_file(path: Path) -> Path:
-    """Return the path of a file, or raise `FileFormatError` if there is none."""
+    """Return the path of a file, or raise `FileFormatError` if it does not exist."""
     if not path.is_file():
-        raise FileFormatError("there is no such file; give the folder that holds the raw data sets.", path)
+        raise FileFormatError("there is no such file; give the folder that contains the raw data sets.", path)
     return path
 
 
@@ -32,14 +32,14 @@ def read_integers(path: Path, columns: int, *, separator: str | None = ",", head
     Args:
         path: The file.
         columns: The number of integers on every line.
-        separator: The separator of two numbers; None for any blanks.
-        header: Whether the first line holds names.
+        separator: The separator of two numbers; None for any whitespace.
+        header: Whether the first line is a header.
     """
-    asked = "one integer" if columns == 1 else f"{columns} integers"
-    table = _table(path, np.int64, asked, separator, header)
+    expected = "one integer" if columns == 1 else f"{columns} integers"
+    table = _table(path, np.int64, expected, separator, header)
     if table.shape[1] != columns:
         line = line_of_row(0, path, header)
-        raise FileFormatError(f"a line should hold {asked}, but it holds {table.shape[1]}.", path, line)
+        raise FileFormatError(f"a line should contain {expected}, but it contains {table.shape[1]}.", path, line)
     return table
 
 
@@ -49,14 +49,14 @@ def read_decimals(path: Path) -> Float32:
 
 
 def read_targets(path: Path) -> Float64:
-    """Return the same as float64: numbers to predict, which may differ in digits that 32 bits do not hold."""
+    """Return the same as float64, for regression targets, which may need more precision than float32."""
     return _decimals(path, np.float64)
 
 
-def _decimals(path: Path, kind: type) -> NDArray[Any]:
+def _decimals(path: Path, dtype: type) -> NDArray[Any]:
     table = _table(path, np.float64, "as many numbers as the first", ",", header=False)
     with np.errstate(over="ignore"):
-        values: NDArray[Any] = table.astype(kind)
+        values: NDArray[Any] = table.astype(dtype)
     wrong = ~np.isfinite(values).all(axis=1)
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -70,45 +70,45 @@ def _decimals(path: Path, kind: type) -> NDArray[Any]:
 
 
 def line_of_row(row: int, path: Path, header: bool) -> int | None:
-    """Return the line of a row, where blank lines are no rows."""
-    return next(islice((number for number, _ in _filled(path, header)), row, None), None)
+    """Return the line number of a row, which differs from its index because of blank lines."""
+    return next(islice((number for number, _ in _rows(path, header)), row, None), None)
 
 
-def _filled(path: Path, header: bool) -> Iterator[tuple[int, str]]:
-    """Yield the lines of rows, and their numbers."""
+def _rows(path: Path, header: bool) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, and their numbers."""
     with open(path, encoding="latin-1") as lines:
         yield from ((number, line) for number, line in enumerate(lines, 1) if line.strip() and number > header)
 
 
-def _table(path: Path, kind: type, asked: str, separator: str | None, header: bool) -> NDArray[Any]:
+def _table(path: Path, dtype: type, expected: str, separator: str | None, header: bool) -> NDArray[Any]:
     check_file(path)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "loadtxt: input contained no data")
-        warnings.filterwarnings("error", "loadtxt", DeprecationWarning)  # before NumPy 2, of 0.5 taken as an integer
-        load = partial(np.loadtxt, dtype=kind, delimiter=separator, ndmin=2, comments=None)
+        warnings.filterwarnings("error", "loadtxt", DeprecationWarning)  # before NumPy 2: for 0.5 read as an integer
+        load = partial(np.loadtxt, dtype=dtype, delimiter=separator, ndmin=2, comments=None)
         try:
             try:
                 table: NDArray[Any] = load(path, skiprows=int(header))
             except UnicodeDecodeError:
-                raise FileFormatError("this is not text; the file should hold numbers.", path) from None
-            except ValueError:  # perhaps of a line of blanks alone, which NumPy takes for a row
-                table = load([line for _, line in _filled(path, header)])
+                raise FileFormatError("this is not text; the file should contain numbers.", path) from None
+            except ValueError:  # perhaps because of a line of whitespace, which NumPy takes for a row
+                table = load([line for _, line in _rows(path, header)])
         except ValueError as error:
-            raise _refusal(str(error), path, asked, header) from None
+            raise _format_error(str(error), path, expected, header) from None
     if not table.size:
-        raise FileFormatError("the file holds no numbers.", path)
+        raise FileFormatError("the file contains no numbers.", path)
     return table
 
 
-def _refusal(said: str, path: Path, asked: str, header: bool) -> FileFormatError:
-    # NumPy counts rows from 0 if it found no number, and from 1 if a row is longer or shorter than the first.
-    wrong = re.search(r"convert string (.+) to \w+ at row (\d+)", said)
-    if wrong:
-        kind = "no integer" if "integer" in asked else "not a number"
-        word, line = wrong[1].strip("' "), line_of_row(int(wrong[2]), path, header)
-        return FileFormatError(f"a line should hold {asked}, but {word!r} is {kind}.", path, line)
-    ragged = re.search(r"from \d+ to (\d+) at row (\d+)", said)
+def _format_error(numpy_message: str, path: Path, expected: str, header: bool) -> FileFormatError:
+    # NumPy counts rows from 0 if it cannot parse a number, and from 1 if a row is longer or shorter than the first.
+    unparsed = re.search(r"convert string (.+) to \w+ at row (\d+)", numpy_message)
+    if unparsed:
+        kind = "not an integer" if "integer" in expected else "not a number"
+        word, line = unparsed[1].strip("' "), line_of_row(int(unparsed[2]), path, header)
+        return FileFormatError(f"a line should contain {expected}, but {word!r} is {kind}.", path, line)
+    ragged = re.search(r"from \d+ to (\d+) at row (\d+)", numpy_message)
     if ragged:
         line = line_of_row(int(ragged[2]) - 1, path, header)
-        return FileFormatError(f"a line should hold {asked}, but it holds {ragged[1]}.", path, line)
-    return FileFormatError(f"every line should hold {asked} ({said}).", path)
+        return FileFormatError(f"a line should contain {expected}, but it contains {ragged[1]}.", path, line)
+    return FileFormatError(f"every line should contain {expected} ({numpy_message}).", path)

@@ -1,7 +1,7 @@
 """Benchmarks of graph pairs in graph6: a folder with a file per category.
 
-A category is a `.g6` or `.s6` file (also with .gz), its graphs one to a line or two to a line, or an `.npy` array of
-strings or bytes, one-dimensional or n × 2. Graphs 2i and 2i + 1 are pair i.
+A category is a `.g6` or `.s6` file (optionally .gz) with one or two graphs per line, or an `.npy` array of strings or
+bytes, one-dimensional or n × 2. Graphs 2i and 2i + 1 are pair i.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ def read_pair_folder(folder: str | os.PathLike[str]) -> list[GraphSet]:
     """Return the categories of a folder, sorted by name; every graph has its own class."""
     root = Path(folder)
     if not root.is_dir():
-        raise InputError(f"{folder} is no folder; give the one that holds the .g6 or .npy files of the categories.")
+        raise InputError(f"{folder} is not a folder; give the one with the .g6 or .npy files of the categories.")
     files = sorted(file for file in root.iterdir() if file.name.lower().endswith(ENDINGS))
     if not files:
-        raise InputError(f"{folder} holds no category: none of its files ends in {', '.join(ENDINGS)}.")
-    found = [read_pairs(file) for file in files]
-    names = [data.name for data in found]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise InputError(f"{folder} holds two files for the category {twice[0]!r}; rename one of them.")
-    return found
+        raise InputError(f"{folder} contains no category: none of its files ends in {', '.join(ENDINGS)}.")
+    categories = [read_pairs(file) for file in files]
+    names = [data.name for data in categories]
+    if duplicates := [name for name in names if names.count(name) > 1]:
+        raise InputError(f"{folder} contains two files for the category {duplicates[0]!r}; rename one of them.")
+    return categories
 
 
 def read_graphs(file: Path) -> list[Graph]:
     """Return all graphs of a file."""
     words = _array_words(file) if file.suffix.lower() == ".npy" else _line_words(file)
-    return [_graph(word, file, number) for number, word in words]
+    return [_graph(word, file, line) for line, word in words]
 
 
 def read_pairs(file: Path) -> GraphSet:
@@ -54,15 +54,15 @@ def read_pairs(file: Path) -> GraphSet:
 
 
 def _line_words(file: Path) -> list[tuple[int, bytes]]:
-    found = []
+    numbered = []
     for number, line in enumerate(read_text(file).split(b"\n"), 1):
         words = line.split()
         if len(words) > 2:
             raise FileFormatError(
-                f"a line holds one graph or a pair, but this one has {len(words)} words.", file, number
+                f"a line should contain one graph or a pair, but this one has {len(words)} words.", file, number
             )
-        found += [(number, word) for word in words]
-    return found
+        numbered += [(number, word) for word in words]
+    return numbered
 
 
 def _array_words(file: Path) -> list[tuple[int, bytes]]:
@@ -71,16 +71,16 @@ def _array_words(file: Path) -> list[tuple[int, bytes]]:
     if array.dtype.kind not in "SU" or array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] != 2):
         kind = f"{array.dtype} {list(array.shape)}"
         raise FileFormatError(
-            f"the array should hold graph6 strings, one-dimensional or n × 2, but it is {kind}.", file
+            f"the array should contain graph6 strings, one-dimensional or n × 2, but it is {kind}.", file
         )
-    # Element i of a flat array is "line" i + 1, a pair of an n × 2 array shares a line, as in a text file.
-    row = array.shape[1] if array.ndim == 2 else 1
+    # Row i of the array counts as line i + 1, as in a text file.
+    width = array.shape[1] if array.ndim == 2 else 1
     words = (word if isinstance(word, bytes) else word.encode() for word in array.ravel().tolist())
-    return [(at // row + 1, word) for at, word in enumerate(words)]
+    return [(at // width + 1, word) for at, word in enumerate(words)]
 
 
-def _graph(word: bytes, file: Path, number: int) -> Graph:
+def _graph(word: bytes, file: Path, line: int) -> Graph:
     word = graph6.strip_header(word)
     if not word:
-        raise FileFormatError("a graph is missing after the header.", file, number)
-    return build_graph(graph6.decode(word, file, number))
+        raise FileFormatError("a graph is missing after the header.", file, line)
+    return build_graph(graph6.decode(word, file, line))

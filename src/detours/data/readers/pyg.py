@@ -1,4 +1,4 @@
-"""Data of anybody: PyG data in memory or in a .pt file, and folders in the TU Dortmund format."""
+"""The user's own data: PyG data in memory or in a .pt file, and folders in the TU Dortmund format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from detours.arrays import Float32, Int64
 from detours.containers import check_expansion, check_tensors, damage_named, load_tensors
 from detours.data.graph_set import GraphSet
-from detours.data.readers.checks import as_real, tell_dropped, tell_found
+from detours.data.readers.checks import as_real, warn_dropped, warn_total
 from detours.data.readers.tu import read_tu
 from detours.data.sizes import own_name
 from detours.errors import FileFormatError, InputError, shown, warn_caller
@@ -22,13 +22,13 @@ from detours.graph import Graph
 from detours.graph.convert import from_pyg
 from detours.graph.graph import build_graph
 
-_PER_NODE = 32  # bytes of memory, about
+_BYTES_PER_NODE = 32  # approximate memory of a graph
 _GRAPH: Literal["graph"] = "graph"
 MASKS = ("train_mask", "val_mask", "test_mask")
-FEW = 20
-"""Numbers from 0 that may be meant as classes, if there are no more of them."""
-MANY = 1_000
-"""Labels of which so many are told: they may be numbers that are meant as such."""
+MAX_CLASSES = 20
+"""Floats 0, 1, … may be meant as classes if there are no more of them than this."""
+MIN_LABELS = 1_000
+"""From this number of different labels on, there is a warning: they may be meant as numbers."""
 
 
 def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> GraphSet:
@@ -36,13 +36,13 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
 
     Args:
         dataset: A `Data` with a target `y` for every node, or a data set or list of `Data`, one with such a `y` or more
-            with one target each. Integers are classes, other numbers are to be predicted, and a row of several 0, 1
-            and NaN (unknown) are labels. `x` and `edge_attr` are features of nodes and edges; a single column of
-            integers is taken as labels. Edges are taken in both directions. Masks of nodes are folds; nodes in none of
-            them may have a target that stands for unknown, such as -1 or NaN.
+            with one target each. Integers are classes, other numbers are regression targets, and rows of 0, 1 and NaN
+            (unknown) are several labels each. `x` and `edge_attr` are features of nodes and edges; a single column of
+            integers is taken as labels. Edges are taken in both directions. Masks of nodes are folds; the target of a
+            node in none of them may be a placeholder for unknown, such as -1 or NaN.
         name: The name of the data set.
-        targets: Whether targets must be there. With False, for data to predict, `y` is empty if any is missing or
-            unfit, and masks are not read.
+        targets: Whether targets are required. With False, for data to predict on, `y` is empty if any target is missing
+            or invalid, and masks are not read.
 
     >>> import torch
     >>> from torch_geometric.data import Data
@@ -52,34 +52,34 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
     """
     if hasattr(dataset, "to_homogeneous"):
         raise InputError("A PyG HeteroData was given; call its to_homogeneous() first.")
-    # data sets of PyG have the attributes of their graphs too
+    # the data sets of PyG also have the attributes of their graphs
     single = hasattr(dataset, "edge_index") and not hasattr(type(dataset), "indices")
-    listed = [dataset] if single else list(dataset) if isinstance(dataset, Iterable) else [None]
-    if not listed:
+    items = [dataset] if single else list(dataset) if isinstance(dataset, Iterable) else [None]
+    if not items:
         raise InputError("data must have at least one graph, but the list is empty.")
-    listed = [graph for each in listed for graph in _apart(each)]
-    if any(getattr(each, "edge_index", None) is None for each in listed):
+    items = [graph for each in items for graph in _unbatch(each)]
+    if any(getattr(each, "edge_index", None) is None for each in items):
         raise InputError(
             f"data must be a GraphSet, or PyG data with edge_index and y, but {shown(dataset)} was given; "
-            "of graphs of other libraries and their targets, detours.data.load(graphs, y=targets) is one."
+            "for graphs of other libraries, use detours.data.load(graphs, y=targets)."
         )
-    without = [at for at, each in enumerate(listed) if getattr(each, "y", None) is None]
-    if without and targets:
-        which = name if len(without) == len(listed) else f"graph {without[0]} of {name}"
+    missing = [at for at, each in enumerate(items) if getattr(each, "y", None) is None]
+    if missing and targets:
+        which = name if len(missing) == len(items) else f"graph {missing[0]} of {name}"
         raise InputError(f"{which} has no target y; give it one, without which a model can only predict.")
-    y, level = (np.empty(0), _GRAPH) if without else _targets(listed, targets)
-    graphs = [_graph(at, each) for at, each in enumerate(listed)]
-    tell_dropped(name, graphs, len(graphs))
-    labels, x = _features(listed, "x", [graph.num_nodes for graph in graphs])
-    edge_labels, edge_x = _features(listed, "edge_attr", [graph.edge_index.shape[1] for graph in graphs])
+    y, level = (np.empty(0), _GRAPH) if missing else _targets(items, targets)
+    graphs = [_graph(at, each) for at, each in enumerate(items)]
+    warn_dropped(name, graphs, len(graphs))
+    labels, x = _features(items, "x", [graph.num_nodes for graph in graphs])
+    edge_labels, edge_x = _features(items, "edge_attr", [graph.edge_index.shape[1] for graph in graphs])
     if targets:
-        _tell_many(name, x=labels, edge_attr=edge_labels)
-    folds = _masked(listed[0], level) if targets else None
+        _warn_many_labels(name, x=labels, edge_attr=edge_labels)
+    folds = _folds_from_masks(items[0], level) if targets else None
     name = own_name(name, graphs) if targets else name
-    made = GraphSet(
+    data = GraphSet(
         name,
         graphs,
-        _without_unknown(y, folds) if folds else y,
+        _replace_unknown(y, folds) if folds else y,
         labels,
         level=level,
         edge_labels=edge_labels,
@@ -88,57 +88,57 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
         folds=folds,
     )
     if targets:
-        _tell_targets(made)
-    return made
+        _warn_targets(data)
+    return data
 
 
-def _tell_targets(data: GraphSet) -> None:
-    """Warn of targets that may be meant otherwise than they are taken."""
+def _warn_targets(data: GraphSet) -> None:
+    """Warn about targets whose meaning is ambiguous."""
     classes, values = data.classes, np.unique(data.y) if data.y.ndim == 1 else np.empty(0)
-    number = len(values)
-    if classes.size and classes[0] >= 0 and classes[-1] >= number:
-        missing = int(np.argmax(classes != np.arange(number)))
-        own = f"its {number} classes are {shown(classes.tolist())}" if number > 1 else f"all are {classes[0]}"
-        warn_caller(f"{data.name} has no class {missing}; {own}.", UserWarning)
-    elif number > 2 and classes.size and classes[0] < 0 and (classes[1:] == np.arange(number - 1)).all():
+    n = len(values)
+    if classes.size and classes[0] >= 0 and classes[-1] >= n:
+        missing = int(np.argmax(classes != np.arange(n)))
+        found = f"its {n} classes are {shown(classes.tolist())}" if n > 1 else f"all are {classes[0]}"
+        warn_caller(f"{data.name} has no class {missing}; {found}.", UserWarning)
+    elif n > 2 and classes.size and classes[0] < 0 and (classes[1:] == np.arange(n - 1)).all():
         unknown = f"; if it stands for unknown, leave such {data.level}s out"
         unknown += " of all masks" if data.level == "node" else ""
-        warn_caller(f"{data.name} has the class {classes[0]} beside 0 to {number - 2}{unknown}.", UserWarning)
-    elif data.task == "regression" and 1 < number <= FEW and (values == np.arange(number)).all():
+        warn_caller(f"{data.name} has the class {classes[0]} in addition to 0 to {n - 2}{unknown}.", UserWarning)
+    elif data.task == "regression" and 1 < n <= MAX_CLASSES and (values == np.arange(n)).all():
         warn_caller(
-            f"The targets of {data.name} are 0 to {number - 1}, but no integers: they are taken as numbers to predict. "
+            f"The targets of {data.name} are 0 to {n - 1}, but not integers: they are taken as regression targets. "
             "For classes give integers, such as y.long().",
             UserWarning,
         )
 
 
 def is_tu_folder(path: Path) -> bool:
-    """Return whether a folder, or raw/ in it, holds a data set in the TU Dortmund format."""
+    """Return whether a folder, or raw/ in it, contains a data set in the TU Dortmund format."""
     return any(next(folder.glob("*_A.txt"), None) is not None for folder in (path / "raw", path) if folder.is_dir())
 
 
 def check_own(path: Path) -> None:
-    """Raise `FileFormatError` if what is at a path is neither a .pt file nor a folder in the TU Dortmund format."""
+    """Raise `FileFormatError` unless a path is a .pt file or a folder in the TU Dortmund format."""
     if path.is_dir():
         if not is_tu_folder(path):
             raise FileFormatError(
-                "this is a folder, but no file in it ends in _A.txt, as one does in the TU Dortmund format; "
+                "this is a folder, but no file in it ends in _A.txt, as required by the TU Dortmund format; "
                 "give a folder that has one, or a .pt file with PyG data.",
                 path,
             )
     elif path.suffix not in (".pt", ".pth"):
         if path.name.endswith("_A.txt"):
-            raise FileFormatError(f"this is one file of a data set; give the folder {path.parent} that holds it.", path)
+            raise FileFormatError(f"this is one file of a data set; give its folder {path.parent}.", path)
         raise FileFormatError(
-            "this is no data set; give a .pt file with PyG data, or a folder in the TU Dortmund format.", path
+            "this is not a data set; give a .pt file with PyG data, or a folder in the TU Dortmund format.", path
         )
 
 
 def read_own(path: str | os.PathLike[str], *, targets: bool = True) -> GraphSet:
-    """Return the data in a .pt file that `torch.save` made of PyG data, or in a folder of the TU Dortmund format.
+    """Read a .pt file of PyG data, written by `torch.save`, or a folder in the TU Dortmund format.
 
-    Reading a .pt file runs no code: it may hold a `Data`, a list of them, or what a data set of PyG saves. With
-    `targets` False they may be missing, as in `graph_set_of`.
+    Reading a .pt file runs no code from it. It may contain a `Data`, a list of them, or what a data set of PyG saves.
+    With `targets=False`, targets may be missing, as in `graph_set_of`.
 
     >>> import tempfile, torch
     >>> from torch_geometric.data import Data
@@ -152,43 +152,45 @@ def read_own(path: str | os.PathLike[str], *, targets: bool = True) -> GraphSet:
     check_own(path)
     if path.is_dir():
         folder = path / "raw" if (path / "raw").is_dir() else path
-        found = sorted(folder.glob("*_A.txt"))
-        if len(found) != 1:
-            raise FileFormatError(f"a folder should hold one file NAME_A.txt, but it holds {len(found)}.", folder)
-        name = found[0].name.removesuffix("_A.txt")
-        read = read_tu(folder, name, targets=targets)
-        tell_found(f"The graphs of {name}", read.dropped, single=False)
-        name = own_name(name, read.graphs) if targets else name
-        return read.graph_set(name)
-    found = _load(path)
+        edge_files = sorted(folder.glob("*_A.txt"))
+        if len(edge_files) != 1:
+            raise FileFormatError(
+                f"a folder should contain one file NAME_A.txt, but it contains {len(edge_files)}.", folder
+            )
+        name = edge_files[0].name.removesuffix("_A.txt")
+        data = read_tu(folder, name, targets=targets)
+        warn_total(f"The graphs of {name}", data.dropped, single=False)
+        name = own_name(name, data.graphs) if targets else name
+        return data.graph_set(name)
+    dataset = _load(path)
     with damage_named(path, "the PyG data"):
-        listed = found if isinstance(found, list) else [found]
-        nodes = sum(int(each.num_nodes or 0) for each in listed if hasattr(each, "num_nodes"))
-        check_expansion(_PER_NODE * nodes, path.stat().st_size, path)
-        return graph_set_of(found, path.stem, targets=targets)
+        items = dataset if isinstance(dataset, list) else [dataset]
+        nodes = sum(int(each.num_nodes or 0) for each in items if hasattr(each, "num_nodes"))
+        check_expansion(_BYTES_PER_NODE * nodes, path.stat().st_size, path)
+        return graph_set_of(dataset, path.stem, targets=targets)
 
 
-def _targets(listed: Sequence[Any], needed: bool) -> tuple[NDArray[Any], Literal["graph", "node"]]:
+def _targets(items: Sequence[Any], required: bool) -> tuple[NDArray[Any], Literal["graph", "node"]]:
     try:
         hint = "; number classes from 0"
-        targets = [as_real(each.y, f"y of graph {at}", hint) for at, each in enumerate(listed)]
+        targets = [as_real(each.y, f"y of graph {at}", hint) for at, each in enumerate(items)]
     except InputError:
-        if needed:
+        if required:
             raise
         return np.empty(0), _GRAPH
-    level: Literal["graph", "node"] = "node" if len(listed) == 1 and targets[0].size != 1 else "graph"
-    number = listed[0].num_nodes if level == "node" else 1
+    level: Literal["graph", "node"] = "node" if len(items) == 1 and targets[0].size != 1 else "graph"
+    num_rows = items[0].num_nodes if level == "node" else 1
     rows = [each if each.ndim == 2 else each.reshape(-1, 1) for each in targets]
-    wrong = (at for at, row in enumerate(rows) if len(row) != number or row.shape != rows[0].shape)
-    unfit = next(wrong, None)
-    if unfit is not None and not needed:
+    wrong = (at for at, row in enumerate(rows) if len(row) != num_rows or row.shape != rows[0].shape)
+    first_wrong = next(wrong, None)
+    if first_wrong is not None and not required:
         return np.empty(0), _GRAPH
-    if unfit is not None:
-        shape = targets[unfit].shape
+    if first_wrong is not None:
+        shape = targets[first_wrong].shape
         row = f"; a row of targets has the shape (1, {shape[0]})" if level == _GRAPH and len(shape) == 1 else ""
         raise InputError(
-            "y must hold one target, or row of targets, for every graph or for every node of a single one, "
-            f"but that of graph {unfit} has the shape {shape}{row}."
+            "y must contain one target, or row of targets, for every graph or for every node of a single graph, "
+            f"but that of graph {first_wrong} has the shape {shape}{row}."
         )
     y = np.concatenate(rows)
     if y.shape[1] == 1:
@@ -196,63 +198,63 @@ def _targets(listed: Sequence[Any], needed: bool) -> tuple[NDArray[Any], Literal
     return y.astype(np.int64 if y.dtype.kind in "iub" and y.ndim == 1 else np.float64), level
 
 
-def _graph(number: int, data: Any) -> Graph:
+def _graph(at: int, data: Any) -> Graph:
     try:
         return build_graph(from_pyg(data))
     except InputError as error:
-        raise InputError(f"graph {number}: {error}") from None
+        raise InputError(f"graph {at}: {error}") from None
 
 
-def _apart(batch: Any) -> list[Any]:
-    """The graphs of a batch, which PyG cuts out where they were when it was made; a graph that is none, alone."""
+def _unbatch(batch: Any) -> list[Any]:
+    """Return the graphs of a batch, which PyG cuts at the original offsets; for a single graph, the graph itself."""
     if not hasattr(batch, "to_data_list") or not hasattr(batch, "num_graphs"):
         return [batch]
     graphs: list[Any] = batch.to_data_list()
     if sum(graph.num_edges for graph in graphs) != batch.num_edges:
-        raise InputError("the edges of the batch have changed since it was made; give the graphs as a list.")
+        raise InputError("the edges of the batch have changed since it was created; give the graphs as a list.")
     return graphs
 
 
-def _features(listed: Sequence[Any], name: str, rows: Sequence[int]) -> tuple[list[Int64] | None, list[Float32] | None]:
-    """Return labels or attributes, whichever `x` or `edge_attr` holds, of so many nodes or edges of each graph."""
-    values = [getattr(each, name, None) for each in listed]
+def _features(items: Sequence[Any], name: str, sizes: Sequence[int]) -> tuple[list[Int64] | None, list[Float32] | None]:
+    """Return the labels or the attributes in `x` or `edge_attr`, given the number of nodes or edges of each graph."""
+    values = [getattr(each, name, None) for each in items]
     if all(value is None for value in values):
         return None, None
     if any(value is None for value in values):
-        at = next(number for number, value in enumerate(values) if value is None)
-        raise InputError(f"graph {at} has no {name}, but others have; give it to all of them or to none.")
+        missing = next(at for at, value in enumerate(values) if value is None)
+        raise InputError(f"graph {missing} has no {name}, but others have; give it to all of them or to none.")
     arrays = [as_real(value, f"{name} of graph {at}") for at, value in enumerate(values)]
-    for at, (array, number) in enumerate(zip(arrays, rows, strict=True)):
-        if array.shape[:1] != (number,):
+    for at, (array, size) in enumerate(zip(arrays, sizes, strict=True)):
+        if array.shape[:1] != (size,):
             things = "nodes" if name == "x" else "edges"
-            raise InputError(f"{name} of graph {at} has the shape {array.shape}, but the graph has {number} {things}.")
+            raise InputError(f"{name} of graph {at} has the shape {array.shape}, but the graph has {size} {things}.")
         if array.ndim > 2:
             raise InputError(
                 f"{name} of graph {at} has the shape {array.shape}; give it two dimensions, such as "
-                f"({number}, {array.size // max(1, number)})."
+                f"({size}, {array.size // max(1, size)})."
             )
-    filled = [array.reshape(len(array), -1) for array in arrays if len(array)]  # the others say nothing of their kind
-    width = filled[0].shape[1] if filled else max(array.shape[1] if array.ndim > 1 else 1 for array in arrays)
+    nonempty = [array.reshape(len(array), -1) for array in arrays if len(array)]  # only these have a meaningful dtype
+    width = nonempty[0].shape[1] if nonempty else max(array.shape[1] if array.ndim > 1 else 1 for array in arrays)
     arrays = [array.reshape(len(array), -1 if len(array) else width) for array in arrays]
     other = next((at for at, array in enumerate(arrays) if array.shape[1] != width), None)
     if other is not None:
         raise InputError(
             f"{name} of graph {other} has the width {arrays[other].shape[1]}, but those before have {width}; "
-            "give all the same."
+            "give all of them the same width."
         )
-    if (width == 1 or filled) and all(array.dtype.kind in "iub" and array.shape[1] == 1 for array in filled):
+    if (width == 1 or nonempty) and all(array.dtype.kind in "iub" and array.shape[1] == 1 for array in nonempty):
         return [array[:, 0].astype(np.int64) for array in arrays], None
     return None, [_float32(array, f"{name} of graph {at}") for at, array in enumerate(arrays)]
 
 
-def _tell_many(name: str, **labels: list[Int64] | None) -> None:
-    """Warn of a column of integers that becomes a thousand columns or more."""
-    for which, of_graphs in labels.items():
-        number = 0 if of_graphs is None else len(np.unique(np.concatenate(of_graphs)))
-        if number >= MANY:
+def _warn_many_labels(name: str, **labels: list[Int64] | None) -> None:
+    """Warn about a column of integers that would be encoded in a thousand columns or more."""
+    for attribute, by_graph in labels.items():
+        num_labels = 0 if by_graph is None else len(np.unique(np.concatenate(by_graph)))
+        if num_labels >= MIN_LABELS:
             warn_caller(
-                f"{which} of {name} is one column of {number:,} different integers, taken as labels with a column "
-                "each; for numbers give floats.",
+                f"{attribute} of {name} is one column of {num_labels:,} different integers, taken as labels with a "
+                "column each; for numbers give floats.",
                 UserWarning,
             )
 
@@ -260,14 +262,14 @@ def _tell_many(name: str, **labels: list[Int64] | None) -> None:
 def _float32(array: NDArray[Any], what: str) -> Float32:
     with np.errstate(over="ignore"):
         values = array.astype(np.float32)
-    large = np.isinf(values) & np.isfinite(array)
-    if large.any():
-        raise InputError(f"{what} holds {array[large][0]:g}, which 32 bits cannot hold; scale the numbers.")
+    overflow = np.isinf(values) & np.isfinite(array)
+    if overflow.any():
+        raise InputError(f"{what} contains {array[overflow][0]:g}, which overflows float32; scale the values.")
     return values
 
 
-def _masked(data: Any, level: str) -> list[tuple[Int64, Int64, Int64]] | None:
-    """Return the parts that the masks of a graph stand for, one fold for each of their columns; none if one lacks."""
+def _folds_from_masks(data: Any, level: str) -> list[tuple[Int64, Int64, Int64]] | None:
+    """Return one fold per column of the masks; None if there are no masks, empty if some are missing."""
     masks = [getattr(data, name, None) for name in MASKS]
     missing = [name for name, mask in zip(MASKS, masks, strict=True) if mask is None]
     if level != "node" or len(missing) == len(MASKS):
@@ -278,33 +280,35 @@ def _masked(data: Any, level: str) -> list[tuple[Int64, Int64, Int64]] | None:
     for name, array in zip(MASKS, arrays, strict=True):
         if array.ndim not in (1, 2) or len(array) != data.num_nodes or not np.isin(array, (0, 1)).all():
             raise InputError(
-                f"{name} must say True or False for each of the {data.num_nodes} nodes (a column for each fold), "
+                f"{name} must be True or False for each of the {data.num_nodes} nodes (in a column for each fold), "
                 f"but it has the shape {array.shape} and the type {array.dtype}."
             )
     columns = [array.astype(bool).reshape(data.num_nodes, -1) for array in arrays]
-    number = max(column.shape[1] for column in columns)
-    if any(column.shape[1] not in (1, number) for column in columns):
-        raise InputError(f"{', '.join(MASKS)} must have as many columns each, or one.")
-    train, val, test = (np.broadcast_to(column, (data.num_nodes, number)) for column in columns)
-    return [
-        (np.flatnonzero(train[:, at]), np.flatnonzero(val[:, at]), np.flatnonzero(test[:, at])) for at in range(number)
-    ]
+    num_folds = max(mask.shape[1] for mask in columns)
+    if any(mask.shape[1] not in (1, num_folds) for mask in columns):
+        raise InputError(f"{', '.join(MASKS)} must have the same number of columns, or one.")
+    train, val, test = (np.broadcast_to(mask, (data.num_nodes, num_folds)).T for mask in columns)
+    folds = zip(train, val, test, strict=True)
+    return [(np.flatnonzero(train), np.flatnonzero(val), np.flatnonzero(test)) for train, val, test in folds]
 
 
-def _without_unknown(y: Any, folds: list[tuple[Int64, Int64, Int64]]) -> Any:
-    """Return the targets of nodes; those in no fold are never asked about, so what they alone have stands for none."""
+def _replace_unknown(y: Any, folds: list[tuple[Int64, Int64, Int64]]) -> Any:
+    """Replace values that occur only at nodes in no fold: these are placeholders for unknown targets.
+
+    They become NaN for labels, else the target of some other node, so that they do not change the task or the classes.
+    """
     used = np.zeros(len(y), bool)
     used[np.concatenate([part for fold in folds for part in fold])] = True
     if used.all() or not used.any():
         return y
     known = y[used]
     if y.dtype.kind != "f":  # classes
-        unknown, filling = ~np.isin(y, known), known[0]
+        unknown, fill_value = ~np.isin(y, known), known[0]
     elif y.ndim > 1 and (np.isnan(known) | np.isin(known, (0, 1))).all():  # labels
-        unknown, filling = ~np.isin(y, (0, 1)), np.nan
+        unknown, fill_value = ~np.isin(y, (0, 1)), np.nan
     else:
-        unknown, filling = np.isnan(y), known[0]
-    return np.where(unknown & ~used.reshape(-1, *[1] * (y.ndim - 1)), filling, y)
+        unknown, fill_value = np.isnan(y), known[0]
+    return np.where(unknown & ~used.reshape(-1, *[1] * (y.ndim - 1)), fill_value, y)
 
 
 def _load(path: Path) -> Any:
@@ -318,19 +322,19 @@ def _load(path: Path) -> Any:
     try:
         check_tensors(path)
         with damage_named(path, "the archive"):
-            named = torch.serialization.get_unsafe_globals_in_checkpoint(path)
-            safe = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, InMemoryDataset, *_datasets(named)]
+            class_names = torch.serialization.get_unsafe_globals_in_checkpoint(path)
+            safe = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, InMemoryDataset, *_datasets(class_names)]
             with torch.serialization.safe_globals(safe):
-                found = load_tensors(path)
+                loaded = load_tensors(path)
     except FileFormatError:
         raise FileFormatError(
-            "this is no PyG data that can be read without running code; save it with torch.save(list(dataset), file).",
+            "this is not PyG data that can be read without running code; save it with torch.save(list(dataset), file).",
             path,
         ) from None
-    if not isinstance(found, tuple):
-        return found
-    # what `InMemoryDataset.save` and `collate` write: all graphs joined, and where each begins
-    joined, slices = found[:2]
+    if not isinstance(loaded, tuple):
+        return loaded
+    # the format of `InMemoryDataset.save` and `collate`: all graphs joined, and the slices of each
+    joined, slices = loaded[:2]
     joined = Data.from_dict(joined) if isinstance(joined, dict) else joined
     if slices is None:
         return joined
@@ -340,6 +344,6 @@ def _load(path: Path) -> Any:
 
 
 def _datasets(names: Sequence[str]) -> list[Any]:
-    """Return those of some classes that are data sets of PyG itself: to read one runs none of its code."""
-    listed = [name.rpartition(".") for name in names if name.startswith("torch_geometric.datasets.")]
-    return [getattr(import_module(module), name) for module, _, name in listed]
+    """Return those classes that are data sets of PyG itself; unpickling them runs none of their code."""
+    paths = [name.rpartition(".") for name in names if name.startswith("torch_geometric.datasets.")]
+    return [getattr(import_module(module), name) for module, _, name in paths]

@@ -1,9 +1,9 @@
 """Colours that a kernel learns in `fit` and finds again in `transform`.
 
-The nodes of all graphs given together are coloured by the rounds of `detours.wl`. What the colours of a round stand
-for, one row of integers each, is kept in a table. New graphs are coloured by themselves, and then one node of each
-of their colours is looked up: its colour is either known from `fit` or new, and a node that sees a new colour has a
-new colour in the next round. So the cost of `transform` does not depend on how many graphs were fitted.
+The nodes of all graphs of `fit` are coloured by the rounds of `detours.wl`. For each round, a table keeps the signature
+of every colour, a row of integers. New graphs are coloured on their own, and then one node of each of their colours is
+looked up: its colour is either known from `fit` or new, and a node with a neighbour of a new colour has a new colour in
+the next round. So the cost of `transform` does not depend on the number of fitted graphs.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ class ColouringOptions:
     """How nodes are coloured."""
 
     labels: str
-    """What round 0 sees of a node: "degree", "data" (its label), "both", "none", or "auto" until it is `resolved`."""
+    """The labels in round 0: "degree", "data" (those of the data), "both", "none", or "auto" until it is `resolved`."""
     rounds: int
     """Rounds of refinement after round 0."""
     detours: str | None = None
-    """What else it sees: counts of its edges by length ("den"), their sums ("den-sum"), or the sum of all ("phi")."""
+    """The detours in round 0: of each edge by length ("den") or in total ("den-sum"), or summed per node ("phi")."""
     k: int | None = None
     n_jobs: int = 1
     edge_labels: bool = False
-    """Whether a round sees the labels of edges with the colours of the nodes behind them."""
+    """Whether refinement uses the labels of edges together with the colours of neighbours."""
     plain: bool = False
-    """Whether every graph has a second copy beside it in which no node sees its detours."""
+    """Whether every graph gets a second copy whose colours do not depend on detours."""
 
     def resolved(self, labelled: bool) -> ColouringOptions:
-        """Replace labels="auto" by what it means: labels where the graphs have any, else degrees."""
+        """Replace labels="auto" by "data" if the graphs have labels, else by "degree"."""
         return replace(self, labels="data" if labelled else "degree") if self.labels == "auto" else self
 
     @property
@@ -65,7 +65,7 @@ class ColouredBatch:
     def __init__(self, batch: Batch, options: ColouringOptions) -> None:
         self._values = _arc_values(batch, options)
         self.plain = np.zeros(batch.union.num_nodes, np.bool_)
-        """bool [nodes]: those that do not see their detours."""
+        """bool [nodes]: the nodes of second copies, whose colours do not depend on detours."""
         if options.plain:
             doubled = double(batch)
             batch, self.plain = doubled.batch, doubled.second
@@ -88,7 +88,7 @@ class ColouredBatch:
         return self.options.rounds + 1
 
     def colour(self, round: int) -> Int32:
-        """int32 [nodes]; rounds after the stable one are like it."""
+        """int32 [nodes]: the colours of a round; later than the stable round, those of the stable one."""
         return self.history[min(round, len(self.history) - 1)]
 
     def num_colours(self, round: int) -> int:
@@ -97,12 +97,12 @@ class ColouredBatch:
     def members(self, round: int) -> Int32:
         """One node of each colour."""
         colour = self.colour(round)
-        found = np.empty(self.num_colours(round), np.int32)
-        found[colour] = np.arange(len(colour), dtype=np.int32)
-        return found
+        members = np.empty(self.num_colours(round), np.int32)
+        members[colour] = np.arange(len(colour), dtype=np.int32)
+        return members
 
     def _start(self) -> Int32:
-        """Round 0: the rank of all that is seen of a node."""
+        """Round 0: the rank of each node by degree, label and detours, as far as they are used."""
         union = self.batch.union
         parts: list[Any] = [self.columns[:, at] for at in range(self.columns.shape[1])]
         if self.label_ranks is not None:
@@ -116,7 +116,7 @@ class ColouredBatch:
 
     @cached_property
     def columns(self) -> Int64:
-        """int64 [nodes, …]: the plain numbers that round 0 sees."""
+        """int64 [nodes, …]: the integers of round 0: the plain flag, degrees and Φ, as far as they are used."""
         columns: list[Any] = [np.empty((self.batch.union.num_nodes, 0), np.int64)]
         if self.options.plain:
             columns.append(self.plain[:, None])
@@ -141,23 +141,21 @@ class ColouredBatch:
 
     @cached_property
     def first(self) -> Neighbourhood | None:
-        """Arcs coloured by their detours, where round 0 sees these."""
+        """Arcs coloured by their detours, if round 0 uses these."""
         if self.options.detours in (None, "phi") or self._values is None:
             return None
         return neighbours(self.batch.union, self._values)
 
     def start_rows(self, known_labels: list[Hashable]) -> Rows:
-        """What the colours of round 0 stand for; labels become their places among `known_labels`."""
+        """The signatures of the colours of round 0; labels become their indices in `known_labels`."""
         nodes = self.members(0)
         columns = [self.columns[nodes, at] for at in range(self.columns.shape[1])]
-        whole = np.ones(len(nodes), np.bool_)
+        known = np.ones(len(nodes), np.bool_)
         if self.label_ranks is not None:
-            place = {label: at for at, label in enumerate(known_labels)}
-            known = np.array([place.get(label, UNSEEN) for label in self.label_values], dtype=np.int64)
-            columns.append(known[self.label_ranks[nodes]])
-            whole = columns[-1] != UNSEEN
+            columns.append(_indices(self.label_values, known_labels)[self.label_ranks[nodes]])
+            known = columns[-1] != UNSEEN
         arcs = None if self.first is None else _arc_rows(nodes, self.first, self.plain[nodes])
-        return fixed_rows(columns, arcs, whole)
+        return fixed_rows(columns, arcs, known)
 
     @property
     def edge_label_values(self) -> list[Hashable]:
@@ -165,26 +163,24 @@ class ColouredBatch:
         return [] if self.batch.edge_labels is None else self.batch.edge_labels.values
 
     def arc_colours(self, known_labels: list[Hashable]) -> Int32:
-        """Colours of arcs that mean the same in all batches: by the places of their labels among `known_labels`."""
+        """Colours of arcs that mean the same in all batches: by the indices of their labels in `known_labels`."""
         around = self.around
         if self.batch.edge_labels is None or around.arc_values is None:
-            return around.arcs.colour  # at most the direction, which always has the same numbers
-        place = {label: at for at, label in enumerate(known_labels)}
-        known = np.array([place.get(label, UNSEEN) for label in self.edge_label_values], dtype=np.int64)
-        found = known[around.arc_values[:, -1]]
+            return around.arcs.colour  # at most the direction, which is encoded the same way in every batch
+        labels = _indices(self.edge_label_values, known_labels)[around.arc_values[:, -1]]
         backwards = around.arc_values[:, 0] if self.batch.directed else 0
         colours: Int32 = read_only(
-            np.where(found == UNSEEN, UNSEEN, 2 * found + backwards)[around.arcs.colour], np.int32
+            np.where(labels == UNSEEN, UNSEEN, 2 * labels + backwards)[around.arcs.colour], np.int32
         )
         return colours
 
     def rows(self, round: int, ids: Int32, arc_colours: Int32) -> Rows:
-        """What the colours of a later round stand for, in terms of `ids`, the colours of all nodes one round before."""
+        """The signatures of the colours of a later round, in terms of `ids`, the node colours of the previous round."""
         return neighbour_rows(self.members(round), ids, self.around.arcs.indptr, self.around.arcs.indices, arc_colours)
 
 
 class Colouring:
-    """The colours of fitted graphs, found again in others."""
+    """The colours of fitted graphs, to be found in other graphs."""
 
     def __init__(self, fitted: ColouredBatch) -> None:
         self.options = fitted.options
@@ -194,43 +190,51 @@ class Colouring:
         self.num_columns = fitted.columns.shape[1]
         self.tables = [SignatureTable(fitted.start_rows(fitted.label_values))]
         arcs = fitted.arc_colours(self.edge_label_values)
-        # Stable colours stand for the same in all rounds that follow, so one table serves them all.
+        # Once colours are stable, their signatures are the same in all later rounds, so one table is enough.
         for round in range(1, min(len(fitted.history) + 1, fitted.num_rounds)):
             self.tables.append(SignatureTable(fitted.rows(round, _writable(fitted.colour(round - 1)), arcs)))
 
     def find(self, new: ColouredBatch) -> list[Int32]:
-        """For each round and each colour of the new graphs there: its number in `fit`, or `UNSEEN`."""
+        """For each round, the id in `fit` of each colour of the new graphs, or `UNSEEN`."""
         if new.batch.directed != self.directed:
-            was, now = ("directed", "undirected") if self.directed else ("undirected", "directed")
-            raise InputError(f"The kernel was fitted to {was} graphs, but these are {now}; make them alike.")
-        _check_alike("nodes", self.label_values, new.label_values)
-        _check_alike("edges", self.edge_label_values, new.edge_label_values)
-        found = [self.tables[0].find(new.start_rows(self.label_values))]
+            old_kind, new_kind = ("directed", "undirected") if self.directed else ("undirected", "directed")
+            raise InputError(
+                f"The kernel was fitted on {old_kind} graphs, but these are {new_kind}; convert one or the other."
+            )
+        _check_label_type("node", self.label_values, new.label_values)
+        _check_label_type("edge", self.edge_label_values, new.edge_label_values)
+        ids = [self.tables[0].find(new.start_rows(self.label_values))]
         arcs = new.arc_colours(self.edge_label_values)
         for round in range(1, new.num_rounds):
-            ids = found[-1][new.colour(round - 1)]
-            found.append(self.tables[min(round, len(self.tables) - 1)].find(new.rows(round, ids, arcs)))
-        return found
+            node_ids = ids[-1][new.colour(round - 1)]
+            ids.append(self.tables[min(round, len(self.tables) - 1)].find(new.rows(round, node_ids, arcs)))
+        return ids
 
     def name(self, round: int, colour: int) -> str:
-        """What a colour is called: in round 0 by what it stands for."""
+        """The name of a colour; in round 0, its description."""
         return f"colour {colour}" if round else description.name_start(self, colour)
 
 
-def _check_alike(things: str, fitted: list[Hashable], new: list[Hashable]) -> None:
-    """Refuse labels of another kind than those of `fit`: 6 and "6" would never match."""
-    was, now = (
+def _indices(labels: list[Hashable], known: list[Hashable]) -> Int64:
+    """The index of each label in `known`, or `UNSEEN`."""
+    index = {label: at for at, label in enumerate(known)}
+    return np.array([index.get(label, UNSEEN) for label in labels], dtype=np.int64)
+
+
+def _check_label_type(thing: str, fitted: list[Hashable], new: list[Hashable]) -> None:
+    """Raise `InputError` for labels of another type than those of `fit`: 6 and "6" would never match."""
+    old_type, new_type = (
         {"strings" if isinstance(label, str) else "integers" for label in labels[:1]} for labels in (fitted, new)
     )
-    if was and now and was != now:
+    if old_type and new_type and old_type != new_type:
         raise InputError(
-            f"The kernel was fitted to labels of {things} that are {was.pop()}, but these are {now.pop()}; "
-            "make them alike."
+            f"The kernel was fitted on {thing} labels that are {old_type.pop()}, but these are {new_type.pop()}; "
+            "convert one or the other."
         )
 
 
 def _arc_values(batch: Batch, options: ColouringOptions) -> Int64 | None:
-    """The detours of every arc, or of every node for "phi"."""
+    """The detours of every arc or, for "phi", of every node."""
     if options.detours is None or options.k is None:
         return None
     counts = count(batch.union, options.k, n_jobs=options.n_jobs)
@@ -243,12 +247,12 @@ def _arc_values(batch: Batch, options: ColouringOptions) -> Int64 | None:
 
 
 def _arc_rows(nodes: Int32, first: Neighbourhood, plain: Bool) -> tuple[Int64, Int64]:
-    """The values of the arcs of each node, in order, as a ragged array; none of plain nodes."""
+    """The sorted values of the arcs of each node, as a ragged array; empty for plain nodes."""
     assert first.arc_values is not None
     degree = np.where(plain, 0, np.diff(first.arcs.indptr)[nodes])
     starts = np.concatenate([[0], np.cumsum(degree)])
     arcs = np.repeat(first.arcs.indptr[nodes] - starts[:-1], degree) + np.arange(starts[-1])
-    # Within each node the arcs are put in the order of their colours, which is that of their values.
+    # Arcs of a node are sorted by colour, which is the order of their values.
     row = np.repeat(np.arange(len(nodes)), degree)
     arcs = arcs[np.lexsort((first.arcs.colour[arcs], row))]
     values = first.arc_values[first.arcs.colour[arcs]]
@@ -256,5 +260,5 @@ def _arc_rows(nodes: Int32, first: Neighbourhood, plain: Bool) -> tuple[Int64, I
 
 
 def _writable(colour: Int32) -> Int32:
-    """A copy that can be written to, as arrays of `find` can: the loops are then compiled once."""
+    """A writable copy: arrays of `find` are writable too, so the loops are compiled only once."""
     return np.array(colour)

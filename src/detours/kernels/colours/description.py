@@ -1,4 +1,4 @@
-"""What a colour stands for, in words and as a small drawing: the node itself and the neighbourhood that it has seen."""
+"""What a colour stands for, in words and as a small drawing: a node and its neighbourhood."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ DRAWN_STEPS = 3
 
 
 class Neighbour(NamedTuple):
-    """A neighbour as a colour of the round before, and the edge to it in words, empty if all edges are alike."""
+    """A neighbour: its colour in the previous round, and the edge to it in words, empty if all edges are alike."""
 
     edge: str
     colour: int
 
 
 def name_start(colouring: Colouring, colour: int) -> str:
-    """Say what a colour of round 0 stands for, and whether it does not see detours while others do."""
+    """Describe a colour of round 0; one of the plain copy is marked as such."""
     plain = colouring.options.plain and bool(colouring.tables[0].row(colour)[0])
     return _describe_node(colouring, colour) + ", whatever its detours" * plain
 
@@ -58,24 +58,24 @@ def _describe_arcs(values: list[int], lengths: int, directed: bool) -> str:
 
 
 def describe(colouring: Colouring, round: int, colour: int) -> str:
-    """Say it of a colour of any round: the node, its neighbours, and how far the colour reaches beyond them."""
+    """Describe a colour of any round: the node, its neighbours, and how far the colour reaches beyond them."""
     words = name_start(colouring, _centre(colouring, round, colour))
     if round == 0:
         return words
-    seen = Counter(
+    neighbours = Counter(
         (edge, _describe_node(colouring, _centre(colouring, round - 1, other)))
         for edge, other in _neighbours(colouring, round, colour)
     )
     listed = [
         f"{number(times)} {'neighbours' if times > 1 else 'neighbour'}{f' by {edge}' * bool(edge)} ({text})"
-        for (edge, text), times in seen.items()
+        for (edge, text), times in neighbours.items()
     ]
-    further = f"; and all that is up to {round} steps away" if round > 1 else ""
-    return f"{words}; {', '.join(listed) or 'no neighbours'}{further}"
+    reach = f"; and all that is up to {round} steps away" if round > 1 else ""
+    return f"{words}; {', '.join(listed) or 'no neighbours'}{reach}"
 
 
 def draw(colouring: Colouring, round: int, colour: int) -> str:
-    """Draw the node and what it has seen as a tree, one line for each neighbour, alike ones together."""
+    """Draw the node and its neighbourhood as a tree, one line for each group of equal neighbours."""
     lines = [name_start(colouring, _centre(colouring, round, colour))]
     lines += _branches(colouring, round, colour, DRAWN_STEPS)
     return "\n".join(lines)
@@ -84,16 +84,16 @@ def draw(colouring: Colouring, round: int, colour: int) -> str:
 def _branches(colouring: Colouring, round: int, colour: int, steps: int) -> list[str]:
     if round == 0:
         return []
-    seen = Counter(_neighbours(colouring, round, colour))
-    if seen and steps == 0:
+    neighbours = Counter(_neighbours(colouring, round, colour))
+    if neighbours and steps == 0:
         return ["└─ …"]
     lines = []
-    for at, ((edge, other), times) in enumerate(seen.items(), 1):
-        last = at == len(seen)
+    for at, ((edge, other), times) in enumerate(neighbours.items(), 1):
+        last = at == len(neighbours)
         text = _describe_node(colouring, _centre(colouring, round - 1, other))
         lines.append(f"{'└' if last else '├'}─ {f'{times} × ' * (times > 1)}{f'{edge}: ' * bool(edge)}{text}")
-        below = _branches(colouring, round - 1, other, steps - 1)
-        lines += [f"{' ' if last else '│'}  {line}" for line in below]
+        branches = _branches(colouring, round - 1, other, steps - 1)
+        lines += [f"{' ' if last else '│'}  {line}" for line in branches]
     return lines
 
 
@@ -103,7 +103,7 @@ def _row(colouring: Colouring, round: int, colour: int) -> list[int]:
 
 
 def _centre(colouring: Colouring, round: int, colour: int) -> int:
-    """Return the colour of round 0 of the nodes with a colour of a later round."""
+    """Return the colour that nodes with a colour of a later round had in round 0."""
     for earlier in range(round, 0, -1):
         colour = _row(colouring, earlier, colour)[0]
     return colour
@@ -115,7 +115,7 @@ def _neighbours(colouring: Colouring, round: int, colour: int) -> list[Neighbour
 
 
 def _edge(colouring: Colouring, arc: int) -> str:
-    """Say what the colour of an arc stands for; `ColouredBatch.arc_colours` numbers them."""
+    """Describe the colour of an arc, as encoded by `ColouredBatch.arc_colours`."""
     words = []
     if colouring.directed:
         words.append("an arriving arc" if arc & 1 else "a leaving arc")

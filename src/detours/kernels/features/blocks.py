@@ -1,4 +1,4 @@
-"""Blocks of features, one for each round, and their products: what the two base kernels have in common."""
+"""`Block`, the features of one round, and `Base`, the interface of the two base kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from detours.kernels.colours.colouring import ColouredBatch, Colouring
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """How often each graph has each feature of a round: a sparse matrix in rows (CSR)."""
+    """How often each graph has each feature of a round: a sparse matrix in CSR form."""
 
     starts: Int64
     columns: Int64
@@ -23,29 +23,29 @@ class Block:
     width: int
 
     @classmethod
-    def of(cls, column: Int64, graph: Int32, counts: Int64, graphs: int, width: int) -> Block:
-        """From entries in any order, each at a place of its own."""
+    def of(cls, column: Int64, graph: Int32, counts: Int64, num_graphs: int, width: int) -> Block:
+        """Build a block from entries in any order, without duplicates."""
         order = np.lexsort((column, graph))
-        starts = np.concatenate([[0], np.cumsum(np.bincount(graph, minlength=graphs))])
+        starts = np.concatenate([[0], np.cumsum(np.bincount(graph, minlength=num_graphs))])
         return cls(starts, column[order], counts[order], width)
 
-    def renumbered(self, place: Int64, width: int) -> Block:
-        """With other columns; those placed at -1 are left out."""
-        column = place[self.columns]
+    def renumbered(self, new_column: Int64, width: int) -> Block:
+        """The same block with new columns; entries whose new column is -1 are dropped."""
+        column = new_column[self.columns]
         graph = np.repeat(np.arange(len(self.starts) - 1, dtype=np.int32), np.diff(self.starts))
         kept = column >= 0
         return Block.of(column[kept], graph[kept], self.counts[kept], len(self.starts) - 1, width)
 
 
 class Blocks(NamedTuple):
-    """The blocks of all rounds, and the product of each graph with itself, features unknown to `fit` included."""
+    """The blocks of all rounds, and the product of each graph with itself, including features unknown to `fit`."""
 
     blocks: list[Block]
     norms: Int64
 
 
 class Carriers(NamedTuple):
-    """The nodes of a graph that carry a feature; for a pair of colours also the pairs of nodes.
+    """The nodes of a graph that carry a feature and, for features of pairs, the pairs of nodes.
 
     >>> Carriers(np.array([0, 2]), None).nodes.tolist()
     [0, 2]
@@ -56,59 +56,65 @@ class Carriers(NamedTuple):
 
 
 class Base(Protocol):
-    """A base kernel: what is counted in the colours of each round."""
+    """A base kernel: what is counted in the colours of each round.
+
+    The ids in `features`, `products` and `carriers` are those of `Colouring.find`.
+    """
 
     def learn(self, coloured: ColouredBatch) -> Blocks:
-        """Give every feature of the graphs a column; return their blocks."""
+        """Assign a column to every feature of the graphs; return their blocks."""
 
-    def features(self, coloured: ColouredBatch, found: list[Int32]) -> Blocks:
-        """The blocks of other graphs in the columns learned; `found` as `Colouring.find` gives it."""
+    def features(self, coloured: ColouredBatch, ids: list[Int32]) -> Blocks:
+        """The blocks of other graphs in the learned columns."""
 
     def remember(self, coloured: ColouredBatch) -> None:
         """Keep the graphs for `add_rounds` and `products`."""
 
     def add_rounds(self, gram: Int64) -> Iterator[None]:
-        """At each step add the products of remembered graphs in one more round to the lower triangle of `gram`."""
+        """In each step, add the products of the remembered graphs in the next round to the lower triangle of `gram`."""
 
     def norms(self, coloured: ColouredBatch) -> Int64:
-        """The product of each graph with itself, all rounds together."""
+        """The product of each graph with itself, summed over all rounds."""
 
-    def products(self, coloured: ColouredBatch, found: list[Int32]) -> Int64:
-        """int64 [graphs, remembered graphs]: all rounds together."""
+    def products(self, coloured: ColouredBatch, ids: list[Int32]) -> Int64:
+        """int64 [graphs, remembered graphs]: products, summed over all rounds."""
 
     def colours(self, round: int, column: int) -> tuple[int, ...]:
-        """The colours that a feature is made of."""
+        """The one or two colours of a feature."""
 
     def relation(self, round: int, column: int) -> str:
-        """Where they are to each other, in words that follow them."""
+        """How the two nodes are related, as the end of a sentence; empty for a single node."""
 
     def name(self, colouring: Colouring, round: int, column: int) -> str:
-        """What a feature is called, without its round."""
+        """The name of a feature, without its round."""
 
-    def carriers(self, coloured: ColouredBatch, found: list[Int32], round: int, column: int) -> Carriers:
-        """Where one graph has a feature."""
+    def carriers(self, coloured: ColouredBatch, ids: list[Int32], round: int, column: int) -> Carriers:
+        """The nodes, and pairs of nodes, of a single graph that carry a feature."""
 
 
-def squared_norms(blocks: Sequence[Block], graphs: int) -> Int64:
+def squared_norms(blocks: Sequence[Block], num_graphs: int) -> Int64:
     """The product of each graph with itself."""
-    total = np.zeros(graphs, np.int64)
+    total = np.zeros(num_graphs, np.int64)
     for block in blocks:
         sums = np.concatenate([[0], np.cumsum(block.counts**2)])
         total += np.diff(sums[block.starts])
     return total
 
 
-def side_by_side(blocks: Sequence[Block], graphs: int) -> Any:
-    """One SciPy CSR array of all blocks."""
+def stack_blocks(blocks: Sequence[Block], num_graphs: int) -> Any:
+    """Stack the blocks horizontally into one SciPy CSR array."""
     from scipy.sparse import csr_array
 
-    shifts = np.concatenate([[0], np.cumsum([block.width for block in blocks])])
-    row = np.concatenate([np.repeat(np.arange(graphs), np.diff(block.starts)) for block in blocks])
+    offsets = np.concatenate([[0], np.cumsum([block.width for block in blocks])])
+    row = np.concatenate([np.repeat(np.arange(num_graphs), np.diff(block.starts)) for block in blocks])
     order = np.argsort(row, kind="stable")  # blocks come in order, so columns ascend within each row
-    columns = np.concatenate([block.columns + shift for block, shift in zip(blocks, shifts[:-1], strict=True)])[order]
+    columns = np.concatenate([block.columns + offset for block, offset in zip(blocks, offsets[:-1], strict=True)])[
+        order
+    ]
     counts = np.concatenate([block.counts for block in blocks])[order]
-    starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=graphs))])
-    index = np.int32 if max(int(shifts[-1]), len(columns)) < 2**31 else np.int64
-    made = csr_array((counts, columns.astype(index), starts.astype(index)), shape=(graphs, int(shifts[-1])))
-    made.has_canonical_format = True
-    return made
+    starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=num_graphs))])
+    width = int(offsets[-1])
+    dtype = np.int32 if max(width, len(columns)) < 2**31 else np.int64
+    matrix = csr_array((counts, columns.astype(dtype), starts.astype(dtype)), shape=(num_graphs, width))
+    matrix.has_canonical_format = True
+    return matrix

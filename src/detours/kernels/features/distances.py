@@ -14,56 +14,59 @@ from detours.kernels.batch import Batch
 
 Distance = NDArray[np.uint16]
 
-FAR = 2**16 - 1
-"""The distance of nodes that no path joins."""
+UNREACHABLE = 2**16 - 1
+"""The distance between nodes that no path connects."""
 PAIRS_AT_ONCE = 1 << 24
-"""Pairs of nodes that a kernel works through before Python may answer Ctrl-C."""
+"""Pairs of nodes processed by one call of a compiled loop: Ctrl-C takes effect only between calls."""
 
 
 class Distances(NamedTuple):
-    """Distances between the nodes of every graph, kept in `square`, or searched for anew one colour class at a time."""
+    """Distances between the nodes of every graph: all kept in `square`, or computed again for each colour class."""
 
     indptr: Int64
     indices: Int32
     offsets: Int64
     square: Distance
-    """uint16: the distances in graph g, row by row, from ``begins[g]`` on; room for one graph if they are not kept."""
-    begins: Int64
+    """The distances in graph g, row by row, from ``square_offsets[g]`` on; space for one graph if they are not kept."""
+    square_offsets: Int64
     kept: bool
 
 
 def distances_in(batch: Batch, memory_limit: int) -> Distances:
-    """The distances in all graphs of a batch; they are kept where that takes at most `memory_limit` bytes."""
+    """The distances in all graphs of a batch; all are kept if that takes at most `memory_limit` bytes."""
     sizes = np.diff(batch.offsets)
     largest = int(sizes.max(initial=0))
-    if largest >= FAR or 2 * largest**2 > memory_limit:
+    if largest >= UNREACHABLE or 2 * largest**2 > memory_limit:
         raise InputError(
             f"The distances in a graph of {largest:,} nodes take {2 * largest**2 / 1e9:,.1f} GB, but memory_limit is "
-            f'{memory_limit / 1e9:,.1f} GB and {FAR - 1:,} nodes are the most; raise it or use base="subtree".'
+            f"{memory_limit / 1e9:,.1f} GB, and at most {UNREACHABLE - 1:,} nodes are possible; raise memory_limit or "
+            'use base="subtree".'
         )
-    begins = np.concatenate([[0], np.cumsum(sizes**2)])
-    kept = 2 * int(begins[-1]) <= memory_limit
-    made = Distances(
+    square_offsets = np.concatenate([[0], np.cumsum(sizes**2)])
+    kept = 2 * int(square_offsets[-1]) <= memory_limit
+    distances = Distances(
         read_only(batch.union.indptr, np.int64),
         read_only(batch.union.indices, np.int32),
         read_only(batch.offsets, np.int64),
-        np.empty(int(begins[-1]) if kept else largest**2, np.uint16),
-        read_only(begins, np.int64),
+        np.empty(int(square_offsets[-1]) if kept else largest**2, np.uint16),
+        read_only(square_offsets, np.int64),
         kept,
     )
     graph = 0
     while kept and graph < len(sizes):
-        end = max(graph + 1, int(np.searchsorted(begins, begins[graph] + PAIRS_AT_ONCE, side="right")) - 1)
-        _fill(graph, end, made.indptr, made.indices, made.offsets, made.square, made.begins)
+        end = max(
+            graph + 1, int(np.searchsorted(square_offsets, square_offsets[graph] + PAIRS_AT_ONCE, side="right")) - 1
+        )
+        _fill(graph, end, *distances[:5])  # all but `kept`
         graph = end
-    return made
+    return distances
 
 
 @compiled
 def search(source: Any, first: int, indptr: Int64, indices: Int32, row: Distance, queue: Int32) -> None:
     """Write the distances from `source` to all nodes of its graph, the first of which is `first`, into `row`."""
     for at in range(len(row)):
-        row[at] = FAR
+        row[at] = UNREACHABLE
     queue[0] = source
     row[source - first] = 0
     head, tail = 0, 1
@@ -73,7 +76,7 @@ def search(source: Any, first: int, indptr: Int64, indices: Int32, row: Distance
         next_distance = row[node - first] + 1
         for arc in range(indptr[node], indptr[node + 1]):
             other = indices[arc]
-            if row[other - first] == FAR:
+            if row[other - first] == UNREACHABLE:
                 row[other - first] = next_distance
                 queue[tail] = other
                 tail += 1
@@ -81,7 +84,13 @@ def search(source: Any, first: int, indptr: Int64, indices: Int32, row: Distance
 
 @compiled
 def _fill(
-    first_graph: int, last_graph: int, indptr: Int64, indices: Int32, offsets: Int64, square: Distance, begins: Int64
+    first_graph: int,
+    last_graph: int,
+    indptr: Int64,
+    indices: Int32,
+    offsets: Int64,
+    square: Distance,
+    square_offsets: Int64,
 ) -> None:
     largest = 0
     for g in range(first_graph, last_graph):
@@ -90,5 +99,5 @@ def _fill(
     for g in range(first_graph, last_graph):
         first, size = offsets[g], offsets[g + 1] - offsets[g]
         for node in range(first, offsets[g + 1]):
-            at = begins[g] + (node - first) * size
+            at = square_offsets[g] + (node - first) * size
             search(node, first, indptr, indices, square[at : at + size], queue)

@@ -1,4 +1,4 @@
-"""The subtree base kernel: how many nodes of a graph have each colour."""
+"""The subtree base kernel: the number of nodes of each colour."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from detours.wl.nodes.sort_numba import sort_row
 
 @dataclass
 class HistogramBase:
-    """Features and products from colours alone; `blocks.Base` says what its methods promise."""
+    """Histograms of colours; for the methods see `blocks.Base`."""
 
     widths: list[int] = field(default_factory=list)
     fitted: list[Block] = field(default_factory=list)
@@ -26,9 +26,9 @@ class HistogramBase:
         self.widths = [coloured.num_colours(round) for round in range(coloured.num_rounds)]
         return _blocks(coloured)
 
-    def features(self, coloured: ColouredBatch, found: list[Int32]) -> Blocks:
-        own, norms = _blocks(coloured)
-        return Blocks(_renumbered(own, found, self.widths), norms)
+    def features(self, coloured: ColouredBatch, ids: list[Int32]) -> Blocks:
+        blocks, norms = _blocks(coloured)
+        return Blocks(_renumbered(blocks, ids, self.widths), norms)
 
     def remember(self, coloured: ColouredBatch) -> None:
         self.fitted = self.learn(coloured).blocks
@@ -41,9 +41,9 @@ class HistogramBase:
     def norms(self, coloured: ColouredBatch) -> Int64:
         return _blocks(coloured).norms
 
-    def products(self, coloured: ColouredBatch, found: list[Int32]) -> Int64:
+    def products(self, coloured: ColouredBatch, ids: list[Int32]) -> Int64:
         gram = np.zeros((len(coloured.batch), len(self.fitted[0].starts) - 1), np.int64)
-        known = _renumbered(_blocks(coloured).blocks, found, self.widths)
+        known = _renumbered(_blocks(coloured).blocks, ids, self.widths)
         for new, fitted in zip(known, self.fitted, strict=True):
             _multiply(new, fitted, False, gram)
         return gram
@@ -57,8 +57,8 @@ class HistogramBase:
     def name(self, colouring: Colouring, round: int, column: int) -> str:
         return colouring.name(round, column)
 
-    def carriers(self, coloured: ColouredBatch, found: list[Int32], round: int, column: int) -> Carriers:
-        return Carriers(np.flatnonzero(found[round][coloured.colour(round)] == column), None)
+    def carriers(self, coloured: ColouredBatch, ids: list[Int32], round: int, column: int) -> Carriers:
+        return Carriers(np.flatnonzero(ids[round][coloured.colour(round)] == column), None)
 
 
 def _blocks(coloured: ColouredBatch) -> Blocks:
@@ -66,28 +66,28 @@ def _blocks(coloured: ColouredBatch) -> Blocks:
     blocks = []
     for round in range(coloured.num_rounds):
         if round < len(coloured.history):
-            made = _histograms(read_only(coloured.colour(round), np.int32), offsets)
-            block = Block(*made, coloured.num_colours(round))
+            histograms = _histograms(read_only(coloured.colour(round), np.int32), offsets)
+            block = Block(*histograms, coloured.num_colours(round))
         blocks.append(block)
     return Blocks(blocks, squared_norms(blocks, len(coloured.batch)))
 
 
-def _renumbered(blocks: list[Block], found: list[Int32], widths: list[int]) -> list[Block]:
+def _renumbered(blocks: list[Block], ids: list[Int32], widths: list[int]) -> list[Block]:
     return [
-        block.renumbered(ids.astype(np.int64), width) for block, ids, width in zip(blocks, found, widths, strict=True)
+        block.renumbered(of_round.astype(np.int64), width)
+        for block, of_round, width in zip(blocks, ids, widths, strict=True)
     ]
 
 
 def _multiply(rows: Block, columns: Block, lower: bool, gram: Int64) -> None:
     graph = np.repeat(np.arange(len(columns.starts) - 1, dtype=np.int32), np.diff(columns.starts))
     starts, order = by_column(columns.width, len(columns.columns), columns.columns.astype(np.int32))
-    by_rows = rows.starts, rows.columns, rows.counts
-    multiply_rows(*by_rows, starts, graph[order], columns.counts[order], lower, gram)
+    multiply_rows(rows.starts, rows.columns, rows.counts, starts, graph[order], columns.counts[order], lower, gram)
 
 
 @compiled
 def _histograms(colour: Int32, offsets: Int64) -> tuple[Int64, Int64, Int64]:
-    """For each graph its colours, ascending, and how many nodes have them: the fields of a `Block`."""
+    """The first three fields of a `Block`: the colours of each graph, ascending, and the number of nodes of each."""
     starts = np.zeros(len(offsets), np.int64)
     columns, counts = np.empty(len(colour), np.int64), np.empty(len(colour), np.int64)
     largest = 0

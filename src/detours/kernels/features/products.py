@@ -1,4 +1,4 @@
-"""Products of graphs: for all pairs, the sum over the features they share; exact integers."""
+"""Products of the feature vectors of graphs, as exact integers."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from numpy.typing import NDArray
 from detours.arrays import Int32, Int64
 from detours.compiled import compiled
 
-ALONE, SQUARE, ACROSS = 0, 1, 2
-"""What to multiply: each graph with itself only, all pairs of graphs, or later graphs with earlier ones."""
+DIAGONAL, SQUARE, ACROSS = 0, 1, 2
+"""Which products to compute: each graph with itself, all pairs, or graphs from `split` on with those before."""
 TILE = 64
 
 
 @compiled
 def by_column(columns: int, entries: int, entry_column: Int32) -> tuple[Int64, Int32]:
-    """Where the entries of each column begin, and the entries in the order of their columns."""
+    """Sort entries by column: the offsets of the columns, and the order of the entries (counting sort)."""
     starts = np.zeros(columns + 1, np.int64)
     for entry in range(entries):
         starts[entry_column[entry] + 1] += 1
     for column in range(columns):
         starts[column + 1] += starts[column]
-    place = starts[:-1].copy()
+    next_index = starts[:-1].copy()
     order = np.empty(entries, np.int32)
     for entry in range(entries):
-        order[place[entry_column[entry]]] = entry
-        place[entry_column[entry]] += 1
+        order[next_index[entry_column[entry]]] = entry
+        next_index[entry_column[entry]] += 1
     return starts, order
 
 
@@ -35,10 +35,10 @@ def by_column(columns: int, entries: int, entry_column: Int32) -> tuple[Int64, I
 def multiply(
     starts: Int64, order: Int32, graph: Int32, count: Int64, factor: Int64, mode: int, split: int, gram: Any
 ) -> None:
-    """Add the products of all entries that share a column, times the factor of the column.
+    """Add the products of all entries in the same column, scaled the factor of the column, to `gram`.
 
-    The entries of a column are in the order of their graphs. SQUARE fills the lower triangle; ACROSS multiplies
-    graphs from `split` on with those before it.
+    The entries of a column are in the order of their graphs. SQUARE fills the lower triangle; ACROSS multiplies the
+    graphs from `split` on with those before.
     """
     longest = 0
     for column in range(len(starts) - 1):
@@ -54,10 +54,10 @@ def multiply(
         if mode == ACROSS and early == 0:
             continue
         for i in range(early if mode == ACROSS else 0, size):
-            times = factor[column] * counts[i]
+            scaled = factor[column] * counts[i]
             row = gram[graphs[i] - split]
             for j in range(early if mode == ACROSS else i + 1):
-                row[graphs[j]] += times * counts[j]
+                row[graphs[j]] += scaled * counts[j]
 
 
 @compiled
@@ -71,19 +71,19 @@ def multiply_rows(
     lower: bool,
     gram: NDArray[np.int64],
 ) -> None:
-    """Add the products of graphs, given by rows, with graphs given by columns; row after row, which stay in the cache.
+    """Add the products of graphs given by rows with graphs given by columns; row by row, so that a row stays in cache.
 
     With `lower` both are the same graphs, and only the lower triangle is filled.
     """
-    reached = column_starts[1:].copy()
+    ends = column_starts[1:].copy()
     if lower:
-        reached[:] = column_starts[:-1]
+        ends[:] = column_starts[:-1]
     for g in range(len(starts) - 1):
         row = gram[g]
         for entry in range(starts[g], starts[g + 1]):
             column, count = columns[entry], counts[entry]
-            reached[column] += lower  # the entries of a column are in the order of their graphs: the next is this one
-            for at in range(column_starts[column], reached[column]):
+            ends[column] += lower  # the entries of a column are in the order of their graphs: the next is this one
+            for at in range(column_starts[column], ends[column]):
                 row[column_graph[at]] += count * column_count[at]
 
 

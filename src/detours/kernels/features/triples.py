@@ -1,7 +1,7 @@
 """The shortest-path base kernel: how often (colour, colour, distance) occurs between the nodes of a graph.
 
-Ordered pairs of different nodes that a path joins are counted, as GraKeL does, so an undirected pair counts for
-(a, b, d) and for (b, a, d).
+Like GraKeL, it counts ordered pairs of different connected nodes, so an undirected pair counts for (a, b, d) and for
+(b, a, d).
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ from detours.kernels.colours.colouring import ColouredBatch, Colouring
 from detours.kernels.colours.signatures import UNSEEN
 from detours.kernels.features.blocks import Block, Blocks, Carriers, squared_norms
 from detours.kernels.features.distances import PAIRS_AT_ONCE, Distances, distances_in
-from detours.kernels.features.products import ACROSS, ALONE, SQUARE
+from detours.kernels.features.products import ACROSS, DIAGONAL, SQUARE
 from detours.kernels.features.triples_numba import add_products, find_triples, list_triples, new_scratch
 
-ANY = 2**62
-"""A memory limit that limits nothing."""
+NO_LIMIT = 2**62
 BYTES_PER_ENTRY = 40
-"""Of a feature while the blocks are made: the entry twice, and its place in the matrix."""
+"""Memory of a feature while blocks are built: the entry twice, and its position in the matrix."""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The triples of a round: those with first colour a are ``starts[a]`` to ``starts[a + 1]``, sorted by key."""
+    """The triples of a round: those with first colour a are ``starts[a]:starts[a + 1]``, sorted by key."""
 
     starts: Int64
     keys: Int64
@@ -45,7 +44,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Graphs that were remembered, with the colours of their nodes in every round."""
+    """The remembered graphs, with the colours of their nodes in every round."""
 
     batch: Batch
     colours: list[Int32]
@@ -53,7 +52,7 @@ class Fitted:
 
 @dataclass
 class TripleBase:
-    """Features and products from shortest paths; `blocks.Base` says what its methods promise."""
+    """Counts of (colour, colour, distance); for the methods see `blocks.Base`."""
 
     memory_limit: int
     columns: list[Columns] = field(default_factory=list)
@@ -67,17 +66,17 @@ class TripleBase:
             blocks.append(block)
         return Blocks(blocks, squared_norms(blocks, len(coloured.batch)))
 
-    def features(self, coloured: ColouredBatch, found: list[Int32]) -> Blocks:
-        kept = []
+    def features(self, coloured: ColouredBatch, ids: list[Int32]) -> Blocks:
+        blocks = []
         norms = np.zeros(len(coloured.batch), np.int64)
-        for known, ids, (own, block) in zip(self.columns, found, self._blocks(coloured), strict=True):
+        for known, of_round, (new, block) in zip(self.columns, ids, self._blocks(coloured), strict=True):
             norms += squared_norms([block], len(norms))
-            first = np.repeat(ids, np.diff(own.starts))
-            second = ids[own.keys >> 16].astype(np.int64)
-            wanted = np.where(second == UNSEEN, UNSEEN, second << 16 | own.keys & 0xFFFF)
-            place = find_triples(known.starts, known.keys, first, wanted)
-            kept.append(block.renumbered(place, len(known.keys)))
-        return Blocks(kept, norms)
+            first = np.repeat(of_round, np.diff(new.starts))
+            second = of_round[new.keys >> 16].astype(np.int64)
+            keys = np.where(second == UNSEEN, UNSEEN, second << 16 | new.keys & 0xFFFF)
+            column = find_triples(known.starts, known.keys, first, keys)
+            blocks.append(block.renumbered(column, len(known.keys)))
+        return Blocks(blocks, norms)
 
     def remember(self, coloured: ColouredBatch) -> None:
         self.fitted = Fitted(coloured.batch, [coloured.colour(round) for round in range(coloured.num_rounds)])
@@ -87,39 +86,39 @@ class TripleBase:
         batch = self.fitted.batch
         distances = self._distances(batch, len(self.fitted.colours))
         diagonal = np.einsum("ii->i", gram)
-        own = np.zeros(len(batch), np.int64)
-        for classes, settled in _rounds(distances, self.fitted.colours):
-            before, last = diagonal.copy(), own
-            own = np.zeros(len(batch), np.int64)
-            _sweep(distances, classes, batch.directed, SQUARE, 0, gram, settled, own)
-            diagonal += own
-            diagonal[settled] = before[settled] + last[settled]
-            own = diagonal - before
+        increment = np.zeros(len(batch), np.int64)
+        for classes, unchanged in _rounds(distances, self.fitted.colours):
+            before = diagonal.copy()
+            self_products = np.zeros(len(batch), np.int64)
+            _sweep(distances, classes, batch.directed, SQUARE, 0, gram, unchanged, self_products)
+            diagonal += self_products
+            diagonal[unchanged] = before[unchanged] + increment[unchanged]
+            increment = diagonal - before
             yield
 
     def norms(self, coloured: ColouredBatch) -> Int64:
         batch = coloured.batch
         distances = self._distances(batch, coloured.num_rounds)
         total = np.zeros(len(batch), np.int64)
-        own = total
+        self_products = total
         colours = [coloured.colour(round) for round in range(coloured.num_rounds)]
-        for classes, settled in _rounds(distances, colours):
-            own = np.where(settled, own, 0)
-            _sweep(distances, classes, batch.directed, ALONE, 0, _NO_GRAM, settled, own)
-            total = total + own
+        for classes, unchanged in _rounds(distances, colours):
+            self_products = np.where(unchanged, self_products, 0)
+            _sweep(distances, classes, batch.directed, DIAGONAL, 0, _NO_GRAM, unchanged, self_products)
+            total = total + self_products
         return total
 
-    def products(self, coloured: ColouredBatch, found: list[Int32]) -> Int64:
+    def products(self, coloured: ColouredBatch, ids: list[Int32]) -> Int64:
         assert self.fitted is not None
         both = join_batches(self.fitted.batch, coloured.batch)
         distances = self._distances(both, coloured.num_rounds)
         split = len(self.fitted.batch)
         gram = np.zeros((len(coloured.batch), split), np.int64)
-        settled, own = np.ones(len(both), np.bool_), np.zeros(len(both), np.int64)
-        for round, (colour, ids) in enumerate(zip(self.fitted.colours, found, strict=True)):
-            together = np.concatenate([colour, ids[coloured.colour(round)]])
-            classes = classes_in(together, distances.offsets)
-            _sweep(distances, classes, both.directed, ACROSS, split, gram, settled, own)
+        unchanged, self_products = np.ones(len(both), np.bool_), np.zeros(len(both), np.int64)
+        for round, (colour, of_round) in enumerate(zip(self.fitted.colours, ids, strict=True)):
+            joined = np.concatenate([colour, of_round[coloured.colour(round)]])
+            classes = classes_in(joined, distances.offsets)
+            _sweep(distances, classes, both.directed, ACROSS, split, gram, unchanged, self_products)
         return gram
 
     def colours(self, round: int, column: int) -> tuple[int, ...]:
@@ -133,10 +132,10 @@ class TripleBase:
         first, second, distance = self.columns[round].triple(column)
         return f"{colouring.name(round, first)} –{distance}– {colouring.name(round, second)}"
 
-    def carriers(self, coloured: ColouredBatch, found: list[Int32], round: int, column: int) -> Carriers:
+    def carriers(self, coloured: ColouredBatch, ids: list[Int32], round: int, column: int) -> Carriers:
         first, second, distance = self.columns[round].triple(column)
-        colour = found[round][coloured.colour(round)]
-        square = distances_in(coloured.batch, ANY).square.reshape(len(colour), -1)
+        colour = ids[round][coloured.colour(round)]
+        square = distances_in(coloured.batch, NO_LIMIT).square.reshape(len(colour), -1)
         pairs = np.argwhere((square == distance) & (colour == first)[:, None] & (colour == second)[None, :])
         return Carriers(np.unique(pairs), pairs)
 
@@ -144,44 +143,46 @@ class TripleBase:
         largest = int(np.diff(batch.offsets).max())
         if rounds * largest**4 >= 2**63:
             raise OverflowError(
-                f"the product of a graph of {largest:,} nodes with itself may pass 2^63; use a base of subtrees"
+                f"the product of a graph of {largest:,} nodes with itself may pass 2^63; use a subtree kernel"
             )
         return distances_in(batch, self.memory_limit)
 
     def _blocks(self, coloured: ColouredBatch) -> Iterator[tuple[Columns, Block]]:
         distances = self._distances(coloured.batch, coloured.num_rounds)
-        room = self.memory_limit // BYTES_PER_ENTRY
+        max_entries = self.memory_limit // BYTES_PER_ENTRY
         for round in range(coloured.num_rounds):
-            columns, block = _listed(distances, coloured.colour(round), room, len(coloured.batch))
-            room -= len(block.counts)
+            columns, block = _list_block(distances, coloured.colour(round), max_entries, len(coloured.batch))
+            max_entries -= len(block.counts)
             yield columns, block
 
 
 _NO_GRAM = np.zeros((0, 0), np.int64)
 
 
-def _shares(classes: Classes, distances: Distances) -> Iterator[tuple[int, int]]:
-    """Ranges of colours that meet about `PAIRS_AT_ONCE` pairs of nodes each."""
-    pairs = np.diff(classes.begins) * np.diff(distances.offsets)[classes.graph]
-    before = np.concatenate([[0], np.cumsum(pairs[classes.order])])[classes.starts]
-    first, last = 0, len(classes.starts) - 1
-    while first < last:
-        end = max(first + 1, int(np.searchsorted(before, before[first] + PAIRS_AT_ONCE, side="right")) - 1)
-        yield first, end
-        first = end
+def _colour_ranges(classes: Classes, distances: Distances) -> Iterator[tuple[int, int]]:
+    """Split the colours into ranges of about `PAIRS_AT_ONCE` pairs of nodes each."""
+    pairs = np.diff(classes.member_offsets) * np.diff(distances.offsets)[classes.graph]
+    pairs_before = np.concatenate([[0], np.cumsum(pairs[classes.order])])[classes.colour_offsets]
+    start, num_colours = 0, len(classes.colour_offsets) - 1
+    while start < num_colours:
+        limit = pairs_before[start] + PAIRS_AT_ONCE
+        end = max(start + 1, int(np.searchsorted(pairs_before, limit, side="right")) - 1)
+        yield start, end
+        start = end
 
 
 def _rounds(distances: Distances, colours: list[Int32]) -> Iterator[tuple[Classes, Bool]]:
-    """The classes of every round, and which graphs are settled: they have no more of them than in the round before.
+    """The classes of every round, and a mask of the graphs whose classes are the same as in the round before.
 
-    In these every pair of classes stays what it was, and with it the product of the graph with itself.
+    As rounds only split classes, these are the graphs with as many classes as before. The products of such a graph with
+    itself are the same in both rounds.
     """
     before = np.full(len(distances.offsets) - 1, -1)
     for colour in colours:
         classes = classes_in(colour, distances.offsets)
-        number = np.diff(classes.ends)
-        yield classes, number == before
-        before = number
+        num_classes = np.diff(classes.graph_offsets)
+        yield classes, num_classes == before
+        before = num_classes
 
 
 def _sweep(
@@ -191,35 +192,37 @@ def _sweep(
     mode: int,
     split: int,
     gram: Int64,
-    settled: Bool,
-    own: Int64,
+    unchanged: Bool,
+    self_products: Int64,
 ) -> None:
-    """Add the products of one round to `gram`, and to `own` those of graphs with themselves that `gram` lacks."""
-    if mode == ALONE:
+    """Add the products of one round to `gram`, except those that `add_products` adds to `self_products`."""
+    if mode == DIAGONAL:
         classes.shared[:] = False
     scratch = new_scratch(distances)
-    for first, last in _shares(classes, distances):
-        add_products(first, last, classes, distances, scratch, ordered, mode, split, gram, settled, own)
+    for first, last in _colour_ranges(classes, distances):
+        add_products(first, last, classes, distances, scratch, ordered, mode, split, gram, unchanged, self_products)
 
 
-def _listed(distances: Distances, colour: Int32, most: int, graphs: int) -> tuple[Columns, Block]:
-    """The triples of one round as columns, and how often each graph has them."""
+def _list_block(distances: Distances, colour: Int32, max_entries: int, num_graphs: int) -> tuple[Columns, Block]:
+    """The triples of one round as columns, and the number of times each graph has them."""
     classes = classes_in(colour, distances.offsets)
     classes.shared[:] = True
     scratch = new_scratch(distances)
-    nothing = np.empty(0, np.int64)
-    parts: list[tuple[Int64, Int64, Int64, Int32, Int64]] = [(nothing,) * 3 + (np.empty(0, np.int32), nothing)]
+    empty = np.empty(0, np.int64)
+    parts: list[tuple[Int64, Int64, Int64, Int32, Int64]] = [(empty,) * 3 + (np.empty(0, np.int32), empty)]
     columns = entries = 0
-    for first, last in _shares(classes, distances):
-        listed = list_triples(first, last, most - entries, classes, distances, scratch)
-        of_colour, keys, column, graph, counts = listed
-        parts.append((of_colour, keys, column + columns, graph, counts))
+    for first, last in _colour_ranges(classes, distances):
+        widths, keys, column, graph, counts = list_triples(
+            first, last, max_entries - entries, classes, distances, scratch
+        )
+        parts.append((widths, keys, column + columns, graph, counts))
         columns += len(keys)
         entries += len(counts)
-        if entries > most:
+        if entries > max_entries:
             raise InputError(
-                f"The features do not fit in memory_limit, which has room for {most:,} of them here; raise it, take "
-                'fewer rounds, or use output="gram", which does not hold them all at once.'
+                f"The features do not fit in memory_limit, which allows {max_entries:,} of them here; raise it, take "
+                'fewer rounds, or use output="gram", which does not keep them all in memory.'
             )
-    of_colour, keys, column, graph, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Columns(np.concatenate([[0], np.cumsum(of_colour)]), keys), Block.of(column, graph, counts, graphs, columns)
+    widths, keys, column, graph, counts = (np.concatenate(part) for part in zip(*parts, strict=True))
+    starts = np.concatenate([[0], np.cumsum(widths)])
+    return Columns(starts, keys), Block.of(column, graph, counts, num_graphs, columns)

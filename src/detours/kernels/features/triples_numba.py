@@ -3,7 +3,7 @@
 Colours are processed one by one. For a first colour a, each graph that has it compares its class of that colour with
 its other classes: the distances between two classes are counted in a short table. Every (b, d) that occurs becomes a
 column, found through a hash table with open addressing. Triples that no other graph can share only contribute to the
-product of the graph with itself and need no column. Only the entries of one first colour are held at a time.
+product of the graph with itself and need no column. Only the entries of one first colour are in memory at a time.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from numpy.typing import NDArray
 from detours.arrays import Bool, Int32, Int64
 from detours.compiled import compiled
 from detours.kernels.colours.classes import Classes
-from detours.kernels.features.distances import FAR, Distances, search
+from detours.kernels.features.distances import UNREACHABLE, Distances, search
 from detours.kernels.features.products import ACROSS, by_column, multiply
 from detours.wl.nodes.sort_numba import sort_row
 
 INITIAL_SIZE = 1 << 10
-"""Entries that growing arrays have room for at first."""
+"""The initial capacity of growing arrays."""
 INITIAL_BITS = 10
-"""The hash table has 2 ** bits slots."""
+"""The hash table has 2 ** bits slots, initially."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Scratch(NamedTuple):
-    """Work space, allocated once; `tally` holds zeros between uses."""
+    """Work space, allocated once; `tally` is zero between uses."""
 
     tally: Int64
-    """How often each distance occurs between two classes."""
+    """The number of pairs of nodes of two classes at each distance."""
     met: Int32
     """The distances that occur."""
     row_starts: Int64
-    """Where the distances from each member of a class begin in `Distances.square`."""
+    """The offset of the distances from each member of a class in `Distances.square`."""
     queue: Int32
 
 
 class Triples(NamedTuple):
-    """The columns and entries of the triples with one first colour; the arrays have room for more."""
+    """The columns and entries of the triples with one first colour; the arrays may be longer."""
 
     num_columns: int
     num_entries: int
@@ -49,9 +49,11 @@ class Triples(NamedTuple):
     keys: Int64
     """``b << 16 | d`` of each column."""
     column: Int32
-    """Of each entry, as are the next two."""
+    """The column of each entry."""
     graph: Int32
+    """The graph of each entry."""
     counts: Int64
+    """The count of each entry."""
 
 
 def new_scratch(distances: Distances) -> Scratch:
@@ -81,7 +83,7 @@ def _grow(array: Any) -> Any:
 
 @compiled
 def _find_slot(slots: Int32, bits: Any, keys: Int64, key: Any) -> Any:
-    """The slot of a key: the one that holds its column, or the free one where it belongs."""
+    """The slot of a key: the one that holds its column, or a free one if it is new."""
     slot = np.int64((np.uint64(key) * _MIX) >> np.uint64(64 - bits))
     while slots[slot] >= 0 and keys[slots[slot]] != key:
         slot = (slot + 1) & ((1 << bits) - 1)
@@ -90,7 +92,7 @@ def _find_slot(slots: Int32, bits: Any, keys: Int64, key: Any) -> Any:
 
 @compiled
 def _rehash(slots: Int32, bits: int, keys: Int64, num_columns: int) -> Int32:
-    """A table with 2 ** bits slots for the same columns."""
+    """Rebuild the table with 2 ** bits slots."""
     if len(slots) < 1 << bits:
         slots = np.empty(1 << bits, np.int32)
     slots[: 1 << bits] = -1
@@ -101,12 +103,12 @@ def _rehash(slots: Int32, bits: int, keys: Int64, num_columns: int) -> Int32:
 
 @compiled
 def _find_rows(begin: int, end: int, classes: Classes, g: int, distances: Distances, scratch: Scratch) -> None:
-    """Find the distances from the members ``begin`` to ``end`` of a class; search for them if they are not kept."""
+    """Set the row offsets of members ``begin`` to ``end`` of a class; compute their distances if they are not kept."""
     first, size = distances.offsets[g], distances.offsets[g + 1] - distances.offsets[g]
     for at in range(begin, end):
         member = np.int64(classes.members[at])
         if distances.kept:
-            scratch.row_starts[at - begin] = distances.begins[g] + (member - first) * size
+            scratch.row_starts[at - begin] = distances.square_offsets[g] + (member - first) * size
         else:
             start = (at - begin) * size
             scratch.row_starts[at - begin] = start
@@ -124,16 +126,16 @@ def _count_distances(
     """
     tally, met, row_starts = scratch.tally, scratch.met, scratch.row_starts
     members, square = classes.members, distances.square
-    number = 0
+    num_met = 0
     for row in range(rows):
         for at in range(begin, end):
             d = square[row_starts[row] + members[at] - first]
-            if d != FAR and d != 0:
+            if d != UNREACHABLE and d != 0:
                 if tally[d] == 0:
-                    met[number] = d
-                    number += 1
+                    met[num_met] = d
+                    num_met += 1
                 tally[d] += 1
-    return number
+    return num_met
 
 
 @compiled
@@ -142,15 +144,15 @@ def _collect(
     ordered: bool,
     classes: Classes,
     distances: Distances,
-    settled: Bool,
-    own: Int64,
+    unchanged: Bool,
+    self_products: Int64,
     scratch: Scratch,
     triples: Triples,
 ) -> Triples:
-    """The triples that begin with colour a; if not `ordered`, none that end with a lower colour.
+    """The triples with first colour a; if not `ordered`, only those whose second colour is not lower.
 
     The arrays of `triples` are overwritten, and replaced where they are too short. Counts of colours that are not
-    shared are squared and added to `own` instead, or left out for graphs that are `settled`.
+    shared are squared and added to `self_products` instead, or left out for graphs that are `unchanged`.
     """
     shared, tally, met = classes.shared, scratch.tally, scratch.met
     slots, keys = triples.slots, triples.keys
@@ -159,34 +161,35 @@ def _collect(
     if shared[a]:
         slots[: 1 << bits] = -1
     columns, entries = 0, 0
-    for at in range(classes.starts[a], classes.starts[a + 1]):
-        one = classes.order[at]
-        g = classes.graph[one]
-        if not shared[a] and settled[g]:
+    for at in range(classes.colour_offsets[a], classes.colour_offsets[a + 1]):
+        this = classes.order[at]
+        g = classes.graph[this]
+        if not shared[a] and unchanged[g]:
             continue
-        rows = classes.begins[one + 1] - classes.begins[one]
-        _find_rows(classes.begins[one], classes.begins[one + 1], classes, g, distances, scratch)
+        begin, end = classes.member_offsets[this], classes.member_offsets[this + 1]
+        rows = end - begin
+        _find_rows(begin, end, classes, g, distances, scratch)
         first = distances.offsets[g]
-        for other in range(classes.ends[g] if ordered else one, classes.ends[g + 1]):
+        for other in range(classes.graph_offsets[g] if ordered else this, classes.graph_offsets[g + 1]):
             b = classes.colour[other]
-            begin, end = classes.begins[other], classes.begins[other + 1]
+            begin, end = classes.member_offsets[other], classes.member_offsets[other + 1]
             factor = 1 if ordered or b == a else 2
-            only_own = not (shared[a] and shared[b])
-            if only_own and settled[g]:
+            within_graph = not (shared[a] and shared[b])
+            if within_graph and unchanged[g]:
                 continue
-            if only_own and rows == 1 and end - begin == 1:
+            if within_graph and rows == 1 and end - begin == 1:
                 d = distances.square[scratch.row_starts[0] + classes.members[begin] - first]
-                own[g] += factor * (d != FAR and d != 0)
+                self_products[g] += factor * (d != UNREACHABLE and d != 0)
                 continue
-            number = _count_distances(rows, begin, end, first, classes, distances, scratch)
-            if only_own:
-                for i in range(number):
-                    own[g] += factor * tally[met[i]] * tally[met[i]]
+            num_met = _count_distances(rows, begin, end, first, classes, distances, scratch)
+            if within_graph:
+                for i in range(num_met):
+                    self_products[g] += factor * tally[met[i]] * tally[met[i]]
                     tally[met[i]] = 0
                 continue
-            while entries + number > len(entry_count):
+            while entries + num_met > len(entry_count):
                 entry_column, entry_graph, entry_count = _grow(entry_column), _grow(entry_graph), _grow(entry_count)
-            for i in range(number):
+            for i in range(num_met):
                 key = np.int64(b) << 16 | met[i]
                 slot = _find_slot(slots, bits, keys, key)
                 column: Any = np.int64(slots[slot])
@@ -219,23 +222,23 @@ def add_products(
     mode: int,
     split: int,
     gram: NDArray[np.int64],
-    settled: Bool,
-    own: Int64,
+    unchanged: Bool,
+    self_products: Int64,
 ) -> None:
-    """Add the triples that begin with the colours from `first` to `last` - 1 to the products of graphs.
+    """Add the triples with first colours from `first` to `last` - 1 to the products of graphs.
 
-    `own` receives the products of graphs with themselves that come from colours no other graph has, except for graphs
-    that are `settled`. Where distances are symmetric (not `ordered`), (a, b, d) occurs as often as (b, a, d): only one
-    is counted, twice.
+    The contribution of colours that no other graph has to the product of a graph with itself is added to
+    `self_products` instead, except for graphs that are `unchanged`. If distances are symmetric (not `ordered`),
+    (a, b, d) occurs as often as (b, a, d), so only one of them is counted, twice.
     """
-    class_graph, order, starts = classes.graph, classes.order, classes.starts
+    class_graph, order, starts = classes.graph, classes.order, classes.colour_offsets
     triples = _new_triples()
     for a in range(first, last):
         if starts[a] == starts[a + 1]:
             continue
         if mode == ACROSS and (class_graph[order[starts[a]]] >= split or class_graph[order[starts[a + 1] - 1]] < split):
             continue
-        triples = _collect(a, ordered, classes, distances, settled, own, scratch, triples)
+        triples = _collect(a, ordered, classes, distances, unchanged, self_products, scratch, triples)
         columns = triples.num_columns
         if columns > 0:
             factor = np.empty(columns, np.int64)
@@ -249,27 +252,27 @@ def add_products(
 def list_triples(
     first: int,
     last: int,
-    most: int,
+    max_entries: int,
     classes: Classes,
     distances: Distances,
     scratch: Scratch,
 ) -> tuple[Int64, Int64, Int64, Int32, Int64]:
-    """All triples, in both orders, that begin with the colours from `first` to `last` - 1; all colours must be shared.
+    """All triples, in both orders, with first colours from `first` to `last` - 1; all colours must be shared.
 
     Returns the number of columns of each first colour, the keys of the columns in ascending order within each colour,
-    and the column, graph and count of each entry. Stops after more than `most` entries.
+    and the column, graph and count of each entry. Stops at the first colour that takes it beyond `max_entries` entries.
     """
-    of_colour = np.zeros(last - first, np.int64)
+    widths = np.zeros(last - first, np.int64)
     keys = np.empty(INITIAL_SIZE, np.int64)
     entry_column, entry_count = np.empty(INITIAL_SIZE, np.int64), np.empty(INITIAL_SIZE, np.int64)
     entry_graph = np.empty(INITIAL_SIZE, np.int32)
-    graphs = len(classes.ends) - 1
-    settled, own = np.zeros(graphs, np.bool_), np.zeros(graphs, np.int64)
-    ordered = last > first  # always; a constant would be compiled apart
+    graphs = len(classes.graph_offsets) - 1
+    unchanged, self_products = np.zeros(graphs, np.bool_), np.zeros(graphs, np.int64)
+    ordered = last > first  # always True; a literal would be compiled as another type
     triples = _new_triples()
     columns, entries = 0, 0
     for a in range(first, last):
-        triples = _collect(a, ordered, classes, distances, settled, own, scratch, triples)
+        triples = _collect(a, ordered, classes, distances, unchanged, self_products, scratch, triples)
         new_columns, new_entries = triples.num_columns, triples.num_entries
         while columns + new_columns > len(keys):
             keys = _grow(keys)
@@ -283,22 +286,22 @@ def list_triples(
             entry_column[entries + entry] = columns + rank[triples.column[entry]]
         entry_graph[entries : entries + new_entries] = triples.graph[:new_entries]
         entry_count[entries : entries + new_entries] = triples.counts[:new_entries]
-        of_colour[a - first] = new_columns
+        widths[a - first] = new_columns
         columns += new_columns
         entries += new_entries
-        if entries > most:
+        if entries > max_entries:
             break
-    return of_colour, keys[:columns], entry_column[:entries], entry_graph[:entries], entry_count[:entries]
+    return widths, keys[:columns], entry_column[:entries], entry_graph[:entries], entry_count[:entries]
 
 
 @compiled
-def find_triples(starts: Int64, keys: Int64, first: Int32, wanted: Int64) -> Int64:
-    """The place of each triple (first colour, key) among `keys`, sorted within each first colour; -1 if absent."""
+def find_triples(starts: Int64, keys: Int64, first: Int32, queries: Int64) -> Int64:
+    """The index of each triple (first colour, key) in `keys`, sorted within each first colour; -1 if absent."""
     found = np.full(len(first), -1, np.int64)
     for at in range(len(first)):
         a = first[at]
-        if a >= 0 and wanted[at] >= 0:
-            place = starts[a] + np.searchsorted(keys[starts[a] : starts[a + 1]], wanted[at])
-            if place < starts[a + 1] and keys[place] == wanted[at]:
-                found[at] = place
+        if a >= 0 and queries[at] >= 0:
+            index = starts[a] + np.searchsorted(keys[starts[a] : starts[a + 1]], queries[at])
+            if index < starts[a + 1] and keys[index] == queries[at]:
+                found[at] = index
     return found

@@ -1,7 +1,7 @@
-"""Tasks made in code, without any file: their classes differ in cycles and nothing else.
+"""Synthetic tasks whose classes differ in cycles and nothing else.
 
-All are made of coverings: several copies ("sheets") of one small graph, in which some edges lead from one sheet to
-another. However they lead, 1-WL gives all copies of a node one colour, and so does any message passing.
+All are based on coverings: several copies ("sheets") of one small graph, in which some edges lead from one sheet to
+another. Whichever edges these are, 1-WL gives all copies of a node the same colour, and so does any message passing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from detours.graph import Graph
 RING_SIZES = (3, 4, 5, 6)
 LATTICE_SIZES = (4, 5, 6)
 SHEETS = 4
-"""Of the ring lattice: two of them have a ring each, two share one twice as long."""
+"""Over every ring of the ring lattice, two sheets have a ring each, and two share one twice as long."""
 
 Edge = tuple[int, int]
 
@@ -26,9 +26,9 @@ Edge = tuple[int, int]
 def rings(graphs: int = 200, *, sizes: tuple[int, ...] = RING_SIZES, seed: int = 0) -> GraphSet:
     """Two rings, or one twice as long? Class 0 has two rings with equal branches, class 1 one ring that repeats them.
 
-    The rings are decorated with random trees and hang on one common node. For every graph of class 0 there is one of
-    class 1 with the same degrees, the same trees and the same neighbourhoods: 1-WL, and with it any message passing,
-    cannot tell these two apart, whatever the number of rounds. Detours can: a ring of s nodes gives its edges one of
+    The rings are decorated with random trees and attached to one common node. For every graph of class 0 there is one
+    of class 1 with the same degrees, the same trees and the same neighbourhoods: 1-WL, and thus any message passing,
+    cannot tell these two apart after any number of rounds. Detours can: every edge of a ring of s nodes has a detour of
     s - 1 edges.
 
     >>> task = rings(6)
@@ -37,22 +37,22 @@ def rings(graphs: int = 200, *, sizes: tuple[int, ...] = RING_SIZES, seed: int =
     """
     _check("rings", graphs, sizes)
     rng = np.random.default_rng(seed)
-    made = []
+    generated = []
     for _ in range(graphs // 2):
         size = int(rng.choice(sizes))
         parents = _trees(size, rng)
-        made += [_doubled(size, parents, crossed=False), _doubled(size, parents, crossed=True)]
-    return _paired("rings", made)
+        generated += [_doubled(size, parents, crossed=False), _doubled(size, parents, crossed=True)]
+    return _paired("rings", generated)
 
 
 def fused_rings(graphs: int = 200, *, sizes: tuple[int, ...] = RING_SIZES, seed: int = 0) -> GraphSet:
-    """Fused or not? Both graphs of a pair have as many rings of its two sizes; those of class 0 share an edge in twos.
+    """Fused or not? Both graphs of a pair have the same numbers of rings; in class 0, pairs of rings share an edge.
 
-    A graph is four sheets of two rings that share an edge, with random trees, hung on one common node. In class 0 two
-    sheets are as they were, and the others are crossed over at the shared edge, which breaks both of their rings. In
-    class 1 two sheets are crossed over in the first ring, which leaves them the second, and two in the second. 1-WL
-    cannot tell the two graphs of a pair apart, and counting rings does not help: only where they meet does. Detours
-    up to k = largest size - 1 show it at the shared edge.
+    A graph has four sheets of two rings that share an edge, with random trees, attached to one common node. In class 0,
+    two sheets are unchanged, and the others are crossed over at the shared edge, which breaks both of their rings. In
+    class 1, two sheets are crossed over in the first ring, which leaves them the second, and two in the second. 1-WL
+    cannot tell the two graphs of a pair apart, nor can the number of rings: only where they meet differs. Detours up to
+    k = largest size - 1 show it at the shared edge.
 
     >>> task = fused_rings(2, sizes=(5,))
     >>> import detours
@@ -61,31 +61,31 @@ def fused_rings(graphs: int = 200, *, sizes: tuple[int, ...] = RING_SIZES, seed:
     """
     _check("fused_rings", graphs, sizes)
     rng = np.random.default_rng(seed)
-    made = []
+    generated = []
     for _ in range(graphs // 2):
         first, second = (int(size) for size in rng.choice(sizes, 2))
         core = first + second - 2
-        # The ring 0 .. first-1 holds the shared edge (0, first-1); the second ring closes over the nodes from first on.
+        # The first ring is 0 .. first-1; the second has the shared edge (0, first-1) and the nodes from first on.
         edges = [(0, first - 1), *((v, v + 1) for v in range(core - 1)), (core - 1, 0)]
         parents = _trees(core, rng)
         shared, in_first, in_second = edges[0], edges[1], edges[-1]
         edges += [(parent, core + at) for at, parent in enumerate(parents)]
-        made += [_hung(core + len(parents), edges, crossed) for crossed in ([shared], [in_first, in_second])]
-    return _paired("fused-rings", made)
+        generated += [_attached(core + len(parents), edges, crossed) for crossed in ([shared], [in_first, in_second])]
+    return _paired("fused-rings", generated)
 
 
 def ring_lattice(nodes: int = 2000, *, sizes: tuple[int, ...] = LATTICE_SIZES, seed: int = 0) -> GraphSet:
-    """Which nodes lie on a short ring? One large graph of rings linked by bonds; class 1 lies on a ring of `sizes`.
+    """Which nodes are on a short ring? One large graph of linked rings; class 1 is on a ring of one of the `sizes`.
 
-    A random tree of linked rings is covered by four sheets. Over each of its rings two sheets have that ring (class 1)
-    and two share one twice as long (class 0). So half of all nodes of any 1-WL colour are of either class, every node
+    A random tree of linked rings is covered by four sheets. Over each of its rings, two sheets have that ring (class 1)
+    and two share one twice as long (class 0). So every 1-WL colour has equally many nodes of both classes, every node
     has two or three neighbours, and any other cycle is at least twice as long as the smallest ring. Up to k = largest
-    size - 1 there are detours at the nodes of class 1 only.
+    size - 1, only nodes of class 1 have detours.
 
     Args:
-        nodes: How many nodes there should be; whole rings are added until there are as many.
-        sizes: The rings there are, the smallest more than half as large as the largest.
-        seed: Of the random tree and of its covering.
+        nodes: The minimum number of nodes; rings are added until it is reached.
+        sizes: The sizes of the rings, the smallest more than half as large as the largest.
+        seed: The random seed of the tree and its covering.
 
     >>> task = ring_lattice(100)
     >>> task, task.level, float(task.y.mean())
@@ -99,46 +99,48 @@ def ring_lattice(nodes: int = 2000, *, sizes: tuple[int, ...] = LATTICE_SIZES, s
         )
     rng = np.random.default_rng(seed)
     edges: list[Edge] = []
-    turns: list[Sequence[int]] = []
+    permutations: list[Sequence[int]] = []
     bare: list[int] = []  # nodes with two neighbours, to which another ring may be linked
     on_short = np.zeros((0, SHEETS), np.int64)
-    while SHEETS * len(on_short) < nodes or not _spans(turns):
+    while SHEETS * len(on_short) < nodes or not _is_connected(permutations):
         size, start = int(rng.choice(sizes)), len(on_short)
         a, b = rng.permutation(SHEETS)[:2].tolist()
         swapped = list(range(SHEETS))
         swapped[a], swapped[b] = b, a
         ring = [(start + v, start + v + 1) for v in range(size - 1)]
         edges += [*ring, (start + size - 1, start)]
-        turns += [*([range(SHEETS)] * len(ring)), swapped]
+        permutations += [*([range(SHEETS)] * len(ring)), swapped]
         if start:
             edges.append((bare.pop(int(rng.integers(len(bare)))), start))
-            turns.append(range(SHEETS))
+            permutations.append(range(SHEETS))
         bare += range(start + (start > 0), start + size)
         on_short = np.vstack([on_short, np.tile(np.equal(swapped, range(SHEETS)), (size, 1))])
-    graph = _covering(len(on_short), edges, turns)
+    graph = _covering(len(on_short), edges, permutations)
     return GraphSet("ring-lattice", [graph], on_short.T.ravel(), level="node")
 
 
 def _check(task: str, graphs: int, sizes: tuple[int, ...]) -> None:
     if check_integer("graphs", graphs) < 2 or graphs % 2:
-        raise InputError(f"{task} makes graphs in pairs, one of each class, but graphs={graphs}; give an even number.")
+        raise InputError(
+            f"{task} creates graphs in pairs, one of each class, but graphs={graphs}; give an even number."
+        )
     if not sizes or min(sizes) < 3:
         raise InputError(f"A ring has at least 3 nodes, but sizes={sizes!r}; give larger ones.")
 
 
 def _paired(name: str, graphs: list[Graph]) -> GraphSet:
-    """Return the set of graphs of class 0 and 1 in turn; each two of them are a pair."""
+    """Return a `GraphSet` of graphs of class 0 and 1 in turn; graphs 2i and 2i + 1 are a pair."""
     pairs = [(at, at + 1) for at in range(0, len(graphs), 2)]
     return GraphSet(name, graphs, np.arange(len(graphs)) % 2, pairs=pairs)
 
 
 def _trees(size: int, rng: np.random.Generator) -> list[int]:
-    """Return random trees on a ring: the parent of each further node, the first of which is node `size`."""
+    """Return random trees on a ring of `size` nodes: the parent of each node from `size` on."""
     return [int(rng.integers(size + added)) for added in range(int(rng.integers(2, 2 * size + 1)))]
 
 
 def _doubled(size: int, parents: list[int], crossed: bool) -> Graph:
-    """Two copies of a ring with its trees, hung on one node; crossed over at one edge, the two rings become one."""
+    """Two copies of a ring with its trees, attached to one node; crossed over at an edge, the two rings become one."""
     copy = size + len(parents)
     edges = [(side * copy + parent, side * copy + size + at) for side in (0, 1) for at, parent in enumerate(parents)]
     edges += [(side * copy + v, side * copy + v + 1) for side in (0, 1) for v in range(size - 1)]
@@ -147,10 +149,11 @@ def _doubled(size: int, parents: list[int], crossed: bool) -> Graph:
     return _undirected(edges, 2 * copy + 1)
 
 
-def _hung(copy: int, edges: list[Edge], crossed: list[Edge]) -> Graph:
-    """Four sheets, hung on one node by stems of two edges, so that no new cycle is shorter than 7.
+def _attached(copy: int, edges: list[Edge], crossed: list[Edge]) -> Graph:
+    """Four sheets, attached to one node by paths of two edges, so that no new cycle is shorter than 7.
 
-    One edge given: sheets 2 and 3 are crossed over there. Two: sheets 0 and 1 at the first, 2 and 3 at the second.
+    With one crossed edge, sheets 2 and 3 are crossed over there; with two, sheets 0 and 1 at the first, 2 and 3 at the
+    second.
     """
     hub = SHEETS * (copy + 1)
     swaps = dict(zip(reversed(crossed), ([0, 1, 3, 2], [1, 0, 2, 3]), strict=False))
@@ -160,24 +163,24 @@ def _hung(copy: int, edges: list[Edge], crossed: list[Edge]) -> Graph:
     return _undirected(joined, hub + 1)
 
 
-def _covering(copy: int, edges: list[Edge], turns: list[Sequence[int]]) -> Graph:
-    return _undirected(_lifted(copy, edges, turns), SHEETS * copy)
+def _covering(copy: int, edges: list[Edge], permutations: list[Sequence[int]]) -> Graph:
+    return _undirected(_lifted(copy, edges, permutations), SHEETS * copy)
 
 
-def _lifted(copy: int, edges: Iterable[Edge], turns: Iterable[Sequence[int]]) -> list[Edge]:
-    """An edge (u, v) over every sheet: from u there to v on the sheet that `turns` leads to."""
+def _lifted(copy: int, edges: Iterable[Edge], permutations: Iterable[Sequence[int]]) -> list[Edge]:
+    """The copies of every edge (u, v): from u on each sheet to v on the sheet that its permutation maps to."""
     return [
         (sheet * copy + u, to * copy + v)
-        for (u, v), turn in zip(edges, turns, strict=True)
-        for sheet, to in enumerate(turn)
+        for (u, v), permutation in zip(edges, permutations, strict=True)
+        for sheet, to in enumerate(permutation)
     ]
 
 
-def _spans(turns: Iterable[Sequence[int]]) -> bool:
-    """Return whether the edges lead from every sheet to every other: the covering is then connected."""
+def _is_connected(permutations: Iterable[Sequence[int]]) -> bool:
+    """Return whether the edges lead from every sheet to every other, so that the covering is connected."""
     reached = {0}
     for _ in range(SHEETS):
-        reached |= {to for turn in turns for sheet, to in enumerate(turn) if sheet in reached}
+        reached |= {to for permutation in permutations for sheet, to in enumerate(permutation) if sheet in reached}
     return len(reached) == SHEETS
 
 

@@ -1,4 +1,4 @@
-"""Tasks made in code: their classes differ in cycles, and in nothing that message passing sees."""
+"""Synthetic tasks: their classes differ in cycles, but in nothing that message passing sees."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_only_cycles_tell_a_pair_apart(make: Callable[..., GraphSet]) -> None:
 
 
 @pytest.mark.parametrize("make", PAIRED)
-def test_stable_colours_say_nothing_about_the_class(make: Callable[..., GraphSet]) -> None:
+def test_stable_colours_do_not_depend_on_the_class(make: Callable[..., GraphSet]) -> None:
     """Over the whole task: of the graphs with any given colours as many are of class 0 as of class 1."""
     task = make(60, seed=2)
     for group in detours.wl.refine(task.graphs, init="uniform").groups():
@@ -48,7 +48,7 @@ def test_stable_colours_say_nothing_about_the_class(make: Callable[..., GraphSet
 
 
 @pytest.mark.parametrize("sizes", [(3,), (3, 4), (4, 5), (5, 6), (6,), (3, 6)])
-def test_fused_rings_are_as_many_as_those_that_are_not(sizes: tuple[int, ...]) -> None:
+def test_both_classes_have_the_same_number_of_rings(sizes: tuple[int, ...]) -> None:
     task = fused_rings(8, sizes=sizes, seed=5)
     for pair in zip(task.graphs[::2], task.graphs[1::2], strict=True):
         drawn = [graph.to_networkx() for graph in pair]
@@ -104,7 +104,7 @@ def test_every_colour_has_as_many_nodes_of_either_class() -> None:
     assert np.array_equal(2 * np.bincount(colour, weights=task.y), np.bincount(colour))
 
 
-# ---------------------------------------------------------------- requests
+# ---------------------------------------------------------------- arguments
 
 
 @pytest.mark.parametrize("make", [*PAIRED, ring_lattice])
@@ -118,12 +118,12 @@ def test_classes_take_turns() -> None:
 
 @pytest.mark.parametrize("make", PAIRED)
 @pytest.mark.parametrize("wrong", [{"graphs": 3}, {"graphs": 0}, {"sizes": ()}, {"sizes": (2, 5)}])
-def test_bad_requests(make: Callable[..., GraphSet], wrong: dict[str, object]) -> None:
+def test_invalid_arguments(make: Callable[..., GraphSet], wrong: dict[str, object]) -> None:
     with pytest.raises(InputError, match="give"):
         make(**wrong)
 
 
 @pytest.mark.parametrize("wrong", [{"nodes": 0}, {"sizes": ()}, {"sizes": (2, 3)}, {"sizes": (3, 6)}])
-def test_bad_lattices(wrong: dict[str, object]) -> None:
+def test_invalid_lattices(wrong: dict[str, object]) -> None:
     with pytest.raises(InputError, match=r"give|nodes, .* must be an integer of at least 1, but it is 0"):
         ring_lattice(**wrong)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Graphs that are hard to tell apart, made in code from their definitions."""
+"""Graphs that are hard to tell apart, constructed from their definitions."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Table = Sequence[Sequence[int]]
 
 
 def from_edges(num_nodes: int, edges: Iterable[tuple[int, int]]) -> Graph:
-    """Return the undirected graph of these edges, each given once."""
+    """Return the undirected graph with these edges, each listed once."""
     once = np.array(list(edges), dtype=np.int64).reshape(-1, 2).T
     return Graph.from_edge_index(np.concatenate((once, once[::-1]), axis=1), num_nodes)
 
 
 def from_matrix(adjacency: Adjacency) -> Graph:
-    """Return the undirected graph of a symmetric matrix; its diagonal is ignored."""
+    """Return the undirected graph of a symmetric adjacency matrix; the diagonal is ignored."""
     return Graph.from_edge_index(np.stack(np.nonzero(adjacency & ~np.eye(len(adjacency), dtype=bool))), len(adjacency))
 
 
@@ -43,12 +43,12 @@ def cycle(n: int) -> Graph:
 
 
 def complete(n: int) -> Graph:
-    """All n nodes joined to one another."""
+    """The complete graph of n nodes."""
     return from_edges(n, combinations(range(n), 2))
 
 
 def cycle_unions(n: int) -> tuple[Graph, Graph]:
-    """Two cycles of n nodes, and one of 2n: the simplest graphs that 1-WL takes for each other.
+    """Two cycles of n nodes, and one of 2n: the simplest graphs that 1-WL cannot tell apart.
 
     >>> cycle_unions(3)
     (Graph(6 nodes, 6 edges), Graph(6 nodes, 6 edges))
@@ -62,7 +62,7 @@ def csl(n: int = 41, skip: int = 2) -> Graph:
     """Circular skip links: a cycle of n nodes, and a second cycle that steps along it by `skip`."""
     if not 2 <= skip <= n - 2 or gcd(n, skip) > 1:
         raise InputError(
-            f"skip must lie in 2 .. n-2 and have no factor in common with n = {n}, but it is {shown(skip)}."
+            f"skip must be in 2 .. n-2 and have no factor in common with n = {n}, but it is {shown(skip)}."
         )
     return from_edges(n, ((i, (i + step) % n) for i in range(n) for step in (1, skip)))
 
@@ -73,17 +73,17 @@ def csl_classes() -> list[Graph]:
 
 
 def prism() -> Graph:
-    """Two triangles, joined node by node."""
+    """The triangular prism: two triangles, joined node by node."""
     return from_edges(6, [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)])
 
 
 def cube() -> Graph:
-    """The eight corners of a cube."""
+    """The graph of the eight corners of a cube."""
     return from_edges(8, ((i, i ^ bit) for i in range(8) for bit in (1, 2, 4) if i < i ^ bit))
 
 
 def petersen() -> Graph:
-    """The pairs of five things, joined if they have nothing in common."""
+    """The Petersen graph: pairs of five elements, joined if they are disjoint."""
     pairs = [set(pair) for pair in combinations(range(5), 2)]
     return from_edges(10, ((i, j) for i, j in combinations(range(10), 2) if not pairs[i] & pairs[j]))
 
@@ -101,7 +101,7 @@ def rook(n: int = 4) -> Graph:
 
 
 def shrikhande() -> Graph:
-    """Z4 × Z4, joined where they differ by ±(1, 0), ±(0, 1) or ±(1, 1): (16, 6, 2, 2), like the 4 × 4 rook's graph."""
+    """Z4 × Z4, joined if they differ by ±(1, 0), ±(0, 1) or ±(1, 1): (16, 6, 2, 2), like the 4 × 4 rook's graph."""
     steps = ((1, 0), (0, 1), (1, 1))
     return from_edges(
         16, ((4 * a + b, (a + x) % 4 * 4 + (b + y) % 4) for a, b in product(range(4), repeat=2) for x, y in steps)
@@ -109,7 +109,7 @@ def shrikhande() -> Graph:
 
 
 def triangular(n: int = 8) -> Graph:
-    """The line graph of the complete graph: pairs of n things, joined if they share one."""
+    """T(n), the line graph of the complete graph: pairs of n elements, joined if they share one."""
     return from_matrix(_triangular(check_integer("n", n, minimum=2)))
 
 
@@ -131,7 +131,7 @@ def chang() -> list[Graph]:
 def latin_square(table: Table) -> Graph:
     """The cells of a Latin square, joined in the same row or column or with the same symbol: (n², 3n-3, n, 6).
 
-    The rows and columns of the table are 0 .. n-1, its entries as well. For instance the table of a group.
+    Any n distinct symbols will do. The multiplication table of a group is an example.
     """
     symbols = np.asarray(table)
     alphabet = np.unique(symbols)
@@ -146,7 +146,7 @@ def latin_square(table: Table) -> Graph:
 
 
 def group_tables(order: int) -> dict[str, Table]:
-    """Multiplication tables of groups of this order: the products of cyclic groups, dihedral and dicyclic ones."""
+    """Multiplication tables of groups of this order: products of cyclic groups, dihedral and dicyclic groups."""
     tables = {_product_name(factors): _product_table(factors) for factors in _factorings(order)}
     if order % 2 == 0 and order >= 6:
         tables[f"D{order // 2}"] = _semidirect_table(order // 2, square=0)
@@ -162,7 +162,7 @@ def _triangular(n: int) -> Adjacency:
 
 
 def _switched(adjacency: Adjacency, nodes: Sequence[int]) -> Adjacency:
-    """Seidel switching: joined and unjoined are exchanged between these nodes and all others."""
+    """Seidel switching: edges and non-edges are exchanged between these nodes and all others."""
     inside = np.zeros(len(adjacency), dtype=bool)
     inside[nodes] = True
     switched: Adjacency = adjacency ^ inside[:, None] ^ inside[None, :]
@@ -170,7 +170,7 @@ def _switched(adjacency: Adjacency, nodes: Sequence[int]) -> Adjacency:
 
 
 def _factorings(order: int) -> list[tuple[int, ...]]:
-    """One way to write each abelian group of this order as a product of cyclic ones: each factor divides the next."""
+    """The abelian groups of this order as products of cyclic groups: each factor divides the next."""
 
     def chains(rest: int, divides: int) -> list[tuple[int, ...]]:
         if rest == 1:
@@ -187,12 +187,12 @@ def _product_name(factors: Sequence[int]) -> str:
 
 def _product_table(factors: Sequence[int]) -> Table:
     elements = list(product(*map(range, factors)))
-    place = {element: at for at, element in enumerate(elements)}
+    index = {element: at for at, element in enumerate(elements)}
 
     def add(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
         return tuple((x + y) % factor for x, y, factor in zip(a, b, factors, strict=True))
 
-    return [[place[add(a, b)] for b in elements] for a in elements]
+    return [[index[add(a, b)] for b in elements] for a in elements]
 
 
 def _semidirect_table(n: int, square: int) -> Table:
@@ -213,8 +213,8 @@ def cfi(base: Any, twisted: bool = False, *, edge: int = 0) -> Graph:
     """The graph of Cai, Fürer and Immerman over a connected base graph, in its small form.
 
     A node v of the base becomes one node for each even subset of its edges. Over an edge e, two of these are joined if
-    both subsets hold e or neither does; over the twisted edge if just one does. Which `edge` of the base is twisted
-    does not matter: the graph is the same up to the names of its nodes. The plain and the twisted graph are not
+    both subsets contain e or neither does; over the twisted edge, if exactly one does. Which `edge` of the base is
+    twisted does not matter: the graphs are isomorphic. The plain and the twisted graph are not
     isomorphic for any connected base, and k-FWL tells them apart if and only if k is at least the treewidth of the
     base (Roberson, 2022; Neuen, 2024): 1 for a tree, 2 for a cycle, 3 for K4, the prism and the cube.
 
@@ -233,21 +233,21 @@ def cfi(base: Any, twisted: bool = False, *, edge: int = 0) -> Graph:
             f"take a base that needs at most {_LARGEST_CFI:,}."
         )
     if not 0 <= edge < len(edges):
-        raise InputError(f"edge must lie in 0 .. {len(edges) - 1}, the edges of the base, but it is {shown(edge)}.")
-    at_node: list[list[int]] = [[] for _ in range(graph.num_nodes)]
-    for number, (i, j) in enumerate(edges):
-        at_node[i].append(number)
-        at_node[j].append(number)
+        raise InputError(f"edge must be in 0 .. {len(edges) - 1}, the edges of the base, but it is {shown(edge)}.")
+    incident: list[list[int]] = [[] for _ in range(graph.num_nodes)]
+    for e, (i, j) in enumerate(edges):
+        incident[i].append(e)
+        incident[j].append(e)
     gadgets, first = [], 0
-    for numbers in at_node:
-        subsets = [set(some) for r in range(0, len(numbers) + 1, 2) for some in combinations(numbers, r)]
+    for at_node in incident:
+        subsets = [set(subset) for r in range(0, len(at_node) + 1, 2) for subset in combinations(at_node, r)]
         gadgets.append(list(enumerate(subsets, first)))
         first += len(subsets)
     joined = [
         (a, b)
-        for number, (i, j) in enumerate(edges)
+        for e, (i, j) in enumerate(edges)
         for (a, left), (b, right) in product(gadgets[i], gadgets[j])
-        if ((number in left) == (number in right)) != (twisted and number == edge)
+        if ((e in left) == (e in right)) != (twisted and e == edge)
     ]
     return from_edges(first, joined)
 
@@ -269,7 +269,7 @@ def is_connected(graph: Graph) -> bool:
 def atlas(max_nodes: int = 7) -> list[Graph]:
     """All connected graphs with 1 .. max_nodes <= 7 nodes, from NetworkX's atlas; 996 of them."""
     if not 1 <= max_nodes <= 7:
-        raise InputError(f"The atlas holds graphs of 1 to 7 nodes, but max_nodes is {shown(max_nodes)}.")
+        raise InputError(f"The atlas contains graphs of 1 to 7 nodes, but max_nodes is {shown(max_nodes)}.")
     try:
         from networkx import graph_atlas_g
     except ImportError:
