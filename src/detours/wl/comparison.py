@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -104,12 +104,12 @@ def groups(graphs: Iterable[Any], **options: Unpack[Options]) -> list[list[int]]
     """
     prepared = prepare("groups", graphs, **options)
     (last,) = deque(prepared.rounds(), maxlen=1)
-    found = _groups(prepared, last)
+    found = _groups(prepared, last.colour)
     if prepared.method.individualise is None:
         return found
     asked = np.zeros(len(prepared.graphs), np.bool_)
     asked[[g for group in found if len(group) > 1 for g in group]] = True
-    return _groups(prepared, individual_round(prepared, last, asked))
+    return _groups(prepared, individual_round(prepared, last.colour, asked))
 
 
 def _groups(prepared: Prepared, colour: Int32) -> list[list[int]]:
@@ -118,21 +118,16 @@ def _groups(prepared: Prepared, colour: Int32) -> list[list[int]]:
 
 def compare_rounds(prepared: Prepared) -> tuple[Comparison, Int32]:
     """Refine two graphs until they differ or the rounds end; return the last colours as well."""
-    round, colour = 0, prepared.initial.colour
-    for round, colour in enumerate(_all_rounds(prepared)):
-        difference = _difference(colour, prepared.offsets)
-        if difference.any():
-            return _told_apart(prepared, round, colour, int(np.abs(difference).argmax())), colour
-    stable = prepared.method.individualise is None and prepared.method.is_stable(round)
-    return Comparison(True, round, stable), colour
-
-
-def _all_rounds(prepared: Prepared) -> Iterator[Int32]:
-    """Yield the colours of every round; that of individualised copies comes last."""
-    for colour in prepared.rounds():
-        yield colour
-    if prepared.method.individualise is not None:
-        yield individual_round(prepared, colour)
+    for round, refinement in enumerate(prepared.rounds()):
+        if refinement.differs(int(prepared.offsets[1])):
+            return _told_apart(prepared, round, refinement.colour), refinement.colour
+    colour = refinement.colour
+    if prepared.method.individualise is None:
+        return Comparison(True, round, prepared.method.is_stable(round)), colour
+    colour = individual_round(prepared, colour)
+    if _difference(colour, prepared.offsets).any():
+        return _told_apart(prepared, round + 1, colour), colour
+    return Comparison(True, round + 1, stable=False), colour
 
 
 def _difference(colour: Int32, offsets: Int64) -> Int64:
@@ -142,7 +137,8 @@ def _difference(colour: Int32, offsets: Int64) -> Int64:
     return ours - theirs
 
 
-def _told_apart(prepared: Prepared, round: int, colour: Int32, witness: int) -> Comparison:
+def _told_apart(prepared: Prepared, round: int, colour: Int32) -> Comparison:
+    witness = int(np.abs(_difference(colour, prepared.offsets)).argmax())
     found = [np.flatnonzero(colour[part] == witness).tolist() for part in _parts(prepared.offsets)]
     ours, theirs = (tuple(map(graph.name, own)) for graph, own in zip(prepared.graphs, found, strict=True))
     meaning = _describe(prepared, int(np.argmax(colour == witness))) if round == 0 else None

@@ -61,11 +61,11 @@ def feed_rounds(digests: list[Any], prepared: Prepared) -> Int32:
 def _rounds_until_confirmed(prepared: Prepared) -> Iterator[Int32]:
     """Yield the colours of every round; stable ones twice, as the table of one more round shows that they are."""
     done = -1
-    for colour in prepared.rounds():
-        yield colour
+    for refinement in prepared.rounds():
+        yield refinement.colour
         done += 1
     if prepared.method.is_stable(done):
-        yield colour
+        yield refinement.colour
 
 
 def _classes(colour: Int32, offsets: Int64, active: Bool) -> Classes:
@@ -94,7 +94,7 @@ def _feed_arc_values(digests: list[Any], around: Neighbourhood, offsets: Int64) 
 
 def _feed_tables(digests: list[Any], classes: Classes, coarser: Classes, arcs: Arcs) -> None:
     words, begins = tables_of(classes, coarser.number, arcs)
-    table = memoryview(_encode(words))
+    table = words.astype("<i8", copy=False).view(np.uint8).data
     for g in np.flatnonzero(np.diff(classes.ends)).tolist():
         digests[g].update(table[8 * begins[g] : 8 * begins[g + 1]])
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from detours.arrays import Int32, Int64
+from detours.arrays import Int64
 from detours.checks import check_jobs
 from detours.counting.count import count
 from detours.counting.engines.threads import Progress
@@ -24,7 +24,7 @@ from detours.wl.nodes.labels import ranks_on_arcs, read_labels
 from detours.wl.nodes.neighbourhood import PAIRS_BYTES, Neighbourhood, all_pairs, held_bytes, neighbours, pairs_bytes
 from detours.wl.nodes.pair_colours import as_vectors, stable_pairs
 from detours.wl.nodes.ranks import rank_vectors
-from detours.wl.nodes.rounds import refinements
+from detours.wl.nodes.rounds import NodeRefinement, refinements
 from detours.wl.options import Method, Options, check_graphs, check_method
 
 
@@ -45,17 +45,19 @@ class Prepared:
     n_jobs: int = 1
     progress: Progress | None = None
 
-    def rounds(self) -> Iterator[Int32]:
-        """Yield the colours of round 0, 1, and so on; none is kept in memory."""
+    def rounds(self) -> Iterator[NodeRefinement]:
+        """Yield the refinement after round 0, 1, and so on: always the same object, which keeps one round only."""
         most = self.method.rounds
         return islice(self._all_rounds(), None if most is None else most + 1)
 
-    def _all_rounds(self) -> Iterator[Int32]:
+    def _all_rounds(self) -> Iterator[NodeRefinement]:
         colour = self.initial.colour
         if self.first is not None:
             colour = next(refinements(colour, self.first), colour)
-        yield colour
-        yield from refinements(colour, self.around)
+        refinement = NodeRefinement(colour, self.around)
+        yield refinement
+        while refinement.round():
+            yield refinement
 
 
 def prepare(

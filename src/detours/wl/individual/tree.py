@@ -128,8 +128,8 @@ def individual_round(prepared: Prepared, colour: Int32, asked: Bool | None = Non
 
 def digest_trees(prepared: Prepared, roots: list[bytes]) -> list[bytes]:
     """Return the digest of the tree of each graph, given those of the graphs."""
-    (colour,) = deque(prepared.rounds(), maxlen=1)
-    tree, digests = grow_tree(prepared, colour)
+    (last,) = deque(prepared.rounds(), maxlen=1)
+    tree, digests = grow_tree(prepared, last.colour)
     owner = np.searchsorted(prepared.offsets, tree.chosen, side="right") - 1
     return _join(roots, owner, digests)
 

@@ -46,21 +46,38 @@ def classes_of(colour: Int32, offsets: Int64, asked: Bool) -> Classes:
     for g in range(graphs):
         largest = max(largest, offsets[g + 1] - offsets[g])
     ordered = np.empty(largest, np.int64)
+    class_of = np.full(largest, -1, np.int64)
     at = -1
     for g in range(graphs):
         start, size = offsets[g], offsets[g + 1] - offsets[g]
-        if asked[g]:
-            for node in range(size):
-                ordered[node] = np.int64(colour[start + node]) << 32 | node
-            sort_row(ordered, size)
-            for place in range(size):
-                node = start + (ordered[place] & 0xFFFFFFFF)
-                if place == 0 or ordered[place] >> 32 != ordered[place - 1] >> 32:
-                    at += 1
-                    sizes[at] = 0
-                    members[at] = node
-                sizes[at] += 1
-                number[node] = at - ends[g]
+        if asked[g] and size > 0:
+            own = colour[start : start + size]
+            least, most = own.min(), own.max()
+            if most - least < size:  # a table of the colours is faster than sorting
+                for node in range(size):
+                    class_of[own[node] - least] = start + node
+                for c in range(most - least + 1):
+                    if class_of[c] >= 0:
+                        at += 1
+                        sizes[at] = 0
+                        members[at] = class_of[c]
+                        class_of[c] = at - ends[g]
+                for node in range(size):
+                    number[start + node] = class_of[own[node] - least]
+                    sizes[ends[g] + number[start + node]] += 1
+                class_of[: most - least + 1] = -1
+            else:
+                for node in range(size):
+                    ordered[node] = np.int64(own[node]) << 32 | node
+                sort_row(ordered, size)
+                for place in range(size):
+                    node = start + (ordered[place] & 0xFFFFFFFF)
+                    if place == 0 or ordered[place] >> 32 != ordered[place - 1] >> 32:
+                        at += 1
+                        sizes[at] = 0
+                        members[at] = node
+                    sizes[at] += 1
+                    number[node] = at - ends[g]
         ends[g + 1] = at + 1
     return Classes(ends, sizes[: at + 1], members[: at + 1], number)
 
