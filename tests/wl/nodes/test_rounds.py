@@ -138,6 +138,7 @@ def test_the_first_round_that_differs(ends: int, length: int, seed: int) -> None
     prepared = prepare("same", [detours.Graph.from_networkx(graph) for graph in pair], init="uniform")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rounds_module, "ENTER_LOCAL", 1)
+        patch.setattr(rounds_module, "LEAVE_LOCAL", 1)
         for refinement in prepared.rounds():
             first, second = np.split(refinement.colour, prepared.offsets[1:2])
             differs = sorted(first.tolist()) != sorted(second.tolist())

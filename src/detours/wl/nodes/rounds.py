@@ -26,7 +26,7 @@ CHUNK_ENTRIES = 1 << 26
 ENTER_LOCAL = 16
 """Local rounds begin when less than this fraction (1/16) of all arcs are at nodes that changed."""
 LEAVE_LOCAL = 8
-"""They end when more than this fraction are."""
+"""They end when more than this fraction are; not above `ENTER_LOCAL`, as memory is taken for so many."""
 
 
 def refinements(colour: Int32, around: Neighbourhood) -> Iterator[Int32]:
