@@ -1,4 +1,4 @@
-"""What comes before the first round of a refinement: checked options, counts of detours, and what each node sees."""
+"""Everything before the first round of a refinement: checking options, counting detours, and what each node sees."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from detours.wl.options import Method, Options, check_graphs, check_method
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Graphs and what their rounds need."""
+    """Graphs with all that their rounds need."""
 
     method: Method
     graphs: list[Graph]
     union: Graph
     offsets: Int64
-    """int64 [graphs + 1]: where the nodes of each graph begin among all nodes."""
+    """int64 [graphs + 1]: the nodes of graph g are ``offsets[g]`` to ``offsets[g + 1]`` of the union."""
     initial: InitialColours
     first: Neighbourhood | None
-    """What the nodes see to turn `initial` into the colours of round 0, where these need it."""
+    """What the nodes see when `initial` is refined into the colours of round 0; None if these are `initial`."""
     around: Neighbourhood
     """What the nodes see in every later round."""
     n_jobs: int = 1
@@ -71,7 +71,7 @@ def prepare(
     progress: Progress | bool | None = None,
     **chosen: Any,
 ) -> Prepared:
-    """Check the options, those of `refine` as given to `caller`, and do all that comes before the first round."""
+    """Check the options of `refine`, as given to `caller`, and do everything before the first round."""
     for name in chosen:
         if name not in Options.__annotations__:
             raise TypeError(
@@ -107,7 +107,7 @@ def count_arcs(method: Method, union: Graph, n_jobs: int) -> Detours | None:
 def _initial(
     method: Method, graphs: list[Graph], union: Graph, counts: Detours | None, labels: Any
 ) -> tuple[InitialColours, Neighbourhood | None]:
-    """Return the colours of round 0, or those of the labels and what the nodes see to turn them into round 0."""
+    """Return the colours of round 0, or colours and what the nodes see to refine them into those of round 0."""
     colours = []
     if method.labels or method.init == "labels":
         colours.append(by_label(graphs, labels))
@@ -120,7 +120,7 @@ def _initial(
 
 
 def first_seen(method: Method, union: Graph, counts: Detours | None) -> Neighbourhood | None:
-    """Return what the nodes see before round 0: neighbours with the counts of the edges, if `init` is one of these."""
+    """Return what the nodes see before round 0: neighbours with the counts of the edges, if `init` uses these."""
     if counts is None or method.init not in ("den", "den-sum"):
         return None
     return neighbours(union, _arc_values(counts, method.init))
@@ -129,7 +129,7 @@ def first_seen(method: Method, union: Graph, counts: Detours | None) -> Neighbou
 def around(
     method: Method, graphs: list[Graph], union: Graph, counts: Detours | None, edge_labels: Int64 | None = None
 ) -> Neighbourhood:
-    """Return what the nodes see in every round; `edge_labels` are vectors of the arcs of the union."""
+    """Return what the nodes see in every round; `edge_labels` has one vector per arc of the union."""
     if method.pairs is not None and method.k is not None:
         k, room = method.k, PAIRS_BYTES - held_bytes(graphs)
         try:
@@ -156,7 +156,7 @@ def _too_large(graphs: list[Graph], k: int) -> InputError:
 
 
 def _arc_values(counts: Detours, kind: str) -> Int64:
-    """Return the counts of every arc by length, or their sum, k-DeN as the paper has it."""
+    """Return the counts of every arc by length, or their sum, the k-DeN of the paper."""
     if kind == "den":
         return counts.arc_by_length
     message = f'the detours of an edge up to k = {counts.k} pass 2^63 when added up; use "den" or a smaller k'

@@ -49,7 +49,7 @@ class LocalRounds:
         return self._num_classes > before
 
     def colours(self) -> tuple[Int32, Int64]:
-        """Return the colours, and where each begins in the order of the nodes."""
+        """Return the colours, and their offsets in the order of the nodes."""
         return ranks(self._partition, self._num_classes)
 
     def changed(self, colour: Int32, num_colours: int) -> Bool:

@@ -84,7 +84,7 @@ def as_partition(
 
 @compiled
 def ranks(partition: Partition, num_classes: int) -> tuple[Int32, Int64]:
-    """Return the colours, which are the ranks of the classes, and where each begins in the order of the nodes."""
+    """Return the colours, which are the ranks of the classes, and their offsets in the order of the nodes."""
     nodes = len(partition.order)
     classes_up_to = np.zeros(nodes, np.int32)
     for c in range(num_classes):
