@@ -3,6 +3,9 @@
 Ours starts from graphs in memory and includes counting the detours. NetworkX gets its own graph objects and GraKeL
 its own, built before the clock starts; of GraKeL only the propagation of labels is timed, with a base kernel that does
 nothing. Both start from degrees, so our degree colours must split the nodes of every graph as theirs do.
+
+A second table shows how the time until the colours are stable grows with the length of a path, where a round changes
+two nodes.
 """
 
 from __future__ import annotations
@@ -10,8 +13,9 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Callable
-from itertools import chain
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain, pairwise
 from typing import Any
 
 from rich.console import Console
@@ -105,6 +109,17 @@ def sheet(name: str, best: dict[str, Timing], same: dict[str, bool], k: int, rou
     return Sheet(title, ["who", "CPU time", "times ours", "same colours"], rows, notes)
 
 
+def paths_sheet(lengths: Sequence[int], budget: float) -> Sheet:
+    """Times on paths, which take half as many rounds as they have nodes, and the ratio of each to the row above."""
+    graphs = {f"{n:,}": detours.Graph.from_edges([(i, i + 1) for i in range(n - 1)]) for n in lengths}
+    contenders = {name: partial(wl.groups, [graph], init="degree") for name, graph in graphs.items()}
+    best, _ = race(contenders, budget)
+    seconds = [timing.seconds for timing in best.values()]
+    ratios = ["", *(f"{longer / shorter:.3g}" for shorter, longer in pairwise(seconds))]
+    rows = [[name, duration(own), ratio] for name, own, ratio in zip(best, seconds, ratios, strict=True)]
+    return Sheet("Paths until the colours are stable", ["nodes", "CPU time", "times the row above"], rows)
+
+
 def _verdict(same: bool | None) -> str:
     return "" if same is None else "yes" if same else "OTHER ANSWER"
 
@@ -127,6 +142,7 @@ def main(arguments: list[str] | None = None) -> int:
         best, answers = race(contenders(graphs, options.k, options.rounds), budget=5.0)
     same = agree(answers, options.rounds)
     sheet(options.data, best, same, options.k, options.rounds).show(Console())
+    paths_sheet([5_000, 10_000, 20_000, 40_000], budget=2.0).show(Console())
     return 0 if all(same.values()) else 1
 
 

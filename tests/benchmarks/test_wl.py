@@ -31,3 +31,8 @@ def test_the_bar_is_held_against_the_faster_rival() -> None:
     sheet = benchmark.sheet("some data", best, same, k=4, rounds=3)
     assert "(GraKeL)" in sheet.notes[0] and sheet.notes[0].endswith("it takes 15 times as long: MISSED")
     assert [row[-1] for row in sheet.rows] == ["", "yes", "OTHER ANSWER"]
+
+
+def test_paths_are_compared_with_the_row_above() -> None:
+    rows = benchmark.paths_sheet([20, 40], budget=0.0).rows
+    assert [row[0] for row in rows] == ["20", "40"] and rows[0][2] == "" and float(rows[1][2]) > 0

@@ -14,9 +14,8 @@ from detours.wl.preparation import Prepared, prepare
 def certificate(G: Any, **options: Unpack[Options]) -> str:
     """Return a text of 64 hexadecimal digits that is equal for graphs that are not told apart.
 
-    It depends on the graph up to isomorphism and on the options of `refine` and on nothing else: neither on the machine
-    nor on other graphs. Compare only certificates made with the same options. `labels` and `edge_labels` are those of
-    this one graph.
+    It depends only on the graph up to isomorphism and on the options of `refine`, not on the machine or other graphs.
+    Compare only certificates with the same options. `labels` and `edge_labels` are those of this one graph.
 
     >>> path, other_path, triangle = [(0, 1), (1, 2), (2, 3)], [(2, 1), (0, 2), (1, 3)], [(0, 1), (1, 2), (2, 0)]
     >>> certificate(path) == certificate(other_path), certificate(path) == certificate(triangle)

@@ -13,7 +13,7 @@ from detours.checks import check_integer
 from detours.graph import Graph
 
 SHOWN = 12
-"""Rounds whose number of colours is shown."""
+"""Rounds whose number of colours the `repr` shows."""
 
 
 class Colors(Sequence[Int32]):
@@ -41,7 +41,7 @@ class Colors(Sequence[Int32]):
 
     @property
     def rounds(self) -> int:
-        """The number of rounds done; a last one that found nothing new is not counted."""
+        """The number of rounds done, without a last one that found no new colours."""
         return len(self.history) - 1
 
     @property
@@ -65,7 +65,7 @@ class Colors(Sequence[Int32]):
         return self.all_nodes(round)[self.offsets[g] : self.offsets[g + 1]]
 
     def histogram(self, g: int, round: int | None = None) -> dict[int, int]:
-        """Return the number of nodes of graph g of each of its colours."""
+        """Return the number of nodes of each colour of graph g."""
         colours, counts = np.unique(self.of(g, round), return_counts=True)
         return dict(zip(colours.tolist(), counts.tolist(), strict=True))
 

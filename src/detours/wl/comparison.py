@@ -1,9 +1,9 @@
-"""`same`, `compare` and `groups`: which graphs do the colours tell apart?"""
+"""`same`, `compare` and `groups`: which graphs do the colours distinguish?"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -38,13 +38,13 @@ class Comparison:
     round: int | None = None
     """The first round in which the colours differ."""
     witness: int | None = None
-    """A colour of that round that one graph has more often than the other."""
+    """A colour of that round whose number of nodes differs between the graphs."""
     counts: tuple[int, int] = (0, 0)
-    """The number of nodes of each graph that have it."""
+    """The number of nodes of this colour in each graph."""
     nodes: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())
     """These nodes, by the caller's names."""
     meaning: str | None = None
-    """What the witness stands for, if it is a colour of round 0; later colours have no short description."""
+    """A description of the witness if it is a colour of round 0; later colours have no short description."""
 
     @property
     def verdict(self) -> str:
@@ -52,7 +52,7 @@ class Comparison:
 
     @property
     def reason(self) -> str:
-        """The witness in words, or how far the colours agree."""
+        """The witness in words, or the number of rounds in which the colours agree."""
         if self.same:
             end = ", and no more rounds will" if self.stable else ""
             return f"not told apart in {self.rounds} round{'s' * (self.rounds != 1)}{end}"
@@ -104,12 +104,12 @@ def groups(graphs: Iterable[Any], **options: Unpack[Options]) -> list[list[int]]
     """
     prepared = prepare("groups", graphs, **options)
     (last,) = deque(prepared.rounds(), maxlen=1)
-    found = _groups(prepared, last)
+    found = _groups(prepared, last.colour)
     if prepared.method.individualise is None:
         return found
-    asked = np.zeros(len(prepared.graphs), np.bool_)
-    asked[[g for group in found if len(group) > 1 for g in group]] = True
-    return _groups(prepared, individual_round(prepared, last, asked))
+    graph_mask = np.zeros(len(prepared.graphs), np.bool_)
+    graph_mask[[g for group in found if len(group) > 1 for g in group]] = True
+    return _groups(prepared, individual_round(prepared, last.colour, graph_mask))
 
 
 def _groups(prepared: Prepared, colour: Int32) -> list[list[int]]:
@@ -117,32 +117,28 @@ def _groups(prepared: Prepared, colour: Int32) -> list[list[int]]:
 
 
 def compare_rounds(prepared: Prepared) -> tuple[Comparison, Int32]:
-    """Refine two graphs until they differ or the rounds end; return the last colours as well."""
-    round, colour = 0, prepared.initial.colour
-    for round, colour in enumerate(_all_rounds(prepared)):
-        difference = _difference(colour, prepared.offsets)
-        if difference.any():
-            return _told_apart(prepared, round, colour, int(np.abs(difference).argmax())), colour
-    stable = prepared.method.individualise is None and prepared.method.is_stable(round)
-    return Comparison(True, round, stable), colour
-
-
-def _all_rounds(prepared: Prepared) -> Iterator[Int32]:
-    """Yield the colours of every round; that of individualised copies comes last."""
-    for colour in prepared.rounds():
-        yield colour
-    if prepared.method.individualise is not None:
-        yield individual_round(prepared, colour)
+    """Refine two graphs until they differ or the rounds end; also return the last colours."""
+    for round, refinement in enumerate(prepared.rounds()):
+        if refinement.differs(int(prepared.offsets[1])):
+            return _told_apart(prepared, round, refinement.colour), refinement.colour
+    colour = refinement.colour
+    if prepared.method.individualise is None:
+        return Comparison(True, round, prepared.method.is_stable(round)), colour
+    colour = individual_round(prepared, colour)
+    if _difference(colour, prepared.offsets).any():
+        return _told_apart(prepared, round + 1, colour), colour
+    return Comparison(True, round + 1, stable=False), colour
 
 
 def _difference(colour: Int32, offsets: Int64) -> Int64:
-    """For each colour, return how many more nodes of the first graph have it than of the second."""
-    number = int(colour.max(initial=-1)) + 1
-    ours, theirs = (np.bincount(colour[part], minlength=number) for part in _parts(offsets))
+    """For each colour, return its number of nodes in the first graph minus that in the second."""
+    num_colours = int(colour.max(initial=-1)) + 1
+    ours, theirs = (np.bincount(colour[part], minlength=num_colours) for part in _parts(offsets))
     return ours - theirs
 
 
-def _told_apart(prepared: Prepared, round: int, colour: Int32, witness: int) -> Comparison:
+def _told_apart(prepared: Prepared, round: int, colour: Int32) -> Comparison:
+    witness = int(np.abs(_difference(colour, prepared.offsets)).argmax())
     found = [np.flatnonzero(colour[part] == witness).tolist() for part in _parts(prepared.offsets)]
     ours, theirs = (tuple(map(graph.name, own)) for graph, own in zip(prepared.graphs, found, strict=True))
     meaning = _describe(prepared, int(np.argmax(colour == witness))) if round == 0 else None
@@ -150,12 +146,12 @@ def _told_apart(prepared: Prepared, round: int, colour: Int32, witness: int) -> 
 
 
 def _parts(offsets: Int64) -> tuple[slice, slice]:
-    """Return the nodes of each of the two graphs."""
+    """Return the range of nodes of each graph."""
     return slice(offsets[0], offsets[1]), slice(offsets[1], offsets[2])
 
 
 def _describe(prepared: Prepared, node: int) -> str:
-    """Say what the colour of a node in round 0 stands for."""
+    """Describe the colour of a node in round 0."""
     method = prepared.method
     parts = prepared.initial.parts or (prepared.initial,)
     names = ["label"] * method.labels + ([INIT_NAMES[method.init]] if method.init in INIT_NAMES else [])
@@ -170,7 +166,7 @@ def _describe(prepared: Prepared, node: int) -> str:
 
 
 def _list_edge_counts(first: Neighbourhood, node: int, directed: bool, by_length: bool) -> str:
-    """Describe or list the counts of the edges of a node; those of leaving and of arriving arcs if directed."""
+    """Describe or list the counts of the edges of a node; if directed, of its outgoing and incoming arcs separately."""
     assert first.arc_values is not None
     arcs = slice(first.arcs.indptr[node], first.arcs.indptr[node + 1])
     values = sorted(map(tuple, first.arc_values[first.arcs.colour[arcs]].tolist()))

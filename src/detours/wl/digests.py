@@ -1,10 +1,9 @@
 """Digests of the colours of each graph of a batch, equal on every machine.
 
-The colours of a batch are numbered for all its graphs together. Here they are numbered again within each graph, in the
-same order. This order depends on nothing but the graph (see `rounds`), so a table for each round, of the classes with
-their sizes and of what their members saw in the round before, is the same for graphs that the colours do not tell
-apart, and for no others. A digest is the SHA-256 of the tables up to the first that has no more classes than the
-one before it: later ones follow from that.
+Colours are numbered over all graphs of a batch. Here they are renumbered within each graph, in the same order, which
+depends on the graph only (see `rounds`). So the table of a round, which holds the size of each class and what its
+members saw in the previous round, is equal for two graphs if and only if their colours are. A digest is the SHA-256 of
+all tables up to the first without new classes, which determines the later ones.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ FORM = "detours.wl certificate, form 2"
 
 
 def digest_graphs(prepared: Prepared) -> list[bytes]:
-    """Return for each graph the digest of all that decides its colours, the options included."""
+    """Return for each graph the digest of everything that determines its colours, including the options."""
     kind = "directed" if any(graph.directed for graph in prepared.graphs) else "undirected"
     head = hashlib.sha256(f"{FORM}\n{kind} {prepared.method.name}\n".encode())
     digests = [head.copy() for _ in prepared.graphs]
@@ -36,7 +35,7 @@ def digest_graphs(prepared: Prepared) -> list[bytes]:
 
 
 def feed_rounds(digests: list[Any], prepared: Prepared) -> Int32:
-    """Feed the tables of round after round, as long as the colours of a graph change; return the last colours."""
+    """Add the table of each round to the digests while the colours of a graph change; return the last colours."""
     offsets = read_only(prepared.offsets, np.int64)
     active = np.ones(len(digests), np.bool_)
     classes = _classes(prepared.initial.colour, offsets, active)
@@ -52,20 +51,20 @@ def feed_rounds(digests: list[Any], prepared: Prepared) -> Int32:
     for colour in rounds:
         coarser, classes = classes, _classes(colour, offsets, active)
         _feed_tables(digests, classes, coarser, arcs)
-        active &= np.diff(classes.ends) > np.diff(coarser.ends)
+        active &= np.diff(classes.offsets) > np.diff(coarser.offsets)
         if not active.any():
             break
     return colour
 
 
 def _rounds_until_confirmed(prepared: Prepared) -> Iterator[Int32]:
-    """Yield the colours of every round; stable ones twice, as the table of one more round shows that they are."""
+    """Yield the colours of every round, stable colours twice: the table of one more round confirms them."""
     done = -1
-    for colour in prepared.rounds():
-        yield colour
+    for refinement in prepared.rounds():
+        yield refinement.colour
         done += 1
     if prepared.method.is_stable(done):
-        yield colour
+        yield refinement.colour
 
 
 def _classes(colour: Int32, offsets: Int64, active: Bool) -> Classes:
@@ -73,31 +72,31 @@ def _classes(colour: Int32, offsets: Int64, active: Bool) -> Classes:
 
 
 def _feed_initial(digests: list[Any], prepared: Prepared, classes: Classes) -> None:
-    """Feed the number of nodes of each initial colour of a graph, and what these colours stand for."""
+    """Add the number of nodes of each initial colour, and the values of these colours."""
     for g, digest in enumerate(digests):
-        own = slice(classes.ends[g], classes.ends[g + 1])
+        own = slice(classes.offsets[g], classes.offsets[g + 1])
         digest.update(_encode(np.append(len(classes.sizes[own]), classes.sizes[own])))
         digest.update(prepared.initial.encode(prepared.initial.colour[classes.members[own]]))
 
 
 def _feed_arc_values(digests: list[Any], around: Neighbourhood, offsets: Int64) -> Arcs:
-    """Feed what the arc colours of each graph stand for, and return the arcs coloured by numbers within each graph."""
+    """Add the values of the arc colours of each graph; return the arcs with colours numbered within each graph."""
     if around.arc_values is None:
         return around.arcs
     classes = arc_classes_of(around.arcs, offsets)
     values = around.arc_values[classes.colours]
     for g, digest in enumerate(digests):
-        own = values[classes.ends[g] : classes.ends[g + 1]]
+        own = values[classes.offsets[g] : classes.offsets[g + 1]]
         digest.update(_encode(np.array([len(own)])) + _encode(own))
-    return around.arcs._replace(colour=read_only(classes.number, np.int32))
+    return around.arcs._replace(colour=read_only(classes.colour_index, np.int32))
 
 
 def _feed_tables(digests: list[Any], classes: Classes, coarser: Classes, arcs: Arcs) -> None:
-    words, begins = tables_of(classes, coarser.number, arcs)
-    table = memoryview(_encode(words))
-    for g in np.flatnonzero(np.diff(classes.ends)).tolist():
-        digests[g].update(table[8 * begins[g] : 8 * begins[g + 1]])
+    words, table_offsets = tables_of(classes, coarser.class_index, arcs)
+    table = words.astype("<i8", copy=False).view(np.uint8).data
+    for g in np.flatnonzero(np.diff(classes.offsets)).tolist():
+        digests[g].update(table[8 * table_offsets[g] : 8 * table_offsets[g + 1]])
 
 
-def _encode(numbers: NDArray[np.int64]) -> bytes:
-    return numbers.astype("<i8").tobytes()
+def _encode(values: NDArray[np.int64]) -> bytes:
+    return values.astype("<i8").tobytes()

@@ -15,7 +15,7 @@ from detours.graph.graph import as_graphs, is_one_graph
 INITS = ("uniform", "degree", "labels", "den", "phi", "den-sum")
 EDGES = (None, "den", "den-sum")
 OLD_NAMES = {"den-by-length": "den"}
-"""Names of 0.1, where "den" was the sum over all lengths."""
+"""Names from version 0.1, where "den" was the sum over all lengths."""
 PAIRS = (None, "den", "fwl")
 INDIVIDUALISE = (None, "mark", "delete")
 CELLS = ("target", "all")
@@ -40,7 +40,7 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How to refine, apart from the graphs and the labels themselves."""
+    """The checked options of a refinement, without the graphs and labels."""
 
     init: str
     k: int | None
@@ -63,7 +63,7 @@ class Method:
 
     @property
     def name(self) -> str:
-        """All that decides the colours, in one line; certificates begin with it."""
+        """All options that determine the colours, in one line; certificates start with it."""
         words = [f"init={self.init}"]
         words += ["labels"] if self.labels and self.init != "labels" else []
         words += ["edge labels"] if self.edge_labels else []
@@ -105,9 +105,9 @@ def check_method(
     depth: int = 1,
     cell: str = "target",
 ) -> Method:
-    """Return the method asked for, or raise `InputError`."""
-    init = _present_name(init)
-    edges = _present_name(edges)
+    """Return the requested method, or raise `InputError`."""
+    init = _current_name(init)
+    edges = _current_name(edges)
     check_choice("init", init, INITS)
     check_choice("edges", edges, EDGES)
     check_choice("pairs", pairs, PAIRS)
@@ -124,8 +124,8 @@ def check_method(
     return replace(method, k=check_k(k))
 
 
-def _present_name(kind: Any) -> Any:
-    """Return the name of today for one of 0.1."""
+def _current_name(kind: Any) -> Any:
+    """Return the current name for one from version 0.1."""
     return OLD_NAMES.get(kind, kind) if isinstance(kind, str) else kind
 
 

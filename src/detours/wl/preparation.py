@@ -1,4 +1,4 @@
-"""What comes before the first round of a refinement: checked options, counts of detours, and what each node sees."""
+"""Everything before the first round of a refinement: checking options, counting detours, and what each node sees."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from detours.arrays import Int32, Int64
+from detours.arrays import Int64
 from detours.checks import check_jobs
 from detours.counting.count import count
 from detours.counting.engines.threads import Progress
@@ -24,38 +24,40 @@ from detours.wl.nodes.labels import ranks_on_arcs, read_labels
 from detours.wl.nodes.neighbourhood import PAIRS_BYTES, Neighbourhood, all_pairs, held_bytes, neighbours, pairs_bytes
 from detours.wl.nodes.pair_colours import as_vectors, stable_pairs
 from detours.wl.nodes.ranks import rank_vectors
-from detours.wl.nodes.rounds import refinements
+from detours.wl.nodes.rounds import NodeRefinement, refinements
 from detours.wl.options import Method, Options, check_graphs, check_method
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Graphs and what their rounds need."""
+    """Graphs with all that their rounds need."""
 
     method: Method
     graphs: list[Graph]
     union: Graph
     offsets: Int64
-    """int64 [graphs + 1]: where the nodes of each graph begin among all nodes."""
+    """int64 [graphs + 1]: the nodes of graph g are ``offsets[g]`` to ``offsets[g + 1]`` of the union."""
     initial: InitialColours
     first: Neighbourhood | None
-    """What the nodes see to turn `initial` into the colours of round 0, where these need it."""
+    """What the nodes see when `initial` is refined into the colours of round 0; None if these are `initial`."""
     around: Neighbourhood
     """What the nodes see in every later round."""
     n_jobs: int = 1
     progress: Progress | None = None
 
-    def rounds(self) -> Iterator[Int32]:
-        """Yield the colours of round 0, 1, and so on; none is kept in memory."""
+    def rounds(self) -> Iterator[NodeRefinement]:
+        """Yield the refinement after round 0, 1, and so on: always the same object, which keeps one round only."""
         most = self.method.rounds
         return islice(self._all_rounds(), None if most is None else most + 1)
 
-    def _all_rounds(self) -> Iterator[Int32]:
+    def _all_rounds(self) -> Iterator[NodeRefinement]:
         colour = self.initial.colour
         if self.first is not None:
             colour = next(refinements(colour, self.first), colour)
-        yield colour
-        yield from refinements(colour, self.around)
+        refinement = NodeRefinement(colour, self.around)
+        yield refinement
+        while refinement.round():
+            yield refinement
 
 
 def prepare(
@@ -69,7 +71,7 @@ def prepare(
     progress: Progress | bool | None = None,
     **chosen: Any,
 ) -> Prepared:
-    """Check the options, those of `refine` as given to `caller`, and do all that comes before the first round."""
+    """Check the options of `refine`, as given to `caller`, and do everything before the first round."""
     for name in chosen:
         if name not in Options.__annotations__:
             raise TypeError(
@@ -105,7 +107,7 @@ def count_arcs(method: Method, union: Graph, n_jobs: int) -> Detours | None:
 def _initial(
     method: Method, graphs: list[Graph], union: Graph, counts: Detours | None, labels: Any
 ) -> tuple[InitialColours, Neighbourhood | None]:
-    """Return the colours of round 0, or those of the labels and what the nodes see to turn them into round 0."""
+    """Return the colours of round 0, or colours and what the nodes see to refine them into those of round 0."""
     colours = []
     if method.labels or method.init == "labels":
         colours.append(by_label(graphs, labels))
@@ -118,7 +120,7 @@ def _initial(
 
 
 def first_seen(method: Method, union: Graph, counts: Detours | None) -> Neighbourhood | None:
-    """Return what the nodes see before round 0: neighbours with the counts of the edges, if `init` is one of these."""
+    """Return what the nodes see before round 0: neighbours with the counts of the edges, if `init` uses these."""
     if counts is None or method.init not in ("den", "den-sum"):
         return None
     return neighbours(union, _arc_values(counts, method.init))
@@ -127,7 +129,7 @@ def first_seen(method: Method, union: Graph, counts: Detours | None) -> Neighbou
 def around(
     method: Method, graphs: list[Graph], union: Graph, counts: Detours | None, edge_labels: Int64 | None = None
 ) -> Neighbourhood:
-    """Return what the nodes see in every round; `edge_labels` are vectors of the arcs of the union."""
+    """Return what the nodes see in every round; `edge_labels` has one vector per arc of the union."""
     if method.pairs is not None and method.k is not None:
         k, room = method.k, PAIRS_BYTES - held_bytes(graphs)
         try:
@@ -154,7 +156,7 @@ def _too_large(graphs: list[Graph], k: int) -> InputError:
 
 
 def _arc_values(counts: Detours, kind: str) -> Int64:
-    """Return the counts of every arc by length, or their sum, k-DeN as the paper has it."""
+    """Return the counts of every arc by length, or their sum, the k-DeN of the paper."""
     if kind == "den":
         return counts.arc_by_length
     message = f'the detours of an edge up to k = {counts.k} pass 2^63 when added up; use "den" or a smaller k'

@@ -96,7 +96,7 @@ def refine(
         n_jobs=n_jobs,
         progress=progress,
     )
-    history = list(prepared.rounds())
+    history = [refinement.colour for refinement in prepared.rounds()]
     if prepared.method.individualise is None:
         return Colors(prepared.graphs, prepared.offsets, history, prepared.method.is_stable(len(history) - 1))
     return Colors(prepared.graphs, prepared.offsets, [*history, individual_round(prepared, history[-1])], stable=False)

@@ -21,7 +21,7 @@ from detours.progress import as_report
 from detours.wl.comparison import compare_rounds
 from detours.wl.difference import describe_difference
 from detours.wl.individual.copies import Copies, as_copies
-from detours.wl.individual.matching import Matching, OutOfSteps, alone, is_isomorphism
+from detours.wl.individual.matching import Matching, OutOfSteps, is_isomorphism, single_copy
 from detours.wl.individual.tree import Tree
 from detours.wl.nodes.labels import has_labels
 from detours.wl.nodes.neighbourhood import neighbours
@@ -242,7 +242,7 @@ class _Ladder:
         root = self._root(colour)
         matching = Matching(root, self._check_time, steps_per_level=2)
         try:
-            ours, theirs = (alone(root.partitions, side) for side in (0, 1))
+            ours, theirs = (single_copy(root.partitions, side) for side in (0, 1))
             image = matching.search(ours, theirs, most_steps, use_orbits=True)
         except OutOfSteps:
             self._add(MAPPING, False, begin, f"given up after {matching.steps:,} copies")

@@ -27,7 +27,7 @@ def enumerate_words(words: Sequence[str]) -> str:
 
 
 def describe_edge(counts: Sequence[int], directed: bool = False) -> str:
-    """Say on which cycles an edge lies, or which detours an arc has; counts of lengths 2, 3, and so on.
+    """Describe the cycles through an edge, or the detours of an arc; counts of lengths 2, 3, and so on.
 
     >>> describe_edge((2, 0, 1)), describe_edge((0, 0, 0)), describe_edge((0, 1), directed=True)
     ('on two 3-cycles and one 5-cycle', 'on no cycle of up to 5 edges', 'with one detour of 3 edges')
@@ -45,12 +45,12 @@ def describe_edge(counts: Sequence[int], directed: bool = False) -> str:
 
 
 def no_cycle(longest: int) -> str:
-    """Say that an edge lies on no cycle that was looked for."""
+    """Describe an edge without cycles up to the given length."""
     return f"on no cycle of up to {longest} edges"
 
 
 def describe_edges(edges: Iterable[Sequence[int]], directed: bool = False) -> str:
-    """Say it of all edges of a node, those with equal counts together.
+    """Describe all edges of a node, those with equal counts together.
 
     >>> describe_edges([(0, 0, 1), (0, 0, 1), (0, 0, 0)])
     'two edges on one 5-cycle, one edge on no cycle of up to 5 edges'

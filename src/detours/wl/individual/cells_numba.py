@@ -1,9 +1,9 @@
 """Refine one ordered partition of the nodes of a graph until it is equitable, by cells that split others.
 
-A cell is named by the position of its first node in the order of all nodes, so a name says how many nodes come before
+A cell is identified by the position of its first node in the order of all nodes, which is the number of nodes before
 it. Cells are taken from a queue. Every other cell is split by the number of arcs of each colour that lead from the
-taken cell to its nodes, smallest numbers first, and the parts join the queue (all but the largest if the whole was
-not waiting, after Hopcroft). The order of the parts and of the queue depends on numbers only, so isomorphic graphs
+taken cell to its nodes, smallest counts first, and the parts join the queue (all but the largest if the split cell was
+not waiting, after Hopcroft). The order of the parts and of the queue depends on these counts only, so isomorphic graphs
 end with corresponding partitions in the same order.
 """
 
@@ -24,12 +24,12 @@ class Cells(NamedTuple):
 
     order: Int32
     """The nodes, cell by cell."""
-    place: Int32
-    """For each node, where it is in `order`."""
+    position: Int32
+    """For each node, its position in `order`."""
     cell: Int32
-    """For each node, the position where its cell begins."""
+    """For each node, the position of the first node of its cell."""
     size: Int32
-    """For each position where a cell begins, the number of its nodes."""
+    """For each position of the first node of a cell, the number of nodes in it."""
 
 
 class Queue(NamedTuple):
@@ -37,8 +37,8 @@ class Queue(NamedTuple):
 
     cells: Int32
     waits: Bool
-    ends: Int64
-    """Where the first cell is, and how many there are."""
+    span: Int64
+    """The position of the first cell, and the number of cells."""
 
 
 class Scratch(NamedTuple):
@@ -87,7 +87,7 @@ def new_scratch(nodes: int, most_arcs: int, arc_colours: int) -> Scratch:
 
 @compiled
 def load_cells(cell: Int32, cells: Cells) -> int:
-    """Set `cells` to the partition that names the cell of every node, and return the number of cells."""
+    """Set `cells` to the partition with the given cell of every node, and return the number of cells."""
     nodes = len(cell)
     found = 0
     for start in range(nodes):
@@ -98,29 +98,29 @@ def load_cells(cell: Int32, cells: Cells) -> int:
         found += cells.size[start] == 0
         cells.size[start] += 1
         cells.order[at] = node
-        cells.place[node] = at
+        cells.position[node] = at
         cells.cell[node] = start
     return found
 
 
 @compiled
 def put(queue: Queue, cell: int) -> None:
-    """Let a cell wait, behind all others."""
-    queue.cells[(queue.ends[0] + queue.ends[1]) % len(queue.cells)] = cell
-    queue.ends[1] += 1
+    """Append a cell to the queue."""
+    queue.cells[(queue.span[0] + queue.span[1]) % len(queue.cells)] = cell
+    queue.span[1] += 1
     queue.waits[cell] = True
 
 
 @compiled
 def single_out(node: int, cells: Cells, queue: Queue) -> int:
-    """Make a node a cell of its own, before the rest of its cell; return 1 if that is a new cell."""
+    """Split a node off its cell, before the rest; return the number of new cells, 0 or 1."""
     start = cells.cell[node]
     size = cells.size[start]
     if size == 1:
         return 0
-    other, at = cells.order[start], cells.place[node]
-    cells.order[at], cells.place[other] = other, at
-    cells.order[start], cells.place[node] = node, start
+    other, at = cells.order[start], cells.position[node]
+    cells.order[at], cells.position[other] = other, at
+    cells.order[start], cells.position[node] = node, start
     cells.size[start], cells.size[start + 1] = 1, size - 1
     for at in range(start + 1, start + size):
         cells.cell[cells.order[at]] = start + 1
@@ -132,10 +132,10 @@ def single_out(node: int, cells: Cells, queue: Queue) -> int:
 def refine(arcs: Arcs, first: int, cells: Cells, found: int, queue: Queue, scratch: Scratch) -> int:
     """Split cells until the queue is empty; the nodes of `arcs` are shifted by `first`. Return the number of cells."""
     nodes = len(cells.order)
-    while queue.ends[1] > 0:
-        taken = queue.cells[queue.ends[0]]
-        queue.ends[0] = (queue.ends[0] + 1) % len(queue.cells)
-        queue.ends[1] -= 1
+    while queue.span[1] > 0:
+        taken = queue.cells[queue.span[0]]
+        queue.span[0] = (queue.span[0] + 1) % len(queue.cells)
+        queue.span[1] -= 1
         queue.waits[taken] = False
         if found == nodes:
             continue  # nothing is left to split
@@ -174,7 +174,7 @@ def _reach(node: int, reached: int, scratch: Scratch) -> int:
 def _sort_arcs(arcs: Arcs, first: int, taken: int, cells: Cells, scratch: Scratch) -> int:
     """Sort the arcs that leave a cell by colour, and return the number of colours.
 
-    Afterwards ``scratch.colour_count`` holds where the targets of each colour end.
+    Afterwards ``scratch.colour_count`` holds the end of the targets of each colour.
     """
     count, colours = scratch.colour_count, 0
     for at in range(taken, taken + cells.size[taken]):
@@ -203,7 +203,7 @@ def _sort_arcs(arcs: Arcs, first: int, taken: int, cells: Cells, scratch: Scratc
 @compiled
 def _split(reached: int, cells: Cells, queue: Queue, scratch: Scratch) -> int:
     """Split cells by the counts of their nodes, clear the counts, and return the number of new cells."""
-    order, place, cell, size = cells
+    order, position, cell, size = cells
     hits = 0
     for at in range(reached):
         node = scratch.reached[at]
@@ -215,10 +215,10 @@ def _split(reached: int, cells: Cells, queue: Queue, scratch: Scratch) -> int:
             scratch.hit_cells[hits] = start
             hits += 1
         scratch.hit[start] += 1  # reached nodes gather at the end of their cell
-        here, there = place[node], start + size[start] - scratch.hit[start]
+        here, there = position[node], start + size[start] - scratch.hit[start]
         other = order[there]
-        order[here], place[other] = other, here
-        order[there], place[node] = node, there
+        order[here], position[other] = other, here
+        order[there], position[node] = node, there
     sort_row(scratch.hit_cells, hits)
     found = 0
     for at in range(hits):
@@ -231,7 +231,7 @@ def _split(reached: int, cells: Cells, queue: Queue, scratch: Scratch) -> int:
 @compiled
 def _split_cell(start: int, hit: int, cells: Cells, queue: Queue, scratch: Scratch) -> int:
     """Split a cell whose last `hit` nodes have counts above 0, and return the number of new cells."""
-    order, place, cell, size = cells
+    order, position, cell, size = cells
     end = start + size[start]
     least, most = np.int64(1) << 31, np.int64(0)
     for at in range(end - hit, end):
@@ -246,7 +246,7 @@ def _split_cell(start: int, hit: int, cells: Cells, queue: Queue, scratch: Scrat
         sort_row(scratch.row, hit)
         for at in range(hit):
             node = scratch.row[at] & 0xFFFFFFFF
-            order[end - hit + at], place[node] = node, end - hit + at
+            order[end - hit + at], position[node] = node, end - hit + at
     part, largest, found = start, start, 0
     if hit < size[start]:
         size[start] = end - hit - start

@@ -25,8 +25,8 @@ class Partitions(NamedTuple):
     """Equitable partitions of copies of graphs; copy c is one of graph ``graph[c]``."""
 
     graph: Int64
-    begins: Int64
-    """The nodes of copy c are ``begins[c]`` to ``begins[c + 1]`` of `cell`."""
+    offsets: Int64
+    """The nodes of copy c are ``offsets[c]`` to ``offsets[c + 1]`` of `cell`."""
     cell: Int32
     """For each node of each copy, the number of nodes in cells before its own."""
     target: Int32
@@ -40,35 +40,36 @@ def refine_marked(
 ) -> tuple[Partitions, Int64, Int64]:
     """Mark node ``marked[i]`` of the copy ``parent[i]`` (none if negative), for each i, and refine.
 
-    Return the partitions, a description of each in numbers, and where these begin. The descriptions of two copies of
-    one parent, or of parents with equal descriptions, are equal if and only if colour refinement does not tell the
-    copies apart. If all cells have one node, they are the graph itself, its nodes in the order of the cells.
+    Return the partitions, a description of each as integers, and the offsets of the descriptions. Those of two copies
+    of one parent, or of parents with equal descriptions, are equal if and only if colour refinement does not tell the
+    copies apart. If all cells have one node, the description is the graph itself, its nodes in the order of the cells.
     """
     copies = len(parent)
-    begins, word_begins = np.zeros(copies + 1, np.int64), np.zeros(copies + 1, np.int64)
+    copy_offsets, word_offsets = np.zeros(copies + 1, np.int64), np.zeros(copies + 1, np.int64)
     graph, target = np.empty(copies, np.int64), np.empty(copies, np.int32)
-    nodes = most_arcs = total = 0
+    max_nodes = max_arcs = num_words = 0
     for i in range(copies):
         g = given.graph[parent[i]]
         size, own_arcs = offsets[g + 1] - offsets[g], arcs.indptr[offsets[g + 1]] - arcs.indptr[offsets[g]]
-        graph[i], begins[i + 1] = g, begins[i] + size
-        nodes, most_arcs, total = max(nodes, size), max(most_arcs, own_arcs), total + 2 + 2 * size + own_arcs
-    cell, words = np.empty(begins[copies], np.int32), np.empty(total, np.int64)
-    scratch, room, queue = new_scratch(nodes, most_arcs, arc_colours), new_cells(nodes), new_queue(nodes)
+        graph[i], copy_offsets[i + 1] = g, copy_offsets[i] + size
+        max_nodes, max_arcs = max(max_nodes, size), max(max_arcs, own_arcs)
+        num_words += 2 + 2 * size + own_arcs
+    cell, words = np.empty(copy_offsets[copies], np.int32), np.empty(num_words, np.int64)
+    scratch, buffers, queue = new_scratch(max_nodes, max_arcs, arc_colours), new_cells(max_nodes), new_queue(max_nodes)
     for i in range(copies):
-        first, size = offsets[graph[i]], begins[i + 1] - begins[i]
-        cells = Cells(room.order[:size], room.place[:size], room.cell[:size], room.size[:size])
-        start = given.begins[parent[i]]
-        found = load_cells(given.cell[start : start + size], cells)
-        words[word_begins[i]] = -1
+        first, size = offsets[graph[i]], copy_offsets[i + 1] - copy_offsets[i]
+        cells = Cells(buffers.order[:size], buffers.position[:size], buffers.cell[:size], buffers.size[:size])
+        start = given.offsets[parent[i]]
+        num_cells = load_cells(given.cell[start : start + size], cells)
+        words[word_offsets[i]] = -1
         if marked[i] >= 0:
-            words[word_begins[i]] = cells.cell[marked[i]]
-            found += single_out(marked[i], cells, queue)
-        found = refine(arcs, first, cells, found, queue, scratch)
-        words[word_begins[i] + 1] = found
-        target[i], word_begins[i + 1] = _describe(arcs, first, cells, words, word_begins[i] + 2, scratch.row)
-        cell[begins[i] : begins[i + 1]] = cells.cell
-    return Partitions(graph, begins, cell, target), words[: word_begins[copies]].copy(), word_begins
+            words[word_offsets[i]] = cells.cell[marked[i]]
+            num_cells += single_out(marked[i], cells, queue)
+        num_cells = refine(arcs, first, cells, num_cells, queue, scratch)
+        words[word_offsets[i] + 1] = num_cells
+        target[i], word_offsets[i + 1] = _describe(arcs, first, cells, words, word_offsets[i] + 2, scratch.row)
+        cell[copy_offsets[i] : copy_offsets[i + 1]] = cells.cell
+    return Partitions(graph, copy_offsets, cell, target), words[: word_offsets[copies]].copy(), word_offsets
 
 
 @compiled
@@ -79,7 +80,7 @@ def _describe(arcs: Arcs, first: int, cells: Cells, words: Int64, end: int, row:
     these the first.
     """
     coloured = len(arcs.colour) > 0
-    target, best_size, best_joined = -1, 0, 0
+    target, best_size, most_joined = -1, 0, 0
     at = 0
     while at < len(cells.order):
         node = first + cells.order[at]
@@ -94,9 +95,9 @@ def _describe(arcs: Arcs, first: int, cells: Cells, words: Int64, end: int, row:
         words[end], words[end + 1] = size, degree
         words[end + 2 : end + 2 + degree] = row[:degree]
         end += 2 + degree
-        joined = _partly_joined(row, degree, at, cells.size) if size > 1 else 0
-        if joined > best_joined or (joined == best_joined > 0 and size < best_size):
-            target, best_size, best_joined = at, size, joined
+        num_joined = _partly_joined(row, degree, at, cells.size) if size > 1 else 0
+        if num_joined > most_joined or (num_joined == most_joined > 0 and size < best_size):
+            target, best_size, most_joined = at, size, num_joined
         at += size
     return target, end
 
@@ -104,11 +105,11 @@ def _describe(arcs: Arcs, first: int, cells: Cells, words: Int64, end: int, row:
 @compiled
 def _partly_joined(row: Int64, degree: int, own: int, sizes: Int32) -> int:
     """Count the cells that a node of cell `own` sees in part, through arcs of one colour."""
-    joined = run = 0
+    num_joined = run = 0
     for i in range(degree):
         run += 1
         if i + 1 == degree or row[i + 1] != row[i]:
             seen = row[i] & 0xFFFFFFFF
-            joined += run < sizes[seen] - (seen == own)
+            num_joined += run < sizes[seen] - (seen == own)
             run = 0
-    return joined
+    return num_joined

@@ -27,7 +27,7 @@ def delete(
     """
     prepared = _prepare(copies, choices, method, n_jobs)
     digests = [hashlib.sha256() for _ in choices.node]
-    cell = copies.partitions.cell[copies.partitions.begins[choices.copy] + choices.node]
+    cell = copies.partitions.cell[copies.partitions.offsets[choices.copy] + choices.node]
     for digest, own in zip(digests, cell.tolist(), strict=True):
         digest.update(own.to_bytes(8, "little"))
     colour = feed_rounds(digests, prepared)
@@ -48,7 +48,7 @@ def _prepare(copies: Copies, choices: Choices, method: Method, n_jobs: int) -> P
     graphs = _separated(made, union.directed) if method.pairs is not None else []
     check_pairs(method, graphs)
     counts = count_arcs(method, union, n_jobs)
-    shift = copies.partitions.begins[choices.copy] - copies.offsets[graph]
+    shift = copies.partitions.offsets[choices.copy] - copies.offsets[graph]
     cell: Int32 = copies.partitions.cell[made.source + np.repeat(shift, np.diff(made.offsets))]
     columns = [cell.astype(np.int64), made.mark]
     if method.init == "phi" and counts is not None:

@@ -1,4 +1,4 @@
-"""The next level of copies, each with one more node marked: it gets a colour of its own."""
+"""The next level of copies, each with one more node marked, that is, in a colour that no other node has."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ def mark(
 ) -> tuple[list[bytes], Copies | None, bool]:
     """Refine a copy for each choice.
 
-    Return a digest of each, if wanted the copies themselves, and whether any of them has a target cell.
+    Return the digest of each, the copies themselves if `keep` is set, and whether any copy has a target cell.
     """
     total = len(choices.node)
     digests = [b""] * total
-    targets = [False]
+    has_target = [False]
     refined: dict[int, Partitions] = {}
 
-    def work(_: None, begin: int, end: int, stop: Stop) -> None:
-        part, words, begins = copies.refine(Choices(choices.copy[begin:end], choices.node[begin:end]))
-        digests[begin:end] = digest_words(words, begins)
+    def refine_range(_: None, start: int, end: int, stop: Stop) -> None:
+        partitions, words, word_offsets = copies.refine(Choices(choices.copy[start:end], choices.node[start:end]))
+        digests[start:end] = digest_words(words, word_offsets)
         if keep:
-            refined[begin] = part
-        elif part.target.max() >= 0:
-            targets[0] = True
+            refined[start] = partitions
+        elif partitions.target.max() >= 0:
+            has_target[0] = True
 
     def report_share(done: float, total: float) -> None:
         if report is not None:
             report(done / total)
 
-    run_ranges(total, 1, work, lambda: None, n_jobs, report_share)
+    run_ranges(total, 1, refine_range, lambda: None, n_jobs, report_share)
     if not keep:
-        return digests, None, targets[0]
-    return digests, replace(copies, partitions=_joined([refined[begin] for begin in sorted(refined)])), True
+        return digests, None, has_target[0]
+    return digests, replace(copies, partitions=_joined([refined[start] for start in sorted(refined)])), True
 
 
-def digest_words(words: Int64, begins: Int64) -> list[bytes]:
+def digest_words(words: Int64, word_offsets: Int64) -> list[bytes]:
     """Return the SHA-256 of the description of every copy."""
     words = words.astype("<i8", copy=False)
-    return [hashlib.sha256(words[start:end].data).digest() for start, end in pairwise(begins.tolist())]
+    return [hashlib.sha256(words[start:end].data).digest() for start, end in pairwise(word_offsets.tolist())]
 
 
 def _joined(parts: list[Partitions]) -> Partitions:
     graph, cell, target = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("graph", "cell", "target")
+        np.concatenate([getattr(partitions, name) for partitions in parts]) for name in ("graph", "cell", "target")
     )
-    sizes = np.concatenate([np.diff(part.begins) for part in parts])
+    sizes = np.concatenate([np.diff(partitions.offsets) for partitions in parts])
     return Partitions(graph, np.concatenate([[0], np.cumsum(sizes)]), cell, target)

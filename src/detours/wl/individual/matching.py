@@ -1,11 +1,11 @@
 """Search for an isomorphism of two graphs: individualise a node of the first and try all that may correspond to it.
 
-Any isomorphism maps target cell to target cell. So a node of the first graph's is marked, and in turn every node of the
-second's; where refinement does not tell the two copies apart, the search goes on in them. It ends with a mapping once
-no target cell is left, or without one when all was tried: then the graphs are not isomorphic.
+Any isomorphism maps target cell to target cell. So the search marks one node of the first target cell and, in turn,
+every node of the second. Where refinement does not distinguish the two copies, it continues in them. It ends with a
+mapping once no target cell is left. If all candidates fail, the graphs are not isomorphic.
 
-Where a node of the second graph has failed, all nodes of its orbit would: those that an automorphism maps it to, which
-is found by the same search between two copies of one graph.
+If a node of the second graph fails, so does every node of its orbit. Automorphisms, which map the node to these, are
+found by the same search between two copies of one graph.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from detours.wl.individual.copies import Choices, Copies
 from detours.wl.individual.copies_numba import Partitions
 
 ORBIT_STEPS = 64
-"""Copies refined to find one automorphism, before nodes count as of different orbits."""
+"""Copies refined in search of one automorphism; after that, two nodes count as in different orbits."""
 
 
 class OutOfSteps(Exception):
-    """The search took as many steps as it was allowed to."""
+    """The search reached its limit of steps."""
 
 
 @dataclass(slots=True)
 class Orbits:
-    """Nodes that automorphisms map to each other, as far as known; `node` names one of each."""
+    """Known orbits of automorphisms; `node` maps each node to one representative of its orbit."""
 
     node: Int64
 
@@ -61,7 +61,7 @@ class Matching:
     depth: int = 0
     """The largest number of nodes individualised together."""
     steps_per_level: int = 0
-    """Steps allowed besides for every node that is marked, so that deep searches without a failure go on."""
+    """Extra steps allowed for every marked node, so that deep searches without a failure can continue."""
     most_steps: float = field(default=0, init=False)
 
     def search(self, ours: Partitions, theirs: Partitions, most_steps: float, use_orbits: bool) -> Int64 | None:
@@ -73,40 +73,40 @@ class Matching:
         stack = [(ours, iter([theirs]))]
         while stack:
             ours, candidates = stack[-1]
-            next_one = next(candidates, None)
-            if next_one is None:
+            candidate = next(candidates, None)
+            if candidate is None:
                 stack.pop()
                 continue
             if ours.target[0] < 0:
                 image = np.empty(len(ours.cell), np.int64)
-                image[np.argsort(ours.cell, kind="stable")] = np.argsort(next_one.cell, kind="stable")
+                image[np.argsort(ours.cell, kind="stable")] = np.argsort(candidate.cell, kind="stable")
                 return image
             if len(stack) > self.depth:
                 self.depth = len(stack)
                 self.most_steps += self.steps_per_level
-            stack.append(self._below(ours, next_one, use_orbits))
+            stack.append(self._below(ours, candidate, use_orbits))
         return None
 
     def _below(self, ours: Partitions, theirs: Partitions, use_orbits: bool) -> tuple[Partitions, Iterator[Partitions]]:
-        """Mark the first node of our target cell; return the copy, and the copies of theirs that agree with it."""
+        """Mark the first node of the first target cell; return that copy, and the second's that agree with it."""
         own, others = (np.flatnonzero(side.cell == side.target[0]) for side in (ours, theirs))
         marked, words, _ = self._refine(ours, own[:1])
 
         def candidates() -> Iterator[Partitions]:
             orbits = Orbits.unknown(len(theirs.cell))
             failed: list[tuple[int, Partitions]] = []
-            begin, step = 0, 1
-            while begin < len(others):
-                tried, described, begins = self._refine(theirs, others[begin : begin + step])
-                for i, node in enumerate(others[begin : begin + step].tolist()):
-                    if not np.array_equal(described[begins[i] : begins[i + 1]], words):
+            start, step = 0, 1
+            while start < len(others):
+                tried, described, word_offsets = self._refine(theirs, others[start : start + step])
+                for i, node in enumerate(others[start : start + step].tolist()):
+                    if not np.array_equal(described[word_offsets[i] : word_offsets[i + 1]], words):
                         continue
-                    copy = alone(tried, i)
+                    copy = single_copy(tried, i)
                     if use_orbits and any(self._in_orbit(orbits, old, (node, copy)) for old in failed):
                         continue
                     yield copy
                     failed.append((node, copy))
-                begin, step = begin + step, min(2 * step, 64)
+                start, step = start + step, min(2 * step, 64)
 
         return marked, candidates()
 
@@ -131,7 +131,7 @@ class Matching:
 def find_automorphism(
     copies: Copies, first: Partitions, second: Partitions, check: Callable[[], None] = lambda: None
 ) -> Int64 | None:
-    """Return an isomorphism of two copies of one graph whose colours agree, or None if none is found soon."""
+    """Return an isomorphism of two copies of one graph whose colours agree, or None if `ORBIT_STEPS` find none."""
     try:
         return Matching(copies, check).search(first, second, ORBIT_STEPS, use_orbits=False)
     except OutOfSteps:
@@ -139,9 +139,9 @@ def find_automorphism(
 
 
 def find_orbits(parent: Copies, choices: Choices, digests: list[bytes], below: Copies) -> Int64:
-    """For each copy below, return one of the same parent that an automorphism of it maps to this one; else itself.
+    """For each copy below, return the first of the same parent that an automorphism maps to it, or the copy itself.
 
-    `digests` are those of the copies, which are in the order of their parents.
+    `digests` has one entry per copy; the copies are in the order of their parents.
     """
     alike = np.arange(len(digests))
     ends = np.searchsorted(choices.copy, np.arange(len(parent) + 1)).tolist()
@@ -149,16 +149,18 @@ def find_orbits(parent: Copies, choices: Choices, digests: list[bytes], below: C
         if end - start < 2:
             continue
         nodes = choices.node[start:end]
-        orbits = Orbits.unknown(int(np.diff(parent.partitions.begins[choices.copy[start] :][:2])[0]))
+        orbits = Orbits.unknown(int(np.diff(parent.partitions.offsets[choices.copy[start] :][:2])[0]))
         known: dict[bytes, list[int]] = {}
         for i in range(start, end):
             if below.partitions.target[i] < 0:
-                continue  # nothing to be spared
+                continue  # it has no branches to skip
             firsts = known.setdefault(digests[i], [])
             here = int(nodes[i - start])
             for first in firsts:
                 if not orbits.same(int(nodes[first - start]), here):
-                    image = find_automorphism(below, alone(below.partitions, first), alone(below.partitions, i))
+                    image = find_automorphism(
+                        below, single_copy(below.partitions, first), single_copy(below.partitions, i)
+                    )
                     if image is not None:
                         orbits.add(image)
                 if orbits.same(int(nodes[first - start]), here):
@@ -169,9 +171,9 @@ def find_orbits(parent: Copies, choices: Choices, digests: list[bytes], below: C
     return alike
 
 
-def alone(copies: Partitions, c: int) -> Partitions:
-    """Return copy number c by itself."""
-    cell = copies.cell[copies.begins[c] : copies.begins[c + 1]]
+def single_copy(copies: Partitions, c: int) -> Partitions:
+    """Return copy c only."""
+    cell = copies.cell[copies.offsets[c] : copies.offsets[c + 1]]
     return Partitions(copies.graph[c : c + 1], np.array([0, len(cell)]), cell, copies.target[c : c + 1])
 
 

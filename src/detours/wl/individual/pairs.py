@@ -19,7 +19,7 @@ from detours.wl.nodes.ranks import rank_vectors
 
 
 class PairStep(NamedTuple):
-    """What a level of marked copies gives: digests, the copies, and for each one that an automorphism maps to it."""
+    """A level of marked copies: digests, the copies, and for each the first that an automorphism maps to it."""
 
     digests: list[bytes]
     copies: Copies
@@ -27,12 +27,13 @@ class PairStep(NamedTuple):
 
 
 def mark_pairs(
-    copies: Copies, choices: Choices, graphs: list[Graph], pairs: list[StablePairs], wholes: Int32, n_jobs: int
+    copies: Copies, choices: Choices, graphs: list[Graph], pairs: list[StablePairs], merged_cells: Int32, n_jobs: int
 ) -> PairStep:
     """Mark a node for each choice, refine the nodes and then the pairs.
 
-    `pairs` are the stable colours of the pairs of each graph, `wholes` the cells before any mark (`whole_cells`). Of
-    copies that an automorphism exchanges, which have the same digest, only the first is refined further.
+    `pairs` are the stable colours of the pairs of each graph, `merged_cells` the cells before any mark
+    (`merge_similar_cells`). Of copies that an automorphism exchanges, which have the same digest, only the first is
+    refined further.
     """
     digests, below, _ = mark(copies, choices, n_jobs, keep=True)
     assert below is not None
@@ -40,18 +41,18 @@ def mark_pairs(
     partitions = below.partitions
     cell = partitions.cell.copy()
     for i in np.flatnonzero(alike == np.arange(len(alike))).tolist():
-        own, g = slice(partitions.begins[i], partitions.begins[i + 1]), int(partitions.graph[i])
+        own, g = slice(partitions.offsets[i], partitions.offsets[i + 1]), int(partitions.graph[i])
         stable = stable_pairs(graphs[g], _marked(pairs[g].colour, cell[own]))
         digests[i] = hashlib.sha256(digests[i] + stable.digest).digest()
         cell[own] = _cells(cell[own], np.diagonal(stable.colour))
     everything = Choices(np.arange(len(alike)), np.full(len(alike), -1))
     described, _, _ = replace(below, partitions=partitions._replace(cell=cell)).refine(everything)
-    found = with_fewest_marks(replace(below, partitions=described), wholes)
+    found = with_fewest_marks(replace(below, partitions=described), merged_cells)
     return PairStep([digests[i] for i in alike.tolist()], found, alike)
 
 
 def _marked(colour: Int32, cell: Int32) -> Int64:
-    """Return vectors that stand for the colour of each pair and the cells of its nodes."""
+    """Return for each pair the vector of its colour and the cells of its nodes."""
     n = len(cell)
     return np.stack([colour, np.broadcast_to(cell[:, None], (n, n)), np.broadcast_to(cell, (n, n))], axis=2)
 

@@ -30,34 +30,34 @@ LARGEST_CORE = 24
 Tied = dict[int, set[int]]
 
 
-def with_fewest_marks(copies: Copies, wholes: Int32) -> Copies:
+def with_fewest_marks(copies: Copies, merged_cells: Int32) -> Copies:
     """Return the copies with targets that leave treewidth 2 after few marks; copies without a target keep none.
 
-    `wholes` are those of all nodes of the union before any was marked, see `whole_cells`.
+    `merged_cells` has a cell for each node of the union from before any mark, see `merge_similar_cells`.
     """
     target = copies.partitions.target.copy()
     for i, (tied, sizes) in _all_tied(copies):
         nodes = _nodes(copies, i)
-        own = copies.partitions.cell[copies.partitions.begins[i] : copies.partitions.begins[i + 1]]
-        chosen = choose(tied, sizes, dict(zip(own.tolist(), wholes[nodes].tolist(), strict=True)))
+        own = copies.partitions.cell[copies.partitions.offsets[i] : copies.partitions.offsets[i + 1]]
+        chosen = choose(tied, sizes, dict(zip(own.tolist(), merged_cells[nodes].tolist(), strict=True)))
         target[i] = target[i] if chosen is None else chosen
     return replace(copies, partitions=copies.partitions._replace(target=target))
 
 
-def whole_cells(root: Copies) -> Int32:
+def merge_similar_cells(root: Copies) -> Int32:
     """Return for each node of the union its cell, or the first cell of that size which is tied to the same cells.
 
-    Marked nodes, and nodes that are alone in their cells, split others into such parts; what follows from a mark in one
-    part follows from one in any.
+    Marked nodes and singleton cells split other cells into such parts; a mark in one part has the same effect as a mark
+    in any other.
     """
-    wholes = root.partitions.cell.copy()
+    merged_cells = root.partitions.cell.copy()
     for i, (tied, sizes) in _all_tied(root):
         first: dict[tuple[int, frozenset[int]], int] = {}
-        own = wholes[_nodes(root, i)]
+        own = merged_cells[_nodes(root, i)]
         for cell in sorted(tied):
             own[own == cell] = first.setdefault((sizes[cell], frozenset(tied[cell])), cell)
-        wholes[_nodes(root, i)] = own
-    return wholes
+        merged_cells[_nodes(root, i)] = own
+    return merged_cells
 
 
 def _nodes(copies: Copies, i: int) -> slice:
@@ -68,9 +68,9 @@ def _nodes(copies: Copies, i: int) -> slice:
 
 def _all_tied(copies: Copies) -> Iterator[tuple[int, tuple[Tied, dict[int, int]]]]:
     """Yield the tied cells of each copy that has a target, and their sizes."""
-    _, words, begins = copies.refine(Choices(np.arange(len(copies)), np.full(len(copies), -1)))
+    _, words, word_offsets = copies.refine(Choices(np.arange(len(copies)), np.full(len(copies), -1)))
     for i in np.flatnonzero(copies.partitions.target >= 0).tolist():
-        yield i, tied_cells(words[begins[i] + 2 : begins[i + 1]])
+        yield i, tied_cells(words[word_offsets[i] + 2 : word_offsets[i + 1]])
 
 
 def tied_cells(words: Int64) -> tuple[Tied, dict[int, int]]:
@@ -92,18 +92,18 @@ def tied_cells(words: Int64) -> tuple[Tied, dict[int, int]]:
     return tied, sizes
 
 
-def choose(tied: Tied, sizes: Mapping[int, int], whole: Mapping[int, int]) -> int | None:
+def choose(tied: Tied, sizes: Mapping[int, int], merged: Mapping[int, int]) -> int | None:
     """Return a cell of a smallest set without which the treewidth is at most 2; None if it is already.
 
     Where no set of `MOST_MARKS` cells suffices, it is one that leaves least.
 
-    Cells that are parts of one `whole` count as one; of its parts the smallest is taken.
+    Cells with the same `merged` cell count as one; the smallest of them is returned.
     """
-    joined: Tied = {whole[cell]: set() for cell in tied}
+    joined: Tied = {merged[cell]: set() for cell in tied}
     smallest: dict[int, tuple[int, int]] = {}
     for cell, others in tied.items():
-        own = whole[cell]
-        joined[own] |= {whole[other] for other in others}
+        own = merged[cell]
+        joined[own] |= {merged[other] for other in others}
         smallest[own] = min(smallest.get(own, (sizes[cell], cell)), (sizes[cell], cell))
     for own in [own for own, others in joined.items() if own in others]:
         # A cell tied to itself holds nodes of at least two places that an automorphism may exchange: it stands twice.

@@ -26,7 +26,7 @@ from detours.wl.individual.deletion import delete
 from detours.wl.individual.marking import mark
 from detours.wl.individual.matching import find_orbits
 from detours.wl.individual.pairs import mark_pairs
-from detours.wl.individual.targets import whole_cells, with_fewest_marks
+from detours.wl.individual.targets import merge_similar_cells, with_fewest_marks
 from detours.wl.nodes.neighbourhood import neighbours
 from detours.wl.nodes.pair_colours import StablePairs, stable_pairs
 from detours.wl.nodes.ranks import rank_vectors
@@ -34,20 +34,20 @@ from detours.wl.options import Method
 from detours.wl.preparation import Prepared
 
 Report = Callable[[float], None]
-"""Called with the share of the work that is done."""
+"""Called with the completed fraction of the work."""
 
 
 @dataclass(slots=True)
 class Tree:
-    """Makes copies and keeps count of them."""
+    """Creates copies and counts them."""
 
     method: Method
     n_jobs: int = 1
     graphs: list[Graph] = field(default_factory=list)
     pairs: list[StablePairs] = field(default_factory=list)
-    """For each graph the stable colours of its pairs, if those of copies are refined too."""
-    wholes: Int32 = field(default_factory=lambda: np.empty(0, np.int32))
-    """The cells of all nodes before any was marked, then too."""
+    """For each graph the stable colours of its pairs, if pairs are refined in the copies as well."""
+    merged_cells: Int32 = field(default_factory=lambda: np.empty(0, np.int32))
+    """The cells of all nodes before any was marked, merged as in `merge_similar_cells`; empty without `pairs`."""
     copies: int = 0
     """Copies refined so far."""
     exhausted: bool = True
@@ -55,13 +55,13 @@ class Tree:
     chosen: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
     """The nodes of the root that were individualised, counted over all graphs."""
 
-    def grow(self, root: Copies, asked: Bool | None, report: Report) -> list[bytes]:
-        """Return the digest of the copy of every chosen node of the root; `asked` says which graphs are wanted."""
+    def grow(self, root: Copies, graph_mask: Bool | None, report: Report) -> list[bytes]:
+        """Return the digest of the copy of every chosen node of the root, of the graphs in the mask if given."""
         choices = self._choices(root)
-        if asked is not None:
-            wanted = asked[root.partitions.graph[choices.copy]]
-            choices = Choices(choices.copy[wanted], choices.node[wanted])
-        self.chosen = root.partitions.begins[choices.copy] + choices.node
+        if graph_mask is not None:
+            selected = graph_mask[root.partitions.graph[choices.copy]]
+            choices = Choices(choices.copy[selected], choices.node[selected])
+        self.chosen = root.partitions.offsets[choices.copy] + choices.node
         return self._digests(root, choices, self.method.depth, report)
 
     def _choices(self, copies: Copies) -> Choices:
@@ -98,12 +98,12 @@ class Tree:
     def _step(
         self, copies: Copies, choices: Choices, keep: bool, report: Report
     ) -> tuple[list[bytes], Copies | None, Int64]:
-        """Return digests of the next copies, the copies, and for each one that an automorphism maps to it."""
+        """Return the digests of the next copies, the copies, and for each the first that an automorphism maps to it."""
         alike = np.arange(len(choices.node))
         if self.method.individualise == "delete":
             return *delete(copies, choices, self.method, self.n_jobs, keep), alike
         if self.pairs:
-            step = mark_pairs(copies, choices, self.graphs, self.pairs, self.wholes, self.n_jobs)
+            step = mark_pairs(copies, choices, self.graphs, self.pairs, self.merged_cells, self.n_jobs)
             self.exhausted &= keep or step.copies.partitions.target.max(initial=-1) < 0
             return step
         digests, below, targets = mark(copies, choices, self.n_jobs, keep, None if keep else report)
@@ -111,12 +111,12 @@ class Tree:
         return digests, below, alike if below is None else find_orbits(copies, choices, digests, below)
 
 
-def individual_round(prepared: Prepared, colour: Int32, asked: Bool | None = None) -> Int32:
-    """Return colours that stand for the pair of a stable colour and the digest of the copy of the node, if it has one.
+def individual_round(prepared: Prepared, colour: Int32, graph_mask: Bool | None = None) -> Int32:
+    """Return colours for pairs: the stable colour of the node, and the digest of its copy if it has one.
 
-    `asked` says which graphs are wanted; the others keep their colours.
+    `graph_mask` selects graphs, all by default; the others keep their colours.
     """
-    tree, digests = grow_tree(prepared, colour, asked)
+    tree, digests = grow_tree(prepared, colour, graph_mask)
     graph = np.repeat(np.arange(len(prepared.graphs)), np.diff(prepared.offsets))[tree.chosen]
     roots = digest_graphs(prepared)  # cells are numbered within each graph and mean the same only if these agree
     digests = [roots[g] + digest for g, digest in zip(graph.tolist(), digests, strict=True)]
@@ -128,30 +128,30 @@ def individual_round(prepared: Prepared, colour: Int32, asked: Bool | None = Non
 
 def digest_trees(prepared: Prepared, roots: list[bytes]) -> list[bytes]:
     """Return the digest of the tree of each graph, given those of the graphs."""
-    (colour,) = deque(prepared.rounds(), maxlen=1)
-    tree, digests = grow_tree(prepared, colour)
+    (last,) = deque(prepared.rounds(), maxlen=1)
+    tree, digests = grow_tree(prepared, last.colour)
     owner = np.searchsorted(prepared.offsets, tree.chosen, side="right") - 1
     return _join(roots, owner, digests)
 
 
-def grow_tree(prepared: Prepared, colour: Int32, asked: Bool | None = None) -> tuple[Tree, list[bytes]]:
+def grow_tree(prepared: Prepared, colour: Int32, graph_mask: Bool | None = None) -> tuple[Tree, list[bytes]]:
     """Return the tree over stable colours, and the digest of the copy of every chosen node."""
     tree, arcs = Tree(prepared.method, prepared.n_jobs), prepared.around.arcs
     if prepared.method.pairs == "fwl" and prepared.method.individualise == "mark" and prepared.method.k is not None:
         k = prepared.method.k
         tree.graphs = prepared.graphs
         tree.pairs = [stable_pairs(graph, count_pairs(graph, k)) for graph in prepared.graphs]
-        arcs = neighbours(prepared.union).arcs  # the pairs are refined apart
+        arcs = neighbours(prepared.union).arcs  # the pairs are refined separately
     root = as_copies(prepared.union, prepared.offsets, arcs, colour)
     if tree.pairs:
-        tree.wholes = whole_cells(root)
-        root = with_fewest_marks(root, tree.wholes)
+        tree.merged_cells = merge_similar_cells(root)
+        root = with_fewest_marks(root, tree.merged_cells)
 
     def report(share: float) -> None:
         if prepared.progress is not None:
             prepared.progress(share, 1.0)
 
-    return tree, tree.grow(root, asked, report)
+    return tree, tree.grow(root, graph_mask, report)
 
 
 def _join(digests: list[bytes], owner: Int64, branches: Iterable[bytes]) -> list[bytes]:

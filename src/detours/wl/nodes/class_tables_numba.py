@@ -1,4 +1,4 @@
-"""Number the colours of each graph of a batch by themselves, and write the tables that say what they stand for."""
+"""Number the colours within each graph of a batch, and write the tables that define them."""
 
 from __future__ import annotations
 
@@ -13,110 +13,127 @@ from detours.wl.nodes.sort_numba import sort_row
 
 
 class Classes(NamedTuple):
-    """The colour classes of each graph, in the order of their colours; none for graphs that were not asked for."""
+    """The colour classes of each graph, in the order of their colours; none for graphs outside the mask."""
 
-    ends: Int64
-    """The classes of graph g are ``ends[g]`` to ``ends[g + 1]`` of all."""
+    offsets: Int64
+    """The classes of graph g are ``offsets[g]`` to ``offsets[g + 1]`` of all."""
     sizes: Int64
     members: Int64
     """One node of each class."""
-    number: Int32
-    """For every node, the class within its graph."""
+    class_index: Int32
+    """For every node, the index of its class within its graph."""
 
 
 class ArcClasses(NamedTuple):
     """The arc colours of each graph."""
 
-    ends: Int64
-    """The arc colours of graph g are ``ends[g]`` to ``ends[g + 1]`` of all."""
+    offsets: Int64
+    """The arc colours of graph g are ``offsets[g]`` to ``offsets[g + 1]`` of all."""
     colours: Int32
-    number: Int32
-    """For every arc, the number of its colour among those of its graph."""
+    colour_index: Int32
+    """For every arc, the index of its colour among those of its graph."""
 
 
 @compiled
-def classes_of(colour: Int32, offsets: Int64, asked: Bool) -> Classes:
-    """Return the colour classes of the graphs that are `asked` for."""
+def classes_of(colour: Int32, offsets: Int64, mask: Bool) -> Classes:
+    """Return the colour classes of the graphs in the mask."""
     graphs = len(offsets) - 1
-    ends = np.zeros(graphs + 1, np.int64)
+    class_offsets = np.zeros(graphs + 1, np.int64)
     sizes = np.empty(len(colour), np.int64)
     members = np.empty(len(colour), np.int64)
-    number = np.empty(len(colour), np.int32)
-    largest = 0
+    class_index = np.empty(len(colour), np.int32)
+    max_nodes = 0
     for g in range(graphs):
-        largest = max(largest, offsets[g + 1] - offsets[g])
-    ordered = np.empty(largest, np.int64)
-    at = -1
+        max_nodes = max(max_nodes, offsets[g + 1] - offsets[g])
+    ordered = np.empty(max_nodes, np.int64)
+    class_of = np.full(max_nodes, -1, np.int64)
+    last = -1
     for g in range(graphs):
         start, size = offsets[g], offsets[g + 1] - offsets[g]
-        if asked[g]:
-            for node in range(size):
-                ordered[node] = np.int64(colour[start + node]) << 32 | node
-            sort_row(ordered, size)
-            for place in range(size):
-                node = start + (ordered[place] & 0xFFFFFFFF)
-                if place == 0 or ordered[place] >> 32 != ordered[place - 1] >> 32:
-                    at += 1
-                    sizes[at] = 0
-                    members[at] = node
-                sizes[at] += 1
-                number[node] = at - ends[g]
-        ends[g + 1] = at + 1
-    return Classes(ends, sizes[: at + 1], members[: at + 1], number)
+        if mask[g] and size > 0:
+            colours = colour[start : start + size]
+            lowest, highest = colours.min(), colours.max()
+            if highest - lowest < size:  # a table of the colours is faster than sorting
+                for node in range(size):
+                    class_of[colours[node] - lowest] = start + node
+                for c in range(highest - lowest + 1):
+                    if class_of[c] >= 0:
+                        last += 1
+                        sizes[last] = 0
+                        members[last] = class_of[c]
+                        class_of[c] = last - class_offsets[g]
+                for node in range(size):
+                    class_index[start + node] = class_of[colours[node] - lowest]
+                    sizes[class_offsets[g] + class_index[start + node]] += 1
+                class_of[: highest - lowest + 1] = -1
+            else:
+                for node in range(size):
+                    ordered[node] = np.int64(colours[node]) << 32 | node
+                sort_row(ordered, size)
+                for i in range(size):
+                    node = start + (ordered[i] & 0xFFFFFFFF)
+                    if i == 0 or ordered[i] >> 32 != ordered[i - 1] >> 32:
+                        last += 1
+                        sizes[last] = 0
+                        members[last] = node
+                    sizes[last] += 1
+                    class_index[node] = last - class_offsets[g]
+        class_offsets[g + 1] = last + 1
+    return Classes(class_offsets, sizes[: last + 1], members[: last + 1], class_index)
 
 
 @compiled
 def arc_classes_of(arcs: Arcs, offsets: Int64) -> ArcClasses:
     """Return the arc colours of each graph."""
     graphs = len(offsets) - 1
-    ends = np.zeros(graphs + 1, np.int64)
+    colour_offsets = np.zeros(graphs + 1, np.int64)
     colours = np.empty(len(arcs.colour), np.int32)
-    number = np.empty(len(arcs.colour), np.int32)
-    most = 0
+    colour_index = np.empty(len(arcs.colour), np.int32)
+    num_colours = 0
     for c in arcs.colour:
-        most = max(most, c + 1)
-    seen_in = np.full(most, -1, np.int64)
-    place = np.empty(most, np.int32)
-    row = np.empty(most, np.int64)
+        num_colours = max(num_colours, c + 1)
+    seen_in = np.full(num_colours, -1, np.int64)
+    index_of = np.empty(num_colours, np.int32)
+    row = np.empty(num_colours, np.int64)
     for g in range(graphs):
         start, end = arcs.indptr[offsets[g]], arcs.indptr[offsets[g + 1]]
-        found = 0
+        num_found = 0
         for arc in range(start, end):
             if seen_in[arcs.colour[arc]] != g:
                 seen_in[arcs.colour[arc]] = g
-                row[found] = arcs.colour[arc]
-                found += 1
-        sort_row(row, found)
-        for c in range(found):
-            colours[ends[g] + c] = row[c]
-            place[row[c]] = c
+                row[num_found] = arcs.colour[arc]
+                num_found += 1
+        sort_row(row, num_found)
+        for c in range(num_found):
+            colours[colour_offsets[g] + c] = row[c]
+            index_of[row[c]] = c
         for arc in range(start, end):
-            number[arc] = place[arcs.colour[arc]]
-        ends[g + 1] = ends[g] + found
-    return ArcClasses(ends, colours[: ends[graphs]], number)
+            colour_index[arc] = index_of[arcs.colour[arc]]
+        colour_offsets[g + 1] = colour_offsets[g] + num_found
+    return ArcClasses(colour_offsets, colours[: colour_offsets[graphs]], colour_index)
 
 
 @compiled
 def tables_of(classes: Classes, coarser: Int32, arcs: Arcs) -> tuple[Int64, Int64]:
-    """Write a table for each graph: the number of its classes, and for each its size, the one it came from, its row.
+    """Write a table for each graph: the number of its classes, and for each its size, its parent class and its row.
 
-    `coarser` numbers the classes of the round before, and the colours of `arcs` are numbers within each graph. Return
-    all tables one after another, and where that of each graph begins.
+    `coarser` has the class index of every node in the previous round, and the colours of `arcs` are numbered within
+    each graph. Return all tables one after another, and their offsets.
     """
-    ends, members = classes.ends, classes.members
-    size, widest = len(ends) - 1, 0
+    class_offsets, members = classes.offsets, classes.members
+    size, max_degree = len(class_offsets) - 1, 0
     for node in members:
         degree = arcs.indptr[node + 1] - arcs.indptr[node]
         size += 3 + degree
-        widest = max(widest, degree)
+        max_degree = max(max_degree, degree)
     words = np.empty(size, np.int64)
-    row = np.empty(widest, np.int64)
-    begins = np.zeros(len(ends), np.int64)
+    row = np.empty(max_degree, np.int64)
+    offsets = np.zeros(len(class_offsets), np.int64)
     end = 0
-    for g in range(len(ends) - 1):
-        words[end] = ends[g + 1] - ends[g]
+    for g in range(len(class_offsets) - 1):
+        words[end] = class_offsets[g + 1] - class_offsets[g]
         end += 1
-        for c in range(ends[g], ends[g + 1]):
+        for c in range(class_offsets[g], class_offsets[g + 1]):
             node = members[c]
             degree = arcs.indptr[node + 1] - arcs.indptr[node]
             for at in range(degree):
@@ -130,5 +147,5 @@ def tables_of(classes: Classes, coarser: Int32, arcs: Arcs) -> tuple[Int64, Int6
             for at in range(degree):
                 words[end + at] = row[at]
             end += degree
-        begins[g + 1] = end
-    return words, begins
+        offsets[g + 1] = end
+    return words, offsets

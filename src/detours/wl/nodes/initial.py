@@ -17,12 +17,12 @@ from detours.wl.nodes.ranks import rank_vectors
 
 @dataclass(frozen=True, slots=True)
 class InitialColours:
-    """A colour for each node, the rank of its value, and the values of the colours: integer vectors or strings."""
+    """The colour of each node, the rank of its value, and the value of each colour: integer vectors or strings."""
 
     colour: Int32
     values: Int64 | list[str]
     parts: tuple[InitialColours, ...] = ()
-    """The colours that were joined, if any; `values` are then vectors of these colours."""
+    """The colourings that were joined, if any; `values` are then vectors of their colours."""
 
     def encode(self, colours: Int32) -> bytes:
         """Return the values of some colours as bytes that are the same on every machine."""
@@ -56,5 +56,5 @@ def by_label(graphs: Sequence[Graph], labels: Any) -> InitialColours:
 
 
 def join(*parts: InitialColours) -> InitialColours:
-    """Colour nodes by all of several colours."""
+    """Combine several colourings into one."""
     return InitialColours(*rank_vectors(np.stack([part.colour for part in parts], axis=1)), parts)

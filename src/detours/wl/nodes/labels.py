@@ -1,4 +1,4 @@
-"""Labels of nodes and edges that the caller gives: integers or strings, numbered by rank over all graphs."""
+"""The caller's labels of nodes and edges: integers or strings, ranked over all graphs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from detours.wl.nodes.ranks import rank_vectors
 
 
 class Labels(NamedTuple):
-    """A number for each label, its rank, and the distinct labels in order: rows of one integer, or strings."""
+    """The rank of each label, and the distinct labels in order: rows of one integer, or strings."""
 
     rank: Int32
     values: Int64 | list[str]
@@ -26,7 +26,7 @@ class Labels(NamedTuple):
     def as_integers(self) -> Int64:
         """Return int64 [labels, columns] for the distinct labels: the integer itself, or the SHA-256 of the text.
 
-        Unlike ranks they mean the same in every batch, so certificates can be made of them.
+        Unlike ranks they do not depend on the batch, so certificates can contain them.
         """
         if not isinstance(self.values, list):
             return self.values
@@ -35,7 +35,7 @@ class Labels(NamedTuple):
 
 
 def read_labels(labels: Any, graphs: Sequence[Graph], thing: str) -> Labels:
-    """Return the labels of all nodes or edges in a row, or raise `InputError`.
+    """Return the concatenated labels of all nodes or edges, or raise `InputError`.
 
     Args:
         labels: One array for each graph; of nodes also a dict by their names.
@@ -68,7 +68,7 @@ def read_labels(labels: Any, graphs: Sequence[Graph], thing: str) -> Labels:
 
 
 def by_node(labels: Any, graph: Graph, at: int) -> Any:
-    """Return the labels of graph number `at` in the order of its nodes if they are a dict by the names of nodes."""
+    """Return the labels of graph number `at` in the order of its nodes, also from a dict by the names of nodes."""
     if not isinstance(labels, Mapping):
         return labels
     names = graph.name_list()
@@ -79,9 +79,9 @@ def by_node(labels: Any, graph: Graph, at: int) -> Any:
 
 
 def has_labels(graph: Any) -> bool:
-    """Return whether the nodes of a graph, or of what a `Graph` was made of, have labels that tests do not read.
+    """Return whether the nodes of a graph, or of the source of a `Graph`, have labels that tests do not read.
 
-    Those of a file may be its names of nodes: they are labels if two nodes share one.
+    Labels in a file may be the names of its nodes; they count as labels only if two nodes share one.
     """
     if isinstance(graph, Graph):
         if graph.origin is None or isinstance(graph.origin, MoleculeOrigin):
@@ -107,7 +107,7 @@ def edge_numbers(graphs: Sequence[Graph]) -> list[int]:
 
 
 def ranks_on_arcs(rank: NDArray[Any], graphs: Sequence[Graph], union: Graph, offsets: Int64) -> Int64:
-    """Return the rank of the label of every arc of the union, given those of the edges of all graphs in a row."""
+    """Return the rank of the label of every arc of the union, from the concatenated ranks of all edges."""
     of_arcs, contradicted = values_on_arcs(union, rank.astype(np.int64))
     if len(contradicted):
         ends = union.edge_index[:, contradicted[0]]

@@ -23,7 +23,7 @@ PAIRS_BYTES = 8_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """Arcs from every node to those it sees, and the integer vector that each arc colour stands for.
+    """Arcs from every node to those it sees, and the integer vector of each arc colour.
 
     If u sees v, then v sees u. Colours are ranks of the vectors, so their order does not depend on the other graphs of
     a batch. If all arcs are alike, `arcs` has no colours and `arc_values` is None.
@@ -41,7 +41,7 @@ def _neighbourhood(indptr: Int64, indices: Int32, arc_colour: Int32, arc_values:
 def neighbours(graph: Graph, values: Int64 | None = None) -> Neighbourhood:
     """Return the neighbours of each node; `values`, one row for each arc of the CSR, become the colours of the arcs.
 
-    In a directed graph a node sees its successors and its predecessors, and the colours tell them apart.
+    In a directed graph a node sees its successors and its predecessors, and the colours distinguish them.
     """
     if not graph.directed:
         if values is None:
@@ -61,12 +61,12 @@ def neighbours(graph: Graph, values: Int64 | None = None) -> Neighbourhood:
 
 
 def held_bytes(graphs: Sequence[Graph]) -> int:
-    """Return the memory of all pairs of nodes of each graph: for every pair a node, a colour, and a key to sort."""
+    """Return the bytes for all pairs of nodes of each graph: a node, a colour and a sort key for every pair."""
     return 16 * sum(graph.num_nodes**2 for graph in graphs)
 
 
 def pairs_bytes(graphs: Sequence[Graph], k: int) -> int:
-    """Return the least memory that `all_pairs` needs: `held_bytes`, and the counts of the largest graph."""
+    """Return the bytes that `all_pairs` needs at least: `held_bytes`, and the counts of the largest graph."""
     return held_bytes(graphs) + 8 * (k - 1) * max((graph.num_nodes for graph in graphs), default=0) ** 2
 
 
@@ -82,7 +82,7 @@ def all_pairs(graphs: Sequence[Graph], counts: Iterable[NDArray[np.int64]], room
     indices = np.empty(indptr[-1], np.int32)
     colour = np.empty(indptr[-1], np.int32)
     tables: list[Int64] = []
-    shifts: list[tuple[slice, int]] = []  # pairs ranked together, and how many colours the tables before them have
+    shifts: list[tuple[slice, int]] = []  # pairs ranked together, and the number of colours in the tables before theirs
     known, start, taken = 0, 0, 0
     for first_node, graph, count in zip(offsets[:-1], graphs, counts, strict=True):
         for others, vectors in _pair_vectors(graph, count):

@@ -27,7 +27,7 @@ class Layout(NamedTuple):
     entry_bits: int
     """Bits of an entry."""
     ragged: bool
-    """Whether rows of one class may differ in length, so that each must begin with its length."""
+    """Whether rows of one class may differ in length, so that each starts with its length."""
 
 
 @compiled
@@ -44,7 +44,7 @@ def mark_dirty(starts: Int64, changed: Bool, arcs: Arcs, colour: Int32, dirty: B
 
 @compiled
 def next_chunk(first: int, order: Int32, starts: Int64, dirty: Bool, indptr: Int64, most: int) -> tuple[int, int]:
-    """Return the end of a chunk of classes from `first` on whose rows have at most `most` entries, and their number."""
+    """Return the end of a chunk of classes from `first` on with at most `most` entries in their rows, and the count."""
     entries = 0
     for c in range(first, len(starts) - 1):
         if dirty[c]:
@@ -106,7 +106,7 @@ def write_rows(
 def split_classes(
     first: int, last: int, order: Int32, starts: Int64, dirty: Bool, rows: Rows, entries: Int64, fresh: Bool
 ) -> int:
-    """Sort the members of dirty classes by their rows, set `fresh` where a new class begins, and return how many do."""
+    """Sort the members of dirty classes by their rows, set `fresh` at the first node of new classes, and count them."""
     for c in range(first, last):
         if dirty[c]:
             load_first_keys(order, starts[c], starts[c + 1], rows, entries)
@@ -118,8 +118,10 @@ def split_classes(
 
 
 @compiled
-def recolour(order: Int32, starts: Int64, fresh: Bool, found: int) -> tuple[Int32, Int64, Bool]:
-    """Return new colours, where each begins, and which of them changed: all but the largest part of each class.
+def recolour(order: Int32, starts: Int64, fresh: Bool, found: int, indptr: Int64) -> tuple[Int32, Int64, Bool, int]:
+    """Return new colours, their offsets, which of them changed, and the number of arcs at nodes of these.
+
+    Of each class all parts but the largest change.
 
     Members of a class saw the same number of nodes of every old class. If none of them sees a changed class, they see
     the same number of nodes of the largest parts, too, and stay together in the next round.
@@ -127,7 +129,7 @@ def recolour(order: Int32, starts: Int64, fresh: Bool, found: int) -> tuple[Int3
     colour = np.empty(len(order), np.int32)
     parts = np.empty(len(starts) + found, np.int64)
     changed = np.ones(len(parts) - 1, np.bool_)
-    c = -1
+    c, arcs = -1, 0
     for old in range(len(starts) - 1):
         first = c + 1
         for at in range(starts[old], starts[old + 1]):
@@ -141,4 +143,9 @@ def recolour(order: Int32, starts: Int64, fresh: Bool, found: int) -> tuple[Int3
             if parts[part + 1] - parts[part] > parts[largest + 1] - parts[largest]:
                 largest = part
         changed[largest] = False
-    return colour, parts, changed
+        if c > first:
+            degree = (
+                indptr[order[starts[old]] + 1] - indptr[order[starts[old]]]
+            )  # after the first round that of all members
+            arcs += degree * (starts[old + 1] - starts[old] - parts[largest + 1] + parts[largest])
+    return colour, parts, changed, arcs

@@ -15,12 +15,12 @@ from detours.arrays import Bool, Int32, Int64
 from detours.compiled import compiled
 
 SHORT_ROW = 24
-"""Up to this length a row is sorted by insertion alone."""
+"""At most this many entries of a row are sorted by insertion."""
 FEW_ROWS = 10
-"""Up to this number rows are sorted by insertion."""
+"""At most this many rows are sorted by insertion."""
 STACK_SIZE = 256
-"""Parts that wait to be sorted. The largest of three parts waits longest, so each of the others has at most half of the
-rows of its parent, and two parts for every halving of 2^31 rows are enough."""
+"""Parts on the stack. The largest of three parts is pushed first, so each of the others has at most half of the rows of
+its parent, and two parts for every halving of 2^31 rows are enough."""
 
 
 class Rows(NamedTuple):
@@ -54,7 +54,7 @@ def sort_row(row: Int64, size: int) -> None:
 
 @compiled
 def by_colour(colour: Int32, count: int) -> tuple[Int32, Int64]:
-    """Return the nodes in the order of their colours, and where each colour begins."""
+    """Return the nodes in the order of their colours, and the offsets of the colours."""
     starts = np.zeros(count + 1, np.int64)
     for c in colour:
         starts[c + 1] += 1
@@ -80,7 +80,7 @@ def load_first_keys(order: Int32, lo: int, hi: int, rows: Rows, entries: Int64) 
 def sort_rows(order: Int32, lo: int, hi: int, rows: Rows, entries: Int64, fresh: Bool) -> int:
     """Sort ``order[lo:hi]`` by the rows it names, and set `fresh` at each one that differs from its predecessor.
 
-    `entries` holds the first key of each row, see `load_first_keys`, and is overwritten. ``fresh[lo]`` is left alone.
+    `entries` holds the first key of each row, see `load_first_keys`, and is overwritten. ``fresh[lo]`` is not changed.
     Return how many marks were set.
     """
     if hi - lo < 2 or rows.length[order[lo]] == 0:
@@ -92,7 +92,7 @@ def sort_rows(order: Int32, lo: int, hi: int, rows: Rows, entries: Int64, fresh:
 
 @compiled
 def number_rows(order: Int32, fresh: Bool, found: int) -> tuple[Int32, Int32]:
-    """Return the rank of every row, and for each rank one row that has it."""
+    """Return the rank of every row, and one row for each rank."""
     rank = np.empty(len(order), np.int32)
     first = np.empty(found + 1, np.int32)
     number = 0

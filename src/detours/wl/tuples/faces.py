@@ -25,13 +25,13 @@ def largest_code(num_nodes: int, dim: int) -> int:
 
 
 def tuple_table(faces: Refinement, dim: int) -> tuple[Int64, Int64]:
-    """Return the distinct colours of tuples and how many tuples have each; the table of the faces gives the rest."""
+    """Return the distinct colours of tuples and the number of tuples of each; the table of the faces gives the rest."""
     codes = _joined_codes(faces) if dim == 2 else tuple_codes(faces, dim)
     return np.unique(codes, return_counts=True)
 
 
 def size_counts(faces: Refinement, dim: int, stable: bool) -> tuple[Int64, Int64]:
-    """Return the sizes of the classes of tuples, ascending, and how many classes have each size."""
+    """Return the sizes of the classes of tuples, ascending, and the number of classes of each size."""
     if faces.dim == dim:
         return np.unique(faces.sizes, return_counts=True)
     if dim == 2:
@@ -47,9 +47,9 @@ def size_counts(faces: Refinement, dim: int, stable: bool) -> tuple[Int64, Int64
         rows = chunk.reshape(-1, faces.graph.num_nodes)
         new = np.ones(rows.shape, dtype=bool)
         new[:, 1:] = rows[:, 1:] != rows[:, :-1]
-        begins = np.flatnonzero(new)
-        times = np.diff(begins, append=rows.size)
-        sizes.append(times * faces.sizes[first + begins // rows.shape[1]])
+        starts = np.flatnonzero(new)
+        times = np.diff(starts, append=rows.size)
+        sizes.append(times * faces.sizes[first + starts // rows.shape[1]])
         first += len(rows)
     faces.clear()
     return np.unique(np.concatenate([*sizes, np.empty(0, dtype=np.int64)]), return_counts=True)
@@ -74,9 +74,9 @@ def _pair_size_counts(faces: Refinement) -> tuple[Int64, Int64]:
     ones = np.ones(classes + len(joined_sizes) + len(rest), dtype=np.int64)
     found = np.concatenate((sizes, joined_sizes, rest, np.outer(distinct, distinct).ravel()))
     times = np.concatenate((ones, untouched.ravel()))
-    values, place = np.unique(found, return_inverse=True)
+    values, index = np.unique(found, return_inverse=True)
     totals = np.zeros(len(values), dtype=np.int64)
-    np.add.at(totals, place, times)
+    np.add.at(totals, index, times)
     real = (values > 0) & (totals > 0)
     return values[real], totals[real]
 

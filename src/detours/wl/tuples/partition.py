@@ -17,7 +17,7 @@ _CHUNK = 1 << 22  # integers of a table that are written at a time
 
 
 class Writer(NamedTuple):
-    """Neighbours of one atomic type: who sees each node, as a CSR, and where this type begins in the rows of those."""
+    """Neighbours of one atomic type: the nodes that see each node as a CSR, and the offset in their rows."""
 
     indptr: Int64
     seers: Int32
@@ -25,7 +25,7 @@ class Writer(NamedTuple):
 
 
 class NeighbourRows(NamedTuple):
-    """For every node the number of its neighbours of each atomic type, then their colours, type by type."""
+    """For every node the number of neighbours of each atomic type, then their colours, type by type."""
 
     pointer: Int64
     entries: Int64
@@ -62,7 +62,7 @@ class Refinement:
         return np.diff(self.starts)
 
     def lay(self) -> None:
-        """Lay out the present colours, of which the next signatures are made."""
+        """Lay out the present colours, from which the next signatures are built."""
         rows = self._rows
         if self.dim > 1:
             self._rows = rows._replace(entries=np.empty(self.dim * len(self.members), dtype=np.int64))
@@ -97,7 +97,7 @@ class Refinement:
             yield rows[: write_signatures(self._lines, some, rows)]
 
     def table(self) -> Iterator[NDArray[Any]]:
-        """Yield what the last round found: for every class its parent, atomic type, size and signature."""
+        """Yield the result of the last round: for every class its parent, atomic type, size and signature."""
         yield self.parent
         yield self.kinds[self.members[self.starts[:-1]]]
         yield self.sizes
@@ -109,7 +109,7 @@ class Refinement:
 
 
 def atomic_types(graph: Graph, dim: int) -> NDArray[np.uint8]:
-    """Return a number for the equal and the adjacent nodes of each tuple, uint8 [n^dim]."""
+    """Return a code for the equal and the adjacent nodes of each tuple, uint8 [n^dim]."""
     n = graph.num_nodes
     if dim == 1:
         return np.zeros(n, dtype=np.uint8)

@@ -60,7 +60,7 @@ _MOST_TUPLES = 2**31 - 1  # colours are int32
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TupleColors:
-    """The colours of all tuples of one graph after the last round; made by `refine_tuples`.
+    """The colours of all tuples of one graph after the last round, as returned by `refine_tuples`.
 
     >>> refine_tuples([[(0, 1), (1, 2), (2, 0)]], 2)[0].stable
     True
@@ -141,7 +141,7 @@ def tuple_certificates(
 ) -> list[str]:
     """Return a text for each graph, equal for two graphs if and only if k-WL does not tell them apart.
 
-    It depends on the graph alone: not on the order of its nodes, the other graphs or the machine. The arguments are
+    It depends only on the graph: not on the order of its nodes, the other graphs or the machine. The arguments are
     those of `refine_tuples`.
 
     >>> triangle, path = [(0, 1), (1, 2), (2, 0)], [(0, 1), (1, 2), (2, 3)]
@@ -171,7 +171,7 @@ def tuple_size_counts(
 
 
 def tuple_bytes(num_nodes: int, dim: int, folklore: bool = False, limited: bool = False) -> int:
-    """Return a bound on the memory of a refinement in bytes, apart from a few copies of the graph.
+    """Return a bound on the memory of a refinement in bytes, without a few copies of the graph.
 
     Usually far less is used. Most of it is space for the signatures of one class in case all its tuples differ and, for
     3-WL with `limited` rounds, for a list of all triples in case the rounds end before the colouring is stable.
@@ -235,7 +235,7 @@ def _inner_dim(dim: int, folklore: bool) -> int:
 
 
 def _check_size(num_nodes: int, dim: int, folklore: bool, limited: bool, limit: int) -> None:
-    """Raise `InputError` if the tuples cannot be numbered or do not fit into memory."""
+    """Raise `InputError` if there are too many tuples for int32 indices or for the memory."""
     if num_nodes ** _inner_dim(dim, folklore) > _MOST_TUPLES:
         raise InputError(
             f"{_name(dim, folklore)} on {num_nodes:,} nodes has more tuples than the {_MOST_TUPLES:,} that can be "
