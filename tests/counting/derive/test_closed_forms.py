@@ -69,7 +69,7 @@ def test_splitting_keeps_the_number_of_homomorphisms(directed: bool) -> None:
 
 def evaluate(derived: Formulas, terms: tuple[EdgeTerm, ...], adjacency: np.ndarray, i: int, j: int) -> int:
     """An edge polynomial from its definition: pendants and ears as homomorphisms."""
-    pattern_of = {number: pattern for pattern, number in derived.pendant_number.items()}
+    pattern_of = {number: pattern for pattern, number in derived.pendant_index.items()}
     total = 0
     for term in terms:
         forward, backward = adjacency[i, j], adjacency[j, i]
@@ -107,7 +107,7 @@ def rooted_patterns() -> set[Pattern]:
 def test_pendants_are_sums_over_neighbours(directed: bool) -> None:
     derived = formulas(5, directed)
     adjacency = random_adjacency(directed, seed=1, n=5)
-    for pattern, number in derived.pendant_number.items():
+    for pattern, number in derived.pendant_index.items():
         for i in range(len(adjacency)):
             around = np.flatnonzero(adjacency[i] | adjacency[:, i])
             found = sum(evaluate(derived, derived.pendants[number], adjacency, i, int(j)) for j in around)

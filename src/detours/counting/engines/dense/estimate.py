@@ -93,7 +93,7 @@ def _lists(step: Combination, contraction: Contraction, number: int) -> int:
 
 def expected_bytes(contraction: Contraction, size: Size, only_tied: bool = True, n_jobs: int = 1) -> int:
     """Return what an evaluation keeps at a time, and what the step under way fills, shared by so many threads."""
-    kept = contraction.most_whole if only_tied and size.density < SCATTERED else contraction.most_held
+    kept = contraction.peak_full_matrices if only_tied and size.density < SCATTERED else contraction.peak_matrices
     if contraction.number_of(Clique):
         kept += 2 * (min(n_jobs, CLIQUE_THREADS) - 1)
     return 8 * size.entries * (kept + AT_WORK)

@@ -63,4 +63,4 @@ def _multiplications(contraction: Contraction, degree: int) -> dict[int, float]:
 
 def device_bytes(contraction: Contraction, size: Size) -> int:
     """What an evaluation keeps at a time there, and what the step under way fills."""
-    return 8 * size.entries * (contraction.most_whole + AT_WORK) + 16 * size.arcs * contraction.most_held
+    return 8 * size.entries * (contraction.peak_full_matrices + AT_WORK) + 16 * size.arcs * contraction.peak_matrices

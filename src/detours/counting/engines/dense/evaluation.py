@@ -51,7 +51,7 @@ class Evaluation(ABC):
             self.carry_out(number, step, self.words[self.proof.add(step)])
             for length in asked[number]:
                 yield length, self.answer(number)
-            for old in self.contraction.done_after[number]:
+            for old in self.contraction.freed_after[number]:
                 for kept in (self.whole, self.listed, self.vectors):
                     kept.pop(old, None)
 

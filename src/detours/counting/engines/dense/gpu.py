@@ -194,7 +194,7 @@ def count_tied(contraction: Contraction, stack: TensorStack, limit: int | None =
     # here the error is gone, and with its traceback every matrix that was made
     many = f"{stack.graphs:,} graphs of " if stack.graphs > 1 else ""
     matrices = f"the matrices of {many}{stack.nodes:,} nodes"
-    size = 8 * stack.graphs * stack.nodes**2 * contraction.most_whole
+    size = 8 * stack.graphs * stack.nodes**2 * contraction.peak_full_matrices
     if limit is not None and size > limit:
         raise EngineError(
             f"{matrices} do not fit on {stack.device}, and the {size / 2**30:.1f} GB that they take in main memory are "
