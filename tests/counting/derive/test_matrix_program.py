@@ -1,4 +1,4 @@
-"""Closed forms for all pairs as steps: how many there are, what they come to, and whether their bounds hold."""
+"""Closed forms for all pairs as steps: their number, their values, and whether their bounds hold."""
 
 from time import process_time
 
@@ -28,14 +28,14 @@ def truth(adjacency: NDArray[np.bool_], k: int) -> NDArray[np.int64]:
 
 
 @pytest.mark.parametrize(("k", "products", "cliques"), [(3, 2, 0), (6, 8, 0), (7, 16, 1), (8, 34, 7)])
-def test_few_products_are_left(k: int, products: int, cliques: int) -> None:
+def test_few_products_are_needed(k: int, products: int, cliques: int) -> None:
     program = contraction(k, directed=False)
     assert program.number_of(Product) <= products
     assert program.number_of(Clique) == cliques
 
 
 @pytest.mark.parametrize(("k", "directed"), KINDS)
-def test_steps_come_in_order_and_are_all_needed(k: int, directed: bool) -> None:
+def test_steps_are_in_order_and_all_needed(k: int, directed: bool) -> None:
     program = contraction(k, directed)
     used = set(program.lengths.values())
     for index, step in enumerate(program.steps):
@@ -48,12 +48,12 @@ def test_steps_come_in_order_and_are_all_needed(k: int, directed: bool) -> None:
 
 
 @pytest.mark.parametrize(("k", "directed", "matrices"), [(4, False, 3), (6, False, 6), (8, False, 14), (8, True, 24)])
-def test_few_matrices_are_held(k: int, directed: bool, matrices: int) -> None:
+def test_few_matrices_are_kept(k: int, directed: bool, matrices: int) -> None:
     assert contraction(k, directed).peak_full_matrices <= matrices
 
 
 @pytest.mark.parametrize(("k", "directed"), KINDS)
-def test_what_is_held_outlives_its_views_and_readers(k: int, directed: bool) -> None:
+def test_results_outlive_their_views_and_readers(k: int, directed: bool) -> None:
     program = contraction(k, directed)
     end = {old: index for index, freed in enumerate(program.freed_after) for old in freed}
     for index, step in enumerate(program.steps):
@@ -68,18 +68,18 @@ def test_what_is_held_outlives_its_views_and_readers(k: int, directed: bool) -> 
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_what_is_not_kept_whole_is_read_on_arcs_only(directed: bool) -> None:
-    """Spoil it everywhere else: in exact integers, the counts on the arcs stay right."""
+def test_matrices_not_needed_for_all_pairs_are_read_on_arcs_only(directed: bool) -> None:
+    """Overwrite the other entries: in exact integers, the counts on the arcs stay correct."""
     adjacency = random_adjacency(8, 0.4, directed, seed=2)
     program = contraction(MAX_LENGTH, directed)
-    right, spoilt = values_of_steps(program, adjacency), values_of_steps(program, adjacency, spoil_off_arcs=True)
+    correct, overwritten = values_of_steps(program, adjacency), values_of_steps(program, adjacency, spoil_off_arcs=True)
     tied = adjacency | adjacency.T
-    assert any((a != b).any() for a, b in zip(right, spoilt, strict=True))
+    assert any((a != b).any() for a, b in zip(correct, overwritten, strict=True))
     for index in program.lengths.values():
-        assert (right[index] == spoilt[index])[tied].all()
+        assert (correct[index] == overwritten[index])[tied].all()
 
 
-def test_the_longest_forms_are_derived_within_a_minute() -> None:
+def test_derivation_takes_less_than_a_minute() -> None:
     for directed in (False, True):
         for derived in (contraction, patterns.canonical):
             derived.cache_clear()
@@ -89,53 +89,51 @@ def test_the_longest_forms_are_derived_within_a_minute() -> None:
 
 
 @pytest.mark.parametrize(("k", "directed"), [(1, False), (MAX_LENGTH + 1, True)])
-def test_other_lengths_have_no_closed_form(k: int, directed: bool) -> None:
+def test_k_without_closed_form_raises(k: int, directed: bool) -> None:
     with pytest.raises(ValueError, match=f"not for k = {k}"):
         contraction(k, directed)
 
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("density", [0.25, 0.6, 1.0])
-def test_steps_keep_their_promises(density: float, directed: bool) -> None:
-    """In exact integers: the counts are right, no bound is passed, and what is said to be zero off the arcs is."""
+def test_values_bounds_and_sparsity_of_steps(density: float, directed: bool) -> None:
+    """In exact integers: counts are correct, bounds hold, and matrices declared zero off the arcs are."""
     adjacency = random_adjacency(8, density, directed, seed=5)
-    program, right = contraction(MAX_LENGTH, directed), truth(adjacency, MAX_LENGTH)
+    program, correct = contraction(MAX_LENGTH, directed), truth(adjacency, MAX_LENGTH)
     values = values_of_steps(program, adjacency)
     off_diagonal = ~np.eye(8, dtype=bool)
     for length, index in program.lengths.items():
-        assert (values[index] == right[:, :, length - 2])[off_diagonal].all()
+        assert (values[index] == correct[:, :, length - 2])[off_diagonal].all()
     limits = bounds(program, int(adjacency.sum(1).max()), int(adjacency.sum(0).max()))
-    apart = ~(adjacency | adjacency.T)
+    untied = ~(adjacency | adjacency.T)
     for step, value, bound, on_arcs in zip(program.steps, values, limits, program.on_arcs, strict=True):
         size = np.abs(value)
         assert size.max() <= bound.entry
         if not isinstance(step, Gathered):
             assert size.sum(1).max() <= bound.row
             assert size.sum(0).max() <= bound.column
-            assert not on_arcs or not value[apart].any()
+            assert not on_arcs or not value[untied].any()
 
 
 @pytest.mark.parametrize(("k", "directed"), KINDS)
 @pytest.mark.parametrize("density", [0.07, 0.3, 0.8])
 def test_evaluation_of_a_stack(k: int, directed: bool, density: float) -> None:
-    """Sparse graphs go by lists of arcs, others by whole matrices; graphs in a stack do not disturb each other."""
+    """Sparse graphs use lists of arcs, others full matrices; graphs in a stack do not affect each other."""
     graphs = [random_adjacency(9, density, directed, seed) for seed in range(4)]
     stack, program = Stack(np.stack(graphs).astype(np.float64), directed), contraction(k, directed)
-    right = np.stack([truth(adjacency, k) for adjacency in graphs])
+    correct = np.stack([truth(adjacency, k) for adjacency in graphs])
     off_diagonal = ~np.eye(9, dtype=bool)
     everywhere, tied = dict(evaluate(program, stack)), dict(evaluate_tied(program, stack))
     assert sorted(everywhere) == sorted(tied) == list(range(2, k + 1))
     for length in everywhere:
-        assert (everywhere[length] == right[..., length - 2])[:, off_diagonal].all()
-        assert (tied[length] == right[..., length - 2].reshape(-1)[stack.tied]).all()
+        assert (everywhere[length] == correct[..., length - 2])[:, off_diagonal].all()
+        assert (tied[length] == correct[..., length - 2].reshape(-1)[stack.tied]).all()
 
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("density", [0.1, 0.5])
 @pytest.mark.parametrize("exact", [2, 50, 10_000])
-def test_integers_give_the_same_as_floats(
-    directed: bool, density: float, exact: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_integers_and_floats_agree(directed: bool, density: float, exact: int, monkeypatch: pytest.MonkeyPatch) -> None:
     stack = Stack(random_adjacency(30, density, directed, seed=8)[None].astype(np.float64), directed)
     program = contraction(MAX_LENGTH, directed)
     assert set(words(program, stack.out_degree, stack.in_degree)) == {np.float64}
@@ -154,7 +152,7 @@ def test_integers_give_the_same_as_floats(
         np.testing.assert_array_equal(counts, in_integers[length])
 
 
-def test_floats_only_while_they_are_exact() -> None:
+def test_floats_are_used_only_where_exact() -> None:
     program = contraction(7, directed=False)
     assert set(words(program, 18, 18)) == {np.float64}
     at_a_hub = words(program, 5000, 5000)
@@ -162,7 +160,7 @@ def test_floats_only_while_they_are_exact() -> None:
     assert at_a_hub[program.lengths[3]] is np.float64
 
 
-def test_combinations_have_no_idle_terms() -> None:
+def test_combinations_have_no_redundant_terms() -> None:
     for k, directed in KINDS:
         for step in contraction(k, directed).steps:
             if isinstance(step, Combination):
