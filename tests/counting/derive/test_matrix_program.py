@@ -10,7 +10,7 @@ from detours.counting.derive import patterns
 from detours.counting.derive.matrix_program import MAX_LENGTH, contraction
 from detours.counting.derive.matrix_steps import Clique, Combination, Gathered, Product, sources
 from detours.counting.engines.dense import bounds as bounds_module
-from detours.counting.engines.dense.bounds import bounds, words
+from detours.counting.engines.dense.bounds import bounds, step_dtypes
 from detours.counting.engines.dense.evaluate import Stack, evaluate, evaluate_tied
 from tests.oracles.pairs import pairs_by_subsets, values_of_steps
 
@@ -136,26 +136,26 @@ def test_evaluation_of_a_stack(k: int, directed: bool, density: float) -> None:
 def test_integers_and_floats_agree(directed: bool, density: float, exact: int, monkeypatch: pytest.MonkeyPatch) -> None:
     stack = Stack(random_adjacency(30, density, directed, seed=8)[None].astype(np.float64), directed)
     program = contraction(MAX_LENGTH, directed)
-    assert set(words(program, stack.out_degree, stack.in_degree)) == {np.float64}
+    assert set(step_dtypes(program, stack.out_degree, stack.in_degree)) == {np.float64}
     in_floats = dict(evaluate(program, stack))
-    words.cache_clear()
+    step_dtypes.cache_clear()
     monkeypatch.setattr(bounds_module, "EXACT", exact)
-    chosen = words(program, stack.out_degree, stack.in_degree)
+    dtypes = step_dtypes(program, stack.out_degree, stack.in_degree)
     try:
         in_integers = dict(evaluate(program, stack))
     finally:
-        words.cache_clear()
-    assert np.int64 in chosen[:-1]
+        step_dtypes.cache_clear()
+    assert np.int64 in dtypes[:-1]
     for index, step in enumerate(program.steps):
-        assert chosen[index] is np.int64 or all(chosen[source] is np.float64 for source in sources(step))
+        assert dtypes[index] is np.int64 or all(dtypes[source] is np.float64 for source in sources(step))
     for length, counts in in_floats.items():
         np.testing.assert_array_equal(counts, in_integers[length])
 
 
 def test_floats_are_used_only_where_exact() -> None:
     program = contraction(7, directed=False)
-    assert set(words(program, 18, 18)) == {np.float64}
-    at_a_hub = words(program, 5000, 5000)
+    assert set(step_dtypes(program, 18, 18)) == {np.float64}
+    at_a_hub = step_dtypes(program, 5000, 5000)
     assert at_a_hub[program.lengths[7]] is np.int64
     assert at_a_hub[program.lengths[3]] is np.float64
 

@@ -176,7 +176,7 @@ def _directed_graphs(reduced: Reduced) -> dict[int, Graph]:
 def sample_steps(search: SearchCount, sample: int, limit: int) -> Steps:
     """Estimate the steps of a search from some roots; the same on every machine.
 
-    Roots are drawn by degree, evenly spaced, so that hubs are not missed. ``limit`` bounds the steps of the sample in each
+    Roots are drawn by degree, evenly spaced, so that hubs are not missed. ``limit`` bounds the steps of the sample per
     mode; if it is reached, only the roots searched until then count, which are spread just as evenly.
     """
     total, complete, nodes = 0.0, True, search.num_nodes
