@@ -172,9 +172,7 @@ def test_measured_bounds_hold(scale: float, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("entries", [1, 400])
-def test_counts_do_not_depend_on_batches_of_cliques(
-    directed: bool, entries: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batches_of_cliques_do_not_matter(directed: bool, entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tensor_cliques, "ENTRIES", entries)
     adjacency = random_stack(2, 13, 0.5, directed)
     found = evaluate_tensors(contraction(8, directed), on_tensors(adjacency, directed))

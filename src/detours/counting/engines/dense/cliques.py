@@ -32,8 +32,8 @@ class Sides(NamedTuple):
 def sum_cliques(sides: Sides, stack: TensorStack) -> Tensor:
     """out(i, j) = Σ_u Σ_v iu(i, u) iv(i, v) uv(u, v) uj(u, j) vj(v, j), exact modulo 2^64 if given integers.
 
-    For each u, i and j run over the nodes tied to it, and so does v if ``uv`` is a list: submatrices are padded with zeros
-    to the largest size in a batch.
+    For each u, i and j run over the nodes tied to it, and so does v if ``uv`` is a list; the submatrices of a batch are
+    padded with zeros to the largest one.
     """
     n = stack.nodes
     out = torch.zeros_like(sides.iv).reshape(-1)

@@ -16,8 +16,8 @@ class TensorStack:
     """
 
     def __init__(self, tied: Tensor, arcs: Tensor | None, graphs: int, nodes: int) -> None:
-        """``tied``: flat positions of the tied pairs, ascending; ``arcs``: indices of those that are arcs i -> j; None, in an
-        undirected graph, for all."""
+        """``tied``: flat positions of the tied pairs, ascending; ``arcs``: indices of those that are arcs i -> j,
+        None if undirected: all."""
         self.tied, self.graphs, self.nodes, self.device = tied, graphs, nodes, tied.device
         self.arcs = torch.ones(len(tied), dtype=torch.float64, device=self.device)
         if arcs is not None:
