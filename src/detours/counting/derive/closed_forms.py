@@ -1,7 +1,7 @@
 """Closed forms for the number of simple paths, derived by program.
 
 The number of simple paths of each length is a sum of quotients of a walk (`patterns.py`).
-Every quotient graph is taken apart at its two roots i, j into
+Every quotient graph is split at its two roots i, j into
 
 * pendants: pieces that hang on one node (an edge: its degree; a triangle: the closed walks of length 3), and
 * ears: connected pieces that join i and j (the path i-x-j: the number of common neighbours),

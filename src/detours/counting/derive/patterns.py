@@ -22,7 +22,7 @@ Tie = str
 """How node u is joined to v, seen from u: "f" u->v, "b" v->u, "r" both (always so when undirected), "" not at all."""
 
 Parts = tuple[Tie, tuple[Pattern, ...], tuple[Pattern, ...], tuple[Pattern, ...]]
-"""A pattern taken apart at i and j: the tie ij, pendants at i, pendants at j, ears."""
+"""A pattern split at i and j: the tie ij, pendants at i, pendants at j, ears."""
 
 
 def quotients(length: int, directed: bool) -> dict[Pattern, int]:
@@ -37,7 +37,7 @@ def quotients(length: int, directed: bool) -> dict[Pattern, int]:
 
 
 def _partitions(length: int) -> Iterator[tuple[int, ...]]:
-    """Partitions of positions 0..length as block labels; no block holds neighbours (no loops) or both ends (i != j)."""
+    """Partitions of positions 0..length as block labels; no block has neighbours (no loops) or both ends (i != j)."""
 
     def extend(labels: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         if len(labels) == length + 1:

@@ -44,7 +44,7 @@ def narrowest_word(reduced: Reduced, k: int) -> type:
     for bits, word in ((15, np.int16), (31, np.int32), (63, np.int64)):
         if largest < 2.0**bits:
             return word
-    raise OverflowError(f"the number of detours up to k = {k} could pass 2^63 on this graph; ask for a smaller k")
+    raise OverflowError(f"the number of detours up to k = {k} could exceed 2^63 on this graph; use a smaller k")
 
 
 def largest_count(reduced: Reduced, k: int) -> float:
@@ -71,13 +71,13 @@ def largest_count(reduced: Reduced, k: int) -> float:
 
 
 def check_fits(walks: Float64, k: int) -> None:
-    """Raise `OverflowError` if a count of paths of length up to k could pass 2^63.
+    """Raise `OverflowError` if a count of paths of length up to k could exceed 2^63.
 
     A path to a given end is determined one step before it, so there are at most as many as walks with k - 1 steps.
     """
     largest = walks[: k - 1].max(initial=0.0)
     if not largest < 2.0**63:
-        raise OverflowError(f"the number of paths up to k = {k} could pass 2^63 on this graph; ask for a smaller k")
+        raise OverflowError(f"the number of paths up to k = {k} could exceed 2^63 on this graph; use a smaller k")
 
 
 @compiled

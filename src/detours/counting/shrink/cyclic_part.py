@@ -30,7 +30,7 @@ class Reduced:
     indices: Int32
     arc: Int64  # position of each arc among the arcs of the original CSR
     node: Int32  # original node of each node
-    block_ptr: Int64  # block b holds the nodes block_ptr[b] to block_ptr[b + 1]
+    block_ptr: Int64  # block b has the nodes block_ptr[b] to block_ptr[b + 1]
     directed: bool
 
     @property

@@ -91,10 +91,8 @@ def _restricted(keep: Int64, part: RowsRead) -> RowsRead:
 def _induce(parts: list[RowsRead], frontiers: list[Int64], first: int, last: int, symmetric: bool, rows: Rows) -> Halo:
     node, distance = np.concatenate(frontiers), np.repeat(np.arange(len(frontiers)), list(map(len, frontiers)))
     order = np.argsort(node, kind="stable")
-    before = np.cumsum([0, *(len(part.targets) for part in parts)])
-    row_start = np.concatenate([part.start[:-1] + position for part, position in zip(parts, before, strict=False)])[
-        order
-    ]
+    offsets = np.cumsum([0, *(len(part.targets) for part in parts)])
+    row_start = np.concatenate([part.start[:-1] + p for part, p in zip(parts, offsets, strict=False)])[order]
     row_length = np.concatenate([np.diff(part.start) for part in parts])[order]
     targets = np.concatenate([part.targets for part in parts])
     parts.clear()

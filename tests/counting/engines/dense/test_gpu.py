@@ -86,7 +86,7 @@ def test_out_of_memory_falls_back_to_main_memory(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(tensor_engine, "evaluate_tensors", small)
     monkeypatch.setattr(tensor_engine, "_rows_per_block", lambda stack: 7)
     with pytest.warns(
-        UserWarning, match="40 nodes do not fit on cpu; they are kept in main memory and worked on 7 rows"
+        UserWarning, match="40 nodes do not fit on cpu; they are kept in main memory and processed 7 rows"
     ):
         found = count_tied(made, TensorStack(tied, None, 1, 40))
     assert heights == [(), (7,)]
@@ -102,7 +102,7 @@ def test_out_of_memory_twice_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tensor_engine, "_rows_per_block", lambda stack: 7)
     with (
         pytest.warns(UserWarning, match="do not fit"),
-        pytest.raises(EngineError, match="too little memory for the matrices of 3 nodes, even some rows at a time"),
+        pytest.raises(EngineError, match="too little memory for the matrices of 3 nodes, even in blocks of rows"),
     ):
         count_tied(contraction(2, False), TensorStack(torch.tensor([1, 2, 3, 5, 6, 7]), None, 1, 3))
 

@@ -29,7 +29,7 @@ def test_a_clique_that_is_too_large(directed: bool) -> None:
     # 20! fits in 63 bits and 21! / 2 does not: 22 and 23 nodes.
     check(nx.complete_graph(22), 20, directed)
     for size, k in ((23, 20), (60, 20), (60, 50), (200, 100_000)):
-        with pytest.raises(OverflowError, match=f"k = {k} pass 2.63, as 23 nodes are all joined to each other"):
+        with pytest.raises(OverflowError, match=f"k = {k} exceed 2.63, as 23 nodes are all joined to each other"):
             check(nx.complete_graph(size), k, directed)
 
 

@@ -133,7 +133,7 @@ class DenseCount:
 
 
 def check_counts(reduced: Reduced, k: int) -> None:
-    """Raise `OverflowError` if a count could pass 2^63."""
+    """Raise `OverflowError` if a count could exceed 2^63."""
     if int(np.diff(reduced.indptr).max(initial=0)) ** (k - 1) >= 2**63:
         check_fits(walks_from(reduced.indptr, reduced.indices, k - 1, reduced.directed), k)
 

@@ -68,7 +68,7 @@ def float16_product(left: Tensor, right: Tensor, cut: Cut) -> Tensor:
     """left @ right by float16 parts; the factors are integers in float64.
 
     >>> large = torch.tensor([[[5000.0, -3.0], [2.0, 7.0]]], dtype=torch.float64)
-    >>> product_of_halves(torch.ones_like(large), large, Cut(1, WORD, 2, 12)).tolist()
+    >>> float16_product(torch.ones_like(large), large, Cut(1, WORD, 2, 12)).tolist()
     [[[5002.0, 4.0], [5002.0, 4.0]]]
     """
     rights = _float16_parts(right, cut.right_parts, cut.right_bits)

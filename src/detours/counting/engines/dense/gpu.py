@@ -203,14 +203,14 @@ def count_tied(contraction: Contraction, stack: TensorStack, limit: int | None =
         )
     height = _rows_per_block(stack)
     warn_caller(
-        f"{matrices} do not fit on {stack.device}; they are kept in main memory and worked on {height:,} rows at a "
+        f"{matrices} do not fit on {stack.device}; they are kept in main memory and processed {height:,} rows at a "
         "time, which is slower",
         UserWarning,
     )
     with _out_of_memory_suppressed():
         return _stack_lengths(evaluate_tensors(contraction, stack, torch.device("cpu"), height), contraction)
     raise EngineError(
-        f"{stack.device} has too little memory for {matrices}, even some rows at a time, or main memory has; leave "
+        f"{stack.device} has too little memory for {matrices}, even in blocks of rows, or main memory has; leave "
         "device out to count on the CPU"
     )
 

@@ -24,7 +24,7 @@ def check_cliques(cyclic: Cyclic, k: int) -> None:
         return
     if _has_clique(_neighbours(cyclic), degree, target):
         raise OverflowError(
-            f"the counts for k = {k} pass 2^63, as {target} nodes are all joined to each other; ask for a smaller k"
+            f"the counts for k = {k} exceed 2^63, as {target} nodes are all joined to each other; use a smaller k"
         )
 
 

@@ -80,7 +80,7 @@ class SearchCount:
             for mode, counts in first.counts.items():
                 counts += other.counts[mode]
         if sum(worker.steps for worker in self.workers) >= 2**62:
-            raise OverflowError(f"the counts for k = {self.k} pass 2^63; ask for a smaller k")
+            raise OverflowError(f"the counts for k = {self.k} exceed 2^63; use a smaller k")
         self.workers = []
         if tally.cycles is None:
             counts, lengths = first.counts[CYCLES], self.chains.ring_length
