@@ -109,7 +109,7 @@ def run_ranges(
 # ---- matrix products on one thread: for small matrices, more threads only wait for each other ----
 
 _lock = Lock()
-_num_inside = 0
+_inside = 0
 _limit: Any = None
 
 
@@ -119,17 +119,17 @@ def one_blas_thread() -> Iterator[None]:
 
     The limit applies to the whole process: the first to enter sets it, the last to leave restores it.
     """
-    global _num_inside, _limit
+    global _inside, _limit
     with _lock:
-        if _num_inside == 0:
+        if _inside == 0:
             _limit = _blas_controller().limit(limits=1, user_api="blas")
-        _num_inside += 1
+        _inside += 1
     try:
         yield
     finally:
         with _lock:
-            _num_inside -= 1
-            if _num_inside == 0:
+            _inside -= 1
+            if _inside == 0:
                 _limit.restore_original_limits()
 
 
