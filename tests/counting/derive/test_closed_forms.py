@@ -1,4 +1,4 @@
-"""The derivation: numbers of terms, known closed forms, every formula against homomorphisms by brute force."""
+"""The derivation: counts of terms, known closed forms, every formula against homomorphisms by brute force."""
 
 from itertools import product
 
@@ -33,8 +33,8 @@ def test_number_of_quotients(directed: bool, terms: list[int]) -> None:
     assert [len(quotients(length, directed)) for length in range(2, 7)] == terms
 
 
-def test_coefficients_of_short_lengths_are_the_textbook_ones() -> None:
-    # P3 = A^3 - d_i - d_j + 1: one ear and three terms without any
+def test_short_lengths_have_the_textbook_coefficients() -> None:
+    # P3 = A^3 - d_i - d_j + 1: one term with an ear, three without
     by_shape = {(len(t.at_i), len(t.at_j), len(t.ear_sums)): t.coefficient for t in formulas(3, False).lengths[3]}
     assert by_shape == {(0, 0, 0): 1, (1, 0, 0): -1, (0, 1, 0): -1, (0, 0, 1): 1}
 
@@ -50,26 +50,26 @@ def test_quotients_add_up_to_paths(directed: bool, length: int) -> None:
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_splitting_keeps_the_number_of_homomorphisms(directed: bool) -> None:
+def test_splitting_preserves_the_number_of_homomorphisms(directed: bool) -> None:
     adjacency = random_adjacency(directed, seed=3, n=5)
     i, j = map(int, np.argwhere(adjacency)[2])
     for pattern in quotients(5, directed):
-        _, hang_i, hang_j, ears = split(pattern, 0, 1)
-        whole = homomorphisms(pattern, adjacency, {0: i, 1: j})
-        tied = all(adjacency[{0: i, 1: j}[a], {0: i, 1: j}[b]] for a, b in pattern if {a, b} == {0, 1})
-        parts = int(tied)
-        for pendant in hang_i:
-            parts *= homomorphisms(pendant, adjacency, {0: i})
-        for pendant in hang_j:
-            parts *= homomorphisms(pendant, adjacency, {0: j})
+        _, pendants_i, pendants_j, ears = split(pattern, 0, 1)
+        total = homomorphisms(pattern, adjacency, {0: i, 1: j})
+        arcs_exist = all(adjacency[{0: i, 1: j}[a], {0: i, 1: j}[b]] for a, b in pattern if {a, b} == {0, 1})
+        product_of_pieces = int(arcs_exist)
+        for pendant in pendants_i:
+            product_of_pieces *= homomorphisms(pendant, adjacency, {0: i})
+        for pendant in pendants_j:
+            product_of_pieces *= homomorphisms(pendant, adjacency, {0: j})
         for ear in ears:
-            parts *= homomorphisms(ear, adjacency, {0: i, 1: j})
-        assert parts == whole
+            product_of_pieces *= homomorphisms(ear, adjacency, {0: i, 1: j})
+        assert product_of_pieces == total
 
 
 def evaluate(derived: Formulas, terms: tuple[EdgeTerm, ...], adjacency: np.ndarray, i: int, j: int) -> int:
-    """An edge polynomial from its definition: pendants and ears as homomorphisms."""
-    pattern_of = {number: pattern for pattern, number in derived.pendant_number.items()}
+    """An edge polynomial by definition: pendants and ears as homomorphism counts."""
+    pattern_of = {index: pattern for pattern, index in derived.pendant_index.items()}
     total = 0
     for term in terms:
         forward, backward = adjacency[i, j], adjacency[j, i]
@@ -79,18 +79,18 @@ def evaluate(derived: Formulas, terms: tuple[EdgeTerm, ...], adjacency: np.ndarr
             continue
         value = term.coefficient
         for end, pendants in ((i, term.at_i), (j, term.at_j)):
-            for number in pendants:
-                value *= homomorphisms(pattern_of[number], adjacency, {0: end})
-        for number in term.ear_sums:
-            value *= ear_sum(derived, number, adjacency, i, j)
+            for index in pendants:
+                value *= homomorphisms(pattern_of[index], adjacency, {0: end})
+        for index in term.ear_sums:
+            value *= ear_sum(derived, index, adjacency, i, j)
         total += value
     return total
 
 
-def ear_sum(derived: Formulas, number: int, adjacency: np.ndarray, i: int, j: int) -> int:
-    wanted = derived.ear_sums[number]
-    ears = {pattern: wanted[rooted(pattern)] for pattern in rooted_patterns() if rooted(pattern) in wanted}
-    assert len(ears) == len(wanted)
+def ear_sum(derived: Formulas, index: int, adjacency: np.ndarray, i: int, j: int) -> int:
+    polynomial = derived.ear_sums[index]
+    ears = {pattern: polynomial[rooted(pattern)] for pattern in rooted_patterns() if rooted(pattern) in polynomial}
+    assert len(ears) == len(polynomial)
     return sum(c * homomorphisms(pattern, adjacency, {0: i, 1: j}) for pattern, c in ears.items())
 
 
@@ -107,20 +107,20 @@ def rooted_patterns() -> set[Pattern]:
 def test_pendants_are_sums_over_neighbours(directed: bool) -> None:
     derived = formulas(5, directed)
     adjacency = random_adjacency(directed, seed=1, n=5)
-    for pattern, number in derived.pendant_number.items():
+    for pattern, index in derived.pendant_index.items():
         for i in range(len(adjacency)):
             around = np.flatnonzero(adjacency[i] | adjacency[:, i])
-            found = sum(evaluate(derived, derived.pendants[number], adjacency, i, int(j)) for j in around)
+            found = sum(evaluate(derived, derived.pendants[index], adjacency, i, int(j)) for j in around)
             assert found == homomorphisms(pattern, adjacency, {0: i})
 
 
-def test_ear_sums_and_products_stay_few() -> None:
+def test_few_ear_sums_and_products_are_needed() -> None:
     assert [len(formulas(k, False).ear_sums) for k in range(2, 7)] == [1, 2, 3, 4, 6]
     assert [program(k, False).passes[-1].products for k in range(2, 7)] == [0, 1, 2, 3, 5]
     assert all(formulas(6, False).symmetric)
 
 
 @pytest.mark.parametrize("k", [1, 7])
-def test_lengths_without_closed_form_are_refused(k: int) -> None:
+def test_k_without_closed_form_raises(k: int) -> None:
     with pytest.raises(ValueError, match=r"closed forms exist for k = 2\.\.6"):
         formulas(k, False)

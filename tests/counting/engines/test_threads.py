@@ -1,4 +1,4 @@
-"""The limit on NumPy's threads, and that it goes away again."""
+"""The limit on NumPy's threads, and that it is restored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def threads() -> set[int]:
     return {found["num_threads"] for found in threadpool_info() if found["user_api"] == "blas"}
 
 
-def test_contexts_that_overlap_leave_everything_as_it_was() -> None:
+def test_overlapping_contexts_restore_the_limit() -> None:
     np.ones((2, 2)) @ np.ones((2, 2))
     with threadpool_limits(2, user_api="blas"):
         before = threads()

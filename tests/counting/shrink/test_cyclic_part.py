@@ -29,10 +29,10 @@ def check(graph: nx.Graph) -> Reduced:
     expected = sorted(sorted(block) for block in components if len(block) > 2)
     ranges = list(zip(reduced.block_ptr[:-1], reduced.block_ptr[1:], strict=True))
     assert sorted(sorted(reduced.node[a:b].tolist()) for a, b in ranges) == expected
-    number = np.repeat(np.arange(reduced.num_blocks), np.diff(reduced.block_ptr))
+    block_of = np.repeat(np.arange(reduced.num_blocks), np.diff(reduced.block_ptr))
     source, target = sources(reduced.indptr), reduced.indices
-    assert (number[source] == number[target]).all()
-    assert (np.diff(source * len(number) + target) > 0).all(), "rows are sorted, without repeats"
+    assert (block_of[source] == block_of[target]).all()
+    assert (np.diff(source * len(block_of) + target) > 0).all(), "rows are sorted, without repeats"
     assert (sources(indptr)[reduced.arc] == reduced.node[source]).all()
     assert (indices[reduced.arc] == reduced.node[target]).all()
     inside = sum(graph.subgraph(block).number_of_edges() for block in expected)
@@ -72,17 +72,17 @@ def test_trees_vanish() -> None:
         assert (reduced.num_nodes, reduced.num_arcs, reduced.num_blocks) == (0, 0, 0)
 
 
-def test_two_opposite_arcs_are_no_cycle() -> None:
+def test_two_opposite_arcs_are_not_a_cycle() -> None:
     assert reduce(np.array([0, 1, 2]), np.array([1, 0]), directed=True).num_arcs == 0
 
 
 def test_feed_forward_triangle_is_kept() -> None:
-    """No directed cycle, and yet the arc 0 -> 2 has a detour: strong components would lose it."""
+    """There is no directed cycle, but the arc 0 -> 2 has a detour: strong components would lose it."""
     assert reduce(np.array([0, 2, 3, 3]), np.array([1, 2, 2]), directed=True).arc.tolist() == [0, 1, 2]
 
 
-def test_joint_of_very_many_blocks() -> None:
-    """A windmill of triangles: the work must not grow with blocks times degree of the hub."""
+def test_joint_of_many_blocks() -> None:
+    """A windmill of triangles: the work must not be proportional to blocks times degree of the hub."""
     blades = 100_000
     hub = np.arange(1, 2 * blades + 1)
     rows = np.column_stack([np.zeros(2 * blades, np.int64), np.where(hub % 2, hub + 1, hub - 1)])
@@ -93,7 +93,7 @@ def test_joint_of_very_many_blocks() -> None:
     assert (reduced.indices.reshape(-1, 6) % 3 == [1, 2, 0, 2, 0, 1]).all()
 
 
-def test_dtypes_and_inputs_untouched() -> None:
+def test_dtypes_and_read_only_inputs() -> None:
     indptr, indices = csr(nx.petersen_graph())
     indptr.flags.writeable = indices.flags.writeable = False
     reduced = reduce(indptr, indices)
@@ -102,15 +102,15 @@ def test_dtypes_and_inputs_untouched() -> None:
     assert reduced.indptr.flags.c_contiguous and reduced.indices.flags.c_contiguous
 
 
-def test_consecutive_nodes_lie_close_together() -> None:
+def test_consecutive_nodes_are_close_together() -> None:
     """On a grid with shuffled names, most windows of nodes fit into a small ball."""
     side, rng = 60, np.random.default_rng(1)
     name = rng.permutation(side * side).reshape(side, side)
     graph = nx.Graph(zip(name[:, :-1].ravel().tolist(), name[:, 1:].ravel().tolist(), strict=True))
     graph.add_edges_from(zip(name[:-1].ravel().tolist(), name[1:].ravel().tolist(), strict=True))
-    place = np.empty((side * side, 2))
-    place[name.ravel()] = np.stack(np.meshgrid(range(side), range(side), indexing="ij"), -1).reshape(-1, 2)
+    position = np.empty((side * side, 2))
+    position[name.ravel()] = np.stack(np.meshgrid(range(side), range(side), indexing="ij"), -1).reshape(-1, 2)
     reduced = check(graph)
-    windows = [place[reduced.node[a : a + 16]] for a in range(0, side * side - 15, 16)]
+    windows = [position[reduced.node[a : a + 16]] for a in range(0, side * side - 15, 16)]
     widths = [np.ptp(window, axis=0).sum() for window in windows]
     assert np.median(widths) < 2 * np.sqrt(CLUSTER)

@@ -1,4 +1,4 @@
-"""Halos equal the balls that NetworkX finds."""
+"""Halos equal the balls found by NetworkX."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from tests.oracles.halos import ball
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("k", [2, 3, 4, 6])
-def test_a_halo_is_what_networkx_finds(tmp_path: Path, directed: bool, k: int) -> None:
+def test_halo_equals_networkx_ball(tmp_path: Path, directed: bool, k: int) -> None:
     graph = nx.gnp_random_graph(80, 0.03, seed=k, directed=directed)
     given = saved(detours.Graph.from_networkx(graph, directed=directed), tmp_path / "graph")
     rows = Rows.open(tmp_path / "graph")

@@ -1,6 +1,6 @@
-"""Closed forms as data: steps that each make one n × n matrix, or one vector, from earlier ones.
+"""Closed forms as data: steps that each compute one n × n matrix, or one vector, from earlier ones.
 
-Whoever has matrices, of whatever kind, can carry them out in order (`evaluate.py`).
+`engines/dense` evaluates them in order, with NumPy (`evaluate.py`) or torch (`evaluate_torch.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from detours.counting.derive.patterns import Tie
 
 
 class Tied(NamedTuple):
-    """M(i, j) = 1 where i and j are tied so: "f" by the arc ij, "b" by ji, "r" by both."""
+    """M(i, j) = 1 where i and j have this tie: "f" the arc ij, "b" ji, "r" both."""
 
     tie: Tie
 
@@ -69,11 +69,11 @@ Step = Tied | Transposed | Product | Clique | Combination | Gathered
 
 @dataclass(frozen=True, eq=False)
 class Contraction:
-    """Steps in order; each refers to earlier ones by their numbers. `contraction` makes one of each kind."""
+    """Steps in order; each refers to earlier ones by index. Built by `matrix_program.contraction`."""
 
     directed: bool
     steps: tuple[Step, ...]
-    lengths: dict[int, int]  # the step whose matrix counts the paths of each length; its diagonal means nothing
+    lengths: dict[int, int]  # index of the step that counts the paths of each length; its diagonal is meaningless
 
     @cached_property
     def on_arcs(self) -> tuple[bool, ...]:
@@ -93,21 +93,21 @@ class Contraction:
 
     @cached_property
     def whole(self) -> tuple[bool, ...]:
-        """Which matrices are needed for all pairs when counts are asked for on the arcs alone.
+        """Which matrices are needed for all pairs if only counts on the arcs are requested.
 
-        The others are only ever read where an arc joins i and j, so a list of those entries will do.
+        The others are only read where an arc joins i and j, so a list of those entries is enough.
         """
         needed = [False] * len(self.steps)
-        for number in range(len(self.steps) - 1, -1, -1):
-            match self.steps[number]:
+        for index in range(len(self.steps) - 1, -1, -1):
+            match self.steps[index]:
                 case Product() | Clique() as step:
                     for source in sources(step):
                         needed[source] = True
                 case Gathered(matrix):
                     needed[matrix] = True
-                case Transposed(source) if needed[number]:
+                case Transposed(source) if needed[index]:
                     needed[source] = True
-                case Combination(terms) if needed[number] and not self.on_arcs[number]:
+                case Combination(terms) if needed[index] and not self.on_arcs[index]:
                     for term in terms:
                         if not any(self.on_arcs[factor] for factor in term.factors):
                             for factor in term.factors:
@@ -116,53 +116,53 @@ class Contraction:
 
     @cached_property
     def owner(self) -> tuple[int, ...]:
-        """The step whose memory holds the result of each: a transpose is a view of another one."""
+        """The step that owns the memory of each result: a transpose is a view of its source."""
         known: list[int] = []
-        for number, step in enumerate(self.steps):
-            known.append(known[step.source] if isinstance(step, Transposed) else number)
+        for index, step in enumerate(self.steps):
+            known.append(known[step.source] if isinstance(step, Transposed) else index)
         return tuple(known)
 
     @cached_property
-    def done_after(self) -> tuple[tuple[int, ...], ...]:
-        """Which earlier results, or its own, are needed no more once a step is finished."""
+    def freed_after(self) -> tuple[tuple[int, ...], ...]:
+        """The results that are no longer needed once a step is finished; its own may be among them."""
         last = list(range(len(self.steps)))
-        for number, step in enumerate(self.steps):
+        for index, step in enumerate(self.steps):
             for source in sources(step):
-                last[source] = number
-        for number in range(len(self.steps) - 1, -1, -1):
-            last[self.owner[number]] = max(last[self.owner[number]], last[number])
-        done: list[list[int]] = [[] for _ in self.steps]
-        for number, end in enumerate(last):
-            done[end].append(number)
-        return tuple(map(tuple, done))
+                last[source] = index
+        for index in range(len(self.steps) - 1, -1, -1):
+            last[self.owner[index]] = max(last[self.owner[index]], last[index])
+        freed: list[list[int]] = [[] for _ in self.steps]
+        for index, end in enumerate(last):
+            freed[end].append(index)
+        return tuple(map(tuple, freed))
 
     @cached_property
-    def most_held(self) -> int:
-        """The most matrices that have to be kept at a time."""
-        return self._most([not isinstance(step, Gathered) for step in self.steps])
+    def peak_matrices(self) -> int:
+        """The largest number of matrices kept at the same time."""
+        return self._peak([not isinstance(step, Gathered) for step in self.steps])
 
     @cached_property
-    def most_whole(self) -> int:
-        """The same where matrices that are zero off the arcs, or read only there, are kept as lists."""
-        return self._most(self.whole)
+    def peak_full_matrices(self) -> int:
+        """The same if matrices that are zero off the arcs, or read only there, are kept as lists."""
+        return self._peak(self.whole)
 
-    def _most(self, counted: Sequence[bool]) -> int:
+    def _peak(self, is_matrix: Sequence[bool]) -> int:
         own = [
-            counts and owner == number for number, (counts, owner) in enumerate(zip(counted, self.owner, strict=True))
+            counts and owner == index for index, (counts, owner) in enumerate(zip(is_matrix, self.owner, strict=True))
         ]
-        held = most = 0
-        for number, done in enumerate(self.done_after):
-            held += own[number]
-            most = max(most, held)
-            held -= sum(own[old] for old in done)
-        return most
+        held = peak = 0
+        for index, freed in enumerate(self.freed_after):
+            held += own[index]
+            peak = max(peak, held)
+            held -= sum(own[old] for old in freed)
+        return peak
 
     def number_of(self, kind: type[Step]) -> int:
         return sum(isinstance(step, kind) for step in self.steps)
 
 
 def sources(step: Step) -> Iterator[int]:
-    """The numbers of the steps that a step needs."""
+    """The indices of the steps that a step reads."""
     match step:
         case Transposed(source):
             yield source
@@ -179,62 +179,62 @@ def sources(step: Step) -> Iterator[int]:
             pass
 
 
-def without_waste(contraction: Contraction) -> Contraction:
-    """Leave out the steps that nothing needs."""
+def without_unused_steps(contraction: Contraction) -> Contraction:
+    """Drop the steps that no length needs."""
     needed = set(contraction.lengths.values())
-    for number in range(len(contraction.steps) - 1, -1, -1):
-        if number in needed:
-            needed.update(sources(contraction.steps[number]))
-    return _in_order(contraction, sorted(needed))
+    for index in range(len(contraction.steps) - 1, -1, -1):
+        if index in needed:
+            needed.update(sources(contraction.steps[index]))
+    return _reordered(contraction, sorted(needed))
 
 
-def thrifty(contraction: Contraction) -> Contraction:
+def in_thrifty_order(contraction: Contraction) -> Contraction:
     """The same steps in an order that keeps few matrices at a time.
 
-    Among the steps that could come next, take the one that lets go of the most memory; it need not be the best order,
-    but holds 14 matrices instead of 18 for length 8, and 23 instead of 34 if directed.
+    Greedy: of the steps that could come next, take the one that frees the most memory. The order need not be optimal,
+    but keeps 14 matrices instead of 18 for length 8, and 23 instead of 34 if directed.
     """
     steps, owner = contraction.steps, contraction.owner
-    waiting: dict[int, set[int]] = {number: set() for number in range(len(steps))}
-    for number, step in enumerate(steps):
+    readers: dict[int, set[int]] = {index: set() for index in range(len(steps))}
+    for index, step in enumerate(steps):
         for source in sources(step):
-            waiting[owner[source]].add(number)
-    left, order = dict.fromkeys(range(len(steps))), list[int]()
-    # any number of lists is less than a matrix
+            readers[owner[source]].add(index)
+    remaining, order = dict.fromkeys(range(len(steps))), list[int]()
+    # sizes such that all lists together are smaller than one matrix
     size = [0 if isinstance(step, Gathered | Transposed) else 1 for step in steps]
     size = [len(steps) if whole else one for one, whole in zip(size, contraction.whole, strict=True)]
 
-    def growth(number: int) -> tuple[int, int]:
-        read = {owner[source] for source in sources(steps[number])}
-        freed = sum(size[held] for held in read if waiting[held] == {number})
-        return (size[number] if owner[number] == number else 0) - freed, number
+    def growth(index: int) -> tuple[int, int]:
+        read = {owner[source] for source in sources(steps[index])}
+        freed = sum(size[held] for held in read if readers[held] == {index})
+        return (size[index] if owner[index] == index else 0) - freed, index
 
-    while left:
-        chosen = min((n for n in left if not any(s in left for s in sources(steps[n]))), key=growth)
-        del left[chosen]
+    while remaining:
+        chosen = min((n for n in remaining if not any(s in remaining for s in sources(steps[n]))), key=growth)
+        del remaining[chosen]
         order.append(chosen)
         for source in sources(steps[chosen]):
-            waiting[owner[source]].discard(chosen)
-    return _in_order(contraction, order)
+            readers[owner[source]].discard(chosen)
+    return _reordered(contraction, order)
 
 
-def _in_order(contraction: Contraction, order: Sequence[int]) -> Contraction:
-    new = {old: number for number, old in enumerate(order)}
-    steps = tuple(_renumbered(contraction.steps[old], new) for old in order)
+def _reordered(contraction: Contraction, order: Sequence[int]) -> Contraction:
+    new = {old: index for index, old in enumerate(order)}
+    steps = tuple(_with_sources(contraction.steps[old], new) for old in order)
     return Contraction(contraction.directed, steps, {length: new[old] for length, old in contraction.lengths.items()})
 
 
-def _renumbered(step: Step, new: dict[int, int]) -> Step:
-    def every(old: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(new[number] for number in old)
+def _with_sources(step: Step, new: dict[int, int]) -> Step:
+    def mapped(old: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(new[index] for index in old)
 
     match step:
         case Transposed() | Product() | Clique():
-            return type(step)(*every(tuple(sources(step))))
+            return type(step)(*mapped(tuple(sources(step))))
         case Combination(terms):
-            every_term = (Term(t.coefficient, every(t.at_i), every(t.at_j), every(t.factors)) for t in terms)
-            return Combination(tuple(every_term))
+            new_terms = (Term(t.coefficient, mapped(t.at_i), mapped(t.at_j), mapped(t.factors)) for t in terms)
+            return Combination(tuple(new_terms))
         case Gathered(matrix, weights):
-            return Gathered(new[matrix], every(weights))
+            return Gathered(new[matrix], mapped(weights))
         case Tied():
             return step

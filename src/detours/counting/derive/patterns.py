@@ -22,7 +22,7 @@ Tie = str
 """How node u is joined to v, seen from u: "f" u->v, "b" v->u, "r" both (always so when undirected), "" not at all."""
 
 Parts = tuple[Tie, tuple[Pattern, ...], tuple[Pattern, ...], tuple[Pattern, ...]]
-"""A pattern taken apart at i and j: the tie ij, pendants at i, pendants at j, ears."""
+"""A pattern split at i and j: the tie ij, pendants at i, pendants at j, ears."""
 
 
 def quotients(length: int, directed: bool) -> dict[Pattern, int]:
@@ -37,7 +37,7 @@ def quotients(length: int, directed: bool) -> dict[Pattern, int]:
 
 
 def _partitions(length: int) -> Iterator[tuple[int, ...]]:
-    """Partitions of positions 0..length as block labels; neighbours (no loops) and the two ends (i != j) stay apart."""
+    """Partitions of positions 0..length as block labels; no block has neighbours (no loops) or both ends (i != j)."""
 
     def extend(labels: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         if len(labels) == length + 1:
@@ -73,30 +73,30 @@ def induced(pattern: Pattern, keep: Set[int]) -> Pattern:
 
 
 def components(pattern: Pattern, without: tuple[int, ...]) -> list[frozenset[int]]:
-    left, found = nodes(pattern).difference(without), []
-    while left:
-        stack = [left.pop()]
-        part = set(stack)
+    unvisited, result = nodes(pattern).difference(without), []
+    while unvisited:
+        stack = [unvisited.pop()]
+        component = set(stack)
         while stack:
-            fresh = neighbours(pattern, stack.pop()) & left
-            left -= fresh
-            part |= fresh
-            stack.extend(fresh)
-        found.append(frozenset(part))
-    return found
+            reached = neighbours(pattern, stack.pop()) & unvisited
+            unvisited -= reached
+            component |= reached
+            stack.extend(reached)
+        result.append(frozenset(component))
+    return result
 
 
 def split(pattern: Pattern, i: int, j: int) -> Parts:
-    found: dict[tuple[int, ...], list[Pattern]] = defaultdict(list)
-    for part in components(pattern, (i, j)):
-        near = {v for inner in part for v in neighbours(pattern, inner)}
-        ends = tuple(end for end in (i, j) if end in near)
-        found[ends].append(canonical(induced(pattern, part.union(ends)) - {(i, j), (j, i)}, ends))
-    return tie(pattern, i, j), ordered(found[i,]), ordered(found[j,]), ordered(found[i, j])
+    pieces: dict[tuple[int, ...], list[Pattern]] = defaultdict(list)
+    for component in components(pattern, (i, j)):
+        adjacent = {v for inner in component for v in neighbours(pattern, inner)}
+        ends = tuple(end for end in (i, j) if end in adjacent)
+        pieces[ends].append(canonical(induced(pattern, component.union(ends)) - {(i, j), (j, i)}, ends))
+    return tie(pattern, i, j), ordered(pieces[i,]), ordered(pieces[j,]), ordered(pieces[i, j])
 
 
 def split_pendant(pendant: Pattern, others: Iterable[int]) -> Parts:
-    """Split a pendant at its node 0 and one of the others, chosen so that the ears between them are short."""
+    """Split a pendant at its node 0 and the one of the others that gives the shortest ears between them."""
     return min(
         (split(pendant, 0, v) for v in sorted(others)),
         key=lambda parts: (max(map(len, parts[3]), default=0), repr(parts)),
@@ -105,15 +105,15 @@ def split_pendant(pendant: Pattern, others: Iterable[int]) -> Parts:
 
 @cache
 def canonical(pattern: Pattern, terminals: tuple[int, ...]) -> Pattern:
-    """The same pattern for all isomorphic ones: terminals become 0, 1, inner nodes get their least numbering."""
-    alike: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    """The same pattern for all isomorphic ones: terminals become 0, 1; inner nodes get the smallest labelling."""
+    similar: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for v in sorted(nodes(pattern).difference(terminals)):
         degrees = (sum(a == v for a, _ in pattern), sum(b == v for _, b in pattern))
-        alike[(*degrees, *(tie(pattern, v, t) for t in terminals))].append(v)
+        similar[(*degrees, *(tie(pattern, v, t) for t in terminals))].append(v)
     best: tuple[tuple[int, int], ...] | None = None
-    for orders in product(*(permutations(alike[key]) for key in sorted(alike, key=repr))):
-        number = {v: n for n, v in enumerate((*terminals, *(v for order in orders for v in order)))}
-        arcs = tuple(sorted((number[a], number[b]) for a, b in pattern))
+    for orders in product(*(permutations(similar[key]) for key in sorted(similar, key=repr))):
+        label = {v: n for n, v in enumerate((*terminals, *(v for order in orders for v in order)))}
+        arcs = tuple(sorted((label[a], label[b]) for a, b in pattern))
         if best is None or arcs < best:
             best = arcs
     return frozenset(best or ())
@@ -121,9 +121,9 @@ def canonical(pattern: Pattern, terminals: tuple[int, ...]) -> Pattern:
 
 @cache
 def mirror(pattern: Pattern) -> Pattern:
-    """The pattern with its roots exchanged."""
-    flip = {0: 1, 1: 0}
-    return canonical(frozenset((flip.get(a, a), flip.get(b, b)) for a, b in pattern), (0, 1))
+    """The pattern with its roots swapped."""
+    swap = {0: 1, 1: 0}
+    return canonical(frozenset((swap.get(a, a), swap.get(b, b)) for a, b in pattern), (0, 1))
 
 
 def mirrored(polynomial: dict[Pattern, int]) -> dict[Pattern, int]:
@@ -133,19 +133,19 @@ def mirrored(polynomial: dict[Pattern, int]) -> dict[Pattern, int]:
 def eliminate(
     polynomial: Mapping[Any, int], known: Iterable[tuple[Any, Mapping[Any, int], int]], order: Callable[[Any], Any]
 ) -> tuple[dict[int, int], dict[Any, int]]:
-    """Write a polynomial in known ones, each given with its pivot, one of its monomials, and its number.
+    """Express a polynomial in known ones, each given as (pivot, polynomial, index); the pivot is one of its monomials.
 
-    Returns the coefficients of the known polynomials, and what is left over.
+    Returns the coefficients of the known polynomials by index, and the remaining polynomial.
     """
     rest = {monomial: c for monomial, c in polynomial.items() if c}
     result: dict[int, int] = {}
-    # by falling pivot: subtracting a polynomial brings in only monomials below its pivot
-    for pivot, other, number in sorted(known, key=lambda entry: order(entry[0]), reverse=True):
+    # in descending order of pivots: subtracting a polynomial only adds monomials below its pivot
+    for pivot, other, index in sorted(known, key=lambda entry: order(entry[0]), reverse=True):
         factor, remainder = divmod(rest.get(pivot, 0), other[pivot])
         if factor and not remainder:
-            result[number] = result.get(number, 0) + factor
-            both = {m: rest.get(m, 0) - factor * other.get(m, 0) for m in {**rest, **other}}
-            rest = {monomial: c for monomial, c in both.items() if c}
+            result[index] = result.get(index, 0) + factor
+            difference = {m: rest.get(m, 0) - factor * other.get(m, 0) for m in {**rest, **other}}
+            rest = {monomial: c for monomial, c in difference.items() if c}
     return result, rest
 
 

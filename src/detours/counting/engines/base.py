@@ -1,15 +1,15 @@
-"""What an engine is: one way to count, which can say beforehand how long it takes and how much memory.
+"""The interface of engines: an engine is one way to count, and can estimate its time and memory beforehand.
 
-To add an engine, write a subclass of `Engine` in a folder of its own beside this file, and add a line to
-`ENGINES` in `registry.py`. Then `detours.count(..., engine=name)` takes it by name,
+To add an engine, write a subclass of `Engine` in its own folder next to this file, and add a line to
+`ENGINES` in `registry.py`. Then `detours.count(..., engine=name)` selects it by name,
 ``engine="auto"`` compares it with the others, and `detours.explain` shows its estimate. (To count on disk or on a
-cluster with it, see `on_disk/whole_graph.py`, which cuts the work of an engine into blocks.) The smallest engine is:
+cluster with it, see `on_disk/whole_graph.py`, which cuts the work of an engine into blocks.) A minimal engine:
 
     class ZeroEngine(Engine):
         name = "zero"
 
         def estimate(self, task: Task) -> Estimate:
-            return Estimate(seconds=1.0, bytes=0, how="always answers zero")
+            return Estimate(seconds=1.0, bytes=0, how="always returns zeros")
 
         def run(self, task: Task, estimate: Estimate, tally: Tally, progress: Progress | None = None) -> None:
             tally.by_length[:] = 0
@@ -30,12 +30,12 @@ from detours.counting.shrink.cyclic_part import Cyclic
 
 
 class Tally(NamedTuple):
-    """Where an engine writes its counts: one row per arc of the whole graph, zero to begin with."""
+    """The arrays that an engine writes its counts to: one row per arc of the whole graph, initially zero."""
 
     by_length: Int64
     """[arcs, k - 1]: detours of length L in column L - 2."""
     cycles: Int64 | None
-    """[arcs, k - 1]: directed cycles of length L + 1 through the arc in column L - 2; None if undirected: the same."""
+    """[arcs, k - 1]: directed cycles of length L + 1 through the arc in column L - 2; None if undirected (equal)."""
 
     @classmethod
     def new(cls, arcs: int, k: int, directed: bool) -> Tally:
@@ -45,7 +45,7 @@ class Tally(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """A count that is to be done: what the estimates and runs of all engines start from."""
+    """A count to be done: the input of all estimates and runs."""
 
     cyclic: Cyclic
     """The graph, and which part of it lies on cycles; it has at least one arc there."""
@@ -54,7 +54,7 @@ class Task:
     memory: int | None = None
     """Bytes that the count should stay within if it can, results included."""
     device: str | None = None
-    """A device of torch's, if one was asked for."""
+    """A torch device, if one was requested."""
 
     @property
     def directed(self) -> bool:
@@ -66,41 +66,41 @@ class Task:
 
     @property
     def reduction_bytes(self) -> int:
-        """Memory, at the peak, to find and sort the arcs on cycles (`Cyclic.reduced`)."""
+        """Peak memory for finding and sorting the arcs on cycles (`Cyclic.reduced`)."""
         return 38 * len(self.cyclic.indices) + 40 * self.cyclic.num_nodes
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What an engine expects of a task."""
+    """The time and memory that an engine expects to need for a task."""
 
     seconds: float
-    """Infinite if all that is known is that it takes long; ``how`` says so then."""
+    """Infinite if only a lower bound is known; ``how`` says so then."""
     bytes: int
-    """Memory at the peak, results included."""
+    """Peak memory, results included."""
     how: str
-    """What the engine does, in a few words, with its main figures."""
+    """What the engine does, in a few words with the most important figures."""
     prepared: Any = field(default=None, compare=False, repr=False)
-    """What was made on the way, with a method ``run(tally, n_jobs, progress)`` unless the engine has its own."""
+    """The prepared count, with a method ``run(tally, n_jobs, progress)`` unless the engine overrides `Engine.run`."""
 
 
 class Engine(ABC):
-    """One way to count. Engines have no state: all that belongs to a count is in its task and its estimate.
+    """One way to count. Engines are stateless: everything about a count is in its task and its estimate.
 
-    The module of an engine is imported for every count, so it imports what only an estimate needs in `estimate`.
+    The module of an engine is imported for every count, so imports that only an estimate needs belong in `estimate`.
     """
 
     name: str
     longest: int | None = None
-    """The largest k that it can do; None for any."""
+    """The largest k that it supports; None for any."""
     on_device: bool = False
-    """Whether it counts on the device of its task; all others count on the CPU."""
+    """Whether it counts on the device of its task instead of the CPU."""
 
     def least_seconds(self, task: Task) -> float:
-        """Return a rough lower bound of the time, in no time at all.
+        """Return a rough lower bound of the time; must be instant.
 
-        The planner starts with the engine whose bound is lowest, and needs no estimate of those whose bound is above
-        the best estimate found.
+        The planner starts with the engine with the lowest bound, and skips those whose bound is above the best estimate
+        so far.
         """
         return 0.0
 
@@ -109,13 +109,13 @@ class Engine(ABC):
         """Return the expected time and memory; raise `EngineError` if the engine cannot do the task."""
 
     def run(self, task: Task, estimate: Estimate, tally: Tally, progress: Progress | None = None) -> None:
-        """Count into the tally, after `estimate` returned that estimate for that task."""
+        """Count into the tally; ``estimate`` is what `estimate` returned for this task."""
         estimate.prepared.run(tally, task.n_jobs, progress)
 
 
 @compiled
 def write_rows(counts: Int64, row: Int32, arc: Int64, out: Int64) -> None:
-    """Give arc[p] the counts of row[p]."""
+    """out[arc[p]] = counts[row[p]] for every p."""
     for p in range(len(arc)):
         for column in range(counts.shape[1]):
             out[arc[p], column] = counts[row[p], column]

@@ -1,7 +1,7 @@
-"""The engines by name. A new one is registered here, and nowhere else.
+"""The engines by name. A new engine is registered here and nowhere else.
 
-They are named, not imported: the command line offers them before it loads anything that counts.
+They are named instead of imported: the command line lists them before it loads anything that counts.
 """
 
 ENGINES = {"rows": "RowEngine", "dense": "DenseEngine", "search": "SearchEngine"}
-"""The class of each engine in the module `engine` of the folder with its name."""
+"""Name of each engine, which is also its folder, and its class in the module `engine` there."""

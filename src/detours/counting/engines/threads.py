@@ -1,4 +1,4 @@
-"""Threads: independent ranges of roots shared among them, with progress and Ctrl-C; and BLAS kept to one of them."""
+"""Threads: run independent ranges of roots with progress and Ctrl-C; and limit BLAS to one thread."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Progress = Callable[[float, float], None]
 Stop = Int64
 
 RANGE_SECONDS = 0.05
-"""How long one range should take: short enough for Ctrl-C and for even shares, long enough to hide Python."""
+"""Target duration of a range: short enough for Ctrl-C and load balance, long enough to hide Python's overhead."""
 
 
 class Ranges:
-    """Hands out consecutive ranges of 0..total, sized by how long earlier ones took."""
+    """Hands out consecutive ranges of 0..total, sized by the duration of earlier ones."""
 
     def __init__(self, total: int, step: int) -> None:
         self.total, self.step = total, max(step, 1)
@@ -35,16 +35,16 @@ class Ranges:
         with self.lock:
             if self.position >= self.total:
                 return None
-            fair = -(-(self.total - self.position) // (2 * workers)) if workers > 1 else self.total
-            size = min(self.size, max(self.step, fair // self.step * self.step))
-            begin, self.position = self.position, min(self.position + size, self.total)
-            return begin, self.position
+            share = -(-(self.total - self.position) // (2 * workers)) if workers > 1 else self.total
+            size = min(self.size, max(self.step, share // self.step * self.step))
+            start, self.position = self.position, min(self.position + size, self.total)
+            return start, self.position
 
-    def finished(self, begin: int, end: int, seconds: float) -> None:
+    def finished(self, start: int, end: int, seconds: float) -> None:
         with self.lock:
-            self.done += end - begin
-            wanted = (end - begin) * RANGE_SECONDS / max(seconds, 1e-6)
-            steps = int(min(wanted, 4 * self.size)) // self.step
+            self.done += end - start
+            target = (end - start) * RANGE_SECONDS / max(seconds, 1e-6)
+            steps = int(min(target, 4 * self.size)) // self.step
             self.size = max(1, steps) * self.step
 
 
@@ -56,10 +56,10 @@ def run_ranges(
     n_jobs: int,
     progress: Progress | None = None,
 ) -> None:
-    """Do work(worker, begin, end, stop) over ranges that cover 0..total, on n_jobs threads.
+    """Call work(worker, start, end, stop) on ranges that cover 0..total, on n_jobs threads.
 
-    `progress` is called from the calling thread. On an error or Ctrl-C the other threads are told to stop through
-    stop[0] and waited for.
+    `progress` is called in the calling thread. On an error or Ctrl-C the other threads are stopped through stop[0] and
+    joined.
     """
     ranges, stop = Ranges(total, step), np.zeros(1, np.int64)
     n_jobs = min(n_jobs, -(-total // step))
@@ -67,23 +67,23 @@ def run_ranges(
 
     def loop(report: Progress | None) -> None:
         worker = make_worker()
-        while not stop[0] and (share := ranges.take(n_jobs)) is not None:
+        while not stop[0] and (claimed := ranges.take(n_jobs)) is not None:
             started = time.perf_counter()
-            work(worker, *share, stop)
-            ranges.finished(*share, time.perf_counter() - started)
+            work(worker, *claimed, stop)
+            ranges.finished(*claimed, time.perf_counter() - started)
             if report is not None:
                 report(ranges.done, total)
 
-    ended = threading.Semaphore(0)
+    finished_threads = threading.Semaphore(0)
 
     def guarded() -> None:
         try:
             loop(None)
-        except BaseException as error:  # handed to the calling thread below
+        except BaseException as error:  # raised in the calling thread below
             errors.append(error)
             stop[0] = 1
         finally:
-            ended.release()
+            finished_threads.release()
 
     if n_jobs <= 1:
         loop(progress)
@@ -94,7 +94,7 @@ def run_ranges(
             thread.start()
         running = n_jobs
         while running:
-            running -= ended.acquire(timeout=0.1)
+            running -= finished_threads.acquire(timeout=0.1)
             if progress is not None:
                 progress(ranges.done, total)
     finally:
@@ -106,7 +106,7 @@ def run_ranges(
         raise errors[0]
 
 
-# ---- matrix products on one thread: for small matrices more threads only wait for each other ----
+# ---- matrix products on one thread: for small matrices, more threads only wait for each other ----
 
 _lock = Lock()
 _inside = 0
@@ -115,9 +115,9 @@ _limit: Any = None
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Within this context a matrix product of NumPy's uses the thread it is called from, and no other.
+    """Within this context NumPy's matrix products use only the calling thread.
 
-    The number of threads belongs to the whole process: the first to enter sets it, the last to leave restores it.
+    The limit applies to the whole process: the first to enter sets it, the last to leave restores it.
     """
     global _inside, _limit
     with _lock:

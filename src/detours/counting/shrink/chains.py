@@ -1,7 +1,7 @@
 """Contraction of chains: a path whose inner nodes have degree two becomes a single edge with a length.
 
-A cycle takes a chain as a whole or not at all, so all edges of a chain have the same counts. Edges on no cycle are left
-out first. Molecules and road networks are mostly chains; a graph without any only gets its arcs numbered by edge.
+A cycle contains all edges of a chain or none, so they all have the same counts. Edges on no cycle are dropped first.
+Molecules and road networks are mostly chains; in a graph without any, arcs only get the index of their edge.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from detours.counting.shrink.biconnected import Forest
 from detours.counting.shrink.csr import side_by_side, transposed
 from detours.counting.shrink.cyclic_part import Cyclic
 
-INSIDE = -2
+INNER = -2
 
 
 @dataclass(frozen=True, slots=True)
 class Chains:
     """The chains of a graph, and the multigraph they form between nodes where three or more edges with a cycle meet.
 
-    The multigraph is a symmetric CSR with sorted rows; chains too long for any cycle asked for are left out, and so
-    are rings.
+    The multigraph is a symmetric CSR with sorted rows, without rings and without chains too long for any cycle to be
+    counted.
     """
 
     indptr: Int64
     indices: Int32
     length: Int32  # edges in the chain behind each arc of the CSR
-    chain: Int32  # number of that chain
-    chain_of_arc: Int32  # number of the chain that holds each arc before contraction; -1 for one on no cycle
-    rings: Int64  # the chains that are cycles by themselves: they end where they begin
+    chain: Int32  # index of that chain
+    chain_of_arc: Int32  # index of the chain that contains each arc of the graph; -1 if the arc is on no cycle
+    rings: Int64  # the chains that are cycles by themselves: they end where they start
     ring_length: Int32
     count: int  # number of chains, rings included
 
@@ -66,10 +66,10 @@ def _trace(
     tail: Int32,
 ) -> tuple[int, int]:
     """Number the nodes where three or more edges with a cycle meet, and follow every chain from its lower end, the
-    head; then follow the rings that no other edge touches.
+    head; then follow the rings that no such node is on.
 
     Writes the chain of each arc that has one, and the length, head and tail of each chain; for a ring, head and tail
-    are equal. Returns the numbers of nodes and chains. ``label`` is for scratch, -1 everywhere.
+    are equal. Returns the numbers of nodes and chains. ``label`` is scratch space, -1 everywhere on entry.
     """
     order, entry, degree, block = forest.order, forest.entry, forest.degree, forest.block
     nodes, chains = 0, 0
@@ -77,37 +77,37 @@ def _trace(
         if degree[order[i]] > 2:
             label[order[i]] = nodes
             nodes += 1
-    for free in range(2):
+    for ring in range(2):
         for i in range(len(order)):
             u = order[i]
-            if degree[u] < 2 or (label[u] != -1 if free else label[u] < 0):
+            if degree[u] < 2 or (label[u] != -1 if ring else label[u] < 0):
                 continue
-            for start in range(indptr[u], indptr[u + 1]):
-                v = indices[start]
-                if chain_of_arc[start] >= 0 or not _on_cycle(entry, block, u, v):
+            for first_arc in range(indptr[u], indptr[u + 1]):
+                v = indices[first_arc]
+                if chain_of_arc[first_arc] >= 0 or not _on_cycle(entry, block, u, v):
                     continue
-                chain_of_arc[start] = chains
-                before, size = u, 1
+                chain_of_arc[first_arc] = chains
+                previous, edges = u, 1
                 while v != u and label[v] < 0:
-                    label[v] = INSIDE
-                    onward = start
+                    label[v] = INNER
+                    next_arc = first_arc
                     for p in range(indptr[v], indptr[v + 1]):
-                        if indices[p] == before:
+                        if indices[p] == previous:
                             chain_of_arc[p] = chains
                         elif _on_cycle(entry, block, v, indices[p]):
-                            onward = p
-                    chain_of_arc[onward] = chains
-                    size += 1
-                    before, v = v, indices[onward]
+                            next_arc = p
+                    chain_of_arc[next_arc] = chains
+                    edges += 1
+                    previous, v = v, indices[next_arc]
                 low, high = indptr[v], indptr[v + 1]
                 while high - low > 1:
-                    middle = (low + high) >> 1
-                    if indices[middle] <= before:
-                        low = middle
+                    mid = (low + high) >> 1
+                    if indices[mid] <= previous:
+                        low = mid
                     else:
-                        high = middle
+                        high = mid
                 chain_of_arc[low] = chains
-                length[chains], head[chains], tail[chains] = size, label[u], label[v]
+                length[chains], head[chains], tail[chains] = edges, label[u], label[v]
                 chains += 1
     return nodes, chains
 
@@ -115,5 +115,5 @@ def _trace(
 @compiled
 def _on_cycle(entry: Int32, block: Int32, u: int, v: int) -> bool:
     """Whether an edge lies on a cycle: see `Forest`."""
-    one, other = block[u], block[v]
-    return bool((one if entry[u] > entry[v] else other) >= 0)
+    home_u, home_v = block[u], block[v]
+    return bool((home_u if entry[u] > entry[v] else home_v) >= 0)

@@ -20,7 +20,7 @@ def transposed(indptr: Int64, indices: Int32, value: Int64) -> tuple[Int64, Int3
 
 
 def side_by_side(a_ptr: Int64, a: NDArray[Any], b_ptr: Int64, b: NDArray[Any]) -> NDArray[Any]:
-    """Rows of a, each followed by the same row of b; the row pointer of the result is ``a_ptr + b_ptr``."""
+    """Concatenate each row of a with the same row of b; the row pointer of the result is ``a_ptr + b_ptr``."""
     out = np.empty(len(a) + len(b), a.dtype)
     out[np.arange(len(a)) + np.repeat(b_ptr[:-1], np.diff(a_ptr))] = a
     out[np.arange(len(b)) + np.repeat(a_ptr[1:], np.diff(b_ptr))] = b

@@ -1,4 +1,4 @@
-"""Reduction of a graph to the parts that can hold a detour: the disjoint union of its biconnected blocks."""
+"""Reduction of a graph to the parts that can contain detours: the disjoint union of its biconnected blocks."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from detours.arrays import Bool, Int32, Int64, read_only
 from detours.compiled import compiled
-from detours.counting.shrink.biconnected import Forest, grow
+from detours.counting.shrink.biconnected import Forest, depth_first_forest
 from detours.counting.shrink.csr import side_by_side, transposed
 
-CLUSTER = 64  # nodes per ball: about the largest block of roots that the row engine handles at a time
-SHORT = 8  # neighbours up to which a row is sorted by insertion rather than with all others by counting
+CLUSTER = 64  # nodes per ball: about the largest block of roots of the row engine
+SHORT = 8  # if no row has more neighbours, rows are sorted by insertion instead of by counting
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,14 @@ class Reduced:
     """Disjoint union of the non-trivial biconnected blocks of a graph, as a CSR with sorted rows.
 
     A node that joins several blocks occurs once in each. Every block is a contiguous range of nodes, ordered so that
-    consecutive nodes lie close together.
+    consecutive nodes are close to each other in the graph.
     """
 
     indptr: Int64
     indices: Int32
     arc: Int64  # position of each arc among the arcs of the original CSR
     node: Int32  # original node of each node
-    block_ptr: Int64  # block b holds the nodes block_ptr[b] to block_ptr[b + 1]
+    block_ptr: Int64  # block b has the nodes block_ptr[b] to block_ptr[b + 1]
     directed: bool
 
     @property
@@ -47,7 +47,7 @@ class Reduced:
 
 
 class Cyclic:
-    """A graph, and which part of it lies on cycles: found once, whatever an engine then makes of it.
+    """A graph, and which part of it lies on cycles: computed once, and shared by all engines.
 
     The rows must be sorted and free of loops and duplicates, and symmetric unless ``directed``. Cycles are those of the
     underlying undirected graph in both cases.
@@ -56,20 +56,20 @@ class Cyclic:
     def __init__(self, indptr: NDArray[Any], indices: NDArray[Any], directed: bool = False):
         self.indptr, self.indices = read_only(indptr, np.int64), read_only(indices, np.int32)
         self.directed = directed
-        self._both: tuple[Int64, Int32] = self.indptr, self.indices
+        self._symmetric: tuple[Int64, Int32] = self.indptr, self.indices
         if directed:
-            self._both = _both_ways(self.indptr, self.indices)
-        self.forest = grow(*self._both)
+            self._symmetric = _with_reverses(self.indptr, self.indices)
+        self.forest = depth_first_forest(*self._symmetric)
         self.largest_block = int(np.diff(self.forest.block_ptr).max(initial=0))
 
     @property
     def num_nodes(self) -> int:
-        """Nodes on cycles, those that join several blocks counted in each."""
+        """Number of nodes on cycles; a node that joins several blocks counts in each."""
         return int(self.forest.block_ptr[-1])
 
     @property
     def num_arcs(self) -> int:
-        """Arcs on cycles."""
+        """Number of arcs on cycles."""
         return self.reduced.num_arcs if self.directed else self.forest.arcs
 
     @property
@@ -78,17 +78,17 @@ class Cyclic:
 
     @cached_property
     def reduced(self) -> Reduced:
-        """The blocks of three or more nodes, one beside the other."""
-        # Arrays are made here: functions that make their own take much longer to compile.
+        """The blocks of three or more nodes, side by side."""
+        # Arrays are allocated here: compiled functions that allocate take much longer to compile.
         forest = self.forest
         node, seeds = np.empty((2, self.num_nodes), np.int32)
         label = -2 - forest.block
-        _order(*self._both, forest, node, label, seeds, np.zeros(len(label), np.bool_))
+        _number_nodes(*self._symmetric, forest, node, label, seeds, np.zeros(len(label), np.bool_))
         row_ptr = np.zeros(len(node) + 1, np.int64)
         out, arc = np.empty(len(self.indices), np.int32), np.empty(len(self.indices), np.int64)
         is_joint, fill = np.zeros(len(label), np.bool_), np.zeros(self.num_blocks, np.int64)
         is_joint[forest.joint] = True
-        size = _rows(self.indptr, self.indices, forest, node, label, is_joint, fill, row_ptr, out, arc)
+        size = _fill_rows(self.indptr, self.indices, forest, node, label, is_joint, fill, row_ptr, out, arc)
         rows = row_ptr, out[:size], arc[:size]
         if np.diff(rows[0]).max(initial=0) > SHORT:
             rows = transposed(*transposed(*rows))
@@ -108,38 +108,38 @@ def reduce(indptr: NDArray[Any], indices: NDArray[Any], directed: bool = False) 
     return Cyclic(indptr, indices, directed).reduced
 
 
-def _both_ways(indptr: Int64, indices: Int32) -> tuple[Int64, Int32]:
-    """Return every arc and its reverse. Opposite arcs count twice, which changes no block of three or more nodes."""
-    back_ptr, back, _ = transposed(indptr, indices, np.arange(len(indices)))
-    both = side_by_side(indptr, indices, back_ptr, back)
-    return read_only(indptr + back_ptr, np.int64), read_only(both, np.int32)
+def _with_reverses(indptr: Int64, indices: Int32) -> tuple[Int64, Int32]:
+    """Return every arc and its reverse. Opposite arcs become double, which changes no block of three or more nodes."""
+    reverse_ptr, reverse, _ = transposed(indptr, indices, np.arange(len(indices)))
+    merged = side_by_side(indptr, indices, reverse_ptr, reverse)
+    return read_only(indptr + reverse_ptr, np.int64), read_only(merged, np.int32)
 
 
 @compiled
-def _order(
-    indptr: Int64, indices: Int32, forest: Forest, node: Int32, label: Int32, seeds: Int32, waiting: Bool
+def _number_nodes(
+    indptr: Int64, indices: Int32, forest: Forest, node: Int32, label: Int32, seeds: Int32, queued: Bool
 ) -> None:
-    """Number the nodes of each block: the joint first, then the rest as a chain of small breadth-first balls.
+    """Number the nodes of each block: the joint first, then the rest as a sequence of small breadth-first balls.
 
     Balls keep consecutive nodes within a few steps of each other in both directions of a road network, where the
     levels of a plain breadth-first search are long and thin. The joint is never expanded: it may belong to very many
     blocks, and a block stays connected without it.
 
-    Writes the nodes in their new order, and to ``label`` the new number of each node in its home block; until then it
-    is -2 less the number of the block. ``seeds`` and ``waiting`` are for scratch, no node waits at first.
+    Writes the nodes in their new order, and to ``label`` the new index of each node in its home block b; until then it
+    is -2 - b. ``seeds`` and ``queued`` are scratch space, ``queued`` all False on entry.
     """
     joint, head, block_ptr = forest.joint, forest.head, forest.block_ptr
     for b in range(len(joint)):
-        mine = np.int32(-2 - b)
+        unnumbered = np.int32(-2 - b)
         size = block_ptr[b]
         node[size] = joint[b]
         size += 1
         seeds[0] = head[b]
-        taken, known = 0, 1
-        while taken < known:
-            seed = seeds[taken]
-            taken += 1
-            if label[seed] != mine:
+        next_seed, num_seeds = 0, 1
+        while next_seed < num_seeds:
+            seed = seeds[next_seed]
+            next_seed += 1
+            if label[seed] != unnumbered:
                 continue
             scan, full = size, size + CLUSTER
             label[seed] = size
@@ -150,16 +150,16 @@ def _order(
                 scan += 1
                 for p in range(indptr[v], indptr[v + 1]):
                     w = indices[p]
-                    if label[w] != mine:
+                    if label[w] != unnumbered:
                         continue
                     if size < full:
                         label[w] = size
                         node[size] = w
                         size += 1
-                    elif not waiting[w]:
-                        waiting[w] = True
-                        seeds[known] = w
-                        known += 1
+                    elif not queued[w]:
+                        queued[w] = True
+                        seeds[num_seeds] = w
+                        num_seeds += 1
 
 
 @compiled
@@ -179,7 +179,7 @@ def _sort_rows(indptr: Int64, indices: Int32, value: Int64) -> None:
 
 
 @compiled
-def _rows(
+def _fill_rows(
     indptr: Int64,
     indices: Int32,
     forest: Forest,
@@ -191,10 +191,11 @@ def _rows(
     out: Int32,
     arc: Int64,
 ) -> int:
-    """Write the rows of all blocks, as a CSR that is not sorted, and the original position of each arc.
+    """Write the rows of all blocks, as an unsorted CSR, and the original position of each arc.
 
-    Rows of home nodes come straight from the original rows, in order; a joint's original row is dealt out among its
-    blocks in one pass, however many they are. ``fill`` and ``row_ptr`` are zeros at first. Returns the number of arcs.
+    Rows of home nodes are copied from the original rows, in order; the original row of a joint is distributed among its
+    blocks in a single pass, however many there are. ``fill`` and ``row_ptr`` are zero on entry. Returns the number of
+    arcs.
     """
     block, joint, block_ptr = forest.block, forest.joint, forest.block_ptr
     n = len(block)

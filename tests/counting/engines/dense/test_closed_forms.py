@@ -1,4 +1,4 @@
-"""Graphs whose detours are known by a formula, a published sequence, or the paper itself."""
+"""Graphs whose detours are known from a formula, a published sequence, or the paper."""
 
 from itertools import combinations
 from math import comb, factorial, perm
@@ -13,7 +13,7 @@ from tests.strategies import engines
 
 
 def assert_every_edge(graph: nx.Graph, k: int, expected: dict[int, int], engine: str = "auto") -> None:
-    """Every edge has `expected[L]` detours of length L, and none of the lengths left out."""
+    """Every edge has `expected[L]` detours of length L, and none of the lengths not given."""
     result = detours.count(graph, k, engine=engine, directed=graph.is_directed())
     row = [expected.get(length, 0) for length in range(2, k + 1)]
     np.testing.assert_array_equal(result.by_length, np.tile(row, (graph.number_of_edges(), 1)))
@@ -76,7 +76,7 @@ def test_complete_bipartite_graph(left: int, right: int) -> None:
 
 
 def test_many_common_neighbours() -> None:
-    """Two adjacent hubs with 3,000 shared neighbours: walks between the hubs are far more than paths."""
+    """Two adjacent hubs with 3,000 common neighbours: far more walks than paths between the hubs."""
     leaves = 3000
     graph = nx.Graph([("left", "right")])
     graph.add_edges_from((hub, leaf) for leaf in range(leaves) for hub in ("left", "right"))
@@ -142,7 +142,7 @@ def test_honeycomb() -> None:
     assert_every_edge(nx.hexagonal_lattice_graph(11, 12, periodic=True), 9, {5: 2, 9: 10})
 
 
-# Numbers of cycles by length of edge-transitive graphs.
+# Number of cycles by length in edge-transitive graphs.
 SYMMETRIC = {
     "Petersen": (nx.petersen_graph(), {5: 12, 6: 10, 8: 15, 9: 20}),
     "Heawood": (nx.heawood_graph(), {6: 28, 8: 21, 10: 84}),
@@ -209,7 +209,7 @@ def test_trees_have_no_detours(graph: nx.Graph) -> None:
 
 @pytest.mark.parametrize("chains", [(2, 3), (1, 4, 4), (2, 2, 5), (3, 4, 5, 6), (1, 9), (8, 8)])
 def test_theta_graph(chains: tuple[int, ...]) -> None:
-    """Chains between two nodes: an edge of a chain of c edges is avoided round any other chain."""
+    """Chains between two nodes: a detour of an edge follows the rest of its chain and one of the other chains."""
     graph = nx.Graph()
     chain_of = {}
     for number, edges in enumerate(chains):
@@ -231,7 +231,7 @@ def test_theta_graph(chains: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("num_nodes", [3, 8, 12, 60])
 def test_transitive_tournament(num_nodes: int) -> None:
-    # A directed detour of length L from i to j picks L - 1 of the nodes between them; nothing comes back.
+    # A directed detour of length L from i to j picks L - 1 of the nodes between them; there are no cycles.
     graph = nx.DiGraph(combinations(range(num_nodes), 2))
     for k in (4, 6, 9) if num_nodes <= 12 else (6,):
         expected = [[comb(j - i - 1, length - 1) for length in range(2, k + 1)] for i, j in graph.edges]

@@ -1,4 +1,4 @@
-"""The dense engine: every arc against the definition and against the search engine, however blocks are stacked."""
+"""The dense engine against the definition and the search engine, with any stacking of blocks."""
 
 from math import perm
 from threading import Barrier, active_count
@@ -51,17 +51,17 @@ def assert_same(left: Tally, right: Tally) -> None:
 
 
 def union_of_random_graphs(directed: bool, graphs: int = 40) -> Graph:
-    """Blocks of many sizes and densities side by side."""
+    """Blocks of many sizes and densities."""
     rng = np.random.default_rng(11)
-    made = []
+    random_graphs = []
     for _ in range(graphs):
         n = int(rng.integers(3, 26))
         arcs = np.argwhere(rng.random((n, n)) < rng.uniform(1.5, 5) / n).T
         arcs = arcs[:, arcs[0] != arcs[1]]
         if not directed:
             arcs = np.unique(np.concatenate([arcs, arcs[::-1]], axis=1), axis=1)
-        made.append(Graph.from_edge_index(arcs, num_nodes=n, directed=directed))
-    return Graph.disjoint_union(made)[0]
+        random_graphs.append(Graph.from_edge_index(arcs, num_nodes=n, directed=directed))
+    return Graph.disjoint_union(random_graphs)[0]
 
 
 @given(small=small_graphs(max_nodes=9), k=st.integers(2, 8))
@@ -72,16 +72,16 @@ def test_every_arc_of_small_graphs(small: SmallGraph, k: int) -> None:
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("k", [2, 5, 7, 8])
-def test_the_search_engine_agrees(k: int, directed: bool) -> None:
+def test_agrees_with_search(k: int, directed: bool) -> None:
     graph = union_of_random_graphs(directed)
     assert_same(count(graph, k), searched(graph, k))
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_stacks_and_threads_do_not_matter(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_do_not_depend_on_stacks_or_threads(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = union_of_random_graphs(directed)
     reduced = reduce(graph.indptr, graph.indices, directed)
-    once = count(graph, 7)
+    expected = count(graph, 7)
     bundles = []
     for stack, similar, n_jobs in [(1, 1.0, 1), (2000, 0.3, 2), (10**6, 0.0, 3)]:
         monkeypatch.setattr(dense_module, "STACK", stack)
@@ -89,7 +89,7 @@ def test_stacks_and_threads_do_not_matter(directed: bool, monkeypatch: pytest.Mo
         engine = DenseCount(reduced, 7)
         assert sorted(int(b) for bundle in engine.bundles for b in bundle.blocks) == list(range(reduced.num_blocks))
         bundles.append(len(engine.bundles))
-        assert_same(count(graph, 7, n_jobs), once)
+        assert_same(count(graph, 7, n_jobs), expected)
     assert bundles[0] == reduced.num_blocks > bundles[1] > bundles[2] == 1
 
 
@@ -100,8 +100,8 @@ def test_complete_graph(num_nodes: int, k: int) -> None:
     np.testing.assert_array_equal(count(graph, k).by_length, np.tile(expected, (graph.num_arcs, 1)))
 
 
-def test_strongly_regular_graphs_come_apart_at_seven() -> None:
-    """Two graphs of 16 nodes with parameters (16, 6, 2, 2): all edges of either are alike up to k = 6."""
+def test_strongly_regular_graphs_differ_at_seven() -> None:
+    """Two graphs of 16 nodes with parameters (16, 6, 2, 2): all edges of both have equal counts up to k = 6."""
     rooks, shrikhande = (detours.count(graph, 7, engine="dense").by_length for graph in (rook(4), shrikhande_graph()))
     for table in (rooks, shrikhande):
         assert (table[:, :5] == table[0, :5]).all()
@@ -114,9 +114,9 @@ def test_a_dense_regular_graph_needs_no_search() -> None:
     """35 nodes of degree 18: a search would take 10^10 steps."""
     graph = Graph.from_networkx(nx.random_regular_graph(18, 35, seed=3))
     for k in (7, 8):
-        began = process_time()
+        started = process_time()
         found = count(graph, k).by_length
-        assert process_time() - began < 120
+        assert process_time() - started < 120
         assert found.min() > 0
 
 
@@ -128,7 +128,7 @@ def test_molecules() -> None:
     assert_same(found, searched(union, 7))
 
 
-def test_progress_comes_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_ends_at_the_total(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dense_module, "STACK", 1)
     graph = union_of_random_graphs(directed=False)
     seen: list[tuple[float, float]] = []
@@ -149,31 +149,31 @@ def random_graph(nodes: int, share: float, directed: bool = False) -> Graph:
     ("nodes", "share", "k", "directed"),
     [(150, 0.04, 8, False), (150, 0.1, 7, False), (130, 0.4, 8, False), (100, 0.04, 7, True), (90, 0.3, 7, True)],
 )
-def test_threads_that_share_a_component_do_not_matter(
+def test_counts_do_not_depend_on_threads_within_a_component(
     nodes: int, share: float, k: int, directed: bool, exact: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In lists of arcs and in whole matrices, in floats and in integers."""
+    """With lists of arcs and with full matrices, in floats and in integers."""
     graph = random_graph(nodes, share, directed)
-    once = count(graph, k)
+    expected = count(graph, k)
     monkeypatch.setattr(bounds_module, "EXACT", exact)
     monkeypatch.setattr(dense_module, "LONG", 0.0)
     try:
         for n_jobs in (1, 2, 5):
-            assert_same(count(graph, k, n_jobs), once)
+            assert_same(count(graph, k, n_jobs), expected)
     finally:
-        bounds_module.words.cache_clear()
+        bounds_module.step_dtypes.cache_clear()
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_threads_that_share_stacks_do_not_matter(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_do_not_depend_on_threads_within_a_stack(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = union_of_random_graphs(directed)
-    once = count(graph, 7)
+    expected = count(graph, 7)
     monkeypatch.setattr(dense_module, "LONG", 0.0)
     for n_jobs in (1, 3):
-        assert_same(count(graph, 7, n_jobs), once)
+        assert_same(count(graph, 7, n_jobs), expected)
 
 
-def test_several_threads_sum_over_the_cliques_of_one_component(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_threads_sum_over_cliques_of_one_component(monkeypatch: pytest.MonkeyPatch) -> None:
     together, ranges, matrices = Barrier(2, timeout=60), list[tuple[int, int]](), set[int]()
 
     def sum_cliques(*args: Any) -> None:
@@ -190,7 +190,7 @@ def test_several_threads_sum_over_the_cliques_of_one_component(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_progress_moves_inside_a_component(n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported_within_a_component(n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dense_module, "LONG", 0.0)
     graph = random_graph(200, 0.3)
     seen: list[float] = []
@@ -201,7 +201,7 @@ def test_progress_moves_inside_a_component(n_jobs: int, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_interrupt_ends_a_component_early(n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_stops_within_a_component(n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dense_module, "LONG", 0.0)
     graph = random_graph(200, 0.3)
 
@@ -216,7 +216,7 @@ def test_an_interrupt_ends_a_component_early(n_jobs: int, monkeypatch: pytest.Mo
     assert active_count() == before
 
 
-def test_threads_that_share_a_component_are_in_the_estimate() -> None:
+def test_estimate_depends_on_threads_within_a_component() -> None:
     graph = random_graph(900, 0.2)
     count = DenseCount(reduce(graph.indptr, graph.indices), 7)
     assert len(count.bundles) == 1
@@ -236,7 +236,7 @@ def test_estimates_grow_with_the_work() -> None:
     assert held[1][1] > 8 * 400 * 400
 
 
-def test_what_it_cannot_do_is_refused() -> None:
+def test_unsupported_k_and_overflow_raise() -> None:
     graph = Graph.from_networkx(nx.complete_graph(700))
     reduced = reduce(graph.indptr, graph.indices)
     with pytest.raises(EngineError, match="up to k = 8, not for k = 9"):

@@ -1,4 +1,4 @@
-"""Closed forms on torch tensors: against the definition, NumPy's evaluation and search, in floats and in the ring."""
+"""Closed forms on torch tensors against the definition, NumPy and search, in floats and modulo 2^64."""
 
 import networkx as nx
 import numpy as np
@@ -69,16 +69,16 @@ def test_every_arc_of_small_graphs(small: SmallGraph, k: int) -> None:
 
 @pytest.mark.parametrize(("k", "directed"), KINDS)
 @pytest.mark.parametrize(("graphs", "n", "density"), [(1, 200, 0.002), (1, 40, 0.15), (3, 11, 0.6)])
-def test_numpy_agrees(k: int, directed: bool, graphs: int, n: int, density: float) -> None:
-    """Very sparse graphs go by sparse products; graphs in a stack do not disturb each other."""
+def test_agrees_with_numpy(k: int, directed: bool, graphs: int, n: int, density: float) -> None:
+    """Very sparse graphs use sparse products; graphs in a stack do not affect each other."""
     adjacency = random_stack(graphs, n, density, directed)
-    made = contraction(k, directed)
-    assert_equal(dict(evaluate_tensors(made, on_tensors(adjacency, directed))), by_numpy(adjacency, k, directed))
+    program = contraction(k, directed)
+    assert_equal(dict(evaluate_tensors(program, on_tensors(adjacency, directed))), by_numpy(adjacency, k, directed))
 
 
 @pytest.mark.parametrize(("k", "directed"), KINDS)
 @pytest.mark.parametrize("height", [1, 7])
-def test_blocks_of_rows_give_the_same(k: int, directed: bool, height: int) -> None:
+def test_blocks_of_rows_agree(k: int, directed: bool, height: int) -> None:
     adjacency = random_stack(2, 16, 0.4, directed)
     found = evaluate_tensors(contraction(k, directed), on_tensors(adjacency, directed), CPU, height)
     assert_equal(dict(found), by_numpy(adjacency, k, directed))
@@ -86,34 +86,34 @@ def test_blocks_of_rows_give_the_same(k: int, directed: bool, height: int) -> No
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("exact", [2, 300, 100_000])
-def test_the_ring_gives_the_same_as_floats(directed: bool, exact: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_modulo_word_agree_with_floats(directed: bool, exact: int, monkeypatch: pytest.MonkeyPatch) -> None:
     adjacency = random_stack(1, 24, 0.3, directed)
-    stack, made, multiplied = on_tensors(adjacency, directed), contraction(8, directed), 0
+    stack, program, multiplied = on_tensors(adjacency, directed), contraction(8, directed), 0
 
     def counted(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
         nonlocal multiplied
         multiplied += 1
-        # digits so few that parts are needed
+        # so few bits that parts are needed
         return ring_product(left, right, 20)
 
     ring_product = tensors.ring_product
     monkeypatch.setattr(bounds, "EXACT", exact)
     monkeypatch.setattr(tensors, "ring_product", counted)
     monkeypatch.setattr(tensor_cliques, "ring_product", counted)
-    assert_equal(dict(evaluate_tensors(made, stack)), by_numpy(adjacency, 8, directed))
+    assert_equal(dict(evaluate_tensors(program, stack)), by_numpy(adjacency, 8, directed))
     assert multiplied > 0
 
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("short", [False, True])
-def test_counts_by_halves(directed: bool, short: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a GPU, with every part and every sum checked; numbers so short that products are cut at these sizes too."""
+def test_counts_by_float16_products(directed: bool, short: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU, with every part and sum checked; if short, limits so low that small products are cut too."""
     parts = []
 
-    def by_halves(left: torch.Tensor, right: torch.Tensor, *bounds: Bound) -> torch.Tensor:
-        cut = tensor_products.short_cut(*bounds)
+    def by_float16(left: torch.Tensor, right: torch.Tensor, *bounds: Bound) -> torch.Tensor:
+        cut = tensor_products.float16_cut(*bounds)
         parts.append(0 if cut is None else cut.products)
-        return left @ right if cut is None else tensor_products.product_of_halves(left, right, cut)
+        return left @ right if cut is None else tensor_products.float16_product(left, right, cut)
 
     def checked(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
         assert left.dtype == right.dtype == torch.float16
@@ -121,7 +121,7 @@ def test_counts_by_halves(directed: bool, short: bool, monkeypatch: pytest.Monke
         assert (left.double().abs() @ right.double().abs()).max() < tensor_products.IN_FLOAT32
         return left.float() @ right.float()
 
-    monkeypatch.setattr(tensors, "float_product", by_halves)
+    monkeypatch.setattr(tensors, "float_product", by_float16)
     monkeypatch.setattr(tensor_products, "_widening_product", checked)
     if short:
         monkeypatch.setattr(tensor_products, "IN_FLOAT16", 2**5)
@@ -133,39 +133,39 @@ def test_counts_by_halves(directed: bool, short: bool, monkeypatch: pytest.Monke
     assert {0, 1, 2, 3} <= set(parts) if short else {1, 2} <= set(parts)
 
 
-def test_entries_are_looked_at_where_degrees_do_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hub makes the bound from degrees useless; what the matrices hold is small, and stays in floats."""
+def test_results_are_measured_if_degrees_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hub makes the bound from degrees useless; actual entries are small, so floats are used."""
     graph = nx.star_graph(60)
     graph.add_edges_from((i, i + 1) for i in range(1, 60))
     adjacency = nx.to_numpy_array(graph)[None]
-    made, largest = (
+    program, largest = (
         contraction(6, False),
         max(abs(v).max() for v in values_of_steps(contraction(6, False), adjacency[0] > 0)),
     )
     stack = on_tensors(adjacency, False)
     monkeypatch.setattr(bounds, "EXACT", int(largest) * 40)
-    evaluation = tensors._Evaluation(made, stack, CPU, stack.nodes)
+    evaluation = tensors._Evaluation(program, stack, CPU, stack.nodes)
     assert_equal(dict(evaluation.run()), by_numpy(adjacency, 6, False))
     assert evaluation.proof.measured
     assert all(evaluation.proof.exact)
 
 
-@pytest.mark.parametrize("room", [0.01, 1, 4])
-def test_measured_bounds_hold(room: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Against every step in exact integers; the less room there is above the entries, the more has to be measured."""
+@pytest.mark.parametrize("scale", [0.01, 1, 4])
+def test_measured_bounds_hold(scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against every step in exact integers; the lower the limit for floats, the more has to be measured."""
     measured = 0
     for directed in (False, True):
         adjacency = random_stack(1, 8, 0.5, directed)
-        made = contraction(8, directed)
-        values = values_of_steps(made, adjacency[0] > 0)
-        monkeypatch.setattr(bounds, "EXACT", int(room * max(abs(value).max() for value in values)) + 1)
-        evaluation = tensors._Evaluation(made, on_tensors(adjacency, directed), CPU, 8)
+        program = contraction(8, directed)
+        values = values_of_steps(program, adjacency[0] > 0)
+        monkeypatch.setattr(bounds, "EXACT", int(scale * max(abs(value).max() for value in values)) + 1)
+        evaluation = tensors._Evaluation(program, on_tensors(adjacency, directed), CPU, 8)
         for _ in evaluation.run():
             pass
         measured += len(evaluation.proof.measured)
         tied = (adjacency[0] + adjacency[0].T) > 0
-        for number, (value, bound) in enumerate(zip(values, evaluation.proof.known, strict=True)):
-            listed = value.ndim == 2 and not made.whole[number]  # such a matrix is only ever read at tied pairs
+        for index, (value, bound) in enumerate(zip(values, evaluation.proof.known, strict=True)):
+            listed = value.ndim == 2 and not program.whole[index]  # such a matrix is only read at tied pairs
             assert abs(value[tied] if listed else value).max() <= bound.entry
     assert measured > 5
 
@@ -181,7 +181,7 @@ def test_batches_of_cliques_do_not_matter(directed: bool, entries: int, monkeypa
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("k", [7, 8])
-def test_random_graphs_of_fourteen_nodes_against_search(k: int, directed: bool) -> None:
+def test_random_graphs_agree_with_search(k: int, directed: bool) -> None:
     rng = np.random.default_rng(k)
     graphs = []
     for arcs in (25, 40, 60):
@@ -196,10 +196,10 @@ def test_random_graphs_of_fourteen_nodes_against_search(k: int, directed: bool) 
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_stacks_of_blocks_that_hang_together(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of many sizes at common joints, wide ones filled up, trees between them; some alone in a stack."""
+def test_stacks_of_connected_blocks(directed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of many sizes at common nodes, wide ones padded, trees between them; some alone in a stack."""
     parts = [nx.windmill_graph(5, 4), nx.barbell_graph(7, 3), nx.wheel_graph(30), nx.gnm_random_graph(25, 40, seed=1)]
-    graph = nx.compose_all([nx.convert_node_labels_to_integers(part, 12 * number) for number, part in enumerate(parts)])
+    graph = nx.compose_all([nx.convert_node_labels_to_integers(part, 12 * index) for index, part in enumerate(parts)])
     graph = nx.disjoint_union_all([graph, nx.balanced_tree(2, 4), nx.cycle_graph(4), nx.complete_graph(6)])
     graph = nx.relabel_nodes(graph, dict(enumerate(np.random.default_rng(0).permutation(len(graph)).tolist())))
     if directed:
@@ -223,8 +223,8 @@ def test_molecules() -> None:
 
 
 @pytest.mark.slow
-def test_chameleon_in_the_ring(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With fewer digits than it needs, so that its later products are cut into parts."""
+def test_chameleon_modulo_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a lower limit for floats, so that later products are cut into parts."""
     graph = Graph.from_edge_index(real_data.node_graph("Chameleon"))
     right = detours.count(graph, 6, engine="rows").arc_by_length
     monkeypatch.setattr(bounds, "EXACT", 2**30)

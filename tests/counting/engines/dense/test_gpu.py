@@ -1,4 +1,4 @@
-"""Counting on a device: what is refused, what is chosen, and what happens when its memory runs out."""
+"""Counting on a device: errors, the choice of the engine, and what happens if memory runs out."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from detours.errors import EngineError, InputError
 from detours.graph import Graph
 from tests import real_data
 
-with_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+with_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
 
 
 def plan(graph: Graph, k: int, **options: object) -> Plan:
@@ -34,7 +34,7 @@ def plan(graph: Graph, k: int, **options: object) -> Plan:
 
 @pytest.fixture
 def as_if_there_were_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Enough for a plan, which asks the device for nothing."""
+    """Sufficient for a plan, which does not use the device."""
     monkeypatch.setattr(plan_module, "check_device", lambda device: device)
 
 
@@ -46,7 +46,7 @@ def test_other_engines_stay_on_the_cpu(engine: str) -> None:
 
 
 @pytest.mark.usefixtures("as_if_there_were_a_gpu")
-def test_the_planner_takes_the_gpu_where_it_is_faster() -> None:
+def test_planner_uses_the_gpu_if_faster() -> None:
     thick = Graph.from_networkx(nx.gnm_random_graph(1500, 60_000, seed=1))
     for k in (5, 6, 7):
         chosen = plan(thick, k, device="cuda")
@@ -58,20 +58,20 @@ def test_the_planner_takes_the_gpu_where_it_is_faster() -> None:
 
 
 @pytest.mark.usefixtures("as_if_there_were_a_gpu")
-def test_the_planner_keeps_molecules_and_long_detours_on_the_cpu() -> None:
+def test_planner_keeps_molecules_and_long_detours_on_the_cpu() -> None:
     rings = Graph.from_networkx(nx.disjoint_union_all([nx.cycle_graph(6)] * 50))
     assert plan(rings, 5, device="cuda").engine == "search"
     assert plan(Graph.from_networkx(nx.complete_graph(12)), 9, device="cuda").engine == "search"
 
 
-def test_on_the_cpu_a_device_changes_nothing_unless_dense_is_asked_for() -> None:
+def test_device_cpu_only_affects_an_explicit_dense_engine() -> None:
     graph = Graph.from_networkx(nx.gnm_random_graph(300, 9000, seed=1))
     assert plan(graph, 4, device="cpu").engine == plan(graph, 4).engine == "rows"
     assert "on cpu" in str(plan(graph, 4, engine="dense", device="cpu"))
 
 
-def test_memory_that_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second try keeps matrices in main memory, some rows at a time, and says so."""
+def test_out_of_memory_falls_back_to_main_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second try keeps matrices in main memory, in blocks of rows, and warns."""
     adjacency = nx.to_numpy_array(nx.gnm_random_graph(40, 200, seed=5))
     tied, made, heights = torch.from_numpy(np.flatnonzero(adjacency)), contraction(6, False), []
     right = count_tied(made, TensorStack(tied, None, 1, 40))
@@ -84,9 +84,9 @@ def test_memory_that_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
         return evaluate(*given)  # type: ignore[arg-type]
 
     monkeypatch.setattr(tensor_engine, "evaluate_tensors", small)
-    monkeypatch.setattr(tensor_engine, "_height", lambda stack: 7)
+    monkeypatch.setattr(tensor_engine, "_rows_per_block", lambda stack: 7)
     with pytest.warns(
-        UserWarning, match="40 nodes do not fit on cpu; they are kept in main memory and worked on 7 rows"
+        UserWarning, match="40 nodes do not fit on cpu; they are kept in main memory and processed 7 rows"
     ):
         found = count_tied(made, TensorStack(tied, None, 1, 40))
     assert heights == [(), (7,)]
@@ -94,40 +94,40 @@ def test_memory_that_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch.equal(found, right)
 
 
-def test_memory_that_is_never_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_memory_twice_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*given: object) -> Iterator[tuple[int, torch.Tensor]]:
         raise torch.cuda.OutOfMemoryError("out of memory")
 
     monkeypatch.setattr(tensor_engine, "evaluate_tensors", never)
-    monkeypatch.setattr(tensor_engine, "_height", lambda stack: 7)
+    monkeypatch.setattr(tensor_engine, "_rows_per_block", lambda stack: 7)
     with (
         pytest.warns(UserWarning, match="do not fit"),
-        pytest.raises(EngineError, match="too little memory for the matrices of 3 nodes, even some rows at a time"),
+        pytest.raises(EngineError, match="too little memory for the matrices of 3 nodes, even in blocks of rows"),
     ):
         count_tied(contraction(2, False), TensorStack(torch.tensor([1, 2, 3, 5, 6, 7]), None, 1, 3))
 
 
-def test_memory_that_does_not_hold_the_arcs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_memory_for_the_arcs_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*given: object) -> None:
         raise torch.cuda.OutOfMemoryError("out of memory")
 
-    monkeypatch.setattr(tensor_engine.TensorCount, "placed", never)
+    monkeypatch.setattr(tensor_engine.TensorCount, "positions", never)
     with pytest.raises(EngineError, match="cpu has too little memory for the 20 arcs of this graph; leave device out"):
         detours.count(nx.complete_graph(5), 4, engine="dense", device="cpu")
 
 
-@pytest.mark.parametrize("words", ["CUDA error: out of memory", "DefaultCPUAllocator: not enough memory"])
-def test_memory_that_runs_out_in_other_words(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("message", ["CUDA error: out of memory", "DefaultCPUAllocator: not enough memory"])
+def test_other_out_of_memory_messages(message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*given: object) -> None:
-        raise RuntimeError(words)
+        raise RuntimeError(message)
 
-    monkeypatch.setattr(tensor_engine.TensorCount, "placed", never)
+    monkeypatch.setattr(tensor_engine.TensorCount, "positions", never)
     with pytest.raises(EngineError, match="too little memory") as caught:
         detours.count(nx.complete_graph(5), 4, engine="dense", device="cpu")
-    assert caught.value.__context__ is None  # which would hold on to what was made so far
+    assert caught.value.__context__ is None  # which would keep tensors alive
 
 
-def test_other_errors_are_not_taken_for_want_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_errors_are_not_treated_as_out_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*given: object) -> None:
         raise RuntimeError("something else")
 
@@ -136,7 +136,7 @@ def test_other_errors_are_not_taken_for_want_of_memory(monkeypatch: pytest.Monke
         detours.count(nx.complete_graph(5), 4, engine="dense", device="cpu")
 
 
-def test_matrices_do_not_move_to_main_memory_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_main_memory_is_not_used_beyond_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*given: object) -> None:
         raise torch.cuda.OutOfMemoryError("out of memory")
 
@@ -145,7 +145,7 @@ def test_matrices_do_not_move_to_main_memory_beyond_the_limit(monkeypatch: pytes
         count_tied(contraction(4, False), TensorStack(torch.tensor([1, 2, 3, 5, 6, 7]), None, 2, 3), limit=10)
 
 
-def test_rows_at_a_time_follow_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_per_block_depend_on_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     free = [2**33]
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free[0], 2**37))
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
@@ -153,7 +153,7 @@ def test_rows_at_a_time_follow_the_free_memory(monkeypatch: pytest.MonkeyPatch) 
     def height(graphs: int, nodes: int) -> int:
         stack = TensorStack(torch.empty(0, dtype=torch.int64), None, graphs, nodes)
         stack.device = torch.device("cuda")
-        return tensor_engine._height(stack)
+        return tensor_engine._rows_per_block(stack)
 
     some = height(1, 10_000)
     assert height(20, 2000) < height(1, 2000)
@@ -163,7 +163,7 @@ def test_rows_at_a_time_follow_the_free_memory(monkeypatch: pytest.MonkeyPatch) 
     assert height(1, 10_000) == 64
 
 
-def test_a_default_device_of_the_callers_does_not_matter() -> None:
+def test_callers_default_device_does_not_matter() -> None:
     graph = nx.complete_graph(6)
     right = detours.count(graph, 4, engine="search").arc_by_length
     with torch.device("meta"):
@@ -172,7 +172,7 @@ def test_a_default_device_of_the_callers_does_not_matter() -> None:
 
 
 @pytest.mark.usefixtures("as_if_there_were_a_gpu")
-def test_a_gpu_is_not_taken_where_its_host_would_pass_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpu_is_not_used_if_the_host_would_exceed_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tensor_engine.TensorCount, "seconds", 0.0)
     monkeypatch.setattr(tensor_engine.TensorEngine, "least_seconds", lambda *_: 0.0)
     rings = Graph.from_networkx(nx.disjoint_union_all([nx.cycle_graph(8)] * 500))
@@ -182,7 +182,7 @@ def test_a_gpu_is_not_taken_where_its_host_would_pass_the_limit(monkeypatch: pyt
 
 
 @pytest.mark.usefixtures("as_if_there_were_a_gpu")
-def test_what_little_a_triangle_takes_on_the_host_of_a_gpu() -> None:
+def test_a_triangle_needs_little_memory_on_the_host_of_a_gpu() -> None:
     triangle = plan(Graph.from_networkx(nx.complete_graph(3)), 4, engine="dense", device="cuda", n_jobs=2)
     assert triangle.bytes < 1000 and triangle.task.n_jobs == 1
 
@@ -196,7 +196,7 @@ def test_estimates_grow_with_the_work() -> None:
 
 
 def on_both(graph: Graph, k: int) -> list[Tally]:
-    """By the dense engine here, and on the GPU."""
+    """Counts of the dense engine on the CPU and on the GPU."""
     tallies = []
     for device in (None, "cuda"):
         chosen = plan(graph, k, engine="dense", device=device)
@@ -238,7 +238,7 @@ def test_a_gpu_with_little_memory_left() -> None:
     np.testing.assert_array_equal(found, right)
 
 
-def test_the_benchmark_runs_and_notices_other_counts(tmp_path: Path) -> None:
+def test_benchmark_runs_and_detects_different_counts(tmp_path: Path) -> None:
     reference, out = tmp_path / "cpu.json", tmp_path / "out.json"
     benchmark(["--quick", "--write-reference", str(reference)])
     benchmark(["--quick", "--reference", str(reference), "--out", str(out)])

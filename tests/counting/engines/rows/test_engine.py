@@ -1,4 +1,4 @@
-"""The row engine under every layout: lanes, order of the roots and word size must not matter."""
+"""The row engine with every layout: lanes, order of the roots and word size must not change the counts."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def count(graph: Graph, reduced: Reduced, k: int, word: type, layout: Layout, n_
 
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("k", [2, 4, 6])
-def test_layout_words_and_threads_do_not_matter(k: int, directed: bool) -> None:
+def test_counts_do_not_depend_on_layout_word_or_threads(k: int, directed: bool) -> None:
     graph = random_graph(k, directed=directed)
     reduced = reduce(graph.indptr, graph.indices, directed)
     assert largest_count(reduced, k) < 2**31
@@ -54,20 +54,20 @@ def test_layout_words_and_threads_do_not_matter(k: int, directed: bool) -> None:
             assert np.array_equal(a, b)
 
 
-def test_an_intermediate_overflow_is_harmless() -> None:
+def test_intermediate_overflow_is_harmless() -> None:
     # K_40 at k = 5: products pass 2^31 on the way, though no count does
     n = 40
     graph = Graph.from_edge_index(np.argwhere(~np.eye(n, dtype=bool)).T)
     reduced = reduce(graph.indptr, graph.indices)
     (found,) = count(graph, reduced, 5, np.int32, Layout(False, 16))
     assert (found == [38, 38 * 37, 38 * 37 * 36, 38 * 37 * 36 * 35]).all()
-    # K_12 likewise: walks pass 2^15, no count does
+    # K_12: walks pass 2^15, though no count does
     graph = Graph.from_edge_index(np.argwhere(~np.eye(12, dtype=bool)).T)
     (found,) = count(graph, reduce(graph.indptr, graph.indices), 6, np.int16, Layout(False, 4))
     assert (found == [10, 90, 720, 5040, 30240]).all()
 
 
-def test_stopped_engine_leaves_scratch_clean() -> None:
+def test_engine_runs_again_after_an_error() -> None:
     graph = random_graph(1)
     prepared = RowCount.build(reduce(graph.indptr, graph.indices), 4, np.int32, Layout(False, 4))
     tally = Tally(np.zeros((graph.num_arcs, 3), np.int64), None)

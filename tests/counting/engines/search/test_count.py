@@ -1,4 +1,4 @@
-"""The search engine against brute force, closed forms, other programs, and itself split in any way."""
+"""The search engine against brute force, closed forms, other programs, and itself with the work split in other ways."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def total(tally: Tally) -> list[int]:
 
 
 def search(graph: nx.Graph, k: int, n_jobs: int = 1) -> tuple[np.ndarray, list[int], np.ndarray | None]:
-    """Detours of all arcs, cycles of the whole, directed cycles through all arcs."""
+    """Detours of all arcs, cycles of the graph, directed cycles through all arcs."""
     tally = count(Cyclic(*csr(graph), graph.is_directed()), k, n_jobs)
     return tally.by_length, total(tally), tally.cycles
 
 
 def brute_force(graph: nx.Graph, k: int) -> tuple[np.ndarray, list[int], np.ndarray]:
-    """Extend every path by every neighbour; write down what it is once it stands on an arc."""
+    """Extend every path by every neighbour; count it if an arc joins its ends."""
     arcs = [(u, v) for u in range(len(graph)) for v in sorted(graph[u])]
     detours, through = {a: [0] * (k - 1) for a in arcs}, {a: [0] * (k - 1) for a in arcs}
 
@@ -135,7 +135,7 @@ def test_parallel_chains() -> None:
 
 
 def test_chains_of_many_lengths() -> None:
-    """Where chains differ in length, the nearest way to a node is often not the first one found."""
+    """If chains differ in length, the shortest way to a node is often not the first one found."""
     for seed in range(150):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(4, 9))
@@ -150,7 +150,7 @@ def test_chains_of_many_lengths() -> None:
 
 
 def test_chains() -> None:
-    """Two triangles joined by two edges, one of them drawn out, and a ring of five apart from them."""
+    """Two triangles joined by an edge and by a chain, and a separate ring of five."""
     graph = nx.Graph([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 6), (6, 7), (7, 4)])
     nx.add_cycle(graph, range(8, 13))
     chains = contract(Cyclic(*csr(graph)), 9)
@@ -159,7 +159,7 @@ def test_chains() -> None:
     assert len(contract(Cyclic(*csr(graph)), 3).indices) == 10
 
 
-def test_edges_on_no_cycle_are_no_part_of_chains() -> None:
+def test_edges_on_no_cycle_are_not_in_chains() -> None:
     """A triangle and a square, joined by a bridge of two edges and with a tail; a ring at each end of it."""
     graph = nx.Graph([(0, 1), (1, 2), (2, 0), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7), (7, 4), (6, 8), (8, 9)])
     cyclic = Cyclic(*csr(graph))
@@ -181,8 +181,8 @@ def test_a_bundle_of_chains_needs_no_search() -> None:
     assert detours[0].tolist() == [300, 200, 0, 0, 0]
 
 
-def test_rings_that_meet_in_one_node() -> None:
-    """Cycles of lengths 3 to 6 through node 0, joined nowhere else, and a chord across the longest."""
+def test_rings_with_a_common_node() -> None:
+    """Cycles of lengths 3 to 6 that share only node 0, then a chord in the longest."""
     graph = nx.Graph()
     for length in range(3, 7):
         nx.add_cycle(graph, [0, *range(10 * length, 10 * length + length - 1)])
@@ -213,12 +213,12 @@ def same(one: Tally, other: Tally) -> bool:
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_any_split_gives_the_same_bits(directed: bool) -> None:
+def test_any_split_gives_the_same_counts(directed: bool) -> None:
     graph = nx.gnm_random_graph(60, 200 if directed else 110, seed=3, directed=directed)
     cyclic = Cyclic(*csr(graph), directed)
-    whole = count(cyclic, 6)
-    assert sum(total(whole)) > 100
-    assert same(count(cyclic, 6, n_jobs=3), whole)
+    expected = count(cyclic, 6)
+    assert sum(total(expected)) > 100
+    assert same(count(cyclic, 6, n_jobs=3), expected)
     for steps in (1, 7, 1000):
         search, tally = SearchCount(cyclic, 6), empty(cyclic, 6)
         workers = [search.worker(), search.worker()]
@@ -227,11 +227,11 @@ def test_any_split_gives_the_same_bits(directed: bool) -> None:
             while workers[number % 2].advance(steps):
                 pass
         search.tell(tally)
-        assert same(tally, whole)
+        assert same(tally, expected)
 
 
-def test_control_comes_back_soon() -> None:
-    """Around a single root of a complete graph there is work for years."""
+def test_advance_returns_soon() -> None:
+    """A single root of a complete graph is work for years."""
     search = SearchCount(Cyclic(*csr(nx.complete_graph(30))), 25)
     worker = Worker(search)
     worker.assign(0, search.num_roots)
@@ -239,14 +239,14 @@ def test_control_comes_back_soon() -> None:
     assert 10_000 <= worker.steps < 20_000
 
 
-def test_an_error_in_progress_stops_the_work() -> None:
+def test_error_in_progress_stops_the_count() -> None:
     cyclic = Cyclic(*csr(nx.complete_graph(30)))
 
-    def complain(done: float, total: float) -> None:
+    def fail(done: float, total: float) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        count(cyclic, 25, n_jobs=2, progress=complain)
+        count(cyclic, 25, n_jobs=2, progress=fail)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -280,16 +280,16 @@ def test_estimate_is_close_and_repeatable() -> None:
     worker.assign(0, search.num_roots)
     while worker.advance():
         pass
-    guess = sample_steps(search, 64, 2**21)
-    assert guess.complete
-    assert worker.steps / 2 < guess.steps < worker.steps * 2
-    assert sample_steps(SearchCount(cyclic, 7), 64, 2**21).steps == guess.steps
+    estimate = sample_steps(search, 64, 2**21)
+    assert estimate.complete
+    assert worker.steps / 2 < estimate.steps < worker.steps * 2
+    assert sample_steps(SearchCount(cyclic, 7), 64, 2**21).steps == estimate.steps
 
 
-def test_estimate_of_a_hopeless_search_is_quick_and_says_so() -> None:
-    guess = sample_steps(SearchCount(Cyclic(*csr(nx.complete_graph(60))), 20), 64, 100_000)
-    assert not guess.complete
-    assert guess.steps > 60 * 100_000 / 64
+def test_estimate_of_a_hopeless_search_is_fast_and_incomplete() -> None:
+    estimate = sample_steps(SearchCount(Cyclic(*csr(nx.complete_graph(60))), 20), 64, 100_000)
+    assert not estimate.complete
+    assert estimate.steps > 60 * 100_000 / 64
 
 
 def test_nci1() -> None:

@@ -1,7 +1,7 @@
-"""Closed forms on whole matrices, block by block.
+"""Closed forms on dense matrices, block by block.
 
-A detour never leaves its biconnected block, so every block is a graph of its own. Blocks of similar size are stacked
-and share every step; a smaller one is filled up with nodes that have no arcs.
+A detour never leaves its biconnected block, so every block is a separate graph. Blocks of similar size are stacked and
+share every step; smaller ones are padded with isolated nodes.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from detours.counting.engines.overflow import check_fits, walks_from
 from detours.counting.engines.threads import Progress, Stop, one_blas_thread, run_ranges
 from detours.counting.shrink.cyclic_part import Reduced
 
-STACK = 2**17  # entries of a stack of small blocks: a matrix of them stays in the cache
-SIMILAR = 0.85  # a block of this share of the nodes still goes into the stack of a larger one
-LONG = 1.0  # seconds from which a bundle is shared by all threads, in ranges of rows
+STACK = 2**17  # most entries of a stack of small blocks, so that it stays in the cache
+SIMILAR = 0.85  # blocks with at least this share of the nodes of the largest are stacked with it
+LONG = 1.0  # seconds from which all threads share a bundle, in ranges of rows
 
 
 class Bundle(NamedTuple):
@@ -35,7 +35,7 @@ class Bundle(NamedTuple):
     size: Size
 
     def longest(self, k: int) -> int:
-        """No detour of a block has more edges than the block has further nodes."""
+        """The longest detours possible: a block of n nodes has none of more than n - 1 edges."""
         return min(k, self.size.nodes - 1)
 
 
@@ -49,7 +49,7 @@ class DenseCount:
         self.source = np.repeat(np.arange(reduced.num_nodes), np.diff(reduced.indptr))
 
     def seconds(self, n_jobs: int = 1) -> float:
-        """Return about how long the evaluation takes: a bundle is the work of one thread, unless it takes long."""
+        """Return the approximate time: all threads share each long bundle, and then each takes some of the others."""
         short, total = [0.0], 0.0
         for bundle, seconds in zip(self.bundles, self.seconds_of_bundles, strict=True):
             if seconds < LONG:
@@ -59,13 +59,13 @@ class DenseCount:
         return total + max(sum(short) / n_jobs, max(short))
 
     def bytes(self, n_jobs: int = 1) -> int:
-        """Return about how much memory it takes besides the counts themselves."""
-        alone, shared = (
+        """Return the approximate memory in addition to the counts themselves."""
+        single, shared = (
             [expected_bytes(self.steps(bundle), bundle.size, n_jobs=threads) for bundle in self.bundles]
             for threads in (1, n_jobs)
         )
         long = (size for size, seconds in zip(shared, self.seconds_of_bundles, strict=True) if seconds >= LONG)
-        return max(sum(sorted(alone)[-n_jobs:]), max(long, default=0)) + 8 * self.reduced.num_arcs
+        return max(sum(sorted(single)[-n_jobs:]), max(long, default=0)) + 8 * self.reduced.num_arcs
 
     @cached_property
     def seconds_of_bundles(self) -> list[float]:
@@ -75,65 +75,65 @@ class DenseCount:
         return contraction(bundle.longest(self.k), self.reduced.directed)
 
     def run(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
-        """All threads share each bundle that takes long; then each takes some of the others."""
+        """All threads share each long bundle; then each takes some of the others."""
         seconds, total = self.seconds_of_bundles, len(self.bundles)
-        order = sorted(range(total), key=lambda number: seconds[number] < LONG)
+        order = sorted(range(total), key=lambda index: seconds[index] < LONG)
         long = sum(each >= LONG for each in seconds)
-        ends = np.cumsum([0.0] + [seconds[number] for number in order])
+        ends = np.cumsum([0.0] + [seconds[index] for index in order])
 
         def report(done: float) -> None:
             if progress is not None:
                 progress(total * min(1.0, done / ends[-1]), total)
 
         def work(worker: None, first: int, last: int, stop: Stop) -> None:
-            for number in order[long + first : long + last]:
-                self.count_bundle(self.bundles[number], tally, stop)
+            for index in order[long + first : long + last]:
+                self.count_bundle(self.bundles[index], tally, stop)
 
         with one_blas_thread():
-            for place, number in enumerate(order[:long]):
-                crew = self.crew(self.bundles[number], n_jobs, float(ends[place]), report)
-                self.count_bundle(self.bundles[number], tally, np.zeros(1, np.int64), crew)
-                report(ends[place + 1])
+            for position, index in enumerate(order[:long]):
+                crew = self.crew(self.bundles[index], n_jobs, float(ends[position]), report)
+                self.count_bundle(self.bundles[index], tally, np.zeros(1, np.int64), crew)
+                report(ends[position + 1])
             run_ranges(total - long, 1, work, lambda: None, n_jobs, lambda done, _: report(ends[long + int(done)]))
 
-    def crew(self, bundle: Bundle, n_jobs: int, begin: float, report: Callable[[float], None]) -> Crew:
-        """Threads that share a bundle, and report its seconds that are done, counted from ``begin``."""
-        each = seconds_of_steps(self.steps(bundle), bundle.size)
-        before = np.cumsum([begin, *each])
-        return Crew(n_jobs, lambda number, share: report(float(before[number] + share * each[number])))
+    def crew(self, bundle: Bundle, n_jobs: int, start: float, report: Callable[[float], None]) -> Crew:
+        """Threads that share a bundle, and report its progress in expected seconds, counted from ``start``."""
+        seconds = seconds_of_steps(self.steps(bundle), bundle.size)
+        starts = np.cumsum([start, *seconds])
+        return Crew(n_jobs, lambda step, share: report(float(starts[step] + share * seconds[step])))
 
     def count_bundle(self, bundle: Bundle, tally: Tally, stop: Stop, crew: Crew | None = None) -> None:
-        """Count the detours of some blocks; given up between two lengths when ``stop[0]`` is set."""
+        """Count the detours of a bundle; returns between two lengths when ``stop[0]`` is set."""
         reduced, n = self.reduced, bundle.size.nodes
         starts = reduced.block_ptr[bundle.blocks]
         arcs, graph = _ranges(reduced.indptr[starts], reduced.indptr[reduced.block_ptr[bundle.blocks + 1]])
         i, j = self.source[arcs] - starts[graph], reduced.indices[arcs] - starts[graph]
-        ahead, arc = (graph * n + i) * n + j, reduced.arc[arcs]
+        forward, arc = (graph * n + i) * n + j, reduced.arc[arcs]
         if not reduced.directed:
-            for length, counts in self.evaluate(bundle, ahead, crew):
+            for length, counts in self.evaluate(bundle, forward, crew):
                 if stop[0]:
                     return
                 tally.by_length[arc, length - 2] = counts
             return
-        back = (graph * n + j) * n + i
-        tied = np.union1d(ahead, back)
-        at_ahead, at_back = np.searchsorted(tied, ahead), np.searchsorted(tied, back)
-        for length, counts in self.evaluate(bundle, ahead, crew):
+        backward = (graph * n + j) * n + i
+        tied = np.union1d(forward, backward)
+        forward_index, backward_index = np.searchsorted(tied, forward), np.searchsorted(tied, backward)
+        for length, counts in self.evaluate(bundle, forward, crew):
             if stop[0]:
                 return
-            tally.by_length[arc, length - 2] = counts[at_ahead]
+            tally.by_length[arc, length - 2] = counts[forward_index]
             if tally.cycles is not None:
-                tally.cycles[arc, length - 2] = counts[at_back]
+                tally.cycles[arc, length - 2] = counts[backward_index]
 
-    def evaluate(self, bundle: Bundle, ahead: Int64, crew: Crew | None = None) -> Iterator[tuple[int, Int64]]:
-        """Length by length the counts for the pairs that an arc joins; ``ahead`` are the flat positions of the arcs."""
+    def evaluate(self, bundle: Bundle, forward: Int64, crew: Crew | None = None) -> Iterator[tuple[int, Int64]]:
+        """Yield each length with its counts for the tied pairs; ``forward``: the flat positions of the arcs."""
         adjacency = np.zeros((bundle.size.graphs, bundle.size.nodes, bundle.size.nodes))
-        adjacency.reshape(-1)[ahead] = 1
+        adjacency.reshape(-1)[forward] = 1
         return evaluate_tied(self.steps(bundle), Stack(adjacency, self.reduced.directed), crew)
 
 
 def check_counts(reduced: Reduced, k: int) -> None:
-    """Raise `OverflowError` if a count could pass 2^63."""
+    """Raise `OverflowError` if a count could exceed 2^63."""
     if int(np.diff(reduced.indptr).max(initial=0)) ** (k - 1) >= 2**63:
         check_fits(walks_from(reduced.indptr, reduced.indices, k - 1, reduced.directed), k)
 
@@ -150,23 +150,23 @@ def _bundles(reduced: Reduced) -> Iterator[Bundle]:
 def bundles(
     nodes: Int64, arcs: NDArray[Any], largest: NDArray[Any], cubes: NDArray[Any], entries: int, share: float
 ) -> Iterator[Bundle]:
-    """All blocks, given figures of each, large ones first, so that threads end together."""
+    """Bundle the blocks, given statistics of each; large ones first, so that threads finish together."""
     order = np.argsort(-nodes, kind="stable")
-    falling, begin = -nodes[order], 0
-    while begin < len(order):
-        most = int(nodes[order[begin]])
-        similar = int(np.searchsorted(falling, -share * most, side="right"))
-        blocks = order[begin : min(similar, begin + max(1, entries // most**2))]
-        begin += len(blocks)
+    descending, start = -nodes[order], 0
+    while start < len(order):
+        size = int(nodes[order[start]])
+        similar = int(np.searchsorted(descending, -share * size, side="right"))
+        blocks = order[start : min(similar, start + max(1, entries // size**2))]
+        start += len(blocks)
         totals = int(arcs[blocks].sum()), int(largest[blocks].max()), float(cubes[blocks].sum())
-        yield Bundle(blocks, Size(len(blocks), most, *totals))
+        yield Bundle(blocks, Size(len(blocks), size, *totals))
 
 
-def _ranges(begins: Int64, ends: Int64) -> tuple[Int64 | slice, Int64 | int]:
-    """The numbers begins[0] .. ends[0] - 1, begins[1] .. ends[1] - 1, and so on, and which range each is from; a slice
-    and 0 where there is but one range."""
-    if len(begins) == 1:
-        return slice(int(begins[0]), int(ends[0])), 0
-    sizes = ends - begins
-    which = np.repeat(np.arange(len(begins)), sizes)
-    return np.arange(len(which)) + (begins - np.cumsum(sizes) + sizes)[which], which
+def _ranges(starts: Int64, ends: Int64) -> tuple[Int64 | slice, Int64 | int]:
+    """The indices in the ranges starts[0] .. ends[0] - 1, starts[1] .. ends[1] - 1, and so on, and the range of each;
+    a slice and 0 if there is only one range."""
+    if len(starts) == 1:
+        return slice(int(starts[0]), int(ends[0])), 0
+    sizes = ends - starts
+    range_of = np.repeat(np.arange(len(starts)), sizes)
+    return np.arange(len(range_of)) + (starts - np.cumsum(sizes) + sizes)[range_of], range_of

@@ -1,21 +1,21 @@
-"""The dense engine: closed forms on whole matrices. It is for graphs in which many pairs of nodes are joined."""
+"""The dense engine: closed forms on dense matrices. It is for graphs in which many pairs of nodes are adjacent."""
 
 from __future__ import annotations
 
 from detours.counting.engines.base import Engine, Estimate, Task
 
-SECONDS_PER_ARC = 100e-9  # for finding the place of every arc in the matrices, and its counts there
-START_SECONDS = 300e-6  # what a count takes on the smallest graph
+SECONDS_PER_ARC = 100e-9  # time to find the position of an arc in the matrices, and to read its counts
+START_SECONDS = 300e-6  # time of a count on the smallest graph
 
 
 class DenseEngine(Engine):
-    """Closed forms on dense matrices of NumPy's, exact for k <= 8."""
+    """Closed forms on dense NumPy matrices, exact for k <= 8."""
 
     name = "dense"
     longest = 8
 
     def least_seconds(self, task: Task) -> float:
-        """One product on the largest component, dense or with the zeros skipped, and a look at every arc."""
+        """One product on the largest component, dense or skipping zeros, and one pass over the arcs."""
         nodes, arcs = task.cyclic.largest_block, task.cyclic.num_arcs
         product = nodes * min(0.08e-9 * nodes**2, 0.4e-9 * min(arcs, nodes**2))
         return START_SECONDS + product / task.n_jobs + SECONDS_PER_ARC * arcs * (3 + task.k) / 4

@@ -1,7 +1,7 @@
-"""Dense engine on a device of torch's: blocks are told apart there, counted there, and come back in one piece.
+"""Dense engine on a torch device: blocks are separated and counted there, and the counts are fetched at the end.
 
-The host grows the depth-first forest, which tells the block of every arc (`forest.py`); all that is done once per arc,
-the device does. When its memory runs out, matrices are kept in main memory and worked on some rows at a time.
+The host builds the depth-first forest, which determines the block of every arc (`shrink/biconnected.py`); the device
+does all work per arc. If its memory runs out, matrices are kept in main memory and processed in blocks of rows.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from detours.counting.engines.threads import Progress
 from detours.counting.shrink.cyclic_part import Cyclic
 from detours.errors import EngineError, warn_caller
 
-STACK = 2**24  # entries of a stack of small blocks: enough to keep a GPU busy
+STACK = 2**24  # most entries of a stack of small blocks: enough to keep a GPU busy
 SIMILAR = 0.15
-"""A block of this share of the nodes still goes into the stack of a larger one: a stack more costs milliseconds, and
-STACK bounds what zeros cost."""
+"""Blocks with at least this share of the nodes of the largest are stacked with it: one more stack costs milliseconds,
+and STACK bounds the cost of padding."""
 WIDTH, WIDE = 8, 128
-"""Matrices wider than WIDE are filled up to a multiple of WIDTH: a GPU is at its best when rows of float16 begin at
-whole 16 bytes."""
-FETCHED = 2**25  # bytes that are fetched at a time: few enough for memory that a GPU writes to itself, which is scarce
+"""Matrices wider than WIDE are padded to a multiple of WIDTH: GPUs are fastest if rows of float16 are aligned to 16
+bytes."""
+BUFFER_BYTES = 2**25  # most bytes fetched at a time, in pinned memory, which is scarce
 
 
-class Placed(NamedTuple):
-    """The arcs on cycles, in the order of where they stand in the matrices, those of one bundle behind the other."""
+class ArcPositions(NamedTuple):
+    """The arcs on cycles, ordered by bundle and position in its matrices."""
 
     arc: Tensor  # position among the arcs of the graph
-    ahead: Tensor  # where an arc i -> j stands: in the stack of its bundle, flat
-    back: Tensor  # the same for j -> i
-    ends: list[int]  # how many arcs there are up to the end of each bundle
+    forward: Tensor  # flat position of i -> j in the stack of its bundle
+    backward: Tensor  # the same for j -> i
+    ends: list[int]  # number of arcs up to the end of each bundle
 
 
 class TensorEngine(Engine):
-    """Closed forms on dense matrices of torch's, on the device of the task."""
+    """Closed forms on dense torch tensors, on the device of the task."""
 
     name = "dense"
     longest = MAX_LENGTH
@@ -64,10 +64,10 @@ class TensorEngine(Engine):
     def estimate(self, task: Task) -> Estimate:
         """Memory is that of the host, unless the device is the host."""
         assert task.device is not None
-        room = None if task.memory is None else task.memory - task.result_bytes
-        count = TensorCount(task.cyclic, task.k, task.device, room)
+        limit = None if task.memory is None else task.memory - task.result_bytes
+        count = TensorCount(task.cyclic, task.k, task.device, limit)
         size, arcs = count.bytes, len(task.cyclic.indices)
-        on_host = size if task.device == "cpu" else min(FETCHED, 8 * (task.k - 1) * arcs) + 8 * arcs
+        on_host = size if task.device == "cpu" else min(BUFFER_BYTES, 8 * (task.k - 1) * arcs) + 8 * arcs
         how = f"{how_dense(task)}, on {task.device} with about {readable_bytes(size)} there"
         return Estimate(count.seconds, on_host + task.result_bytes, how, count)
 
@@ -76,35 +76,35 @@ class TensorCount:
     """One count."""
 
     def __init__(self, cyclic: Cyclic, k: int, device: str, limit: int | None = None) -> None:
-        """``limit`` are the bytes of main memory that matrices may take when they do not fit on the device."""
+        """``limit``: bytes of main memory available to matrices that do not fit on the device."""
         if int(np.diff(cyclic.indptr).max(initial=0)) ** (k - 1) >= 2**63:
             check_counts(cyclic.reduced, k)
         self.cyclic, self.k, self.device, self.limit = cyclic, k, torch.device(device), limit
 
     @cached_property
     def bundles(self) -> list[Bundle]:
-        """Figures other than nodes are near enough for estimates: all arcs at a node count, whatever their block."""
+        """Sizes other than nodes are approximate, for estimates: all arcs at a node count, whatever their block."""
         forest = self.cyclic.forest
-        nodes, at_home = np.diff(forest.block_ptr), forest.block >= 0
-        wide = np.where(nodes > WIDE, -(-nodes // WIDTH) * WIDTH, nodes)
-        home = np.concatenate([forest.block[at_home], np.arange(len(nodes))])
-        degree = np.concatenate([forest.degree[at_home], forest.degree[forest.joint]])
+        nodes, has_home = np.diff(forest.block_ptr), forest.block >= 0
+        padded = np.where(nodes > WIDE, -(-nodes // WIDTH) * WIDTH, nodes)
+        home = np.concatenate([forest.block[has_home], np.arange(len(nodes))])
+        degree = np.concatenate([forest.degree[has_home], forest.degree[forest.joint]])
         degree = np.minimum(degree, nodes[home] - 1).astype(np.float64)
         largest = np.zeros(len(nodes))
         np.maximum.at(largest, home, degree)
         arcs, cubes = np.bincount(home, degree, len(nodes)), np.bincount(home, degree**3, len(nodes))
-        return list(bundles(wide, arcs, largest, cubes, STACK, SIMILAR))
+        return list(bundles(padded, arcs, largest, cubes, STACK, SIMILAR))
 
     @property
     def seconds(self) -> float:
-        """About how long it takes."""
+        """The approximate time."""
         cyclic, device = self.cyclic, str(self.device)
         counting = sum(device_seconds(steps, bundle.size, device) for bundle, steps in self.work())
         return counting + seconds_around(len(cyclic.indptr) - 1, len(cyclic.indices), device)
 
     @property
     def bytes(self) -> int:
-        """About how much memory it takes on the device."""
+        """The approximate memory on the device."""
         arcs = len(self.cyclic.indices)
         return 8 * (self.k + 8) * arcs + max(device_bytes(steps, bundle.size) for bundle, steps in self.work())
 
@@ -113,57 +113,58 @@ class TensorCount:
             yield bundle, contraction(bundle.longest(self.k), self.cyclic.directed)
 
     def run(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
-        found: list[Tensor] = []
-        with _short_of_memory():
-            found = self.found(tally, progress)
-        if not found:
+        results: list[Tensor] = []
+        with _out_of_memory_suppressed():
+            results = self.count_on_device(tally, progress)
+        if not results:
             raise EngineError(
                 f"{self.device} has too little memory for the {len(self.cyclic.indices):,} arcs of this graph; leave "
                 "device out to count on the CPU"
             )
-        for counts, there in zip(tally, found, strict=False):
+        for counts, result in zip(tally, results, strict=False):
             assert counts is not None
-            _fetch(there, counts)
+            _copy_to_host(result, counts)
 
-    def found(self, tally: Tally, progress: Progress | None) -> list[Tensor]:
-        """What the tally is to hold, on the device."""
-        placed, begin = self.placed(), 0
-        found = [
+    def count_on_device(self, tally: Tally, progress: Progress | None) -> list[Tensor]:
+        """Return the arrays of the tally as tensors on the device."""
+        positions, begin = self.positions(), 0
+        results = [
             torch.zeros(counts.shape, dtype=torch.int64, device=self.device) for counts in tally if counts is not None
         ]
-        for done, ((bundle, steps), end) in enumerate(zip(self.work(), placed.ends, strict=True), 1):
-            arc, ahead, back = (each[begin:end] for each in placed[:3])
+        for done, ((bundle, steps), end) in enumerate(zip(self.work(), positions.ends, strict=True), 1):
+            arc, forward, backward = (tensor[begin:end] for tensor in positions[:3])
             shape, lengths, begin = (bundle.size.graphs, bundle.size.nodes), slice(len(steps.lengths)), end
             if self.cyclic.directed:
-                tied, at = torch.unique(torch.cat([ahead, back]), return_inverse=True)
-                at_ahead, at_back = at.chunk(2)
-                counts = count_tied(steps, TensorStack(tied, at_ahead, *shape), self.limit)
-                found[0][:, lengths][arc] = counts[at_ahead]
-                found[1][:, lengths][arc] = counts[at_back]
+                tied, tied_index = torch.unique(torch.cat([forward, backward]), return_inverse=True)
+                forward_index, backward_index = tied_index.chunk(2)
+                counts = count_tied(steps, TensorStack(tied, forward_index, *shape), self.limit)
+                results[0][:, lengths][arc] = counts[forward_index]
+                results[1][:, lengths][arc] = counts[backward_index]
             else:
-                found[0][:, lengths][arc] = count_tied(steps, TensorStack(ahead, None, *shape), self.limit)
+                results[0][:, lengths][arc] = count_tied(steps, TensorStack(forward, None, *shape), self.limit)
             if progress is not None:
                 progress(done, len(self.bundles))
-        return found
+        return results
 
-    def placed(self) -> Placed:
-        """Where every arc stands; see `Forest` for how the block of an edge is told."""
+    def positions(self) -> ArcPositions:
+        """The position of every arc on a cycle; see `Forest` for the block of an edge."""
         cyclic, forest = self.cyclic, self.cyclic.forest
-        first, width, starts = map(self.send, self.places())
+        first, width, starts = map(self.send, self.block_layout())
         indptr, j, entry, block = map(self.send, (cyclic.indptr, cyclic.indices, forest.entry, forest.block))
-        number, joint, j = _numbers(block), self.send(forest.joint), j.long()
+        local_index, joint, j = _local_indices(block), self.send(forest.joint), j.long()
         i = torch.arange(len(block), device=self.device).repeat_interleave(indptr.diff(), output_size=len(j))
         home = torch.where(entry[i] > entry[j], block[i], block[j])
         arc = torch.nonzero(home >= 0)[:, 0]
         home, i, j = home[arc].long(), i[arc], j[arc]
-        at_i, at_j = (torch.where(end == joint[home], 0, number[end]) for end in (i, j))
-        ahead, order = torch.sort(first[home] + at_i * width[home] + at_j)
-        back = (first[home] + at_j * width[home] + at_i)[order]
-        start = starts[torch.searchsorted(starts, ahead, right=True) - 1]
-        return Placed(arc[order], ahead - start, back - start, torch.searchsorted(ahead, starts[1:]).tolist())
+        at_i, at_j = (torch.where(end == joint[home], 0, local_index[end]) for end in (i, j))
+        forward, order = torch.sort(first[home] + at_i * width[home] + at_j)
+        backward = (first[home] + at_j * width[home] + at_i)[order]
+        start = starts[torch.searchsorted(starts, forward, right=True) - 1]
+        ends = torch.searchsorted(forward, starts[1:]).tolist()
+        return ArcPositions(arc[order], forward - start, backward - start, ends)
 
-    def places(self) -> tuple[Int64, Int64, Int64]:
-        """Where the matrix of each block begins and how wide it is, all laid end to end; and where stacks begin."""
+    def block_layout(self) -> tuple[Int64, Int64, Int64]:
+        """Offset and width of the matrix of each block, all laid out end to end; and offsets of the stacks."""
         first, width = (np.empty(len(self.cyclic.forest.joint), np.int64) for _ in range(2))
         starts = [0]
         for bundle in self.bundles:
@@ -174,86 +175,85 @@ class TensorCount:
         return first, width, np.array(starts)
 
     def send(self, array: NDArray[Any]) -> Tensor:
-        held = _held(array.shape, array.dtype, self.device)
-        np.copyto(held.numpy(), array)
-        return held.to(self.device, non_blocking=True)
+        buffer = _host_buffer(array.shape, array.dtype, self.device)
+        np.copyto(buffer.numpy(), array)
+        return buffer.to(self.device, non_blocking=True)
 
 
-def _numbers(block: Tensor) -> Tensor:
-    """Home nodes of each block are numbered from 1 on; 0 is for the joint."""
+def _local_indices(block: Tensor) -> Tensor:
+    """Number the home nodes of each block, from 1; 0 is the joint."""
     ascending, order = torch.sort(block, stable=True)
-    number = torch.empty_like(order)
-    number[order] = torch.arange(1, len(order) + 1, device=block.device) - torch.searchsorted(ascending, ascending)
-    return number
+    local_index = torch.empty_like(order)
+    local_index[order] = torch.arange(1, len(order) + 1, device=block.device) - torch.searchsorted(ascending, ascending)
+    return local_index
 
 
 def count_tied(contraction: Contraction, stack: TensorStack, limit: int | None = None) -> Tensor:
-    """int64 [tied pairs, lengths], lengths from 2 on; on a GPU whose memory runs out, in blocks of rows."""
-    with _short_of_memory():
-        return _together(evaluate_tensors(contraction, stack), contraction)
-    # here the error is gone, and with its traceback every matrix that was made
-    many = f"{stack.graphs:,} graphs of " if stack.graphs > 1 else ""
-    matrices = f"the matrices of {many}{stack.nodes:,} nodes"
-    size = 8 * stack.graphs * stack.nodes**2 * contraction.most_whole
+    """Return int64 [tied pairs, lengths], lengths from 2 on; in blocks of rows if the memory of a GPU runs out."""
+    with _out_of_memory_suppressed():
+        return _stack_lengths(evaluate_tensors(contraction, stack), contraction)
+    # the error is gone here, and with its traceback all matrices that it referenced
+    graphs = f"{stack.graphs:,} graphs of " if stack.graphs > 1 else ""
+    matrices = f"the matrices of {graphs}{stack.nodes:,} nodes"
+    size = 8 * stack.graphs * stack.nodes**2 * contraction.peak_full_matrices
     if limit is not None and size > limit:
         raise EngineError(
             f"{matrices} do not fit on {stack.device}, and the {size / 2**30:.1f} GB that they take in main memory are "
             "more than memory_limit; raise it, or leave device out to count on the CPU"
         )
-    height = _height(stack)
+    height = _rows_per_block(stack)
     warn_caller(
-        f"{matrices} do not fit on {stack.device}; they are kept in main memory and worked on {height:,} rows at a "
+        f"{matrices} do not fit on {stack.device}; they are kept in main memory and processed {height:,} rows at a "
         "time, which is slower",
         UserWarning,
     )
-    with _short_of_memory():
-        return _together(evaluate_tensors(contraction, stack, torch.device("cpu"), height), contraction)
+    with _out_of_memory_suppressed():
+        return _stack_lengths(evaluate_tensors(contraction, stack, torch.device("cpu"), height), contraction)
     raise EngineError(
-        f"{stack.device} has too little memory for {matrices}, even some rows at a time, or main memory has; leave "
+        f"{stack.device} has too little memory for {matrices}, even in blocks of rows, or main memory has; leave "
         "device out to count on the CPU"
     )
 
 
 @contextmanager
-def _short_of_memory() -> Iterator[None]:
-    """Go on behind the block when memory runs out in it. What was made there is let go of, which an error that is held
-    on to would prevent."""
+def _out_of_memory_suppressed() -> Iterator[None]:
+    """Leave the block silently if memory runs out in it, and free its tensors, which an error would keep alive."""
     try:
         yield
-    except RuntimeError as error:  # CUDA itself, torch on a GPU and torch in main memory say it in different ways
-        words = ("out of memory", "not enough memory", "can't allocate memory")
-        if not any(word in str(error) for word in words):
+    except RuntimeError as error:  # CUDA, torch on a GPU and torch in main memory have different messages
+        messages = ("out of memory", "not enough memory", "can't allocate memory")
+        if not any(message in str(error) for message in messages):
             raise
     except MemoryError:
         pass
 
 
-def _together(evaluation: Iterator[tuple[int, Tensor]], contraction: Contraction) -> Tensor:
-    found = dict(evaluation)
-    return torch.stack([found[length] for length in sorted(contraction.lengths)], dim=1)
+def _stack_lengths(evaluation: Iterator[tuple[int, Tensor]], contraction: Contraction) -> Tensor:
+    counts = dict(evaluation)
+    return torch.stack([counts[length] for length in sorted(contraction.lengths)], dim=1)
 
 
-def _height(stack: TensorStack) -> int:
-    """Rows at a time that fit beside the right factor of a product, whole and in parts."""
+def _rows_per_block(stack: TensorStack) -> int:
+    """The number of rows that fit next to the right factor of a product and its parts."""
     gc.collect()
     free = 0
     if stack.device.type == "cuda":
         torch.cuda.empty_cache()
         free, _ = torch.cuda.mem_get_info(stack.device)
-    room = 0.8 * free / (8 * stack.graphs * stack.nodes) - AT_WORK * stack.nodes
-    return int(np.clip(room / (2 * AT_WORK), min(64, stack.nodes), stack.nodes))
+    available = 0.8 * free / (8 * stack.graphs * stack.nodes) - AT_WORK * stack.nodes
+    return int(np.clip(available / (2 * AT_WORK), min(64, stack.nodes), stack.nodes))
 
 
-def _held(shape: tuple[int, ...], dtype: Any, device: torch.device) -> Tensor:
-    """Main memory that a GPU reads and writes itself, unless that is too much: several times as quick as any other."""
+def _host_buffer(shape: tuple[int, ...], dtype: Any, device: torch.device) -> Tensor:
+    """A buffer in main memory, pinned unless too large: a GPU then accesses it directly, several times as fast."""
     empty = torch.from_numpy(np.empty(0, dtype))
-    pinned = device.type == "cuda" and prod(shape) * empty.element_size() <= FETCHED
+    pinned = device.type == "cuda" and prod(shape) * empty.element_size() <= BUFFER_BYTES
     return torch.empty(shape, dtype=empty.dtype, device="cpu", pin_memory=pinned)
 
 
-def _fetch(there: Tensor, here: Int64) -> None:
-    rows = max(1, FETCHED // (8 * here.shape[1]))
-    held = _held((min(rows, len(here)), here.shape[1]), np.int64, there.device)
-    for begin in range(0, len(here), rows):
-        some = here[begin : begin + rows]
-        some[...] = held[: len(some)].copy_(there[begin : begin + rows]).numpy()
+def _copy_to_host(source: Tensor, target: Int64) -> None:
+    rows = max(1, BUFFER_BYTES // (8 * target.shape[1]))
+    buffer = _host_buffer((min(rows, len(target)), target.shape[1]), np.int64, source.device)
+    for begin in range(0, len(target), rows):
+        chunk = target[begin : begin + rows]
+        chunk[...] = buffer[: len(chunk)].copy_(source[begin : begin + rows]).numpy()

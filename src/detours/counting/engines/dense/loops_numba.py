@@ -1,7 +1,7 @@
-"""The steps of closed forms that BLAS does not have: products that skip zeros, and sums over 4-cliques.
+"""Steps of closed forms that BLAS does not provide: products that skip zeros, and sums over 4-cliques.
 
-All take stacks [graphs, n, n], contiguous, in float64 or in int64; integers wrap round, as in a ring they may. Each
-does a range of its work, so that threads can share it.
+All take contiguous stacks [graphs, n, n], in float64 or in int64, where integers wrap modulo 2^64. Each call computes a
+range, so that threads can share a step.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from detours.compiled import compiled
 
 Matrices = NDArray[Any]
 
-TILE = 512  # columns worked on together: the rows of the right factor that come up again and again stay in the cache
+TILE = 512  # columns per tile, so that the rows of the right factor stay in the cache
 
 
 @compiled
 def multiply_rows(left: Matrices, right: Matrices, out: Matrices, first: int, last: int) -> None:
-    """out += left @ right in the rows first .. last - 1, passing over the zeros of ``left``."""
+    """out += left @ right in the rows first .. last - 1, skipping the zeros of ``left``."""
     graphs, n = out.shape[0], out.shape[1]
-    filled = np.empty(n, np.int64)
+    nonzero = np.empty(n, np.int64)
     for b in range(graphs):
         for begin in range(0, n, TILE):
             end = min(begin + TILE, n)
             for i in range(first, last):
                 size = 0
                 for v in range(n):
-                    filled[size] = v
+                    nonzero[size] = v
                     size += left[b, i, v] != 0
                 row = out[b, i, begin:end]
                 for p in range(size):
-                    value, other = left[b, i, filled[p]], right[b, filled[p], begin:end]
+                    value, other = left[b, i, nonzero[p]], right[b, nonzero[p], begin:end]
                     for j in range(len(row)):
                         row[j] += value * other[j]
 
@@ -45,7 +45,7 @@ def multiply_list_by_rows(
 ) -> None:
     """out += left @ right in the rows first .. last - 1.
 
-    Row i of ``left`` has its values from starts[i] to starts[i + 1].
+    Row i of ``left`` has the values from starts[i] to starts[i + 1].
     """
     graphs, n = out.shape[0], out.shape[1]
     for b in range(graphs):
@@ -66,7 +66,7 @@ def multiply_rows_by_list(
 ) -> None:
     """out += left @ right in the rows first .. last - 1.
 
-    Row v of ``right`` has its values from starts[v] to starts[v + 1].
+    Row v of ``right`` has the values from starts[v] to starts[v + 1].
     """
     graphs, n = out.shape[0], out.shape[1]
     for b in range(graphs):
@@ -90,20 +90,20 @@ class Sides(NamedTuple):
 
 
 @compiled
-def sum_cliques(sides: Sides, cut: Matrices, out: Matrices, first: int, last: int) -> None:
+def sum_cliques(sides: Sides, submatrix: Matrices, out: Matrices, first: int, last: int) -> None:
     """out(i, j) += Σ_u Σ_v iu(i, u) iv(i, v) uv(u, v) uj(u, j) vj(v, j), for the nodes u from first to last - 1.
 
-    They are numbered through all graphs. ``cut`` is an n × n matrix to work with.
+    Node indices run through all graphs. ``submatrix`` is an n × n scratch matrix.
 
-    For each u, what it is joined to is cut out as a small matrix, v by j, so that the innermost loop is over
-    neighbouring numbers. Time goes with the cube of the degree of u, less what is zero in iv.
+    For each u, its neighbours v and j are gathered into a small matrix, so that the innermost loop is over contiguous
+    memory. Time is proportional to the cube of the degree of u, except for zeros in iv.
     """
     iu, iv, uv, uj, vj = sides
     n = out.shape[1]
-    at_i, at_v, at_j, filled = np.empty((4, n), np.int64)
+    at_i, at_v, at_j, nonzero = np.empty((4, n), np.int64)
     row = np.empty(n, out.dtype)
-    for number in range(first, last):
-        b, u = number // n, number % n
+    for index in range(first, last):
+        b, u = index // n, index % n
         size_i = size_v = size_j = 0
         for w in range(n):
             at_i[size_i] = at_v[size_v] = at_j[size_j] = w
@@ -113,22 +113,22 @@ def sum_cliques(sides: Sides, cut: Matrices, out: Matrices, first: int, last: in
         for p in range(size_v):
             v = at_v[p]
             for q in range(size_j):
-                cut[p, q] = uv[b, u, v] * vj[b, v, at_j[q]] * uj[b, u, at_j[q]]
+                submatrix[p, q] = uv[b, u, v] * vj[b, v, at_j[q]] * uj[b, u, at_j[q]]
         for r in range(size_i):
             i, size = at_i[r], 0
             for p in range(size_v):
-                filled[size] = p
+                nonzero[size] = p
                 size += iv[b, i, at_v[p]] != 0
             row[:size_j] = 0
             for s in range(0, size - 1, 2):  # two at a time: the row is read and written half as often
-                p, p2 = filled[s], filled[s + 1]
+                p, p2 = nonzero[s], nonzero[s + 1]
                 weight, weight2 = iv[b, i, at_v[p]], iv[b, i, at_v[p2]]
                 for q in range(size_j):
-                    row[q] += weight * cut[p, q] + weight2 * cut[p2, q]
+                    row[q] += weight * submatrix[p, q] + weight2 * submatrix[p2, q]
             if size % 2:
-                p = filled[size - 1]
+                p = nonzero[size - 1]
                 weight = iv[b, i, at_v[p]]
                 for q in range(size_j):
-                    row[q] += weight * cut[p, q]
+                    row[q] += weight * submatrix[p, q]
             for q in range(size_j):
                 out[b, i, at_j[q]] += iu[b, i, u] * row[q]

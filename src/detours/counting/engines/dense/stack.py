@@ -1,4 +1,4 @@
-"""Where the arcs of graphs lie in stacks of matrices on a device: all that torch needs to know of them."""
+"""The positions of arcs in stacks of matrices on a device: all that torch needs to know of the graphs."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from torch import Tensor
 class TensorStack:
     """Graphs of n nodes each, whose matrices are stacks [graphs, n, n].
 
-    A pair (i, j) is tied if an arc joins it, in either direction. A matrix that is zero elsewhere, or read nowhere
-    else, is a list with one entry per tied pair.
+    A pair (i, j) is tied if an arc joins it, in either direction. A matrix that is zero elsewhere, or read only there,
+    is a list with one entry per tied pair.
     """
 
-    def __init__(self, tied: Tensor, ahead: Tensor | None, graphs: int, nodes: int) -> None:
-        """Take the flat positions of the tied pairs, ascending, and which of them, by their numbers, are arcs i -> j:
-        None for all, in an undirected graph."""
+    def __init__(self, tied: Tensor, arcs: Tensor | None, graphs: int, nodes: int) -> None:
+        """``tied``: flat positions of the tied pairs, ascending; ``arcs``: indices of those that are arcs i -> j,
+        None if undirected: all."""
         self.tied, self.graphs, self.nodes, self.device = tied, graphs, nodes, tied.device
         self.arcs = torch.ones(len(tied), dtype=torch.float64, device=self.device)
-        if ahead is not None:
-            self.arcs.zero_()[ahead] = 1
+        if arcs is not None:
+            self.arcs.zero_()[arcs] = 1
 
     @cached_property
-    def place(self) -> tuple[Tensor, Tensor, Tensor]:
+    def coordinates(self) -> tuple[Tensor, Tensor, Tensor]:
         """Graph, i and j of each tied pair."""
         rows = self.tied // self.nodes
         return rows // self.nodes, rows % self.nodes, self.tied % self.nodes
 
     @cached_property
     def ends(self) -> tuple[Tensor, Tensor]:
-        """Where i and j of each tied pair stand in a flat vector [graphs, n]."""
-        graph, i, j = self.place
+        """The positions of i and j of each tied pair in a flat vector [graphs, n]."""
+        graph, i, j = self.coordinates
         return graph * self.nodes + i, graph * self.nodes + j
 
     @cached_property
     def starts(self) -> Tensor:
-        """The tied pairs (i, ·) are those from starts[i] to starts[i + 1], i as in a flat vector."""
-        edges = torch.arange(self.graphs * self.nodes + 1, device=self.device) * self.nodes
-        return torch.searchsorted(self.tied, edges)
+        """Row pointer: the tied pairs (i, ·) are starts[i] to starts[i + 1], where i is a position in a flat vector."""
+        row_starts = torch.arange(self.graphs * self.nodes + 1, device=self.device) * self.nodes
+        return torch.searchsorted(self.tied, row_starts)
 
     @cached_property
     def reverse(self) -> Tensor:
-        """The number of (j, i) for each tied pair (i, j)."""
+        """The index of (j, i) for each tied pair (i, j)."""
         at_j = self.ends[1]
-        return torch.searchsorted(self.tied, at_j * self.nodes + self.place[1])
+        return torch.searchsorted(self.tied, at_j * self.nodes + self.coordinates[1])
 
     @cached_property
     def degrees(self) -> tuple[int, int]:

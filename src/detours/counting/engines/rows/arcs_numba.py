@@ -1,4 +1,4 @@
-"""Compiled loops over the arcs of a whole graph: reverses, and the union with the transpose."""
+"""Compiled loops over all arcs of a graph: reverses, and the union with the transpose."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def reverse_arcs(indptr: Int64, indices: Int32) -> Int64:
 
 @compiled
 def symmetrise(indptr: Int64, indices: Int32) -> tuple[Int64, Int32, UInt8, Int64]:
-    """Union of a sorted CSR with its transpose: (indptr, indices, which arcs exist, where each given arc went)."""
+    """Union of a sorted CSR with its transpose: (indptr, indices, flags of existing arcs, position of each arc)."""
     n = indptr.shape[0] - 1
     into = np.zeros(n + 1, np.int64)
     for e in range(indices.shape[0]):

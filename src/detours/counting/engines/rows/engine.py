@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from detours.counting.engines.base import Engine, Estimate, Task
 
-START_SECONDS = 250e-6  # what a count takes on the smallest graph
-SECONDS_PER_ARC = 60e-9  # what finding the arcs on cycles takes at the least
-SECONDS_PER_LENGTH = 50e-9  # what counting takes at the least, for an arc and a length
+START_SECONDS = 250e-6  # time of a count on the smallest graph
+SECONDS_PER_ARC = 60e-9  # minimal time for finding the arcs on cycles
+SECONDS_PER_LENGTH = 50e-9  # minimal time for counting, per arc and length
 
 
 class RowEngine(Engine):

@@ -1,4 +1,4 @@
-"""The graph as the row engine sees it, and in which order its roots are worked off."""
+"""The graph as the row engine stores it, and the order of its roots."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from detours.counting.shrink.cyclic_part import Reduced
 
 
 class Layout(NamedTuple):
-    """How roots are put together: in which order, and how many side by side."""
+    """The order of the roots, and how many form a block."""
 
-    by_degree: bool  # roots of similar degree together, instead of roots that lie close together
+    by_degree: bool  # blocks of roots of similar degree, instead of roots that lie close together
     lanes: int
 
     def __str__(self) -> str:
@@ -26,15 +26,15 @@ class Layout(NamedTuple):
 
 @dataclass(frozen=True)
 class RowGraph:
-    """A symmetric CSR, in a directed graph with flags for the arcs that exist, and the arcs that roots serve."""
+    """A symmetric CSR, for directed graphs with flags of the arcs that exist, and the arcs that roots serve."""
 
     indptr: Int64
     indices: Int32
     reverse: Int64
     flags: UInt8  # bit 1: the arc itself exists, bit 2: its reverse exists; empty when undirected
-    existing: Int64  # position of each arc that exists, in the order of the reduced graph; empty when undirected
+    existing: Int64  # positions of the arcs that exist, in the order of the reduced graph; empty when undirected
     arc: Int64  # position of each arc of the reduced graph in the whole graph
-    rank: Int32  # order of the nodes by degree if an edge is served from one end alone, which is the one of higher rank
+    rank: Int32  # rank of each node by degree if an edge is served only from its end of higher rank; else empty
     source: Int32
     served: Int64  # arcs on which ear sums are read
     serves: Bool  # whether a node is the source of such an arc
@@ -51,7 +51,7 @@ class RowGraph:
     def build(cls, reduced: Reduced, one_end: bool, near: Bool | None = None) -> RowGraph:
         """Build from the part of a graph that lies on cycles.
 
-        With ``one_end`` an edge is served from one end alone; with ``near`` only the arcs of these nodes are served.
+        With ``one_end`` an edge is served from one end only; with the mask ``near`` only from these nodes.
         """
         indptr, indices = reduced.indptr, reduced.indices
         flags, existing = np.empty(0, np.uint8), np.empty(0, np.int64)
@@ -60,8 +60,8 @@ class RowGraph:
         rank = _rank_by_degree(indptr, near) if one_end else np.empty(0, np.int32)
         source = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
         if one_end:
-            wanted = rank[indices] < rank[source]
-            served = np.flatnonzero(wanted if near is None else wanted & near[source])
+            from_source = rank[indices] < rank[source]
+            served = np.flatnonzero(from_source if near is None else from_source & near[source])
         else:
             served = np.arange(len(indices)) if near is None else np.flatnonzero(near[source])
         serves = np.zeros(len(indptr) - 1, np.bool_)
@@ -84,14 +84,14 @@ class RowGraph:
         """All nodes that serve arcs, in the order of the layout."""
         if not layout.by_degree:
             return np.flatnonzero(self.serves)
-        order = _by_degree(np.diff(self.indptr))[::-1]  # hubs first: threads end together
+        order = _by_degree(np.diff(self.indptr))[::-1]  # hubs first, so that threads finish together
         return order[self.serves[order]]
 
 
 def _rank_by_degree(indptr: Int64, near: Bool | None) -> Int32:
     order = _by_degree(np.diff(indptr))
     if near is not None:
-        order = order[np.argsort(near[order], kind="stable")]  # an edge with one end near is served from there
+        order = order[np.argsort(near[order], kind="stable")]  # an edge with one end near is served from it
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(rank), dtype=np.int32)
     return rank

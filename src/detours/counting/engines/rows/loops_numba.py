@@ -1,9 +1,9 @@
 """The inner loops of the row engine: one program, run for a block of roots side by side.
 
-A vector is a local-nodes x lanes array, one lane per root, so that every sparse product is a contiguous loop over
-lanes.  Local nodes are numbered by breadth-first search from the roots, from 1; row 0 is zero and stands for every
-node outside.  Arithmetic wraps modulo the word size, which is exact as long as the final counts fit: all operations
-are + - *.
+A vector is an array [local nodes, lanes], one lane per root, so that every sparse product is a contiguous loop over
+lanes.  Local nodes are numbered by breadth-first search from the roots, from 1; row 0 is zero and represents all nodes
+outside.  Arithmetic wraps modulo the word size, which is exact as long as the final counts fit: all operations are
++ - *.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NO_PENDANT = -1
 
 
 def _inner(function: Function) -> Function:
-    """Compile for other compiled loops alone, which is quicker."""
+    """Compile for calls from other compiled loops only, which compiles faster."""
     return cast(Function, njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function))
 
 
@@ -47,15 +47,15 @@ def run_roots(
 ) -> tuple[int, int]:
     """Run the program for blocks of `lanes` roots from roots[begin:end].
 
-    Returns (position reached, rows wanted): rows wanted > 0 means that the buffer is too small for the next block.
-    `space.sizes` is left as it was for the last block.
+    Returns (position reached, rows needed): rows needed > 0 means that the buffer is too small for the next block.
+    `space.sizes` keeps the values of the last block.
     """
     indptr, indices, _, flags = graph
-    operations, start, terms, readings = code
-    weights, weights_back, pendants = links
-    place, nodes, asked, _, sizes = space
+    operations, term_offsets, terms, readings = code
+    weights, reverse_weights, pendants = links
+    local, nodes, needed, _, sizes = space
     near, near_arcs, ends, ends_arcs = sizes[0], sizes[1], sizes[2], sizes[3]
-    served = np.empty(0, np.int64)  # the arcs from the roots to the ends asked for, and the lanes of their roots
+    served = np.empty(0, np.int64)  # the arcs to be read, and the lanes of their roots
     lane_of = np.empty(0, np.int32)
     position = begin
     while position < end and stop[0] == 0:
@@ -63,47 +63,47 @@ def run_roots(
         _find_near(graph, roots, position, last, reach, space)
         count = near[reach]
         if count > buffer.shape[1]:
-            _forget(nodes, count, place)
+            _reset(nodes, count, local)
             return position, count
         if near_arcs[0] > served.shape[0]:
             served = np.empty(2 * near_arcs[0], np.int64)
             lane_of = np.empty(2 * near_arcs[0], np.int32)
-        edges = _find_served(graph, roots, position, last, served, lane_of)
-        _find_asked(graph, served[:edges], reach, count, space)
+        num_served = _find_served(graph, roots, position, last, served, lane_of)
+        _find_needed(graph, served[:num_served], reach, count, space)
         for n in range(operations.shape[0]):
-            do = operations[n]
-            kind, source, weighting = do.kind, do.source, do.weighting
-            support, demand = do.support, do.demand
-            into = buffer[do.into]
+            operation = operations[n]
+            kind, source, weighting = operation.kind, operation.source, operation.weighting
+            support, demand = operation.support, operation.demand
+            result = buffer[operation.result]
             if kind == TOUCH:
-                _zero(into, count)
-                _touch(indptr, indices, flags, roots, position, last, place, source, into)
+                _zero(result, count)
+                _touch(indptr, indices, flags, roots, position, last, local, source, result)
             elif kind == PRODUCT:
                 push = support <= reach and near_arcs[support - 1] * 3 < ends_arcs[min(demand, reach)] * 2
                 if push or demand > support:
-                    _zero(into, count)
+                    _zero(result, count)
                     last_row = near[support - 1]
                     if weighting == PLAIN:
-                        _push(indptr, indices, place, nodes, last_row, buffer[source], into)
+                        _push(indptr, indices, local, nodes, last_row, buffer[source], result)
                     else:
-                        back = weights_back[weighting]
-                        _push_weighted(indptr, indices, back, place, nodes, last_row, buffer[source], into)
+                        reverse_weight = reverse_weights[weighting]
+                        _push_weighted(indptr, indices, reverse_weight, local, nodes, last_row, buffer[source], result)
                 elif weighting == PLAIN:
-                    _pull(indptr, indices, place, nodes, asked, ends[demand], buffer[source], into)
+                    _pull(indptr, indices, local, nodes, needed, ends[demand], buffer[source], result)
                 else:
-                    link = weights[weighting]
-                    _pull_weighted(indptr, indices, link, place, nodes, asked, ends[demand], buffer[source], into)
+                    weight = weights[weighting]
+                    _pull_weighted(indptr, indices, weight, local, nodes, needed, ends[demand], buffer[source], result)
             else:
-                first, last_term = start[n], start[n + 1]
+                first, last_term = term_offsets[n], term_offsets[n + 1]
                 if demand > support:
-                    _zero(into, count)
+                    _zero(result, count)
                     for row in range(1, near[support]):
-                        _combine(terms, first, last_term, pendants, nodes, row, buffer, into)
+                        _combine(terms, first, last_term, pendants, nodes, row, buffer, result)
                 else:
                     for m in range(ends[demand]):
-                        _combine(terms, first, last_term, pendants, nodes, int(asked[m]), buffer, into)
-        _read(indptr, indices, served, lane_of, edges, place, readings, weights, buffer, out)
-        _forget(nodes, count, place)
+                        _combine(terms, first, last_term, pendants, nodes, int(needed[m]), buffer, result)
+        _read(indptr, indices, served, lane_of, num_served, local, readings, weights, buffer, out)
+        _reset(nodes, count, local)
         position = last
     return position, 0
 
@@ -117,13 +117,13 @@ def _zero(vector: Integers, count: int) -> None:
 
 @_inner
 def _find_near(graph: Graph, roots: Int64, begin: int, end: int, reach: int, space: Space) -> None:
-    """Breadth-first search from the roots; place[v] is the local number of v, 0 outside."""
-    indptr, indices, place, nodes = graph.indptr, graph.indices, space.place, space.nodes
+    """Breadth-first search from the roots; local[v] is the local index of v, 0 outside."""
+    indptr, indices, local, nodes = graph.indptr, graph.indices, space.local, space.nodes
     near, near_arcs = space.sizes[0], space.sizes[1]
     count = 1
     for m in range(begin, end):
         nodes[count] = roots[m]
-        place[roots[m]] = count
+        local[roots[m]] = count
         count += 1
     near[0] = count
     done = 1
@@ -135,8 +135,8 @@ def _find_near(graph: Graph, roots: Int64, begin: int, end: int, reach: int, spa
             arcs += indptr[v + 1] - indptr[v]
             for e in range(indptr[v], indptr[v + 1]):
                 u = indices[e]
-                if place[u] == 0:
-                    place[u] = count
+                if local[u] == 0:
+                    local[u] = count
                     nodes[count] = u
                     count += 1
         near_arcs[r] = arcs
@@ -145,14 +145,14 @@ def _find_near(graph: Graph, roots: Int64, begin: int, end: int, reach: int, spa
 
 
 @_inner
-def _forget(nodes: Int32, count: int, place: Int32) -> None:
+def _reset(nodes: Int32, count: int, local: Int32) -> None:
     for row in range(1, count):
-        place[nodes[row]] = 0
+        local[nodes[row]] = 0
 
 
 @_inner
 def _find_served(graph: Graph, roots: Int64, begin: int, end: int, served: Int64, lane_of: Int32) -> int:
-    """The arcs to be read; with ranks given, an undirected edge is served once, from its end of higher rank."""
+    """Collect the served arcs of the roots; if ranks are given, an edge is served only from its end of higher rank."""
     indptr, indices, rank, _ = graph
     count = 0
     for m in range(begin, end):
@@ -160,40 +160,40 @@ def _find_served(graph: Graph, roots: Int64, begin: int, end: int, served: Int64
         for e in range(indptr[root], indptr[root + 1]):
             served[count] = e
             lane_of[count] = m - begin
-            # no branch: half of the arcs are wanted, in no order that a processor could foresee
+            # no branch: half of the arcs are served, in an order that no processor could predict
             count += rank.shape[0] == 0 or rank[indices[e]] < rank[root]
     return count
 
 
 @_inner
-def _find_asked(graph: Graph, served: Int64, reach: int, count: int, space: Space) -> None:
-    """The local nodes where vectors are needed, by distance from the far ends of the served arcs."""
-    indptr, indices, place, nodes, asked = graph.indptr, graph.indices, space.place, space.nodes, space.asked
-    steps, ends, ends_arcs = space.steps, space.sizes[2], space.sizes[3]
+def _find_needed(graph: Graph, served: Int64, reach: int, count: int, space: Space) -> None:
+    """Collect the local nodes where vectors are needed, by distance from the ends of the served arcs."""
+    indptr, indices, local, nodes, needed = graph.indptr, graph.indices, space.local, space.nodes, space.needed
+    is_needed, ends, ends_arcs = space.is_needed, space.sizes[2], space.sizes[3]
     for row in range(count):
-        steps[row] = 0
-    found = 0
+        is_needed[row] = 0
+    num_needed = 0
     for e in served:
-        row = place[indices[e]]
-        if steps[row] == 0:
-            steps[row] = 1
-            asked[found] = row
-            found += 1
+        row = local[indices[e]]
+        if is_needed[row] == 0:
+            is_needed[row] = 1
+            needed[num_needed] = row
+            num_needed += 1
     done = 0
     arcs = 0
     for q in range(1, reach + 1):
-        ends[q] = found
-        border = found
+        ends[q] = num_needed
+        border = num_needed
         for m in range(done, border):
-            v = nodes[asked[m]]
+            v = nodes[needed[m]]
             arcs += indptr[v + 1] - indptr[v]
             if q < reach:
                 for e in range(indptr[v], indptr[v + 1]):
-                    row = place[indices[e]]
-                    if row > 0 and steps[row] == 0:
-                        steps[row] = 1
-                        asked[found] = row
-                        found += 1
+                    row = local[indices[e]]
+                    if row > 0 and is_needed[row] == 0:
+                        is_needed[row] = 1
+                        needed[num_needed] = row
+                        num_needed += 1
         ends_arcs[q] = arcs
         done = border
 
@@ -206,54 +206,54 @@ def _touch(
     roots: Int64,
     begin: int,
     end: int,
-    place: Int32,
+    local: Int32,
     mask: int,
-    into: Integers,
+    result: Integers,
 ) -> None:
     for m in range(begin, end):
         for e in range(indptr[roots[m]], indptr[roots[m] + 1]):
             if mask == 0 or flags[e] & mask == mask:
-                into[place[indices[e]], m - begin] = 1
+                result[local[indices[e]], m - begin] = 1
 
 
 @_inner
 def _pull(
     indptr: Int64,
     indices: Int32,
-    place: Int32,
+    local: Int32,
     nodes: Int32,
-    asked: Int32,
-    found: int,
+    needed: Int32,
+    num_needed: int,
     source: Integers,
-    into: Integers,
+    result: Integers,
 ) -> None:
     lanes = source.shape[1]
     if lanes == 1:
-        from_rows, to_rows = source.ravel(), into.ravel()
-        for m in range(found):
-            v = nodes[asked[m]]
+        from_rows, to_rows = source.ravel(), result.ravel()
+        for m in range(num_needed):
+            v = nodes[needed[m]]
             total = from_rows[0]
             for e in range(indptr[v], indptr[v + 1]):
-                total += from_rows[place[indices[e]]]
-            to_rows[asked[m]] = total
+                total += from_rows[local[indices[e]]]
+            to_rows[needed[m]] = total
         return
-    for m in range(found):
-        target = into[asked[m]]
-        v = nodes[asked[m]]
+    for m in range(num_needed):
+        target = result[needed[m]]
+        v = nodes[needed[m]]
         e = indptr[v]
         end = indptr[v + 1]
         for b in range(lanes):
             target[b] = 0
         while e + 4 <= end:  # four rows at a time: fewer loads and stores of the target
-            s0 = source[place[indices[e]]]
-            s1 = source[place[indices[e + 1]]]
-            s2 = source[place[indices[e + 2]]]
-            s3 = source[place[indices[e + 3]]]
+            s0 = source[local[indices[e]]]
+            s1 = source[local[indices[e + 1]]]
+            s2 = source[local[indices[e + 2]]]
+            s3 = source[local[indices[e + 3]]]
             for b in range(lanes):
                 target[b] += (s0[b] + s1[b]) + (s2[b] + s3[b])
             e += 4
         while e < end:
-            s = source[place[indices[e]]]
+            s = source[local[indices[e]]]
             for b in range(lanes):
                 target[b] += s[b]
             e += 1
@@ -263,81 +263,88 @@ def _pull(
 def _pull_weighted(
     indptr: Int64,
     indices: Int32,
-    link: Integers,
-    place: Int32,
+    weight: Integers,
+    local: Int32,
     nodes: Int32,
-    asked: Int32,
-    found: int,
+    needed: Int32,
+    num_needed: int,
     source: Integers,
-    into: Integers,
+    result: Integers,
 ) -> None:
     lanes = source.shape[1]
-    for m in range(found):
-        target = into[asked[m]]
-        v = nodes[asked[m]]
+    for m in range(num_needed):
+        target = result[needed[m]]
+        v = nodes[needed[m]]
         for b in range(lanes):
             target[b] = 0
         for e in range(indptr[v], indptr[v + 1]):
-            w = link[e]
+            w = weight[e]
             if w != 0:
-                s = source[place[indices[e]]]
+                s = source[local[indices[e]]]
                 for b in range(lanes):
                     target[b] += w * s[b]
 
 
 @_inner
 def _push(
-    indptr: Int64, indices: Int32, place: Int32, nodes: Int32, last_row: int, source: Integers, into: Integers
+    indptr: Int64, indices: Int32, local: Int32, nodes: Int32, last_row: int, source: Integers, result: Integers
 ) -> None:
     lanes = source.shape[1]
     if lanes == 1:
-        from_rows, to_rows = source.ravel(), into.ravel()
+        from_rows, to_rows = source.ravel(), result.ravel()
         for row in range(1, last_row):
             v = nodes[row]
             for e in range(indptr[v], indptr[v + 1]):
-                to_rows[place[indices[e]]] += from_rows[row]
+                to_rows[local[indices[e]]] += from_rows[row]
         to_rows[0] = 0
         return
     for row in range(1, last_row):
         s = source[row]
         v = nodes[row]
         for e in range(indptr[v], indptr[v + 1]):
-            target = into[place[indices[e]]]
+            target = result[local[indices[e]]]
             for b in range(lanes):
                 target[b] += s[b]
-    _zero(into, 1)
+    _zero(result, 1)
 
 
 @_inner
 def _push_weighted(
     indptr: Int64,
     indices: Int32,
-    back: Integers,
-    place: Int32,
+    reverse_weight: Integers,
+    local: Int32,
     nodes: Int32,
     last_row: int,
     source: Integers,
-    into: Integers,
+    result: Integers,
 ) -> None:
     lanes = source.shape[1]
     for row in range(1, last_row):
         s = source[row]
         v = nodes[row]
         for e in range(indptr[v], indptr[v + 1]):
-            w = back[e]
+            w = reverse_weight[e]
             if w != 0:
-                target = into[place[indices[e]]]
+                target = result[local[indices[e]]]
                 for b in range(lanes):
                     target[b] += w * s[b]
-    _zero(into, 1)
+    _zero(result, 1)
 
 
 @_inner
 def _combine(
-    terms: Records, first: int, last: int, pendants: Integers, nodes: Int32, row: int, buffer: Integers, into: Integers
+    terms: Records,
+    first: int,
+    last: int,
+    pendants: Integers,
+    nodes: Int32,
+    row: int,
+    buffer: Integers,
+    result: Integers,
 ) -> None:
-    lanes = into.shape[1]
-    target = into[row]
+    lanes = result.shape[1]
+    target = result[row]
     for b in range(lanes):
         target[b] = 0
     for t in range(first, last):
@@ -363,8 +370,8 @@ def _read(
     indices: Int32,
     served: Int64,
     lane_of: Int32,
-    edges: int,
-    place: Int32,
+    num_served: int,
+    local: Int32,
     readings: Records,
     weights: Integers,
     buffer: Integers,
@@ -375,16 +382,16 @@ def _read(
         coefficient, weighting = reading.coefficient, reading.weighting
         vector = buffer[reading.vector]
         values = out[reading.ear_sum]
-        for m in range(edges):
+        for m in range(num_served):
             e, lane = served[m], lane_of[m]
             j = indices[e]
             total = np.int64(0)
             if weighting == READ_VECTOR:
-                total += vector[place[j], lane]
+                total += vector[local[j], lane]
             elif weighting == PLAIN:
                 for f in range(indptr[j], indptr[j + 1]):
-                    total += vector[place[indices[f]], lane]
+                    total += vector[local[indices[f]], lane]
             else:
                 for f in range(indptr[j], indptr[j + 1]):
-                    total += weights[weighting, f] * vector[place[indices[f]], lane]
+                    total += weights[weighting, f] * vector[local[indices[f]], lane]
             values[e] += coefficient * total

@@ -1,4 +1,4 @@
-"""What the compiled loops take: a pass as tables of operations, and the arrays that it works on."""
+"""Arguments of the compiled loops: a pass as tables of operations, and the arrays that it works on."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def _record(*names: str) -> np.dtype[Any]:
     return np.dtype([(name, np.int64) for name in names])
 
 
-OPERATION = _record("kind", "into", "source", "weighting", "support", "demand")
-"""How a vector is made: TOUCH, whose source is a mask of flags, PRODUCT of a source and a weighting, or COMBINE. It is
-zero beyond `support` of the roots, and needed within `demand` of the ends asked for."""
+OPERATION = _record("kind", "result", "source", "weighting", "support", "demand")
+"""How a vector is computed: TOUCH, whose source is a mask of flags, PRODUCT of a source and a weighting, or COMBINE. It
+is zero farther than `support` from the roots, and needed within `demand` steps, the first one along a served arc."""
 TERM = _record("coefficient", "pendant", "factors", "one", "two", "three")
-"""A product of one to three vectors and a pendant, or NO_PENDANT."""
+"""A product of a pendant, or NO_PENDANT, and one to three vectors."""
 READING = _record("ear_sum", "coefficient", "vector", "weighting")
-"""What a vector adds to an ear sum, by a weighting or READ_VECTOR."""
+"""A summand of an ear sum: a vector, read by a weighting or READ_VECTOR."""
 
 
 class Graph(NamedTuple):
@@ -36,29 +36,29 @@ class Graph(NamedTuple):
 
 
 class Code(NamedTuple):
-    """A pass: the operations in order, the terms of operation n at start[n] to start[n + 1], and the readings."""
+    """A pass: operations in order, the terms of operation n from term_offsets[n] to term_offsets[n + 1], readings."""
 
     operations: Records
-    start: Int64
+    term_offsets: Int64
     terms: Records
     readings: Records
 
 
 class Links(NamedTuple):
-    """What is known of arcs, the matrix of each weighting read from either end, and of nodes, products of pendants."""
+    """Weights of arcs, one row per weighting, read from either end; and of nodes, one row per product of pendants."""
 
     weights: Integers
-    back: Integers
+    reverse_weights: Integers
     pendants: Integers
 
 
 class Space(NamedTuple):
     """The surroundings of a block of roots."""
 
-    place: Int32  # local number of each node, 0 outside
-    nodes: Int32  # node of each local number
-    asked: Int32  # local numbers by distance from the ends of the edges asked for
-    steps: UInt8  # whether a local number is among them
+    local: Int32  # local index of each node, from 1; 0 outside
+    nodes: Int32  # node of each local index
+    needed: Int32  # local indices where vectors are needed, by distance from the ends of the served arcs
+    is_needed: UInt8  # whether a local index is among them
     sizes: Int64
-    """Four rows by distance: `near[r]`, the local nodes within r of the roots, plus one for row 0, and the arcs of
-    these; `ends[q]`, the local nodes within q - 1 of the ends asked for, and their arcs."""
+    """Four rows by distance: `near[r]`, the number of local nodes within r of the roots, plus one for row 0, and the
+    number of their arcs; `ends[q]`, the same within q - 1 of the ends of the served arcs, and their arcs."""

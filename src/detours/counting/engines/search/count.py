@@ -1,8 +1,8 @@
-"""Exact counts for any k by listing cycles, without ever holding them.
+"""Exact counts for any k by listing cycles, without storing them.
 
-Each cycle of an undirected graph is met once, from its first node, and counted for all its edges. In a directed graph
+Each cycle of an undirected graph is found once, from its first node, and counted for all its edges. In a directed graph
 the detours of each arc and the directed cycles are two separate searches. The work is a range of roots that can be
-dealt out to threads in any way: integers are only ever added.
+distributed over threads in any way, as integers are only added.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from detours.counting.shrink.csr import transposed
 from detours.counting.shrink.cyclic_part import Cyclic, Reduced
 from detours.errors import EngineError
 
-FEWEST_ROOTS = 32  # roots searched to the end that make an estimate
-GOLDEN = (5**0.5 - 1) / 2  # multiples of this, modulo 1, are spread evenly, however many
-STEPS = 2**22  # steps of the search between two looks at what else goes on: a few hundredths of a second
+FEWEST_ROOTS = 32  # completed roots that suffice for an estimate
+GOLDEN = (5**0.5 - 1) / 2  # its first n multiples modulo 1 are spread evenly, for any n
+STEPS = 2**22  # steps of the search between two checks of `stop`: a few hundredths of a second
 
 
 class Steps(NamedTuple):
-    """Expected steps of a search. Unless ``complete``, the sample reached its limit and there may be far more."""
+    """Expected steps of a search; unless ``complete``, the sample reached its limit and there may be far more."""
 
     steps: float
     complete: bool
 
 
 class SearchCount:
-    """One count: what is to be counted, and the workers that count it."""
+    """One count: the graphs to search, and the workers that search them."""
 
     def __init__(self, cyclic: Cyclic, k: int):
         if len(cyclic.indices) >= 2**31:
@@ -64,7 +64,7 @@ class SearchCount:
     def run(self, tally: Tally, n_jobs: int = 1, progress: Progress | None = None) -> None:
         run_ranges(self.num_roots, 1, Worker.run, self.worker, n_jobs, progress)
         if progress is not None and self.num_roots == 0:
-            progress(1.0, 1.0)  # nothing but rings
+            progress(1.0, 1.0)  # only rings
         self.tell(tally)
 
     def worker(self) -> Worker:
@@ -74,13 +74,13 @@ class SearchCount:
         return worker
 
     def tell(self, tally: Tally) -> None:
-        """Add up what all workers counted and write it to the arcs of the whole graph."""
+        """Add up the counts of all workers and write them to the arcs of the whole graph."""
         first, *others = self.workers or [self.worker()]
         for other in others:
-            for question, counts in first.counts.items():
-                counts += other.counts[question]
+            for mode, counts in first.counts.items():
+                counts += other.counts[mode]
         if sum(worker.steps for worker in self.workers) >= 2**62:
-            raise OverflowError(f"the counts for k = {self.k} pass 2^63; ask for a smaller k")
+            raise OverflowError(f"the counts for k = {self.k} exceed 2^63; use a smaller k")
         self.workers = []
         if tally.cycles is None:
             counts, lengths = first.counts[CYCLES], self.chains.ring_length
@@ -95,14 +95,14 @@ class SearchCount:
 
 
 class Worker:
-    """Counts of its own, and one range of roots under way. For one thread at a time."""
+    """Counts, and the roots in progress, of one thread at a time."""
 
     def __init__(self, search: SearchCount):
         nodes, longest = search.num_nodes, search.longest
         self.search = search
         self.counts = {q: np.zeros((search.num_rows, longest - 2), np.int64) for q in search.graphs}
         self.steps = 0
-        self._todo: list[tuple[int, Int64, Int64]] = []
+        self._pending: list[tuple[int, Int64, Int64]] = []
         self._space = Space(
             local=np.full(nodes, -1, np.int32),
             within=np.zeros(longest + 1, np.int32),
@@ -115,37 +115,37 @@ class Worker:
         )
 
     def assign(self, first: int, last: int) -> None:
-        """Take on the roots first .. last - 1, when those before are done. Each question has its own run of roots."""
+        """Queue the roots first .. last - 1; root indices run through the nodes once per mode."""
         size = self.search.num_nodes
-        for number, question in enumerate(self.search.graphs):
-            begin, end = max(first - number * size, 0), min(last - number * size, size)
+        for index, mode in enumerate(self.search.graphs):
+            begin, end = max(first - index * size, 0), min(last - index * size, size)
             if begin < end:
-                self.ask(question, np.arange(begin, end))
+                self.enqueue(mode, np.arange(begin, end))
 
-    def ask(self, question: int, roots: Int64) -> Int64:
-        """Take on the nodes ``roots`` for a question; return an array that holds the steps from each, once done."""
-        taken = np.zeros(len(roots), np.int64)
+    def enqueue(self, mode: int, roots: Int64) -> Int64:
+        """Queue the nodes ``roots`` for a mode; return an array that will contain the steps from each."""
+        steps_of_root = np.zeros(len(roots), np.int64)
         if len(roots):
-            self._todo.append((question, roots, taken))
-            if len(self._todo) == 1:
-                self._begin()
-        return taken
+            self._pending.append((mode, roots, steps_of_root))
+            if len(self._pending) == 1:
+                self._reset()
+        return steps_of_root
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self._space.state[0] = (-1, 0, -1, 0)
 
     def advance(self, steps: int = STEPS) -> bool:
         """Search for about ``steps`` steps, without the GIL; return True if there is more to do."""
-        if not self._todo:
+        if not self._pending:
             return False
-        question, roots, taken = self._todo[0]
-        graph, longest = self.search.graphs[question], self.search.longest
-        left = loops.advance(graph, self._space, question, longest, roots, steps, self.counts[question], taken)
-        self.steps += steps - left
-        if left > 0:
-            self._todo.pop(0)
-            self._begin()
-        return bool(self._todo)
+        mode, roots, steps_of_root = self._pending[0]
+        graph, longest = self.search.graphs[mode], self.search.longest
+        steps_left = loops.advance(graph, self._space, mode, longest, roots, steps, self.counts[mode], steps_of_root)
+        self.steps += steps - steps_left
+        if steps_left > 0:
+            self._pending.pop(0)
+            self._reset()
+        return bool(self._pending)
 
     def run(self, first: int, last: int, stop: Stop) -> None:
         """Search from the roots first .. last - 1, or until ``stop[0]`` is set."""
@@ -176,24 +176,23 @@ def _directed_graphs(reduced: Reduced) -> dict[int, Graph]:
 def sample_steps(search: SearchCount, sample: int, limit: int) -> Steps:
     """Estimate the steps of a search from some roots; the same on every machine.
 
-    Roots are drawn by their degree, at even distances, so that hubs are not missed. ``limit`` bounds the steps spent on
-    the sample, for each question; if it is reached, those roots count that were searched until then, which are spread
-    as evenly.
+    Roots are drawn by degree, evenly spaced, so that hubs are not missed. ``limit`` bounds the steps of the sample per
+    mode; if it is reached, only the roots searched until then count, which are spread just as evenly.
     """
     total, complete, nodes = 0.0, True, search.num_nodes
-    for question, graph in search.graphs.items():
+    for mode, graph in search.graphs.items():
         roots, share = np.arange(nodes), np.full(nodes, 1 / max(1, nodes))
         if sample < nodes:
             degree = np.diff(graph.first_ptr)
             chance = (degree / max(1, degree.sum()) + 1 / nodes) / 2
-            until = np.cumsum(chance)
-            at = (np.arange(sample) * GOLDEN % 1 + 0.5 / sample) % 1
-            roots = np.minimum(np.searchsorted(until, at * until[-1]), nodes - 1)
+            cumulative = np.cumsum(chance)
+            points = (np.arange(sample) * GOLDEN % 1 + 0.5 / sample) % 1
+            roots = np.minimum(np.searchsorted(cumulative, points * cumulative[-1]), nodes - 1)
             share = chance[roots]
         worker = Worker(search)
-        taken = worker.ask(question, roots)
+        steps_of_root = worker.enqueue(mode, roots)
         finished = not worker.advance(limit)
-        tried = max(1, int(np.count_nonzero(taken)))
-        complete = complete and (finished or tried > FEWEST_ROOTS)
-        total += float((taken / share).sum()) / tried
+        num_searched = max(1, int(np.count_nonzero(steps_of_root)))
+        complete = complete and (finished or num_searched > FEWEST_ROOTS)
+        total += float((steps_of_root / share).sum()) / num_searched
     return Steps(total, complete)
