@@ -115,7 +115,7 @@ def test_rounds_can_be_bounded(run: Run) -> None:
 
 def test_a_k_that_changes_nothing_is_told(run: Run) -> None:
     graphs = ("hexagon.g6", "turned.g6", "-k", "5", "--init", "degree")
-    assert run(*graphs)[2] == "note: -k 5 changes nothing, as --init degree alone counts no detours\n"
+    assert run(*graphs)[2] == "note: -k 5 has no effect, as --init degree alone counts no detours\n"
     assert run(*graphs, "--pairs", "fwl")[2] == run(*graphs, "--edges", "den")[2] == run(*graphs, "-q")[2] == ""
 
 
@@ -129,7 +129,7 @@ def test_quiet_says_nothing(run: Run) -> None:
         (("hexagon.g6", "nowhere.g6"), 1, "nowhere.g6: there is no such file"),
         (("hexagon.g6", "turned.g6", "-k", "1"), 2, "at least 2"),
         (("hexagon.g6",), 2, "Missing argument"),
-        (("-", "-"), 2, "only one input can be -, standard input; write the others to files"),
+        (("-", "-"), 2, "only one input can be - (standard input); write the others to files"),
         (("hexagon.g6", "turned.g6", "--init", "colour"), 2, "colour"),
         (("hexagon.g6", "turned.g6", "--edges", "den", "--pairs", "den"), 1, "both given"),
     ],

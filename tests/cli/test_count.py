@@ -317,10 +317,10 @@ def test_shell_completion() -> None:
 
 def test_a_k_that_nobody_waits_for_is_refused(run: Run) -> None:
     code, _, err = run("count", "g1.txt", "-k", "99999999")
-    assert code == 2 and "k must be at most 100000 here, but it is 99999999; take a smaller one" in err
+    assert code == 2 and "k must be at most 100000 here, but it is 99999999; use a smaller one" in err
 
 
 @pytest.mark.parametrize("more", [(), ("--out", "x.gexf"), ("--out", "x.npz"), ("--out", "folder")])
 def test_once_is_about_tables(run: Run, more: tuple[str, ...]) -> None:
     code, _, err = run("count", "g1.txt", "-k", "2", "--once", *more)
-    assert code == 1 and "--once is about the rows of --out FILE.csv or FILE.parquet" in err
+    assert code == 1 and "--once needs --out FILE.csv or, without --memory, --out FILE.parquet" in err

@@ -44,9 +44,7 @@ def test_list(run: Run, raw: Path) -> None:
     lines = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.strip()}
     assert lines["MUTAG"][:5] == ["graph", "20", "40", "20", "2"] and "generated, seed 142857" in out
     assert lines["Squirrel"] == ["node", "–", "–", "–", "–", "not", "found"]
-    assert (
-        lines["ring-lattice"][0] == "node" and "Made in code, no file needed: rings, fused-rings, ring-lattice." in out
-    )
+    assert lines["ring-lattice"][0] == "node" and "Generated, no files needed: rings, fused-rings, ring-lattice." in out
 
 
 def test_list_as_json(run: Run, raw: Path) -> None:

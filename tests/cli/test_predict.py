@@ -187,7 +187,7 @@ def test_a_model_of_labelled_nodes_takes_no_bare_files(run: Run, model: str) -> 
     replace(saved, encoder=Encoder(labels=(0, 1))).save(Path("labelled.pt"))
     Path("graph.txt").write_text("0 1\n")
     code, _, err = run("predict", "labelled.pt", "graph.txt")
-    assert code == 1 and "whose nodes have labels, and files of graphs have none" in err
+    assert code == 1 and "whose nodes have labels, but graph files have none" in err
     code, _, err = run("predict", "labelled.pt", "--data", "rings")
     assert code == 1 and "Every node is expected to have a label, but rings has none" in err
     replace(saved, encoder=Encoder(largest_degree=99)).save(Path("wider.pt"))

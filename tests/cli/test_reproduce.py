@@ -78,7 +78,7 @@ def test_former_names_of_options(run: Run, data: Path) -> None:
     new = run("cycles", "--root", str(data), "--data", "texas", "--json")
     old = run("cycles", "--data", str(data), "--only", "texas", "--json")
     assert old.out == new.out and json.loads(new.out)
-    assert f"note: --data {data} is taken for --root" in old.err and "taken for" not in new.err
+    assert f"note: --data {data} is taken as --root" in old.err and "taken as" not in new.err
 
 
 # ---------------------------------------------------------------- pairs

@@ -44,7 +44,7 @@ def test_a_file_that_is_no_page_is_not_replaced(folder: Path, capsys: pytest.Cap
     ("arguments", "sentence"),
     [
         (["triangle.txt", "--out", "page.pdf"], "the name must end in .html"),
-        (["triangle.txt", "--out", "nowhere/page.html"], "does not exist; make it first"),
+        (["triangle.txt", "--out", "nowhere/page.html"], "does not exist; create it first"),
         (["missing.txt"], "missing.txt: there is no such file."),
     ],
 )

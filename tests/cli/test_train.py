@@ -203,13 +203,13 @@ def test_a_folder_of_models_that_are_all_there_is_only_read(run: Run, monkeypatc
     assert run(*asked) == first
 
 
-def test_the_number_of_many_runs_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_note_says_how_many_runs_are_looked_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     code, out, err = run("train", *QUICK, "--seeds", "0-999999")
     assert (code, out) == (1, "")
     assert err == "detours: 10 folds × 1,000,000 seeds × 1 k are 10,000,000 runs; ask for at most 100,000 at once.\n"
-    monkeypatch.setattr("detours.cli.train.MANY", 1)
+    monkeypatch.setattr("detours.cli.train.MANY_RUNS", 1)
     code, _, err = run("train", *QUICK, "--folds", "0", "--seeds", "0-1")
-    assert code == 0 and "note: 2 runs were asked for; they are looked up first\n" in err
+    assert code == 0 and "note: looking up the finished ones of 2 runs first\n" in err
 
 
 # ---------------------------------------------------------------- recipes
@@ -234,7 +234,7 @@ def test_options_go_before_changes_and_changes_before_the_file(run: Run) -> None
 
 def test_a_recipe_of_no_data_is_one_of_graphs(run: Run) -> None:
     code, out, err = run("train", "--show-recipe", "--device", "cpu")
-    assert code == 0 and "heads = 1" in out and "settings for data of graphs; --data shows those of a data set" in err
+    assert code == 0 and "heads = 1" in out and "settings for graph-level data; --data shows those of a data set" in err
     assert run("train", "--show-recipe", "-q", "--device", "cpu")[2] == ""
     assert run("train", "--data", "ring-lattice", "--show-recipe", "--device", "cpu")[2] == ""
 

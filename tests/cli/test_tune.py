@@ -74,7 +74,7 @@ def test_the_best_are_trained_again(run: Run) -> None:
     code, out, err = run("tune", *asked, "--progress")
     assert code == 0, err
     assert out.count("again with other seeds") == 2 and out.count("on the validation parts of 2 folds") == 2
-    assert "today" in out and "a part of a trial again with other seeds, 1 replica in" in err
+    assert "current" in out and "part of a trial again with other seeds, 1 replica in" in err
     found = json.loads(run("tune", *asked, "--json", "--budget", "0")[1])
     best = {each["trials"][0]["trial"] for each in found}  # of either model, for both
     for each in found:
@@ -220,7 +220,11 @@ def test_the_default_space_is_shown(run: Run) -> None:
     [
         ([], 2, "give a data set with --data"),
         (["--data", "rings", "--models", "plain,mdn"], 1, "model must be one of 'plain', 'weighted', 'mdnn'"),
-        (["--data", "rings", "--set", "model=mdnn"], 2, "model is given by an option of its own"),
+        (
+            ["--data", "rings", "--set", "model=mdnn"],
+            2,
+            "model has its own option; it cannot be given by --set or --recipe",
+        ),
         (["--data", "rings", "--space", "none.toml"], 1, "none.toml: there is no such space file"),
         (["--data", "rings", "--folds", "3-1"], 2, "Invalid value for '--folds': '3-1': give numbers and ranges"),
         (["--data", "rings", "--folds", "9-12"], 1, "rings has the folds 0 .. 9, but fold 10 was asked for"),

@@ -220,7 +220,7 @@ def test_the_command_needs_no_torch_and_no_data(
     assert cli.run(["report", "--results", str(folder), "--out", str(folder / "all.html")]) == 0
     assert capsys.readouterr().err == f"Wrote {folder}/all.md, {folder}/all.html\n"
     assert cli.run(["report", "--results", str(folder), "--out", str(folder / "none" / "all")]) == 1
-    assert f"the folder {folder}/none does not exist; make it first." in capsys.readouterr().err
+    assert f"the folder {folder}/none does not exist; create it first." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["--out", "--update"])
@@ -230,7 +230,7 @@ def test_a_file_that_cannot_be_written_is_told_before_the_work(
     for name in ("report.report_sections", "documents.update_document"):
         monkeypatch.setattr(f"detours.experiments.report.{name}", lambda *_: pytest.fail("it began to work"))
     assert cli.run(["report", "--results", str(folder), option, str(folder / "none" / "all")]) == 1
-    assert f"the folder {folder}/none does not exist; make it first." in capsys.readouterr().err
+    assert f"the folder {folder}/none does not exist; create it first." in capsys.readouterr().err
     monkeypatch.setattr("os.access", lambda path, mode: not mode & os.W_OK)
     assert cli.run(["report", "--results", str(folder), option, str(folder / "all")]) == 1
     assert f"the folder {folder} is not writable" in capsys.readouterr().err
