@@ -78,12 +78,12 @@ def test_info(run: Run, raw: Path) -> None:
     assert code == 0 and "-1: 10, 1: 10" in out and "10 folds (generated, seed 142857): 16 train, 2 val, 2 test" in out
 
 
-def test_info_of_attributes_of_edges(run: Run) -> None:
+def test_info_of_edge_attributes(run: Run) -> None:
     torch, data = pytest.importorskip("torch"), pytest.importorskip("torch_geometric.data")
     edge = data.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), edge_attr=torch.ones(2, 3), y=torch.tensor([1]))
     torch.save([edge, *[data.Data(**edge.to_dict() | {"y": torch.tensor([at % 2])}) for at in range(11)]], "own.pt")
     code, out, _ = run("info", "own.pt")
-    assert code == 0 and " ".join(out.split()).count("attributes of edges 3 labels of edges none") == 1
+    assert code == 0 and " ".join(out.split()).count("edge attributes 3 edge labels none") == 1
 
 
 def test_info_of_a_task_made_in_code(run: Run) -> None:

@@ -240,7 +240,7 @@ def _show_test(result: dict[str, Any]) -> None:
         nodes = f"{quantity(first, 'node')} of the first graph, {second:,} of the second"
         console.print(f"in round {result['round']}: {colour}: {nodes}", style="dim", markup=False)
     elif "settled_by" in result:
-        more = "; node labels were not compared" if result["labels_not_compared"] else ""
+        more = "; labels of nodes were not compared" if result["labels_not_compared"] else ""
         console.print(f"not told apart by the colours; settled by {result['settled_by']}{more}", style="dim")
     else:
         more = "" if result["stable"] or result.get("rounds") is None else f" in {result['rounds']} rounds"

@@ -73,7 +73,7 @@ def test_runs_that_diverged_are_told(tmp_path: Path) -> None:
     found = results(read_records(Store(tmp_path)))
     assert not found[PLAIN].complete and str(written(found[PLAIN])).endswith("(28/30)")
     (note,) = accuracy_table("nodes", found).notes[1:]
-    assert note == "Texas plain GIN (ours): 2 of 30 runs diverged. The mean is that of the others."
+    assert note == "Texas plain GIN (ours): 2 of 30 runs diverged. The means are over the other runs."
     assert len(accuracy_table("graphs", found).notes) == 1
 
 
@@ -82,7 +82,7 @@ def test_entries_with_other_settings_are_told(tmp_path: Path) -> None:
     keep(tmp_path, MDNN, TEN, precision="bf16-mixed")
     found = results(read_records(Store(tmp_path)))
     assert accuracy_table("nodes", found).notes[1:] == [
-        "Trained with precision=bf16-mixed (today's recipe: 32-true): Texas, ours: MDNN GIN."
+        "Trained with precision=bf16-mixed (current recipe: 32-true): Texas, ours: MDNN GIN."
     ]
     details = detail_table("nodes", found)
     place = [column.name for column in details.columns].index("precision")

@@ -89,10 +89,10 @@ class Record:
         return same and code in (None, self.cell.key["code"])
 
     def changes(self) -> list[str]:
-        """Return the settings that are others than those of the entry's recipe today, each with both values."""
-        own, today = self._settings(), self.entry.recipe().key()
-        names = [*plain_settings(today), "precision"]
-        return [f"{name}={own[name]} (today's recipe: {today[name]})" for name in names if own[name] != today[name]]
+        """Return the settings that differ from the entry's current recipe, each with both values."""
+        own, current = self._settings(), self.entry.recipe().key()
+        names = [*plain_settings(current), "precision"]
+        return [f"{name}={own[name]} (current recipe: {current[name]})" for name in names if own[name] != current[name]]
 
     def settings_key(self) -> str:
         """Return a text that all records of these settings share, of whatever seed and code."""
