@@ -3,7 +3,7 @@
 import pytest
 
 from detours.errors import InputError
-from detours.experiments.networks.entries import Entry, cost, entries, rows_named, weights
+from detours.experiments.networks.entries import Entry, cost, entries, num_weights, rows_named
 
 
 def test_a_table_has_nine_rows_on_every_data_set_under_both_presets() -> None:
@@ -73,4 +73,4 @@ def test_the_number_of_weights_is_about_right() -> None:
     for preset, model in (("paper-small", "mdnn"), ("ours", "plain")):
         recipe = Entry("MUTAG", preset, model, "gcn").recipe()
         exact = sum(each.numel() for each in network_of(recipe, 7, 2).parameters())
-        assert 0.4 < weights(recipe) / exact < 2.5
+        assert 0.4 < num_weights(recipe) / exact < 2.5
