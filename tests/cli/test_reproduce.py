@@ -338,8 +338,11 @@ def test_wrong_options_of_networks(run: Run, texas: Path) -> None:
     Path("mine.pt").touch()
     for table in ("nodes", "cycles", "expressiveness"):
         code, _, err = run(table, "--root", str(texas), "--data", "mine.pt")
-        assert code == 1 and "mine.pt is own data, but this experiment is for the data sets of its tables; " in err
-        assert "`detours train --data mine.pt` trains networks on own data, " in err
+        assert (
+            code == 1
+            and "mine.pt is your own data, but this experiment runs only on the data sets of its tables; " in err
+        )
+        assert "`detours train --data mine.pt` trains networks on your data, " in err
         assert "there is no data set 'yours.pt'" in run(table, "--root", str(texas), "--data", "yours.pt").err
     code, _, err = run("graphs", "--root", str(texas))
     assert code == 1 and "none of MUTAG, PTC_FM" in err
