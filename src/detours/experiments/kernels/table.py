@@ -135,7 +135,7 @@ def _details(found: Mapping[tuple[str, str], Accuracy]) -> Table:
         ])  # fmt: skip
     notes = [
         "Rounds, k and C are chosen in each fold on a hold-out of its training part; ties go to the fewest rounds, "
-        "then the smallest C. p: Wilcoxon signed-rank test over folds, the same folds for all kernels. Skipped: values of "
-        "C whose solution follows from another fit. CPU minutes: without the Gram matrices.",
+        "then the smallest C. p: Wilcoxon signed-rank test over folds, the same folds for all kernels. Skipped: values "
+        "of C whose solution follows from another fit. CPU minutes: without the Gram matrices.",
     ]
     return Table("Graph kernels, cell by cell", columns, lines, notes)
