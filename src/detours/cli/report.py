@@ -1,4 +1,4 @@
-"""`detours report`: all finished results beside the paper's, as Markdown and one HTML page."""
+"""`detours report`: all finished results next to the paper's, as Markdown and one HTML page."""
 
 import sys
 from pathlib import Path
@@ -21,7 +21,7 @@ def report(
         typer.Option(metavar="FILE", help="Rewrite the marked tables of this Markdown file instead; repeatable."),
     ] = None,
 ) -> None:
-    """Write all finished results beside the paper's.
+    """Write a report of all finished results.
 
     The report has tables of networks, kernels and expressive power, each detour network against its baseline,
     agreement with the paper, learning curves, numbers published by others, and costs. It needs no data and trains

@@ -187,8 +187,9 @@ def train(
     if data is not None and data_file is not None:
         raise typer.BadParameter("give either --data or --data-file")
     options = {"data": data or data_file, "model": model, "backbone": backbone, "preset": preset}
-    given = merge_settings(file, changes or [], {**options, "hidden": hidden, "epochs": epochs, "lr": lr, "seed": seed})
-    named, one_k = (given.pop(name, None) for name in ("data", "k"))
+    options |= {"hidden": hidden, "epochs": epochs, "lr": lr, "seed": seed}
+    overrides = merge_settings(file, changes or [], options)
+    name, one_k = (overrides.pop(setting, None) for setting in ("data", "k"))
     ks = k or [one_k]
 
     from detours.cli.shared.scores import fold_table
@@ -199,22 +200,22 @@ def train(
     from detours.training.runs import MOST, runs_of
     from detours.training.stacks import Workplace, finished, run_all
 
-    place = Workplace(chosen_device(device), devices, jobs, replicas)
-    if not named:
+    workplace = Workplace(chosen_device(device), devices, jobs, replicas)
+    if not name:
         if not show_recipe:
             raise typer.BadParameter("give a data set with --data, in the file of --recipe, or with --data-file")
-        print(recipe("", "", "", "graph", k=ks[0], **given).to_toml(), end="")
+        print(recipe("", "", "", "graph", k=ks[0], **overrides).to_toml(), end="")
         if not quiet:
             print(
                 "note: these are the settings for graph-level data; --data shows those of a data set", file=sys.stderr
             )
         return
     with notes_unless(quiet):
-        loaded = _load(named, root, None if data or data_file else file)
-    given = {"task": loaded.task, **given}
+        loaded = _load(name, root, None if data or data_file else file)
+    overrides = {"task": loaded.task, **overrides}
     if show_recipe:
-        shown = recipe(loaded.name, "", "", loaded.level, k=ks[0], **given)
-        print(shown.to_toml(source_of(loaded, named, root)), end="")
+        shown = recipe(loaded.name, "", "", loaded.level, k=ks[0], **overrides)
+        print(shown.to_toml(source_of(loaded, name, root)), end="")
         return
     store, parts = Store(out, keep_old=keep_old), splits(loaded, root)
     folds, seeds = folds or range(len(parts)), seeds or (None,)
@@ -230,19 +231,19 @@ def train(
         save=save,
         every=checkpoint_every,
         tensorboard=tensorboard,
-        **given,
+        **overrides,
     )
     if not quiet:
         _print_notes(store, runs, ks)
     if save is not None and any(finished(store, run) is None for run in runs):
         make_folder(save)
-    first = devices == 1 or int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
-    show = progress if first and not (quiet and progress is None) else False
+    is_first = devices == 1 or int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
+    show = progress if is_first and not (quiet and progress is None) else False
     with fold_table(runs, show=show):
-        chosen = _best_k(run_all(store, runs, place))
-    if first and as_json:
+        chosen = _best_k(run_all(store, runs, workplace))
+    if is_first and as_json:
         print_json(_summary(chosen, sees_detours=runs[0].recipe.sees_detours))
-    elif first and not quiet:
+    elif is_first and not quiet:
         _print_table(chosen, sees_detours=runs[0].recipe.sees_detours, several=len(runs) > len(chosen))
         models = "" if save is None else f" and {save}"
         print(f"Wrote {store.path(runs[0].recipe.key()).parent}{models}", file=sys.stderr)

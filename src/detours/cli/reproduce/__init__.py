@@ -1,4 +1,4 @@
-"""`detours reproduce`: the paper's experiments, from data to tables beside the paper's numbers."""
+"""`detours reproduce`: the paper's experiments, from data to tables next to the paper's results."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated

@@ -140,13 +140,13 @@ def tune(
       detours train --recipe texas.toml
     """
     check_installed()
-    names: list[str | Path] = [*dict.fromkeys(listed(data))]
-    names += [] if data_file is None else [data_file]
-    if not names:
+    data_names: list[str | Path] = [*dict.fromkeys(listed(data))]
+    data_names += [] if data_file is None else [data_file]
+    if not data_names:
         raise typer.BadParameter("give a data set with --data")
-    wanted = list(dict.fromkeys(model.strip() for model in models.split(",")))
-    given = merge_settings(file, changes or [], {}, wanted)
-    if wrong := {"data", "model"} & given.keys():
+    model_names = list(dict.fromkeys(model.strip() for model in models.split(",")))
+    fixed = merge_settings(file, changes or [], {}, model_names)
+    if wrong := {"data", "model"} & fixed.keys():
         raise typer.BadParameter(f"{min(wrong)} has its own option; it cannot be given by --set or --recipe")
 
     from detours.data import load, splits
@@ -159,24 +159,24 @@ def tune(
     from detours.training.search.tune import chosen, space_of
 
     if show_space:
-        print((SPACES / f"{load(names[0], root).level}.toml").read_text("utf-8"), end="")
+        print((SPACES / f"{load(data_names[0], root).level}.toml").read_text("utf-8"), end="")
         return
     device = chosen_device(device)
-    single = len(names) == len(wanted) == 1
+    single = len(data_names) == len(model_names) == 1
     if write is not None:
         make_folder(write.parent if single else write)
         if single:
             check_writable(write)
     store, searches = Store(out, keep_old=keep_old), []
-    for name in names:  # load all before the first search, which may take hours
+    for name in data_names:  # load all before the first search, which may take hours
         with notes_unless(quiet):
             loaded = load(name, root)
         parts = splits(loaded, root)
         search = Search(
-            Draws(loaded, space_of(space, loaded.level), given, seed, draws),
+            Draws(loaded, space_of(space, loaded.level), fixed, seed, draws),
             parts,
             folds or range(len(parts)),
-            wanted,
+            model_names,
             store,
             device=device,
             replicas=replicas,
@@ -185,28 +185,28 @@ def tune(
         )
         search.check(trials, confirm)
         searches.append(search)
-    files = {} if write is None else _recipe_files(write, [search.data.name for search in searches], wanted)
-    found, failed = [], []
+    files = {} if write is None else _recipe_files(write, [search.data.name for search in searches], model_names)
+    results, failed = [], []
     start, seconds = time.monotonic(), inf if budget is None else 60 * budget
-    for turn, (name, search) in enumerate(zip(names, searches, strict=True), 1):
+    for turn, (name, search) in enumerate(zip(data_names, searches, strict=True), 1):
         loaded = search.data
         with reporting(search, trials, show=False if quiet and progress is None else progress):
-            search.go_on(trials, seconds * turn / len(names) - (time.monotonic() - start), confirm)
-        for model in wanted:
+            search.go_on(trials, seconds * turn / len(data_names) - (time.monotonic() - start), confirm)
+        for model in model_names:
             try:
                 tuned = chosen(search, model)
             except DetoursError as error:
                 failed.append(str(error))
                 continue
-            found.append({"data": loaded.name, "model": model, **summary(search, tuned)})
+            results.append({"data": loaded.name, "model": model, **summary(search, tuned)})
             if write is not None:
                 with replacing(files[loaded.name, model].resolve()) as target:
                     target.write(search.recipe(tuned.best.trial).to_toml(source_of(loaded, name, root)).encode())
             if not quiet and not as_json:
                 show_trials(search, tuned, model)
     if as_json:
-        print_json(found)
-    if found and write is not None and not quiet:
+        print_json(results)
+    if results and write is not None and not quiet:
         print(f"Wrote {write}", file=sys.stderr)
     if failed:
         raise DetoursError(" ".join(failed))

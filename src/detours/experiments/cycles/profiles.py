@@ -120,8 +120,8 @@ def _node_table(cells: Sequence[Cell]) -> Table:
     for name in NODE_SETS:
         for cell in totals:
             if cell.key["data"] == name:
-                found = {int(length): int(total) for length, total in cell.value["cycles"].items()}
-                ours = [found.get(n) for n in lengths]
+                totals_by_length = {int(length): int(total) for length, total in cell.value["cycles"].items()}
+                ours = [totals_by_length.get(n) for n in lengths]
                 rows.append([name, f"{cell.key['method']}, ours", *ours, cell.seconds])
                 if cell.key["method"] == "directed":
                     paper = paper_tables()["cycle_totals_directed"].get(name, {})

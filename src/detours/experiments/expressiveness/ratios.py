@@ -25,8 +25,8 @@ MOST_K = 8  # counts have no closed forms for larger k
 PAPERS_REAL_DATA = ("MUTAG", "NCI1", "ENZYMES", "PTC_FM", "IMDB-BINARY")
 RULES = {
     "sound": "one colour table for all graphs; two graphs differ if their multisets of colours do",
-    "paper": "sorted sizes of the colour classes after the last round, each graph by itself",
-    "rounds": "sorted sizes of the colour classes in every round, each graph by itself",
+    "paper": "sorted sizes of the colour classes of each graph after the last round",
+    "rounds": "sorted sizes of the colour classes of each graph in every round",
 }
 
 

@@ -61,8 +61,8 @@ class Accuracy:
 def accuracies(cells: Sequence[Cell]) -> dict[tuple[str, str], Accuracy]:
     """Return the accuracies of all kernel cells by row and data set, without incomplete repeats."""
     grouped: dict[tuple[str, str], dict[int, list[Cell]]] = {}
-    own = [cell for cell in cells if cell.key["experiment"] == "kernels"]
-    for cell in sorted(own, key=lambda cell: (cell.key["repeat"], cell.key["fold"])):
+    kernel_cells = [cell for cell in cells if cell.key["experiment"] == "kernels"]
+    for cell in sorted(kernel_cells, key=lambda cell: (cell.key["repeat"], cell.key["fold"])):
         repeats = grouped.setdefault((cell.key["method"], cell.key["data"]), {})
         repeats.setdefault(cell.key["repeat"], []).append(cell)
     found = {}
@@ -80,7 +80,7 @@ def _order(key: tuple[str, str]) -> tuple[int, int]:
 def signed_rank(better: Accuracy, than: Accuracy) -> float | None:
     """Return Wilcoxon's two-sided p over the folds that both have; None if there are none or they do not differ."""
     shared = [repeat for repeat in better.repeats if repeat in than.repeats]
-    first, second = (own.folds[[list(own.repeats).index(repeat) for repeat in shared]] for own in (better, than))
+    first, second = (each.folds[[list(each.repeats).index(repeat) for repeat in shared]] for each in (better, than))
     difference = (first - second).ravel().round(9)  # equal numbers of correct predictions compare equal
     return signed_rank_p(difference.tolist())
 
@@ -125,13 +125,13 @@ def _details(found: Mapping[tuple[str, str], Accuracy]) -> Table:
         Column("CPU minutes", ".1f"),
     ]  # fmt: skip
     lines: list[list[Any]] = []
-    for (name, data), own in found.items():
+    for (name, data), accuracy in found.items():
         paper, baseline = _paper(name, data), found.get(("WL-SP", data))
         lines.append([
-            data, name, own.mean, own.over_repeats, own.over_folds,
-            paper and paper["mean"], paper and own.mean - paper["mean"], len(own.folds),
-            signed_rank(own, baseline) if baseline and name == "WL-DeN" else None,
-            own.fits, own.skipped, own.unconverged, own.cpu_seconds / 60,
+            data, name, accuracy.mean, accuracy.over_repeats, accuracy.over_folds,
+            paper and paper["mean"], paper and accuracy.mean - paper["mean"], len(accuracy.folds),
+            signed_rank(accuracy, baseline) if baseline and name == "WL-DeN" else None,
+            accuracy.fits, accuracy.skipped, accuracy.unconverged, accuracy.cpu_seconds / 60,
         ])  # fmt: skip
     notes = [
         "Rounds, k and C are chosen in each fold on a hold-out of its training part; ties go to the fewest rounds, "

@@ -53,13 +53,13 @@ def compare(better: Result, than: Result) -> Comparison | None:
 def against_baselines(results: Mapping[Entry, Result]) -> list[Comparison]:
     """Compare every weighted network and every MDNN with the plain network of its backbone."""
     pairs = ((results[entry], results.get(base)) for entry in results if (base := baseline_of(entry)) is not None)
-    return [found for own, base in pairs if base is not None and (found := compare(own, base)) is not None]
+    return [found for one, base in pairs if base is not None and (found := compare(one, base)) is not None]
 
 
 def ablations(results: Mapping[Entry, Result]) -> list[Comparison]:
     """Compare MDNN with φD and without it."""
     pairs = ((results.get(replace(entry, use_den=True)), results[entry]) for entry in results if not entry.use_den)
-    return [found for own, base in pairs if own is not None and (found := compare(own, base)) is not None]
+    return [found for one, base in pairs if one is not None and (found := compare(one, base)) is not None]
 
 
 @dataclass(frozen=True)

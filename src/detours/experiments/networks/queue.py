@@ -103,8 +103,8 @@ class Queue:
         key = entry.recipe(**self.wanted.settings(entry)).key()
         settings = plain_settings(key) | ({"precision": self.wanted.precision} if self.wanted.precision else {})
         code = None if self.store.keep_old else key["code"]
-        own = [record for record in self.records if record.entry == entry and record.made_by(settings, code)]
-        return self.wanted.runs(entry) - {run for record in own for run in record.settled()}
+        records = [record for record in self.records if record.entry == entry and record.made_by(settings, code)]
+        return self.wanted.runs(entry) - {run for record in records for run in record.settled()}
 
     def run(self, entries: Iterable[Entry], minutes: float = inf) -> list[Entry]:
         """Train entries until the time is over, and return those that are not finished.
@@ -135,15 +135,15 @@ class Queue:
         The estimate uses finished entries of similar cost, of the same preset if possible: presets differ in their
         number of steps.
         """
-        on_cpu, own, known = self.device == "cpu", cost(entry), []
+        on_cpu, own_cost, estimates = self.device == "cpu", cost(entry), []
         for record in self.records:
             run = next(iter(record.runs.values()), None)
             if run is not None and record.entry.level == entry.level and (run["device"] == "cpu") == on_cpu:
-                ratio = own / cost(record.entry)
+                ratio = own_cost / cost(record.entry)
                 # The square root, as the time of small networks hardly depends on their size.
                 seconds = record.seconds / len(record.runs) * sqrt(ratio)
-                known.append((record.entry.preset != entry.preset, abs(log(ratio)), seconds))
-        nearest = [seconds for *_, seconds in sorted(known)[:NEAREST]]
+                estimates.append((record.entry.preset != entry.preset, abs(log(ratio)), seconds))
+        nearest = [seconds for *_, seconds in sorted(estimates)[:NEAREST]]
         return max(nearest, default=0.0) * len(self.missing(entry))
 
     def _train(self, entry: Entry, deadline: float) -> bool:

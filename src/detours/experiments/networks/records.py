@@ -1,6 +1,6 @@
 """Finished entries: one small file per entry and seed, with the results of all folds.
 
-While an entry is trained, every fold is a file of its own in a working store, with its log and checkpoints beside it.
+While an entry is trained, every fold has its own file in a working store, with its log and checkpoints next to it.
 `pack` puts the folds of a seed and their mean learning curve into a record, a cell of experiment "tables" in the store;
 it can be repeated at any time, so nothing is lost when a process is killed between two folds. Records from several
 machines are merged by copying their files into one folder. Reading records needs neither the data nor torch.
@@ -84,20 +84,20 @@ class Record:
 
         Settings that did not exist then have the value that reproduces the earlier behaviour.
         """
-        own = self._settings()
-        same = all(own.get(name, value) == value for name, value in settings.items())
+        recorded = self._settings()
+        same = all(recorded.get(name, value) == value for name, value in settings.items())
         return same and code in (None, self.cell.key["code"])
 
     def changes(self) -> list[str]:
         """Return the settings that differ from the entry's current recipe, each with both values."""
-        own, current = self._settings(), self.entry.recipe().key()
+        old, current = self._settings(), self.entry.recipe().key()
         names = [*plain_settings(current), "precision"]
-        return [f"{name}={own[name]} (current recipe: {current[name]})" for name in names if own[name] != current[name]]
+        return [f"{name}={old[name]} (current recipe: {current[name]})" for name in names if old[name] != current[name]]
 
     def settings_key(self) -> str:
         """Return a string that records have in common if their settings agree, whatever their seed and code."""
-        own = {**plain_settings(self._settings()), "precision": self.cell.key["precision"]}
-        return repr(sorted(own.items()))
+        settings = {**plain_settings(self._settings()), "precision": self.cell.key["precision"]}
+        return repr(sorted(settings.items()))
 
     def _settings(self) -> dict[str, Any]:
         """The key; settings that it lacks have the value that reproduces the earlier behaviour."""
@@ -154,16 +154,16 @@ def _write(store: Store, key: dict[str, Any], cells: Sequence[Cell], work: Store
     curve = mean_curve([work.path(cell.key).with_suffix(".csv") for cell in cells], key["epochs"])
     if before is not None and before.value["curve"]["runs"] > curve["runs"]:
         curve = before.value["curve"]
-    listed = [runs[fold] for fold in sorted(runs)]
-    common = {name: listed[0][name] for name in COMMON if listed and _shared(listed, name)}
+    ordered = [runs[fold] for fold in sorted(runs)]
+    common = {name: ordered[0][name] for name in COMMON if ordered and _shared(ordered, name)}
     value = {
         "common": common,
-        "runs": [{name: run[name] for name in run if name not in common} for run in listed],
+        "runs": [{name: run[name] for name in run if name not in common} for run in ordered],
         "failed": {str(fold): why for fold, why in {**failures, **failed}.items() if fold not in runs},
         "curve": curve,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    store.keep(key, value, seconds_of(listed))
+    store.keep(key, value, seconds_of(ordered))
 
 
 def seconds_of(runs: Sequence[Mapping[str, Any]]) -> float:
@@ -181,8 +181,8 @@ def seconds_of(runs: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _run(cell: Cell) -> dict[str, Any]:
-    found = {"fold": cell.key["fold"], **cell.value, "seconds": round(cell.seconds, 1)}
-    return {name: round(value, 6) if isinstance(value, float) else value for name, value in found.items()}
+    run = {"fold": cell.key["fold"], **cell.value, "seconds": round(cell.seconds, 1)}
+    return {name: round(value, 6) if isinstance(value, float) else value for name, value in run.items()}
 
 
 def _shared(runs: Sequence[Mapping[str, Any]], name: str) -> bool:

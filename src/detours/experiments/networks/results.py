@@ -61,8 +61,8 @@ class Result:
     @property
     def validation(self) -> float:
         """The mean validation score over all runs, where higher is better; minus infinity without runs."""
-        found = [run[f"val_{self.metric}"] for run in self._runs()]
-        return float(np.mean(found)) * (-1 if self.lower_is_better else 1) if found else -float("inf")
+        scores = [run[f"val_{self.metric}"] for run in self._runs()]
+        return float(np.mean(scores)) * (-1 if self.lower_is_better else 1) if scores else -float("inf")
 
     @property
     def std(self) -> float | None:

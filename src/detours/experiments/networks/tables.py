@@ -52,8 +52,8 @@ def best_published(data: str) -> float | None:
     """Return the best mean that the paper reports for a data set, kernels included."""
     paper = paper_tables()
     groups = (group for table in ("graph_classification", "node_classification") for group in paper[table].values())
-    found = [row[data]["mean"] for group in groups for row in group.values() if row.get(data) is not None]
-    return max(found, default=None)
+    means = [row[data]["mean"] for group in groups for row in group.values() if row.get(data) is not None]
+    return max(means, default=None)
 
 
 def with_spread(mean: float, spread: float | None) -> str:
@@ -79,22 +79,25 @@ def written(result: Result | None) -> str | None:
 
 def _diverged(results: Iterable[Result]) -> list[str]:
     """Return a remark on the entries with diverged runs, if any."""
-    found = [
+    remarks = [
         f"{each.entry.data} {each.entry.row} ({each.entry.preset}): {len(each.failures)} of {each.wanted} runs diverged"
         for each in results
         if each.failures
     ]
-    return [f"{'; '.join(found)}. The means are over the other runs."] if found else []
+    return [f"{'; '.join(remarks)}. The means are over the other runs."] if remarks else []
 
 
 def _with_other_settings(results: Iterable[Result]) -> list[str]:
     """Return remarks on the entries that were trained with other settings than those of their current recipes."""
-    found: dict[str, dict[str, list[str]]] = {}
+    rows_by_change: dict[str, dict[str, list[str]]] = {}
     for each in results:
         for change in {change for record in each.records for change in record.changes()}:
-            of_data = found.setdefault(change, {}).setdefault(f"{each.entry.data}, {each.entry.preset}", [])
-            of_data.append(each.entry.row)
-    listed = {change: [f"{data}: {', '.join(rows)}" for data, rows in found[change].items()] for change in found}
+            rows = rows_by_change.setdefault(change, {}).setdefault(f"{each.entry.data}, {each.entry.preset}", [])
+            rows.append(each.entry.row)
+    listed = {
+        change: [f"{data}: {', '.join(rows)}" for data, rows in by_data.items()]
+        for change, by_data in rows_by_change.items()
+    }
     return [f"Trained with {change}: {'; '.join(listed[change])}." for change in sorted(listed)]
 
 
@@ -142,10 +145,13 @@ def detail_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str
 
 def _in_order(table: str, results: Mapping[Entry, Result]) -> list[Entry]:
     data = in_order(table)
-    own = [entry for entry in results if entry.data in data and entry.use_den == (table != "ablation")]
+    entries = [entry for entry in results if entry.data in data]
     if table == "ablation":
-        own = [entry for entry in results if entry.data in data and (entry.model, entry.backbone) == ("mdnn", "gat")]
-    return sorted(own, key=lambda e: (data.index(e.data), e.preset, list(MODELS).index(e.model), e.backbone, e.use_den))
+        entries = [entry for entry in entries if (entry.model, entry.backbone) == ("mdnn", "gat")]
+    else:
+        entries = [entry for entry in entries if entry.use_den]
+    models = list(MODELS)
+    return sorted(entries, key=lambda e: (data.index(e.data), e.preset, models.index(e.model), e.backbone, e.use_den))
 
 
 def _line(result: Result, against: Comparison | None) -> list[Any]:
@@ -169,10 +175,10 @@ def ablation_table(results: Mapping[Entry, Result]) -> Table:
     """Return the paired comparison of MDNN GAT with φD and without it."""
     lines: list[list[Any]] = []
     for each in ablations(results):
-        own, base = results[each.entry], results[each.baseline]
+        both = written(results[each.entry]), written(results[each.baseline])
         paper = [published(entry) for entry in (each.entry, each.baseline)]
         theirs = None if None in paper else paper[0]["mean"] - paper[1]["mean"]  # type: ignore[index]
-        lines.append([each.entry.data, each.entry.preset, written(own), written(base), each.difference, each.p, theirs])
+        lines.append([each.entry.data, each.entry.preset, *both, each.difference, each.p, theirs])
     columns = [Column("data"), Column("preset"), Column("with φD", "s"), Column("without", "s")]
     columns += [Column("difference", "+.2f"), Column("p", ".2g"), Column("published difference", "+.2f")]
     return Table("Ablation, paired over folds", columns, sorted(lines, key=lambda line: (line[0], line[1])))
@@ -186,10 +192,10 @@ def of_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str] = 
 
 def tables(names: Iterable[str], results: Mapping[Entry, Result], rows: Sequence[str] = ()) -> list[Table]:
     """Return the tables of these names, or some of their rows, if they have results."""
-    made = []
+    found = []
     for name in names:
         if of_table(name, results, rows):
-            own = of_table(name, results)  # differences refer to rows that may not be shown
-            paired = [ablation_table(own)] if name == "ablation" and not rows else []
-            made += [accuracy_table(name, own, rows), *paired, detail_table(name, own, rows)]
-    return made
+            of_name = of_table(name, results)  # differences refer to rows that may not be shown
+            paired = [ablation_table(of_name)] if name == "ablation" and not rows else []
+            found += [accuracy_table(name, of_name, rows), *paired, detail_table(name, of_name, rows)]
+    return found

@@ -35,9 +35,9 @@ def distances(results: Mapping[Entry, Result]) -> list[Distance]:
     """Return the distances of all complete results of presets "paper" and "paper-small" that the paper reports."""
     found = []
     for entry, result in results.items():
-        theirs = published(entry)
-        if entry.preset != "ours" and theirs is not None and result.complete and result.mean is not None:
-            found.append(Distance(result, theirs, result.mean - theirs["mean"]))
+        paper = published(entry)
+        if entry.preset != "ours" and paper is not None and result.complete and result.mean is not None:
+            found.append(Distance(result, paper, result.mean - paper["mean"]))
     return found
 
 
@@ -62,11 +62,11 @@ def read_notes(folder: Path) -> list[dict[str, Any]]:
 
 def reason_for(entry: Entry, notes: Sequence[Mapping[str, Any]]) -> str:
     """Return the reasons of all notes on an entry, or "unexplained"."""
-    own = {"data": entry.data, "preset": entry.preset, "row": entry.row}
+    fields = {"data": entry.data, "preset": entry.preset, "row": entry.row}
 
     def concerns(note: Mapping[str, Any]) -> bool:
-        named = {name: [note[name]] if isinstance(note[name], str) else note[name] for name in own if name in note}
-        return all(own[name] in names for name, names in named.items())
+        named = {name: [note[name]] if isinstance(note[name], str) else note[name] for name in fields if name in note}
+        return all(fields[name] in names for name, names in named.items())
 
     return " ".join(note["reason"] for note in notes if concerns(note)) or UNEXPLAINED
 

@@ -1,4 +1,4 @@
-"""The best detour models, networks and kernels, beside the best entries of the paper."""
+"""The best detour networks and kernels, next to the best entries of the paper."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Best:
 
 def best_network(results: Mapping[Entry, Result], data: str, *models: str) -> Result | None:
     """Return the complete result of preset ours with the best test mean on a data set, among these models."""
-    found = (
+    candidates = (
         result
         for entry, result in results.items()
         if (entry.data, entry.preset) == (data, "ours") and entry.model in models and entry.use_den and result.complete
     )
-    return max(found, key=lambda result: result.mean or 0.0, default=None)
+    return max(candidates, key=lambda result: result.mean or 0.0, default=None)
 
 
 def best_models(results: Mapping[Entry, Result], kernels: Mapping[tuple[str, str], Accuracy]) -> list[Best]:
@@ -55,8 +55,8 @@ def best_models(results: Mapping[Entry, Result], kernels: Mapping[tuple[str, str
     found = []
     for data in DATA:
         network = best_network(results, data, "weighted", "mdnn")
-        own = [(row, kernels[row, data]) for row in DETOUR_KERNELS if (row, data) in kernels]
-        kernel = max(own, key=lambda each: each[1].mean, default=None)
+        rows = [(row, kernels[row, data]) for row in DETOUR_KERNELS if (row, data) in kernels]
+        kernel = max(rows, key=lambda each: each[1].mean, default=None)
         paper = best_published(data)
         if paper is not None and (network is not None or kernel is not None):
             found.append(Best(data, paper, network, kernel))
@@ -85,7 +85,7 @@ def _counted(found: Sequence[tuple[str, bool]]) -> str:
 
 
 def best_table(found: Sequence[Best]) -> Table:
-    """Return ours beside the paper's, data set by data set."""
+    """Return our best models next to the paper's, by data set."""
     columns = [Column("data"), Column("paper's best", ".2f"), Column("network"), Column("test, ± folds")]
     columns += [Column("kernel"), Column("test, ± repeats"), Column("distance", "+.2f")]
     lines: list[list[Any]] = []

@@ -8,7 +8,7 @@ from html import escape
 from detours.experiments.report.sections import Section
 from detours.experiments.tables import Table
 
-TITLE = "Results beside the paper's"
+TITLE = "Results next to the paper's"
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 78rem; padding: 0 1rem; color: #222; }
 table { border-collapse: collapse; margin: .6rem 0 1.2rem; font-size: 13px; }

@@ -61,19 +61,19 @@ def rivals(results: Mapping[Entry, Result]) -> list[Rivals]:
 
     found = []
     for data in (*DATA, *HETEROPHILOUS_DATA):
-        own = [e for e in compared if (e.data, e.model) == (data, "mdnn") and compared[e].complete]
-        if own:
-            mdnn, plain = max(own, key=validation), max((compared[entry].baseline for entry in own), key=validation)
+        mdnns = [e for e in compared if (e.data, e.model) == (data, "mdnn") and compared[e].complete]
+        if mdnns:
+            mdnn, plain = max(mdnns, key=validation), max((compared[entry].baseline for entry in mdnns), key=validation)
             weighted = [e for e in compared if (e.data, e.model) == (data, "weighted") and compared[e].complete]
-            detour, best = max([*own, *weighted], key=validation), max(own, key=test)
+            detour, best = max([*mdnns, *weighted], key=validation), max(mdnns, key=test)
             found.append(Rivals(data, results[mdnn], results[plain], results[detour], compared[mdnn], compared[best]))
     return found
 
 
 def _complete(one: Result, other: Result) -> Comparison:
-    found = compare(one, other)
-    assert found is not None, "complete results share all folds"
-    return found
+    comparison = compare(one, other)
+    assert comparison is not None, "complete results share all folds"
+    return comparison
 
 
 def rivals_sentence(found: Sequence[Rivals]) -> str:

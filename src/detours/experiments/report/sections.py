@@ -66,9 +66,10 @@ def summary_section(finished: Finished) -> Section:
     return Section("In short", points=[sentence for sentence in sentences if sentence])
 
 
-def _exceptions(found: Sequence[Comparison]) -> str:
-    worse = [f"{each.entry.data} {each.entry.row} {each.difference:+.2f}" for each in found if each.difference <= 0]
-    return f"; exceptions: {', '.join(worse)}" if worse else ""
+def _exceptions(comparisons: Sequence[Comparison]) -> str:
+    worse = [each for each in comparisons if each.difference <= 0]
+    listed = ", ".join(f"{each.entry.data} {each.entry.row} {each.difference:+.2f}" for each in worse)
+    return f"; exceptions: {listed}" if worse else ""
 
 
 def best_section(finished: Finished) -> Section:
@@ -79,8 +80,8 @@ def best_section(finished: Finished) -> Section:
 
 def table_section(name: str, finished: Finished) -> Section:
     """One of the paper's tables, or of the additional ones."""
-    own = of_table(name, finished.networks)
-    if not own:
+    results = of_table(name, finished.networks)
+    if not results:
         return Section(TITLES[name])
     text = []
     if name == "nodes":
@@ -88,8 +89,8 @@ def table_section(name: str, finished: Finished) -> Section:
             "Chameleon and Squirrel contain duplicated nodes, some of them in both training and test parts "
             "(Platonov et al., 2023); these are the versions that the paper used."
         )
-    text += _remarks(own)
-    return Section(TITLES[name], text, network_tables([name], own))
+    text += _remarks(results)
+    return Section(TITLES[name], text, network_tables([name], results))
 
 
 def _remarks(networks: Networks) -> list[str]:
@@ -118,8 +119,8 @@ def is_current(result: Result) -> bool:
 
 def baselines_section(finished: Finished) -> Section:
     """Every detour network against its baseline, and the sign tests."""
-    title, found = "Detour networks against baselines", against_baselines(finished.networks)
-    if not found:
+    title, comparisons = "Detour networks against baselines", against_baselines(finished.networks)
+    if not comparisons:
         return Section(title)
     text = (
         "Each weighted network and each MDNN is compared with the plain network of the same backbone, preset and data, "
@@ -129,14 +130,14 @@ def baselines_section(finished: Finished) -> Section:
         "backbones share data, and the filtered graphs are parts of Chameleon and Squirrel."
     )
     tables = [rivals_table(chosen)] if (chosen := rivals(finished.networks)) else []
-    if complete := [each for each in found if each.complete]:
+    if complete := [each for each in comparisons if each.complete]:
         tables.append(_sign_tests(complete))
-    return Section(title, [text], [*tables, _differences(found)])
+    return Section(title, [text], [*tables, _differences(comparisons)])
 
 
-def _differences(found: Sequence[Comparison]) -> Table:
+def _differences(comparisons: Sequence[Comparison]) -> Table:
     lines: list[list[Any]] = []
-    for each in found:
+    for each in comparisons:
         folds = each.folds if each.complete else f"{each.folds}, incomplete"
         lines.append([each.entry.data, each.entry.preset, each.entry.row, each.difference, folds, each.p])
     columns = [Column("data"), Column("preset"), Column("network"), Column("against plain", "+.2f")]
@@ -148,10 +149,10 @@ def _sign_tests(complete: Sequence[Comparison]) -> Table:
     groups: dict[str, Sequence[Comparison]] = {}
     for preset in PRESETS:
         for model, name in (("weighted", "weighted"), ("mdnn", "MDNN")):
-            own = [each for each in complete if (each.entry.preset, each.entry.model) == (preset, model)]
-            groups[f"{name}, {preset}"] = own
+            group = [each for each in complete if (each.entry.preset, each.entry.model) == (preset, model)]
+            groups[f"{name}, {preset}"] = group
     groups["all"] = complete
-    tests = {name: sign_test(own) for name, own in groups.items() if own}
+    tests = {name: sign_test(group) for name, group in groups.items() if group}
     lines: list[list[Any]] = [[name, test.better, test.equal, test.worse, test.p] for name, test in tests.items()]
     columns = [Column(""), Column("better", "d"), Column("equal", "d"), Column("worse", "d"), Column("p", ".2g")]
     return Table("Sign tests", columns, lines)
@@ -183,7 +184,7 @@ def other_numbers() -> dict[str, Any]:
 
 def others_section(finished: Finished) -> Section:
     """Our best networks next to results that others published for the same splits."""
-    made = []
+    tables = []
     for name in ("graphs", "nodes", "heterophilous"):
         data = [each for each in in_order(name) if any(each in row for row in other_numbers()[name].values())]
         rows: list[list[Any]] = []
@@ -194,14 +195,14 @@ def others_section(finished: Finished) -> Section:
         if rows:
             rows += [[f"theirs: {who}", *map(numbers.get, data)] for who, numbers in other_numbers()[name].items()]
             columns = [Column("network"), *(Column(each, ".2f") for each in data)]
-            made.append(Table(f"{TITLES[name]}: results of others", columns, rows))
+            tables.append(Table(f"{TITLES[name]}: results of others", columns, rows))
     text = [
         "Rows “theirs” are means published by other papers for the same splits, as far as they are known to us; "
         "nothing was run again, and features, tuning and model selection differ. “No structure” uses node features "
         "only: where it is ahead, the data set says little about structure. Two versions of Cornell are in use, one of "
         "them with the features of Texas; published results may be based on either."
     ]
-    return Section("Other published results", text if made else [], made)
+    return Section("Other published results", text if tables else [], tables)
 
 
 def learning_section(finished: Finished) -> Section:
@@ -209,9 +210,9 @@ def learning_section(finished: Finished) -> Section:
     figures = []
     for data in dict.fromkeys(each for names in DATA.values() for each in names):
         for preset in PRESETS:
-            wanted = (entry for entry in finished.networks if (entry.data, entry.preset) == (data, preset))
-            own = ((entry, finished.networks[entry].records) for entry in wanted if entry.use_den)
-            curves = [curve for entry, records in own if (curve := _curve(entry, records)) is not None]
+            entries = (entry for entry in finished.networks if (entry.data, entry.preset) == (data, preset))
+            recorded = ((entry, finished.networks[entry].records) for entry in entries if entry.use_den)
+            curves = [curve for entry, records in recorded if (curve := _curve(entry, records)) is not None]
             if curves:
                 figures.append(draw_curves(f"{data}, {preset}", curves))
     text = ["Mean validation score over folds; a fold that has ended keeps the score of its last epoch."]
@@ -231,11 +232,11 @@ def costs_section(finished: Finished) -> Section:
     totals: dict[tuple[str, str, str], list[float]] = {}
     for entry, result in finished.networks.items():
         for device in result.devices[:1]:
-            own = totals.setdefault((entry.data, entry.preset, device), [0, 0, 0.0])
-            own[0] += 1
-            own[1] += sum(len(record.runs) for record in result.records)
-            own[2] += result.seconds / 60
-    lines: list[list[Any]] = [[*key, *own] for key, own in sorted(totals.items())]
+            total = totals.setdefault((entry.data, entry.preset, device), [0, 0, 0.0])
+            total[0] += 1
+            total[1] += sum(len(record.runs) for record in result.records)
+            total[2] += result.seconds / 60
+    lines: list[list[Any]] = [[*key, *total] for key, total in sorted(totals.items())]
     columns = [Column("data"), Column("preset"), Column("device"), Column("entries", COUNT), Column("runs", COUNT)]
     text = ["The times of individual entries are in the tables entry by entry."] if lines else []
     table = Table("Minutes of training", [*columns, Column("minutes", ".1f")], lines)
@@ -244,14 +245,14 @@ def costs_section(finished: Finished) -> Section:
 
 def _full_size(networks: Networks) -> list[Table]:
     """The estimated cost of the entries of paper-small at the full size of the paper."""
-    small: dict[str, list[float]] = {}
+    totals: dict[str, list[float]] = {}
     for entry, result in networks.items():
         if entry.preset == "paper-small":
             ratio = cost(replace(entry, preset="paper")) / cost(entry)
-            own = small.setdefault(entry.data, [0.0, 0.0])
-            own[0] += result.seconds / 60
-            own[1] += ratio * result.seconds / 3600
-    lines: list[list[Any]] = [[data, *own] for data, own in small.items()]
+            total = totals.setdefault(entry.data, [0.0, 0.0])
+            total[0] += result.seconds / 60
+            total[1] += ratio * result.seconds / 3600
+    lines: list[list[Any]] = [[data, *total] for data, total in totals.items()]
     columns = [Column("data"), Column("minutes, paper-small", ".1f"), Column("hours, paper, at most about", ".0f")]
     note = "Scaled by the multiplications per epoch; a GPU is better utilised at the full size."
     return [Table("Estimated cost of the paper's size", columns, lines, [note])] if lines else []
@@ -268,15 +269,15 @@ def expressiveness_section(finished: Finished) -> Section:
     """The finished tables of expressive power, without times, which the benchmarks measure."""
     from detours.experiments.expressiveness import hard, ratios
 
-    made: list[Table] = []
+    shown: list[Table] = []
     for experiment, tables in (("expressiveness", ratios.tables), ("hard", hard.tables)):
-        if own := [cell for cell in finished.cells if cell.key["experiment"] == experiment]:
-            made += [table for table in tables(own) if "econds" not in table.title]
+        if cells := [cell for cell in finished.cells if cell.key["experiment"] == experiment]:
+            shown += [table for table in tables(cells) if "econds" not in table.title]
     text = [
         "Rule “sound” compares colours; rule “paper” compares only the sizes of colour classes, which is weaker. The "
         "tables show the results under each rule."
     ]
-    return Section("Expressive power", text if made else [], made)
+    return Section("Expressive power", text if shown else [], shown)
 
 
 SECTIONS: dict[str, Callable[[Finished], Section]] = {
