@@ -5,7 +5,7 @@ import json
 from tests.cli.programs import Run, one_sentence
 
 
-def test_cycles_one_a_line(run: Run) -> None:
+def test_one_cycle_per_line(run: Run) -> None:
     ran = run("cycles", "g1.txt", "-k", "3")
     assert (ran.code, ran.out) == (0, "a b d c\nc d e\nc d f\nc e d f\n")
     assert ran.err == "4 cycles of 3 to 4 edges\n"
@@ -37,7 +37,7 @@ def test_cycles_cut_short(run: Run) -> None:
     assert ran.code == 1 and not told["complete"] and len(told["cycles"]) == 3 and one_sentence(ran.err)
 
 
-def test_refused_in_a_sentence(run: Run) -> None:
+def test_wrong_input_is_one_sentence(run: Run) -> None:
     for arguments in (
         ("cycles", "g1.txt", "-k", "3", "--through", "z"),
         ("cycles", "g1.txt", "-k", "3", "--chordless", "--directed"),

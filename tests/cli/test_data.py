@@ -1,4 +1,4 @@
-"""`detours data`: which sets there are, what they hold, what is wrong with them."""
+"""`detours data`: the known data sets, their contents, and errors in their files."""
 
 import json
 from functools import partial
@@ -19,7 +19,7 @@ def run(run: Run) -> Run:
 
 @pytest.fixture
 def raw(tmp_path: Path) -> Path:
-    """MUTAG as twenty pairs of joined nodes with two attributes each."""
+    """MUTAG as twenty single edges, with two attributes per node."""
     folder = tmp_path / "raw" / "TUDataset" / "MUTAG" / "raw"
     folder.mkdir(parents=True)
     files = {
@@ -86,7 +86,7 @@ def test_info_of_edge_attributes(run: Run) -> None:
     assert code == 0 and " ".join(out.split()).count("edge attributes 3 edge labels none") == 1
 
 
-def test_info_of_a_task_made_in_code(run: Run) -> None:
+def test_info_of_a_generated_task(run: Run) -> None:
     code, out, _ = run("info", "rings")
     assert code == 0 and "200 in 100 pairs" in out and "0: 100, 1: 100" in out
 
@@ -101,7 +101,7 @@ def test_info_of_a_task_made_in_code(run: Run) -> None:
         (["check", "squirel"], "(did you mean Squirrel?)"),
     ],
 )
-def test_one_sentence_for_what_is_wrong(run: Run, arguments: list[str], sentence: str) -> None:
+def test_wrong_input_is_one_sentence(run: Run, arguments: list[str], sentence: str) -> None:
     code, out, err = run(*arguments)
     assert code == 1 and not out and err.startswith("detours: ") and sentence in err and err.count("\n") == 1
 
@@ -124,7 +124,7 @@ def test_check(run: Run, raw: Path) -> None:
         ("graph_labels", "1\n" * 20, "MUTAG has 1 class; at least 2 are needed to learn"),
     ],
 )
-def test_check_finds_what_is_wrong(run: Run, raw: Path, file: str, text: str, says: str) -> None:
+def test_check_finds_errors(run: Run, raw: Path, file: str, text: str, says: str) -> None:
     file_of(raw, file).write_text(text)
     code, out, _ = run("check", "mutag", "--root", str(raw))
     assert code == 1 and out.startswith("MUTAG") and "wrong: " in out and says in out and out.count("\n") == 1
@@ -133,6 +133,6 @@ def test_check_finds_what_is_wrong(run: Run, raw: Path, file: str, text: str, sa
     assert code == 1 and row["data"] == "MUTAG" and says in row["says"]
 
 
-def test_what_is_named_must_be_there(run: Run, raw: Path) -> None:
+def test_named_data_sets_must_exist(run: Run, raw: Path) -> None:
     code, out, _ = run("check", "NCI1", "mutag", "--root", str(raw))
     assert code == 1 and "wrong: NCI1 is not in" in out and "MUTAG               ok" in out

@@ -6,13 +6,13 @@ from pathlib import Path
 from tests.cli.programs import Run, one_sentence
 
 
-def test_paths_one_a_line(run: Run) -> None:
+def test_one_path_per_line(run: Run) -> None:
     ran = run("paths", "g1.txt", "c", "d", "-k", "3")
     assert (ran.code, ran.out) == (0, "c e d\nc f d\nc a b d\n")
     assert ran.err == "3 detours of 2 to 3 edges from c to d\n"
 
 
-def test_names_with_blanks_are_quoted(run: Run, tmp_path: Path) -> None:
+def test_names_with_spaces_are_quoted(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     file.write_text("Ada L,Bob\nBob,Cy\nCy,Ada L\n")
     assert run("paths", str(file), "Ada L", "Bob", "-k", "2").out == '"Ada L" Cy Bob\n'

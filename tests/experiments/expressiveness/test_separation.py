@@ -1,4 +1,4 @@
-"""Counting what is told apart by grouping, against looking at every pair."""
+"""Counts by grouping, against a loop over all pairs."""
 
 from itertools import combinations
 

@@ -18,7 +18,7 @@ def new_queue(folder: Path, data: GraphSet, *, said: list[str] | None = None, **
 
 
 def interrupt(queue: Queue) -> None:
-    """Let the time of a queue be over after one epoch of a stack."""
+    """Make the time of a queue run out after one epoch of a stack."""
     train = queue._train_stacks
     queue._train_stacks = lambda runs, deadline: train(runs, 0.0)  # type: ignore[method-assign]
 

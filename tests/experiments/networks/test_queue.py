@@ -77,7 +77,7 @@ def test_finished_runs_are_not_trained_again(tmp_path: Path, data: GraphSet, mon
     assert trained == [(0, 1), (1, 1), (2, 0), (2, 1)]
     assert [sorted(record.runs) for record in read_records(Store(tmp_path))] == [[0, 1, 2], [0, 1, 2]]
     new_queue(tmp_path, data, changes={**TINY, "epochs": 4}).run([PLAIN])
-    assert len(read_records(Store(tmp_path))) == 4  # other settings are other records
+    assert len(read_records(Store(tmp_path))) == 4  # other settings have their own records
 
 
 def test_records_of_two_machines_are_merged_by_copying(tmp_path: Path, data: GraphSet) -> None:
@@ -109,7 +109,7 @@ def test_runs_that_diverge_are_recorded_and_not_repeated(
     assert sorted(result.by_fold()) == [0] and result.failures == ["the loss diverged"] * 2
 
 
-def test_folds_that_the_data_do_not_have() -> None:
+def test_unknown_folds() -> None:
     assert Wanted(folds=[9]).runs(PLAIN) == {(9, seed) for seed in range(3)}
     with pytest.raises(InputError, match=r"^ENZYMES has the folds 0 .. 9, but fold 12 was asked for.$"):
         Wanted(folds=[3, 12]).runs(PLAIN)
@@ -117,7 +117,7 @@ def test_folds_that_the_data_do_not_have() -> None:
         Wanted(folds=[0, 1]).runs(replace(PLAIN, data="ZINC"))
 
 
-def test_k_is_left_out_where_no_detours_are_seen() -> None:
+def test_k_is_dropped_where_no_detours_are_used() -> None:
     wanted = Wanted(changes={"k": 3})
     zinc = replace(PLAIN, data="ZINC")  # its recipe gives plain networks detour numbers
     assert [wanted.settings(each).get("k") for each in (PLAIN, MDNN, zinc)] == [None, 3, 3]

@@ -52,7 +52,7 @@ def test_an_interrupted_entry_resumes_with_the_same_results(tmp_path: Path, data
     assert suffixes(parts) == [".json", ".json"]
 
 
-def test_folds_of_a_killed_process_are_packed_the_next_time(
+def test_folds_of_a_killed_process_are_recorded_next_time(
     tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(*arguments: object) -> None:
@@ -83,7 +83,7 @@ def test_every_finished_stack_is_recorded_before_the_next(
     with pytest.raises(SystemExit):
         new_queue(tmp_path, data, replicas=1).run([PLAIN])
     assert recorded == [0, 1, 2, 3]
-    shutil.rmtree(tmp_path / "work")  # what is recorded is enough to go on
+    shutil.rmtree(tmp_path / "work")  # the records are enough to resume
     said: list[str] = []
     assert new_queue(tmp_path, data, said=said).run([PLAIN]) == []
     assert "1 of 1 runs" in said[0] and [len(record.runs) for record in read_records(Store(tmp_path))] == [2, 2]

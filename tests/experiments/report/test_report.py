@@ -1,4 +1,4 @@
-"""The report: every number from the store, nothing computed, one page."""
+"""The report: all values from the store, as Markdown and as a single page."""
 
 import importlib
 import json
@@ -31,7 +31,7 @@ TEN = [0.8, 0.81, 0.82, 0.83, 0.84, 0.85, 0.86, 0.87, 0.88, 0.89]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Results of Texas under both presets: MDNN above plain in ours, far from the paper in paper."""
+    """Results of Texas under both presets: MDNN better than plain in ours, far from the published result in paper."""
     keep(tmp_path, PLAIN, TEN)
     keep(tmp_path, replace(PLAIN, model="mdnn"), [each + 0.02 for each in TEN])
     for model in ("plain", "mdnn"):
@@ -140,11 +140,11 @@ def test_data_beyond_the_paper_are_shown_but_not_counted_with_it(folder: Path) -
     )
 
 
-def test_what_the_paper_size_would_cost(folder: Path) -> None:
+def test_the_estimated_cost_of_the_paper_size(folder: Path) -> None:
     keep(folder, Entry("DD", "paper-small", "mdnn", "gin"), TEN)
     table = next(t for s in report_sections(folder) for t in s.tables if t.title.startswith("Estimated cost"))
     data, minutes, hours = table.rows[0]
-    # 768 / 128 squared times six times the layers: somewhat less, as not everything is quadratic
+    # (768 / 128)² times six times the layers; somewhat less, as not all costs are quadratic
     assert data == "DD" and minutes == pytest.approx(0.5) and 100 < hours * 60 / minutes < 216
 
 
@@ -202,7 +202,7 @@ def test_nothing_finished_is_one_sentence(tmp_path: Path) -> None:
 
 
 class Absent:
-    """Finds no module of these names: importing them fails."""
+    """An import hook that makes imports of these modules fail."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
@@ -217,7 +217,7 @@ def test_the_command_needs_no_torch_and_no_data(
 ) -> None:
     monkeypatch.delenv("DETOURS_DATA", raising=False)
     absent = ("torch", "torch_geometric", "lightning", "sklearn", "matplotlib")
-    for name in absent:  # gone, not None: SciPy looks whether torch is there before it asks for its classes
+    for name in absent:  # removed, not None: SciPy checks for torch in sys.modules before it uses its classes
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setattr(sys, "meta_path", [Absent(absent), *sys.meta_path])
     with pytest.raises(ImportError):
@@ -229,7 +229,7 @@ def test_the_command_needs_no_torch_and_no_data(
 
 
 @pytest.mark.parametrize("option", ["--out", "--update"])
-def test_a_file_that_cannot_be_written_is_told_before_the_work(
+def test_an_unwritable_file_is_reported_before_the_work(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:
     for name in ("report.report_sections", "documents.update_document"):
@@ -249,7 +249,7 @@ def test_curves_are_drawn_as_svg() -> None:
     ElementTree.fromstring(draw_curves("flat", [Curve("MDNN GIN", "mdnn", [1], [0.5])]))
 
 
-def test_numbers_of_others_are_plausible_and_named() -> None:
+def test_results_of_others_are_plausible_and_named() -> None:
     numbers = other_numbers()
     assert json.dumps(numbers) and all(" et al., " in who for table in ("graphs", "nodes") for who in numbers[table])
     assert all(
@@ -286,7 +286,7 @@ def test_the_command_updates_files(folder: Path, capsys: pytest.CaptureFixture[s
     assert "1 of 1 data sets" in path.read_text()
 
 
-def test_a_file_without_marks_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_without_markers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / "page.md"
     path.write_text("<!-- results: nodes -->\nwithout an end\n")
     assert cli.run(["report", "--results", str(folder), "--update", str(path)]) == 1
