@@ -63,9 +63,9 @@ def test_exact_decides_where_colours_do_not(run: Run) -> None:
 
 
 def test_json(run: Run) -> None:
-    told = json.loads(run("hexagon.g6", "triangles.g6", "-k", "2", "--json")[1])
-    assert told["verdict"] == "not isomorphic" and told["round"] == 0 and told["counts"] == [6, 0]
-    assert "isomorphic" not in told
+    found = json.loads(run("hexagon.g6", "triangles.g6", "-k", "2", "--json")[1])
+    assert found["verdict"] == "not isomorphic" and found["round"] == 0 and found["counts"] == [6, 0]
+    assert "isomorphic" not in found
     alike = json.loads(run("hexagon.g6", "turned.g6", "--pairs", "den", "--json")[1])
     assert alike["verdict"] == "not told apart" and alike["told_apart"] is False
     assert alike["round"] is None and alike["counts"] is None and alike["pairs"] == "den"
@@ -152,7 +152,7 @@ def test_labels_that_were_not_compared_are_mentioned(run: Run, exact: tuple[str,
     pytest.importorskip("rdkit")
     Path("ethanol.smi").write_text("CCO\n")
     Path("ethylamine.smi").write_text("CCN\n")
-    told = "labels of nodes were not compared"
+    note = "labels of nodes were not compared"
     out = " ".join(run("ethanol.smi", "ethylamine.smi", *exact)[1].split())
-    assert "somorphic" in out and told in out and "labels=" not in out
-    assert told not in " ".join(run("hexagon.g6", "turned.g6", *exact)[1].split())
+    assert "somorphic" in out and note in out and "labels=" not in out
+    assert note not in " ".join(run("hexagon.g6", "turned.g6", *exact)[1].split())

@@ -67,20 +67,20 @@ def test_a_hint_if_k_is_too_small_for_the_rings(run: Run, tmp_path: Path) -> Non
 def test_count_json_is_the_only_output(run: Run) -> None:
     ran = run("count", "g1.txt", "-k", "3", "--json", "--top", "1")
     assert ran.code == 0 and ran.err == ""
-    told = json.loads(ran.out)
-    assert (told["nodes"], told["edges"], told["k"], told["directed"]) == (6, 8, 3, False)
-    assert (told["detours"], told["cycles"]) == (14, 4)
-    assert [row["cycles"] for row in told["by_length"]] == [2, 2]
-    assert told["busiest_edges"] == [{"source": "c", "target": "d", "detours": 3}]
-    assert told["busiest_nodes"] == [{"node": "c", "detours": 8}]
+    result = json.loads(ran.out)
+    assert (result["nodes"], result["edges"], result["k"], result["directed"]) == (6, 8, 3, False)
+    assert (result["detours"], result["cycles"]) == (14, 4)
+    assert [row["cycles"] for row in result["by_length"]] == [2, 2]
+    assert result["busiest_edges"] == [{"source": "c", "target": "d", "detours": 3}]
+    assert result["busiest_nodes"] == [{"node": "c", "detours": 8}]
 
 
 def test_count_directed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "arcs.txt").write_text("0 1\n1 2\n0 2\n2 0\n")
-    told = json.loads(run("count", "arcs.txt", "-k", "2", "--directed", "--json").out)
-    assert told["directed"] and told["edges"] == 4
-    assert told["detours"] == 1  # only 0 -> 1 -> 2 is a detour of an arc
-    assert told["cycles"] == 1  # 0 -> 1 -> 2 -> 0
+    result = json.loads(run("count", "arcs.txt", "-k", "2", "--directed", "--json").out)
+    assert result["directed"] and result["edges"] == 4
+    assert result["detours"] == 1  # only 0 -> 1 -> 2 is a detour of an arc
+    assert result["cycles"] == 1  # 0 -> 1 -> 2 -> 0
 
 
 def test_dropped_edges_are_noted(run: Run) -> None:
@@ -105,8 +105,8 @@ def test_quiet_prints_nothing(run: Run) -> None:
     "options", [["--engine", "rows"], ["--engine", "search"], ["--jobs", "2"], ["--memory", "1GB"]]
 )
 def test_options_do_not_change_the_counts(run: Run, options: list[str]) -> None:
-    told = json.loads(run("count", "k6.txt", "-k", "4", "--json", *options).out)
-    assert [row["cycles"] for row in told["by_length"]] == [20, 45, 72]
+    result = json.loads(run("count", "k6.txt", "-k", "4", "--json", *options).out)
+    assert [row["cycles"] for row in result["by_length"]] == [20, 45, 72]
 
 
 def test_progress_on_request_goes_to_stderr(run: Run) -> None:
@@ -213,8 +213,8 @@ def test_failure_while_writing_leaves_nothing(run: Run, monkeypatch: pytest.Monk
     assert (ran.code, ran.err) == (1, f"detours: {target} cannot be written (No space left on device).\n")
     assert sorted(Path().iterdir()) == before
     assert "6 nodes, 8 edges" in ran.out and "busiest edges" in ran.out  # the count itself is not lost
-    told = run("count", "g1.txt", "-k", "3", "--json", "--out", "o.csv", "--out-nodes", "n.csv")
-    assert told.code == 1 and json.loads(told.out)["cycles"] == 4
+    result = run("count", "g1.txt", "-k", "3", "--json", "--out", "o.csv", "--out-nodes", "n.csv")
+    assert result.code == 1 and json.loads(result.out)["cycles"] == 4
     assert run("count", "g1.txt", "-k", "3", "-q", "--out-nodes", "n.csv").out == ""
 
 
@@ -257,8 +257,8 @@ def test_gexf_and_graphml_hold_the_graph_with_counts(run: Run, tmp_path: Path, e
 def test_counting_is_timed_separately_from_loading(run: Run) -> None:
     run("count", "g1.txt", "-k", "4")  # to fill the cache of compiled code
     fresh = subprocess.run(command("count", "g1.txt", "-k", "4", "--json"), capture_output=True, text=True, check=True)
-    told = json.loads(fresh.stdout)
-    assert told["seconds"] < 0.5 * told["loading_seconds"]
+    result = json.loads(fresh.stdout)
+    assert result["seconds"] < 0.5 * result["loading_seconds"]
     assert "loading compiled code took" in run("count", "g1.txt", "-k", "4").out
 
 
@@ -266,8 +266,8 @@ def test_a_folder_has_the_table_the_edges_and_the_names(run: Run) -> None:
     arguments = ("count", "g1.txt", "-k", "3", "--top", "2")
     table, counted = (run(*arguments, *more).out.rsplit("Counted", 1)[0] for more in ((), ("--out", "counts")))
     assert counted == table and "c - d" in table
-    told = json.loads(run(*arguments, "--out", "counts", "--json").out)
-    assert told["folder"] == "counts" and told["resumed"] == told["blocks"] and len(told["busiest_edges"]) == 2
+    result = json.loads(run(*arguments, "--out", "counts", "--json").out)
+    assert result["folder"] == "counts" and result["resumed"] == result["blocks"] and len(result["busiest_edges"]) == 2
     opened = detours.Detours.open("counts")
     expected = detours.count("g1.txt", 3)
     assert opened.to_pandas().equals(expected.to_pandas()) and opened.graph == expected.graph
@@ -312,9 +312,9 @@ def test_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_shell_completion() -> None:
-    asked = {**os.environ, "_DETOURS_COMPLETE": "complete_bash", "COMP_WORDS": "detours co", "COMP_CWORD": "1"}
-    told = subprocess.run(command(), env=asked, capture_output=True, text=True, check=False)
-    assert told.stdout.split() == ["count", "compare"]
+    environment = {**os.environ, "_DETOURS_COMPLETE": "complete_bash", "COMP_WORDS": "detours co", "COMP_CWORD": "1"}
+    result = subprocess.run(command(), env=environment, capture_output=True, text=True, check=False)
+    assert result.stdout.split() == ["count", "compare"]
 
 
 def test_a_huge_k_is_refused(run: Run) -> None:

@@ -10,8 +10,8 @@ from tests.cli.programs import Run
 def test_explain(run: Run) -> None:
     ran = run("explain", "k6.txt", "-k", "4")
     assert ran.code == 0 and ran.err == "" and ("rows" in ran.out or "search" in ran.out)
-    told = json.loads(run("explain", "k6.txt", "-k", "4", "--json").out)
-    assert set(told) == {"engine", "seconds", "bytes", "reason"}
+    found = json.loads(run("explain", "k6.txt", "-k", "4", "--json").out)
+    assert set(found) == {"engine", "seconds", "bytes", "reason"}
 
 
 def test_an_endless_search_has_no_time_estimate(run: Run) -> None:

@@ -262,14 +262,14 @@ TINY = "--set epochs=2 --set hidden=8 --seeds 0 --folds 0-1 --device cpu --prese
 def test_networks_are_trained_shown_and_not_trained_again(
     run: Run, texas: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ["nodes", "--data", "texas", "--row", "plain GCN", "--row", "mdnn gcn", "--root", str(texas), *TINY]
-    code, out, err = run(*asked)
+    arguments = ["nodes", "--data", "texas", "--row", "plain GCN", "--row", "mdnn gcn", "--root", str(texas), *TINY]
+    code, out, err = run(*arguments)
     assert code == 0 and "Texas, ours, plain GCN: 2 of 2 runs" in err and "Texas, ours, MDNN GCN: 2 of 2 runs" in err
     line = next(line for line in out.splitlines() if line.startswith("MDNN GCN, ours"))
     assert line.endswith("(2/10)") and "60.27 ± 7.46" in out
     assert len(list(Path("results/tables").glob("Texas-ours-*.json"))) == 2
     monkeypatch.setattr("detours.training.stacks.train", lambda *a, **k: pytest.fail("trained again"))
-    assert run(*asked).out == out
+    assert run(*arguments).out == out
     code, shown, err = run("nodes", "--finished")
     assert code == 0 and shown == out and err == "Wrote results/nodes.md, results/nodes.json\n"
     code, shown, err = run("nodes", "--finished", "--row", "mdnn gcn")
@@ -328,7 +328,7 @@ def test_wrong_options_of_networks(run: Run, texas: Path) -> None:
     code, _, err = run("ablation", "--root", str(texas), "--row", "MDNN GIN")
     assert code == 1 and "there is no row 'MDNN GIN'; choose from MDNN GAT without φD, MDNN GAT." in err
     code, _, err = run("nodes", "--root", str(texas), "--folds", "12", "--device", "cpu")
-    assert code == 1 and "Texas has the folds 0 .. 9, but fold 12 was asked for." in err
+    assert code == 1 and "Texas has the folds 0 .. 9, but fold 12 was requested." in err
     code, _, err = run("nodes", "--root", str(texas), "--data", "MUTAG")
     assert code == 1 and "MUTAG is not in this table; choose from Texas, Cornell" in err
     assert err.endswith("or take `detours reproduce graphs`.\n")
@@ -352,9 +352,9 @@ def test_wrong_options_of_networks(run: Run, texas: Path) -> None:
 
 def test_a_note_says_that_k_has_no_effect_on_plain_networks(run: Run, texas: Path) -> None:
     note = "note: k = 5 has no effect: model plain sees no detours, unless edge_den or node_den is true"
-    asked = ["nodes", "--root", str(texas), "--data", "Texas", *TINY, "--set", "k=5", "--row"]
-    assert note in run(*asked, "plain GCN").err.splitlines()
-    assert "no effect" not in run(*asked, "plain GCN", "--row", "weighted GCN").err
+    arguments = ["nodes", "--root", str(texas), "--data", "Texas", *TINY, "--set", "k=5", "--row"]
+    assert note in run(*arguments, "plain GCN").err.splitlines()
+    assert "no effect" not in run(*arguments, "plain GCN", "--row", "weighted GCN").err
 
 
 def test_a_single_graph_has_nothing_to_be_told_apart_from(run: Run, data: Path) -> None:

@@ -82,9 +82,9 @@ def test_pages_of_molecules_are_named_by_their_smiles(folder: Path) -> None:
 
 
 def test_all_cores_count(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, count = [], detours.count
-    monkeypatch.setattr("detours.count", lambda *a, **given: asked.append(given["n_jobs"]) or count(*a, **given))
-    assert cli.run(["show", "triangle.txt", "-k", "2", "-q"]) == 0 and asked == [-1]
+    n_jobs, count = [], detours.count
+    monkeypatch.setattr("detours.count", lambda *a, **given: n_jobs.append(given["n_jobs"]) or count(*a, **given))
+    assert cli.run(["show", "triangle.txt", "-k", "2", "-q"]) == 0 and n_jobs == [-1]
 
 
 def test_around_nodes(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -194,11 +194,11 @@ def test_a_folder_for_models_that_cannot_be_made(run: Run) -> None:
 
 
 def test_a_folder_of_finished_models_is_only_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ("train", *QUICK, "--folds", "0", "--save", "models", "--json")
-    first = run(*asked)
+    arguments = ("train", *QUICK, "--folds", "0", "--save", "models", "--json")
+    first = run(*arguments)
     assert first[0] == 0
     monkeypatch.setattr("detours.cli.train.make_folder", lambda folder: pytest.fail("written"))
-    assert run(*asked) == first
+    assert run(*arguments) == first
 
 
 def test_a_note_says_how_many_runs_are_looked_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

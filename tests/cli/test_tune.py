@@ -70,12 +70,12 @@ def test_inner_parts_are_other_trials(run: Run) -> None:
 
 def test_the_best_are_trained_again(run: Run) -> None:
     Path("space.toml").write_text(SPACE)
-    asked = [*QUICK, "--models", "plain,mdnn", "--confirm", "1", "--folds", "0-7"]
-    code, out, err = run("tune", *asked, "--progress")
+    arguments = [*QUICK, "--models", "plain,mdnn", "--confirm", "1", "--folds", "0-7"]
+    code, out, err = run("tune", *arguments, "--progress")
     assert code == 0, err
     assert out.count("again with other seeds") == 2 and out.count("on the validation parts of 2 folds") == 2
     assert "current" in out and "part of a trial again with other seeds, 1 replica in" in err
-    found = json.loads(run("tune", *asked, "--json", "--budget", "0")[1])
+    found = json.loads(run("tune", *arguments, "--json", "--budget", "0")[1])
     best = {each["trials"][0]["trial"] for each in found}  # of both models, for both
     for each in found:
         again = [one["trial"] for one in each["again"]]

@@ -73,8 +73,10 @@ def test_every_test_is_sound_and_sees_what_it_should(method: Method) -> None:
 
 def test_two_triangles_and_a_hexagon() -> None:
     graphs = graphs_of(nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3)))
-    told = {m.name: len(set(m.fingerprints(graphs).sound.tolist())) == 2 for m in (wl1(None), WL2, den(2), FWL2, WL3)}
-    assert told == {"1-WL": False, "2-WL": False, "2-DeN": True, "2-FWL": True, "3-WL": True}
+    expected = {
+        m.name: len(set(m.fingerprints(graphs).sound.tolist())) == 2 for m in (wl1(None), WL2, den(2), FWL2, WL3)
+    }
+    assert expected == {"1-WL": False, "2-WL": False, "2-DeN": True, "2-FWL": True, "3-WL": True}
 
 
 # ---------------------------------------------------------------- cells and tables
@@ -118,14 +120,14 @@ def test_no_cells_no_tables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "expected"),
     [("EXP", {"1-WL, 10 rounds": 0, "2-DeN": 0, "3-DeN": 0}), ("CEXP", {"1-WL, 10 rounds": 300})],
 )
-def test_synthetic_pairs(name: str, told: dict[str, int], tmp_path: Path) -> None:
+def test_synthetic_pairs(name: str, expected: dict[str, int], tmp_path: Path) -> None:
     rows = [wl1(), WL2, *(den(k) for k in range(2, 7))]
     cells = Store(tmp_path).run(expressiveness.tasks(data_set(name), rows))
     found = {cell.key["method"]: cell.value["sound"]["told_apart"] for cell in cells}
-    assert {method: found[method] for method in told} == told
+    assert {method: found[method] for method in expected} == expected
     assert found["2-WL"] == found["1-WL, 10 rounds"]
     assert [found[f"{k}-DeN"] for k in (4, 5, 6)] == [600, 600, 600]
 
@@ -153,11 +155,11 @@ def test_real_graphs_of_different_classes_are_all_told_apart(
 def test_seven_den_tells_strongly_regular_pairs_apart_but_not_six_den_or_three_wl() -> None:
     from detours.data.hard import rook, shrikhande
 
-    told = {
+    expected = {
         method.name: len(set(method.fingerprints([rook(4), shrikhande()]).sound.tolist())) == 2
         for method in (WL3, den(6, None), den(7, None))
     }
-    assert told == {"3-WL": False, "6-DeN": False, "7-DeN": True}
+    assert expected == {"3-WL": False, "6-DeN": False, "7-DeN": True}
 
 
 def test_the_atlas(tmp_path: Path) -> None:

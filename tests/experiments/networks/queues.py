@@ -11,10 +11,10 @@ TINY = {"epochs": 3, "hidden": 8, "layers": 1, "transformer_layers": 1, "pe": 0,
 PLAIN, MDNN = (Entry("ENZYMES", "ours", model, "gin") for model in ("plain", "mdnn"))
 
 
-def new_queue(folder: Path, data: GraphSet, *, said: list[str] | None = None, **wanted: object) -> Queue:
-    """Return a queue of two folds and two seeds; its reports are appended to `said`."""
+def new_queue(folder: Path, data: GraphSet, *, reports: list[str] | None = None, **wanted: object) -> Queue:
+    """Return a queue of two folds and two seeds; its reports are appended to `reports`."""
     runs = Wanted(**{"seeds": [0, 1], "folds": [0, 1], "device": "cpu", "changes": TINY, **wanted})  # type: ignore[arg-type]
-    return Queue(Store(folder), runs, lambda name: data, (said if said is not None else []).append)
+    return Queue(Store(folder), runs, lambda name: data, (reports if reports is not None else []).append)
 
 
 def interrupt(queue: Queue) -> None:

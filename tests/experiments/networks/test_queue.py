@@ -22,9 +22,9 @@ from tests.experiments.networks.queues import MDNN, PLAIN, TINY, new_queue, suff
 
 
 def test_a_finished_entry_is_one_record_for_each_seed(tmp_path: Path, data: GraphSet) -> None:
-    said: list[str] = []
-    assert new_queue(tmp_path, data, said=said).run([PLAIN]) == []
-    assert len(said) == 1 and said[0].startswith("ENZYMES, ours, plain GIN: 4 of 4 runs in ")
+    reports: list[str] = []
+    assert new_queue(tmp_path, data, reports=reports).run([PLAIN]) == []
+    assert len(reports) == 1 and reports[0].startswith("ENZYMES, ours, plain GIN: 4 of 4 runs in ")
     assert suffixes(tmp_path) == [".json", ".json"]  # nothing is left in the working store
     records = read_records(Store(tmp_path))
     assert [record.seed for record in records] == [0, 1] and all(record.entry == PLAIN for record in records)
@@ -37,22 +37,24 @@ def test_a_finished_entry_is_one_record_for_each_seed(tmp_path: Path, data: Grap
 
 
 def test_an_entry_that_another_process_trains_is_skipped(tmp_path: Path, data: GraphSet) -> None:
-    said: list[str] = []
-    queue = new_queue(tmp_path, data, said=said)
+    reports: list[str] = []
+    queue = new_queue(tmp_path, data, reports=reports)
     path = queue._runs(PLAIN)[1].path
     path.parent.mkdir(parents=True)
     with exclusive(path.with_name(f".{path.stem}.lock")):
         assert queue.run([PLAIN, MDNN]) == [PLAIN]
-    assert "plain GIN: 0 of 4 runs" in said[0] and "failed: another process is training fold 0 of ENZYMES" in said[0]
-    assert "MDNN GIN: 4 of 4 runs" in said[1]
+    assert (
+        "plain GIN: 0 of 4 runs" in reports[0] and "failed: another process is training fold 0 of ENZYMES" in reports[0]
+    )
+    assert "MDNN GIN: 4 of 4 runs" in reports[1]
 
 
 def test_a_store_that_cannot_be_written_ends_the_queue(tmp_path: Path, data: GraphSet) -> None:
     (tmp_path / "file").touch()
-    said: list[str] = []
+    reports: list[str] = []
     with pytest.raises(InputError, match="work cannot be made"):
-        new_queue(tmp_path / "file" / "results", data, said=said).run([PLAIN, MDNN])
-    assert not said
+        new_queue(tmp_path / "file" / "results", data, reports=reports).run([PLAIN, MDNN])
+    assert not reports
 
 
 def test_more_runs_than_can_be_looked_up_are_refused(tmp_path: Path, data: GraphSet) -> None:
@@ -102,18 +104,18 @@ def test_runs_that_diverge_are_recorded_and_not_repeated(
         raise Diverged("fold 1: the loss is nan")
 
     monkeypatch.setattr(training, "run_all", diverging)
-    said: list[str] = []
-    assert new_queue(tmp_path, data, said=said).run([PLAIN]) == []
-    assert said[0].endswith("; the loss of 2 diverged")
+    reports: list[str] = []
+    assert new_queue(tmp_path, data, reports=reports).run([PLAIN]) == []
+    assert reports[0].endswith("; the loss of 2 diverged")
     result = results(read_records(Store(tmp_path)))[PLAIN]
     assert sorted(result.by_fold()) == [0] and result.failures == ["the loss diverged"] * 2
 
 
 def test_unknown_folds() -> None:
     assert Wanted(folds=[9]).runs(PLAIN) == {(9, seed) for seed in range(3)}
-    with pytest.raises(InputError, match=r"^ENZYMES has the folds 0 .. 9, but fold 12 was asked for.$"):
+    with pytest.raises(InputError, match=r"^ENZYMES has the folds 0 .. 9, but fold 12 was requested.$"):
         Wanted(folds=[3, 12]).runs(PLAIN)
-    with pytest.raises(InputError, match=r"^ZINC has fold 0 only, but fold 1 was asked for.$"):
+    with pytest.raises(InputError, match=r"^ZINC has fold 0 only, but fold 1 was requested.$"):
         Wanted(folds=[0, 1]).runs(replace(PLAIN, data="ZINC"))
 
 
@@ -125,9 +127,9 @@ def test_k_is_dropped_where_no_detours_are_used() -> None:
 
 
 def test_a_failure_does_not_stop_the_queue(tmp_path: Path, data: GraphSet) -> None:
-    said: list[str] = []
+    reports: list[str] = []
     bad = replace(PLAIN, backbone="gcn")
-    queue = new_queue(tmp_path, data, said=said)
+    queue = new_queue(tmp_path, data, reports=reports)
     train = queue._train_stacks
 
     def failing(runs: list[training.Run], deadline: float) -> list[training.Run]:
@@ -137,7 +139,7 @@ def test_a_failure_does_not_stop_the_queue(tmp_path: Path, data: GraphSet) -> No
 
     queue._train_stacks = failing  # type: ignore[method-assign]
     assert queue.run([bad, PLAIN]) == [bad]
-    assert said[0].endswith("failed: no such kernel") and "4 of 4" in said[1]
+    assert reports[0].endswith("failed: no such kernel") and "4 of 4" in reports[1]
 
 
 def test_expected_times_decide_what_is_started(tmp_path: Path, data: GraphSet, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,14 +36,14 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[int], int]]:
 def test_an_interrupted_entry_resumes_with_the_same_results(tmp_path: Path, data: GraphSet) -> None:
     uninterrupted, parts = tmp_path / "uninterrupted", tmp_path / "parts"
     new_queue(uninterrupted, data).run([PLAIN])
-    said: list[str] = []
+    reports: list[str] = []
     for _ in range(20):
-        queue = new_queue(parts, data, said=said)
+        queue = new_queue(parts, data, reports=reports)
         interrupt(queue)
         if not queue.run([PLAIN]):
             break
         assert [file.suffix for file in (parts / "work" / "networks").glob("*.ckpt")] == [".ckpt"]
-    assert "interrupted, it resumes from its checkpoint" in said[0] and 2 <= len(said) < 20
+    assert "interrupted, it resumes from its checkpoint" in reports[0] and 2 <= len(reports) < 20
     scores = [
         [run["test_loss"] for record in read_records(Store(each)) for run in record.runs.values()]
         for each in (uninterrupted, parts)
@@ -84,9 +84,9 @@ def test_every_finished_stack_is_recorded_before_the_next(
         new_queue(tmp_path, data, replicas=1).run([PLAIN])
     assert recorded == [0, 1, 2, 3]
     shutil.rmtree(tmp_path / "work")  # the records are enough to resume
-    said: list[str] = []
-    assert new_queue(tmp_path, data, said=said).run([PLAIN]) == []
-    assert "1 of 1 runs" in said[0] and [len(record.runs) for record in read_records(Store(tmp_path))] == [2, 2]
+    reports: list[str] = []
+    assert new_queue(tmp_path, data, reports=reports).run([PLAIN]) == []
+    assert "1 of 1 runs" in reports[0] and [len(record.runs) for record in read_records(Store(tmp_path))] == [2, 2]
 
 
 def test_runs_that_a_killed_process_has_finished_are_left_out_of_the_stacks(

@@ -280,8 +280,8 @@ def test_blocks_of_documents_are_rewritten(folder: Path) -> None:
 def test_the_command_updates_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / "page.md"
     path.write_text(BLOCK.format("summary"))
-    asked = ["report", "--results", str(folder), "--update", str(path)]
-    assert cli.run(asked) == 0 and cli.run(asked) == 0
+    arguments = ["report", "--results", str(folder), "--update", str(path)]
+    assert cli.run(arguments) == 0 and cli.run(arguments) == 0
     assert capsys.readouterr().err == f"Updated {path}\nUnchanged: {path}\n"
     assert "1 of 1 data sets" in path.read_text()
 

@@ -59,7 +59,7 @@ class Wanted:
         folds = range(entry.folds) if self.folds is None else self.folds
         if unknown := [fold for fold in folds if not 0 <= fold < entry.folds]:
             known = "fold 0 only" if entry.folds == 1 else f"the folds 0 .. {entry.folds - 1}"
-            raise InputError(f"{entry.data} has {known}, but fold {unknown[0]} was asked for.")
+            raise InputError(f"{entry.data} has {known}, but fold {unknown[0]} was requested.")
         from detours.training.runs import check_number
 
         check_number(len(folds), len(self._seeds(entry)))
