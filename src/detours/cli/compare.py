@@ -130,7 +130,8 @@ def compare(
     if as_json:
         print_json({"first": first, "second": second, **result})
     elif not quiet:
-        _show_rungs(result) if "rungs" in result else _show_test(result)
+        show = _show_rungs if "rungs" in result else _show_test
+        show(result)
 
 
 def _run_ladder(graphs: "list[Graph]", budget: float, quiet: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from detours.progress import Report, print_progress
 
 @contextmanager
 def progress_bar(description: str, *, show: bool | None = None) -> Iterator[Report | None]:
-    """Show progress while the block runs, which reports it by calling the context value with (done, total).
+    """Show progress while the block runs; the block calls the value of the context with (done, total).
 
     With `show=None`, a bar if standard error is a terminal, removed when the block ends; with `show=True`, also
     lines if it is not a terminal. Without progress the value is None, as `detours.count(…, progress=None)` takes it.

@@ -82,7 +82,7 @@ def tune(
         typer.Option(
             min=0,
             metavar="N",
-            help="Train the best N of each network again, as every network, with three other seeds, next to the "
+            help="Train the best N trials of each network again, for every network, with three new seeds, next to the "
             "current recipe, and choose by these runs; on the folds not in --folds, if any.  [default: none]",
             show_default=False,
         ),
@@ -106,7 +106,7 @@ def tune(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="Write the chosen recipe to this file; several to <data>-<model>.toml in this folder.",
+            help="Write the chosen recipe to this file, or several as <data>-<model>.toml to this folder.",
         ),
     ] = None,
     replicas: Annotated[
