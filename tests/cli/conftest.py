@@ -1,4 +1,4 @@
-"""What the tests of the command line share: the command in this process, in a folder with a few small graphs."""
+"""Fixtures of the command line: the command in this process, in a folder with a few small graphs."""
 
 from itertools import combinations
 from pathlib import Path
@@ -13,7 +13,7 @@ G1 = "ab ac bd cd ce cf de df"
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command in this process; no data set and no cache is found."""
+    """Run the command in this process, without data sets or caches."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DETOURS_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -1,4 +1,4 @@
-"""Commands that are run, in this process or in one of their own, and what they print."""
+"""Run commands, in this process or in a separate one, and collect their output."""
 
 import signal
 import subprocess
@@ -17,7 +17,7 @@ class Ran(NamedTuple):
 Run = Callable[..., Ran]
 
 QUICK = "--data rings --hidden 8 --set layers=1 --epochs 3 -k 3 --device cpu".split()
-"""Options of `detours train` for a small network on a task made in code."""
+"""Options of `detours train` for a small network on a generated task."""
 
 
 def one_sentence(text: str) -> bool:
@@ -33,7 +33,7 @@ def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
 
 
 def interrupt(program: subprocess.Popen[str]) -> tuple[str, str]:
-    """Send Ctrl-C and return what the program printed; fail if it does not end, as work of hours would not."""
+    """Send Ctrl-C and return the output of the program; fail if it does not end."""
     program.send_signal(signal.SIGINT)
     try:
         return program.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""`detours bench`: options passed on, and where it works."""
+"""`detours bench`: its options, and the need for a checkout."""
 
 import sys
 from pathlib import Path

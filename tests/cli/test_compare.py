@@ -1,4 +1,4 @@
-"""`detours compare`: verdicts that are never more than what is known."""
+"""`detours compare`: verdicts that claim no more than was shown."""
 
 import json
 from functools import partial
@@ -42,7 +42,7 @@ def test_told_apart_by_their_detours(run: Run) -> None:
     ]
 
 
-def test_not_told_apart_says_no_more_than_that(run: Run) -> None:
+def test_not_told_apart_does_not_mean_isomorphic(run: Run) -> None:
     code, out, _ = run("hexagon.g6", "triangles.g6", "--init", "degree")
     assert code == 0 and out.startswith("not told apart\n") and "--exact" in out
 
@@ -56,16 +56,16 @@ def test_isomorphic_graphs_are_called_so_only_with_exact(run: Run, options: tupl
         assert code == 0 and out.splitlines()[0] == ("isomorphic" if exact else "not told apart")
 
 
-def test_exact_settles_what_the_colours_do_not(run: Run) -> None:
+def test_exact_decides_where_colours_do_not(run: Run) -> None:
     code, out, _ = run("rook.g6", "shrikhande.g6", "-k", "6", "--exact")
     assert code == 0 and out.splitlines()[0] == "not isomorphic" and "settled by BLISS (igraph)" in out
     assert run("rook.g6", "shrikhande.g6", "-k", "7")[1].splitlines()[2].startswith("in round 0")
 
 
 def test_json(run: Run) -> None:
-    told = json.loads(run("hexagon.g6", "triangles.g6", "-k", "2", "--json")[1])
-    assert told["verdict"] == "not isomorphic" and told["round"] == 0 and told["counts"] == [6, 0]
-    assert "isomorphic" not in told
+    found = json.loads(run("hexagon.g6", "triangles.g6", "-k", "2", "--json")[1])
+    assert found["verdict"] == "not isomorphic" and found["round"] == 0 and found["counts"] == [6, 0]
+    assert "isomorphic" not in found
     alike = json.loads(run("hexagon.g6", "turned.g6", "--pairs", "den", "--json")[1])
     assert alike["verdict"] == "not told apart" and alike["told_apart"] is False
     assert alike["round"] is None and alike["counts"] is None and alike["pairs"] == "den"
@@ -73,7 +73,7 @@ def test_json(run: Run) -> None:
     assert exact["isomorphic"] is True and exact["verdict"] == "isomorphic"
 
 
-def test_the_rungs_and_the_cheapest_that_tells(run: Run) -> None:
+def test_the_ladder_stops_at_the_cheapest_decisive_rung(run: Run) -> None:
     code, out, err = run("rook.g6", "shrikhande.g6")
     lines = out.splitlines()
     assert code == 0 and err == "" and lines[0].split() == ["test", "verdict", "milliseconds"]
@@ -84,7 +84,7 @@ def test_the_rungs_and_the_cheapest_that_tells(run: Run) -> None:
     )
 
 
-def test_names_that_json_lacks_are_texts(run: Run) -> None:
+def test_names_without_a_json_type_are_strings(run: Run) -> None:
     """As in the JSON of the other commands."""
     Graph.from_networkx(nx.grid_2d_graph(2, 2)).write("square.npz")
     found = json.loads(run("square.npz", "square.npz", "--json").out)
@@ -113,13 +113,13 @@ def test_rounds_can_be_bounded(run: Run) -> None:
     assert run("hexagon.g6", "triangles.g6", "--init", "degree", "--rounds", "0")[1].startswith("not told apart")
 
 
-def test_a_k_that_changes_nothing_is_told(run: Run) -> None:
+def test_a_note_says_that_k_has_no_effect(run: Run) -> None:
     graphs = ("hexagon.g6", "turned.g6", "-k", "5", "--init", "degree")
-    assert run(*graphs)[2] == "note: -k 5 changes nothing, as --init degree alone counts no detours\n"
+    assert run(*graphs)[2] == "note: -k 5 has no effect, as --init degree alone counts no detours\n"
     assert run(*graphs, "--pairs", "fwl")[2] == run(*graphs, "--edges", "den")[2] == run(*graphs, "-q")[2] == ""
 
 
-def test_quiet_says_nothing(run: Run) -> None:
+def test_quiet_prints_nothing(run: Run) -> None:
     assert run("hexagon.g6", "triangles.g6", "-q") == (0, "", "")
 
 
@@ -129,7 +129,7 @@ def test_quiet_says_nothing(run: Run) -> None:
         (("hexagon.g6", "nowhere.g6"), 1, "nowhere.g6: there is no such file"),
         (("hexagon.g6", "turned.g6", "-k", "1"), 2, "at least 2"),
         (("hexagon.g6",), 2, "Missing argument"),
-        (("-", "-"), 2, "only one input can be -, standard input; write the others to files"),
+        (("-", "-"), 2, "only one input can be - (standard input); write the others to files"),
         (("hexagon.g6", "turned.g6", "--init", "colour"), 2, "colour"),
         (("hexagon.g6", "turned.g6", "--edges", "den", "--pairs", "den"), 1, "both given"),
     ],
@@ -139,7 +139,7 @@ def test_wrong_use_is_one_sentence(run: Run, arguments: tuple[str, ...], code: i
     assert ended == code and out == "" and message in err and len(err.strip().splitlines()) == 1
 
 
-def test_a_directed_graph_and_one_that_is_not_are_told_the_options(run: Run, tmp_path: Path) -> None:
+def test_a_mix_of_directed_and_undirected_graphs_names_the_options(run: Run, tmp_path: Path) -> None:
     nx.write_gml(nx.DiGraph(HEXAGON), tmp_path / "arcs.gml")
     code, _, err = run("hexagon.g6", "arcs.gml")
     assert code == 1 and "pass --directed or --undirected" in err
@@ -147,12 +147,12 @@ def test_a_directed_graph_and_one_that_is_not_are_told_the_options(run: Run, tmp
 
 
 @pytest.mark.parametrize("exact", [(), ("--exact",)])
-def test_labels_that_were_not_compared_are_told(run: Run, exact: tuple[str, ...]) -> None:
+def test_labels_that_were_not_compared_are_mentioned(run: Run, exact: tuple[str, ...]) -> None:
     """Ethanol and ethylamine are different molecules with the same bonds."""
     pytest.importorskip("rdkit")
     Path("ethanol.smi").write_text("CCO\n")
     Path("ethylamine.smi").write_text("CCN\n")
-    told = "labels of nodes were not compared"
+    note = "labels of nodes were not compared"
     out = " ".join(run("ethanol.smi", "ethylamine.smi", *exact)[1].split())
-    assert "somorphic" in out and told in out and "labels=" not in out
-    assert told not in " ".join(run("hexagon.g6", "turned.g6", *exact)[1].split())
+    assert "somorphic" in out and note in out and "labels=" not in out
+    assert note not in " ".join(run("hexagon.g6", "turned.g6", *exact)[1].split())

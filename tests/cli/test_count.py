@@ -29,28 +29,30 @@ def test_count_shows_tables(run: Run) -> None:
     assert any(line[:4] == ["c", "-", "d", "3"] for line in lines)
 
 
-def test_edges_without_detours_are_told(run: Run, tmp_path: Path) -> None:
+def test_edges_without_detours_are_counted(run: Run, tmp_path: Path) -> None:
     (tmp_path / "tailed.txt").write_text("0 1\n1 2\n2 0\n2 3\n3 4\n")
     assert "2 of 5 edges have no detours." in run("count", "tailed.txt", "-k", "3").out
     assert json.loads(run("count", "tailed.txt", "-k", "3", "--json").out)["edges_without_detours"] == 2
-    assert "no detours" not in run("count", "tailed.txt", "-k", "3", "--directed").out  # of no arc: the table says so
+    assert (
+        "no detours" not in run("count", "tailed.txt", "-k", "3", "--directed").out
+    )  # no arc has any, as the table shows
     (tmp_path / "arcs.txt").write_text("0 1\n1 2\n0 2\n")
     assert "2 of 3 arcs have no detours." in run("count", "arcs.txt", "-k", "2", "--directed").out
     assert "no detours" not in run("count", "k6.txt", "-k", "2").out
 
 
-def test_no_number_is_cut_on_a_narrow_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_digits_are_cut_on_a_narrow_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     out = run("count", "g1.txt", "-k", "3").out
     assert "…" not in out and ["all", "14", "all", "4"] in [line.split() for line in out.splitlines()]
 
 
-def test_lengths_without_detours_are_told_in_one_line(run: Run) -> None:
+def test_lengths_without_detours_share_a_line(run: Run) -> None:
     shown = run("count", "k6.txt", "-k", "40").out
     assert "6+" in shown and "39" not in shown
 
 
-def test_a_k_too_small_for_the_rings_is_told(run: Run, tmp_path: Path) -> None:
+def test_a_hint_if_k_is_too_small_for_the_rings(run: Run, tmp_path: Path) -> None:
     (tmp_path / "benzene.txt").write_text("0 1\n1 2\n2 3\n3 4\n4 5\n5 0\n5 6\n")
     small, enough = (run("count", "benzene.txt", "-k", k).out for k in ("4", "5"))
     assert "No cycle has up to 5 edges, but there are longer ones: try a larger k (5 to 7 for molecules)." in small
@@ -65,36 +67,36 @@ def test_a_k_too_small_for_the_rings_is_told(run: Run, tmp_path: Path) -> None:
 def test_count_json_is_the_only_output(run: Run) -> None:
     ran = run("count", "g1.txt", "-k", "3", "--json", "--top", "1")
     assert ran.code == 0 and ran.err == ""
-    told = json.loads(ran.out)
-    assert (told["nodes"], told["edges"], told["k"], told["directed"]) == (6, 8, 3, False)
-    assert (told["detours"], told["cycles"]) == (14, 4)
-    assert [row["cycles"] for row in told["by_length"]] == [2, 2]
-    assert told["busiest_edges"] == [{"source": "c", "target": "d", "detours": 3}]
-    assert told["busiest_nodes"] == [{"node": "c", "detours": 8}]
+    result = json.loads(ran.out)
+    assert (result["nodes"], result["edges"], result["k"], result["directed"]) == (6, 8, 3, False)
+    assert (result["detours"], result["cycles"]) == (14, 4)
+    assert [row["cycles"] for row in result["by_length"]] == [2, 2]
+    assert result["busiest_edges"] == [{"source": "c", "target": "d", "detours": 3}]
+    assert result["busiest_nodes"] == [{"node": "c", "detours": 8}]
 
 
 def test_count_directed(run: Run, tmp_path: Path) -> None:
     (tmp_path / "arcs.txt").write_text("0 1\n1 2\n0 2\n2 0\n")
-    told = json.loads(run("count", "arcs.txt", "-k", "2", "--directed", "--json").out)
-    assert told["directed"] and told["edges"] == 4
-    assert told["detours"] == 1  # only 0 -> 1 -> 2 goes beside an arc
-    assert told["cycles"] == 1  # 0 -> 1 -> 2 -> 0
+    result = json.loads(run("count", "arcs.txt", "-k", "2", "--directed", "--json").out)
+    assert result["directed"] and result["edges"] == 4
+    assert result["detours"] == 1  # only 0 -> 1 -> 2 is a detour of an arc
+    assert result["cycles"] == 1  # 0 -> 1 -> 2 -> 0
 
 
-def test_count_says_what_was_dropped(run: Run) -> None:
+def test_dropped_edges_are_noted(run: Run) -> None:
     ran = run("count", "untidy.txt", "-k", "2", "--json")
     assert ran.code == 0
     assert ran.err == "note: dropped 1 loop, merged 1 repeated edge\n"
     assert json.loads(ran.out)["dropped"] == {"loops": 1, "duplicates": 1, "one_way": 0}
 
 
-def test_strict_refuses_what_would_be_dropped(run: Run) -> None:
+def test_strict_rejects_edges_that_would_be_dropped(run: Run) -> None:
     ran = run("count", "untidy.txt", "-k", "2", "--strict", "--out", "o.csv")
     assert ran.code == 1 and ran.out == "" and one_sentence(ran.err)
     assert not Path("o.csv").exists()
 
 
-def test_quiet_says_nothing(run: Run) -> None:
+def test_quiet_prints_nothing(run: Run) -> None:
     assert run("count", "untidy.txt", "-k", "2", "--quiet", "--out", "o.csv") == (0, "", "")
     assert Path("o.csv").exists()
 
@@ -102,9 +104,9 @@ def test_quiet_says_nothing(run: Run) -> None:
 @pytest.mark.parametrize(
     "options", [["--engine", "rows"], ["--engine", "search"], ["--jobs", "2"], ["--memory", "1GB"]]
 )
-def test_options_do_not_change_the_numbers(run: Run, options: list[str]) -> None:
-    told = json.loads(run("count", "k6.txt", "-k", "4", "--json", *options).out)
-    assert [row["cycles"] for row in told["by_length"]] == [20, 45, 72]
+def test_options_do_not_change_the_counts(run: Run, options: list[str]) -> None:
+    result = json.loads(run("count", "k6.txt", "-k", "4", "--json", *options).out)
+    assert [row["cycles"] for row in result["by_length"]] == [20, 45, 72]
 
 
 def test_progress_on_request_goes_to_stderr(run: Run) -> None:
@@ -191,7 +193,7 @@ def test_out_replaces_a_file_and_keeps_its_mode(run: Run) -> None:
         ("folder.csv", "is a folder"),
     ],
 )
-def test_a_bad_target_is_told_before_the_work(
+def test_an_invalid_target_is_reported_before_the_work(
     run: Run, monkeypatch: pytest.MonkeyPatch, target: str, says: str
 ) -> None:
     Path("folder.csv").mkdir()
@@ -211,13 +213,13 @@ def test_failure_while_writing_leaves_nothing(run: Run, monkeypatch: pytest.Monk
     assert (ran.code, ran.err) == (1, f"detours: {target} cannot be written (No space left on device).\n")
     assert sorted(Path().iterdir()) == before
     assert "6 nodes, 8 edges" in ran.out and "busiest edges" in ran.out  # the count itself is not lost
-    told = run("count", "g1.txt", "-k", "3", "--json", "--out", "o.csv", "--out-nodes", "n.csv")
-    assert told.code == 1 and json.loads(told.out)["cycles"] == 4
+    result = run("count", "g1.txt", "-k", "3", "--json", "--out", "o.csv", "--out-nodes", "n.csv")
+    assert result.code == 1 and json.loads(result.out)["cycles"] == 4
     assert run("count", "g1.txt", "-k", "3", "-q", "--out-nodes", "n.csv").out == ""
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="for others /proc is not writable")
-def test_a_folder_that_takes_no_files(run: Run) -> None:
+def test_an_unwritable_folder(run: Run) -> None:
     ran = run("count", "g1.txt", "-k", "3", "--out", "/proc/x.csv")
     assert (ran.code, ran.err) == (1, "detours: /proc/x.csv cannot be written (No such file or directory).\n")
 
@@ -252,11 +254,11 @@ def test_gexf_and_graphml_hold_the_graph_with_counts(run: Run, tmp_path: Path, e
     assert run("count", "square.gml", "-k", "3", "--out-nodes", f"n.{ending}").code == 1
 
 
-def test_counting_is_timed_apart_from_loading(run: Run) -> None:
-    run("count", "g1.txt", "-k", "4")  # so that compiled code is in the cache
+def test_counting_is_timed_separately_from_loading(run: Run) -> None:
+    run("count", "g1.txt", "-k", "4")  # to fill the cache of compiled code
     fresh = subprocess.run(command("count", "g1.txt", "-k", "4", "--json"), capture_output=True, text=True, check=True)
-    told = json.loads(fresh.stdout)
-    assert told["seconds"] < 0.5 * told["loading_seconds"]
+    result = json.loads(fresh.stdout)
+    assert result["seconds"] < 0.5 * result["loading_seconds"]
     assert "loading compiled code took" in run("count", "g1.txt", "-k", "4").out
 
 
@@ -264,8 +266,8 @@ def test_a_folder_has_the_table_the_edges_and_the_names(run: Run) -> None:
     arguments = ("count", "g1.txt", "-k", "3", "--top", "2")
     table, counted = (run(*arguments, *more).out.rsplit("Counted", 1)[0] for more in ((), ("--out", "counts")))
     assert counted == table and "c - d" in table
-    told = json.loads(run(*arguments, "--out", "counts", "--json").out)
-    assert told["folder"] == "counts" and told["resumed"] == told["blocks"] and len(told["busiest_edges"]) == 2
+    result = json.loads(run(*arguments, "--out", "counts", "--json").out)
+    assert result["folder"] == "counts" and result["resumed"] == result["blocks"] and len(result["busiest_edges"]) == 2
     opened = detours.Detours.open("counts")
     expected = detours.count("g1.txt", 3)
     assert opened.to_pandas().equals(expected.to_pandas()) and opened.graph == expected.graph
@@ -310,17 +312,17 @@ def test_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_shell_completion() -> None:
-    asked = {**os.environ, "_DETOURS_COMPLETE": "complete_bash", "COMP_WORDS": "detours co", "COMP_CWORD": "1"}
-    told = subprocess.run(command(), env=asked, capture_output=True, text=True, check=False)
-    assert told.stdout.split() == ["count", "compare"]
+    environment = {**os.environ, "_DETOURS_COMPLETE": "complete_bash", "COMP_WORDS": "detours co", "COMP_CWORD": "1"}
+    result = subprocess.run(command(), env=environment, capture_output=True, text=True, check=False)
+    assert result.stdout.split() == ["count", "compare"]
 
 
-def test_a_k_that_nobody_waits_for_is_refused(run: Run) -> None:
+def test_a_huge_k_is_refused(run: Run) -> None:
     code, _, err = run("count", "g1.txt", "-k", "99999999")
-    assert code == 2 and "k must be at most 100000 here, but it is 99999999; take a smaller one" in err
+    assert code == 2 and "k must be at most 100000 here, but it is 99999999; use a smaller one" in err
 
 
 @pytest.mark.parametrize("more", [(), ("--out", "x.gexf"), ("--out", "x.npz"), ("--out", "folder")])
-def test_once_is_about_tables(run: Run, more: tuple[str, ...]) -> None:
+def test_once_needs_a_table(run: Run, more: tuple[str, ...]) -> None:
     code, _, err = run("count", "g1.txt", "-k", "2", "--once", *more)
-    assert code == 1 and "--once is about the rows of --out FILE.csv or FILE.parquet" in err
+    assert code == 1 and "--once needs --out FILE.csv or, without --memory, --out FILE.parquet" in err

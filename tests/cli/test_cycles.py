@@ -5,7 +5,7 @@ import json
 from tests.cli.programs import Run, one_sentence
 
 
-def test_cycles_one_a_line(run: Run) -> None:
+def test_one_cycle_per_line(run: Run) -> None:
     ran = run("cycles", "g1.txt", "-k", "3")
     assert (ran.code, ran.out) == (0, "a b d c\nc d e\nc d f\nc e d f\n")
     assert ran.err == "4 cycles of 3 to 4 edges\n"
@@ -19,9 +19,9 @@ def test_chordless_through_a_node(run: Run) -> None:
 
 
 def test_cycles_json(run: Run) -> None:
-    told = json.loads(run("cycles", "k6.txt", "-k", "2", "--through", "0", "--through", "1", "--json").out)
-    assert told["cycles"] == [[0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 1, 5]]
-    assert told["complete"] and told["number"] == 4 and told["through"] == [0, 1] and not told["chordless"]
+    found = json.loads(run("cycles", "k6.txt", "-k", "2", "--through", "0", "--through", "1", "--json").out)
+    assert found["cycles"] == [[0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 1, 5]]
+    assert found["complete"] and found["number"] == 4 and found["through"] == [0, 1] and not found["chordless"]
 
 
 def test_cycles_cut_short(run: Run) -> None:
@@ -33,11 +33,11 @@ def test_cycles_cut_short(run: Run) -> None:
         in run("cycles", "k6.txt", "-k", "5", "--time-limit", "0").err
     )
     ran = run("cycles", "k6.txt", "-k", "5", "--limit", "3", "--json")
-    told = json.loads(ran.out)
-    assert ran.code == 1 and not told["complete"] and len(told["cycles"]) == 3 and one_sentence(ran.err)
+    found = json.loads(ran.out)
+    assert ran.code == 1 and not found["complete"] and len(found["cycles"]) == 3 and one_sentence(ran.err)
 
 
-def test_refused_in_a_sentence(run: Run) -> None:
+def test_wrong_input_is_one_sentence(run: Run) -> None:
     for arguments in (
         ("cycles", "g1.txt", "-k", "3", "--through", "z"),
         ("cycles", "g1.txt", "-k", "3", "--chordless", "--directed"),
@@ -51,8 +51,8 @@ def test_refused_in_a_sentence(run: Run) -> None:
 
 
 def test_count_and_paths_without_chords(run: Run) -> None:
-    told = json.loads(run("count", "g1.txt", "-k", "4", "--chordless", "--json").out)
-    assert told["chordless"] and [row["cycles"] for row in told["by_length"]] == [2, 1, 0]
+    found = json.loads(run("count", "g1.txt", "-k", "4", "--chordless", "--json").out)
+    assert found["chordless"] and [row["cycles"] for row in found["by_length"]] == [2, 1, 0]
     assert "chordless detours of at most 4 edges" in run("count", "g1.txt", "-k", "4", "--chordless").out
     assert not json.loads(run("count", "g1.txt", "-k", "4", "--json").out)["chordless"]
     assert "stops at chords" in run("explain", "g1.txt", "-k", "4", "--chordless").out

@@ -1,4 +1,4 @@
-"""`detours data`: which sets there are, what they hold, what is wrong with them."""
+"""`detours data`: the known data sets, their contents, and errors in their files."""
 
 import json
 from functools import partial
@@ -19,7 +19,7 @@ def run(run: Run) -> Run:
 
 @pytest.fixture
 def raw(tmp_path: Path) -> Path:
-    """MUTAG as twenty pairs of joined nodes with two attributes each."""
+    """MUTAG as twenty single edges, with two attributes per node."""
     folder = tmp_path / "raw" / "TUDataset" / "MUTAG" / "raw"
     folder.mkdir(parents=True)
     files = {
@@ -44,9 +44,7 @@ def test_list(run: Run, raw: Path) -> None:
     lines = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line.strip()}
     assert lines["MUTAG"][:5] == ["graph", "20", "40", "20", "2"] and "generated, seed 142857" in out
     assert lines["Squirrel"] == ["node", "–", "–", "–", "–", "not", "found"]
-    assert (
-        lines["ring-lattice"][0] == "node" and "Made in code, no file needed: rings, fused-rings, ring-lattice." in out
-    )
+    assert lines["ring-lattice"][0] == "node" and "Generated, no files needed: rings, fused-rings, ring-lattice." in out
 
 
 def test_list_as_json(run: Run, raw: Path) -> None:
@@ -80,15 +78,15 @@ def test_info(run: Run, raw: Path) -> None:
     assert code == 0 and "-1: 10, 1: 10" in out and "10 folds (generated, seed 142857): 16 train, 2 val, 2 test" in out
 
 
-def test_info_of_attributes_of_edges(run: Run) -> None:
+def test_info_of_edge_attributes(run: Run) -> None:
     torch, data = pytest.importorskip("torch"), pytest.importorskip("torch_geometric.data")
     edge = data.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), edge_attr=torch.ones(2, 3), y=torch.tensor([1]))
     torch.save([edge, *[data.Data(**edge.to_dict() | {"y": torch.tensor([at % 2])}) for at in range(11)]], "own.pt")
     code, out, _ = run("info", "own.pt")
-    assert code == 0 and " ".join(out.split()).count("attributes of edges 3 labels of edges none") == 1
+    assert code == 0 and " ".join(out.split()).count("edge attributes 3 edge labels none") == 1
 
 
-def test_info_of_a_task_made_in_code(run: Run) -> None:
+def test_info_of_a_generated_task(run: Run) -> None:
     code, out, _ = run("info", "rings")
     assert code == 0 and "200 in 100 pairs" in out and "0: 100, 1: 100" in out
 
@@ -103,7 +101,7 @@ def test_info_of_a_task_made_in_code(run: Run) -> None:
         (["check", "squirel"], "(did you mean Squirrel?)"),
     ],
 )
-def test_one_sentence_for_what_is_wrong(run: Run, arguments: list[str], sentence: str) -> None:
+def test_wrong_input_is_one_sentence(run: Run, arguments: list[str], sentence: str) -> None:
     code, out, err = run(*arguments)
     assert code == 1 and not out and err.startswith("detours: ") and sentence in err and err.count("\n") == 1
 
@@ -126,7 +124,7 @@ def test_check(run: Run, raw: Path) -> None:
         ("graph_labels", "1\n" * 20, "MUTAG has 1 class; at least 2 are needed to learn"),
     ],
 )
-def test_check_finds_what_is_wrong(run: Run, raw: Path, file: str, text: str, says: str) -> None:
+def test_check_finds_errors(run: Run, raw: Path, file: str, text: str, says: str) -> None:
     file_of(raw, file).write_text(text)
     code, out, _ = run("check", "mutag", "--root", str(raw))
     assert code == 1 and out.startswith("MUTAG") and "wrong: " in out and says in out and out.count("\n") == 1
@@ -135,6 +133,6 @@ def test_check_finds_what_is_wrong(run: Run, raw: Path, file: str, text: str, sa
     assert code == 1 and row["data"] == "MUTAG" and says in row["says"]
 
 
-def test_what_is_named_must_be_there(run: Run, raw: Path) -> None:
+def test_named_data_sets_must_exist(run: Run, raw: Path) -> None:
     code, out, _ = run("check", "NCI1", "mutag", "--root", str(raw))
     assert code == 1 and "wrong: NCI1 is not in" in out and "MUTAG               ok" in out

@@ -25,10 +25,10 @@ def test_demo(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     assert "two triangles, a hexagon no yes yes yes yes yes".split() in lines  # a larger k sees no less
     assert "rook's, Shrikhande's no no yes yes no yes".split() in lines
     assert "CFI over the prism no no no no no yes".split() in lines
-    # An address is printed on one line, however long it is, so that a terminal makes it a link.
+    # A URL is printed on one line, however long, so that terminals turn it into a link.
     assert max(len(line) for line in ran.out.splitlines() if "file://" not in line) <= 80
     assert " cycles in " in ran.out
-    # Two epochs teach nobody anything; but plain message passing is at chance whatever happens.
+    # Two epochs are too few to learn, but plain message passing stays at chance in any case.
     plain = next(line for line in lines if line[:2] == ["plain", "GIN"])
     assert plain[-2] == "50.0" and any(line[:1] == ["MDNN-GIN"] for line in lines)
     assert (tmp_path / "results" / "demo" / "learning.png").stat().st_size > 1000

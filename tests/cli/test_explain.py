@@ -10,11 +10,11 @@ from tests.cli.programs import Run
 def test_explain(run: Run) -> None:
     ran = run("explain", "k6.txt", "-k", "4")
     assert ran.code == 0 and ran.err == "" and ("rows" in ran.out or "search" in ran.out)
-    told = json.loads(run("explain", "k6.txt", "-k", "4", "--json").out)
-    assert set(told) == {"engine", "seconds", "bytes", "reason"}
+    found = json.loads(run("explain", "k6.txt", "-k", "4", "--json").out)
+    assert set(found) == {"engine", "seconds", "bytes", "reason"}
 
 
-def test_a_search_without_end_is_not_given_a_time(run: Run) -> None:
+def test_an_endless_search_has_no_time_estimate(run: Run) -> None:
     Path("k25.txt").write_text("".join(f"{a} {b}\n" for a, b in combinations(range(25), 2)))
     assert "cannot be told" in run("explain", "k25.txt", "-k", "24").out
     assert json.loads(run("explain", "k25.txt", "-k", "24", "--json").out)["seconds"] is None

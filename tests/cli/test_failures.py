@@ -10,7 +10,7 @@ from tests.cli.programs import Run, one_sentence
 
 
 @pytest.mark.parametrize("k", ["1", "0", "2.5", "four", "True", "", "1e3", "-3"])
-def test_wrong_k_is_wrong_usage(run: Run, k: str) -> None:
+def test_invalid_k_is_a_usage_error(run: Run, k: str) -> None:
     for arguments in (["count", "g1.txt"], ["paths", "g1.txt", "a", "b"], ["explain", "g1.txt"]):
         ran = run(*arguments, "-k", k)
         assert ran.code == 2 and ran.out == "" and one_sentence(ran.err) and "2" in ran.err
@@ -53,7 +53,7 @@ def test_wrong_usage(run: Run, arguments: list[str]) -> None:
     ],
 )
 @pytest.mark.parametrize("arguments", [["count", "--out", "o.csv"], ["explain"]])
-def test_a_file_that_is_no_graph(run: Run, arguments: list[str], name: str, content: bytes | None) -> None:
+def test_a_file_without_a_graph(run: Run, arguments: list[str], name: str, content: bytes | None) -> None:
     if content is not None:
         Path(name).write_bytes(content)
     ran = run(*arguments, name, "-k", "3")

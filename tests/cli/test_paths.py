@@ -6,13 +6,13 @@ from pathlib import Path
 from tests.cli.programs import Run, one_sentence
 
 
-def test_paths_one_a_line(run: Run) -> None:
+def test_one_path_per_line(run: Run) -> None:
     ran = run("paths", "g1.txt", "c", "d", "-k", "3")
     assert (ran.code, ran.out) == (0, "c e d\nc f d\nc a b d\n")
     assert ran.err == "3 detours of 2 to 3 edges from c to d\n"
 
 
-def test_names_with_blanks_are_quoted(run: Run, tmp_path: Path) -> None:
+def test_names_with_spaces_are_quoted(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     file.write_text("Ada L,Bob\nBob,Cy\nCy,Ada L\n")
     assert run("paths", str(file), "Ada L", "Bob", "-k", "2").out == '"Ada L" Cy Bob\n'
@@ -20,17 +20,17 @@ def test_names_with_blanks_are_quoted(run: Run, tmp_path: Path) -> None:
 
 
 def test_paths_json(run: Run) -> None:
-    told = json.loads(run("paths", "k6.txt", "0", "5", "-k", "2", "--json").out)
-    assert told["paths"] == [[0, 1, 5], [0, 2, 5], [0, 3, 5], [0, 4, 5]]
-    assert told["complete"] and told["number"] == 4
+    found = json.loads(run("paths", "k6.txt", "0", "5", "-k", "2", "--json").out)
+    assert found["paths"] == [[0, 1, 5], [0, 2, 5], [0, 3, 5], [0, 4, 5]]
+    assert found["complete"] and found["number"] == 4
 
 
 def test_paths_cut_short(run: Run) -> None:
     ran = run("paths", "k6.txt", "0", "5", "-k", "5", "--max-paths", "3")
     assert ran.code == 1 and len(ran.out.splitlines()) == 3 and one_sentence(ran.err)
     ran = run("paths", "k6.txt", "0", "5", "-k", "5", "--max-paths", "3", "--json")
-    told = json.loads(ran.out)
-    assert ran.code == 1 and not told["complete"] and len(told["paths"]) == 3 and one_sentence(ran.err)
+    found = json.loads(ran.out)
+    assert ran.code == 1 and not found["complete"] and len(found["paths"]) == 3 and one_sentence(ran.err)
 
 
 def test_paths_between_unknown_or_equal_nodes(run: Run) -> None:

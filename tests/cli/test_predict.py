@@ -22,8 +22,8 @@ def model(run: Run) -> str:
     return str(file)
 
 
-def test_a_network_of_edges_takes_arcs_both_ways(model: str) -> None:
-    """Features are made of degrees, so the arcs have to be turned into edges before."""
+def test_a_model_of_undirected_graphs_symmetrises_arcs(model: str) -> None:
+    """Features are degrees, so the arcs have to be symmetrised first."""
     import numpy as np
 
     from detours.data import GraphSet, rings
@@ -56,7 +56,7 @@ def test_predict_a_data_set_and_files(run: Run, model: str) -> None:
         written = list(csv.DictReader(lines))
     assert [row["graph"] for row in written] == ["graph0.txt", "graph3.txt"]
     for row, at in zip(written, (0, 3), strict=True):
-        # Nodes have other numbers in the file: sums are taken in another order.
+        # The nodes are numbered differently in the file, so sums have another order.
         assert float(row["p(0)"]) == pytest.approx(rows[at]["p(0)"], abs=1e-4)
         assert int(row["class"]) == rows[at]["class"]
     shown = run("predict", model, "graph0.txt", "--device", "cpu")[1]
@@ -85,7 +85,7 @@ def test_predict_nodes(run: Run) -> None:
     assert code == 1 and "trained on targets of nodes, but rings has targets of graphs" in err
 
 
-def test_numbers_of_any_size_are_shown(run: Run) -> None:
+def test_predicted_values_of_any_size_are_shown(run: Run) -> None:
     import torch
     from torch_geometric.data import Data
 
@@ -141,14 +141,14 @@ def test_a_quiet_prediction_prints_no_note(run: Run, model: str) -> None:
     loop = Data(edge_index=torch.tensor([[0, 1, 1], [1, 2, 1]]), num_nodes=3, y=torch.tensor([4]))
     torch.save([loop, loop], "new.pt")
     options = ("--data", "new.pt", "--out", "new.csv", "--device", "cpu")
-    with pytest.warns(DroppedEdgesWarning):  # what the command line prints as a note
+    with pytest.warns(DroppedEdgesWarning):  # printed as a note by the command line
         assert run("predict", model, *options) == (0, "", "Wrote new.csv\n")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert run("predict", model, *options, "-q") == (0, "", "")
         assert run("predict", model, *options[:2], *options[4:], "-q") == (0, "", "")
         quiet = run("predict", model, *options, "-q", "--json")
-    assert quiet.code == 0 and len(json.loads(quiet.out)) == 2  # which is asked for
+    assert quiet.code == 0 and len(json.loads(quiet.out)) == 2  # the requested output
 
 
 def test_a_note_on_degrees_that_training_did_not_see(run: Run, model: str) -> None:
@@ -160,7 +160,7 @@ def test_a_note_on_degrees_that_training_did_not_see(run: Run, model: str) -> No
         assert run("predict", model, "star.txt", "--device", "cpu", "-q") == (0, "", "")
 
 
-def test_predict_says_what_is_wrong(run: Run, model: str) -> None:
+def test_wrong_input_of_predict(run: Run, model: str) -> None:
     assert run("predict", model)[0] == 2
     code, _, err = run("predict", model, "-", "-")
     assert code == 2 and "only one input can be -" in err
@@ -177,7 +177,7 @@ def test_predict_says_what_is_wrong(run: Run, model: str) -> None:
         assert code == 1 and out == "" and sentence in err and len(err.splitlines()) == 1
 
 
-def test_a_model_of_labelled_nodes_takes_no_bare_files(run: Run, model: str) -> None:
+def test_a_model_of_labelled_nodes_rejects_graph_files(run: Run, model: str) -> None:
     from dataclasses import replace
 
     from detours.data import Encoder
@@ -187,7 +187,7 @@ def test_a_model_of_labelled_nodes_takes_no_bare_files(run: Run, model: str) -> 
     replace(saved, encoder=Encoder(labels=(0, 1))).save(Path("labelled.pt"))
     Path("graph.txt").write_text("0 1\n")
     code, _, err = run("predict", "labelled.pt", "graph.txt")
-    assert code == 1 and "whose nodes have labels, and files of graphs have none" in err
+    assert code == 1 and "whose nodes have labels, but graph files have none" in err
     code, _, err = run("predict", "labelled.pt", "--data", "rings")
     assert code == 1 and "Every node is expected to have a label, but rings has none" in err
     replace(saved, encoder=Encoder(largest_degree=99)).save(Path("wider.pt"))

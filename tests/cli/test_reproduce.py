@@ -1,4 +1,4 @@
-"""`detours reproduce`: tables on standard output, files in the folder, and runs that go on where they stopped."""
+"""`detours reproduce`: tables on standard output, files in the folder, and resumed runs."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def benchmark(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """MUTAG with a triangle, a square and the triangle again; Texas with a directed triangle."""
+    """MUTAG as a triangle, a square and another triangle; Texas as a directed triangle."""
     raw = tmp_path / "data" / "TUDataset" / "MUTAG" / "raw"
     raw.mkdir(parents=True)
     edges = [(1, 2), (2, 3), (3, 1), (4, 5), (5, 6), (6, 7), (7, 4), (8, 9), (9, 10), (10, 8)]
@@ -78,7 +78,7 @@ def test_former_names_of_options(run: Run, data: Path) -> None:
     new = run("cycles", "--root", str(data), "--data", "texas", "--json")
     old = run("cycles", "--data", str(data), "--only", "texas", "--json")
     assert old.out == new.out and json.loads(new.out)
-    assert f"note: --data {data} is taken for --root" in old.err and "taken for" not in new.err
+    assert f"note: --data {data} is taken as --root" in old.err and "taken as" not in new.err
 
 
 # ---------------------------------------------------------------- pairs
@@ -99,19 +99,21 @@ def test_pairs(run: Run, benchmark: Path) -> None:
     assert written["tables"][0]["rows"][0] == {"test": "1-WL", "trees (1)": 1, "unions (2)": 0, "in all": 1}
 
 
-def test_json_is_all_there_is_on_standard_output(run: Run, benchmark: Path) -> None:
+def test_only_json_is_on_standard_output(run: Run, benchmark: Path) -> None:
     tables = json.loads(run("pairs", str(benchmark), "-k", "2", "--json")[1])
     titles = [table["title"] for table in tables]
     assert titles[:3] == ["Pairs told apart", "Seconds", "The rung each pair needs"] and len(titles) == 4
 
 
-def test_a_second_run_makes_nothing_again(run: Run, benchmark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_run_computes_nothing(run: Run, benchmark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run("pairs", str(benchmark), "-k", "3", "--json")
-    monkeypatch.setattr("detours.experiments.expressiveness.ratios._separated", lambda *a: pytest.fail("made again"))
+    monkeypatch.setattr(
+        "detours.experiments.expressiveness.ratios._separated", lambda *a: pytest.fail("computed again")
+    )
     assert run("pairs", str(benchmark), "-k", "3", "--json")[1] == first[1]
 
 
-def test_results_of_other_code_are_made_anew_unless_kept(
+def test_results_of_other_code_are_recomputed_unless_kept(
     run: Run, benchmark: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = run("pairs", str(benchmark), "-k", "2")
@@ -119,7 +121,7 @@ def test_results_of_other_code_are_made_anew_unless_kept(
     for module in ("pairs", "ratios"):
         monkeypatch.setattr(f"detours.experiments.expressiveness.{module}.code_digest", lambda *rooms: "00000000")
     kept = run("pairs", str(benchmark), "-k", "2", "--keep-old")
-    assert kept.out == first.out  # the seconds too
+    assert kept.out == first.out  # including the seconds
     assert (
         "note: Pairs, unions: 11 of 11 finished results come from other code (used because of --keep-old)" in kept.err
     )
@@ -136,8 +138,8 @@ def test_damaged_pairs_name_file_and_line(run: Run, benchmark: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_goes_on(run: Run, benchmark: Path, tmp_path: Path) -> None:
-    # The third cell takes for ever, until somebody presses Ctrl-C.
+def test_an_interrupted_run_resumes(run: Run, benchmark: Path, tmp_path: Path) -> None:
+    # The third cell takes a minute, unless interrupted.
     code = (
         "import sys, time\n"
         "from detours.experiments.expressiveness import ratios as expressiveness, methods\n"
@@ -216,7 +218,7 @@ def test_without_data_the_built_in_graphs_remain(run: Run, monkeypatch: pytest.M
     assert run("all")[1] == out
 
 
-def test_without_networkx_the_atlas_is_left_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_networkx_the_atlas_is_skipped(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hard, "hard_sets", lambda: [])
     monkeypatch.setattr(hard, "HARD_K", 2)
     monkeypatch.setattr("detours.experiments.runs.find_spec", lambda name: None)
@@ -236,7 +238,7 @@ def test_all_runs_every_experiment(run: Run, data: Path, monkeypatch: pytest.Mon
     assert code == 0 and ran == ["expressiveness", "cycles", "kernels", "networks"]
     assert err == "Wrote expressiveness.md\nWrote cycles.md\nWrote kernels.md\nWrote networks.md\n"
     assert run("all").code == 0 and ran[4:] == ["expressiveness"]  # the others need data
-    code, _, err = run("all", "--root", str(data), "--device", "cuda:99")  # before hours of other experiments
+    code, _, err = run("all", "--root", str(data), "--device", "cuda:99")  # reported before hours of other experiments
     assert code == 1 and "device='cuda:99' was given, but" in err and len(ran) == 5
 
 
@@ -245,7 +247,7 @@ def test_all_runs_every_experiment(run: Run, data: Path, monkeypatch: pytest.Mon
 
 @pytest.fixture
 def texas(tmp_path: Path) -> Path:
-    """Texas as a directed ring of twelve nodes, whose class is their only feature."""
+    """Texas as a directed ring of 24 nodes, whose class is their only feature."""
     raw = tmp_path / "data" / "WebKB" / "texas" / "raw"
     raw.mkdir(parents=True)
     (raw / "out1_graph_edges.txt").write_text("a\tb\n" + "".join(f"{i}\t{(i + 1) % 24}\n" for i in range(24)))
@@ -260,14 +262,14 @@ TINY = "--set epochs=2 --set hidden=8 --seeds 0 --folds 0-1 --device cpu --prese
 def test_networks_are_trained_shown_and_not_trained_again(
     run: Run, texas: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = ["nodes", "--data", "texas", "--row", "plain GCN", "--row", "mdnn gcn", "--root", str(texas), *TINY]
-    code, out, err = run(*asked)
+    arguments = ["nodes", "--data", "texas", "--row", "plain GCN", "--row", "mdnn gcn", "--root", str(texas), *TINY]
+    code, out, err = run(*arguments)
     assert code == 0 and "Texas, ours, plain GCN: 2 of 2 runs" in err and "Texas, ours, MDNN GCN: 2 of 2 runs" in err
     line = next(line for line in out.splitlines() if line.startswith("MDNN GCN, ours"))
     assert line.endswith("(2/10)") and "60.27 ± 7.46" in out
     assert len(list(Path("results/tables").glob("Texas-ours-*.json"))) == 2
     monkeypatch.setattr("detours.training.stacks.train", lambda *a, **k: pytest.fail("trained again"))
-    assert run(*asked).out == out
+    assert run(*arguments).out == out
     code, shown, err = run("nodes", "--finished")
     assert code == 0 and shown == out and err == "Wrote results/nodes.md, results/nodes.json\n"
     code, shown, err = run("nodes", "--finished", "--row", "mdnn gcn")
@@ -291,7 +293,7 @@ def test_networks_are_trained_shown_and_not_trained_again(
     assert code == 1 and "results has no finished entry of graphs; leave out --finished." in err
 
 
-def test_training_a_part_writes_the_tables_of_all_that_is_finished(run: Run, texas: Path) -> None:
+def test_training_some_rows_writes_the_tables_of_all_finished_entries(run: Run, texas: Path) -> None:
     shutil.copytree(texas / "WebKB" / "texas", texas / "WebKB" / "cornell")
     for name in ("Texas", "Cornell"):
         code, out, _ = run("nodes", "--root", str(texas), "--data", name, "--row", "plain GCN", *TINY)
@@ -299,7 +301,7 @@ def test_training_a_part_writes_the_tables_of_all_that_is_finished(run: Run, tex
     assert "Trained with epochs=" in out  # by --set
     tables = out.splitlines()
     assert [line.split()[0] for line in tables if line.startswith("plain GCN, ours")] == ["plain"]
-    # what was asked for, by row and by entry
+    # the requested data, by row and by entry
     assert [line.split()[0] for line in tables if re.search(r"^\w+ +ours +plain GCN", line)] == ["Cornell"]
     _, by_entry = json.loads(Path("results/nodes.json").read_text())["tables"]
     assert sorted(row["data"] for row in by_entry["rows"]) == ["Cornell", "Texas"]
@@ -326,7 +328,7 @@ def test_wrong_options_of_networks(run: Run, texas: Path) -> None:
     code, _, err = run("ablation", "--root", str(texas), "--row", "MDNN GIN")
     assert code == 1 and "there is no row 'MDNN GIN'; choose from MDNN GAT without φD, MDNN GAT." in err
     code, _, err = run("nodes", "--root", str(texas), "--folds", "12", "--device", "cpu")
-    assert code == 1 and "Texas has the folds 0 .. 9, but fold 12 was asked for." in err
+    assert code == 1 and "Texas has the folds 0 .. 9, but fold 12 was requested." in err
     code, _, err = run("nodes", "--root", str(texas), "--data", "MUTAG")
     assert code == 1 and "MUTAG is not in this table; choose from Texas, Cornell" in err
     assert err.endswith("or take `detours reproduce graphs`.\n")
@@ -338,18 +340,21 @@ def test_wrong_options_of_networks(run: Run, texas: Path) -> None:
     Path("mine.pt").touch()
     for table in ("nodes", "cycles", "expressiveness"):
         code, _, err = run(table, "--root", str(texas), "--data", "mine.pt")
-        assert code == 1 and "mine.pt is own data, but this experiment is for the data sets of its tables; " in err
-        assert "`detours train --data mine.pt` trains networks on own data, " in err
+        assert (
+            code == 1
+            and "mine.pt is your own data, but this experiment runs only on the data sets of its tables; " in err
+        )
+        assert "`detours train --data mine.pt` trains networks on your data, " in err
         assert "there is no data set 'yours.pt'" in run(table, "--root", str(texas), "--data", "yours.pt").err
     code, _, err = run("graphs", "--root", str(texas))
     assert code == 1 and "none of MUTAG, PTC_FM" in err
 
 
-def test_k_of_plain_networks_is_told_to_have_no_effect(run: Run, texas: Path) -> None:
+def test_a_note_says_that_k_has_no_effect_on_plain_networks(run: Run, texas: Path) -> None:
     note = "note: k = 5 has no effect: model plain sees no detours, unless edge_den or node_den is true"
-    asked = ["nodes", "--root", str(texas), "--data", "Texas", *TINY, "--set", "k=5", "--row"]
-    assert note in run(*asked, "plain GCN").err.splitlines()
-    assert "no effect" not in run(*asked, "plain GCN", "--row", "weighted GCN").err
+    arguments = ["nodes", "--root", str(texas), "--data", "Texas", *TINY, "--set", "k=5", "--row"]
+    assert note in run(*arguments, "plain GCN").err.splitlines()
+    assert "no effect" not in run(*arguments, "plain GCN", "--row", "weighted GCN").err
 
 
 def test_a_single_graph_has_nothing_to_be_told_apart_from(run: Run, data: Path) -> None:

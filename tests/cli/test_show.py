@@ -1,4 +1,4 @@
-"""`detours show`: the page it writes, where, and what it refuses."""
+"""`detours show`: the page, its file, and wrong input."""
 
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_the_page_is_named_after_the_graph(folder: Path, capsys: pytest.CaptureF
     said = capsys.readouterr()
     assert said.out == "" and said.err.startswith("Wrote triangle.html (")
     assert '"names":["a","b","c"]' in (folder / "triangle.html").read_text("utf-8")
-    assert cli.run(["show", "triangle.txt", "-q"]) == 0  # an own page is replaced
+    assert cli.run(["show", "triangle.txt", "-q"]) == 0  # pages of `show` are replaced
     assert capsys.readouterr().err == ""
 
 
@@ -33,7 +33,7 @@ def test_two_graphs_side_by_side(folder: Path) -> None:
     assert "Not isomorphic (decided by 1-WL)" in (folder / "triangle-path.html").read_text("utf-8")
 
 
-def test_a_file_that_is_no_page_is_not_replaced(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_pages_are_replaced(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "triangle.html").write_text("my thesis")
     assert cli.run(["show", "triangle.txt"]) == 1
     assert "give another name with --out" in capsys.readouterr().err
@@ -44,7 +44,7 @@ def test_a_file_that_is_no_page_is_not_replaced(folder: Path, capsys: pytest.Cap
     ("arguments", "sentence"),
     [
         (["triangle.txt", "--out", "page.pdf"], "the name must end in .html"),
-        (["triangle.txt", "--out", "nowhere/page.html"], "does not exist; make it first"),
+        (["triangle.txt", "--out", "nowhere/page.html"], "does not exist; create it first"),
         (["missing.txt"], "missing.txt: there is no such file."),
     ],
 )
@@ -54,7 +54,7 @@ def test_refusals(folder: Path, capsys: pytest.CaptureFixture[str], arguments: l
 
 
 @pytest.mark.parametrize("out", [[], ["--out", "page.html"]])
-def test_a_folder_that_is_not_writable_is_told_before_the_work(
+def test_an_unwritable_folder_is_reported_before_the_work(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], out: list[str]
 ) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
@@ -74,17 +74,17 @@ def test_pages_of_molecules_are_named_by_their_smiles(folder: Path) -> None:
     for smiles in ("C1CC1", "C1=CC1", "C1#CC1", r"F/C=C\F", "C1CC1" * 40, "C1CCCCC1", "c1ccccc1"):
         before = set(folder.glob("*.html"))
         assert cli.run(["show", smiles, "-k", "2", "-q"]) == 0
-        (made,) = set(folder.glob("*.html")) - before  # not one of the others
-        pages.append(made.name)
-    assert len({name.lower() for name in pages}) == len(pages)  # many disks do not tell their case
+        (page,) = set(folder.glob("*.html")) - before  # not one of the others
+        pages.append(page.name)
+    assert len({name.lower() for name in pages}) == len(pages)  # on case-insensitive file systems
     assert pages[0] == "C1CC1.html" and all(re.fullmatch(r"[A-Za-z0-9-]{1,50}\.html", name) for name in pages)
     assert cli.run(["show", "C1=CC1", "-k", "3", "-q"]) == 0 and len(list(folder.glob("*.html"))) == len(pages)
 
 
 def test_all_cores_count(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, count = [], detours.count
-    monkeypatch.setattr("detours.count", lambda *a, **given: asked.append(given["n_jobs"]) or count(*a, **given))
-    assert cli.run(["show", "triangle.txt", "-k", "2", "-q"]) == 0 and asked == [-1]
+    n_jobs, count = [], detours.count
+    monkeypatch.setattr("detours.count", lambda *a, **given: n_jobs.append(given["n_jobs"]) or count(*a, **given))
+    assert cli.run(["show", "triangle.txt", "-k", "2", "-q"]) == 0 and n_jobs == [-1]
 
 
 def test_around_nodes(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

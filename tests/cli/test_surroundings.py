@@ -1,4 +1,4 @@
-"""The command in odd surroundings: no assertions, warnings as errors, other locales, closed pipes, narrow terminals."""
+"""The command in unusual environments: no assertions, warnings as errors, locales, closed pipes, narrow terminals."""
 
 import os
 import signal
@@ -14,12 +14,12 @@ from tests.cli.programs import Run
 
 NAMES = ["a b", "c\nd", "e\u202ef", "naïve", "中文", " ", "-k", "--help"]
 NO_WARNINGS = ("-W", "error", "-W", "ignore::DeprecationWarning:typer")
-"""Of ours: old releases of Typer are warned by new ones of Click."""
+"""Only for our modules: new releases of Click warn old ones of Typer."""
 
 
 @pytest.fixture
 def odd(tmp_path: Path) -> Path:
-    """A clique whose names have blanks, a line feed, a mark of direction, letters beyond ASCII, and hyphens."""
+    """A clique whose names have spaces, a line feed, a direction mark, letters beyond ASCII, and hyphens."""
     detours.Graph.from_networkx(nx.relabel_nodes(nx.complete_graph(len(NAMES)), dict(enumerate(NAMES)))).write(
         tmp_path / "odd name.npz"
     )
@@ -49,8 +49,8 @@ def test_a_count(odd: Path, flags: tuple[str, ...], environment: dict[str, str])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs SIGPIPE")
-def test_a_reader_that_leaves(odd: Path) -> None:
-    """As `| head -1` does; the list has far more lines than a pipe holds."""
+def test_a_reader_that_closes_the_pipe(odd: Path) -> None:
+    """Like `| head -1`; the list is far longer than a pipe buffer."""
     program = start("cycles", str(odd), "-k", "7", "-q")
     assert program.stdout is not None and program.stderr is not None
     assert program.stdout.readline()

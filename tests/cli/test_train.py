@@ -1,4 +1,4 @@
-"""`detours train`: runs that go on, tables, files, recipes, and one sentence for whatever is wrong."""
+"""`detours train`: resumed runs, tables, files, recipes, and one sentence for every error."""
 
 import csv
 import json
@@ -35,7 +35,7 @@ def test_two_folds(run: Run) -> None:
     assert files == [".csv", ".csv", ".json", ".json"]
 
 
-def test_json_and_no_second_time(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_of_a_finished_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run("train", *QUICK, "--folds", "1", "--json")
     found = json.loads(first[1])
     assert found["std"] is None and found["mean"] == found["folds"][0]["test_accuracy"]
@@ -87,7 +87,7 @@ def test_validation_chooses_k(run: Run) -> None:
     assert len(list(Path("results").rglob("*.json"))) == 2
 
 
-def test_k_of_a_plain_network_is_told_to_have_no_effect(run: Run) -> None:
+def test_a_note_says_that_k_has_no_effect_on_plain_networks(run: Run) -> None:
     plain = [*QUICK, "--folds", "0", "--model", "plain"]
     note = "note: k = 5, 6 has no effect: model plain sees no detours, unless edge_den or node_den is true"
     _, out, err = run("train", *plain, "-k", "5-6", "--progress")
@@ -110,7 +110,7 @@ def test_nodes(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_interrupted_goes_on(run: Run, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes(run: Run, tmp_path: Path) -> None:
     arguments = [*QUICK, "--epochs", "60", "--folds", "0", "--checkpoint-every", "0", "--out", str(tmp_path / "out")]
     code = [sys.executable, "-c", "from detours.cli import main; main()", "train", *arguments]
     program = subprocess.Popen(code, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -165,15 +165,13 @@ def test_several_processes(run: Run, several: list[str]) -> None:
         (["--data", "MUTAG", "--root", "nowhere"], 1, "MUTAG"),
     ],
 )
-def test_one_sentence_for_what_is_wrong(run: Run, arguments: list[str], code: int, sentence: str) -> None:
+def test_wrong_input_is_one_sentence(run: Run, arguments: list[str], code: int, sentence: str) -> None:
     found, out, err = run("train", *arguments)
     assert found == code and out == "" and sentence in err and len(err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(("missing", "option"), [("lightning", []), ("tensorboard", ["--tensorboard"])])
-def test_what_is_not_installed_is_said(
-    run: Run, monkeypatch: pytest.MonkeyPatch, missing: str, option: list[str]
-) -> None:
+def test_missing_packages_are_named(run: Run, monkeypatch: pytest.MonkeyPatch, missing: str, option: list[str]) -> None:
     from importlib.util import find_spec
 
     def found(name: str) -> Any:
@@ -195,21 +193,21 @@ def test_a_folder_for_models_that_cannot_be_made(run: Run) -> None:
     assert code == 1 and "the folder taken cannot be made" in err and not Path("results").exists()
 
 
-def test_a_folder_of_models_that_are_all_there_is_only_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = ("train", *QUICK, "--folds", "0", "--save", "models", "--json")
-    first = run(*asked)
+def test_a_folder_of_finished_models_is_only_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ("train", *QUICK, "--folds", "0", "--save", "models", "--json")
+    first = run(*arguments)
     assert first[0] == 0
     monkeypatch.setattr("detours.cli.train.make_folder", lambda folder: pytest.fail("written"))
-    assert run(*asked) == first
+    assert run(*arguments) == first
 
 
-def test_the_number_of_many_runs_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_note_says_how_many_runs_are_looked_up(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     code, out, err = run("train", *QUICK, "--seeds", "0-999999")
     assert (code, out) == (1, "")
     assert err == "detours: 10 folds × 1,000,000 seeds × 1 k are 10,000,000 runs; ask for at most 100,000 at once.\n"
-    monkeypatch.setattr("detours.cli.train.MANY", 1)
+    monkeypatch.setattr("detours.cli.train.MANY_RUNS", 1)
     code, _, err = run("train", *QUICK, "--folds", "0", "--seeds", "0-1")
-    assert code == 0 and "note: 2 runs were asked for; they are looked up first\n" in err
+    assert code == 0 and "note: looking up the finished ones of 2 runs first\n" in err
 
 
 # ---------------------------------------------------------------- recipes
@@ -222,7 +220,7 @@ def test_the_recipe_shown_can_be_read(run: Run) -> None:
     assert run("train", "--recipe", "recipe.toml", "--show-recipe", "--device", "cpu")[1] == shown[1]
 
 
-def test_options_go_before_changes_and_changes_before_the_file(run: Run) -> None:
+def test_options_override_changes_and_changes_override_the_file(run: Run) -> None:
     Path("recipe.toml").write_text('data = "rings"\npreset = "paper"\nhidden = 16\nepochs = 7\nlr = 0.5\nk = 3\n')
     changes = ["--recipe", "recipe.toml", "--set", "epochs=8", "--set", "lr=0.25", "--set", "k=4"]
     lines = run("train", *changes, "--lr", "0.125", "--show-recipe", "--device", "cpu")[1].splitlines()
@@ -232,9 +230,9 @@ def test_options_go_before_changes_and_changes_before_the_file(run: Run) -> None
     assert code == 0 and "k = 5, preset paper" in out
 
 
-def test_a_recipe_of_no_data_is_one_of_graphs(run: Run) -> None:
+def test_a_recipe_without_data_is_for_graphs(run: Run) -> None:
     code, out, err = run("train", "--show-recipe", "--device", "cpu")
-    assert code == 0 and "heads = 1" in out and "settings for data of graphs; --data shows those of a data set" in err
+    assert code == 0 and "heads = 1" in out and "settings for graph-level data; --data shows those of a data set" in err
     assert run("train", "--show-recipe", "-q", "--device", "cpu")[2] == ""
     assert run("train", "--data", "ring-lattice", "--show-recipe", "--device", "cpu")[2] == ""
 

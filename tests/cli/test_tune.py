@@ -1,4 +1,4 @@
-"""`detours tune`: tables, files, and one sentence for whatever is wrong."""
+"""`detours tune`: tables, files, and one sentence for every error."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def test_two_models(run: Run) -> None:
     assert json.loads(trained[1])["model"] == "mdnn"
 
 
-def test_what_is_not_known_is_no_number(run: Run) -> None:
+def test_unknown_values_are_null(run: Run) -> None:
     """One fold has no standard error, and a trial that has diverged no score; JSON has neither NaN nor Infinity."""
     Path("space.toml").write_text("[space]\nhidden = [4]\n[[known]]\nlr = 1e-3\n[[known]]\nlr = 1e30\n")
     few = [*QUICK, "--model", "plain", "--folds", "0", "--no-halving", "--set", "epochs=3"]
@@ -70,13 +70,13 @@ def test_inner_parts_are_other_trials(run: Run) -> None:
 
 def test_the_best_are_trained_again(run: Run) -> None:
     Path("space.toml").write_text(SPACE)
-    asked = [*QUICK, "--models", "plain,mdnn", "--confirm", "1", "--folds", "0-7"]
-    code, out, err = run("tune", *asked, "--progress")
+    arguments = [*QUICK, "--models", "plain,mdnn", "--confirm", "1", "--folds", "0-7"]
+    code, out, err = run("tune", *arguments, "--progress")
     assert code == 0, err
     assert out.count("again with other seeds") == 2 and out.count("on the validation parts of 2 folds") == 2
-    assert "today" in out and "a part of a trial again with other seeds, 1 replica in" in err
-    found = json.loads(run("tune", *asked, "--json", "--budget", "0")[1])
-    best = {each["trials"][0]["trial"] for each in found}  # of either model, for both
+    assert "current" in out and "part of a trial again with other seeds, 1 replica in" in err
+    found = json.loads(run("tune", *arguments, "--json", "--budget", "0")[1])
+    best = {each["trials"][0]["trial"] for each in found}  # of both models, for both
     for each in found:
         again = [one["trial"] for one in each["again"]]
         assert sorted(again) == sorted(best | {-1}) and each["chosen"] == each["again"][0] and each["complete"]
@@ -95,7 +95,7 @@ def test_the_bar_is_full_at_the_end_of_each_step(run: Run, monkeypatch: pytest.M
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     code, _, err = run("tune", *QUICK, "--model", "plain", "--confirm", "1", "--folds", "0-8", "-q", "--progress")
     assert code == 0, err
-    # of two trials one is promoted; then it is trained again, beside the recipe of today
+    # one of two trials is promoted, then trained again next to the current recipe
     assert list(bars) == ["rings, 1 × 2 trials", "rings, 2 trials again"]
     for shown, total in zip(bars.values(), (3, 2), strict=True):
         assert list(dict.fromkeys(shown)) == [(done, total) for done in range(total + 1)]
@@ -132,7 +132,7 @@ def test_the_recipe_of_own_data_finds_them_from_any_folder(
         assert json.loads(moved[1])["data"] == "moved"
 
 
-def test_a_setting_of_mdnn_alone(run: Run) -> None:
+def test_a_setting_of_mdnn_only(run: Run) -> None:
     Path("space.toml").write_text(SPACE)
     code, out, err = run("tune", *QUICK, "--models", "mdnn", "--set", "use_den=false", "--json")
     assert code == 0, err
@@ -141,7 +141,7 @@ def test_a_setting_of_mdnn_alone(run: Run) -> None:
     assert code == 1 and "use_den=false needs model mdnn, but the model is plain" in err
 
 
-def test_quiet_commands_print_no_note_of_reading(run: Run) -> None:
+def test_quiet_commands_print_no_notes_about_the_data(run: Run) -> None:
     import torch
     from torch_geometric.data import Data
 
@@ -153,11 +153,11 @@ def test_quiet_commands_print_no_note_of_reading(run: Run) -> None:
         warnings.simplefilter("error", DroppedEdgesWarning)
         assert run("train", *own, "-q") == (0, "", "")
         assert run("tune", *own, "--space", "space.toml", "--trials", "1", "--draws", "1", "-q") == (0, "", "")
-    with pytest.warns(DroppedEdgesWarning):  # what the command line prints as a note
+    with pytest.warns(DroppedEdgesWarning):  # printed as a note by the command line
         run("train", *own)
 
 
-def test_what_is_wrong_is_told_before_the_first_search(run: Run) -> None:
+def test_errors_are_reported_before_the_first_search(run: Run) -> None:
     Path("space.toml").write_text(SPACE)
     code, out, err = run("tune", *QUICK, "--data", "nope.pt", "--write", "made/plain.toml", "--progress")
     assert code == 1 and out == "" and "nope.pt" in err and "trials" not in err
@@ -174,15 +174,15 @@ def test_what_is_wrong_is_told_before_the_first_search(run: Run) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
-def test_what_is_no_file_is_not_replaced_by_one(run: Run) -> None:
+def test_devices_are_not_replaced_by_files(run: Run) -> None:
     Path("space.toml").write_text(SPACE)
-    os.mkfifo("pipe")  # as /dev/stdout and /dev/null
+    os.mkfifo("pipe")  # like /dev/stdout and /dev/null
     code, out, err = run("tune", *QUICK, "--models", "plain", "--write", "pipe", "--progress")
     assert code == 1 and out == "" and "cannot write pipe: it is a device, not a file" in err
     assert Path("pipe").is_fifo() and not Path("results").exists()
 
 
-def test_a_recipe_is_written_where_a_link_points_to(run: Run) -> None:
+def test_a_recipe_is_written_to_the_target_of_a_link(run: Run) -> None:
     Path("space.toml").write_text(SPACE)
     Path("link.toml").symlink_to("recipe.toml")
     code, _, err = run("tune", *QUICK, "--models", "plain", "--write", "link.toml", "-q")
@@ -220,7 +220,11 @@ def test_the_default_space_is_shown(run: Run) -> None:
     [
         ([], 2, "give a data set with --data"),
         (["--data", "rings", "--models", "plain,mdn"], 1, "model must be one of 'plain', 'weighted', 'mdnn'"),
-        (["--data", "rings", "--set", "model=mdnn"], 2, "model is given by an option of its own"),
+        (
+            ["--data", "rings", "--set", "model=mdnn"],
+            2,
+            "model has its own option; it cannot be given by --set or --recipe",
+        ),
         (["--data", "rings", "--space", "none.toml"], 1, "none.toml: there is no such space file"),
         (["--data", "rings", "--folds", "3-1"], 2, "Invalid value for '--folds': '3-1': give numbers and ranges"),
         (["--data", "rings", "--folds", "9-12"], 1, "rings has the folds 0 .. 9, but fold 10 was asked for"),
@@ -228,6 +232,6 @@ def test_the_default_space_is_shown(run: Run) -> None:
         (["--data", "rings", "--trials", "0"], 2, "--trials"),
     ],
 )
-def test_one_sentence_for_what_is_wrong(run: Run, arguments: list[str], code: int, sentence: str) -> None:
+def test_wrong_input_is_one_sentence(run: Run, arguments: list[str], code: int, sentence: str) -> None:
     found, out, err = run("tune", *arguments)
     assert found == code and out == "" and sentence in err and len(err.splitlines()) == 1

@@ -1,4 +1,4 @@
-"""Tables: the same values on paper and in JSON."""
+"""Tables: the same values in Markdown and in JSON."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_markdown() -> None:
 
 
 @pytest.mark.parametrize(("form", "zero", "below"), [("+.2f", "+0.00", "-0.01"), (".2f", "0.00", "-0.01")])
-def test_a_zero_has_no_minus(form: str, zero: str, below: str) -> None:
+def test_zeros_are_not_negative(form: str, zero: str, below: str) -> None:
     table = Table("", [Column("difference", form)], [[-0.004], [-0.006], [0.0]])
     assert table.written() == [[zero], [below], [zero]]
 
@@ -51,7 +51,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         write_tables(tmp_path / "file" / "folder", "x", [TABLE])
 
 
-def test_the_papers_numbers_are_shipped() -> None:
+def test_the_papers_results_are_shipped() -> None:
     tables = paper_tables()
     assert sum(tables["cycle_length_combinations"]["CEXP"].values()) == 1200
     assert tables["cycle_totals_directed"]["Chameleon"] == {"3": 124687, "4": 5016955, "5": 220750980}

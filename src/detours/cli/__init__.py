@@ -1,7 +1,7 @@
-"""The command line, `detours`: a file per command, registered here.
+"""The command line, `detours`: one module per command, registered here.
 
 Exit codes: 0 success, 1 the input or the work failed, 2 wrong usage, 130 interrupted. A failure is one sentence on
-standard error, or a traceback where DETOURS_TRACEBACK is set. Standard output carries only what was asked for.
+standard error, or a traceback where DETOURS_TRACEBACK is set. Standard output carries only the requested output.
 """
 
 import sys
@@ -79,7 +79,7 @@ def run(arguments: list[str]) -> int:
 
 
 def _note(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning as a note; where in the code it was raised is of no use here."""
+    """Print a warning as a one-line note, without its location in the code."""
     print(f"note: {' '.join(str(message).split())}", file=sys.stderr)
 
 
@@ -87,7 +87,7 @@ def main() -> None:
     """The entry point of the `detours` command."""
     warnings.showwarning = _note
     for stream in (sys.stdout, sys.stderr):
-        # A node's name must not break a terminal that lacks the letter.
+        # A node name with a character that the terminal cannot encode must not raise.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     with prompt_exit(discard_unfinished):

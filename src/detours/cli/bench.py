@@ -15,7 +15,7 @@ ALL_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}
 def bench(context: typer.Context) -> None:
     """Compare the speed with other libraries.
 
-    Works in a checkout of the source; the options are those of benchmarks/run.py.
+    Needs a checkout of the source; all options are passed to benchmarks/run.py.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`detours compare`: are two graphs isomorphic, and which test tells?"""
+"""`detours compare`: are two graphs isomorphic, and which test distinguishes them?"""
 
 import sys
 from enum import StrEnum
@@ -8,7 +8,7 @@ import typer
 
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import json_name, print_json, standard_output
-from detours.cli.shared.graphs import check_one_input, number, read_graph
+from detours.cli.shared.graphs import check_one_input, quantity, read_graph
 from detours.cli.shared.options import ENDINGS, Columns, Directed, FileFormat, Json, Quiet, Sep, Strict, parse_k
 from detours.cli.shared.progress import progress_bar
 
@@ -40,14 +40,11 @@ class Individualise(StrEnum):
     delete = "delete"
 
 
-_ONE_TEST = "One test"
-
-
 @report_errors
 def compare(
     first: Annotated[str, typer.Argument(metavar="A", help=ENDINGS, show_default=False)],
     second: Annotated[
-        str, typer.Argument(metavar="B", help="The other graph, in the same formats.", show_default=False)
+        str, typer.Argument(metavar="B", help="The other graph, in any of these formats.", show_default=False)
     ],
     budget: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Time limit; 0 for none.")] = 60.0,
     k: Annotated[
@@ -57,22 +54,20 @@ def compare(
             metavar="K",
             parser=parse_k,
             help="Maximum length of a detour, in edges; 5 to 7 for molecules.  [default: 4]",
-            rich_help_panel=_ONE_TEST,
         ),
     ] = None,
     init: Annotated[
         Init | None,
-        typer.Option(help="Initial colours of the nodes.  [default: den]", rich_help_panel=_ONE_TEST),
+        typer.Option(help="Initial colours of the nodes.  [default: den]"),
     ] = None,
     edges: Annotated[
         OnEdges | None,
-        typer.Option(help="Use detour numbers of edges in every round.", rich_help_panel=_ONE_TEST),
+        typer.Option(help="Use the detour numbers of edges in every round."),
     ] = None,
     pairs: Annotated[
         OnPairs | None,
         typer.Option(
-            help="Use detour numbers of all pairs of nodes; fwl refines pairs too.",
-            rich_help_panel=_ONE_TEST,
+            help="Use the detour numbers of all pairs of nodes; fwl also refines the pairs.",
         ),
     ] = None,
     rounds: Annotated[
@@ -81,22 +76,19 @@ def compare(
             min=0,
             metavar="N",
             help="Stop after N rounds.  [default: when the colours are stable]",
-            rich_help_panel=_ONE_TEST,
         ),
     ] = None,
     individualise: Annotated[
         Individualise | None,
-        typer.Option(help="Compare copies with a node marked or deleted.", rich_help_panel=_ONE_TEST),
+        typer.Option(help="Compare copies of each graph with one node marked or deleted."),
     ] = None,
     depth: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Nodes individualised together.", rich_help_panel=_ONE_TEST),
+        typer.Option(min=1, metavar="N", help="Number of nodes to individualise together."),
     ] = None,
     exact: Annotated[
         bool,
-        typer.Option(
-            "--exact", help="Decide by an isomorphism algorithm if the colours cannot.", rich_help_panel=_ONE_TEST
-        ),
+        typer.Option("--exact", help="Decide by an isomorphism algorithm if the colours cannot."),
     ] = False,
     as_json: Json = False,
     directed: Directed = None,
@@ -108,9 +100,9 @@ def compare(
 ) -> None:
     """Tell two graphs apart, or find an isomorphism.
 
-    Runs tests from the cheapest to the most expensive and lists their times. An option of “One test” runs that test
-    alone: its answer is “not isomorphic”, with the round and a colour that one graph has more often, or “not told
-    apart”. Labels of nodes, such as the elements of molecules, are not compared.
+    Runs tests from the cheapest to the most expensive and lists their times. Any option from -k to --exact runs a
+    single test instead, which reports “not isomorphic”, with the round and a colour that one graph has more often, or
+    “not told apart”. Node labels, such as the elements of molecules, are not compared.
 
     \b
     Examples:
@@ -120,11 +112,11 @@ def compare(
     """
     check_one_input((first, second))
     if k is not None and not quiet and not _counts_detours(init, edges, pairs):
-        print(f"note: -k {k} changes nothing, as --init {init} alone counts no detours", file=sys.stderr)
+        print(f"note: -k {k} has no effect, as --init {init} alone counts no detours", file=sys.stderr)
     reading: dict[str, Any] = {"directed": directed, "strict": strict, "quiet": quiet}
     reading |= {"columns": columns, "sep": sep, "format": format}
     graphs = [read_graph(file, **reading) for file in (first, second)]
-    given = {
+    settings = {
         "k": k,
         "init": init,
         "edges": edges,
@@ -133,31 +125,34 @@ def compare(
         "individualise": individualise,
         "depth": depth,
     }
-    chosen = {name: value for name, value in given.items() if value is not None}
-    answer = _run_test(graphs, chosen, exact) if chosen or exact else _climb(graphs, budget, quiet)
+    settings = {name: value for name, value in settings.items() if value is not None}
+    result = _run_test(graphs, settings, exact) if settings or exact else _run_ladder(graphs, budget, quiet)
     if as_json:
-        print_json({"first": first, "second": second, **answer})
+        print_json({"first": first, "second": second, **result})
     elif not quiet:
-        _show_rungs(answer) if "rungs" in answer else _show(answer)
+        show = _show_rungs if "rungs" in result else _show_test
+        show(result)
 
 
-def _climb(graphs: "list[Graph]", budget: float, quiet: bool) -> dict[str, Any]:
+def _run_ladder(graphs: "list[Graph]", budget: float, quiet: bool) -> dict[str, Any]:
     from detours import wl
 
     with progress_bar("Comparing copies", show=False if quiet else None) as report:
-        found = wl.separate(*graphs, budget=budget or None, progress=report)
-    return _rungs(found)
+        separation = wl.separate(*graphs, budget=budget or None, progress=report)
+    return _separation_as_json(separation)
 
 
-def _rungs(found: "Separation") -> dict[str, Any]:
+def _separation_as_json(separation: "Separation") -> dict[str, Any]:
     from detours.wl.separation import NOT_GIVEN
 
+    verdicts = {"different": "not isomorphic", "undecided": "not told apart"}
+    mapping = separation.mapping
     return {
-        "verdict": {"different": "not isomorphic", "undecided": "not told apart"}.get(found.verdict, found.verdict),
-        "isomorphic": found.same,
-        "rung": found.rung,
-        "witness": found.witness.removesuffix(NOT_GIVEN),
-        "milliseconds": 1000 * found.seconds,
+        "verdict": verdicts.get(separation.verdict, separation.verdict),
+        "isomorphic": separation.same,
+        "rung": separation.rung,
+        "witness": separation.witness.removesuffix(NOT_GIVEN),
+        "milliseconds": 1000 * separation.seconds,
         "rungs": [
             {
                 "test": rung.name,
@@ -165,87 +160,89 @@ def _rungs(found: "Separation") -> dict[str, Any]:
                 "milliseconds": None if rung.told_apart is None else 1000 * rung.seconds,
                 "note": rung.note,
             }
-            for rung in found.rungs
+            for rung in separation.rungs
         ],
-        "mapping": None if found.mapping is None else [[json_name(i), json_name(j)] for i, j in found.mapping.items()],
+        "mapping": None if mapping is None else [[json_name(i), json_name(j)] for i, j in mapping.items()],
     }
 
 
-def _show_rungs(answer: dict[str, Any]) -> None:
+def _show_rungs(result: dict[str, Any]) -> None:
     from rich.table import Table
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading, side in (("test", "left"), ("verdict", "left"), ("milliseconds", "right")):
-        table.add_column(heading, justify=side)  # type: ignore[arg-type]
-    for rung in answer["rungs"]:
+    for heading, justify in (("test", "left"), ("verdict", "left"), ("milliseconds", "right")):
+        table.add_column(heading, justify=justify)  # type: ignore[arg-type]
+    for rung in result["rungs"]:
         verdict = {True: "not isomorphic", False: "not told apart", None: rung["note"]}[rung["told_apart"]]
-        if answer["isomorphic"] and rung["test"] == answer["rung"]:
+        if result["isomorphic"] and rung["test"] == result["rung"]:
             verdict = "isomorphic"
-        spent = rung["milliseconds"]
-        table.add_row(rung["test"], verdict, "" if spent is None else f"{spent:,.1f}")
+        milliseconds = rung["milliseconds"]
+        table.add_row(rung["test"], verdict, "" if milliseconds is None else f"{milliseconds:,.1f}")
     console = standard_output()
     console.print(table)
-    if answer["isomorphic"] is None:
-        console.print(f"Undecided: {answer['witness']}; they may be isomorphic or not.", style="bold")
+    if result["isomorphic"] is None:
+        console.print(f"Undecided: {result['witness']}; they may be isomorphic or not.", style="bold")
     else:
-        console.print(f"{answer['verdict'].capitalize()}: {answer['witness']}.", style="bold")
+        console.print(f"{result['verdict'].capitalize()}: {result['witness']}.", style="bold")
 
 
-def _run_test(graphs: "list[Graph]", chosen: dict[str, Any], exact: bool) -> dict[str, Any]:
+def _run_test(graphs: "list[Graph]", settings: dict[str, Any], exact: bool) -> dict[str, Any]:
     from detours import wl
     from detours.wl.difference import describe_difference
 
     options: dict[str, Any] = {"init": "den", "k": 4, "edges": None, "pairs": None}
-    options |= {name: getattr(value, "value", value) for name, value in chosen.items()}
+    options |= {name: getattr(value, "value", value) for name, value in settings.items()}
     counted = _counts_detours(options["init"], options["edges"], options["pairs"])
-    found = wl.compare(*graphs, **options)
-    difference = "" if found.same else describe_difference(graphs[0], graphs[1], options["k"] if counted else None)
-    answer = {**options, **_answer(found), "difference": difference or None}
-    return answer | (_settled(*graphs, told_apart=not found.same) if exact else {})
+    comparison = wl.compare(*graphs, **options)
+    difference = ""
+    if not comparison.same:
+        difference = describe_difference(graphs[0], graphs[1], options["k"] if counted else None)
+    result = {**options, **_comparison_as_json(comparison), "difference": difference or None}
+    return result | (_decide(*graphs, told_apart=not comparison.same) if exact else {})
 
 
 def _counts_detours(init: str | None, edges: str | None, pairs: str | None) -> bool:
     return init not in (Init.uniform, Init.degree) or edges is not None or pairs is not None
 
 
-def _answer(found: "Comparison") -> dict[str, Any]:
+def _comparison_as_json(comparison: "Comparison") -> dict[str, Any]:
     return {
-        "verdict": found.verdict,
-        "told_apart": not found.same,
-        "round": found.round,
-        "rounds": found.rounds,
-        "stable": found.stable,
-        "witness": found.witness,
-        "meaning": found.meaning,
-        "counts": None if found.same else list(found.counts),
-        "nodes": None if found.same else [list(map(json_name, nodes)) for nodes in found.nodes],
+        "verdict": comparison.verdict,
+        "told_apart": not comparison.same,
+        "round": comparison.round,
+        "rounds": comparison.rounds,
+        "stable": comparison.stable,
+        "witness": comparison.witness,
+        "meaning": comparison.meaning,
+        "counts": None if comparison.same else list(comparison.counts),
+        "nodes": None if comparison.same else [list(map(json_name, nodes)) for nodes in comparison.nodes],
     }
 
 
-def _settled(first: "Graph", second: "Graph", *, told_apart: bool) -> dict[str, Any]:
+def _decide(first: "Graph", second: "Graph", *, told_apart: bool) -> dict[str, Any]:
     from detours.wl.isomorphism import isomorphic, solver
     from detours.wl.nodes.labels import has_labels
 
-    if told_apart:  # the refinement is sound: there is nothing left to settle
+    if told_apart:  # colour refinement is sound: nothing is left to decide
         return {"isomorphic": False, "settled_by": "colour refinement"}
     same = isomorphic(first, second)
-    answer = {"verdict": "isomorphic" if same else "not isomorphic", "isomorphic": same, "settled_by": solver()}
-    return answer | {"labels_not_compared": same and any(map(has_labels, (first, second)))}
+    result = {"verdict": "isomorphic" if same else "not isomorphic", "isomorphic": same, "settled_by": solver()}
+    return result | {"labels_not_compared": same and any(map(has_labels, (first, second)))}
 
 
-def _show(answer: dict[str, Any]) -> None:
+def _show_test(result: dict[str, Any]) -> None:
     console = standard_output()
-    console.print(answer["verdict"], style="bold")
-    if answer["told_apart"]:
-        if answer["difference"]:
-            console.print(answer["difference"])
-        ours, theirs = answer["counts"]
-        colour = answer["meaning"] or f"colour {answer['witness']}"
-        nodes = f"{number(ours, 'node')} of the first graph, {theirs:,} of the second"
-        console.print(f"in round {answer['round']}: {colour}: {nodes}", style="dim", markup=False)
-    elif "settled_by" in answer:
-        more = "; labels of nodes were not compared" if answer["labels_not_compared"] else ""
-        console.print(f"not told apart by the colours; settled by {answer['settled_by']}{more}", style="dim")
+    console.print(result["verdict"], style="bold")
+    if result["told_apart"]:
+        if result["difference"]:
+            console.print(result["difference"])
+        first, second = result["counts"]
+        colour = result["meaning"] or f"colour {result['witness']}"
+        nodes = f"{quantity(first, 'node')} of the first graph, {second:,} of the second"
+        console.print(f"in round {result['round']}: {colour}: {nodes}", style="dim", markup=False)
+    elif "settled_by" in result:
+        more = "; labels of nodes were not compared" if result["labels_not_compared"] else ""
+        console.print(f"not told apart by the colours; settled by {result['settled_by']}{more}", style="dim")
     else:
-        more = "" if answer["stable"] or answer.get("rounds") is None else f" in {answer['rounds']} rounds"
+        more = "" if result["stable"] or result.get("rounds") is None else f" in {result['rounds']} rounds"
         console.print(f"by this test{more}; they may be isomorphic or not (--exact decides)", style="dim")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from detours.counting.result import Detours
     from detours.graph import Graph
 
-FEW_EDGES = 1_000_000  # up to this number a search for bridges takes no time to speak of
+FEW_EDGES = 1_000_000  # up to this size the search for bridges takes negligible time
 
 
 @report_errors
@@ -29,16 +29,17 @@ def count(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write a row per edge to a .csv, .parquet or .npz file, the graph with its counts to a .gexf or "
-            ".graphml file, or arrays to a folder; an interrupted count into a folder continues when the command is "
+            help="Write one row per edge to a .csv, .parquet or .npz file, the graph with its counts to a .gexf or "
+            ".graphml file, or arrays to a folder. An interrupted count into a folder resumes when the command is "
             "repeated.",
         ),
     ] = None,
     out_nodes: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a row per node to a .csv, .parquet or .npz file.")
+        Path | None, typer.Option(metavar="FILE", help="Write one row per node to a .csv, .parquet or .npz file.")
     ] = None,
     once: Annotated[
-        bool, typer.Option("--once", help="One row per edge, where a file lists both directions or repeats.")
+        bool,
+        typer.Option("--once", help="Write each edge once, however often the input lists it."),
     ] = False,
     as_json: options.Json = False,
     chordless: options.Chordless = False,
@@ -53,7 +54,7 @@ def count(
     device: options.Device = None,
     cluster: options.Cluster = None,
     top: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Number of edges and nodes with most detours to show.")
+        int, typer.Option(min=0, metavar="N", help="Number of edges and nodes with the most detours to show.")
     ] = 10,
     quiet: options.Quiet = False,
     progress: options.Progress = None,
@@ -100,7 +101,7 @@ def count(
     failure = None
     try:
         write_result(result, edges=targets.edges, nodes=targets.nodes, once=once)
-    except Exception as error:  # such as a full disk: what was counted is told first
+    except Exception as error:  # such as a full disk: print the counts before failing
         failure = error
     if as_json:
         _print_json(file, result, top, targets.folder, times)
@@ -117,37 +118,37 @@ class _Targets(NamedTuple):
     """Where the result is written to."""
 
     while_counting: Path | None
-    """A folder, or a Parquet file that is written part by part."""
+    """A folder, or a Parquet file that is written in parts."""
     folder: Path | None
-    """The same if it is a folder."""
+    """The same, if it is a folder."""
     edges: Path | None
-    """A file that is written when all is counted, as is that of the nodes."""
+    """A file that is written after the count, like `nodes`."""
     nodes: Path | None
 
 
 class _Times(NamedTuple):
     seconds: float
     loading_seconds: float
-    """For compiled code, which took this time besides."""
+    """For loading compiled code; not part of `seconds`."""
 
 
 def _check_targets(file: str, out: Path | None, out_nodes: Path | None, *, once: bool, in_parts: bool) -> _Targets:
-    """Return what is to be written, or raise `InputError`; ``in_parts`` is how a Parquet file is written then."""
-    from detours.cli.shared.output import ONE_ROW_EACH, TABLES, check_target, is_folder
+    """Return the files to write, or raise `InputError`; with ``in_parts``, Parquet is written during the count."""
+    from detours.cli.shared.output import ONE_ROW_PER_EDGE, TABLES, check_target, is_folder
 
-    given = [path.resolve() for path in (out, out_nodes) if path is not None]
-    if len({*given, Path(file).resolve()}) <= len(given):
+    outputs = [path.resolve() for path in (out, out_nodes) if path is not None]
+    if len({*outputs, Path(file).resolve()}) <= len(outputs):
         raise InputError("the graph, --out and --out-nodes must be different files")
     folder = out if is_folder(out) else None
     edges = None if folder or out is None else check_target(out)
     nodes = None if out_nodes is None else check_target(out_nodes, TABLES)
     parts = edges if in_parts and edges and edges.suffix.lower() == ".parquet" else None
-    if once and (parts or edges is None or edges.suffix.lower() not in ONE_ROW_EACH):
-        raise InputError("--once is about the rows of --out FILE.csv or FILE.parquet, the latter without --memory")
+    if once and (parts or edges is None or edges.suffix.lower() not in ONE_ROW_PER_EDGE):
+        raise InputError("--once needs --out FILE.csv or, without --memory, --out FILE.parquet")
     return _Targets(folder or parts, folder, None if parts else edges, nodes)
 
 
-def _timed_count(graph: "Graph", k: int, show: bool | None, **given: Any) -> "tuple[Detours, _Times]":
+def _timed_count(graph: "Graph", k: int, show: bool | None, **settings: Any) -> "tuple[Detours, _Times]":
     import detours
     from detours.cli.shared.progress import progress_bar
 
@@ -155,7 +156,7 @@ def _timed_count(graph: "Graph", k: int, show: bool | None, **given: Any) -> "tu
     clock = _load_engines()
     loaded = time.perf_counter()
     with clock, progress_bar(f"Counting, k = {k}", show=show) as report:
-        result = detours.count(graph, k, progress=report, **given)
+        result = detours.count(graph, k, progress=report, **settings)
     loading = loaded - start + clock.seconds
     return result, _Times(time.perf_counter() - start - loading, loading)
 
@@ -181,7 +182,7 @@ def _print_tables(file: str, result: "Detours", top: int, times: _Times) -> None
 
 
 def _load_engines() -> "CompileClock":
-    """Import what counts need, and return a clock for what is compiled or loaded during the count."""
+    """Import the engines, and return a clock for the code that is compiled or loaded during the count."""
     from importlib import import_module
 
     from detours.compiled import CompileClock
@@ -192,16 +193,16 @@ def _load_engines() -> "CompileClock":
 
 
 def _suggest_k(result: "Detours") -> str:
-    """Return what to try if k was too small to see any cycle of a graph that has some."""
+    """Return a hint if k was too small for any cycle of the graph."""
     if result.directed or result.chordless or any(result.cycles.values()) or result.graph.num_edges > FEW_EDGES:
         return ""
-    if result.bridges[result.graph.edge_arc >= 0].all():  # loops are no cycles
+    if result.bridges[result.graph.edge_arc >= 0].all():  # loops are not cycles
         return "The graph has no cycles."
     return f"No cycle has up to {result.k + 1} edges, but there are longer ones: try a larger k (5 to 7 for molecules)."
 
 
 def _blocks(result: "Detours") -> str:
-    """Return how the blocks of a count in a folder went."""
+    """Return the number of blocks of a count into a folder, and how many were resumed or repeated."""
     run = result.run
     assert run is not None
     blocks = f": {run.blocks:,} block{'s' * (run.blocks != 1)}"

@@ -7,7 +7,7 @@ import typer
 
 from detours.cli.shared import options
 from detours.cli.shared.command import report_errors
-from detours.cli.shared.graphs import number, read_graph
+from detours.cli.shared.graphs import quantity, read_graph
 from detours.cli.shared.listing import print_lines, print_listed_json
 from detours.errors import printable
 
@@ -18,7 +18,7 @@ def cycles(
     k: options.K,
     chordless: options.Chordless = False,
     through: Annotated[
-        list[str] | None, typer.Option(metavar="NODE", help="Node that every cycle goes through; repeatable.")
+        list[str] | None, typer.Option(metavar="NODE", help="List only the cycles through this node; repeatable.")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop after N cycles.")] = None,
     time_limit: Annotated[float | None, typer.Option(min=0, metavar="SECONDS", help="Stop after this time.")] = None,
@@ -32,8 +32,8 @@ def cycles(
 ) -> None:
     """List the cycles of a graph.
 
-    These are the simple cycles of 3 to K+1 edges (an edge and a detour of at most K edges), each once, one per line.
-    If a limit cuts the list short, the exit code is 1.
+    Prints every simple cycle of 3 to K+1 edges (an edge and a detour of at most K edges) once, one per line. If a limit
+    cuts the list short, the exit code is 1.
 
     \b
     Examples:
@@ -52,6 +52,6 @@ def cycles(
         return
     listed = print_lines(found)
     if not quiet:
-        what = number(listed, "chordless cycle" if chordless else "cycle")
+        what = quantity(listed, "chordless cycle" if chordless else "cycle")
         where = f" through {' and '.join(map(str, nodes))}" if nodes else ""
         print(printable(f"{what} of 3 to {k + 1} edges{where}"), file=sys.stderr)

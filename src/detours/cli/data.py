@@ -1,4 +1,4 @@
-"""`detours data`: the data sets, what they contain, and whether their files are complete."""
+"""`detours data`: the known data sets, their contents, and whether their files are complete."""
 
 from typing import Annotated, Any
 
@@ -42,8 +42,8 @@ def list_sets(root: RawFolder = None, data: OldRawFolder = None, as_json: Json =
         row |= dict.fromkeys(("graphs", "nodes", "edges", "classes", "splits"))
         if is_there(name, root):
             try:
-                found = load(name, root)
-                row |= {"state": "there", **counted(found), "splits": splits(found, root).source}
+                loaded = load(name, root)
+                row |= {"state": "there", **counted(loaded), "splits": splits(loaded, root).source}
             except InputError:
                 row["state"] = "damaged, see: detours data check"
         rows.append(row)
@@ -78,9 +78,9 @@ def info(name: Name, root: RawFolder = None, data: OldRawFolder = None, as_json:
 @app.command()
 @report_errors
 def check(names: Names = None, root: RawFolder = None, data: OldRawFolder = None, as_json: Json = False) -> None:
-    """Read data sets completely and report what is wrong.
+    """Read data sets in full and report errors.
 
-    The exit code is 1 if anything is wrong. A data set that is not found counts only if it was named.
+    The exit code is 1 if there are any. A data set that is not found is an error only if it was named.
 
     \b
     Examples:
@@ -116,7 +116,7 @@ def _check_folder(root: str | None) -> str | None:
     from detours.errors import InputError
 
     if root is not None and not Path(root).is_dir():
-        raise InputError(f"--root {root}: there is no such folder; give the one that holds the raw data sets.")
+        raise InputError(f"--root {root}: there is no such folder; give the folder of the raw data sets.")
     return root
 
 
@@ -124,32 +124,32 @@ def _print_rows(rows: list[dict[str, Any]]) -> None:
     table = plain_table(left=("data set", "level"), right=("graphs", "nodes", "edges", "classes"))
     table.add_column("splits")
     for row in rows:
-        numbers = (row["graphs"], row["nodes"], row["edges"], row["classes"])
-        shown = ["–" if number is None else f"{number:,}" for number in numbers]
+        sizes = (row["graphs"], row["nodes"], row["edges"], row["classes"])
+        shown = ["–" if size is None else f"{size:,}" for size in sizes]
         table.add_row(row["data"], row["level"], *shown, row["splits"] or row["state"])
     console = standard_output()
     show(console, table)
-    made = ", ".join(row["data"] for row in rows if row["made_in_code"])
-    console.print(f"\nMade in code, no file needed: {made}.", style="dim", markup=False)
+    generated = ", ".join(row["data"] for row in rows if row["made_in_code"])
+    console.print(f"\nGenerated, no files needed: {generated}.", style="dim", markup=False)
 
 
 def _print_facts(facts: dict[str, Any]) -> None:
-    found = facts["splits"]
-    parts = ", ".join(f"{_range(found[part])} {part}" for part in ("train", "val", "test"))
-    classes = ", ".join(f"{name}: {number:,}" for name, number in facts["class_sizes"].items())
+    splits = facts["splits"]
+    parts = ", ".join(f"{_range(splits[part])} {part}" for part in ("train", "val", "test"))
+    classes = ", ".join(f"{name}: {size:,}" for name, size in facts["class_sizes"].items())
     lines = {
         "level": facts["level"],
         "graphs": f"{facts['graphs']:,}" + ("" if facts["pairs"] is None else f" in {facts['pairs']:,} pairs"),
         "nodes": f"{facts['nodes']:,}",
         "arcs" if facts["directed"] else "edges": f"{facts['edges']:,}",
         "degrees": _range(facts["degrees"]),
-        "attributes of nodes": facts["attributes"] or "none",
-        "labels of nodes": facts["labels"] or "none",
-        "attributes of edges": facts["edge_attributes"] or "none",
-        "labels of edges": facts["edge_labels"] or "none",
+        "node attributes": facts["attributes"] or "none",
+        "node labels": facts["labels"] or "none",
+        "edge attributes": facts["edge_attributes"] or "none",
+        "edge labels": facts["edge_labels"] or "none",
         "input columns": f"{facts['input_columns']:,}",
         "classes" if classes else "targets": classes or facts["targets"],
-        "splits": f"{found['folds']} fold{'s' * (found['folds'] != 1)} ({found['source']}): {parts}",
+        "splits": f"{splits['folds']} fold{'s' * (splits['folds'] != 1)} ({splits['source']}): {parts}",
         "digest": facts["digest"],
     }
     table = plain_table(left=(facts["data"], ""))
@@ -159,5 +159,5 @@ def _print_facts(facts: dict[str, Any]) -> None:
 
 
 def _range(ends: list[int]) -> str:
-    few, many = ends
-    return f"{few:,}" if few == many else f"{few:,}–{many:,}"
+    low, high = ends
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"

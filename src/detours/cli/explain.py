@@ -1,4 +1,4 @@
-"""`detours explain`: how a count would be done."""
+"""`detours explain`: how a count would run."""
 
 from detours.cli.shared import options
 from detours.cli.shared.command import report_errors
@@ -23,7 +23,7 @@ def explain(
     device: options.Device = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show how a count would be done, and what it needs.
+    """Show how a count would run, and what it would need.
 
     Prints the engine, the blocks, and the expected time and memory, without counting.
 

@@ -7,7 +7,7 @@ import typer
 
 from detours.cli.shared import options
 from detours.cli.shared.command import report_errors
-from detours.cli.shared.graphs import number, read_graph
+from detours.cli.shared.graphs import quantity, read_graph
 from detours.cli.shared.listing import print_lines, print_listed_json
 from detours.errors import printable
 
@@ -31,8 +31,8 @@ def paths(
 ) -> None:
     """List the detours from one node to another.
 
-    These are the simple paths of 2 to K edges from I to J, the shortest first, one per line; I and J need not be
-    neighbours. If a limit cuts the list short, the exit code is 1.
+    Prints the simple paths of 2 to K edges from I to J, shortest first, one per line; I and J need not be adjacent.
+    If a limit cuts the list short, the exit code is 1.
 
     \b
     Examples:
@@ -51,5 +51,5 @@ def paths(
         return
     listed = print_lines(found)
     if not quiet:
-        what = number(listed, "chordless detour" if chordless else "detour")
+        what = quantity(listed, "chordless detour" if chordless else "detour")
         print(printable(f"{what} of 2 to {k} edges from {i} to {j}"), file=sys.stderr)

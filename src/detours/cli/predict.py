@@ -1,4 +1,4 @@
-"""`detours predict`: classes of new graphs, or numbers, by a saved model."""
+"""`detours predict`: predictions of a saved model for new graphs."""
 
 import sys
 from pathlib import Path
@@ -21,17 +21,19 @@ if TYPE_CHECKING:
 @report_errors
 def predict(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", help="A file that `detours train --save` wrote.", show_default=False)
+        Path, typer.Argument(metavar="MODEL", help="A file written by `detours train --save`.", show_default=False)
     ],
     files: Annotated[
         list[str] | None, typer.Argument(metavar="FILE...", help="Graphs, one per file.", show_default=False)
     ] = None,
     data: Annotated[
-        str | None, typer.Option(metavar="NAME|PATH", help=f"Data set to use instead of files, or {OWN_DATA}.")
+        str | None, typer.Option(metavar="NAME|PATH", help=f"Data set instead of files, by name, or {OWN_DATA}.")
     ] = None,
     data_file: DataFile = None,
     root: RawFolder = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a row per graph or node to a .csv.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write one row per graph or node to a .csv file.")
+    ] = None,
     directed: Directed = None,
     device: TorchDevice = "auto",
     as_json: Json = False,
@@ -39,10 +41,9 @@ def predict(
 ) -> None:
     """Predict the classes of graphs, or of the nodes of a graph.
 
-    Prints the predicted class and the probability of every class; the predicted numbers if the model was trained on
-    numbers, and the probability of every label if it was trained on several. A model that was trained with node
-    labels or attributes needs a data set that has them; one that was trained with degrees takes any file of a graph.
-    Data need no targets, and those they have are not looked at.
+    Prints the predicted class and the probability of every class; for regression, the predicted values; for several
+    labels per graph, the probability of every label. A model trained on node labels or attributes needs a data set
+    that has them; one trained on degrees takes any graph file. Targets are not needed, and are ignored if present.
 
     \b
     Examples:
@@ -52,7 +53,7 @@ def predict(
     """
     check_installed()
     if sum(map(bool, (files, data, data_file))) != 1:
-        raise typer.BadParameter("give either files with graphs or --data NAME")
+        raise typer.BadParameter("give either graph files or --data NAME")
     check_one_input(files or [])
     from detours.cli.shared.output import check_target
     from detours.training.devices import chosen_device
@@ -64,13 +65,13 @@ def predict(
     where = chosen_device(device)
     if data or data_file:
         with notes_unless(quiet):
-            given = [saved.read(data or data_file, root)]
-        names: list[Any] = list(range(len(given[0]))) if given[0].level == "graph" else [given[0].name]
+            sets = [saved.read(data or data_file, root)]
+        names: list[Any] = list(range(len(sets[0]))) if sets[0].level == "graph" else [sets[0].name]
     else:
         names = files or []
-        given = _read(names, saved, directed, quiet)
+        sets = _read(names, saved, directed, quiet)
     with notes_unless(quiet):
-        rows = [row for each in given for row in _rows(saved, names, each, where)]
+        rows = [row for data_set in sets for row in _rows(saved, names, data_set, where)]
     if out is not None:
         _write(out, rows)
     if as_json:
@@ -84,14 +85,14 @@ def predict(
 
 
 def _read(files: list[str], saved: "SavedModel", directed: bool | None, quiet: bool) -> "list[GraphSet]":
-    """The graphs of files: together where graphs have classes, one by one where their nodes do."""
+    """Read graph files: as one data set for graph-level models, as one data set each for node-level models."""
     from detours.data import GraphSet
 
     encoder = saved.encoder
     if encoder.largest_degree is None:
         needs = "labels" if encoder.labels is not None else f"{encoder.attributes} attributes"
         raise InputError(
-            f"the model was trained on {saved.recipe.data}, whose nodes have {needs}, and files of graphs have none; "
+            f"the model was trained on {saved.recipe.data}, whose nodes have {needs}, but graph files have none; "
             "use it with --data, or train a model on data without them."
         )
     graphs = [read_graph(file, directed=directed, strict=False, quiet=quiet) for file in files]
@@ -103,15 +104,18 @@ def _read(files: list[str], saved: "SavedModel", directed: bool | None, quiet: b
 def _rows(saved: "SavedModel", names: list[Any], data: "GraphSet", device: str) -> list[dict[str, Any]]:
     classes, task = saved.classes.tolist(), saved.recipe.task
     rows = []
-    for at, row in enumerate(saved.predict(data, device).tolist()):
-        head = {"graph": names[at]} if data.level == "graph" else {"graph": data.name, "node": data.graphs[0].name(at)}
+    for index, row in enumerate(saved.predict(data, device).tolist()):
+        if data.level == "graph":
+            head = {"graph": names[index]}
+        else:
+            head = {"graph": data.name, "node": data.graphs[0].name(index)}
         if task == "regression":
             columns = ["value"] if len(row) == 1 else [f"value {column}" for column in classes]
             rows.append({**head, **dict(zip(columns, row, strict=True))})
             continue
-        chances = {f"p({label})": chance for label, chance in zip(classes, row, strict=True)}
+        probabilities = {f"p({label})": p for label, p in zip(classes, row, strict=True)}
         best = {"class": classes[max(range(len(row)), key=row.__getitem__)]} if task == "classification" else {}
-        rows.append({**head, **best, **chances})
+        rows.append({**head, **best, **probabilities})
     return rows
 
 
@@ -142,7 +146,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
 
 
 def _text(heading: str, value: Any) -> str:
-    """A chance has three decimals; a number may have any size."""
+    """Format a probability with three decimals, and a predicted value, of any size, with six significant digits."""
     if not isinstance(value, float):
         return str(value)
     return f"{value:.6g}" if heading.startswith("value") else f"{value:.3f}"

@@ -1,4 +1,4 @@
-"""`detours report`: all finished results beside the paper's, as Markdown and one HTML page."""
+"""`detours report`: all finished results next to the paper's, as Markdown and one HTML page."""
 
 import sys
 from pathlib import Path
@@ -12,21 +12,20 @@ from detours.cli.shared.targets import check_writable
 
 @report_errors
 def report(
-    results: Annotated[Path, typer.Option(metavar="DIR", help="Folder of results of `detours reproduce`.")] = Path(
+    results: Annotated[Path, typer.Option(metavar="DIR", help="Results folder of `detours reproduce`.")] = Path(
         "results"
     ),
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="The file to write, with the endings .md and .html.")
-    ] = Path("report"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="Report to write, as .md and as .html.")] = Path("report"),
     update: Annotated[
         list[Path] | None,
         typer.Option(metavar="FILE", help="Rewrite the marked tables of this Markdown file instead; repeatable."),
     ] = None,
 ) -> None:
-    """Write all finished results beside the paper's.
+    """Write a report of all finished results.
 
-    Tables of networks, kernels and expressive power; every detour network against its own baseline; agreement with
-    the paper; learning curves; numbers of others; cost. It needs no data and trains nothing.
+    The report has tables of networks, kernels and expressive power, each detour network against its baseline,
+    agreement with the paper, learning curves, numbers published by others, and costs. It needs no data and trains
+    nothing.
 
     \b
     Examples:

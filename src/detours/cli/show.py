@@ -26,7 +26,9 @@ def show(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="A graph, as `detours count` reads it, or a molecule as SMILES.", show_default=False
+            metavar="FILE",
+            help="A graph in a format of `detours count`, or a SMILES string.",
+            show_default=False,
         ),
     ],
     other: Annotated[
@@ -35,13 +37,13 @@ def show(
     k: options.K = 4,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The page to write.  [default: the name of the graph, or the SMILES, .html]"),
+        typer.Option(metavar="FILE", help="Page to write.  [default: name of the graph, or SMILES, with .html]"),
     ] = None,
     around: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NODE",
-            help="Draw what is around this node alone; given twice, also the detours between the two. Repeatable.",
+            help="Draw only the surroundings of this node; with two nodes, also the detours between them. Repeatable.",
         ),
     ] = None,
     open_it: Annotated[bool, typer.Option("--open", help="Open the page in the web browser.")] = False,
@@ -57,7 +59,7 @@ def show(
     """Draw a graph as an interactive page.
 
     The page is one HTML file that needs no server and no network. Edges are coloured by their detours; a click lists
-    and draws them. Two graphs are drawn side by side, with the nodes by which colour refinement tells them apart.
+    and draws them. Two graphs are drawn side by side, with the nodes at which colour refinement tells them apart.
 
     \b
     Examples:
@@ -74,20 +76,20 @@ def show(
     check_one_input(files)
     target = _target(files, out)
     reading = {"directed": directed, "strict": strict, "columns": columns, "sep": sep, "format": format, "quiet": quiet}
-    given = [_read(name, reading) for name in files]
+    graphs = [_read(name, reading) for name in files]
     for node in around or ():
-        given[0].node(node)  # a wrong one is told before the work
+        graphs[0].node(node)  # raises for an unknown node, before the work
     with progress_bar(f"Counting and drawing, k = {k}", show=False if quiet and progress is None else progress):
-        how: dict[str, Any] = {"directed": directed, "chordless": chordless, "n_jobs": options.ALL_CORES}
-        counted = [detours.count(graph, k, **how) for graph in given]
-        made = page(
-            tuple(counted) if other is not None else counted[0],
+        settings: dict[str, Any] = {"directed": directed, "chordless": chordless, "n_jobs": options.ALL_CORES}
+        results = [detours.count(graph, k, **settings) for graph in graphs]
+        shown = page(
+            tuple(results) if other is not None else results[0],
             names=[Path(name).name if Path(name).exists() else name for name in files],
             around=around,
         )
-    made.save(target)
+    shown.save(target)
     if not quiet:
-        print(f"Wrote {target} ({len(made.html.encode()) / 1000:,.0f} kB); open it in a web browser.", file=sys.stderr)
+        print(f"Wrote {target} ({len(shown.html.encode()) / 1000:,.0f} kB); open it in a web browser.", file=sys.stderr)
     if open_it:
         import webbrowser
 
@@ -95,7 +97,7 @@ def show(
 
 
 def _target(files: list[str], out: Path | None) -> Path:
-    """Return the file to write, which is checked before the work; a file that is no page is only replaced if named."""
+    """Return the file to write, or raise `InputError`; only --out may replace a file that is not a page of `show`."""
     if out is not None:
         if out.suffix.lower() not in (".html", ".htm"):
             raise InputError(f"cannot write {out}: the name must end in .html")
@@ -104,14 +106,14 @@ def _target(files: list[str], out: Path | None) -> Path:
     target = Path("-".join(map(_stem, files)) + ".html")
     check_writable(target)
     if target.exists() and MARK not in target.read_bytes()[:4000]:
-        raise InputError(f"{target} exists and is no page of this command; give another name with --out")
+        raise InputError(f"{target} exists and was not written by this command; give another name with --out")
     return target
 
 
 def _stem(file: str) -> str:
-    """Return the name of a file without its ending; of a SMILES its letters and digits, and what tells it from others.
+    """Return the name of a file without its extension; for a SMILES, its letters and digits with a hash where needed.
 
-    Many disks do not tell c1ccccc1 (benzene) from C1CCCCC1 (cyclohexane).
+    Case-insensitive file systems do not distinguish c1ccccc1 (benzene) from C1CCCCC1 (cyclohexane).
 
     >>> _stem("C1CCCCC1"), _stem("c1ccccc1"), _stem("CC(=O)O"), _stem("[*]")
     ('C1CCCCC1', 'c1ccccc1-13cad0', 'CC-O-O-b00014', 'molecule-76d344')
@@ -129,9 +131,9 @@ def _read(file: str, reading: dict[str, Any]) -> "Graph":
     from detours.graph.files.molecule import parse_smiles
 
     if not Path(file).exists() and file != STANDARD_INPUT:
-        found = parse_smiles(file)
-        if found is not None:
-            return Graph.from_any(found)
+        molecule = parse_smiles(file)
+        if molecule is not None:
+            return Graph.from_any(molecule)
         if not Path(file).suffix and find_spec("rdkit") is not None:
             raise InputError(f"{file}: there is no such file, and RDKit cannot read it as a SMILES.")
     return read_graph(file, **reading)

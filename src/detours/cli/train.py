@@ -12,7 +12,7 @@ import typer
 from detours.atomic import make_folder
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
-from detours.cli.shared.graphs import notes_unless
+from detours.cli.shared.graphs import notes_unless, quantity
 from detours.cli.shared.options import (
     OWN_DATA,
     DataFile,
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from detours.training.loop import Run
 
 NEEDED = ("torch", "torch_geometric", "lightning")
-MANY = 1_000
-"""Runs from which on looking for their results takes so long that their number is told first."""
+MANY_RUNS = 1_000
+"""Above this number of runs, a note says that looking up their results takes a while."""
 
 
 def check_installed() -> None:
-    """Say in one sentence what is missing, before anything slow is imported."""
+    """Raise `InputError` if a package is missing, before anything slow is imported."""
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise InputError(f"networks need {' and '.join(missing)}; run: pip install 'detours[torch]'")
 
@@ -49,8 +49,8 @@ def _parse_ks(text: str) -> list[int]:
     return [parse_k(k) for k in parse_numbers(text)]
 
 
-def _usage(parse: Any, *arguments: Any) -> Any:
-    """Call a parser of the recipe; what it refuses is wrong usage of the command."""
+def _parse_or_usage_error(parse: Any, *arguments: Any) -> Any:
+    """Call a parser of recipes, and turn its `InputError` into a usage error."""
     try:
         return parse(*arguments)
     except InputError as error:
@@ -58,19 +58,20 @@ def _usage(parse: Any, *arguments: Any) -> Any:
 
 
 def _checked(name: str) -> Callable[[Any], Any]:
-    """Return a parser of values of a setting: a function, as older releases of Typer ask parsers for their names."""
+    """Return a parser for the values of a setting, as a function: older releases of Typer need its `__name__`."""
 
     def parse(value: Any) -> Any:
-        return _usage(checked, name, value)
+        return _parse_or_usage_error(checked, name, value)
 
     return parse
 
 
 def _setting(name: str, metavar: str = "") -> Any:
-    """An option for a setting of the recipe, with the documentation, the choices and the checks of the recipe."""
-    help = f"{settings()[name].doc}  [default: that of the preset]"
-    shown = metavar or "|".join(choices_of(name))
-    return typer.Option(metavar=shown, parser=_checked(name), help=help, show_default=False)
+    """Return an option for a setting of the recipe, with its documentation, choices and checks."""
+    help = f"{settings()[name].doc}  [default: from the preset]"
+    return typer.Option(
+        metavar=metavar or "|".join(choices_of(name)), parser=_checked(name), help=help, show_default=False
+    )
 
 
 @report_errors
@@ -79,7 +80,7 @@ def train(
         str | None,
         typer.Option(
             metavar="NAME|PATH",
-            help=f"A data set of `detours data list`, such as MUTAG or rings, or own data: {OWN_DATA}.",
+            help=f"A data set of `detours data list`, such as MUTAG or rings, or your own: {OWN_DATA}.",
         ),
     ] = None,
     data_file: DataFile = None,
@@ -100,8 +101,8 @@ def train(
             "-k",
             metavar="K",
             parser=_parse_ks,
-            help="Maximum length of a detour, in edges: 5 to 7 for molecules. Of several, such as 2-5, validation "
-            "chooses. Model plain sees no detours.  [default: that of the preset]",
+            help="Maximum length of a detour, in edges: 5 to 7 for molecules. Of several, such as 2-5, the best on "
+            "validation is used. Model plain sees no detours.  [default: from the preset]",
             show_default=False,
         ),
     ] = None,
@@ -111,7 +112,7 @@ def train(
     ] = None,
     seeds: Annotated[
         Any,
-        number_list("Seeds to train every fold with, such as 0-2.  [default: that of the recipe]"),
+        number_list("Seeds to train every fold with, such as 0-2.  [default: from the recipe]"),
     ] = None,
     hidden: Annotated[Any, _setting("hidden", "N")] = None,
     epochs: Annotated[Any, _setting("epochs", "N")] = None,
@@ -120,7 +121,7 @@ def train(
     changes: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="Change any setting of the recipe, see --show-recipe; repeatable."
+            "--set", metavar="NAME=VALUE", help="Change any setting of the recipe (see --show-recipe); repeatable."
         ),
     ] = None,
     file: Annotated[
@@ -136,9 +137,9 @@ def train(
         bool, typer.Option("--show-recipe", help="Print all settings as a file for --recipe, and train nothing.")
     ] = False,
     root: RawFolder = None,
-    out: Annotated[str, typer.Option(metavar="DIR", help="Folder of finished runs and logs.")] = "results",
+    out: Annotated[str, typer.Option(metavar="DIR", help="Folder for finished runs and logs.")] = "results",
     save: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder to save the best models in, for `detours predict`.")
+        Path | None, typer.Option(metavar="DIR", help="Folder for the best models, for `detours predict`.")
     ] = None,
     keep_old: KeepOld = False,
     replicas: Annotated[
@@ -146,16 +147,16 @@ def train(
         typer.Option(
             min=1,
             metavar="N",
-            help="Folds to train as one network; fewer take less memory.  [default: all]",
+            help="Number of folds to train as one network; fewer need less memory.  [default: all]",
             show_default=False,
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Processes among which the folds are divided.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, metavar="N", help="Number of processes that share the folds.")] = 1,
     device: TorchDevice = "auto",
-    devices: Annotated[int, typer.Option(min=1, metavar="N", help="Devices that share every step of a fold.")] = 1,
-    checkpoint_every: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Time between two checkpoints.")
-    ] = 5.0,
+    devices: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Number of devices that share each training step.")
+    ] = 1,
+    checkpoint_every: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Time between checkpoints.")] = 5.0,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write logs for TensorBoard.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -163,11 +164,11 @@ def train(
 ) -> None:
     """Train a network on the folds of a data set.
 
-    Prints the test score of every fold at its best validation epoch, and their mean. A finished fold is one JSON
-    file in the folder of --out, with a CSV log beside it. An interrupted run continues when the command is repeated.
+    Prints the test score of every fold at its best validation epoch, and their mean. A finished fold is stored in the
+    --out folder as a JSON file, with its log as CSV. An interrupted run resumes when the command is repeated.
 
-    Settings come from the preset, then the file of --recipe, then --set, then the other options; the last one
-    wins.
+    Settings come from the preset, the --recipe file, --set and the other options, in this order; later ones override
+    earlier ones.
 
     \b
     Examples:
@@ -186,8 +187,9 @@ def train(
     if data is not None and data_file is not None:
         raise typer.BadParameter("give either --data or --data-file")
     options = {"data": data or data_file, "model": model, "backbone": backbone, "preset": preset}
-    given = merge_settings(file, changes or [], {**options, "hidden": hidden, "epochs": epochs, "lr": lr, "seed": seed})
-    named, one_k = (given.pop(name, None) for name in ("data", "k"))
+    options |= {"hidden": hidden, "epochs": epochs, "lr": lr, "seed": seed}
+    overrides = merge_settings(file, changes or [], options)
+    name, one_k = (overrides.pop(setting, None) for setting in ("data", "k"))
     ks = k or [one_k]
 
     from detours.cli.shared.scores import fold_table
@@ -198,55 +200,57 @@ def train(
     from detours.training.runs import MOST, runs_of
     from detours.training.stacks import Workplace, finished, run_all
 
-    place = Workplace(chosen_device(device), devices, jobs, replicas)
-    if not named:
+    workplace = Workplace(chosen_device(device), devices, jobs, replicas)
+    if not name:
         if not show_recipe:
             raise typer.BadParameter("give a data set with --data, in the file of --recipe, or with --data-file")
-        print(recipe("", "", "", "graph", k=ks[0], **given).to_toml(), end="")
+        print(recipe("", "", "", "graph", k=ks[0], **overrides).to_toml(), end="")
         if not quiet:
-            print("note: these are the settings for data of graphs; --data shows those of a data set", file=sys.stderr)
+            print(
+                "note: these are the settings for graph-level data; --data shows those of a data set", file=sys.stderr
+            )
         return
     with notes_unless(quiet):
-        loaded = _load(named, root, None if data or data_file else file)
-    given = {"task": loaded.task, **given}
+        loaded = _load(name, root, None if data or data_file else file)
+    overrides = {"task": loaded.task, **overrides}
     if show_recipe:
-        made = recipe(loaded.name, "", "", loaded.level, k=ks[0], **given)
-        print(made.to_toml(source_of(loaded, named, root)), end="")
+        shown = recipe(loaded.name, "", "", loaded.level, k=ks[0], **overrides)
+        print(shown.to_toml(source_of(loaded, name, root)), end="")
         return
     store, parts = Store(out, keep_old=keep_old), splits(loaded, root)
-    numbers, seeds = folds or range(len(parts)), seeds or (None,)
-    if not quiet and MANY < (asked := len(numbers) * len(seeds) * len(ks)) <= MOST:
-        print(f"note: {asked:,} runs were asked for; they are looked up first", file=sys.stderr)
+    folds, seeds = folds or range(len(parts)), seeds or (None,)
+    if not quiet and MANY_RUNS < (num_runs := len(folds) * len(seeds) * len(ks)) <= MOST:
+        print(f"note: looking up the finished ones of {num_runs:,} runs first", file=sys.stderr)
     runs = runs_of(
         loaded,
         parts,
         store,
-        numbers=numbers,
+        numbers=folds,
         ks=ks,
         seeds=seeds,
         save=save,
         every=checkpoint_every,
         tensorboard=tensorboard,
-        **given,
+        **overrides,
     )
     if not quiet:
         _print_notes(store, runs, ks)
     if save is not None and any(finished(store, run) is None for run in runs):
         make_folder(save)
-    first = devices == 1 or int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
-    show = progress if first and not (quiet and progress is None) else False
+    is_first = devices == 1 or int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
+    show = progress if is_first and not (quiet and progress is None) else False
     with fold_table(runs, show=show):
-        chosen = _best_k(run_all(store, runs, place))
-    if first and as_json:
+        chosen = _best_k(run_all(store, runs, workplace))
+    if is_first and as_json:
         print_json(_summary(chosen, sees_detours=runs[0].recipe.sees_detours))
-    elif first and not quiet:
-        _show(chosen, sees_detours=runs[0].recipe.sees_detours, several=len(runs) > len(chosen))
+    elif is_first and not quiet:
+        _print_table(chosen, sees_detours=runs[0].recipe.sees_detours, several=len(runs) > len(chosen))
         models = "" if save is None else f" and {save}"
         print(f"Wrote {store.path(runs[0].recipe.key()).parent}{models}", file=sys.stderr)
 
 
 def _print_notes(store: "Store", runs: "list[Run]", ks: list[int | None]) -> None:
-    """Say before the training how many results come from other code, and which k have no effect."""
+    """Before training, say how many results come from other code, and which k have no effect."""
     from detours.store import old_results
     from detours.training.runs import idle_k
 
@@ -258,17 +262,17 @@ def _print_notes(store: "Store", runs: "list[Run]", ks: list[int | None]) -> Non
 
 
 def _best_k(cells: "list[Cell]") -> "list[Cell]":
-    """Return the cell of each fold and seed, of several k the one that validation prefers."""
+    """Return the cell of each fold and seed; of several k, the one with the best validation score."""
     from detours.training.runs import best_of
 
-    same: dict[tuple[int, int], list[Cell]] = {}
+    by_run: dict[tuple[int, int], list[Cell]] = {}
     for cell in cells:
-        same.setdefault((cell.key["fold"], cell.key["seed"]), []).append(cell)
-    return [best_of(each) for each in same.values()]
+        by_run.setdefault((cell.key["fold"], cell.key["seed"]), []).append(cell)
+    return [best_of(each) for each in by_run.values()]
 
 
 def _load(name: str | Path, root: str | None, file: Path | None) -> "GraphSet":
-    """Return the data set; of one that a recipe file names but is not there, say how to name another."""
+    """Load a data set; if a recipe file names one that is missing, the error says how to name another."""
     from detours.data import load
 
     try:
@@ -282,8 +286,8 @@ def _load(name: str | Path, root: str | None, file: Path | None) -> "GraphSet":
 def merge_settings(
     file: Path | None, changes: list[str], options: dict[str, Any], models: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the settings of a recipe file, changed by those of --set, then by options that were given."""
-    changed = dict(_usage(parse_setting, text) for text in changes)
+    """Return the settings of a recipe file, overridden by --set, then by the other options."""
+    changed = dict(_parse_or_usage_error(parse_setting, text) for text in changes)
     changed |= {name: value for name, value in options.items() if value is not None}
     if not models and "model" in changed:
         models = [changed["model"]]
@@ -291,10 +295,10 @@ def merge_settings(
 
 
 def _summary(cells: "list[Cell]", *, sees_detours: bool) -> dict[str, Any]:
-    """Return mean and standard deviation over the folds, of validation parts if test parts are empty, and all runs.
+    """Return all runs, and mean and standard deviation over folds of the test score (validation, without test parts).
 
-    A fold with several seeds counts with their mean; of a single fold the deviation is that over its seeds. Runs of a
-    network that sees no detours have no k.
+    A fold with several seeds counts with their mean; for a single fold, the deviation is over its seeds. Runs of
+    networks without detours have no k.
     """
     import numpy as np
 
@@ -304,10 +308,10 @@ def _summary(cells: "list[Cell]", *, sees_detours: bool) -> dict[str, Any]:
     by_fold: dict[int, list[float]] = {}
     for cell in cells:
         by_fold.setdefault(cell.key["fold"], []).append(score_of(cell.value, "test" if tested else "val"))
-    of_folds = list(by_fold.values())
-    scores = np.array(of_folds[0] if len(of_folds) == 1 else [np.mean(each) for each in of_folds])
+    fold_scores = list(by_fold.values())
+    scores = np.array(fold_scores[0] if len(fold_scores) == 1 else [np.mean(each) for each in fold_scores])
     key, seeds = cells[0].key, list(dict.fromkeys(cell.key["seed"] for cell in cells))
-    kept = {name: key[name] for name in ("data", "model", "backbone", "preset", "splits", "metric")}
+    shared = {name: key[name] for name in ("data", "model", "backbone", "preset", "splits", "metric")}
     folds = [
         {
             **{name: cell.key[name] for name in ("fold", "seed")},
@@ -318,7 +322,7 @@ def _summary(cells: "list[Cell]", *, sees_detours: bool) -> dict[str, Any]:
         for cell in cells
     ]
     return {
-        **kept,
+        **shared,
         "seed": seeds[0] if len(seeds) == 1 else None,
         "seeds": seeds,
         "part": "test" if tested else "validation",
@@ -328,29 +332,29 @@ def _summary(cells: "list[Cell]", *, sees_detours: bool) -> dict[str, Any]:
     }
 
 
-def _show(cells: "list[Cell]", *, sees_detours: bool, several: bool) -> None:
-    from detours.cli.shared.scores import score_text, score_unit, told_apart_by
+def _print_table(cells: "list[Cell]", *, sees_detours: bool, several: bool) -> None:
+    from detours.cli.shared.scores import key_columns, score_text, score_unit
 
     metric, summary = cells[0].key["metric"], _summary(cells, sees_detours=sees_detours)
     folds, seeds = len({cell.key["fold"] for cell in cells}), len(summary["seeds"])
-    which = told_apart_by(seeds=seeds > 1, k=sees_detours)
+    names = key_columns(seeds=seeds > 1, k=sees_detours)
     headings = (f"validation {score_unit(metric)}", f"test {score_unit(metric)}")
-    table = plain_table(right=(*which, *headings, "best epoch", "epochs", "seconds"))
+    table = plain_table(right=(*names, *headings, "best epoch", "epochs", "seconds"))
     for cell in cells:
         value = cell.value
         scores = (score_text(metric, value.get(f"{part}_{metric}")) for part in ("val", "test"))
-        counted = (*(cell.key[name] for name in which), *scores, value["best_epoch"], value["epochs"])
-        table.add_row(*map(str, counted), f"{cell.seconds:.1f}")
+        row = (*(cell.key[name] for name in names), *scores, value["best_epoch"], value["epochs"])
+        table.add_row(*map(str, row), f"{cell.seconds:.1f}")
     console = standard_output()
     show(console, table)
-    number = f"{folds} fold{'s' * (folds != 1)}"
+    runs = quantity(folds, "fold")
     if seeds > 1:
-        number += f", over {seeds} seeds" if folds == 1 else f", each the mean of {seeds} seeds"
+        runs += f", over {seeds} seeds" if folds == 1 else f", each the mean of {seeds} seeds"
     k = "" if not sees_detours else "k by validation, " if several else f"k = {cells[0].key['k']}, "
     spread = "" if summary["std"] is None else f" ± {score_text(metric, summary['std'])}"
     console.print(
         f"\n[bold]{score_text(metric, summary['mean'])}{spread} {score_unit(metric)}[/] "
-        f"on the {summary['part']} parts of {number}: "
+        f"on the {summary['part']} parts of {runs}: "
         f"{escape(summary['data'])}, {summary['model']} {summary['backbone']}, {k}preset {summary['preset']}, "
         f"splits {escape(summary['splits'].split(';')[0])}",
         soft_wrap=True,

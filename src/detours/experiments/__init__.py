@@ -1,1 +1,1 @@
-"""The paper's experiments: what to run, the store of finished cells, and tables beside the paper's numbers."""
+"""The paper's experiments: what to run, and tables of the results next to the paper's."""

@@ -1,4 +1,4 @@
-"""The numbers that the paper reports, as data, to stand beside ours."""
+"""The results that the paper reports, as data, to print next to ours."""
 
 from __future__ import annotations
 

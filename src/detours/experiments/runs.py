@@ -1,6 +1,6 @@
 """The experiments of the paper, from data to tables: what `detours reproduce` runs.
 
-Every experiment computes its cells through the store, so that it continues where it was interrupted, and writes its
+Every experiment computes its cells through the store, so that it resumes where it was interrupted, and writes its
 tables and figures into the folder of the store.
 """
 
@@ -29,7 +29,7 @@ NO_DATA = "give --root DIR or set DETOURS_DATA"
 
 
 def run_expressiveness(environment: Environment, largest_k: int = 6) -> Outcome:
-    """The graphs that each test tells apart: built-in hard pairs, the atlas, and the paper's data sets if found."""
+    """Count the graphs that each test tells apart: built-in hard pairs, the atlas, and data sets if found."""
     names = environment.names(GRAPH_SETS) if environment.has_data() or environment.only else []
     if environment.only and not names:
         only = ", ".join(environment.only)
@@ -50,7 +50,7 @@ def run_expressiveness(environment: Environment, largest_k: int = 6) -> Outcome:
 def _built_in(environment: Environment) -> list[Cell]:
     atlas = find_spec("networkx") is not None
     if not atlas:
-        environment.notes.append("the atlas of small graphs is left out: it needs networkx; run: pip install networkx")
+        environment.notes.append("the atlas of small graphs is skipped: it needs networkx; run: pip install networkx")
     tasks = hard.tasks(largest_k=hard.HARD_K, atlas=atlas, n_jobs=environment.n_jobs)
     return environment.run("Built-in graphs", tasks, [*hard.methods(hard.HARD_K), *hard.atlas_methods()])
 
@@ -76,7 +76,7 @@ def _figures(environment: Environment, cells: Sequence[Cell]) -> list[Path]:
 
 
 def run_cycles(environment: Environment) -> Outcome:
-    """The paper's table of cycles: node data under both conventions, graph data by their cycle lengths."""
+    """Fill the paper's table of cycles: node data under both conventions, graph data by cycle lengths."""
     cells: list[Cell] = []
     for name in environment.names(NODE_SETS):
         tasks = cycles.node_tasks(environment.load(name), n_jobs=environment.n_jobs)
@@ -85,18 +85,18 @@ def run_cycles(environment: Environment) -> Outcome:
         tasks = cycles.graph_tasks(*environment.distinct(name), n_jobs=environment.n_jobs)
         cells += environment.run(f"Cycles, {name}", tasks)
     if not cells:
-        raise InputError(f"there is no data set to count the cycles of; {NO_DATA}.")
+        raise InputError(f"no data set was found; {NO_DATA}.")
     tables = cycles.tables(cells)
     return Outcome(tables, environment.write("cycles", tables))
 
 
 def run_counting(environment: Environment) -> Outcome:
-    """The cycle-counting benchmark: counts beside the known numbers of cycles."""
+    """Run the cycle-counting benchmark: compare counts with the known numbers of cycles."""
     from detours.experiments.cycles import counting
 
     root = data_root(environment.root)
     if root is None or not (root / counting.FOLDER).is_dir():
-        raise InputError(f"the benchmark is not found, a folder {counting.FOLDER} among the data sets; {NO_DATA}.")
+        raise InputError(f"the benchmark, a folder {counting.FOLDER} among the data sets, was not found; {NO_DATA}.")
     with environment.watch("Reading the graphs"):
         data = counting.read_benchmark(root / counting.FOLDER)
     tables = counting.tables(environment.run("Counting", counting.tasks(data, environment.n_jobs)))
@@ -106,13 +106,13 @@ def run_counting(environment: Environment) -> Outcome:
 def run_kernels(
     environment: Environment, names: Sequence[str] = (), repeats: int = 10, only_finished: bool = False
 ) -> Outcome:
-    """The kernels of the paper's table 1, and our best kernel below them.
+    """Evaluate the kernels of the paper's table 1, and our best kernel.
 
     Args:
         environment: The store and the data.
-        names: The rows of the table; all if empty.
-        repeats: Cross-validations, each with its own seed.
-        only_finished: Whether to make the table from finished cells only, and compute nothing.
+        names: Rows of the table; all if empty.
+        repeats: Number of cross-validations, each with its own seed.
+        only_finished: Whether to use finished cells only, and compute nothing.
     """
     if find_spec("sklearn") is None:
         raise InputError("graph kernels need scikit-learn; run: pip install 'detours[kernels]'")
@@ -124,19 +124,19 @@ def run_kernels(
     rows = rows_named(names)
     sets = environment.names(DATA, own=True)
     if not sets:
-        raise InputError(f"none of {', '.join(DATA)} is found; {NO_DATA}.")
+        raise InputError(f"none of {', '.join(DATA)} was found; {NO_DATA}.")
     cells: list[Cell] = []
     for name in sets:
-        todo = tasks(environment.load(name), rows, repeats)
+        pending = tasks(environment.load(name), rows, repeats)
         if only_finished:
-            cells += [cell for task in todo if (cell := environment.store.find(task.key)) is not None]
+            cells += [cell for task in pending if (cell := environment.store.find(task.key)) is not None]
         else:
-            with threadpool_limits(1):  # folds run in parallel, so the products inside a fold must not
-                cells += environment.run(f"Kernels, {name}", todo, n_jobs=environment.n_jobs)
-    made = tables(cells)
-    if not made:
+            with threadpool_limits(1):  # folds run in parallel, so products within a fold must not
+                cells += environment.run(f"Kernels, {name}", pending, n_jobs=environment.n_jobs)
+    kernel_tables = tables(cells)
+    if not kernel_tables:
         raise InputError(f"{environment.store.folder} has no finished repeat; run the command without --finished.")
-    return Outcome(made, environment.write("kernels", made))
+    return Outcome(kernel_tables, environment.write("kernels", kernel_tables))
 
 
 def run_networks(
@@ -149,17 +149,17 @@ def run_networks(
     minutes: float = inf,
     only_finished: bool = False,
 ) -> Outcome:
-    """The tables of networks: graph and node classification, the ablation, ZINC and the heterophilous graphs.
+    """Fill the tables of networks: graph and node classification, ablation, ZINC and heterophilous graphs.
 
     Args:
         environment: The store and the data.
-        names: The tables, in the order in which they are filled.
-        wanted: The seeds and folds of every entry, and where it is trained.
-        presets: "ours", "paper" and "paper-small"; by default ours, and the one of the paper's that the data allow;
-            with `only_finished`, what to show.
-        rows: What to train, or with `only_finished` to show, such as "MDNN GIN"; all if empty.
-        minutes: After which training stops; what is under way goes on the next time.
-        only_finished: Whether to make the tables from finished entries only, and train nothing.
+        names: The tables to fill, in order.
+        wanted: The seeds and folds of every entry, and the device.
+        presets: Presets to train, or with `only_finished` to show: "ours", "paper", "paper-small". By default "ours",
+            and on the paper's data "paper" or "paper-small", depending on their size.
+        rows: Rows to train, or with `only_finished` to show, such as "MDNN GIN"; all if empty.
+        minutes: Time after which training stops; an interrupted entry resumes next time.
+        only_finished: Whether to use finished entries only, and train nothing.
     """
     from detours.experiments.networks.records import read_records
     from detours.experiments.networks.results import results
@@ -168,18 +168,18 @@ def run_networks(
     if not only_finished:
         _train_networks(environment, names, wanted, presets, rows, minutes)
     found = results(read_records(environment.store))
-    asked = {name.lower() for name in environment.only}
-    chosen = {entry: found[entry] for entry in found if not asked or entry.data.lower() in asked}
+    requested = {name.lower() for name in environment.only}
+    chosen = {entry: found[entry] for entry in found if not requested or entry.data.lower() in requested}
     if only_finished and presets:
         chosen = {entry: each for entry, each in chosen.items() if entry.preset in presets}
-    made = tables(names, chosen, rows if only_finished else ())
-    if not made and only_finished:
-        of = ", ".join([*names, *presets, *rows])
-        raise InputError(f"{environment.store.folder} has no finished entry of {of}; leave out --finished.")
+    shown = tables(names, chosen, rows if only_finished else ())
+    if not shown and only_finished:
+        selection = ", ".join([*names, *presets, *rows])
+        raise InputError(f"{environment.store.folder} has no finished entry of {selection}; leave out --finished.")
     if only_finished and (presets or rows or environment.only):
-        return Outcome(made, [])
-    # all that is finished, whatever was asked for: a part must not replace the tables of all
-    return Outcome(made, environment.write(names[0] if len(names) == 1 else "networks", tables(names, found)))
+        return Outcome(shown, [])
+    # write all finished entries, whatever the selection, which must not replace the complete tables
+    return Outcome(shown, environment.write(names[0] if len(names) == 1 else "networks", tables(names, found)))
 
 
 def _train_networks(
@@ -197,7 +197,7 @@ def _train_networks(
     from detours.training.runs import idle_k
 
     for name in names:
-        entries.rows_named(name, rows)  # an unknown row is said before data are missed
+        entries.rows_named(name, rows)  # reports an unknown row before missing data
     if len(names) == 1:
         _check_table(environment.only, names[0], entries.DATA)
     end = time.monotonic() + 60 * minutes
@@ -210,32 +210,32 @@ def _train_networks(
             idle |= {idle_k(entry.recipe(**queue.wanted.settings(entry)), [k]) for entry in chosen}
             waiting += queue.run(chosen, max(0.0, end - time.monotonic()) / 60)
         elif len(names) == 1:
-            asked, known = ", ".join(environment.only), ", ".join(entries.DATA[name])
+            requested, known = ", ".join(environment.only), ", ".join(entries.DATA[name])
             raise InputError(
-                f"{asked} is not in this table; choose from {known}."
-                if asked
-                else f"none of {known} is found; {NO_DATA}."
+                f"{requested} is not in this table; choose from {known}."
+                if requested
+                else f"none of {known} was found; {NO_DATA}."
             )
     if len(idle) == 1 and all(idle):  # for each of the entries
         environment.notes.extend(idle)
     if waiting:
-        environment.notes.append(f"{len(waiting)} entries are not finished; run the command again to go on")
+        environment.notes.append(f"{len(waiting)} entries are not finished; run the command again to continue")
 
 
-def _check_table(asked: Sequence[str], name: str, tables: Mapping[str, Sequence[str]]) -> None:
-    """Raise `InputError` if the data sets asked for are not in a table but in another, and say in which."""
-    wanted, known = ({each.lower() for each in data} for data in (asked, tables[name]))
-    whole = [table for table, data in tables.items() if wanted and wanted <= {each.lower() for each in data}]
-    if whole and not wanted & known:
-        other = min(whole, key=lambda table: table == "ablation")  # its data are all in another table, too
+def _check_table(requested: Sequence[str], name: str, tables: Mapping[str, Sequence[str]]) -> None:
+    """Raise `InputError` if the requested data sets belong to another table, and name it."""
+    wanted, known = ({each.lower() for each in data} for data in (requested, tables[name]))
+    others = [table for table, data in tables.items() if wanted and wanted <= {each.lower() for each in data}]
+    if others and not wanted & known:
+        other = min(others, key=lambda table: table == "ablation")  # its data sets are all in other tables as well
         raise InputError(
-            f"{', '.join(asked)} is not in this table; choose from {', '.join(tables[name])}, "
+            f"{', '.join(requested)} is not in this table; choose from {', '.join(tables[name])}, "
             f"or take `detours reproduce {other}`."
         )
 
 
 def run_pairs(environment: Environment, folder: str, k: int) -> Outcome:
-    """The pairs of a benchmark in graph6 that each test tells apart."""
+    """Count the pairs of a graph6 benchmark that each test tells apart."""
     from detours.data.readers.pair_files import read_pair_folder
 
     cells: list[Cell] = []

@@ -1,4 +1,4 @@
-"""Wilcoxon's signed-rank test, which the tables of networks and of kernels ask."""
+"""The Wilcoxon signed-rank test, for the tables of networks and of kernels."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import numpy as np
 
 
 def signed_rank_p(differences: Sequence[float]) -> float | None:
-    """Return the two-sided p of Wilcoxon's signed-rank test; None if nothing differs, or there is one difference only.
+    """Return the two-sided p of a Wilcoxon signed-rank test; None if nothing differs, or for a single difference.
 
-    Zeros are left out. It is exact, with ties too: if nothing but chance differs, all signs are equally likely. SciPy's
-    takes a quarter of a second for ties, and what it does with them depends on its version.
+    Zeros are dropped. The test is exact, also with ties: under the null hypothesis all signs are equally likely.
+    SciPy's takes a quarter of a second with ties, and how it handles them depends on its version.
 
     >>> signed_rank_p([1, 2, 2, 0])
     0.25
     """
     from scipy.stats import rankdata
 
-    changed = np.array([each for each in differences if each])
-    if len(differences) < 2 or not len(changed):
+    nonzero = np.array([each for each in differences if each])
+    if len(differences) < 2 or not len(nonzero):
         return None
-    ranks = (2 * rankdata(np.abs(changed))).astype(np.int64)  # twice the ranks: those of ties may be halves
-    chances = np.ones(1)  # that the ranks of positive differences have each sum
+    ranks = (2 * rankdata(np.abs(nonzero))).astype(np.int64)  # doubled, as the ranks of ties may be half-integers
+    probabilities = np.ones(1)  # of each possible sum of the ranks of positive differences
     for rank in ranks:
-        more = np.zeros(rank)
-        chances = (np.append(chances, more) + np.append(more, chances)) / 2
-    positive = ranks[changed > 0].sum()
-    return min(1.0, 2 * float(min(chances[: positive + 1].sum(), chances[positive:].sum())))
+        padding = np.zeros(rank)
+        probabilities = (np.append(probabilities, padding) + np.append(padding, probabilities)) / 2
+    positive = ranks[nonzero > 0].sum()
+    return min(1.0, 2 * float(min(probabilities[: positive + 1].sum(), probabilities[positive:].sum())))

@@ -1,4 +1,4 @@
-"""Tables of results: values with a heading and a format per column, as Markdown, as JSON, and on a screen."""
+"""Tables of results, with a heading and a format per column, for Markdown, JSON and the terminal."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from detours.atomic import replacing
 from detours.errors import InputError
 
 COUNT, RATIO, SECONDS = ",d", ".3f", ".2f"
-NOTHING = "–"
+MISSING = "–"
 
 
 class Column(NamedTuple):
-    """A heading, and how its numbers are written (a format specification; "" for text)."""
+    """A heading, and the format specification of its values ("" for text)."""
 
     name: str
     form: str = ""
@@ -24,7 +24,7 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of plain values; None stands for a cell that does not exist, text stands for itself in any column."""
+    """Rows of plain values; None is a missing cell, and strings are printed as they are in any column."""
 
     title: str
     columns: Sequence[Column]
@@ -37,38 +37,39 @@ class Table:
         >>> Table("", [Column("set"), Column("ratio", RATIO)], [["EXP", 1.0], ["DD", None]]).written()
         [['EXP', '1.000'], ['DD', '–']]
         """
-        return [[_written(value, column) for value, column in zip(row, self.columns, strict=True)] for row in self.rows]
+        return [[_format(value, column) for value, column in zip(row, self.columns, strict=True)] for row in self.rows]
 
     def markdown(self) -> str:
-        """Return a heading, the table with aligned columns, and the notes below it."""
+        """Return a heading, the table with aligned columns, and its notes."""
         rows = [[column.name for column in self.columns], *self.written()]
         rows = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-        widths = [max(3, *(len(row[at]) for row in rows)) for at in range(len(self.columns))]
+        widths = [max(3, *(len(row[index]) for row in rows)) for index in range(len(self.columns))]
         left = [not column.form for column in self.columns]
-        lines = [_line(row, widths, left) for row in rows]
-        lines.insert(
-            1, _line(["-" * w if to else "-" * (w - 1) + ":" for w, to in zip(widths, left, strict=True)], widths, left)
-        )
+        rule = [
+            "-" * width if is_left else "-" * (width - 1) + ":" for width, is_left in zip(widths, left, strict=True)
+        ]
+        lines = [_line(row, widths, left) for row in (rows[0], rule, *rows[1:])]
         return "\n".join([f"## {self.title}", "", *lines, *(f"\n{note}" for note in self.notes), ""])
 
     def plain(self) -> dict[str, Any]:
-        """Return the table for JSON: a mapping per row, numbers as numbers."""
+        """Return the table for JSON, with one mapping per row and unformatted values."""
         names = [column.name for column in self.columns]
         rows = [dict(zip(names, row, strict=True)) for row in self.rows]
         return {"title": self.title, "rows": rows, "notes": self.notes}
 
 
-def _written(value: Any, column: Column) -> str:
+def _format(value: Any, column: Column) -> str:
     if value is None:
-        return NOTHING
+        return MISSING
     if isinstance(value, str):
         return value
-    written = format(value, column.form)
-    return format(abs(value), column.form) if not written.strip("-0.") else written  # no minus before a zero
+    text = format(value, column.form)
+    return format(abs(value), column.form) if not text.strip("-0.") else text  # no negative zero
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> str:
-    padded = (cell.ljust(w) if to else cell.rjust(w) for cell, w, to in zip(cells, widths, left, strict=True))
+    columns = zip(cells, widths, left, strict=True)
+    padded = (cell.ljust(width) if is_left else cell.rjust(width) for cell, width, is_left in columns)
     return f"| {' | '.join(padded)} |"
 
 

@@ -19,7 +19,7 @@ from detours.cli.shared.interrupt import prompt_exit
 from tests.cli.programs import command, interrupt, start
 
 
-def test_an_interrupt_that_a_library_makes_another_error_of(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_that_a_library_turns_into_another_error(capsys: pytest.CaptureFixture[str]) -> None:
     @report_errors
     def command() -> None:
         try:
@@ -31,13 +31,13 @@ def test_an_interrupt_that_a_library_makes_another_error_of(capsys: pytest.Captu
         command()
     assert ended.value.exit_code == 130
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    with pytest.raises(typer.Exit) as failed:  # without one, it is an error like any other
+    with pytest.raises(typer.Exit) as failed:  # without an interrupt it is an ordinary error
         report_errors(lambda: 1 / 0)()
     assert failed.value.exit_code == 1 and "ZeroDivisionError" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), typer.Abort(), typer.Exit(130)])
-def test_every_interrupt_is_said_once(capsys: pytest.CaptureFixture[str], error: BaseException) -> None:
+def test_every_interrupt_is_reported_once(capsys: pytest.CaptureFixture[str], error: BaseException) -> None:
     app = typer.Typer()
 
     @app.command()
@@ -58,7 +58,7 @@ def test_every_interrupt_is_said_once(capsys: pytest.CaptureFixture[str], error:
     ],
 )
 def test_interrupt_ends_a_count(tmp_path: Path, engine: str, k: str, jobs: str) -> None:
-    # Long enough for minutes: closed forms on a large graph, or more cycles than there are atoms in the room.
+    # Takes minutes at least: closed forms on a large graph, or an astronomical number of cycles.
     graph = hub_graph(nodes=20_000, links=40) if engine == "rows" else hub_graph(nodes=40, links=200)
     graph.write(tmp_path / "graph.txt")
     options = ["-k", k, "--engine", engine, "--jobs", jobs, "--out", "o.csv", "--progress"]
@@ -71,7 +71,7 @@ def test_interrupt_ends_a_count(tmp_path: Path, engine: str, k: str, jobs: str) 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
-def test_interrupt_while_a_library_does_not_listen(tmp_path: Path) -> None:
+def test_interrupt_inside_a_library_call(tmp_path: Path) -> None:
     code = """
 import ctypes, os, signal
 from pathlib import Path
@@ -82,12 +82,12 @@ with interrupt.prompt_exit(atomic.discard_unfinished):
         signal.siginterrupt(signal.SIGINT, False)
         nothing, _ = os.pipe()
         print("ready", flush=True)
-        ctypes.CDLL(None).read(nothing, ctypes.create_string_buffer(1), 1)  # waits on when a signal comes
+        ctypes.CDLL(None).read(nothing, ctypes.create_string_buffer(1), 1)  # keeps waiting when a signal arrives
 """
     program = start(sys.executable, "-c", code, cwd=tmp_path)
     assert program.stdout is not None and program.stdout.readline() == "ready\n"
-    time.sleep(0.5)  # from saying so to being there
-    interrupt(program)  # without the watching thread it would wait for ever
+    time.sleep(0.5)  # until it is inside the call
+    interrupt(program)  # without the watcher thread it would wait forever
     assert program.returncode == 130 and list(tmp_path.iterdir()) == []
 
 
@@ -109,7 +109,7 @@ def test_a_bar_on_a_terminal(tmp_path: Path) -> None:
     program = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=theirs)
     os.close(theirs)
     shown = b""
-    # A terminal holds only so much: a bar that nobody reads would block the program in the end.
+    # The buffer of a terminal is limited: a bar that is never read would block the program.
     with suppress(OSError):
         while part := os.read(ours, 1 << 16):
             shown += part

@@ -14,7 +14,7 @@ NAMES = [f"a{WIPE}", "b\u202e", "=HYPERLINK(A1)", "@c", "d e\x00f"]
 
 @pytest.fixture
 def hostile(tmp_path: Path) -> str:
-    """A clique of nodes whose names clear the screen, turn the line around, or are formulas."""
+    """A clique of nodes whose names clear the screen, reverse the text direction, or are formulas."""
     lines = [f'"{one}","{other}"' for at, one in enumerate(NAMES[:4]) for other in NAMES[:at]]
     (tmp_path / "graph.csv").write_text("\n".join(lines) + "\n")
     return str(tmp_path / "graph.csv")

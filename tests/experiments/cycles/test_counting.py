@@ -1,4 +1,4 @@
-"""The cycle-counting benchmark: exact counts, and files that are broken."""
+"""The cycle-counting benchmark: exact counts, and damaged files."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def test_counts_are_equal(benchmark_folder: Path) -> None:
     assert all(row[3] > 0 for row in counted.rows)
 
 
-def test_a_wrong_number_shows(benchmark_folder: Path) -> None:
+def test_a_wrong_count_is_found(benchmark_folder: Path) -> None:
     data = counting.read_benchmark(benchmark_folder)
     data.y[2, 1] += 3
     rows = counting.tables([Cell({}, counting.tasks(data)[0].work(), 0.0)])
@@ -47,7 +47,7 @@ def test_a_wrong_number_shows(benchmark_folder: Path) -> None:
     assert float(rows[1].rows[0][2]) == pytest.approx(0.5 / np.std(data.y[:, 1]), rel=1e-4)
 
 
-def test_files_that_do_not_agree(tmp_path: Path) -> None:
+def test_files_that_disagree(tmp_path: Path) -> None:
     write(tmp_path, [nx.cycle_graph(3)], [[1, 0, 0, 0], [1, 0, 0, 0]])
     with pytest.raises(FileFormatError, match="1 graphs, but there are 2"):
         counting.read_benchmark(tmp_path)

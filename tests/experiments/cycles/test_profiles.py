@@ -1,4 +1,4 @@
-"""The cycle table: against NetworkX on small graphs, and the paper's own figures on its data."""
+"""The cycle table: against NetworkX on small graphs, and against the paper's figures on its data."""
 
 from pathlib import Path
 
@@ -80,13 +80,13 @@ def test_the_papers_totals_of_large_node_data(name: str, undirected: list[int] |
 
 
 @pytest.mark.parametrize("name", ["MUTAG", "PTC_FM", "ENZYMES", "CEXP"])
-def test_the_papers_table_of_graph_data_to_the_graph(name: str, tmp_path: Path) -> None:
+def test_the_papers_table_of_graph_data_exactly(name: str, tmp_path: Path) -> None:
     _check_table(name, tmp_path)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["NCI1", "IMDB-BINARY", "DD"])
-def test_the_papers_table_of_larger_graph_data_to_the_graph(name: str, tmp_path: Path) -> None:
+def test_the_papers_table_of_larger_graph_data_exactly(name: str, tmp_path: Path) -> None:
     _check_table(name, tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Expressive power: both rules against slow refinement, the known truths, and tables that say what was measured."""
+"""Expressive power: both rules against a slow refinement, known results, and the tables."""
 
 from itertools import combinations
 from pathlib import Path
@@ -73,8 +73,10 @@ def test_every_test_is_sound_and_sees_what_it_should(method: Method) -> None:
 
 def test_two_triangles_and_a_hexagon() -> None:
     graphs = graphs_of(nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3)))
-    told = {m.name: len(set(m.fingerprints(graphs).sound.tolist())) == 2 for m in (wl1(None), WL2, den(2), FWL2, WL3)}
-    assert told == {"1-WL": False, "2-WL": False, "2-DeN": True, "2-FWL": True, "3-WL": True}
+    expected = {
+        m.name: len(set(m.fingerprints(graphs).sound.tolist())) == 2 for m in (wl1(None), WL2, den(2), FWL2, WL3)
+    }
+    assert expected == {"1-WL": False, "2-WL": False, "2-DeN": True, "2-FWL": True, "3-WL": True}
 
 
 # ---------------------------------------------------------------- cells and tables
@@ -86,18 +88,18 @@ def tiny() -> GraphSet:
     return GraphSet("MUTAG", graphs, np.array([0, 1, 0, 1]))
 
 
-def test_a_test_beyond_the_limit_is_left_out_and_says_so(tiny: GraphSet, tmp_path: Path) -> None:
+def test_a_test_beyond_the_limit_is_skipped_with_a_reason(tiny: GraphSet, tmp_path: Path) -> None:
     tasks = expressiveness.tasks(tiny, [wl1(1), WL3], limit=100)
     cells = Store(tmp_path).run(tasks)
     assert cells[0].value["sound"] == {"told_apart": 4, "of": 4, "ratio": 1.0, "pairs_confused": 0}
     assert cells[1].value == {"skipped": "2.6e+02 steps a round, beyond the limit of 1e+02"}
     assert expressiveness.ratio(cells[1], "sound") is None
-    # with a higher limit it is another cell, and it is run
+    # with a higher limit it has another cell, and is run
     (run,) = Store(tmp_path).run(expressiveness.tasks(tiny, [WL3], limit=1e6))
     assert "sound" in run.value
 
 
-def test_tables_hold_every_rule_and_the_papers_numbers(tiny: GraphSet, tmp_path: Path) -> None:
+def test_tables_have_every_rule_and_the_papers_results(tiny: GraphSet, tmp_path: Path) -> None:
     cells = Store(tmp_path).run(expressiveness.tasks(tiny, expressiveness.methods(5)))
     tables = {table.title: table for table in expressiveness.tables(cells)}
     sound = tables["Told apart, rule “sound”"]
@@ -118,19 +120,19 @@ def test_no_cells_no_tables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "expected"),
     [("EXP", {"1-WL, 10 rounds": 0, "2-DeN": 0, "3-DeN": 0}), ("CEXP", {"1-WL, 10 rounds": 300})],
 )
-def test_synthetic_pairs(name: str, told: dict[str, int], tmp_path: Path) -> None:
+def test_synthetic_pairs(name: str, expected: dict[str, int], tmp_path: Path) -> None:
     rows = [wl1(), WL2, *(den(k) for k in range(2, 7))]
     cells = Store(tmp_path).run(expressiveness.tasks(data_set(name), rows))
     found = {cell.key["method"]: cell.value["sound"]["told_apart"] for cell in cells}
-    assert {method: found[method] for method in told} == told
+    assert {method: found[method] for method in expected} == expected
     assert found["2-WL"] == found["1-WL, 10 rounds"]
     assert [found[f"{k}-DeN"] for k in (4, 5, 6)] == [600, 600, 600]
 
 
-def test_one_wl_fails_on_the_pairs_of_cexp_with_an_odd_number() -> None:
+def test_one_wl_fails_on_cexp_pairs_with_odd_index() -> None:
     data = data_set("CEXP")
     prints = wl1().fingerprints(data.graphs).sound
     assert data.pairs is not None
@@ -150,14 +152,14 @@ def test_real_graphs_of_different_classes_are_all_told_apart(
         assert cell.value["sound"]["ratio"] == 1.0 and cell.value["sound"]["pairs_confused"] == 0, cell.key
 
 
-def test_strong_regularity_hides_from_three_wl_and_six_den_but_not_from_seven_den() -> None:
+def test_seven_den_tells_strongly_regular_pairs_apart_but_not_six_den_or_three_wl() -> None:
     from detours.data.hard import rook, shrikhande
 
-    told = {
+    expected = {
         method.name: len(set(method.fingerprints([rook(4), shrikhande()]).sound.tolist())) == 2
         for method in (WL3, den(6, None), den(7, None))
     }
-    assert told == {"3-WL": False, "6-DeN": False, "7-DeN": True}
+    assert expected == {"3-WL": False, "6-DeN": False, "7-DeN": True}
 
 
 def test_the_atlas(tmp_path: Path) -> None:
@@ -167,7 +169,7 @@ def test_the_atlas(tmp_path: Path) -> None:
     rows = {row[0]: row for row in table.rows}
     assert rows["1-WL"][1:4] == [495490, 20, 956]
     assert rows["2-FWL"][1:4] == rows["3-DeN"][1:4] == [495510, 0, 996]
-    # Detours added up can lose what a smaller k saw; by length they cannot.
+    # Sums of detours can lose what a smaller k saw; counts by length cannot.
     assert rows["4-DeN"][1:4] == [495509, 1, 994] and rows["4-DeN by length"][2] == 0
 
 

@@ -1,4 +1,4 @@
-"""Counting what is told apart by grouping, against looking at every pair."""
+"""Counts by grouping, against a loop over all pairs."""
 
 from itertools import combinations
 
@@ -24,5 +24,5 @@ def test_classes(prints: np.ndarray, data: st.DataObject) -> None:
 @given(fingerprints)
 def test_pairs(prints: np.ndarray) -> None:
     every = list(combinations(range(len(prints)), 2))
-    told = sum(prints[i] != prints[j] for i, j in every)
-    assert separation.pairs_told_apart(prints, every) == told
+    expected = sum(prints[i] != prints[j] for i, j in every)
+    assert separation.pairs_told_apart(prints, every) == expected

@@ -1,4 +1,4 @@
-"""Skipped fits: the predictions that follow from another C are those of `SVC` itself."""
+"""Skipped fits: predictions that follow from another C equal those of `SVC` itself."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ Float64 = NDArray[np.float64]
 
 
 def random_problem(seed: int, n: int = 120, features: int = 6, share: float = 0.5) -> tuple[Float64, NDArray[np.int64]]:
-    """Products of counts, with classes that no machine separates; `share` of the graphs is in class 1."""
+    """A Gram matrix of counts with inseparable classes; a fraction `share` of the graphs is in class 1."""
     rng = np.random.default_rng(seed)
     counts = rng.poisson(1.5, (n, features)).astype(np.float64)
     score = counts[:, 0] + rng.normal(size=n)
@@ -27,7 +27,7 @@ def random_problem(seed: int, n: int = 120, features: int = 6, share: float = 0.
 
 
 def agrees_with_svc(gram: Float64, y: NDArray[np.int64], train: NDArray[np.int64], costs: list[float]) -> int:
-    """Assert that every prediction is that of `SVC` for its C, but for graphs on the boundary; return the fits."""
+    """Assert that predictions equal those of `SVC` for every C, except on the boundary; return the fits."""
     test = np.setdiff1d(np.arange(len(y)), train)
     inner, outer = gram[np.ix_(train, train)], gram[np.ix_(test, train)]
     found = predict_grid(inner, y[train], outer, costs)
@@ -35,7 +35,7 @@ def agrees_with_svc(gram: Float64, y: NDArray[np.int64], train: NDArray[np.int64
     for at, cost in enumerate(costs):
         machine = SVC(C=cost, kernel="precomputed").fit(inner, y[train])
         decision = machine.decision_function(outer)
-        # Where all coefficients are at their bounds, decisions are tiny but exact; elsewhere they have a tolerance.
+        # If all coefficients are at their bounds, decisions are tiny but exact; otherwise there is a tolerance.
         clear = (decision.ndim > 1) | (np.abs(decision) > 5e-3 * min(1, np.abs(decision).max()))
         clear = clear.reshape(len(test), -1).all(axis=1)
         assert clear.mean() > 0.5

@@ -1,4 +1,4 @@
-"""`detours reproduce kernels`: selection inside the training part, cells that are kept, tables beside the paper."""
+"""`detours reproduce kernels`: selection inside the training part, stored cells, and tables next to the paper's."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from tests.oracles.signed_rank import by_all_signs
 
 
 def ring_set(n: int = 40) -> GraphSet:
-    """A cycle of six against two of three, each beside a path of some length: 1-WL is blind to the difference."""
+    """A cycle of six against two of three, each with a path of some length: 1-WL does not see the difference."""
     graphs = []
     for index in range(n):
         rings = [[0, 1, 2, 3, 4, 5]] if index % 2 else [[0, 1, 2], [3, 4, 5]]
@@ -36,7 +36,7 @@ def ring_set(n: int = 40) -> GraphSet:
 
 @pytest.fixture
 def rings(tmp_path: Path) -> Path:
-    """The same as raw files under the name of MUTAG."""
+    """The same as raw files under the name MUTAG."""
     raw = tmp_path / "data" / "TUDataset" / "MUTAG" / "raw"
     raw.mkdir(parents=True)
     arcs, owner, offset = [], [], 1
@@ -69,7 +69,7 @@ def test_detours_see_what_subtrees_cannot() -> None:
     assert right["WL-DeN"] >= 36 and right["WL-subtree"] < 30
 
 
-def test_labels_of_the_test_part_change_nothing_but_the_count() -> None:
+def test_test_labels_change_only_the_number_of_hits() -> None:
     rng = np.random.default_rng(0)
     points = rng.normal(size=(60, 4))
     y = (points[:, 0] + rng.normal(size=60) > 0).astype(np.int64)
@@ -82,7 +82,7 @@ def test_labels_of_the_test_part_change_nothing_but_the_count() -> None:
     assert other._replace(right=honest.right) == honest and other.right == len(test) - honest.right
 
 
-def test_of_equals_the_fewest_rounds_then_the_smallest_cost_then_the_first() -> None:
+def test_ties_go_to_the_fewest_rounds_then_the_smallest_cost_then_the_first() -> None:
     y = np.repeat([0, 1], 20)
     perfect = np.where(y[:, None] == y, 4.0, 1.0) + np.eye(40)
     useless = np.eye(40)
@@ -152,14 +152,14 @@ def test_threads_change_nothing(tmp_path: Path) -> None:
     assert values[0] == values[1]
 
 
-def test_repeats_with_missing_folds_are_left_out(tmp_path: Path) -> None:
+def test_incomplete_repeats_are_left_out(tmp_path: Path) -> None:
     cells = Store(tmp_path).run(rows.tasks(ring_set(), [rows.ROWS["SP"]], 2))
     assert table.accuracies(cells[:-1])["SP", "rings"].repeats == [0]
     assert table.accuracies(cells[1:])["SP", "rings"].repeats == [1]
     assert table.tables(cells[1:10]) == []
 
 
-def test_the_paper_stands_beside_ours(tmp_path: Path) -> None:
+def test_the_papers_results_are_shown_next_to_ours(tmp_path: Path) -> None:
     data = GraphSet("MUTAG", ring_set().graphs, ring_set().y)
     (_, details) = table.tables(Store(tmp_path).run(rows.tasks(data, [rows.ROWS["SP"]], 1)))
     row = details.plain()["rows"][0]
@@ -174,7 +174,7 @@ def test_mean_and_spread_by_hand() -> None:
     assert table.signed_rank(accuracy, accuracy) is None
 
 
-def test_equal_differences_are_ties_whatever_rounding_leaves() -> None:
+def test_equal_differences_are_ties_despite_rounding() -> None:
     zero = table.Accuracy([0], np.zeros((1, 4)), 1.0, 1, 0, 0)
     nearly = table.Accuracy([0], np.array([[0.3, 0.1 + 0.2, -0.3, 0.5]]), 1.0, 1, 0, 0)
     assert table.signed_rank(nearly, zero) == signed_rank_p([1, 1, -1, 2]) != signed_rank_p([1, 1.1, -1, 2])

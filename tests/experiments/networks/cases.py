@@ -19,7 +19,7 @@ def keep(
     failed: Sequence[int] = (),
     precision: str = "32-true",
 ) -> None:
-    """Write the record of an entry with these test results of its folds, shares of 1.
+    """Write the record of an entry with these test results of its folds, as fractions.
 
     `ends` are replicas and seconds of every fold, `failed` the folds that diverged.
     """

@@ -1,9 +1,9 @@
-"""Which entries the tables of networks have, and in which order they are filled."""
+"""The entries of the tables of networks, and their order."""
 
 import pytest
 
 from detours.errors import InputError
-from detours.experiments.networks.entries import Entry, cost, entries, rows_named, weights
+from detours.experiments.networks.entries import Entry, cost, entries, num_weights, rows_named
 
 
 def test_a_table_has_nine_rows_on_every_data_set_under_both_presets() -> None:
@@ -17,7 +17,7 @@ def test_a_table_has_nine_rows_on_every_data_set_under_both_presets() -> None:
     }
 
 
-def test_large_data_are_run_small_unless_the_full_size_is_asked_for() -> None:
+def test_large_data_use_the_small_preset_unless_the_full_size_is_requested() -> None:
     graphs = entries("graphs")
     small = {entry.data for entry in graphs if entry.preset == "paper-small"}
     assert small == {"NCI1", "DD", "IMDB-BINARY"} and len(graphs) == 9 * 6 * 2
@@ -34,7 +34,7 @@ def test_cheap_entries_come_first_and_the_largest_data_last() -> None:
     assert [entry.data for entry in entries("graphs")][-18:] == ["DD"] * 18
 
 
-def test_the_ablation_is_mdnn_gat_with_and_without() -> None:
+def test_the_ablation_is_mdnn_gat_with_and_without_den() -> None:
     found = entries("ablation", presets=["ours"], only=["Texas"])
     assert {(entry.row, entry.recipe().use_den) for entry in found} == {
         ("MDNN GAT", True),
@@ -73,4 +73,4 @@ def test_the_number_of_weights_is_about_right() -> None:
     for preset, model in (("paper-small", "mdnn"), ("ours", "plain")):
         recipe = Entry("MUTAG", preset, model, "gcn").recipe()
         exact = sum(each.numel() for each in network_of(recipe, 7, 2).parameters())
-        assert 0.4 < weights(recipe) / exact < 2.5
+        assert 0.4 < num_weights(recipe) / exact < 2.5

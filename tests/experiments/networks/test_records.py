@@ -1,4 +1,4 @@
-"""Records of finished entries, what is computed from them, and the tables that they fill."""
+"""Records of finished entries, their results, and the tables."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ def found(folder: Path) -> dict[Entry, object]:
     return results(read_records(Store(folder)))  # type: ignore[return-value]
 
 
-def test_mean_and_spread_are_over_folds_of_the_mean_over_seeds(tmp_path: Path) -> None:
+def test_folds_are_averaged_over_seeds_first(tmp_path: Path) -> None:
     keep(tmp_path, PLAIN, TEN, seed=0)
     keep(tmp_path, PLAIN, [each + 0.1 for each in TEN], seed=1)
     result = results(read_records(Store(tmp_path)))[PLAIN]
@@ -44,7 +44,7 @@ def test_mean_and_spread_are_over_folds_of_the_mean_over_seeds(tmp_path: Path) -
     ("ends", "seconds"),
     [
         ([(1, float(end)) for end in range(1, 11)], 55),  # one after the other
-        ([(10, 30.0)] * 9 + [(10, 12.0)], 30),  # one stack, of which a run ended early
+        ([(10, 30.0)] * 9 + [(10, 12.0)], 30),  # one stack, with a run that ended early
         ([(30, 30.0)] * 10, 10),  # a third of a stack
         ([(4, 8.0)] * 4 + [(6, 3.0)] * 5 + [(6, 1.0)], 11),  # two stacks
         ([(2, float(1 + fold // 2)) for fold in range(10)], 15),  # five of the same size
@@ -57,7 +57,7 @@ def test_the_time_of_runs_is_that_of_their_stacks(
     keep(tmp_path, PLAIN, TEN[: len(ends)], ends=ends)
     (record,) = read_records(Store(tmp_path))
     assert record.seconds == pytest.approx(seconds) and record.cell.seconds == pytest.approx(seconds)
-    Store(tmp_path).keep(record.cell.key, record.cell.value, 1000.0)  # as older versions wrote it
+    Store(tmp_path).keep(record.cell.key, record.cell.value, 1000.0)  # as written by older versions
     assert results(read_records(Store(tmp_path)))[PLAIN].seconds == pytest.approx(seconds)
 
 
@@ -67,22 +67,22 @@ def test_an_incomplete_entry_says_so(tmp_path: Path) -> None:
     assert result.missing == 6 and str(written(result)).endswith("(4/10)")
 
 
-def test_runs_that_diverged_are_told(tmp_path: Path) -> None:
+def test_diverged_runs_are_noted(tmp_path: Path) -> None:
     for seed, failed in enumerate(([3, 7], [], [])):
         keep(tmp_path, PLAIN, TEN[len(failed) :], seed=seed, failed=failed)
     found = results(read_records(Store(tmp_path)))
     assert not found[PLAIN].complete and str(written(found[PLAIN])).endswith("(28/30)")
     (note,) = accuracy_table("nodes", found).notes[1:]
-    assert note == "Texas plain GIN (ours): 2 of 30 runs diverged. The mean is that of the others."
+    assert note == "Texas plain GIN (ours): 2 of 30 runs diverged. The means are over the other runs."
     assert len(accuracy_table("graphs", found).notes) == 1
 
 
-def test_entries_with_other_settings_are_told(tmp_path: Path) -> None:
+def test_entries_with_other_settings_are_noted(tmp_path: Path) -> None:
     keep(tmp_path, PLAIN, TEN)
     keep(tmp_path, MDNN, TEN, precision="bf16-mixed")
     found = results(read_records(Store(tmp_path)))
     assert accuracy_table("nodes", found).notes[1:] == [
-        "Trained with precision=bf16-mixed (today's recipe: 32-true): Texas, ours: MDNN GIN."
+        "Trained with precision=bf16-mixed (current recipe: 32-true): Texas, ours: MDNN GIN."
     ]
     details = detail_table("nodes", found)
     place = [column.name for column in details.columns].index("precision")
@@ -93,7 +93,7 @@ def test_runs_that_diverged_are_kept_when_folds_are_added(tmp_path: Path) -> Non
     keep(tmp_path, PLAIN, TEN[:2], failed=[1])
     keep(tmp_path, PLAIN, TEN[:5], failed=[5])
     (record,) = read_records(Store(tmp_path))
-    assert list(record.runs) == [0, 1, 2, 3, 4] and list(record.failed) == [5]  # fold 1 was trained in the end
+    assert list(record.runs) == [0, 1, 2, 3, 4] and list(record.failed) == [5]  # fold 1 was trained after all
     keep(tmp_path, PLAIN, TEN[:4])
     (record,) = read_records(Store(tmp_path))
     assert list(record.failed) == [5] and len(record.settled()) == 6
@@ -110,7 +110,7 @@ def test_the_latest_settings_with_all_folds_count(tmp_path: Path) -> None:
     assert results(read_records(Store(tmp_path)))[PLAIN].records[0].cell.key["lr"] == 0.5
 
 
-def test_folds_of_a_seed_that_different_code_has_finished_are_joined(tmp_path: Path) -> None:
+def test_folds_of_a_seed_from_different_code_are_merged(tmp_path: Path) -> None:
     keep(tmp_path, PLAIN, TEN)
     (record,) = read_records(Store(tmp_path))
     key, value, _ = record.cell
@@ -164,7 +164,7 @@ def test_paired_tests(tmp_path: Path) -> None:
     assert (signs.better, signs.equal, signs.worse) == (3, 1, 1) and signs.p == binomtest(3, 4).pvalue
 
 
-def test_folds_that_differ_by_rounding_alone_are_equal(tmp_path: Path) -> None:
+def test_folds_that_differ_only_by_rounding_are_equal(tmp_path: Path) -> None:
     plain = replace(MDNN, model="plain")
     keep(tmp_path, plain, [0.3] * 10)
     keep(tmp_path, MDNN, [0.1 + 0.2] * 10)
@@ -180,7 +180,7 @@ def test_equal_results_have_no_p(tmp_path: Path) -> None:
     assert comparison.difference == 0 and comparison.p is None
 
 
-def test_curves_are_means_at_a_hundred_points_at_most(tmp_path: Path) -> None:
+def test_curves_are_means_at_up_to_a_hundred_points(tmp_path: Path) -> None:
     logs = []
     for name, epochs in (("a", 500), ("b", 250)):
         log = tmp_path / f"{name}.csv"
@@ -193,7 +193,7 @@ def test_curves_are_means_at_a_hundred_points_at_most(tmp_path: Path) -> None:
     assert mean_curve([], 500) == {"runs": 0, "epoch": ""}
 
 
-def test_the_papers_numbers() -> None:
+def test_the_papers_results() -> None:
     assert published(Entry("MUTAG", "paper", "mdnn", "gin")) == {"mean": 86.24, "std": 9.01}
     assert published(Entry("Texas", "paper", "mdnn", "gat", use_den=False)) == {"mean": 54.05, "std": 9.52}
     assert published(Entry("Minesweeper", "paper", "mdnn", "gat")) is None
@@ -202,7 +202,7 @@ def test_the_papers_numbers() -> None:
     assert {data: best_published(data) for data in best} == best
 
 
-def test_k_is_told_where_detours_are_seen(tmp_path: Path) -> None:
+def test_k_is_shown_where_detours_are_used(tmp_path: Path) -> None:
     zinc = replace(PLAIN, data="ZINC")
     for entry in (PLAIN, MDNN, zinc):
         keep(tmp_path, entry, [0.5], metric="mae" if entry == zinc else "accuracy")

@@ -1,4 +1,4 @@
-"""The report: every number from the store, nothing computed, one page."""
+"""The report: all values from the store, as Markdown and as a single page."""
 
 import importlib
 import json
@@ -31,7 +31,7 @@ TEN = [0.8, 0.81, 0.82, 0.83, 0.84, 0.85, 0.86, 0.87, 0.88, 0.89]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Results of Texas under both presets: MDNN above plain in ours, far from the paper in paper."""
+    """Results of Texas under both presets: MDNN better than plain in ours, far from the published result in paper."""
     keep(tmp_path, PLAIN, TEN)
     keep(tmp_path, replace(PLAIN, model="mdnn"), [each + 0.02 for each in TEN])
     for model in ("plain", "mdnn"):
@@ -42,9 +42,9 @@ def folder(tmp_path: Path) -> Path:
 def test_the_report_has_every_part(folder: Path) -> None:
     (folder / "notes.toml").write_text('[[note]]\nrow = "MDNN GIN"\npreset = "paper"\nreason = "Because of this."\n')
     markdown, page = (path.read_text("utf-8") for path in write_report(folder, folder / "report"))
-    assert "is above the paper's best entry on 1 of 1 data sets that are finished, of 12." in markdown
-    assert "preset ours: MDNN is better than its own plain baseline in 1 of 1 entries." in markdown
-    assert "1 of 2 entries (50%) are within one standard deviation" in markdown
+    assert "beats the paper's best entry on 1 of 1 finished data sets (12 in total)" in markdown
+    assert "preset ours: MDNN beats its plain baseline in 1 of 1 entries." in markdown
+    assert "1 of 2 entries (50%) are within one published standard deviation" in markdown
     assert "| Texas | paper  | MDNN GIN" in markdown and "Because of this." in markdown
     assert "| MDNN, ours  |" in markdown and "theirs: FSGNN" in markdown and "| Texas | ours" in markdown
     for part in ("<svg", "theirs: FSGNN", "Because of this.", "86.50 ± 3.03", "60.27 ± 7.46"):
@@ -67,12 +67,12 @@ def test_incomplete_entries_are_shown_but_not_counted(folder: Path) -> None:
         keep(folder, each, [0.9] * 9, seed=1, failed=[4] if each == lost else [])
     text, tables = shown()
     assert text == before[0]
-    same = ("Sign tests", "The best detour models", "Further than one standard deviation from the paper")
+    same = ("Sign tests", "The best detour models", "More than one standard deviation from the paper")
     assert all(tables[title] == before[1][title] for title in same)
     accuracy = {line[0]: line[-1] for line in tables["Node classification"]}
     assert accuracy["weighted GIN, ours"] == "99.00 ± 0.00 (9/10)"
     assert accuracy["MDNN GAT, ours"] == "90.00 ± 0.00 (19/20)"
-    paired = {line[2]: line[4] for line in tables["Detour networks against their own baselines"] if line[1] == "ours"}
+    paired = {line[2]: line[4] for line in tables["Detour networks against their baselines"] if line[1] == "ours"}
     assert paired == {"MDNN GIN": "10", "MDNN GAT": "10, incomplete", "weighted GIN": "9, incomplete"}
 
 
@@ -86,7 +86,7 @@ def test_a_kernel_can_be_the_best_detour_model() -> None:
     found = best_models({}, {key: accuracy(mean) for key, mean in rows.items()})
     assert [(each.data, each.ours > each.paper) for each in found] == [("NCI1", False), ("IMDB-BINARY", True)]
     sentence = best_sentence(found)
-    assert "on 1 of 2 data sets that are finished, of 12 (not on NCI1); networks alone on 0 of 0" in sentence
+    assert "on 1 of 2 finished data sets (12 in total; not on NCI1); networks alone do on 0 of 0" in sentence
     lines = {line[0]: line[1:] for line in best_table(found).rows}
     assert lines["IMDB-BINARY"][3:] == ["best of ours", "76.00 ± 0.00", pytest.approx(0.37)]
 
@@ -95,11 +95,14 @@ def test_the_backbone_of_a_data_set_is_chosen_by_validation_or_by_test(folder: P
     worse = replace(PLAIN, backbone="gcn")
     keep(folder, worse, [each + 0.1 for each in TEN])
     keep(folder, replace(worse, model="mdnn"), [each + 0.05 for each in TEN])
-    (text,) = [line for line in report_sections(folder)[0].points if "with the backbone" in line]
+    (text,) = [line for line in report_sections(folder)[0].points if "of the same backbone" in line]
     # validation and test are equal in these records: GCN, which is worse than its baseline in every fold
-    assert "validation parts choose on 0 of 1 data sets, significantly (p < 0.05) on 0, significantly worse on" in text
+    first = (
+        "of the same backbone on 0 of 1 data sets (significantly better, p < 0.05, on 0; significantly worse on Texas)"
+    )
+    assert first in text
     assert text.count("worse on Texas") == 4
-    assert "has the best test on 0 of 1 data sets" in text
+    assert "and on 0 of 1 data sets (" in text  # with the backbone that is best on the test parts
 
 
 def test_each_network_may_have_its_own_backbone(folder: Path) -> None:
@@ -109,13 +112,13 @@ def test_each_network_may_have_its_own_backbone(folder: Path) -> None:
     keep(folder, replace(PLAIN, model="mdnn"), [each - 0.1 for each in TEN])
     keep(folder, replace(PLAIN, model="weighted"), [each + 0.01 for each in TEN])
     sections = report_sections(folder)
-    (text,) = [line for line in sections[0].points if "with the backbone" in line]
+    (text,) = [line for line in sections[0].points if "of the same backbone" in line]
     # MDNN GCN is better than plain GCN, but not than plain GIN, which is what validation chooses
-    assert "validation parts choose on 1 of 1 data sets, significantly (p < 0.05) on 1, significantly worse on" in text
-    assert "the plain one on 0 of 1 data sets, significantly (p < 0.05) on 0, significantly worse on Texas; so" in text
-    assert text.endswith(
-        "they choose, on 1 of 1 data sets, significantly (p < 0.05) on 1, significantly worse on none."
-    )
+    better = "on 1 of 1 data sets (significantly better, p < 0.05, on 1; significantly worse on none)"
+    worse = "on 0 of 1 data sets (significantly better, p < 0.05, on 0; significantly worse on Texas)"
+    assert f"of the same backbone {better} if validation chooses" in text
+    assert f"for each network, MDNN beats the plain network {worse}; if it also" in text
+    assert text.endswith(f"the chosen one does {better}.")
     (table,) = [each for section in sections for each in section.tables if each.title == "MDNN and plain networks"]
     (line,) = table.written()
     assert line[:4] == ["Texas", "GIN 84.50 ± 3.03", "GCN 79.50 ± 3.03", "-5.00"] and line[-1] == "60.27"
@@ -127,21 +130,21 @@ def test_data_beyond_the_paper_are_shown_but_not_counted_with_it(folder: Path) -
     keep(folder, replace(other, model="mdnn"), [each + 0.01 for each in TEN])
     sections = report_sections(folder)
     text = "\n".join(sections[0].points)
-    assert "validation parts choose on 1 of 1 data sets" in text
-    assert "Heterophilous graphs, preset ours: MDNN is better than its own plain baseline in 1 of 1 entries." in text
+    assert "of the same backbone on 1 of 1 data sets" in text
+    assert "Heterophilous graphs, preset ours: MDNN beats its plain baseline in 1 of 1 entries." in text
     tables = {each.title: each.written() for section in sections for each in section.tables}
     assert [line[0] for line in tables["MDNN and plain networks"]] == ["Texas", "Squirrel-filtered"]
     assert tables["MDNN and plain networks"][1][-1] == "–"
-    assert [line[0] for line in tables["Heterophilous graphs: numbers of others"]][-1].startswith(
+    assert [line[0] for line in tables["Heterophilous graphs: results of others"]][-1].startswith(
         "theirs: best of tuned"
     )
 
 
-def test_what_the_paper_size_would_cost(folder: Path) -> None:
+def test_the_estimated_cost_of_the_paper_size(folder: Path) -> None:
     keep(folder, Entry("DD", "paper-small", "mdnn", "gin"), TEN)
-    table = next(t for s in report_sections(folder) for t in s.tables if t.title.startswith("What the paper's size"))
+    table = next(t for s in report_sections(folder) for t in s.tables if t.title.startswith("Estimated cost"))
     data, minutes, hours = table.rows[0]
-    # 768 / 128 squared times six times the layers: somewhat less, as not everything is quadratic
+    # (768 / 128)² times six times the layers; somewhat less, as not all costs are quadratic
     assert data == "DD" and minutes == pytest.approx(0.5) and 100 < hours * 60 / minutes < 216
 
 
@@ -149,13 +152,13 @@ def test_results_of_older_settings_are_named(folder: Path, monkeypatch: pytest.M
     def remarks() -> str:
         return " ".join(text for section in report_sections(folder) for text in section.text)
 
-    assert "other settings" not in remarks()
+    assert "Trained with settings" not in remarks()
     monkeypatch.setattr(Entry, "changes", lambda entry: {"model": entry.model, "backbone": entry.backbone, "lr": 0.3})
-    assert "Made with other settings than the package has now: Texas plain GIN (ours)" in remarks()
+    assert "Trained with settings that differ from the current recipes: Texas plain GIN (ours)" in remarks()
 
 
 def test_a_distance_without_a_note_is_unexplained(folder: Path) -> None:
-    table = next(t for s in report_sections(folder) for t in s.tables if t.title.startswith("Further than"))
+    table = next(t for s in report_sections(folder) for t in s.tables if t.title.startswith("More than one"))
     assert [line[-1] for line in table.rows] == ["unexplained"]
     assert table.rows[0][:3] == ["Texas", "paper", "MDNN GIN"]
 
@@ -189,15 +192,17 @@ def test_damaged_notes(tmp_path: Path, text: str, sentence: str) -> None:
 def test_nothing_finished_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no finished results"):
         report_sections(tmp_path)
-    with pytest.raises(InputError, match="is no folder of results"):
+    with pytest.raises(InputError, match="is not a results folder"):
         report_sections(tmp_path / "missing")
     Store(tmp_path).keep({"experiment": "networks", "data": "MUTAG", "code": "0"}, {"test_accuracy": 1.0}, 1.0)
-    with pytest.raises(InputError, match=r"has finished results of networks alone; a report is made of .* reproduce"):
+    with pytest.raises(
+        InputError, match=r"has only finished results of networks; the report needs those of .* reproduce"
+    ):
         report_sections(tmp_path)
 
 
 class Absent:
-    """Finds no module of these names: importing them fails."""
+    """An import hook that makes imports of these modules fail."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
@@ -212,7 +217,7 @@ def test_the_command_needs_no_torch_and_no_data(
 ) -> None:
     monkeypatch.delenv("DETOURS_DATA", raising=False)
     absent = ("torch", "torch_geometric", "lightning", "sklearn", "matplotlib")
-    for name in absent:  # gone, not None: SciPy looks whether torch is there before it asks for its classes
+    for name in absent:  # removed, not None: SciPy checks for torch in sys.modules before it uses its classes
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setattr(sys, "meta_path", [Absent(absent), *sys.meta_path])
     with pytest.raises(ImportError):
@@ -220,17 +225,17 @@ def test_the_command_needs_no_torch_and_no_data(
     assert cli.run(["report", "--results", str(folder), "--out", str(folder / "all.html")]) == 0
     assert capsys.readouterr().err == f"Wrote {folder}/all.md, {folder}/all.html\n"
     assert cli.run(["report", "--results", str(folder), "--out", str(folder / "none" / "all")]) == 1
-    assert f"the folder {folder}/none does not exist; make it first." in capsys.readouterr().err
+    assert f"the folder {folder}/none does not exist; create it first." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["--out", "--update"])
-def test_a_file_that_cannot_be_written_is_told_before_the_work(
+def test_an_unwritable_file_is_reported_before_the_work(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:
     for name in ("report.report_sections", "documents.update_document"):
-        monkeypatch.setattr(f"detours.experiments.report.{name}", lambda *_: pytest.fail("it began to work"))
+        monkeypatch.setattr(f"detours.experiments.report.{name}", lambda *_: pytest.fail("the work started"))
     assert cli.run(["report", "--results", str(folder), option, str(folder / "none" / "all")]) == 1
-    assert f"the folder {folder}/none does not exist; make it first." in capsys.readouterr().err
+    assert f"the folder {folder}/none does not exist; create it first." in capsys.readouterr().err
     monkeypatch.setattr("os.access", lambda path, mode: not mode & os.W_OK)
     assert cli.run(["report", "--results", str(folder), option, str(folder / "all")]) == 1
     assert f"the folder {folder} is not writable" in capsys.readouterr().err
@@ -244,7 +249,7 @@ def test_curves_are_drawn_as_svg() -> None:
     ElementTree.fromstring(draw_curves("flat", [Curve("MDNN GIN", "mdnn", [1], [0.5])]))
 
 
-def test_numbers_of_others_are_plausible_and_named() -> None:
+def test_results_of_others_are_plausible_and_named() -> None:
     numbers = other_numbers()
     assert json.dumps(numbers) and all(" et al., " in who for table in ("graphs", "nodes") for who in numbers[table])
     assert all(
@@ -275,19 +280,22 @@ def test_blocks_of_documents_are_rewritten(folder: Path) -> None:
 def test_the_command_updates_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / "page.md"
     path.write_text(BLOCK.format("summary"))
-    asked = ["report", "--results", str(folder), "--update", str(path)]
-    assert cli.run(asked) == 0 and cli.run(asked) == 0
+    arguments = ["report", "--results", str(folder), "--update", str(path)]
+    assert cli.run(arguments) == 0 and cli.run(arguments) == 0
     assert capsys.readouterr().err == f"Updated {path}\nUnchanged: {path}\n"
     assert "1 of 1 data sets" in path.read_text()
 
 
-def test_a_file_without_marks_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_without_markers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = folder / "page.md"
     path.write_text("<!-- results: nodes -->\nwithout an end\n")
     assert cli.run(["report", "--results", str(folder), "--update", str(path)]) == 1
-    assert "page.md: there is no table to rewrite; mark its place by two lines, <!-- results" in capsys.readouterr().err
+    assert (
+        "page.md: there is no table to rewrite; mark where it goes by two lines, <!-- results"
+        in capsys.readouterr().err
+    )
     path.write_text(BLOCK.format("nodes"))
     assert cli.run(["report", "--results", str(folder / "missing"), "--update", str(path)]) == 1
-    assert "is no folder of results" in capsys.readouterr().err and path.read_text() == BLOCK.format("nodes")
+    assert "is not a results folder" in capsys.readouterr().err and path.read_text() == BLOCK.format("nodes")
     assert cli.run(["report", "--results", str(folder), "--update", str(folder / "none.md")]) == 1
     assert "none.md" in (said := capsys.readouterr().err) and len(said.splitlines()) == 1

@@ -14,7 +14,7 @@ def demo(progress: Progress = None) -> None:
     """Show what the library does, on generated graphs.
 
     Counts small and large graphs, tells hard pairs apart, trains a network if torch is installed, and draws two graphs
-    as an interactive page; takes about a minute. The page and the figure of the learning curve are in results/demo.
+    on an interactive page; takes about a minute. The page and a figure of the learning curves go to results/demo.
 
     \b
     Examples:
@@ -28,12 +28,12 @@ def demo(progress: Progress = None) -> None:
     show_graphs(console, progress)
     show_training(console, progress)
     show_picture(console, progress)
-    if shutil.which("detours") is None and sys.prefix != sys.base_prefix:  # as `make demo` calls it
-        console.print(f"\nTo have the command detours:  source {_near(Path(sys.prefix))}/bin/activate", style="dim")
+    if shutil.which("detours") is None and sys.prefix != sys.base_prefix:  # as in `make demo`
+        console.print(f"\nTo use the command detours:  source {_relative(Path(sys.prefix))}/bin/activate", style="dim")
     console.print("\nYour turn:  detours count FILE -k 4  detours show FILE  detours --help", style="dim")
 
 
-def _near(folder: Path) -> Path:
-    """Return a folder by its path from here, if it is below."""
-    here = Path.cwd()
-    return folder.relative_to(here) if folder.is_relative_to(here) else folder
+def _relative(folder: Path) -> Path:
+    """Return a folder relative to the working directory, if it is below it."""
+    cwd = Path.cwd()
+    return folder.relative_to(cwd) if folder.is_relative_to(cwd) else folder

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from detours.graph import Graph
 
-# Figure 2 of the paper: two cycles that overlap, touch, and lie apart. A word is an edge, nodes are letters.
+# Figure 2 of the paper: two cycles that overlap, touch, or are disjoint. Each word is an edge, each letter a node.
 PAPER_GRAPHS = {
     "G1": "ab ac bd cd ce cf de df",
     "G2": "ab ac bd cd ce df ef",
@@ -22,7 +22,7 @@ PAPER_GRAPHS = {
 PAPER_K = 3
 HUBS = {"nodes": 5_000, "links": 40}
 HUBS_K = 5
-LISTED_PER_SECOND = 1_000_000  # assumed of a program that lists cycles one by one
+LISTED_PER_SECOND = 1_000_000  # a generous estimate for a program that lists cycles one by one
 
 
 def paper_graph(name: str) -> "Graph":
@@ -38,15 +38,15 @@ def paper_graph(name: str) -> "Graph":
 def hub_graph(nodes: int, links: int, seed: int = 1) -> "Graph":
     """Return a graph grown by preferential attachment: few hubs and many small nodes, as in social networks.
 
-    Each node links to `links` ends of earlier edges, so to a node in proportion to its degree (Batagelj and
-    Brandes, 2005).
+    Each node links to `links` endpoints of earlier edges, and thus to nodes in proportion to their degrees (Batagelj
+    and Brandes, 2005).
 
     >>> hub_graph(nodes=100, links=2).num_nodes
     100
     """
     sources = np.repeat(np.arange(nodes), links)
-    # Slot 2e holds the source of edge e, slot 2e + 1 its target: a copy of any slot before it. A copy of a
-    # copy is followed to where it started, all edges at once.
+    # Slot 2e holds the source of edge e, slot 2e + 1 its target, which is a copy of any earlier slot. Copies of
+    # copies are followed back to their origin, for all edges at once.
     copied = np.random.default_rng(seed).integers(0, 2 * np.arange(len(sources)) + 1)
     while (odd := copied % 2 == 1).any():
         copied[odd] = copied[copied[odd] // 2]
@@ -54,7 +54,7 @@ def hub_graph(nodes: int, links: int, seed: int = 1) -> "Graph":
 
 
 def undirected(ends: npt.NDArray[np.int64]) -> "Graph":
-    """Return the graph of pairs of nodes, without its loops and repeated edges."""
+    """Return the undirected graph of these pairs of nodes, without loops and repeated edges."""
     from detours.graph import Graph
 
     low, high = np.unique(np.sort(ends[:, ends[0] != ends[1]], axis=0), axis=1)
@@ -62,7 +62,7 @@ def undirected(ends: npt.NDArray[np.int64]) -> "Graph":
 
 
 def detour_lists(name: str) -> dict[str, list[str]]:
-    """Return the detours of every edge of a paper graph, written and ordered as in the paper's appendix.
+    """Return the detours of every edge of a graph of the paper, in the notation and order of its appendix.
 
     >>> detour_lists("G1")["cd"]
     ['cabd', 'ced', 'cfd']
@@ -107,8 +107,8 @@ def _list_table(name: str, lists: dict[str, list[str]]) -> "Table":
 
     table = plain_table(name, ["edge", "detours"])
     for edge, detours in lists.items():
-        numbered = " ".join(f"[dim]#{number}[/] {path}" for number, path in enumerate(detours, 1))
-        table.add_row(edge, numbered or "[dim]none[/]", style="bold green" if edge == "cd" else None)
+        paths = " ".join(f"[dim]#{index}[/] {path}" for index, path in enumerate(detours, 1))
+        table.add_row(edge, paths or "[dim]none[/]", style="bold green" if edge == "cd" else None)
     return table
 
 
@@ -120,8 +120,8 @@ def _den_table() -> "Table":
     for name in PAPER_GRAPHS:
         result = detours.count(paper_graph(name), PAPER_K)
         sources, targets = result.graph.edge_index
-        for source, target, number in zip(sources, targets, result.edge, strict=True):
-            counts.setdefault(chr(97 + source) + chr(97 + target), {})[name] = int(number)
+        for source, target, den in zip(sources, targets, result.edge, strict=True):
+            counts.setdefault(chr(97 + source) + chr(97 + target), {})[name] = int(den)
     table = plain_table(f"{PAPER_K}-DeN", ["edge"])
     for edge in (edges := sorted({edge for words in PAPER_GRAPHS.values() for edge in words.split()})):
         table.add_column(edge, justify="right", style="bold green" if edge == "cd" else None)
@@ -138,7 +138,7 @@ def _show_pairs(console: "Console", progress: bool | None) -> None:
 
     console.print()
     console.rule("[bold]Hard to tell apart", align="left")
-    den = [Method(f"{k}-DeN", {"init": "den", "k": k}) for k in (4, 7)]  # by length, unlike the paper's sums
+    den = [Method(f"{k}-DeN", {"init": "den", "k": k}) for k in (4, 7)]  # by length, where the paper sums over lengths
     tests = [wl1(None), *den, Method("7-DeN on pairs", {"init": "den", "pairs": "den", "k": 7}), WL3, FWL3]
     pairs = {
         "two triangles, a hexagon": hard.cycle_unions(3),
@@ -147,23 +147,23 @@ def _show_pairs(console: "Console", progress: bool | None) -> None:
         "rook's, Shrikhande's": (hard.rook(4), hard.shrikhande()),
         "CFI over the prism": hard.cfi_pair(hard.cfi_bases()["prism"]),
     }
-    with progress_bar("Compiling, the first time only", show=progress):
+    with progress_bar("Compiling (first run only)", show=progress):
         for test in tests:
             for pair in pairs.values():
                 test.fingerprints(pair)
     table = plain_table("Told apart by", ["pair"], [test.name for test in tests])
-    took = dict.fromkeys((test.name for test in tests), 0.0)
+    seconds = dict.fromkeys((test.name for test in tests), 0.0)
     for name, pair in pairs.items():
         marks = []
         for test in tests:
             start = time.perf_counter()
             one, other = test.fingerprints(pair).sound
-            took[test.name] += time.perf_counter() - start
+            seconds[test.name] += time.perf_counter() - start
             marks.append("[dim]no[/]" if one == other else "[bold green]yes[/]")
         table.add_row(name, *marks)
     table.add_section()
-    table.add_row("[dim]milliseconds[/]", *(f"[dim]{1000 * seconds:.0f}[/]" for seconds in took.values()))
-    console.print("Colour refinement (1-WL) sees no cycles; started from detours it does:\n")
+    table.add_row("[dim]milliseconds[/]", *(f"[dim]{1000 * spent:.0f}[/]" for spent in seconds.values()))
+    console.print("Colour refinement (1-WL) does not see cycles; initialised with detours, it does:\n")
     show(console, table)
 
 
@@ -175,8 +175,8 @@ def _show_hubs(console: "Console", progress: bool | None) -> None:
 
     console.print()
     console.rule("[bold]A graph with hubs", align="left")
-    with progress_bar("Compiling, the first time only", show=progress):
-        # Small, and yet with counts that need 64 bits, as the graph below: the time shown is that of counting.
+    with progress_bar("Compiling (first run only)", show=progress):
+        # A small graph whose counts need 64 bits, as below, so that the time shown is that of counting only.
         detours.count(undirected(np.stack(np.triu_indices(300, 1))), HUBS_K, engine="rows")
     graph = hub_graph(**HUBS)
     size = f"{graph.num_nodes:,} nodes and {graph.num_edges:,} edges"

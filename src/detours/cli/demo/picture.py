@@ -17,19 +17,19 @@ def show_picture(console: "Console", progress: bool | None, path: Path = PAGE) -
     from detours.cli.shared.progress import progress_bar
 
     console.print()
-    console.rule("[bold]A page to look at", align="left")
+    console.rule("[bold]An interactive page", align="left")
     if find_spec("networkx") is None:
-        console.print("Left out, as networkx is not installed: pip install 'detours[viz]'", style="dim")
+        console.print("Skipped, as networkx is not installed: pip install 'detours[viz]'", style="dim")
         return
     from detours.viz import page
 
     with progress_bar("Drawing", show=progress):
         path.parent.mkdir(parents=True, exist_ok=True)
-        made = page((paper_graph("G2"), paper_graph("G3")), PAPER_K, names=["G2", "G3"]).save(path)
+        file = page((paper_graph("G2"), paper_graph("G3")), PAPER_K, names=["G2", "G3"]).save(path)
     console.print(
         "G2 and G3 side by side: click an edge to see its detours, and colour the\n"
-        "nodes by refinement to see where the two graphs begin to differ. It is one\n"
-        "file; open it in a web browser, by its address or by a double click:\n"
+        "nodes by refinement to see where the two graphs begin to differ. It is a\n"
+        "single file; open it in a web browser:\n"
     )
-    console.print(f"  {made}", style="bold green")
-    console.print(f"  {made.resolve().as_uri()}", style="dim", soft_wrap=True)
+    console.print(f"  {file}", style="bold green")
+    console.print(f"  {file.resolve().as_uri()}", style="dim", soft_wrap=True)

@@ -15,7 +15,7 @@ _BARS = " ▁▂▃▄▅▆▇█"
 
 
 class Curve(NamedTuple):
-    """How one network learned: validation accuracy after each epoch, and the test part at the best of them."""
+    """The learning curve of a network: validation accuracy by epoch, and test accuracy at the best epoch."""
 
     validation: list[float]
     test: float
@@ -23,20 +23,20 @@ class Curve(NamedTuple):
 
 
 def show_training(console: "Console", progress: bool | None, figure: Path = FIGURE) -> None:
-    """Train both, and show their curves; a figure too where matplotlib is installed."""
+    """Train both networks and show their learning curves, also as a figure if matplotlib is installed."""
     from detours.cli.shared.console import plain_table, show
 
     console.print()
     console.rule("[bold]A network that sees cycles", align="left")
     if missing := [name for name in ("torch", "torch_geometric", "lightning") if find_spec(name) is None]:
         console.print(
-            f"Left out, as {' and '.join(missing)} is not installed: pip install 'detours[torch]'", style="dim"
+            f"Skipped, as {' and '.join(missing)} is not installed: pip install 'detours[torch]'", style="dim"
         )
         return
     console.print(
-        f"{GRAPHS} graphs: two rings of a size, or one twice as long, with the same trees on\n"
-        f"them. Message passing sees the same neighbourhoods in both; MDNN also sees the\n"
-        f"{K}-DeN of every edge:\n"
+        f"{GRAPHS} graphs: two rings of equal size, or one of twice the size, with the same\n"
+        f"trees attached. Message passing sees the same neighbourhoods in both; MDNN also\n"
+        f"sees the {K}-DeN of every edge:\n"
     )
     curves = {name: train(model, progress) for model, name in MODELS.items()}
     bars_heading = f"50 % … 100 %, epochs 1 … {EPOCHS}"
@@ -50,7 +50,7 @@ def show_training(console: "Console", progress: bool | None, figure: Path = FIGU
 
         figure.parent.mkdir(parents=True, exist_ok=True)
         files = saved(draw_learning({name: curve.validation for name, curve in curves.items()}).figure, figure)
-        console.print(f"\nDrawn in {files[0]}", style="dim")
+        console.print(f"\nFigure: {files[0]}", style="dim")
 
 
 def train(model: str, progress: bool | None) -> Curve:
@@ -65,12 +65,12 @@ def train(model: str, progress: bool | None) -> Curve:
         from detours.training.devices import fabric_of
         from detours.training.recipe import recipe
         from detours.training.replicas.fit import Fit
-    torch.set_num_threads(1)  # the networks are so small that threads would mostly wait for each other
+    torch.set_num_threads(1)  # with networks this small, threads would mostly wait for each other
     data = rings(GRAPHS, sizes=SIZES)
     folds = stratified_splits(data)
-    made = recipe(data.name, data.digest, folds.source, "graph", model=model, k=K, epochs=EPOCHS)
-    inputs = prepared(data, Encoder.of(data), data.targets, made)
-    fit = Fit(fabric_of("cpu", made.precision), [made], inputs, [folds[0]], outputs=2)
+    settings = recipe(data.name, data.digest, folds.source, "graph", model=model, k=K, epochs=EPOCHS)
+    inputs = prepared(data, Encoder.of(data), data.targets, settings)
+    fit = Fit(fabric_of("cpu", settings.precision), [settings], inputs, [folds[0]], outputs=2)
     start, validation = time.perf_counter(), []
     with progress_bar(f"Training {MODELS[model]}", show=progress) as report:
         for epoch in range(1, EPOCHS + 1):
@@ -83,5 +83,5 @@ def train(model: str, progress: bool | None) -> Curve:
 
 
 def _bar(accuracy: float) -> str:
-    """A block as high as the accuracy is above guessing."""
+    """Return a block whose height shows the accuracy above chance."""
     return _BARS[round(max(0.0, 2 * accuracy - 1) * (len(_BARS) - 1))]

@@ -1,4 +1,4 @@
-"""`detours reproduce`: the paper's experiments, from data to tables beside the paper's numbers."""
+"""`detours reproduce`: the paper's experiments, from data to tables next to the paper's results."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
@@ -21,8 +21,9 @@ LargestK = Annotated[int, typer.Option("-k", metavar="K", min=2, help="Use k-DeN
 def expressiveness(environment: "Environment", k: LargestK = 6) -> "Iterable[Outcome]":
     """Count the graphs that each test tells apart.
 
-    There are three rules of comparison. Without data: hard pairs made in code and all connected graphs of up to seven
-    nodes. With data: also EXP, CEXP and six real data sets. An interrupted run continues when the command is repeated.
+    Graphs are compared under three rules. Without data sets, the tests run on generated hard pairs and all connected
+    graphs of up to seven nodes; with data sets, also on EXP, CEXP and six real ones. An interrupted run resumes when
+    the command is repeated.
 
     \b
     Examples:
@@ -36,7 +37,7 @@ def expressiveness(environment: "Environment", k: LargestK = 6) -> "Iterable[Out
 
 @experiment(app)
 def cycles(environment: "Environment") -> "Iterable[Outcome]":
-    """Count the cycles of the data sets by their length.
+    """Count the cycles of the data sets by length.
 
     \b
     Examples:
@@ -52,8 +53,8 @@ def cycles(environment: "Environment") -> "Iterable[Outcome]":
 def counting(environment: "Environment") -> "Iterable[Outcome]":
     """Count the cycles of the cycle-counting benchmark.
 
-    Its 5,000 graphs come with the numbers of their cycles of 3 to 6 edges, which networks are trained to predict; here
-    they are counted and compared, beside the published errors of a network.
+    Its 5,000 graphs come with their numbers of cycles of 3 to 6 edges, which networks are trained to predict. Here the
+    cycles are counted and compared with these targets, next to the published errors of a network.
 
     \b
     Examples:
@@ -68,15 +69,17 @@ def counting(environment: "Environment") -> "Iterable[Outcome]":
 def kernels(
     environment: "Environment",
     kernel: Annotated[
-        list[str] | None, typer.Option(metavar="NAMES", help="Use these rows only, separated by commas; repeatable.")
+        list[str] | None, typer.Option(metavar="NAMES", help="Use only these rows, separated by commas; repeatable.")
     ] = None,
-    repeats: Annotated[int, typer.Option(metavar="N", min=1, help="Cross-validations, each with its own seed.")] = 10,
+    repeats: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of cross-validations, each with its own seed.")
+    ] = 10,
     finished: Annotated[bool, typer.Option("--finished", help="Run nothing; show the finished repeats.")] = False,
 ) -> "Iterable[Outcome]":
     """Measure the accuracy of graph kernels.
 
-    Six data sets; rows: SP, WL-subtree, WL-SP, WL-DeN and "best of ours", each with scikit-learn's SVC. Takes hours for
-    all of them; an interrupted run continues when the command is repeated.
+    Runs SP, WL-subtree, WL-SP, WL-DeN and "best of ours", each with scikit-learn's SVC, on six data sets. All of them
+    take hours; an interrupted run resumes when the command is repeated.
 
     \b
     Examples:
@@ -94,13 +97,13 @@ def kernels(
 def pairs(
     environment: "Environment",
     folder: Annotated[
-        str, typer.Argument(metavar="DIR", help="Folder with a .g6 or .npy file per category.", show_default=False)
+        str, typer.Argument(metavar="DIR", help="Folder with one .g6 or .npy file per category.", show_default=False)
     ],
     k: K,
 ) -> "Iterable[Outcome]":
     """Count the pairs of a benchmark that each test tells apart.
 
-    The tables are by category, with times. A file is a category: graph6 with one graph or one pair per line, or an
+    Prints results and times by category. Each file is a category: graph6 with one graph or one pair per line, or an
     .npy array of such strings, flat or n x 2.
 
     \b
@@ -126,9 +129,9 @@ def everything(
 ) -> "Iterable[Outcome]":
     """Run all experiments of the paper.
 
-    Without data: expressiveness only; with data also cycles, kernels and networks.
+    Without data sets, runs expressiveness only; with data sets, also cycles, kernels and networks.
 
-    Networks take days on a CPU; give --minutes, or use the commands of the single tables.
+    Networks take days on a CPU; use --minutes, or the commands of the individual tables.
 
     \b
     Examples:
@@ -148,10 +151,10 @@ def everything(
     if find_spec("sklearn") is not None:
         yield run_kernels(environment)
     else:
-        environment.notes.append("kernels are left out: they need scikit-learn; run: pip install 'detours[kernels]'")
+        environment.notes.append("kernels are skipped: they need scikit-learn; run: pip install 'detours[kernels]'")
     if find_spec("torch") is not None:
         from detours.experiments.networks.entries import DATA
 
         yield run_networks(environment, list(DATA), **network_settings(minutes=minutes, device=device))
     else:
-        environment.notes.append("networks are left out: they need torch; run: pip install 'detours[torch]'")
+        environment.notes.append("networks are skipped: they need torch; run: pip install 'detours[torch]'")

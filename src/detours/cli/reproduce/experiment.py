@@ -1,4 +1,4 @@
-"""How an experiment becomes a command: the options that all of them have, and what they show."""
+"""Turns experiments into commands: their common options, and how their tables are printed."""
 
 import functools
 import inspect
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from detours.experiments.tables import Table
 
 Work = Callable[..., "Iterable[Outcome]"]
-"""A function of an `Environment` and of options, which gives outcomes."""
+"""A function of an `Environment` and options, which yields outcomes."""
 
 _OldData = Annotated[list[str] | None, typer.Option("--data", metavar="DIR", hidden=True)]
 """The former name of --root, where no data sets are chosen."""
@@ -29,7 +29,7 @@ _OldData = Annotated[list[str] | None, typer.Option("--data", metavar="DIR", hid
 def experiment(
     app: typer.Typer, name: str | None = None, *, without: Sequence[str] = (), one_set: bool = False
 ) -> Callable[[Work], Work]:
-    """Make a command of a function of an `Environment`; its other parameters are options, its docstring is the help."""
+    """Register a function as a command; its parameters after `environment` are options, its docstring is the help."""
 
     def register(work: Work) -> Work:
         command, help = name or work.__name__, inspect.getdoc(work) or ""
@@ -55,20 +55,20 @@ def add_experiment(
         app: The group of commands.
         name: The name of the command.
         help: What its help says.
-        work: What it does.
-        options: The options of this command alone, which `work` gets.
-        without: Options of every experiment that it does not have.
-        one_set: Its data sets cannot be chosen.
+        work: The function to run.
+        options: The options of this command only, passed to `work`.
+        without: Common options that it does not have.
+        one_set: Whether its data sets are fixed.
     """
     common = [each for each in parameters(_environment) if each.name not in without]
     if one_set:
         common = [each.replace(annotation=_OldData) if each.name == "data" else each for each in common]
 
-    def command(as_json: bool, **given: Any) -> None:
-        environment = _environment(**{each.name: given.pop(each.name) for each in common})
+    def command(as_json: bool, **arguments: Any) -> None:
+        environment = _environment(**{each.name: arguments.pop(each.name) for each in common})
         if one_set and environment.only:
             raise InputError(f"--data {environment.only[0]}: this experiment has its own data sets; leave it out.")
-        _show_outcomes(work(environment, **given), environment, as_json)
+        _show_outcomes(work(environment, **arguments), environment, as_json)
 
     as_json = Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=Json)
     _set_parameters(command, [*options, *common, as_json])
@@ -76,12 +76,12 @@ def add_experiment(
 
 
 def parameters(function: Callable[..., Any]) -> list[Parameter]:
-    """Return the parameters of a function, which are options of a command to Typer."""
+    """Return the parameters of a function, which Typer turns into options."""
     return list(inspect.signature(function).parameters.values())
 
 
 def _set_parameters(command: Callable[..., None], options: Sequence[Parameter]) -> None:
-    """Let Typer find these options, which are put together from several functions; it reads both attributes."""
+    """Give a command these options, collected from several functions; Typer reads both attributes."""
     found = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in options]
     command.__signature__ = inspect.Signature(found)  # type: ignore[attr-defined]
     command.__annotations__ = {each.name: each.annotation for each in found}
@@ -92,11 +92,11 @@ def _environment(
     data: Annotated[
         list[str] | None,
         typer.Option(
-            "--data", "--only", metavar="NAMES", help="Use these data sets only, separated by commas; repeatable."
+            "--data", "--only", metavar="NAMES", help="Use only these data sets, separated by commas; repeatable."
         ),
     ] = None,
     out: Annotated[
-        str, typer.Option(metavar="DIR", help="Folder of finished results, tables and figures.")
+        str, typer.Option(metavar="DIR", help="Folder for finished results, tables and figures.")
     ] = "results",
     keep_old: KeepOld = False,
     jobs: Jobs = None,
@@ -108,19 +108,19 @@ def _environment(
     from detours.store import Store
 
     store, watch = Store(out, keep_old=keep_old), functools.partial(progress_bar, show=progress)
-    root, only = _named_sets(root, listed(data))
+    root, only = _root_and_names(root, listed(data))
     return Environment(store, watch, root, only, check_jobs(jobs or ALL_CORES), _say)
 
 
-def _named_sets(root: str | None, data: list[str]) -> tuple[str | None, list[str]]:
-    """Return the folder of data sets and the names of those to use; --data was the name of --root."""
+def _root_and_names(root: str | None, data: list[str]) -> tuple[str | None, list[str]]:
+    """Return the folder of data sets and the names of those to use; --data was once the name of --root."""
     from pathlib import Path
 
     from detours.data.catalogue import own_path
 
     folders = [name for name in data if Path(name).is_dir() and own_path(name) is None]
     if folders and root is None:
-        _say(f"note: --data {folders[0]} is taken for --root, as it is a folder of data sets")
+        _say(f"note: --data {folders[0]} is taken as --root, as it is a folder of data sets")
         root = folders[0]
     return root, [name for name in data if name not in folders]
 

@@ -1,4 +1,4 @@
-"""`detours reproduce nodes`, `graphs` and so on: tables of networks that differ in their data, not in their options."""
+"""`detours reproduce nodes`, `graphs` and so on: tables of networks, which share their options."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class NetworkTable(NamedTuple):
-    """A table of networks, and what the help of its command says."""
+    """A table of networks, with the help of its command."""
 
     name: str
     summary: str
     examples: tuple[str, ...]
-    """Commands, without their first words."""
+    """Arguments of example commands."""
     rows: str = "Nine rows: plain, weighted and MDNN with GCN, GAT and GIN."
 
 
@@ -51,9 +51,9 @@ TABLES = (
 )
 _HELP = """{summary}
 
-{rows} All folds and seeds of an entry are trained together;
-cheap entries come first. A finished entry is one small file for each seed in the folder of --out. An interrupted
-run continues when the command is repeated.
+{rows} All folds and seeds of an entry are trained together,
+cheap entries first. A finished entry is stored in the --out folder, as one small file per seed. An interrupted
+run resumes when the command is repeated.
 
 \b
 Examples:
@@ -98,7 +98,7 @@ def network_settings(
     ] = None,
     row: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAMES", help='Train, or show, these rows only, such as "MDNN GIN,MDNN GCN"; repeatable.'),
+        typer.Option(metavar="NAMES", help='Train or show only these rows, such as "MDNN GIN,MDNN GCN"; repeatable.'),
     ] = None,
     seeds: Annotated[
         Any,
@@ -110,9 +110,9 @@ def network_settings(
     ] = None,
     minutes: Annotated[
         float | None,
-        typer.Option(metavar="M", min=0, help="Stop training after this time; the same command goes on from there."),
+        typer.Option(metavar="M", min=0, help="Stop training after this time; repeat the command to resume."),
     ] = None,
-    finished: Annotated[bool, typer.Option("--finished", help="Train nothing; show what is finished.")] = False,
+    finished: Annotated[bool, typer.Option("--finished", help="Train nothing; show finished entries.")] = False,
     device: TorchDevice = "auto",
     precision: Annotated[
         str | None,
@@ -126,14 +126,14 @@ def network_settings(
         typer.Option(
             min=1,
             metavar="N",
-            help="Runs to train as one network, at most.  [default: as many as the disk has room for]",
+            help="Maximum number of runs to train as one network.  [default: as many as fit on the disk]",
         ),
     ] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a setting everywhere.", hidden=True)
     ] = None,
 ) -> dict[str, Any]:
-    """The options of every table of networks, as arguments of `run_networks`."""
+    """Convert the options of every table of networks to arguments of `run_networks`."""
     from detours.experiments.networks.queue import Wanted
     from detours.training.recipe import checked, parse_setting
 

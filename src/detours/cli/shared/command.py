@@ -13,7 +13,7 @@ from detours.cli.shared.interrupt import INTERRUPTED, arrived
 from detours.errors import DetoursError, printable
 
 FAILED, USAGE, PIPE_CLOSED = 1, 2, 141
-# Some releases of Typer bring their own copy of Click; in either this is the base class of wrong usage.
+# Some releases of Typer vendor Click; in either case this is the base class of usage errors.
 UsageError: type[Any] = typer.BadParameter.__mro__[1]
 
 P = ParamSpec("P")
@@ -31,7 +31,7 @@ def run_app(app: typer.Typer, arguments: list[str]) -> int:
         code = INTERRUPTED
     except SystemExit as end:  # SIGTERM
         return end.code if isinstance(end.code, int) else FAILED
-    if code == INTERRUPTED:  # said here, as Typer turns an interrupt of its own code into this exit code
+    if code == INTERRUPTED:  # printed here, as Typer turns an interrupt in its own code into this exit code
         say("interrupted")
     return code
 
@@ -78,7 +78,7 @@ _OPTIONS = {
     "than limit = ": "than --limit ",
     "convert them with to_directed() or to_undirected()": "pass --directed or --undirected",
 }
-"""Arguments of the library as the command line has them."""
+"""Maps arguments in messages of the library to options of the command line."""
 
 
 def _sentence(error: Exception) -> str:
@@ -106,5 +106,5 @@ def say(sentence: str) -> None:
 
 
 def _silence_stdout() -> None:
-    # The reader of our output has left; without this the interpreter complains when it flushes at exit.
+    # The reader of the pipe is gone; without this the interpreter reports an error when it flushes at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON; a number that JSON does not have (NaN, infinite) is null."""
+    """Print a value as JSON, with null for NaN and infinities, which JSON does not have."""
     import json
 
-    print(json.dumps(_in_json(value), indent=2))
+    print(json.dumps(_replace_non_finite(value), indent=2))
 
 
-def _in_json(value: Any) -> Any:
+def _replace_non_finite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _in_json(each) for name, each in value.items()}
+        return {name: _replace_non_finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_in_json(each) for each in value]
+        return [_replace_non_finite(item) for item in value]
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def json_name(name: Any) -> int | str:
-    """Return the name of a node as JSON has it: an integer if it is one, else a string.
+    """Return the name of a node for JSON: an integer if it is one, else a string.
 
     >>> json_name(7), json_name("a"), json_name((0, 1))
     (7, 'a', '(0, 1)')
@@ -37,7 +37,7 @@ def json_name(name: Any) -> int | str:
 
 
 def standard_output() -> "Console":
-    """Return a console that ends the command quietly when nobody reads its output any more."""
+    """Return a console that ends the command quietly when the reader of its output is gone."""
     from rich.console import Console
 
     class PipeConsole(Console):
@@ -48,12 +48,12 @@ def standard_output() -> "Console":
 
 
 def plain_table(title: str | None = None, left: Iterable[str] = (), right: Iterable[str] = ()) -> "Table":
-    """Return a table with a line under its heading and no other frame.
+    """Return a table with a line below its headings and no other frame.
 
     Args:
         title: The title above it.
-        left: The headings of the first columns, of text.
-        right: The headings of the columns after them, of numbers.
+        left: The headings of the first columns, aligned left.
+        right: The headings of the other columns, aligned right.
     """
     from rich import box
     from rich.table import Table
@@ -68,16 +68,16 @@ def plain_table(title: str | None = None, left: Iterable[str] = (), right: Itera
 
 
 def show(console: "Console", table: "Table") -> None:
-    """Print a table in its full width: on a narrow screen lines may wrap, but no number loses its digits."""
+    """Print a table at full width: on a narrow screen lines may wrap, but no digits are cut off."""
     screen = console.width
     needed = console.measure(table, options=console.options.update(width=10_000)).maximum
-    console.width = max(screen, needed)  # a width given to `print` cannot pass that of the console
+    console.width = max(screen, needed)  # a width given to `print` cannot exceed that of the console
     console.print(table)
     console.width = screen
 
 
 def side_by_side(tables: Iterable["Table"]) -> "Table":
-    """Return tables next to each other, their tops in line."""
+    """Return tables next to each other, aligned at the top."""
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 4))
@@ -86,7 +86,7 @@ def side_by_side(tables: Iterable["Table"]) -> "Table":
 
 
 def escape(text: str) -> str:
-    """Return a text that rich prints as it is, control characters as their codes."""
+    """Return a text that Rich prints literally, with control characters escaped."""
     from rich.markup import escape
 
     return escape(printable(text))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 STANDARD_INPUT = "-"
-_SIGNS = {"tab": "\t", "\\t": "\t", "space": " "}
+_SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "}
 
 
 def read_graph(
@@ -32,17 +32,17 @@ def read_graph(
     sep: str | None = None,
     format: str | None = None,
 ) -> "Graph":
-    """Return the graph of a file; a note on standard error says which edges were dropped or merged."""
+    """Read a graph from a file; a note on standard error says how many edges were dropped or merged."""
     from detours.cli.shared.progress import progress_bar
     from detours.graph import Graph
 
     options: dict[str, Any] = {"directed": directed, "strict": strict, "format": format}
-    options |= {"columns": columns and columns.split(","), "sep": _SIGNS.get(sep or "", sep)}
+    options |= {"columns": columns and columns.split(","), "sep": _SEPARATORS.get(sep or "", sep)}
     with progress_bar(f"Reading {title(file)}", show=progress), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        graph = Graph.read(file, **options) if file != STANDARD_INPUT else _read_input(options)
-    # The warning about dropped edges is replaced by a note in the words of this command.
-    notes = [str(one.message) for one in caught if not issubclass(one.category, DroppedEdgesWarning)]
+        graph = Graph.read(file, **options) if file != STANDARD_INPUT else _read_standard_input(options)
+    # A shorter note replaces the library's warning about dropped edges.
+    notes = [str(warning.message) for warning in caught if not issubclass(warning.category, DroppedEdgesWarning)]
     for note in (*notes, dropped_note(graph.dropped)):
         if note and not quiet:
             print(f"note: {printable(note)}", file=sys.stderr)
@@ -51,7 +51,7 @@ def read_graph(
 
 @contextmanager
 def notes_unless(quiet: bool) -> Iterator[None]:
-    """Let notes of reading data through, or not."""
+    """Suppress the notes printed while data are read, if `quiet`."""
     with warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore")
@@ -63,11 +63,11 @@ def title(file: str) -> str:
     return "standard input" if file == STANDARD_INPUT else Path(file).name
 
 
-def _read_input(options: dict[str, Any]) -> "Graph":
+def _read_standard_input(options: dict[str, Any]) -> "Graph":
     """Return the graph on standard input, an edge list unless a format is given."""
     from detours.graph import Graph
 
-    with TemporaryDirectory() as folder:  # some formats are read more than once
+    with TemporaryDirectory() as folder:  # some formats are read twice
         copy = Path(folder) / "input"
         with open(copy, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
@@ -86,13 +86,13 @@ def _refuse_gzip(copy: Path) -> None:
 
 
 def check_one_input(files: Sequence[str]) -> None:
-    """Refuse standard input for more than one graph: the first would leave nothing of it to the others."""
+    """Raise a usage error if standard input is given for more than one graph, as it can be read only once."""
     if files.count(STANDARD_INPUT) > 1:
-        raise typer.BadParameter("only one input can be -, standard input; write the others to files")
+        raise typer.BadParameter("only one input can be - (standard input); write the others to files")
 
 
 def dropped_note(dropped: "Dropped") -> str:
-    """Return a note on the edges that were not counted as they are in the file; empty if there are none.
+    """Return a note on the edges that were dropped, merged or made undirected; empty if there are none.
 
     >>> from detours.graph import Dropped
     >>> dropped_note(Dropped(loops=2, duplicates=1, one_way=0))
@@ -100,18 +100,18 @@ def dropped_note(dropped: "Dropped") -> str:
     """
     parts = []
     if dropped.loops:
-        parts.append(f"dropped {number(dropped.loops, 'loop')}")
+        parts.append(f"dropped {quantity(dropped.loops, 'loop')}")
     if dropped.duplicates:
-        parts.append(f"merged {number(dropped.duplicates, 'repeated edge')}")
+        parts.append(f"merged {quantity(dropped.duplicates, 'repeated edge')}")
     if dropped.one_way:
-        parts.append(f"made {number(dropped.one_way, 'one-way arc')} undirected")
+        parts.append(f"made {quantity(dropped.one_way, 'one-way arc')} undirected")
     return ", ".join(parts)
 
 
-def number(count: int, noun: str) -> str:
-    """Return a number with its noun in the singular or plural.
+def quantity(count: int, noun: str) -> str:
+    """Return a count with its noun in the singular or plural.
 
-    >>> number(1200, "edge")
+    >>> quantity(1200, "edge")
     '1,200 edges'
     """
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

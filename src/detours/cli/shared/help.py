@@ -1,4 +1,4 @@
-"""Help texts, and what all groups of commands have in common."""
+"""Help texts, and the common settings of all groups of commands."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from typer.core import TyperGroup
 class SectionedGroup(TyperGroup):
     """A group whose commands are listed in sections, named by `rich_help_panel`.
 
-    It is plain text: importing rich would take longer than everything else that `--help` does.
+    Plain text: importing Rich would take longer than everything else that `--help` does.
     """
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write a section per panel, in the order of the commands."""
+        """Write one section per panel, in the order of the commands."""
         sections: dict[str, list[tuple[str, str]]] = {}
         names = self.list_commands(ctx)
         width = formatter.width - 6 - max(map(len, names))
@@ -27,15 +27,15 @@ class SectionedGroup(TyperGroup):
 
 
 def show_help(context: typer.Context) -> None:
-    """Print the help of a group that is called without a command."""
+    """Print the help of a group called without a command."""
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
 def new_app(name: str | None = None, help: str | None = None, completion: bool = False) -> typer.Typer:
-    """Return an empty group of commands, which shows its help when it is called without one.
+    """Return an empty group of commands, which shows its help when called without one.
 
-    With `completion` it has options that install the completion of a shell.
+    With `completion` it has options to install shell completion.
     """
     texts: dict[str, Any] = {} if help is None else {"help": help}  # None would hide the docstring of a callback
     return typer.Typer(

@@ -1,9 +1,9 @@
-"""Ctrl-C that always works: back at the prompt within a second, whatever the program is busy with.
+"""Ctrl-C that always works: back at the prompt within a second, whatever the program is doing.
 
-Python delivers a signal between two bytecodes of the main thread, which may sit in a compiled loop or a
-library's reader for minutes. So the signal also wakes a thread of ours, through the socket that the
-interpreter writes to the moment the signal arrives: it gives the ordinary way (an exception, clean-up) a
-moment, then ends the process itself.
+Python delivers a signal between two bytecodes of the main thread, which may spend minutes in a compiled loop
+or in a library's reader. So the signal also wakes a watcher thread, through the socket that the interpreter
+writes to as soon as a signal arrives: it waits a moment for the normal way out (an exception, clean-up), then
+ends the process itself.
 """
 
 import os
@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-GRACE = 0.7  # seconds the ordinary way has
-INTERRUPTED = 128 + signal.SIGINT  # what a shell reports for a program that a signal ended
+GRACE = 0.7  # seconds for the normal way out
+INTERRUPTED = 128 + signal.SIGINT  # what a shell reports for a program ended by this signal
 WATCHER = "detours-signals"
-_lost = False  # an interrupt ended inside a library
-_arrived = False  # an interrupt came, whatever became of it
+_lost = False  # an interrupt was swallowed inside a library
+_arrived = False  # an interrupt arrived, handled or not
 SHOW_CURSOR = b"\x1b[?25h\r\x1b[K"  # undoes what a progress bar does to a terminal
 
 
@@ -28,18 +28,18 @@ def prompt_exit(cleanup: Callable[[], None]) -> Iterator[None]:
     """While the block runs, Ctrl-C (or SIGTERM) ends the process within a second, after calling `cleanup`."""
     global _lost, _arrived
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may deal with signals
+        yield  # only the main thread can handle signals
         return
-    ours, interpreters = socket.socketpair()
-    interpreters.setblocking(False)
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
     finished = threading.Event()
-    wakeup = signal.set_wakeup_fd(interpreters.fileno(), warn_on_full_buffer=False)
+    wakeup = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     terminate = signal.signal(signal.SIGTERM, _terminate)
     interrupt = signal.getsignal(signal.SIGINT)
-    if interrupt is signal.default_int_handler:  # a shell may have us ignore it
+    if interrupt is signal.default_int_handler:  # a shell may have set it to be ignored
         signal.signal(signal.SIGINT, _interrupt)
     unraisable, sys.unraisablehook = sys.unraisablehook, _unraisable
-    watcher = threading.Thread(target=_watch, args=(ours, finished, cleanup), name=WATCHER, daemon=True)
+    watcher = threading.Thread(target=_watch, args=(reader, finished, cleanup), name=WATCHER, daemon=True)
     watcher.start()
     try:
         yield
@@ -55,12 +55,12 @@ def prompt_exit(cleanup: Callable[[], None]) -> Iterator[None]:
         signal.set_wakeup_fd(wakeup)
         if not _lost:
             sys.unraisablehook = unraisable
-        interpreters.close()  # the thread reads the end of the stream, and ends
+        writer.close()  # the thread reads the end of the stream and ends
         watcher.join()  # an interpreter that shuts down while a thread wakes up may hang
 
 
 def discard_unfinished() -> None:
-    """Remove half-written files; a module that was never imported has written none."""
+    """Remove half-written files; a module that was never imported has not written any."""
     names = ("atomic", "counting.on_disk.scratch")
     atomic, scratch = (sys.modules.get(f"detours.{name}") for name in names)
     if atomic is not None:
@@ -70,7 +70,7 @@ def discard_unfinished() -> None:
 
 
 def arrived() -> bool:
-    """Whether Ctrl-C was pressed. A library that it finds in the middle of something may make another error of it."""
+    """Whether Ctrl-C was pressed; a library that it interrupts may raise another error instead."""
     return _arrived
 
 
@@ -85,8 +85,8 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 
 def _unraisable(report: "sys.UnraisableHookArgs") -> None:
-    # An interrupt that lands in a callback or finaliser of a library (the compiler has some) is lost there, and
-    # may leave its object half made, whose own finaliser then fails: nothing to say about either.
+    # An interrupt in a callback or finaliser of a library (the compiler has some) is lost there, and may leave
+    # a half-built object whose own finaliser then fails: neither is worth a message.
     global _lost
     if isinstance(report.exc_value, KeyboardInterrupt):
         _lost = True
@@ -107,9 +107,9 @@ def _watch(signals: socket.socket, finished: threading.Event, cleanup: Callable[
 
 
 def leave(code: int) -> int:
-    """`code` for `sys.exit`, or the end of the process at once where an ordinary exit could take long.
+    """Return `code` for `sys.exit`, or end the process at once if a normal exit could take long.
 
-    That is after a signal, or when threads are still at work: the interpreter would wait for them, or hang.
+    This is the case after a signal, or while threads are running: the interpreter would wait for them, or hang.
     """
     others = threading.active_count() - 1 - sum(thread.name == WATCHER for thread in threading.enumerate())
     if code > 128 or (code and others):

@@ -10,9 +10,9 @@ from detours.errors import BudgetExceeded, printable
 
 
 def print_lines(found: Iterable[tuple[Any, ...]]) -> int:
-    """Print the nodes of every item on a line, as soon as it is found, and return the number of lines.
+    """Print the nodes of each item on one line, as soon as it is found, and return the number of lines.
 
-    Names that contain blanks are quoted, as in a CSV file.
+    Names that contain spaces are quoted, as in a CSV file.
     """
     listed = 0
     writer = csv.writer(sys.stdout, delimiter=" ", lineterminator="\n")
@@ -23,7 +23,7 @@ def print_lines(found: Iterable[tuple[Any, ...]]) -> int:
 
 
 def print_listed_json(found: Iterable[tuple[Any, ...]], head: dict[str, Any], what: str) -> None:
-    """Print all items as JSON; where a limit cuts them short, print those found and raise `BudgetExceeded`."""
+    """Print all items as JSON; if a limit cuts them short, print those found and raise `BudgetExceeded`."""
     listed: list[list[Any]] = []
     failure: BudgetExceeded | None = None
     try:

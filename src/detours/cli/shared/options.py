@@ -17,30 +17,28 @@ ENDINGS = (
     "Edge list, .csv, .tsv, .mtx, .graphml, .gml, .gexf, .net, .adjlist, .graph, .g6, .s6 or .npz; may be .gz. "
     "Molecules (.sdf, .mol, .smi) with RDKit."
 )
-_INPUT = "Input"
 
-Engine = StrEnum("Engine", ["auto", *ENGINES])  # type: ignore[misc]  # mypy knows no names that are not written here
+Engine = StrEnum("Engine", ["auto", *ENGINES])  # type: ignore[misc]  # mypy needs literal names
 AUTO = Engine("auto")
 LARGEST_K = 100_000
-"""Commands show a line or a column for each length, and nobody waits for more."""
+"""Limit of the command line, which prints one row or column per length."""
 
 
 def parse_k(given: str | int) -> int:
-    """Return k, or refuse it as wrong usage."""
-    # Only texts of integers are converted, so that check_k refuses all others in its own words. A default is an
-    # integer already.
+    """Parse k, or raise a usage error."""
+    # Only integer strings are converted; `check_k` reports everything else. A default is already an integer.
     text = str(given)
     try:
         k = check_k(int(text) if re.fullmatch(r"\s*[+-]?\d{1,18}\s*", text) else text)
     except InputError as error:
         raise typer.BadParameter(str(error)) from None
     if k > LARGEST_K:
-        raise typer.BadParameter(f"k must be at most {LARGEST_K} here, but it is {k}; take a smaller one")
+        raise typer.BadParameter(f"k must be at most {LARGEST_K} here, but it is {k}; use a smaller one")
     return k
 
 
 def parse_numbers(text: str) -> list[int]:
-    """Return the numbers of a list with ranges, in order and once each.
+    """Parse a list of integers and ranges; repeated values are kept once.
 
     >>> parse_numbers("0-2,7")
     [0, 1, 2, 7]
@@ -55,19 +53,19 @@ def parse_numbers(text: str) -> list[int]:
 
 
 def number_list(help: str) -> Any:
-    """Return an option that takes a list of numbers with ranges, such as folds or seeds."""
+    """Return an option for a list of integers and ranges, such as folds or seeds."""
     return typer.Option(metavar="LIST", parser=parse_numbers, help=help, show_default=False)
 
 
 def _parse_jobs(text: str) -> int:
     if not re.fullmatch(r"-1|0*[1-9]\d*", text):
-        raise typer.BadParameter(f"{text!r} threads; give 1 or more, or -1 for one per core")
+        raise typer.BadParameter(f"{text!r} is not a number of threads; give 1 or more, or -1 for one per core")
     return int(text)
 
 
 def _parse_memory(text: str) -> str:
     if not re.fullmatch(r"\d+(\.\d+)?\s*([kKmMgGtT]?i?[bB]?)", text.strip()):
-        raise typer.BadParameter(f"{text!r} is no amount of memory; give bytes, or for example 500MB or 2GB")
+        raise typer.BadParameter(f"{text!r} is not an amount of memory; give bytes, or a size such as 500MB or 2GB")
     return text.strip()
 
 
@@ -83,21 +81,19 @@ Columns = Annotated[
     str | None,
     typer.Option(
         metavar="A,B",
-        help="The two columns of nodes of a table of edges, by name or by number from 1.",
-        rich_help_panel=_INPUT,
+        help="The two node columns of an edge table, by name or by number from 1.",
     ),
 ]
 Sep = Annotated[
     str | None,
-    typer.Option(metavar="SIGN", help="What separates columns: , ; | tab or space.", rich_help_panel=_INPUT),
+    typer.Option(metavar="SEP", help="Column separator: , ; | tab or space."),
 ]
 FileFormat = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Format of the file, whatever its name: edgelist, mtx, graphml, gml, gexf, pajek, adjlist, metis, g6, s6, "
-        "npz or molecule.",
-        rich_help_panel=_INPUT,
+        help="Format of the file, regardless of its name: edgelist, mtx, graphml, gml, gexf, pajek, adjlist, metis, "
+        "g6, s6, npz or molecule.",
     ),
 ]
 K = Annotated[
@@ -106,18 +102,16 @@ K = Annotated[
         "-k",
         metavar="K",
         parser=parse_k,
-        help=f"Maximum length of a detour, in edges (2 to {LARGEST_K}); its cycle has one more. Take 5 to 7 for "
-        "molecules, whose rings have five and six atoms, and 3 or 4 for dense networks.",
+        help=f"Maximum length of a detour, in edges (2 to {LARGEST_K}); its cycle has one more. Use 5 to 7 for "
+        "molecules, whose rings have five or six atoms, and 3 or 4 for dense networks.",
     ),
 ]
-Chordless = Annotated[
-    bool, typer.Option("--chordless", help="Only cycles without chords (induced cycles), and their detours.")
-]
+Chordless = Annotated[bool, typer.Option("--chordless", help="Only chordless (induced) cycles and their detours.")]
 Directed = Annotated[
     bool | None,
     typer.Option(
         "--directed/--undirected",
-        help="Read each edge as an arc from the first node to the second, or not.  [default: as the file says]",
+        help="Read each edge as an arc from the first node to the second, or as undirected.  [default: as in the file]",
         show_default=False,
     ),
 ]
@@ -127,20 +121,21 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no tables, not
 Progress = Annotated[
     bool | None, typer.Option("--progress/--no-progress", help="Show progress.  [default: on a terminal]")
 ]
-EngineChoice = Annotated[Engine, typer.Option(help="Algorithm; all of them give the same numbers.")]
+EngineChoice = Annotated[Engine, typer.Option(help="Algorithm; all give the same counts.")]
 Jobs = Annotated[
     int | None, typer.Option(metavar="N", parser=_parse_jobs, help="Number of threads.  [default: one per core]")
 ]
 Memory = Annotated[str | None, typer.Option(metavar="SIZE", parser=_parse_memory, help="Memory limit, such as 2GB.")]
 Device = Annotated[
-    str | None, typer.Option(metavar="NAME", help="GPU for the dense engine, such as cuda, used where it is faster.")
+    str | None,
+    typer.Option(metavar="NAME", help="GPU for the dense engine, such as cuda; used where it is faster."),
 ]
 Cluster = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Dask cluster, tcp://host:port, or local:2 for two processes here."),
+    typer.Option(metavar="ADDRESS", help="Dask cluster, tcp://host:port, or local:2 for two local processes."),
 ]
-KeepOld = Annotated[bool, typer.Option("--keep-old", help="Also use finished results that other code has computed.")]
-TorchDevice = Annotated[str, typer.Option(metavar="NAME", help="auto, cpu, cuda or cuda:0.")]
+KeepOld = Annotated[bool, typer.Option("--keep-old", help="Also reuse finished results of other versions of the code.")]
+TorchDevice = Annotated[str, typer.Option(metavar="NAME", help="Device: auto, cpu, cuda or cuda:0.")]
 RawFolder = Annotated[
     str | None,
     typer.Option(
@@ -150,11 +145,12 @@ RawFolder = Annotated[
 OldRawFolder = Annotated[str | None, typer.Option("--data", metavar="DIR", help="Former name of --root.", hidden=True)]
 OWN_DATA = "a .pt file of PyG data or a folder in the TU Dortmund format"
 DataFile = Annotated[
-    Path | None, typer.Option(metavar="FILE|DIR", help=f"As --data, for own data: {OWN_DATA}.", show_default=False)
+    Path | None,
+    typer.Option(metavar="FILE|DIR", help=f"Like --data, for your own data: {OWN_DATA}.", show_default=False),
 ]
 
 
 def listed(given: Sequence[str] | None) -> list[str]:
-    """Return the names of an option that is repeatable and takes several, separated by commas; a path may have one."""
-    parts = ([each] if Path(each).exists() else each.split(",") for each in given or ())
-    return [name.strip() for each in parts for name in each if name.strip()]
+    """Split the values of a repeatable option at commas; an existing path is kept as it is."""
+    parts = ([value] if Path(value).exists() else value.split(",") for value in given or ())
+    return [name.strip() for names in parts for name in names if name.strip()]

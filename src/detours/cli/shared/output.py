@@ -1,4 +1,4 @@
-"""Counts written to files, completely or not at all."""
+"""Writing counts to files, atomically."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from detours.counting.result import Detours
 
 TABLES = (".csv", ".parquet", ".npz")
-ONE_ROW_EACH = (".csv", ".parquet")
-"""Tables whose rows may be one for each edge."""
+ONE_ROW_PER_EDGE = (".csv", ".parquet")
+"""Formats that can hold each edge once."""
 TARGETS = (*TABLES, ".gexf", ".graphml")
 
 
 def check_target(path: str | Path, allowed: tuple[str, ...] = TARGETS) -> Path:
-    """Return the file that a result can be written to, or raise `InputError`.
+    """Return the resolved path of an output file, or raise `InputError` if it cannot be written.
 
     >>> check_target("results.xls")
     Traceback (most recent call last):
@@ -45,16 +45,16 @@ def check_target(path: str | Path, allowed: tuple[str, ...] = TARGETS) -> Path:
 
 
 def is_folder(out: Path | None) -> bool:
-    """Whether counts are to be written to a folder: its name has no extension."""
+    """Whether an output path is a folder: its name has no extension."""
     return out is not None and (not out.suffix or (out.is_dir() and out.suffix.lower() not in TARGETS))
 
 
 def write_result(
     result: "Detours", *, edges: Path | None = None, nodes: Path | None = None, once: bool = False
 ) -> None:
-    """Write a row per edge of the caller, a row per node, or both; .npz, .gexf and .graphml hold everything anyway."""
+    """Write one row per edge, one row per node, or both; .npz, .gexf and .graphml hold everything in any case."""
     with ExitStack() as files:
-        # Both are complete before the first of them is renamed.
+        # Both files are complete before the first is renamed.
         for target, tables in ((edges, partial(export.edge_tables, once=once)), (nodes, export.node_tables)):
             if target is not None:
                 _write(files.enter_context(replacing(target)), target.suffix.lower(), result, tables)

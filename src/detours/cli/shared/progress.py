@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal, lines in a log if asked for, else nothing."""
+"""Progress on standard error: a bar on a terminal, lines in a log if requested, else nothing."""
 
 import sys
 from collections.abc import Iterator
@@ -10,11 +10,10 @@ from detours.progress import Report, print_progress
 
 @contextmanager
 def progress_bar(description: str, *, show: bool | None = None) -> Iterator[Report | None]:
-    """Progress while the block runs, moved by calling what the block gets with (done, total).
+    """Show progress while the block runs; the block calls the value of the context with (done, total).
 
-    `show=None` means: a bar if standard error is a terminal, which goes away when the block ends; `show=True`
-    means: lines where it is none. Without progress the block gets None, as `detours.count(…, progress=None)`
-    takes it.
+    With `show=None`, a bar if standard error is a terminal, removed when the block ends; with `show=True`, also
+    lines if it is not a terminal. Without progress the value is None, as `detours.count(…, progress=None)` takes it.
 
     >>> with progress_bar("Counting", show=False) as report:
     ...     print(report)

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from detours.training.logs import Epoch
     from detours.training.loop import Run
 
-LOOK = 0.5
-"""Seconds between two looks at the logs."""
+POLL_INTERVAL = 0.5
+"""Seconds between two reads of the logs."""
 _UNITS = {"accuracy": "%", "roc_auc": "% ROC-AUC", "ap": "% AP", "mae": "MAE"}
 
 
 def score_unit(metric: str) -> str:
-    """Return what follows a score of `score_text`."""
+    """Return the unit of the scores that `score_text` formats."""
     return _UNITS[metric]
 
 
 def score_text(metric: str, score: float | None) -> str:
-    """Return a score as it is shown: shares of 1 in per cent, errors of any size with the digits that tell them.
+    """Format a score: fractions in per cent, errors with four decimals, or four significant digits if tiny or huge.
 
     >>> score_text("accuracy", 0.5), score_text("mae", 0.138), score_text("mae", 2.34e-7), score_text("mae", 1.5e9)
     ('50.0', '0.1380', '2.34e-07', '1.5e+09')
@@ -39,11 +39,11 @@ def score_text(metric: str, score: float | None) -> str:
     return f"{score:.4f}" if score == 0 or 1e-3 <= score < 1e6 else f"{score:.4g}"
 
 
-def told_apart_by(*, seeds: bool, k: bool) -> tuple[str, ...]:
-    """Return the columns that say which run a row is, with seeds if there are several, and k if the network sees
+def key_columns(*, seeds: bool, k: bool) -> tuple[str, ...]:
+    """Return the columns that identify a run: the fold, the seed if there are several, and k if the network sees
     detours.
 
-    >>> told_apart_by(seeds=False, k=True)
+    >>> key_columns(seeds=False, k=True)
     ('fold', 'k')
     """
     return ("fold", *["seed"] * seeds, *["k"] * k)
@@ -51,7 +51,7 @@ def told_apart_by(*, seeds: bool, k: bool) -> tuple[str, ...]:
 
 @contextmanager
 def fold_table(runs: "Sequence[Run]", *, show: bool | None = None) -> Iterator[None]:
-    """Show the progress of every fold while the block trains. It is read from the logs, so any process may train."""
+    """Show the progress of every fold while the block trains. It is read from the logs, whichever process trains."""
     terminal = sys.stderr.isatty()
     if show is False or (show is None and not terminal):
         yield
@@ -65,32 +65,33 @@ def _live(runs: "Sequence[Run]", over: Event) -> None:
     from rich.live import Live
 
     with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
-        while not over.wait(LOOK):
+        while not over.wait(POLL_INTERVAL):
             live.update(_table(runs), refresh=True)
 
 
 def _lines(runs: "Sequence[Run]", over: Event) -> None:
     """Print a line for each fold that finishes."""
-    told = {run.path for run in runs if run.path.exists()}
+    reported = {run.path for run in runs if run.path.exists()}
     last = False
     while not last:
-        last = over.wait(LOOK)
+        last = over.wait(POLL_INTERVAL)
         for run in runs:
-            if run.path not in told and run.path.exists():
-                told.add(run.path)
-                words = _words(run.recipe.metric, _epochs(run))
-                print(f"{_name(run, _seeded(runs))}: {words}", file=sys.stderr, flush=True)
+            if run.path not in reported and run.path.exists():
+                reported.add(run.path)
+                outcome = _outcome(run.recipe.metric, _epochs(run))
+                print(f"{_name(run, _several_seeds(runs))}: {outcome}", file=sys.stderr, flush=True)
 
 
-def _seeded(runs: "Sequence[Run]") -> bool:
+def _several_seeds(runs: "Sequence[Run]") -> bool:
     """Whether the runs differ in their seed."""
     return len({run.recipe.seed for run in runs}) > 1
 
 
-def _name(run: "Run", seeded: bool) -> str:
-    made = run.recipe
-    k, seed = f", k = {made.k}" if made.sees_detours else "", f", seed {made.seed}" if seeded else ""
-    return f"{made.data}, {made.model} {made.backbone}{k}, fold {made.fold}{seed}"
+def _name(run: "Run", with_seed: bool) -> str:
+    recipe = run.recipe
+    k = f", k = {recipe.k}" if recipe.sees_detours else ""
+    seed = f", seed {recipe.seed}" if with_seed else ""
+    return f"{recipe.data}, {recipe.model} {recipe.backbone}{k}, fold {recipe.fold}{seed}"
 
 
 def _epochs(run: "Run") -> "list[Epoch]":
@@ -100,11 +101,11 @@ def _epochs(run: "Run") -> "list[Epoch]":
 
 
 def _best(rows: "Sequence[Epoch]") -> "Epoch":
-    """Return the best epoch: the last one with a test result. A log that was cut may have none."""
+    """Return the best epoch: the last one with a test result, if any; a truncated log may have none."""
     return next((row for row in reversed(rows) if row.test_score is not None), rows[-1])
 
 
-def _words(metric: str, rows: "Sequence[Epoch]") -> str:
+def _outcome(metric: str, rows: "Sequence[Epoch]") -> str:
     if not rows:
         return "finished"
     best = _best(rows)
@@ -117,16 +118,16 @@ def _words(metric: str, rows: "Sequence[Epoch]") -> str:
 def _table(runs: "Sequence[Run]") -> "Table":
     metric = runs[0].recipe.metric
     scores = (f"{part} {score_unit(metric)}" for part in ("val", "best val", "its test"))
-    which = told_apart_by(seeds=_seeded(runs), k=runs[0].recipe.sees_detours)
-    table = plain_table(right=(*which, "epoch", "of", "train loss", *scores, "seconds"))
+    names = key_columns(seeds=_several_seeds(runs), k=runs[0].recipe.sees_detours)
+    table = plain_table(right=(*names, "epoch", "of", "train loss", *scores, "seconds"))
     for run in runs:
-        rows, number = _epochs(run), [str(getattr(run.recipe, name)) for name in which]
+        rows, key = _epochs(run), [str(getattr(run.recipe, name)) for name in names]
         if not rows:
-            table.add_row(*number, "[dim]waits[/]")
+            table.add_row(*key, "[dim]waiting[/]")
             continue
         last, best = rows[-1], _best(rows)
         table.add_row(
-            *number,
+            *key,
             str(last.epoch),
             str(run.recipe.epochs),
             f"{last.train_loss:.4f}",

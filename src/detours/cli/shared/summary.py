@@ -1,4 +1,4 @@
-"""The summary of a count: totals by length, and the edges and nodes with most detours; as tables or as JSON."""
+"""The summary of a count: totals by length, and the edges and nodes with the most detours; as tables or as JSON."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 
 from detours.arrays import Int64
 from detours.cli.shared.console import escape, json_name, plain_table, show, side_by_side
-from detours.cli.shared.graphs import number
+from detours.cli.shared.graphs import quantity
 from detours.counting.export import ROWS
 from detours.counting.sums import sum_columns
 
@@ -21,17 +21,17 @@ Summary = dict[str, Any]
 
 
 class _Totals(NamedTuple):
-    """Sums and maxima over all edges by length, the edges with most detours, and how many have none."""
+    """Sums and maxima over all edges by length, the edges with the most detours, and the number without any."""
 
     sums: list[int]
     maxima: list[int]
     busiest: list[tuple[int, int, int]]
-    """Source, target and number."""
+    """(source, target, detours)."""
     without: int
 
 
 def summarise(result: "Detours", top: int = 10) -> Summary:
-    """Return the summary as data for JSON: every number is an exact integer."""
+    """Return the summary as data for JSON; all counts are exact integers."""
     sums, maxima, busiest, without = _scan(result, top)
     lengths = [
         {
@@ -49,7 +49,7 @@ def summarise(result: "Detours", top: int = 10) -> Summary:
 
     edges = [{"source": name(u), "target": name(v), "detours": den} for u, v, den in busiest]
     nodes = []
-    with suppress(OverflowError):  # a sum around a node may pass 2^63 where no count does
+    with suppress(OverflowError):  # the sum over a node may exceed 2^63 although no count does
         nodes = [{"node": name(v), "detours": int(result.node[v])} for v in largest(result.node, top)]
     return {
         "k": result.k,
@@ -68,13 +68,13 @@ def summarise(result: "Detours", top: int = 10) -> Summary:
 
 
 def _scan(result: "Detours", top: int) -> _Totals:
-    """Go through the edges of the graph, each once and some at a time: counts may be more than fits in memory."""
+    """Scan each edge once, in chunks: the counts may not fit in memory."""
     indptr, arcs = result.graph.indptr, result.graph.num_arcs
     sums, maxima = [0] * (result.k - 1), [0] * (result.k - 1)
     ends, dens, fits = np.empty((2, 0), np.int64), np.empty(0, np.int64), True
     without = 0
-    for begin in range(0, arcs, ROWS):
-        rows = slice(begin, min(begin + ROWS, arcs))
+    for start in range(0, arcs, ROWS):
+        rows = slice(start, min(start + ROWS, arcs))
         source = np.searchsorted(indptr, np.arange(rows.start, rows.stop), side="right") - 1
         target = np.asarray(result.graph.indices[rows], np.int64)
         once = np.ones(len(source), np.bool_) if result.directed else source < target
@@ -84,7 +84,7 @@ def _scan(result: "Detours", top: int) -> _Totals:
         without += int((~counts.any(axis=1)).sum())
         try:
             dens = np.concatenate([dens, result.totals(counts)])
-        except OverflowError:  # a sum over lengths may pass 2^63 where no count does
+        except OverflowError:  # a sum over lengths may exceed 2^63 although no count does
             fits = False
             continue
         best = largest(dens, top)
@@ -95,7 +95,7 @@ def _scan(result: "Detours", top: int) -> _Totals:
 
 
 def largest(values: Int64, top: int) -> Int64:
-    """Return the positions of the `top` largest values above zero, largest first, equal ones in their own order.
+    """Return the indices of the `top` largest positive values, largest first, ties in order of index.
 
     >>> largest(np.array([1, 5, 0, 5, 2]), 3).tolist()
     [1, 3, 4]
@@ -114,8 +114,8 @@ def largest(values: Int64, top: int) -> Int64:
 def print_summary(summary: Summary, console: "Console", title: str) -> None:
     """Print the summary as tables."""
     kind = "directed" if summary["directed"] else "undirected"
-    edges = number(summary["edges"], "arc" if summary["directed"] else "edge")
-    size = f"{number(summary['nodes'], 'node')}, {edges}, {kind}"
+    edges = quantity(summary["edges"], "arc" if summary["directed"] else "edge")
+    size = f"{quantity(summary['nodes'], 'node')}, {edges}, {kind}"
     what = "chordless detours" if summary["chordless"] else "detours"
     console.print(f"[bold]{escape(title)}[/]: {size}; {what} of at most {summary['k']} edges\n")
     show(console, lengths_table(summary))

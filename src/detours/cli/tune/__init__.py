@@ -37,7 +37,7 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="NAMES",
-            help=f"Data sets of `detours data list`, separated by commas, or own data, {OWN_DATA}; repeatable.",
+            help=f"Data sets of `detours data list`, separated by commas, or your own, {OWN_DATA}; repeatable.",
         ),
     ] = None,
     data_file: DataFile = None,
@@ -47,31 +47,34 @@ def tune(
     ] = "mdnn",
     space: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="TOML file with the settings to draw from.  [default: see --show-space]"),
+        typer.Option(metavar="FILE", help="TOML file of the search space.  [default: see --show-space]"),
     ] = None,
     show_space: Annotated[
-        bool, typer.Option("--show-space", help="Print the default space of the data as a file for --space.")
+        bool, typer.Option("--show-space", help="Print the default search space of the data as a file for --space.")
     ] = False,
-    trials: Annotated[int, typer.Option(min=1, metavar="N", help="Settings to try for each network.")] = 54,
+    trials: Annotated[int, typer.Option(min=1, metavar="N", help="Number of settings to try for each network.")] = 54,
     draws: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Settings in a row that share a structure and are trained together.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Number of consecutive trials that share a structure and are trained together."
+        ),
     ] = 6,
     budget: Annotated[
         float | None,
         typer.Option(
-            min=0, metavar="MINUTES", help="Time after which no training is started, shared equally by the data sets."
+            min=0, metavar="MINUTES", help="Time after which no training starts, shared equally by the data sets."
         ),
     ] = None,
     halving: Annotated[
         bool,
         typer.Option(
-            "--halving/--no-halving", help="First train on a third of folds and epochs, then the best third on all."
+            "--halving/--no-halving", help="Train on a third of the folds and epochs first, then the best third on all."
         ),
     ] = True,
     inner: Annotated[
         bool,
         typer.Option(
-            "--inner", help="Let a tenth of each training part choose the epoch; validation parts only compare trials."
+            "--inner", help="Choose epochs on a tenth of each training part; validation parts only compare trials."
         ),
     ] = False,
     confirm: Annotated[
@@ -79,31 +82,31 @@ def tune(
         typer.Option(
             min=0,
             metavar="N",
-            help="Train the best N of each network again, as all networks, with three other seeds, beside the recipe "
-            "of today, and let these choose; on the folds that --folds leaves out, if any.  [default: none]",
+            help="Train the best N trials of each network again, for every network, with three new seeds, next to the "
+            "current recipe, and choose by these runs; on the folds not in --folds, if any.  [default: none]",
             show_default=False,
         ),
     ] = 0,
     folds: Annotated[
         Any,
-        number_list("Folds whose validation parts decide.  [default: all]"),
+        number_list("Folds whose validation parts are used.  [default: all]"),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the draws.")] = 0,
     changes: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting that is the same in all trials; repeatable."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Fix a setting in all trials; repeatable."),
     ] = None,
     file: Annotated[
         Path | None, typer.Option("--recipe", metavar="FILE", help="Read settings for all trials from a TOML file.")
     ] = None,
     root: RawFolder = None,
-    out: Annotated[str, typer.Option(metavar="DIR", help="Folder of finished trials.")] = "results",
+    out: Annotated[str, typer.Option(metavar="DIR", help="Folder for finished trials.")] = "results",
     keep_old: KeepOld = False,
     write: Annotated[
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="Write the chosen recipe to this file; of several, to <data>-<model>.toml in this folder.",
+            help="Write the chosen recipe to this file, or several as <data>-<model>.toml to this folder.",
         ),
     ] = None,
     replicas: Annotated[
@@ -111,7 +114,7 @@ def tune(
         typer.Option(
             min=1,
             metavar="N",
-            help="Networks to train as one; fewer take less memory.  [default: 100 for node data, else 40]",
+            help="Number of networks to train as one; fewer need less memory.  [default: 100 for node data, else 40]",
             show_default=False,
         ),
     ] = None,
@@ -122,10 +125,10 @@ def tune(
 ) -> None:
     """Search for good settings of networks on validation parts.
 
-    Draws settings from a space, trains those of one structure together, and chooses the best mean validation
-    result over the folds; test parts are taken away first. Every network gets the same number of trials, of the
-    same structures. Finished trials are in the folder of --out: a search that is interrupted, or whose budget is
-    spent, continues when the command is repeated.
+    Draws settings from a search space, trains those of one structure together, and chooses the best mean validation
+    score over folds; test parts are removed first. Every network gets the same number of trials, of the same
+    structures. Finished trials are stored in the --out folder: a search that was interrupted, or whose budget is
+    spent, resumes when the command is repeated.
 
     \b
     Examples:
@@ -137,14 +140,14 @@ def tune(
       detours train --recipe texas.toml
     """
     check_installed()
-    names: list[str | Path] = [*dict.fromkeys(listed(data))]
-    names += [] if data_file is None else [data_file]
-    if not names:
+    data_names: list[str | Path] = [*dict.fromkeys(listed(data))]
+    data_names += [] if data_file is None else [data_file]
+    if not data_names:
         raise typer.BadParameter("give a data set with --data")
-    wanted = list(dict.fromkeys(model.strip() for model in models.split(",")))
-    given = merge_settings(file, changes or [], {}, wanted)
-    if wrong := {"data", "model"} & given.keys():
-        raise typer.BadParameter(f"{min(wrong)} is given by an option of its own, not by --set or --recipe")
+    model_names = list(dict.fromkeys(model.strip() for model in models.split(",")))
+    fixed = merge_settings(file, changes or [], {}, model_names)
+    if wrong := {"data", "model"} & fixed.keys():
+        raise typer.BadParameter(f"{min(wrong)} has its own option; it cannot be given by --set or --recipe")
 
     from detours.data import load, splits
     from detours.data.catalogue import source_of
@@ -156,24 +159,24 @@ def tune(
     from detours.training.search.tune import chosen, space_of
 
     if show_space:
-        print((SPACES / f"{load(names[0], root).level}.toml").read_text("utf-8"), end="")
+        print((SPACES / f"{load(data_names[0], root).level}.toml").read_text("utf-8"), end="")
         return
     device = chosen_device(device)
-    single = len(names) == len(wanted) == 1
+    single = len(data_names) == len(model_names) == 1
     if write is not None:
         make_folder(write.parent if single else write)
         if single:
             check_writable(write)
     store, searches = Store(out, keep_old=keep_old), []
-    for name in names:  # all of them before the first search, which may take hours
+    for name in data_names:  # load all before the first search, which may take hours
         with notes_unless(quiet):
             loaded = load(name, root)
         parts = splits(loaded, root)
         search = Search(
-            Draws(loaded, space_of(space, loaded.level), given, seed, draws),
+            Draws(loaded, space_of(space, loaded.level), fixed, seed, draws),
             parts,
             folds or range(len(parts)),
-            wanted,
+            model_names,
             store,
             device=device,
             replicas=replicas,
@@ -182,40 +185,42 @@ def tune(
         )
         search.check(trials, confirm)
         searches.append(search)
-    files = {} if write is None else _recipe_files(write, [search.data.name for search in searches], wanted)
-    found, failed = [], []
+    files = {} if write is None else _recipe_files(write, [search.data.name for search in searches], model_names)
+    results, failed = [], []
     start, seconds = time.monotonic(), inf if budget is None else 60 * budget
-    for turn, (name, search) in enumerate(zip(names, searches, strict=True), 1):
+    for turn, (name, search) in enumerate(zip(data_names, searches, strict=True), 1):
         loaded = search.data
         with reporting(search, trials, show=False if quiet and progress is None else progress):
-            search.go_on(trials, seconds * turn / len(names) - (time.monotonic() - start), confirm)
-        for model in wanted:
+            search.go_on(trials, seconds * turn / len(data_names) - (time.monotonic() - start), confirm)
+        for model in model_names:
             try:
                 tuned = chosen(search, model)
             except DetoursError as error:
                 failed.append(str(error))
                 continue
-            found.append({"data": loaded.name, "model": model, **summary(search, tuned)})
+            results.append({"data": loaded.name, "model": model, **summary(search, tuned)})
             if write is not None:
                 with replacing(files[loaded.name, model].resolve()) as target:
                     target.write(search.recipe(tuned.best.trial).to_toml(source_of(loaded, name, root)).encode())
             if not quiet and not as_json:
                 show_trials(search, tuned, model)
     if as_json:
-        print_json(found)
-    if found and write is not None and not quiet:
+        print_json(results)
+    if results and write is not None and not quiet:
         print(f"Wrote {write}", file=sys.stderr)
     if failed:
         raise DetoursError(" ".join(failed))
 
 
 def _recipe_files(write: Path, data: list[str], models: list[str]) -> dict[tuple[str, str], Path]:
-    """Return the file for the recipe of each data set and network: that of --write if there is one only, else one in
-    that folder. Raise `InputError` if it cannot be written."""
+    """Return the recipe file of each data set and network: --write itself for a single one, else a file in that
+    folder. Raise `InputError` if one cannot be written."""
     if len(data) == len(models) == 1:
         return {(data[0], models[0]): write}
-    if twice := [name for at, name in enumerate(data) if name in data[:at]]:
-        raise InputError(f"two data sets are called {twice[0]}, whose recipes would be one file; take one at a time.")
+    if repeated := [name for index, name in enumerate(data) if name in data[:index]]:
+        raise InputError(
+            f"two data sets are called {repeated[0]}, whose recipes would be one file; take one at a time."
+        )
     files = {(name, model): write / f"{name}-{model}.toml" for name, model in product(data, models)}
     for path in files.values():
         check_writable(path)

@@ -1,10 +1,10 @@
-"""The cycle-counting benchmark: cycles of 3 to 6 edges in 5,000 random graphs, beside the errors of trained networks.
+"""The cycle-counting benchmark: cycles of 3 to 6 edges in 5,000 random graphs, next to the errors of trained networks.
 
 Networks learn to count substructures on these graphs (Chen et al., "Can Graph Neural Networks Count Substructures?",
-NeurIPS 2020, and much work since). A count is no estimate: it is equal to the known number of cycles or it is wrong.
+NeurIPS 2020, and later work). An exact count, in contrast, equals the known number of cycles, or it is wrong.
 
-The folder `cycle-counting` has `graphs.g6`, a graph to a line, and `counts.csv`, a line for each with the numbers of
-its cycles of 3, 4, 5 and 6 edges.
+The folder `cycle-counting` has `graphs.g6`, with one graph per line, and `counts.csv`, with one line per graph: its
+numbers of cycles of 3, 4, 5 and 6 edges.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ CODE = ("experiments.cycles.counting", "counting", "graph")
 FOLDER = "cycle-counting"
 LENGTHS = (3, 4, 5, 6)
 PUBLISHED = ["I²-GNN (Huang et al., ICLR 2023; their figures, nothing is trained here)", "per node", "0.0003 to 0.0082"]
-"""The errors of a network, trained for each length."""
+"""The errors of a network, trained for each length separately."""
 
 
 def read_benchmark(folder: Path) -> GraphSet:
-    """Return the graphs, and as `y` the numbers of their cycles by length, [graphs, 4]."""
+    """Read the graphs, with their numbers of cycles by length as `y`, [graphs, 4]."""
     graphs = read_graphs(check_file(folder / "graphs.g6"))
     counts = read_integers(check_file(folder / "counts.csv"), len(LENGTHS), header=True)
     if len(counts) != len(graphs):
         raise FileFormatError(
-            f"there should be a line for each of {len(graphs)} graphs, but there are {len(counts)}.",
+            f"there should be one line for each of {len(graphs)} graphs, but there are {len(counts)}.",
             folder / "counts.csv",
         )
     return GraphSet(FOLDER, graphs, counts)
 
 
 def tasks(data: GraphSet, n_jobs: int = 1) -> list[Task]:
-    """Return the one task: count all graphs together, and compare."""
+    """Return the single task: count all graphs together, and compare."""
     key = {
         "experiment": EXPERIMENT,
         "data": data.name,
@@ -61,7 +61,7 @@ def tasks(data: GraphSet, n_jobs: int = 1) -> list[Task]:
 
 
 def cycles_by_graph(graphs: Sequence[Graph], n_jobs: int = 1) -> Int64:
-    """Return int64 [graphs, 4]: the cycles of 3 to 6 edges of each graph.
+    """Return the numbers of cycles of 3 to 6 edges of each graph, int64 [graphs, 4].
 
     >>> square = Graph.from_edge_index([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]])  # with a diagonal
     >>> cycles_by_graph([square]).tolist()
@@ -72,7 +72,7 @@ def cycles_by_graph(graphs: Sequence[Graph], n_jobs: int = 1) -> Int64:
 
 
 def _compare(data: GraphSet, n_jobs: int) -> Value:
-    cycles_by_graph(data.graphs[:1])  # compiles, the first time
+    cycles_by_graph(data.graphs[:1])  # compiles on first use
     started = time.perf_counter()
     found, known = cycles_by_graph(data.graphs, n_jobs), data.y
     seconds = time.perf_counter() - started
@@ -80,17 +80,17 @@ def _compare(data: GraphSet, n_jobs: int) -> Value:
     lengths = {
         str(length): {
             "graphs": len(found),
-            "equal": int((found[:, at] == known[:, at]).sum()),
-            "cycles": int(found[:, at].sum()),
-            "error": float(error[at]),
+            "equal": int((found[:, index] == known[:, index]).sum()),
+            "cycles": int(found[:, index].sum()),
+            "error": float(error[index]),
         }
-        for at, length in enumerate(LENGTHS)
+        for index, length in enumerate(LENGTHS)
     }
     return {"lengths": lengths, "seconds": seconds}
 
 
 def tables(cells: Sequence[Cell]) -> list[Table]:
-    """Return the table of exact counts by length, and that of errors beside the published ones."""
+    """Return the table of exact counts by length, and the table of errors next to published ones."""
     (cell,) = cells
     lengths = cell.value["lengths"]
     counted: list[list[Any]] = [[int(n), row["graphs"], row["equal"], row["cycles"]] for n, row in lengths.items()]

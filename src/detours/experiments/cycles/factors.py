@@ -1,6 +1,6 @@
 """k-factors: spanning subgraphs in which every node has degree k.
 
-The paper leaves graphs with a k-factor, k > 2, out of its cycle table. Whether there is one is a small integer
+The paper excludes graphs with a k-factor, k > 2, from its cycle table. Whether there is one is a small integer
 programme: choose edges so that every node has exactly k of them.
 """
 
@@ -12,7 +12,7 @@ from detours.graph import Graph
 
 
 def has_factor(graph: Graph, k: int) -> bool:
-    """Whether an undirected graph with nodes has a k-regular spanning subgraph.
+    """Whether an undirected, non-empty graph has a k-regular spanning subgraph.
 
     >>> square = Graph.from_edge_index([[0, 1, 1, 2, 2, 3, 3, 0], [1, 0, 2, 1, 3, 2, 0, 3]])
     >>> [has_factor(square, k) for k in (1, 2, 3)]
@@ -28,11 +28,11 @@ def has_factor(graph: Graph, k: int) -> bool:
 
     low, high = (ends := graph.to_edge_index())[:, ends[0] < ends[1]]
     edges = np.arange(len(low))
-    # SciPy 1.12 solves with indices of 32 bits alone
+    # SciPy 1.12 accepts only 32-bit indices
     rows, columns = (np.r_[each].astype(np.int32) for each in ((low, high), (edges, edges)))
     incidence = csr_array((np.ones(2 * len(edges)), (rows, columns)), shape=(nodes, len(edges)))
     degrees = LinearConstraint(incidence, k, k)
-    found = milp(np.zeros(len(edges)), constraints=degrees, integrality=1, bounds=Bounds(0, 1))
-    if found.status not in (0, 2):
-        raise RuntimeError(f"the integer programme of a {k}-factor was not solved: {found.message}")
-    return bool(found.status == 0)
+    result = milp(np.zeros(len(edges)), constraints=degrees, integrality=1, bounds=Bounds(0, 1))
+    if result.status not in (0, 2):
+        raise RuntimeError(f"the integer programme of a {k}-factor was not solved: {result.message}")
+    return bool(result.status == 0)

@@ -1,9 +1,9 @@
-"""Cycle profiles: the paper's table of how many cycles the data sets have, and of which lengths.
+"""Cycle profiles: the paper's table of the numbers and lengths of cycles in the data sets.
 
 Node data: all simple cycles by length, of the arcs as stored (directed, the paper's figures) and of the undirected
 graph. Graph data: the number of graphs by the exact set of cycle lengths they contain, on the data sets without
-isomorphic copies, as we choose them and as the paper did (`distinct`). The paper skips graphs with a k-factor, k > 2;
-what reproduces its figures is to skip those with a 3-factor and count them among the graphs without cycles.
+isomorphic copies, as we select them and as the paper did (`distinct`). The paper skips graphs with a k-factor, k > 2;
+its figures are reproduced if graphs with a 3-factor are counted as having no cycles.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NONE = "none"
 
 
 def node_tasks(data: GraphSet, k: int = NODE_K, n_jobs: int = 1) -> list[Task]:
-    """Return two tasks, directed and undirected, of a data set that is one graph."""
+    """Return two tasks, directed and undirected, for a data set of one graph."""
     return [
         Task(
             {
@@ -53,18 +53,18 @@ def node_tasks(data: GraphSet, k: int = NODE_K, n_jobs: int = 1) -> list[Task]:
 
 
 def _totals(graph: Graph, k: int, directed: bool, n_jobs: int) -> Value:
-    # The totals of long cycles pass 2^53, which not every reader of JSON keeps: they are written as text.
+    # Totals of long cycles exceed 2^53, which not every JSON parser keeps, so they are stored as strings.
     counted = detours.count(graph if directed else undirected(graph), k, n_jobs=n_jobs)
-    return {"cycles": {str(length): str(number) for length, number in counted.cycles.items()}}
+    return {"cycles": {str(length): str(total) for length, total in counted.cycles.items()}}
 
 
 def undirected(graph: Graph) -> Graph:
-    """Every arc made two-way, without the warning: here it is the convention, not an accident."""
+    """Symmetrise the arcs without a warning: here it is a convention, not an accident."""
     return build_graph(EdgeList(graph.to_edge_index(), graph.num_nodes))
 
 
 def graph_tasks(ours: GraphSet, papers: GraphSet, k: int = GRAPH_K, n_jobs: int = 1) -> list[Task]:
-    """Return two tasks of a data set of many graphs: as we choose the graphs, and as the paper did."""
+    """Return two tasks for a data set of many graphs: as we select the graphs, and as the paper did."""
     return [
         Task(
             {
@@ -85,8 +85,8 @@ def _profile(graphs: Sequence[Graph], k: int, skip: bool, n_jobs: int) -> Value:
     lengths = cycle_lengths(graphs, k, n_jobs)
     skipped = [skip and has_factor(graph, SKIPPED_FACTOR) for graph in graphs]
     tally = Counter(
-        NONE if left_out or not found else "".join(map(str, found))
-        for found, left_out in zip(lengths, skipped, strict=True)
+        NONE if is_skipped or not found else "".join(map(str, found))
+        for found, is_skipped in zip(lengths, skipped, strict=True)
     )
     return {"lengths": dict(sorted(tally.items())), "skipped": sum(skipped)}
 
@@ -107,10 +107,9 @@ def cycle_lengths(graphs: Sequence[Graph], k: int, n_jobs: int = 1) -> list[tupl
 
 
 def tables(cells: Iterable[Cell]) -> list[Table]:
-    """Return the paper's cycle table from finished cells, its numbers beside ours."""
+    """Return the paper's cycle tables from finished cells, its figures next to ours."""
     cells = list(cells)
-    made = [_node_table(cells), _graph_table(cells)]
-    return [table for table in made if table.rows]
+    return [table for table in (_node_table(cells), _graph_table(cells)) if table.rows]
 
 
 def _node_table(cells: Sequence[Cell]) -> Table:
@@ -121,15 +120,13 @@ def _node_table(cells: Sequence[Cell]) -> Table:
     for name in NODE_SETS:
         for cell in totals:
             if cell.key["data"] == name:
-                found = {int(length): int(number) for length, number in cell.value["cycles"].items()}
-                ours = [found.get(n) for n in lengths]
+                totals_by_length = {int(length): int(total) for length, total in cell.value["cycles"].items()}
+                ours = [totals_by_length.get(n) for n in lengths]
                 rows.append([name, f"{cell.key['method']}, ours", *ours, cell.seconds])
                 if cell.key["method"] == "directed":
-                    told = paper_tables()["cycle_totals_directed"].get(name, {})
-                    rows.append([name, "directed, paper", *(told.get(str(n)) for n in lengths), None])
-    notes = [
-        "Directed: simple cycles of the arcs as stored. Undirected: every arc made two-way first. Loops do not count."
-    ]
+                    paper = paper_tables()["cycle_totals_directed"].get(name, {})
+                    rows.append([name, "directed, paper", *(paper.get(str(n)) for n in lengths), None])
+    notes = ["Directed: simple cycles of the arcs as stored. Undirected: of the symmetrised graph. Loops do not count."]
     return Table("Cycles of the node data", [*columns, Column("seconds", SECONDS)], rows, notes)
 
 
@@ -151,8 +148,8 @@ def _graph_table(cells: Sequence[Cell]) -> Table:
         Column("paper", COUNT),
     ]
     notes = [
-        f"Graphs by the exact set of lengths, 3 to {GRAPH_K + 1}, of their cycles; isomorphic copies are left out.",
-        "Paper's choice: nodes without edges are not looked at, graphs that are isomorphic but of different classes "
-        f"are all left out, and a graph with a {SKIPPED_FACTOR}-factor counts as having none.",
+        f"Graphs by the exact set of their cycle lengths, 3 to {GRAPH_K + 1}, without isomorphic copies.",
+        "Paper's choice: isolated nodes are ignored, isomorphic graphs of different classes are all left out, and a "
+        f"graph with a {SKIPPED_FACTOR}-factor counts as having no cycles.",
     ]
     return Table("Cycle lengths of the graph data", columns, rows, notes)

@@ -1,4 +1,4 @@
-"""One pair of graphs, coloured round by round from the degrees and from {D, k-DeN}: what the second sees earlier."""
+"""A pair of graphs, coloured round by round from degrees and from {D, k-DeN}, which differs in an earlier round."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from detours.graph import Graph
 K = 4
 
 Colours = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""The colours of two graphs, each [rounds + 1, nodes], from one colour table."""
+"""The colours of two graphs, each [rounds + 1, nodes], from a shared colour table."""
 
 
 class ColouredPair(NamedTuple):
-    """Two graphs, and by name of the start their colours in every round."""
+    """Two graphs, with their colours in every round by the name of the initial colouring."""
 
     first: Graph
     second: Graph
@@ -29,7 +29,7 @@ class ColouredPair(NamedTuple):
 
 
 def telling_pair(data: GraphSet) -> ColouredPair:
-    """The smallest pair of different classes with the same degrees, which the detours tell apart before any round."""
+    """Return the smallest pair of different classes with equal degrees that detours tell apart before any round."""
     degree, detour = (method.fingerprints(data.graphs).sound for method in (wl1(0), den(K, 0)))
     alike = (
         (data.graphs[i].num_nodes, i, j)
@@ -45,7 +45,7 @@ def telling_pair(data: GraphSet) -> ColouredPair:
 
 
 def coloured(first: Graph, second: Graph, *, k: int = K, title: str = "") -> ColouredPair:
-    """A pair with its colours in every round until they are stable, from the degrees and from {D, k-DeN}."""
+    """Return a pair with its colours in every round until stable, from degrees and from {D, k-DeN}."""
     from detours import wl
 
     colours = {}

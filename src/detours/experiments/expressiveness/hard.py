@@ -1,4 +1,4 @@
-"""Tests on graphs made in code: hard pairs, CSL graphs, and the atlas of all connected graphs of up to seven nodes."""
+"""Tests on generated graphs: hard pairs, CSL graphs, and the atlas of all connected graphs of up to seven nodes."""
 
 from __future__ import annotations
 
@@ -37,42 +37,42 @@ def methods(largest_k: int = HARD_K) -> list[Method]:
 
 
 def atlas_methods(largest_k: int = 6) -> list[Method]:
-    """The tests on the atlas; detours counted by length never lose what a smaller k saw, their sum can."""
+    """The tests on the atlas; with detours by length a larger k never sees less, with their sum it can."""
     ks = range(2, largest_k + 1)
     return [wl1(None), FWL2, FWL3, *(den(k, None) for k in ks), *(den_by_length(k) for k in ks)]
 
 
-def each_by_itself(name: str, graphs: Sequence[Graph]) -> GraphSet:
-    """Return a data set whose graphs are all to be told apart: each is a class of its own."""
+def one_class_each(name: str, graphs: Sequence[Graph]) -> GraphSet:
+    """Return a data set in which every graph has its own class, so that all are to be told apart."""
     return GraphSet(name, list(graphs), np.arange(len(graphs)))
 
 
 def hard_sets() -> list[GraphSet]:
-    """Return a data set per category of hard pairs; each CFI pair and the smallest strongly regular pair is its own."""
+    """Return one data set per category of hard pairs; each CFI pair and the rook-Shrikhande pair are separate ones."""
     from detours.data.hard import cfi_bases, cfi_pair, hard_pairs, rook, shrikhande
 
-    named = {name: listed for name, listed in hard_pairs().items() if name not in ("csl", "cfi")}
-    named["rook, Shrikhande"] = [(rook(4), shrikhande())]
-    named |= {f"CFI({name})": [cfi_pair(base)] for name, base in cfi_bases().items()}
-    return [_paired(name, listed) for name, listed in named.items()]
+    categories = {name: pairs for name, pairs in hard_pairs().items() if name not in ("csl", "cfi")}
+    categories["rook, Shrikhande"] = [(rook(4), shrikhande())]
+    categories |= {f"CFI({name})": [cfi_pair(base)] for name, base in cfi_bases().items()}
+    return [_paired(name, pairs) for name, pairs in categories.items()]
 
 
-def _paired(name: str, listed: Sequence[tuple[Graph, Graph]]) -> GraphSet:
-    graphs = [graph for pair in listed for graph in pair]
-    return GraphSet(name, graphs, np.arange(len(graphs)), pairs=[(at, at + 1) for at in range(0, len(graphs), 2)])
+def _paired(name: str, pairs: Sequence[tuple[Graph, Graph]]) -> GraphSet:
+    graphs = [graph for pair in pairs for graph in pair]
+    return GraphSet(name, graphs, np.arange(len(graphs)), pairs=[(i, i + 1) for i in range(0, len(graphs), 2)])
 
 
 def tasks(*, largest_k: int = HARD_K, atlas: bool = True, n_jobs: int = 1, limit: float = TUPLE_STEPS) -> list[Task]:
-    """Return a task per test and category of hard pairs, and per test on the ten CSL graphs and on the atlas.
+    """Return a task per test for each category of hard pairs, the ten CSL graphs and the atlas.
 
-    The atlas needs NetworkX, which holds it.
+    The atlas comes from NetworkX.
     """
     from detours.data import hard
 
     work = [(data, methods(largest_k)) for data in hard_sets()]
-    work.append((each_by_itself(CSL, hard.csl_classes()), methods(largest_k)))
+    work.append((one_class_each(CSL, hard.csl_classes()), methods(largest_k)))
     if atlas:
-        work.append((each_by_itself(ATLAS, hard.atlas(ATLAS_NODES)), atlas_methods(min(largest_k, 6))))
+        work.append((one_class_each(ATLAS, hard.atlas(ATLAS_NODES)), atlas_methods(min(largest_k, 6))))
     return [
         task
         for data, rows in work
@@ -82,14 +82,14 @@ def tasks(*, largest_k: int = HARD_K, atlas: bool = True, n_jobs: int = 1, limit
 
 def tables(cells: Sequence[Cell]) -> list[Table]:
     """Return the tables of hard pairs by category, of the CSL graphs, and of the atlas."""
-    of_pairs = [cell for cell in cells if cell.key["data"] not in (CSL, ATLAS)]
-    made = []
-    if of_pairs:
-        table = pairs.matrix(of_pairs, "Built-in hard pairs told apart", COUNT, pairs.told_apart)
-        table.notes.append("In the heading: how many pairs there are. “–”: beyond the limit of work.")
-        made.append(table)
-    made += [_each_table(cells, CSL, "CSL(41, R): the ten graphs"), _each_table(cells, ATLAS, _atlas_title())]
-    return [table for table in made if table.rows]
+    pair_cells = [cell for cell in cells if cell.key["data"] not in (CSL, ATLAS)]
+    found = []
+    if pair_cells:
+        table = pairs.matrix(pair_cells, "Built-in hard pairs told apart", COUNT, pairs.told_apart)
+        table.notes.append("In parentheses: the number of pairs. “–”: skipped, beyond the limit of work.")
+        found.append(table)
+    found += [_each_table(cells, CSL, "CSL(41, R): the ten graphs"), _each_table(cells, ATLAS, _atlas_title())]
+    return [table for table in found if table.rows]
 
 
 def _atlas_title() -> str:
@@ -101,9 +101,9 @@ def _each_table(cells: Sequence[Cell], name: str, title: str) -> Table:
     for cell in cells:
         if cell.key["data"] == name and "sound" in cell.value:
             found = cell.value["sound"]
-            every = found["of"] * (found["of"] - 1) // 2
+            num_pairs = found["of"] * (found["of"] - 1) // 2
             confused = found["pairs_confused"]
-            rows.append([cell.key["method"], every - confused, confused, found["told_apart"], cell.seconds])
+            rows.append([cell.key["method"], num_pairs - confused, confused, found["told_apart"], cell.seconds])
     columns = [
         Column("test"),
         Column("pairs told apart", COUNT),

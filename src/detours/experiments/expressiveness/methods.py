@@ -1,9 +1,9 @@
-"""The tests of the experiments: names, options, and the fingerprints they give to graphs.
+"""The tests of the experiments: names, options, and the fingerprints that they assign to graphs.
 
-A fingerprint is a number per graph, equal for graphs that a test does not tell apart. There are two rules of comparing:
-"sound", one colour table for all graphs and equal means equal multisets of colours, and "paper", only the sorted sizes
-of the colour classes of each graph by itself, which is weaker. The paper does not say in which rounds it compares the
-sizes: "paper" looks at the last round, "rounds" at every round.
+A fingerprint is an integer per graph, equal for graphs that a test does not tell apart. There are two rules of
+comparison: "sound" compares multisets of colours from one colour table for all graphs; "paper" compares only the sorted
+sizes of the colour classes of each graph, which is weaker. The paper does not say in which rounds it compares the
+sizes: "paper" uses the last round, "rounds" every round.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from numpy.typing import NDArray
 
 from detours.graph import Graph
 
-ROUNDS = 10  # of the paper's tests where it does not say otherwise
-# Steps a round, see `Method.steps`, that a test on tuples may take on a data set.
+ROUNDS = 10  # of the paper's tests, unless it says otherwise
+# Maximum steps per round, see `Method.steps`, of a test on tuples on a data set.
 TUPLE_STEPS = 1e9
 
 
 class Fingerprints(NamedTuple):
-    """A number per graph under each rule; equal numbers: not told apart."""
+    """An integer per graph under each rule; graphs with equal integers are not told apart."""
 
     sound: NDArray[np.int64]
     paper: NDArray[np.int64] | None
     """None for tests on copies with marked nodes, which the paper does not have."""
     rounds: NDArray[np.int64] | None
-    """None also for tests on tuples, which keep their last round only."""
+    """None also for tests on tuples, which keep only their last round."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class Method:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What defines the test, as part of the key of a cell."""
+        """The definition of the test in the key of a cell."""
         return {"dim": self.dim, **self.options}
 
     def steps(self, graphs: Iterable[Graph]) -> float:
-        """Return the work of a round on tuples: n^(k+1) for k-FWL, and n^k for k-WL, which is run as (k-1)-FWL."""
+        """Return the steps of a round on tuples: n^(k+1) for k-FWL, and n^k for k-WL, which is run as (k-1)-FWL."""
         if self.dim == 1:
             return 0.0
         power = self.dim + bool(self.options.get("folklore"))
@@ -62,61 +62,61 @@ class Method:
     def _by_copies(self, graphs: Sequence[Graph], n_jobs: int) -> Fingerprints:
         from detours import wl
 
-        return Fingerprints(_numbers_of(wl.groups(graphs, **self.options, n_jobs=n_jobs), len(graphs)), None, None)
+        return Fingerprints(_group_index(wl.groups(graphs, **self.options, n_jobs=n_jobs), len(graphs)), None, None)
 
     def _by_nodes(self, graphs: Sequence[Graph], n_jobs: int) -> Fingerprints:
         from detours import wl
 
         colors = wl.refine(graphs, **self.options, n_jobs=n_jobs)
-        sound = _numbers_of(colors.groups(), len(graphs))
-        by_round = [_class_sizes(colors.all_nodes(at), colors.offsets) for at in range(colors.rounds + 1)]
-        return Fingerprints(sound, numbered(by_round[-1]), numbered(zip(*by_round, strict=True)))
+        sound = _group_index(colors.groups(), len(graphs))
+        by_round = [_class_sizes(colors.all_nodes(index), colors.offsets) for index in range(colors.rounds + 1)]
+        return Fingerprints(sound, factorize(by_round[-1]), factorize(zip(*by_round, strict=True)))
 
     def _by_tuples(self, graphs: Sequence[Graph]) -> Fingerprints:
         from detours.wl.tuples import refinement as tuples
 
         found = []
-        for graph in graphs:  # one by one: the colours of all tuples of all graphs would fill the memory
+        for graph in graphs:  # one by one, as the tuples of all graphs may not fit in memory
             (colors,) = tuples.refine_tuples([graph], self.dim, **self.options)
             found.append((colors.certificate, colors.size_counts))
-        return Fingerprints(numbered(name for name, _ in found), numbered(sizes for _, sizes in found), None)
+        return Fingerprints(factorize(name for name, _ in found), factorize(sizes for _, sizes in found), None)
 
 
-def _numbers_of(groups: Sequence[Sequence[int]], graphs: int) -> NDArray[np.int64]:
-    """Return for each graph the number of its group."""
-    numbers = np.empty(graphs, np.int64)
-    for number, members in enumerate(groups):
-        numbers[members] = number
-    return numbers
+def _group_index(groups: Sequence[Sequence[int]], num_graphs: int) -> NDArray[np.int64]:
+    """Return the index of the group of each graph."""
+    index = np.empty(num_graphs, np.int64)
+    for group, members in enumerate(groups):
+        index[members] = group
+    return index
 
 
 def _class_sizes(colour: NDArray[np.int32], offsets: NDArray[np.int64]) -> list[bytes]:
     """Return the sorted sizes of the colour classes of each graph, as bytes."""
-    number = len(offsets) - 1
-    graph_of = np.repeat(np.arange(number), np.diff(offsets))
-    most = int(colour.max(initial=0)) + 1
-    classes, sizes = np.unique(graph_of * most + colour, return_counts=True)
-    owner = classes // most
-    sizes = sizes[np.lexsort((sizes, owner))]
-    ends = np.searchsorted(owner, np.arange(number + 1))
+    num_graphs = len(offsets) - 1
+    graph_of = np.repeat(np.arange(num_graphs), np.diff(offsets))
+    num_colours = int(colour.max(initial=0)) + 1
+    classes, sizes = np.unique(graph_of * num_colours + colour, return_counts=True)
+    graph = classes // num_colours
+    sizes = sizes[np.lexsort((sizes, graph))]
+    ends = np.searchsorted(graph, np.arange(num_graphs + 1))
     return [sizes[start:end].tobytes() for start, end in pairwise(ends.tolist())]
 
 
-def numbered(keys: Iterable[Hashable]) -> NDArray[np.int64]:
-    """Return equal numbers for equal keys, counted from 0 in the order of their first occurrence.
+def factorize(keys: Iterable[Hashable]) -> NDArray[np.int64]:
+    """Encode keys as integers from 0, in the order of their first occurrence.
 
-    >>> numbered("abca").tolist()
+    >>> factorize("abca").tolist()
     [0, 1, 2, 0]
     """
-    numbers: dict[Hashable, int] = {}
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+    codes: dict[Hashable, int] = {}
+    return np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
 
 
 def warm_up(methods: Iterable[Method]) -> None:
-    """Run each test on small graphs, so that what is timed later is the test and not its compilation.
+    """Run each test on small graphs, so that later times do not include compilation.
 
-    Which code a count of detours needs depends on the graph: rings are searched, and complete graphs of two sizes go to
-    closed forms in two sizes of words.
+    Which code a count of detours needs depends on the graph: rings are searched, and complete graphs of two sizes use
+    closed forms with two integer widths.
     """
     ring = np.arange(8)
     rings = [
@@ -130,7 +130,7 @@ def warm_up(methods: Iterable[Method]) -> None:
 
 
 def wl1(rounds: int | None = ROUNDS) -> Method:
-    """1-WL from the degrees, the paper's baseline; without `rounds` until the colours are stable."""
+    """1-WL from degrees, the paper's baseline; with `rounds=None` until the colours are stable."""
     if rounds is None:
         return Method("1-WL", {"init": "degree"})
     return Method(f"1-WL, {rounds} round{'s' * (rounds != 1)}", {"init": "degree", "rounds": rounds})
@@ -142,17 +142,17 @@ def den(k: int, rounds: int | None = ROUNDS) -> Method:
 
 
 def den_by_length(k: int) -> Method:
-    """1-WL from the degree and the detours of every edge, those of each length counted by themselves."""
+    """1-WL from the degree and the detours of every edge, counted separately for each length."""
     return Method(f"{k}-DeN by length", {"init": "den", "k": k})
 
 
 def den_edges(k: int) -> Method:
-    """1-WL from {D, k-DeN} that also sees k-DeN on the edges in every round."""
+    """1-WL from {D, k-DeN} that also uses the k-DeN of the edges in every round."""
     return Method(f"{k}-DeN on edges", {"init": "den-sum", "edges": "den-sum", "k": k})
 
 
 def den_pairs(k: int) -> Method:
-    """1-WL from {D, k-DeN} that sees the detour numbers of all pairs of nodes, adjacent or not, in every round."""
+    """1-WL from {D, k-DeN} that uses the detour numbers of all pairs of nodes, adjacent or not, in every round."""
     return Method(f"{k}-DeN on pairs", {"init": "den-sum", "pairs": "den", "k": k})
 
 

@@ -1,6 +1,6 @@
-"""Pairs that are hard to tell apart: how many of them each test tells apart, by category, with times.
+"""How many hard pairs of graphs each test tells apart, by category, with times.
 
-The pairs come from a folder of graph6 files, or are made in code: the built-in hard pairs.
+The pairs come from a folder of graph6 files, or are the built-in, generated hard pairs.
 """
 
 from __future__ import annotations
@@ -37,113 +37,117 @@ PAIR_SECONDS = 60.0
 
 
 def methods(k: int) -> list[Method]:
-    """The tests of `reproduce pairs`: 1-WL, 3-WL, the uses of k-DeN, and copies with deleted and marked nodes."""
+    """The tests of `reproduce pairs`: 1-WL, 3-WL, variants with k-DeN, and copies with deleted or marked nodes."""
     marked = [den_marked(k, depth) for depth in (1, 2, 3)]
     return [wl1(None), WL3, den(k, None), den_edges(k), den_pairs(k), den_deleted(k), *marked]
 
 
 def tasks(categories: Sequence[GraphSet], k: int, *, n_jobs: int = 1, limit: float = TUPLE_STEPS) -> list[Task]:
-    """Return a task per category and test, and two that climb until a pair is told apart: `separate`, and marks."""
-    made = []
+    """Return one task per category and test, and two that climb until a pair is told apart: `separate`, and marks."""
+    pending = []
     for data in categories:
-        made += expressiveness.tasks(data, methods(k), experiment=EXPERIMENT, n_jobs=n_jobs, limit=limit)
+        pending += expressiveness.tasks(data, methods(k), experiment=EXPERIMENT, n_jobs=n_jobs, limit=limit)
         code = code_digest("experiments.expressiveness", "wl")
         common = {"experiment": EXPERIMENT, "data": data.name, "digest": data.digest, "code": code}
         key = {**common, "method": LADDER, "parameters": {"budget": PAIR_SECONDS}}
-        made.append(Task(key, partial(_separate, data, n_jobs)))
+        pending.append(Task(key, partial(_separate, data, n_jobs)))
         key = {**common, "method": f"{k}-DeN, {REFINED}", "parameters": {"k": k, "depth": MOST_MARKS}}
-        made.append(Task(key, partial(_marks, data, k, n_jobs)))
-    return made
+        pending.append(Task(key, partial(_marks, data, k, n_jobs)))
+    return pending
 
 
 def _separate(data: GraphSet, n_jobs: int) -> Value:
-    """Return how many pairs each rung told apart, and the milliseconds that `separate` took for these pairs."""
+    """Return the number of pairs that each rung told apart, and the milliseconds of `separate` on these pairs."""
     from detours import wl
 
     assert data.pairs is not None
     rungs: dict[str, list[float]] = {}
-    told = 0
+    told_apart = 0
     for i, j in data.pairs:
         found = wl.separate(data.graphs[i], data.graphs[j], budget=PAIR_SECONDS, n_jobs=n_jobs)
-        told += found.same is False
+        told_apart += found.same is False
         rungs.setdefault(found.rung or found.verdict, []).append(1000 * found.seconds)
-    return _climbed(told, len(data.pairs), rungs)
+    return _ladder_value(told_apart, len(data.pairs), rungs)
 
 
 def _marks(data: GraphSet, k: int, n_jobs: int) -> Value:
-    """Return how many pairs 2-FWL from k-DeN tells apart with each number of marked nodes, and the time."""
+    """Return the number of pairs that 2-FWL from k-DeN tells apart with each number of marked nodes, and the time."""
     from detours import wl
 
     assert data.pairs is not None
     rungs: dict[str, list[float]] = {}
-    told = 0
+    told_apart = 0
     for i, j in data.pairs:
         start, rung = time.process_time(), "not told apart"
         for depth in range(MOST_MARKS + 1):
             copies: dict[str, Any] = {"individualise": "mark", "depth": depth} if depth else {}
             options = {"init": "den", "k": k, "pairs": "fwl", "n_jobs": n_jobs, **copies}
             if not wl.same(data.graphs[i], data.graphs[j], **options):
-                rung, told = f"{depth} marked", told + 1
+                rung, told_apart = f"{depth} marked", told_apart + 1
                 break
         rungs.setdefault(rung, []).append(1000 * (time.process_time() - start))
-    return _climbed(told, len(data.pairs), rungs)
+    return _ladder_value(told_apart, len(data.pairs), rungs)
 
 
-def _climbed(told: int, of: int, rungs: dict[str, list[float]]) -> Value:
-    sound = {"told_apart": told, "of": of, "ratio": told / of if of else 1.0, "pairs_confused": of - told}
+def _ladder_value(told_apart: int, num_pairs: int, rungs: dict[str, list[float]]) -> Value:
+    ratio = told_apart / num_pairs if num_pairs else 1.0
+    confused = num_pairs - told_apart
+    sound = {"told_apart": told_apart, "of": num_pairs, "ratio": ratio, "pairs_confused": confused}
     return {"sound": sound, "rungs": {rung: {"pairs": len(ms), "ms": sum(ms)} for rung, ms in rungs.items()}}
 
 
 def tables(cells: Sequence[Cell]) -> list[Table]:
     """Return the tables of pairs told apart, and of seconds, by category and test."""
     told = matrix(cells, "Pairs told apart", COUNT, told_apart)
-    told.notes.append("In the heading: how many pairs there are. “–”: beyond the limit of work for a test on tuples.")
+    told.notes.append(
+        "In parentheses: the number of pairs. “–”: skipped, beyond the limit of work for tests on tuples."
+    )
     seconds = matrix(cells, "Seconds", SECONDS, lambda cell: None if "skipped" in cell.value else cell.seconds)
     if not told.rows:
         return []
     separate = _ladder(cells, LADDER, "The rung each pair needs")
     separate.notes.append(
-        "The cheapest rung that decides each pair, and the mean time of `separate` up to it, for a pair."
+        "The cheapest rung that decides each pair, and the mean time of `separate` per pair up to that rung."
     )
     marks = _ladder(
         cells, REFINED, "Marked nodes that each pair needs if the colours of all pairs of nodes are refined"
     )
-    marks.notes.append("The mean CPU time of all tests up to that number of marks, for a pair.")
+    marks.notes.append("The mean CPU time per pair of all tests up to that number of marks.")
     return [_with_total(told), _with_total(seconds), separate, marks]
 
 
 def _ladder(cells: Sequence[Cell], method: str, title: str) -> Table:
-    """Return a table of rungs: how many pairs of each category each of them decided."""
-    of_ladder = {cell.key["data"]: cell.value["rungs"] for cell in cells if cell.key["method"].endswith(method)}
-    names = sorted({rung for rungs in of_ladder.values() for rung in rungs}, key=_rung_order)
+    """Return a table of rungs, with the number of pairs of each category that each decided."""
+    by_category = {cell.key["data"]: cell.value["rungs"] for cell in cells if cell.key["method"].endswith(method)}
+    names = sorted({rung for rungs in by_category.values() for rung in rungs}, key=_rung_order)
     rows = []
     for name in names:
-        found = [rungs.get(name, {"pairs": 0, "ms": 0.0}) for rungs in of_ladder.values()]
+        found = [rungs.get(name, {"pairs": 0, "ms": 0.0}) for rungs in by_category.values()]
         pairs = sum(one["pairs"] for one in found)
         rows.append([name, *(one["pairs"] for one in found), pairs, sum(one["ms"] for one in found) / pairs])
-    columns = [Column("rung"), *(Column(name, COUNT) for name in of_ladder), Column("in all", COUNT)]
+    columns = [Column("rung"), *(Column(name, COUNT) for name in by_category), Column("in all", COUNT)]
     return Table(title, [*columns, Column("ms a pair", ",.1f")], rows)
 
 
 def _rung_order(name: str) -> tuple[int, str]:
     known = ("1-WL", "4-DeN", "7-DeN", "7-DeN on pairs", "individualised")
-    return next((at for at, one in reversed(list(enumerate(known))) if name.startswith(one)), len(known)), name
+    return next((i for i, rung in reversed(list(enumerate(known))) if name.startswith(rung)), len(known)), name
 
 
 def told_apart(cell: Cell) -> int | None:
-    """Return how many pairs were told apart, or None if the test was not run."""
+    """Return the number of pairs told apart, or None if the test was not run."""
     return None if "skipped" in cell.value else int(cell.value["sound"]["told_apart"])
 
 
-def matrix(cells: Sequence[Cell], title: str, form: str, number: Callable[[Cell], Any]) -> Table:
-    """Return a table with a row per test and a column per category."""
+def matrix(cells: Sequence[Cell], title: str, form: str, value_of: Callable[[Cell], Any]) -> Table:
+    """Return a table with one row per test and one column per category."""
     found = {(cell.key["method"], cell.key["data"]): cell for cell in cells}
     sizes = {cell.key["data"]: cell.value["sound"]["of"] for cell in cells if "sound" in cell.value}
     columns = [Column("test"), *(Column(f"{name} ({of})", form) for name, of in sizes.items())]
     rows = []
     for method in dict.fromkeys(cell.key["method"] for cell in cells):
         of_method = [found.get((method, name)) for name in sizes]
-        rows.append([method, *(None if cell is None else number(cell) for cell in of_method)])
+        rows.append([method, *(None if cell is None else value_of(cell) for cell in of_method)])
     return Table(title, columns, rows)
 
 

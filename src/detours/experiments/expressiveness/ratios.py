@@ -1,7 +1,7 @@
 """Expressive power on the paper's data sets: how many graphs each test tells apart, under each rule of comparison.
 
-EXP and CEXP say which pairs to tell apart. Of the other data sets isomorphic copies are dropped, and a graph counts if
-it is told apart from every graph of another class.
+EXP and CEXP define the pairs to tell apart. From the other data sets isomorphic copies are dropped, and a graph counts
+if it is told apart from every graph of another class.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from detours.experiments.tables import COUNT, RATIO, SECONDS, Column, Table
 from detours.store import Cell, Task, Value, code_digest
 
 EXPERIMENT = "expressiveness"
-MOST_K = 8  # beyond it counting has no closed forms
+MOST_K = 8  # counts have no closed forms for larger k
 PAPERS_REAL_DATA = ("MUTAG", "NCI1", "ENZYMES", "PTC_FM", "IMDB-BINARY")
 RULES = {
     "sound": "one colour table for all graphs; two graphs differ if their multisets of colours do",
-    "paper": "sorted sizes of the colour classes after the last round, each graph by itself",
-    "rounds": "sorted sizes of the colour classes in every round, each graph by itself",
+    "paper": "sorted sizes of the colour classes of each graph after the last round",
+    "rounds": "sorted sizes of the colour classes of each graph in every round",
 }
 
 
 def methods(largest_k: int = 6) -> list[Method]:
-    """The rows of the figure, in the order of their cost."""
+    """The rows of the figure, in order of cost."""
     return [
         *(wl1(rounds) for rounds in range(1, ROUNDS + 1)),
         *(den(k) for k in range(2, largest_k + 1)),
@@ -50,7 +50,7 @@ def tasks(
 ) -> list[Task]:
     """Return a task per test: how many pairs, or graphs of different classes, of a data set the test tells apart.
 
-    No two graphs should be isomorphic. A test on tuples that takes more than `limit` steps per round is left out, and
+    No two graphs should be isomorphic. A test on tuples that needs more than `limit` steps per round is skipped, and
     its cell says so.
     """
     return [
@@ -79,12 +79,13 @@ def _separated(data: GraphSet, method: Method, n_jobs: int, limit: float) -> Val
         if prints is None:
             continue
         if data.pairs is not None:
-            told, of = separation.pairs_told_apart(prints, data.pairs), len(data.pairs)
-            confused = of - told
+            told_apart, total = separation.pairs_told_apart(prints, data.pairs), len(data.pairs)
+            confused = total - told_apart
         else:
-            told, of = separation.graphs_told_apart(prints, data.y), len(data.graphs)
+            told_apart, total = separation.graphs_told_apart(prints, data.y), len(data.graphs)
             confused = separation.cross_pairs_confused(prints, data.y)
-        value[rule] = {"told_apart": told, "of": of, "ratio": told / of, "pairs_confused": confused}
+        ratio = told_apart / total
+        value[rule] = {"told_apart": told_apart, "of": total, "ratio": ratio, "pairs_confused": confused}
     return value
 
 
@@ -92,12 +93,12 @@ def _separated(data: GraphSet, method: Method, n_jobs: int, limit: float) -> Val
 
 
 def ratio(cell: Cell, rule: str) -> float | None:
-    """Return the share told apart, or None for a test that was not run."""
+    """Return the fraction told apart, or None for a test that was not run."""
     return float(cell.value[rule]["ratio"]) if rule in cell.value else None
 
 
 def matrix(cells: Sequence[Cell], rule: str) -> tuple[list[str], list[str], NDArray[np.float64]]:
-    """Return the tests, the data sets, and the share told apart for each; NaN for a test that was not run."""
+    """Return the tests, the data sets, and the fraction told apart for each; NaN for a test that was not run."""
     tests = list(dict.fromkeys(cell.key["method"] for cell in cells if ratio(cell, rule) is not None))
     data = [name for name in GRAPH_SETS if any(cell.key["data"] == name for cell in cells)]
     values = np.full((len(tests), len(data)), np.nan)
@@ -109,19 +110,17 @@ def matrix(cells: Sequence[Cell], rule: str) -> tuple[list[str], list[str], NDAr
 
 
 def tables(cells: Sequence[Cell]) -> list[Table]:
-    """A matrix of ratios per rule, how many pairs are confused, the times, and the paper's claims beside ours."""
+    """Return the ratios under each rule, the confused pairs, the times, and the paper's claims next to ours."""
     if not cells:
         return []
-    made = [
+    matrices = [
         _matrix(cells, f"Told apart, rule “{rule}”", RATIO, partial(ratio, rule=rule), note)
         for rule, note in RULES.items()
     ]
-    confused = (
-        "Pairs (of different classes, isomorphic copies left out) that the test does not tell apart, rule “sound”."
-    )
-    made.append(_matrix(cells, "Pairs not told apart", COUNT, _confused, confused))
-    made.append(_matrix(cells, "Seconds", SECONDS, _seconds, "Counting included; one run, on one machine."))
-    return [*made, _claims(cells)]
+    confused = "Pairs of different classes, without isomorphic copies, that the test does not tell apart, rule “sound”."
+    matrices.append(_matrix(cells, "Pairs not told apart", COUNT, _confused, confused))
+    matrices.append(_matrix(cells, "Seconds", SECONDS, _seconds, "Including counting; a single run on one machine."))
+    return [*matrices, _claims(cells)]
 
 
 def _confused(cell: Cell) -> int | None:
@@ -132,8 +131,8 @@ def _seconds(cell: Cell) -> float | None:
     return None if "skipped" in cell.value else cell.seconds
 
 
-def _matrix(cells: Sequence[Cell], title: str, form: str, number: Any, note: str) -> Table:
-    found = {(cell.key["method"], cell.key["data"]): number(cell) for cell in cells}
+def _matrix(cells: Sequence[Cell], title: str, form: str, value_of: Any, note: str) -> Table:
+    found = {(cell.key["method"], cell.key["data"]): value_of(cell) for cell in cells}
     names = [name for name in GRAPH_SETS if any(cell.key["data"] == name for cell in cells)]
     rows = [
         [method, *(found.get((method, name)) for name in names)]
@@ -146,7 +145,7 @@ def _matrix(cells: Sequence[Cell], title: str, form: str, number: Any, note: str
 
 
 def _claims(cells: Sequence[Cell]) -> Table:
-    """The numbers that the paper states, beside the lowest ones of our rows of the same name."""
+    """Return the ratios that the paper claims, next to the lowest ones of our rows of the same name."""
     claimed = paper_tables()["expressiveness"]
     weak = [wl1(rounds).name for rounds in range(1, ROUNDS + 1)]
     strong = [method.name for method in methods(MOST_K) if method.options.get("k", 0) >= 5]
@@ -161,9 +160,9 @@ def _claims(cells: Sequence[Cell]) -> Table:
     ]
     rows: list[list[Any]] = []
     for data, test, names, tests in claims:
-        meant = [cell for cell in cells if cell.key["data"] in names and cell.key["method"] in tests]
-        ours = [[found for cell in meant if (found := ratio(cell, rule)) is not None] for rule in RULES]
-        if meant:
+        matching = [cell for cell in cells if cell.key["data"] in names and cell.key["method"] in tests]
+        ours = [[found for cell in matching if (found := ratio(cell, rule)) is not None] for rule in RULES]
+        if matching:
             rows.append([data, test, claimed[data][test], *(min(found, default=None) for found in ours)])
     columns = [Column("data"), Column("test"), Column("paper", RATIO)]
     columns += [Column(f"ours, rule “{rule}”", RATIO) for rule in RULES]

@@ -1,4 +1,4 @@
-"""How much a test tells apart, from fingerprints alone: graphs are grouped, no pair is ever looked at by itself."""
+"""How much a test tells apart, from fingerprints: graphs are grouped, without a loop over pairs."""
 
 from __future__ import annotations
 

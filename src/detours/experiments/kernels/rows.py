@@ -1,7 +1,7 @@
-"""The rows of the paper's kernel table: SP, WL-subtree, WL-SP and WL-DeN, and the best kernel we can offer.
+"""The rows of the paper's kernel table: SP, WL-subtree, WL-SP and WL-DeN, and our best kernel.
 
-A finished cell is one fold of one repeat: a stratified 10-fold cross-validation with its own seed, the same folds for
-every kernel. The Gram matrices of a kernel are computed once for all rounds and kept in memory while its folds run.
+A finished cell is one fold of one repeat: a stratified 10-fold cross-validation with its own seed and the same folds
+for all kernels. The Gram matrices of a kernel are computed once for all rounds and kept in memory while its folds run.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from detours.store import Task, Value, code_digest
 ROUNDS = 10
 REPEATS = 10
 SEED = 271828
-"""Of the first repeat; the next ones count on. No choice of ours was made on these folds."""
+"""Of the first repeat; later ones count up. These folds were not used for any decision about the kernels."""
 KS = (2, 3, 4, 5)
 DATA = ("MUTAG", "PTC_FM", "ENZYMES", "IMDB-BINARY", "DD", "NCI1")
 COUNTS: Mapping[str, Any] = {"labels": "degree", "normalize": False}
-"""Of the paper's kernels."""
+"""Parameters of the paper's kernels."""
 WL_DEN: Mapping[str, Any] = {
     **COUNTS,
     "n_iter": ROUNDS,
@@ -36,19 +36,19 @@ WL_DEN: Mapping[str, Any] = {
     "init": "den-sum",
     "plain": False,
 }
-"""What `WLDetour.paper` gives, written out: keys of finished cells name every parameter that matters."""
+"""The parameters of `WLDetour.paper`, written out: keys of finished cells have every relevant parameter."""
 OWN = "own"
-"""Labels of nodes together with degrees where the data have labels, else degrees."""
+"""Node labels together with degrees if the data have labels, else degrees."""
 
 
 class Candidate(NamedTuple):
-    """A kernel of `detours.kernels` by its name, and its parameters."""
+    """A kernel of `detours.kernels`, by name, and its parameters."""
 
     kernel: str
     parameters: Mapping[str, Any]
 
     def ladder(self, data: GraphSet) -> Ladder:
-        """Its Gram matrices for every number of rounds, counts in the smallest type that holds them."""
+        """Compute its Gram matrices for every number of rounds, with counts in the smallest sufficient dtype."""
         from detours import kernels
 
         parameters = dict(self.parameters)
@@ -63,28 +63,28 @@ def _smallest_type(gram: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: one estimator, which chooses among its candidates inside the training part."""
+    """A row of the table: an estimator that selects one of its candidates inside the training part."""
 
     name: str
     candidates: Sequence[Candidate]
     unlabelled: Sequence[Candidate] = ()
-    """The candidates for data without labels; the same if there are none."""
+    """The candidates for data without labels; if empty, the same as for other data."""
     held_out: int = 0
-    """About how many graphs decide: as many hold-outs as it takes, one at least and ten at most."""
+    """Approximate number of held-out graphs used for selection; it takes one to ten hold-outs."""
 
     def candidates_for(self, data: GraphSet) -> Sequence[Candidate]:
-        """The candidates on this data set."""
+        """Return the candidates for this data set."""
         return self.unlabelled if self.unlabelled and data.labels is None else self.candidates
 
     def hold_outs(self, graphs: int) -> int:
-        """How many hold-outs there are in every fold of a data set."""
+        """Return the number of hold-outs in every fold of a data set."""
         each = HELD_OUT * (1 - 1 / FOLDS) * graphs
         return min(max(1, round(self.held_out / each)), 10)
 
 
 def _best() -> Row:
-    """Detours of each length apart with the data's labels. And, for graphs so large that labels make every node unlike
-    all others, triangles and degrees alone."""
+    """Return the row of our best kernel: detours by length with the data's labels; and for graphs so large that labels
+    make every node unique, triangles and degrees only."""
     rich: dict[str, Any] = {"n_iter": ROUNDS, "init": "den", "labels": OWN, "base": "subtree", "plain": False}
     short = Candidate("WLDetour", {**rich, "k": 3, "normalize": True})
     long = Candidate("WLDetour", {**rich, "k": 5, "normalize": False})
@@ -105,7 +105,7 @@ ROWS = {
 
 
 def rows_named(names: Sequence[str]) -> list[Row]:
-    """The rows of these names, whatever their case; all if there are none."""
+    """Return the rows with these names, in upper or lower case; all by default."""
     known = {name.lower(): row for name, row in ROWS.items()}
     for name in names:
         if name.lower() not in known:
@@ -114,9 +114,9 @@ def rows_named(names: Sequence[str]) -> list[Row]:
 
 
 def tasks(data: GraphSet, rows: Sequence[Row], repeats: int = REPEATS) -> list[Task]:
-    """One task for every repeat, fold and row.
+    """Return one task per repeat, fold and row.
 
-    Folds come before rows, so that threads that begin together compute the Gram matrices of different kernels.
+    Folds come before rows, so that threads that start together compute the Gram matrices of different kernels.
     """
     folds = [split(data.y, SEED + repeat) for repeat in range(repeats)]
     ladders = {row.name: Ladders(data, row.candidates_for(data)) for row in rows}
@@ -133,7 +133,7 @@ def _key(data: GraphSet, row: Row, repeat: int, fold: int) -> dict[str, Any]:
         "experiment": "kernels",
         "data": data.name,
         "digest": data.digest,
-        # Gram matrices are exact and fixed by the parameters, so their code does not count.
+        # Gram matrices are exact and determined by the parameters, so their code is not part of the digest.
         "code": code_digest("experiments.kernels", without=("experiments.kernels.table",)),
         "method": row.name,
         "parameters": {
@@ -150,7 +150,7 @@ def _key(data: GraphSet, row: Row, repeat: int, fold: int) -> dict[str, Any]:
 
 
 class Ladders:
-    """The Gram matrices of several candidates, computed when first needed, by as many threads as ask for them."""
+    """The Gram matrices of several candidates, computed on first use, in parallel by the threads that need them."""
 
     def __init__(self, data: GraphSet, candidates: Sequence[Candidate]) -> None:
         self._work: list[Callable[[], Ladder]] = [partial(candidate.ladder, data) for candidate in candidates]
@@ -158,7 +158,7 @@ class Ladders:
         self._locks = [Lock() for _ in candidates]
 
     def __call__(self) -> list[Ladder]:
-        # First what no other thread computes, then wait for the others.
+        # First the ones that no other thread is computing, then wait for the others.
         for wait in (False, True):
             for at in range(len(self._work)):
                 self._compute(at, wait)

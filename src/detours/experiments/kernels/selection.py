@@ -1,8 +1,8 @@
-"""Nested selection: rounds, candidate and C chosen inside the training part of a fold, and the test part used once.
+"""Nested selection: rounds, candidate and C are chosen inside the training part of a fold; the test part is used once.
 
 The protocol of the paper's kernels: stratified 10-fold cross-validation; in each fold one stratified 90/10 hold-out of
-the training part decides, the machine is fitted again on the whole training part, and only then predicts the test part.
-Of equally good choices the one with the fewest rounds is taken, then the smallest C, then the first candidate.
+the training part is used for selection, the SVM is fitted again on the full training part, and then predicts the test
+part. Ties are resolved by the fewest rounds, then the smallest C, then the first candidate.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ HELD_OUT = 0.1
 COSTS = tuple(10.0**power for power in range(-7, 6, 2))
 """C times the number of training graphs times their mean self-product (the mean diagonal of the Gram matrix)."""
 FIRST_COST = 0.1
-"""Where a ladder begins: so small a C usually has every coefficient of a class at its bound, see `svm`."""
+"""The start of the grid: at so small a C, all coefficients of a class are usually at their bound, see `svm`."""
 
 Ladder = Sequence[NDArray[Any]]
 """The Gram matrices of one kernel for 0, 1, 2, … rounds."""
 
 
 class Fold(NamedTuple):
-    """What was chosen in one fold, and the result on its test part."""
+    """The selection in one fold, and the result on its test part."""
 
     right: int
     tested: int
@@ -37,12 +37,12 @@ class Fold(NamedTuple):
     cost: float
     fits: int
     skipped: int
-    """Entries of the grid that needed no fit of their own."""
+    """Grid values of C that needed no separate fit."""
     unconverged: int
 
 
 def split(y: NDArray[Any], seed: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """The training and test parts of one stratified cross-validation."""
+    """Return the training and test parts of one stratified cross-validation."""
     from sklearn.model_selection import StratifiedKFold
 
     if np.unique(y, return_counts=True)[1].min() < FOLDS:
@@ -58,7 +58,7 @@ def run_fold(
     seed: int,
     hold_outs: int = 1,
 ) -> Fold:
-    """Choose inside `train`, fit on `train`, and count the correct predictions on `test`."""
+    """Select inside `train`, fit on `train`, and count the correct predictions on `test`."""
     from sklearn.model_selection import StratifiedShuffleSplit
 
     right = np.zeros((len(ladders), max(map(len, ladders)), len(COSTS)), np.int64)
@@ -74,7 +74,7 @@ def run_fold(
                 start = found.largest_scaled
                 fits, unconverged = fits + found.fits, unconverged + found.unconverged
                 skipped += len(COSTS) - found.fits
-    # Rounds first, C second, candidate last: argmax takes the first of equals in that order.
+    # Rounds first, C second, candidate last: argmax resolves ties in this order.
     order = right.transpose(1, 2, 0)
     rounds, cost, candidate = (int(at) for at in np.unravel_index(order.argmax(), order.shape))
     gram = ladders[candidate][rounds]
@@ -85,7 +85,7 @@ def run_fold(
 
 
 def _costs(gram: NDArray[Any], train: NDArray[np.int64]) -> list[float]:
-    """The grid of C, relative to the scale of the Gram matrix.
+    """Return the grid of C, relative to the scale of the Gram matrix.
 
     Self-products range from 1 (normalised kernels) to 10^8 (pairs of nodes in DD). With the same C for all of them,
     LIBSVM needs hours for the largest C of a kernel that does not separate the classes.

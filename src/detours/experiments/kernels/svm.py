@@ -1,4 +1,4 @@
-"""Support vector machines on a Gram matrix for a grid of C: scikit-learn's `SVC`, without fits that are known before.
+"""Support vector machines on a Gram matrix for a grid of C: scikit-learn's `SVC`, without redundant fits.
 
 The dual problem is to maximise Σ α_i - ½ Σ α_i α_j y_i y_j K_ij over 0 ≤ α_i ≤ C with Σ α_i y_i = 0. With
 g_i = Σ α_j y_j K_ij and the bias b, the solutions are the α that satisfy the optimality conditions
@@ -7,19 +7,19 @@ g_i = Σ α_j y_j K_ij and the bias b, the solutions are the α that satisfy the
 
 Two facts about them save most fits:
 
-*Upwards.* If no α_i is at its bound C, the same α satisfies the conditions for every larger C, since C appears in them
+*Larger C.* If no α_i is at its bound C, the same α satisfies the conditions for every larger C, since C appears in them
 only through α_i = C. The solution, and with it every prediction, stays the same.
 
-*Downwards, for two classes.* If every α_i of the smaller class is at its bound, s α is a solution for s C, 0 < s ≤ 1.
+*Smaller C, for two classes.* If every α_i of the smaller class is at its bound, s α is a solution for s C, 0 < s ≤ 1.
 It is feasible. Let σ be the label of the larger class. Its graphs with α_i = 0, 0 < α_i < C and α_i = C are ordered by
 σ g_i (those at zero have the largest values), and multiplying by s keeps that order: some b satisfies their
-conditions. The smaller class has only graphs at the bound, which need -σ (s g_i + b) ≤ 1. Together with the larger
-class this asks that s σ (g_j - g_i) ≤ 2 for graphs i of the smaller and j of the larger class with α_j > 0. This holds
-for s = 1, hence for every s below. The bias follows from the conditions, as in LIBSVM: the mean over the graphs with
+conditions. All graphs of the smaller class are at the bound, and need -σ (s g_i + b) ≤ 1. Together with the larger
+class this requires s σ (g_j - g_i) ≤ 2 for graphs i of the smaller and j of the larger class with α_j > 0. This holds
+for s = 1, hence for all smaller s. The bias follows from the conditions, as in LIBSVM: the mean over the graphs with
 0 < α_i < C, or the middle of the interval that the conditions leave. If the classes are of equal size, every α_i is at
-its bound and the bias is multiplied by s as well: predictions stay the same, also by the votes of several classes.
+its bound and the bias is multiplied by s as well: predictions stay the same, also for the votes of several classes.
 
-Like those of `SVC`, solutions are meant within its tolerance of 0.001 for the optimality conditions.
+As for `SVC`, solutions satisfy the optimality conditions within its tolerance of 0.001.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from sklearn.svm import SVC
 from detours.arrays import Float64
 
 CACHE_MEGABYTES = 4000
-"""LIBSVM allocates only what it needs, 4 bytes per entry of the Gram matrix."""
+"""An upper limit: LIBSVM allocates only what it needs, 4 bytes per entry of the Gram matrix."""
 AT_BOUND = 1 - 1e-9
 """LIBSVM sets a coefficient at its bound to C itself; the factor allows for rounding."""
 
 
 @dataclass(frozen=True)
 class GridPredictions:
-    """The predictions of machines for ascending C."""
+    """The predictions of SVMs for ascending C."""
 
     predicted: NDArray[Any]
     """[C, graphs]: predicted classes."""
     fits: int
-    """Number of fits; the other entries of the grid follow from them."""
+    """Number of fits; all other grid values follow from them."""
     unconverged: int
     """Number of fits that `SVC` reports as not converged."""
     largest_scaled: int
@@ -57,15 +57,15 @@ class GridPredictions:
 def predict_grid(
     train: Float64, y: NDArray[Any], test: Float64, costs: Sequence[float], start: int = 0
 ) -> GridPredictions:
-    """Fit machines for ascending C and predict other graphs.
+    """Predict graphs by SVMs for ascending C.
 
     Args:
         train: Gram matrix of the training graphs.
         y: Their classes.
-        test: Products of the graphs to predict with the training graphs, [graphs, training graphs].
+        test: Kernel values of the graphs to predict with the training graphs, [graphs, training graphs].
         costs: The values of C, in ascending order.
-        start: Index of the C to fit first. The result does not depend on it; the number of fits is smallest where
-            it is the `largest_scaled` of the result.
+        start: Index of the C to fit first. The predictions do not depend on it; the number of fits is smallest if it
+            equals the `largest_scaled` of the result.
     """
     predicted: list[NDArray[Any] | None] = [None] * len(costs)
     machines: list[SVC] = []
@@ -100,24 +100,24 @@ def predict_grid(
 
 
 def fit_machine(train: Float64, y: NDArray[Any], cost: float) -> SVC:
-    """Fit `SVC` with its default tolerance and no limit of iterations."""
+    """Fit `SVC` with its default tolerance and unlimited iterations."""
     return SVC(C=cost, kernel="precomputed", cache_size=CACHE_MEGABYTES).fit(train, y)
 
 
 def any_at_bound(machine: SVC) -> bool:
-    """Whether a coefficient of a fitted machine is at its bound C; of several classes, in any pair of them."""
+    """Whether any coefficient of a fitted SVM is at its bound C; for several classes, in any pair of them."""
     return bool((np.abs(machine.dual_coef_) >= machine.C * AT_BOUND).any())
 
 
 def all_at_bound(machine: SVC) -> bool:
-    """Whether every coefficient of every training graph is at its bound; of several classes, in all pairs of them."""
+    """Whether the coefficients of all training graphs are at their bound; for several classes, in all pairs of them."""
     return len(machine.support_) == machine.shape_fit_[0] and bool(
         (np.abs(machine.dual_coef_) >= machine.C * AT_BOUND).all()
     )
 
 
 def smaller_class_at_bound(machine: SVC, y: NDArray[Any]) -> bool:
-    """Whether all solutions for smaller C follow from this one; of several classes, only if all are at their bounds."""
+    """Whether all solutions for smaller C follow from this one; for several classes, only if all are at the bound."""
     if len(machine.classes_) != 2:
         return all_at_bound(machine)
     smaller = min(machine.classes_, key=lambda name: np.count_nonzero(y == name))
@@ -127,7 +127,7 @@ def smaller_class_at_bound(machine: SVC, y: NDArray[Any]) -> bool:
 
 @dataclass(frozen=True)
 class ScaledSolutions:
-    """A solution from which those for all smaller C follow by scaling its coefficients."""
+    """A solution from which those for all smaller C follow by scaling."""
 
     coefficient: Float64
     """α_i y_i of every training graph."""
@@ -140,7 +140,7 @@ class ScaledSolutions:
 
     @classmethod
     def of(cls, machine: SVC, train: Float64, y: NDArray[Any]) -> ScaledSolutions | None:
-        """The solutions for smaller C, or None where they do not follow from this one."""
+        """Return the solutions for smaller C, or None if they do not follow from this one."""
         if len(machine.classes_) != 2 or not smaller_class_at_bound(machine, y):
             return None
         coefficient = np.zeros(len(y))
@@ -150,12 +150,12 @@ class ScaledSolutions:
         return cls(coefficient, sign, train @ coefficient, at_bound, machine.classes_)
 
     def predict(self, values: Float64, scale: float) -> NDArray[Any]:
-        """The classes of graphs, given their Σ_j α_j y_j K_ij, when C is multiplied by `scale`."""
+        """Predict classes of graphs from their Σ_j α_j y_j K_ij, with C multiplied by `scale`."""
         return self.classes[(scale * values + self.bias(scale) >= 0).astype(np.int64)]
 
     def bias(self, scale: float) -> float:
-        """The bias when C is multiplied by `scale`."""
-        bias = self.sign - scale * self.values  # of each graph, where its condition is an equation
+        """Return the bias with C multiplied by `scale`."""
+        bias = self.sign - scale * self.values  # of each graph whose condition is an equality
         free = (self.coefficient != 0) & ~self.at_bound
         if free.any():
             return float(bias[free].mean())

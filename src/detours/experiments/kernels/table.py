@@ -1,4 +1,4 @@
-"""The table of kernel accuracies beside the paper's, made from finished folds."""
+"""The table of kernel accuracies next to the paper's, from finished folds."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class Accuracy:
     """The accuracies of one row on one data set, in per cent."""
 
     repeats: Sequence[int]
-    """The numbers of the complete repeats."""
+    """Indices of the complete repeats."""
     folds: NDArray[np.float64]
     """[repeats, folds]."""
     cpu_seconds: float
-    """Of selection and fits, without the Gram matrices."""
+    """CPU time of selection and fits, without the Gram matrices."""
     fits: int
     skipped: int
     unconverged: int
 
     @classmethod
     def of(cls, repeats: Mapping[int, Sequence[Cell]]) -> Accuracy:
-        """From the cells of complete repeats."""
+        """Collect the cells of complete repeats."""
         cells = [cell for repeat in repeats.values() for cell in repeat]
         folds = np.array([100 * cell.value["right"] / cell.value["tested"] for cell in cells])
         names = ("cpu_seconds", "fits", "skipped", "unconverged")
@@ -44,12 +44,12 @@ class Accuracy:
 
     @property
     def mean(self) -> float:
-        """Over repeats of the mean over folds."""
+        """The mean over repeats and folds."""
         return float(self.folds.mean())
 
     @property
     def over_repeats(self) -> float | None:
-        """The standard deviation of the repeats' means, as the paper reports it; None for one repeat."""
+        """The standard deviation of the means of the repeats, as the paper reports it; None for a single repeat."""
         return float(self.folds.mean(axis=1).std(ddof=1)) if len(self.folds) > 1 else None
 
     @property
@@ -59,34 +59,34 @@ class Accuracy:
 
 
 def accuracies(cells: Sequence[Cell]) -> dict[tuple[str, str], Accuracy]:
-    """By row and data set, of the cells that are of kernels; repeats with missing folds are left out."""
+    """Return the accuracies of all kernel cells by row and data set, without incomplete repeats."""
     grouped: dict[tuple[str, str], dict[int, list[Cell]]] = {}
-    own = [cell for cell in cells if cell.key["experiment"] == "kernels"]
-    for cell in sorted(own, key=lambda cell: (cell.key["repeat"], cell.key["fold"])):
+    kernel_cells = [cell for cell in cells if cell.key["experiment"] == "kernels"]
+    for cell in sorted(kernel_cells, key=lambda cell: (cell.key["repeat"], cell.key["fold"])):
         repeats = grouped.setdefault((cell.key["method"], cell.key["data"]), {})
         repeats.setdefault(cell.key["repeat"], []).append(cell)
     found = {}
-    for key in sorted(grouped, key=_place):
-        if complete := {number: repeat for number, repeat in grouped[key].items() if len(repeat) == FOLDS}:
+    for key in sorted(grouped, key=_order):
+        if complete := {index: repeat for index, repeat in grouped[key].items() if len(repeat) == FOLDS}:
             found[key] = Accuracy.of(complete)
     return found
 
 
-def _place(key: tuple[str, str]) -> tuple[int, int]:
+def _order(key: tuple[str, str]) -> tuple[int, int]:
     row, data = key
     return list(ROWS).index(row), DATA.index(data) if data in DATA else len(DATA)
 
 
 def signed_rank(better: Accuracy, than: Accuracy) -> float | None:
-    """Wilcoxon's two-sided p over the folds that both have; None if there are none or they do not differ."""
-    shared = [number for number in better.repeats if number in than.repeats]
-    first, second = (own.folds[[list(own.repeats).index(number) for number in shared]] for own in (better, than))
-    difference = (first - second).ravel().round(9)  # equal numbers of right answers are equal
+    """Return Wilcoxon's two-sided p over the folds that both have; None if there are none or they do not differ."""
+    shared = [repeat for repeat in better.repeats if repeat in than.repeats]
+    first, second = (each.folds[[list(each.repeats).index(repeat) for repeat in shared]] for each in (better, than))
+    difference = (first - second).ravel().round(9)  # equal numbers of correct predictions compare equal
     return signed_rank_p(difference.tolist())
 
 
 def tables(cells: Sequence[Cell]) -> list[Table]:
-    """The accuracies beside the paper's, and everything about each cell."""
+    """Return the accuracies next to the paper's, and the details of each cell."""
     found = accuracies(cells)
     return [_overview(found), _details(found)] if found else []
 
@@ -125,17 +125,17 @@ def _details(found: Mapping[tuple[str, str], Accuracy]) -> Table:
         Column("CPU minutes", ".1f"),
     ]  # fmt: skip
     lines: list[list[Any]] = []
-    for (name, data), own in found.items():
+    for (name, data), accuracy in found.items():
         paper, baseline = _paper(name, data), found.get(("WL-SP", data))
         lines.append([
-            data, name, own.mean, own.over_repeats, own.over_folds,
-            paper and paper["mean"], paper and own.mean - paper["mean"], len(own.folds),
-            signed_rank(own, baseline) if baseline and name == "WL-DeN" else None,
-            own.fits, own.skipped, own.unconverged, own.cpu_seconds / 60,
+            data, name, accuracy.mean, accuracy.over_repeats, accuracy.over_folds,
+            paper and paper["mean"], paper and accuracy.mean - paper["mean"], len(accuracy.folds),
+            signed_rank(accuracy, baseline) if baseline and name == "WL-DeN" else None,
+            accuracy.fits, accuracy.skipped, accuracy.unconverged, accuracy.cpu_seconds / 60,
         ])  # fmt: skip
     notes = [
-        "Rounds, k and C are chosen in each fold on a hold-out of its training part; of equals the fewest rounds, then "
-        "the smallest C. p: Wilcoxon signed-rank over folds, the same folds for all kernels. Skipped: values of C "
-        "whose solution follows from another fit. CPU minutes: without the Gram matrices.",
+        "Rounds, k and C are chosen in each fold on a hold-out of its training part; ties go to the fewest rounds, "
+        "then the smallest C. p: Wilcoxon signed-rank test over folds, the same folds for all kernels. Skipped: values "
+        "of C whose solution follows from another fit. CPU minutes: without the Gram matrices.",
     ]
     return Table("Graph kernels, cell by cell", columns, lines, notes)

@@ -1,4 +1,4 @@
-"""Whether one row is better than another: Wilcoxon's signed-rank test over folds, and a sign test over all entries."""
+"""Comparisons of rows: Wilcoxon signed-rank tests over folds, and a sign test over all entries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from detours.experiments.signed_rank import signed_rank_p
 
 @dataclass(frozen=True)
 class Comparison:
-    """An entry against its own baseline, on the folds that both have finished."""
+    """An entry against its baseline, on the folds that both have finished."""
 
     entry: Entry
     baseline: Entry
@@ -22,13 +22,13 @@ class Comparison:
     difference: float
     """The mean over folds, in points; positive if the entry is better."""
     p: float | None
-    """Of Wilcoxon's two-sided signed-rank test; None if no fold differs, or there is one only."""
+    """Of a two-sided Wilcoxon signed-rank test; None if no fold differs, or if there is only one."""
     complete: bool
     """Whether no run of either is missing."""
 
 
 def baseline_of(entry: Entry) -> Entry | None:
-    """Return what an entry is compared with: the plain network of its backbone; for plain networks None."""
+    """Return the baseline of an entry: the plain network of its backbone, or None for a plain network."""
     if entry.model == "plain" or not entry.use_den:
         return None
     return replace(entry, model="plain")
@@ -37,15 +37,15 @@ def baseline_of(entry: Entry) -> Entry | None:
 def compare(better: Result, than: Result) -> Comparison | None:
     """Compare two results over the folds that both have; None if there are none.
 
-    Where an entry has several seeds, a fold counts with the mean over its seeds.
+    Each fold is averaged over its seeds.
     """
     one, other = better.by_fold(), than.by_fold()
     shared = [fold for fold in one if fold in other]
     if not shared:
         return None
     difference = np.array([one[fold] - other[fold] for fold in shared]) * (-1 if better.lower_is_better else 1)
-    difference = difference.round(9)  # equal numbers of right answers are equal
-    mean = round(float(difference.mean()), 9) + 0.0  # no minus before a zero
+    difference = difference.round(9)  # equal numbers of correct predictions compare equal
+    mean = round(float(difference.mean()), 9) + 0.0  # no negative zero
     complete = better.complete and than.complete
     return Comparison(better.entry, than.entry, len(shared), mean, signed_rank_p(difference.tolist()), complete)
 
@@ -53,13 +53,13 @@ def compare(better: Result, than: Result) -> Comparison | None:
 def against_baselines(results: Mapping[Entry, Result]) -> list[Comparison]:
     """Compare every weighted network and every MDNN with the plain network of its backbone."""
     pairs = ((results[entry], results.get(base)) for entry in results if (base := baseline_of(entry)) is not None)
-    return [found for own, base in pairs if base is not None and (found := compare(own, base)) is not None]
+    return [found for one, base in pairs if base is not None and (found := compare(one, base)) is not None]
 
 
 def ablations(results: Mapping[Entry, Result]) -> list[Comparison]:
     """Compare MDNN with φD and without it."""
     pairs = ((results.get(replace(entry, use_den=True)), results[entry]) for entry in results if not entry.use_den)
-    return [found for own, base in pairs if own is not None and (found := compare(own, base)) is not None]
+    return [found for one, base in pairs if one is not None and (found := compare(one, base)) is not None]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""The entries of the paper's tables of networks: nine rows on every data set, under each preset, and the ablation.
+"""The entries of the tables of networks: nine rows on every data set, under each preset, and the ablation.
 
-Nothing here needs the data or torch, so that finished entries can be shown on any machine.
+This module needs neither data nor torch, so that finished entries can be shown on any machine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MODELS = {"plain": "plain", "weighted": "weighted", "mdnn": "MDNN"}
 BACKBONES = ("gcn", "gat", "gin")
 PRESETS = ("ours", "paper", "paper-small")
 SMALL = {"hidden": 128, "transformer_layers": 2}
-"""What "paper-small" changes in "paper", whose full size costs hours on large data."""
+"""The settings in which "paper-small" differs from "paper", whose full size costs hours on large data."""
 
 # From cheap to expensive.
 NODE_DATA = ("Texas", "Cornell", "Wisconsin", "Chameleon", "Actor", "Squirrel")
@@ -30,9 +30,9 @@ HETEROPHILOUS_DATA = (
 )
 ABLATION_DATA = ("Texas", "Cornell", "MUTAG", "Chameleon")
 LATER = {"NCI1": 1, "DD": 2}
-"""Data whose turn comes after all others of their table."""
+"""Data that are trained after all others of their table."""
 LARGE = ("IMDB-BINARY", "NCI1", "DD", "ZINC")
-"""Data for which "paper-small" stands in for "paper", unless the latter is asked for by name."""
+"""Data for which "paper-small" replaces "paper", unless the latter is requested by name."""
 
 DATA = {
     "nodes": NODE_DATA,
@@ -41,22 +41,22 @@ DATA = {
     "zinc": ("ZINC",),
     "heterophilous": HETEROPHILOUS_DATA,
 }
-"""The data sets of every table; the tables in the order in which they are filled."""
+"""The data sets of every table, in the order in which the tables are filled."""
 ROC_AUC = ("Minesweeper", "Tolokers", "Questions")
 FOLDS = {"ZINC": 1}
-"""The number of folds, where it is not ten."""
+"""The number of folds, if not ten."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One number of a table: a network on a data set, under a preset."""
+    """One cell of a table: a network on a data set, under a preset."""
 
     data: str
     preset: str
     model: str
     backbone: str
     use_den: bool = True
-    """False for the ablation: MDNN without detour numbers in tokens, hops, convolutions and features of nodes."""
+    """False for the ablation: MDNN without detour numbers in tokens, hops, convolutions and node features."""
 
     @property
     def row(self) -> str:
@@ -78,39 +78,39 @@ class Entry:
         return "graph" if self.data in (*GRAPH_DATA, "ZINC") else "node"
 
     def changes(self) -> dict[str, Any]:
-        """The arguments of `recipe` that make this entry."""
-        changed: dict[str, Any] = {"preset": self.preset.removesuffix("-small")}
-        changed |= {"model": self.model, "backbone": self.backbone}
-        changed |= SMALL if self.preset == "paper-small" else {}
-        changed |= {} if self.use_den else dict.fromkeys(("use_den", "hop_den", "edge_den", "node_den"), False)
-        changed |= {"task": "regression"} if self.data == "ZINC" else {}
-        changed |= {"metric": "roc_auc"} if self.data in ROC_AUC else {}
-        return changed
+        """The arguments of `recipe` for this entry."""
+        settings: dict[str, Any] = {"preset": self.preset.removesuffix("-small")}
+        settings |= {"model": self.model, "backbone": self.backbone}
+        settings |= SMALL if self.preset == "paper-small" else {}
+        settings |= {} if self.use_den else dict.fromkeys(("use_den", "hop_den", "edge_den", "node_den"), False)
+        settings |= {"task": "regression"} if self.data == "ZINC" else {}
+        settings |= {"metric": "roc_auc"} if self.data in ROC_AUC else {}
+        return settings
 
-    def recipe(self, **changed: Any) -> Recipe:
-        """The recipe of this entry with some settings changed; digests of data and splits are left empty."""
-        return recipe(self.data, "", "", self.level, **{**self.changes(), **changed})
+    def recipe(self, **changes: Any) -> Recipe:
+        """The recipe of this entry, with some settings changed; the digests of data and splits are empty."""
+        return recipe(self.data, "", "", self.level, **{**self.changes(), **changes})
 
     @property
     def default_seeds(self) -> Sequence[int]:
-        """Three seeds for our recipes, one for the paper's, as the paper has it."""
+        """Three seeds for preset ours, one for the presets of the paper, as in the paper."""
         return range(3) if self.preset == "ours" else range(1)
 
 
 def rows_named(table: str, names: Sequence[str] = ()) -> list[tuple[str, str, bool]]:
-    """Return model, backbone and `use_den` of the rows of a table with these names; of all its rows if none is given.
+    """Return model, backbone and `use_den` of the rows of a table with these names; all its rows by default.
 
-    The ablation has the rows "MDNN GAT without φD" and "MDNN GAT", all other tables nine, such as "MDNN GIN".
+    The ablation has the rows "MDNN GAT without φD" and "MDNN GAT", every other table nine rows, such as "MDNN GIN".
     """
     rows = [(model, backbone, True) for model, backbone in product(MODELS, BACKBONES)]
     if table == "ablation":
         rows = [("mdnn", "gat", False), ("mdnn", "gat", True)]
-    every = {Entry("", "ours", *row).row: row for row in rows}
-    lower = {name.lower(): row for name, row in every.items()}
+    by_name = {Entry("", "ours", *row).row: row for row in rows}
+    by_lower_name = {name.lower(): row for name, row in by_name.items()}
     for name in names:
-        if name.lower() not in lower:
-            raise InputError(f"there is no row {name!r}; choose from {', '.join(every)}.")
-    return [lower[name.lower()] for name in names] or rows
+        if name.lower() not in by_lower_name:
+            raise InputError(f"there is no row {name!r}; choose from {', '.join(by_name)}.")
+    return [by_lower_name[name.lower()] for name in names] or rows
 
 
 def entries(
@@ -120,8 +120,8 @@ def entries(
 
     Args:
         table: One of `DATA`.
-        presets: Which presets. Default: "ours"; and on the paper's data "paper", in the form "paper-small" where
-            the full size would cost hours.
+        presets: Presets to include. Default: "ours", and on the paper's data also "paper", or "paper-small" where the
+            full size would cost hours.
         only: Names of data sets; all of the table if empty.
         rows: Names of rows, such as "MDNN GIN"; all if empty.
     """
@@ -142,15 +142,15 @@ def _default_presets(table: str, data: str) -> tuple[str, ...]:
 
 @cache
 def cost(entry: Entry) -> float:
-    """Return about how many multiplications an epoch takes for one replica: convolutions, and transformers of MDNN."""
-    made = entry.recipe()
+    """Estimate the multiplications of an epoch for one replica: convolutions, and transformers of MDNN."""
+    recipe = entry.recipe()
     nodes, edges = SIZES[entry.data]
-    branches = (made.layers + 2) * (2 * nodes * made.hidden**2 + 4 * edges * made.hidden)
-    tokens = (nodes + 2 * edges) * made.layers * made.transformer_layers * 8 * made.hidden**2
+    branches = (recipe.layers + 2) * (2 * nodes * recipe.hidden**2 + 4 * edges * recipe.hidden)
+    tokens = (nodes + 2 * edges) * recipe.layers * recipe.transformer_layers * 8 * recipe.hidden**2
     return float(branches + (tokens if entry.model == "mdnn" else 0))
 
 
-def weights(made: Recipe) -> int:
-    """Return about how many weights a network has, features aside."""
-    transformers = made.layers * made.transformer_layers * 8 if made.model == "mdnn" else 0
-    return (2 * (made.layers + 2) + transformers) * made.hidden**2
+def num_weights(recipe: Recipe) -> int:
+    """Estimate the number of weights of a network, without those of the input features."""
+    transformers = recipe.layers * recipe.transformer_layers * 8 if recipe.model == "mdnn" else 0
+    return (2 * (recipe.layers + 2) + transformers) * recipe.hidden**2

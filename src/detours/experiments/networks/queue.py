@@ -1,8 +1,8 @@
-"""The queue that fills the tables of networks: cheap entries first, within a budget of time, resumable.
+"""The queue that fills the tables of networks: cheap entries first, within a time budget, resumable.
 
-All folds and seeds of an entry are trained together. Every finished fold is kept in a working store below the store of
-records, `<store>/work`, from which an interrupted entry goes on; when all its folds are finished, their files there are
-replaced by its records.
+All folds and seeds of an entry are trained together. Finished folds are kept in a working store inside the store of
+records, `<store>/work`, from which an interrupted entry resumes; when all its folds are finished, records replace the
+files there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from detours.atomic import make_folder
 from detours.data import GraphSet
 from detours.errors import DetoursError, InputError
-from detours.experiments.networks.entries import Entry, cost, weights
+from detours.experiments.networks.entries import Entry, cost, num_weights
 from detours.experiments.networks.records import pack, plain_settings, read_records
 from detours.store import Cell, Store
 from detours.training.recipe import as_before
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
 WORK = "work"
 SHARE_OF_DISK = 1 / 3
-"""What the checkpoint of a stack may take of the free space; the next one is beside it until it is complete."""
+"""Share of the free space for the checkpoint of a stack; the old one stays until the next one is complete."""
 BYTES_PER_WEIGHT = 12
-"""In a checkpoint: the weight and the moments of its slope."""
+"""In a checkpoint: the weight and its two AdamW moments."""
 CHECKPOINT_EVERY = 60.0
-"""Seconds; there is one more when the time is over."""
+"""Seconds; one more is written when the time is over."""
 NEAREST = 3
-"""Finished entries of a similar cost from which the time of another is expected."""
+"""Number of finished entries of similar cost from which the time of another is estimated."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked of every entry."""
+    """The runs requested of every entry, and how to train them."""
 
     seeds: Sequence[int] | None = None
     """None for the default of the preset."""
@@ -48,18 +48,18 @@ class Wanted:
     """None for all."""
     device: str = "auto"
     precision: str | None = None
-    """None for that of the recipe."""
+    """None for the precision of the recipe."""
     replicas: int | None = None
-    """Runs trained as one network, at most; None for as many as the disk has room for."""
+    """Maximum number of runs trained as one network; None for as many as fit on the disk."""
     changes: dict[str, Any] = field(default_factory=dict)
     """Settings to change in every recipe, for trials and tests."""
 
     def runs(self, entry: Entry) -> set[tuple[int, int]]:
-        """Fold and seed of every run."""
+        """Return fold and seed of every run."""
         folds = range(entry.folds) if self.folds is None else self.folds
         if unknown := [fold for fold in folds if not 0 <= fold < entry.folds]:
             known = "fold 0 only" if entry.folds == 1 else f"the folds 0 .. {entry.folds - 1}"
-            raise InputError(f"{entry.data} has {known}, but fold {unknown[0]} was asked for.")
+            raise InputError(f"{entry.data} has {known}, but fold {unknown[0]} was requested.")
         from detours.training.runs import check_number
 
         check_number(len(folds), len(self._seeds(entry)))
@@ -69,22 +69,22 @@ class Wanted:
         return entry.default_seeds if self.seeds is None else self.seeds
 
     def settings(self, entry: Entry) -> dict[str, Any]:
-        """The arguments of `recipe`."""
+        """Return the arguments of `recipe`."""
         precision = {"precision": self.precision} if self.precision else {}
         settings = {**entry.changes(), **precision, **self.changes}
         if not entry.recipe(**settings).sees_detours:
-            settings.pop("k", None)  # all k are the same run
+            settings.pop("k", None)  # the same run for every k
         return settings
 
 
 class Queue:
-    """Entries to train, and what is finished of them.
+    """Entries to train, and their finished runs.
 
     Args:
         store: The store of records.
-        wanted: Which runs of every entry, and where.
-        load: Returns a data set.
-        report: Called with a sentence on every entry that ends.
+        wanted: The runs of every entry, and the device.
+        load: Loads a data set by name.
+        report: Called with a sentence when training of an entry ends.
     """
 
     def __init__(
@@ -99,18 +99,18 @@ class Queue:
         self._data: GraphSet | None = None
 
     def missing(self, entry: Entry) -> set[tuple[int, int]]:
-        """Return fold and seed of the runs that no record has."""
+        """Return fold and seed of the runs without a record."""
         key = entry.recipe(**self.wanted.settings(entry)).key()
         settings = plain_settings(key) | ({"precision": self.wanted.precision} if self.wanted.precision else {})
         code = None if self.store.keep_old else key["code"]
-        own = [record for record in self.records if record.entry == entry and record.made_by(settings, code)]
-        return self.wanted.runs(entry) - {run for record in own for run in record.settled()}
+        records = [record for record in self.records if record.entry == entry and record.made_by(settings, code)]
+        return self.wanted.runs(entry) - {run for record in records for run in record.settled()}
 
     def run(self, entries: Iterable[Entry], minutes: float = inf) -> list[Entry]:
         """Train entries until the time is over, and return those that are not finished.
 
-        An entry that is not expected to end in the time left is passed over. One that would not end in the whole time
-        either is worked on piece by piece.
+        An entry that is not expected to finish in the time left is skipped. One that would not finish in the full time
+        either is trained piece by piece.
         """
         deadline = time.monotonic() + 60 * minutes
         waiting = [entry for entry in entries if self.missing(entry)]
@@ -130,98 +130,101 @@ class Queue:
         return next(fitting, None) or next(too_long, None)
 
     def expected(self, entry: Entry) -> float:
-        """Return the seconds that an entry is expected to take; 0 if unknown.
+        """Estimate the seconds that an entry will take; 0 if unknown.
 
-        They are told by finished ones of a similar cost, of the same preset where there are any: presets have their own
-        numbers of steps.
+        The estimate uses finished entries of similar cost, of the same preset if possible: presets differ in their
+        number of steps.
         """
-        on_cpu, own, known = self.device == "cpu", cost(entry), []
+        on_cpu, own_cost, estimates = self.device == "cpu", cost(entry), []
         for record in self.records:
             run = next(iter(record.runs.values()), None)
             if run is not None and record.entry.level == entry.level and (run["device"] == "cpu") == on_cpu:
-                ratio = own / cost(record.entry)
-                # The root, because the time of small networks hardly depends on their size.
+                ratio = own_cost / cost(record.entry)
+                # The square root, as the time of small networks hardly depends on their size.
                 seconds = record.seconds / len(record.runs) * sqrt(ratio)
-                known.append((record.entry.preset != entry.preset, abs(log(ratio)), seconds))
-        nearest = [seconds for *_, seconds in sorted(known)[:NEAREST]]
+                estimates.append((record.entry.preset != entry.preset, abs(log(ratio)), seconds))
+        nearest = [seconds for *_, seconds in sorted(estimates)[:NEAREST]]
         return max(nearest, default=0.0) * len(self.missing(entry))
 
     def _train(self, entry: Entry, deadline: float) -> bool:
-        """Train what is missing of an entry; whether there is time for more."""
+        """Train the missing runs of an entry, and return whether there is time for more."""
         from detours.training.loop import OutOfTime
 
         start = time.monotonic()
         runs = self._runs(entry)
         failed: list[Run] = []
-        goes_on, sentence = True, ""
-        finished = self._pack(entry, runs, failed)  # what another process had no time to record
+        time_left, sentence = True, ""
+        finished = self._pack(entry, runs, failed)  # runs that another process finished but did not record
         try:
             for diverged in self._train_stacks(runs, deadline) if finished < len(runs) else ():
                 failed += diverged
-                finished = self._pack(entry, runs, failed)  # whatever happens to the next stack
+                finished = self._pack(entry, runs, failed)  # before the next stack, which may fail
             sentence = f"; the loss of {len(failed)} diverged" if failed else ""
         except OutOfTime:
-            goes_on, sentence = False, "; interrupted, it goes on from its checkpoint next time"
+            time_left, sentence = False, "; interrupted, it resumes from its checkpoint next time"
             finished = self._pack(entry, runs, failed)
-        except (DetoursError, RuntimeError) as error:  # the others must not wait for somebody to look at this one
+        except (DetoursError, RuntimeError) as error:  # a failed entry must not stop the others
             sentence = f"; failed: {error}"
             finished = self._pack(entry, runs, failed)
-        took = time.monotonic() - start
+        seconds = time.monotonic() - start
         name = f"{entry.data}, {entry.preset}, {entry.row}"
-        self.report(f"{name}: {finished} of {len(runs)} runs in {took:.0f} s{sentence}")
-        return goes_on
+        self.report(f"{name}: {finished} of {len(runs)} runs in {seconds:.0f} s{sentence}")
+        return time_left
 
     def _cell(self, run: Run) -> Cell | None:
         return self.work.find(run.recipe.key(), as_before(run.recipe.preset, run.recipe.level))
 
     def _runs(self, entry: Entry) -> list[Run]:
-        """Return the runs to train: those that no record has, and those of the stack that was interrupted."""
+        """Return the runs to train: those without a record, and those of an interrupted stack."""
         from detours.data import splits
         from detours.training.runs import runs_of
 
         if self._data is None or self._data.name != entry.data:
             self._data = self.load(entry.data)
         settings = self.wanted.settings(entry)
-        asked, missing = sorted(self.wanted.runs(entry)), self.missing(entry)
-        folds, seeds = (sorted({run[at] for run in asked}) for at in (0, 1))
+        wanted, missing = self.wanted.runs(entry), self.missing(entry)
+        folds, seeds = (sorted({run[index] for run in wanted}) for index in (0, 1))
         settings |= {"ks": (settings.pop("k", None),), "seeds": seeds, "every": CHECKPOINT_EVERY}
         runs = runs_of(self._data, splits(self._data), self.work, numbers=folds, **settings)
         return [run for run in runs if (run.recipe.fold, run.recipe.seed) in missing or self._cell(run) is not None]
 
     def _train_stacks(self, runs: Sequence[Run], deadline: float) -> Iterator[list[Run]]:
-        """Train runs together, in smaller stacks where the device cannot hold all; yield those of each that diverge."""
+        """Train runs together, in smaller stacks if memory is short; yield the diverged runs of each stack."""
         from detours.training.loop import Diverged
         from detours.training.stacks import Workplace, has_checkpoint, parts_of, run_all, stacks_of
 
-        most = self.wanted.replicas or max(1, int(self._disk() / (BYTES_PER_WEIGHT * weights(runs[0].recipe))))
+        most = self.wanted.replicas or max(
+            1, int(self._checkpoint_budget() / (BYTES_PER_WEIGHT * num_weights(runs[0].recipe)))
+        )
         for waiting in parts_of(runs, lambda run: self._cell(run) is not None):
-            goes_on = self.wanted.replicas is None and has_checkpoint(waiting)  # whatever the disk has by now
+            # an interrupted stack keeps its size, however much space the disk has now
+            resumes = self.wanted.replicas is None and has_checkpoint(waiting)
             while waiting:
-                together = len(waiting) if goes_on else even(len(waiting), most)
-                place = Workplace(self.device, replicas=together, deadline=deadline)
+                size = len(waiting) if resumes else even_size(len(waiting), most)
+                place = Workplace(self.device, replicas=size, deadline=deadline)
                 stack = stacks_of(waiting, place)[0]
                 diverged: list[Run] = []
                 try:
                     if not _fits(partial(run_all, self.work, stack, place)):
                         if len(stack) == 1:
                             raise DetoursError("one run does not fit into the memory of the device.")
-                        most, goes_on = -(-len(stack) // 2), False
+                        most, resumes = -(-len(stack) // 2), False
                         continue
                 except Diverged:
                     diverged = [run for run in stack if self._cell(run) is None]
                 waiting = waiting[len(stack) :]
                 yield diverged
 
-    def _disk(self) -> float:
-        """Return the bytes that a checkpoint may have, as many as before the last one was written."""
-        written = 0
+    def _checkpoint_budget(self) -> float:
+        """Return the maximum bytes of a checkpoint; space taken by existing checkpoints counts as free."""
+        used = 0
         for file in self.work.folder.rglob("*.ckpt"):
-            with suppress(FileNotFoundError):  # another process has just finished with it
-                written += file.stat().st_size
-        return SHARE_OF_DISK * (disk_usage(self.work.folder).free + written)
+            with suppress(FileNotFoundError):  # another process has just removed it
+                used += file.stat().st_size
+        return SHARE_OF_DISK * (disk_usage(self.work.folder).free + used)
 
     def _pack(self, entry: Entry, runs: Sequence[Run], failed: Sequence[Run]) -> int:
-        """Record the runs that are finished, and those that failed, and return how many are finished."""
+        """Record the finished and the failed runs, and return the number of finished ones."""
         from detours.training.stacks import discard_checkpoints
 
         finished = [cell for run in runs if (cell := self._cell(run)) is not None]
@@ -237,13 +240,13 @@ class Queue:
         return len(finished)
 
 
-def even(number: int, most: int) -> int:
-    """Return the size of stacks of at most `most` runs that are as few as possible, and as equal."""
-    return -(-number // -(-number // most))
+def even_size(num_runs: int, most: int) -> int:
+    """Return the size that divides runs into the fewest stacks of at most `most`, as equal as possible."""
+    return -(-num_runs // -(-num_runs // most))
 
 
 def _fits(work: Callable[[], object]) -> bool:
-    """Run something on the device, and return whether its memory was enough; the memory is free again afterwards."""
+    """Run `work` on the device, and return whether the memory was enough; it is free again afterwards."""
     import gc
 
     import torch
@@ -253,7 +256,7 @@ def _fits(work: Callable[[], object]) -> bool:
         work()
     except torch.cuda.OutOfMemoryError:
         fits = False
-    if not fits:  # after the error is gone, with all that it holds
+    if not fits:  # only now, when the error no longer holds references
         gc.collect()
     torch.cuda.empty_cache()
     return fits

@@ -1,9 +1,9 @@
-"""Finished entries: one small file for each entry and seed, which holds the results of all folds.
+"""Finished entries: one small file per entry and seed, with the results of all folds.
 
-While an entry is trained, every fold is a file of its own in a working store, with its log and checkpoints beside it.
+While an entry is trained, every fold has its own file in a working store, with its log and checkpoints next to it.
 `pack` puts the folds of a seed and their mean learning curve into a record, a cell of experiment "tables" in the store;
-it can be repeated at any time, so that nothing is lost when a process is killed between two folds. Records of several
-machines are merged by copying their files together. Reading records needs neither the data nor torch.
+it can be repeated at any time, so nothing is lost when a process is killed between two folds. Records from several
+machines are merged by copying their files into one folder. Reading records needs neither the data nor torch.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EXPERIMENT = "tables"
 POINTS = 100
 """Points of a learning curve, at most."""
 COMMON = ("device", "processes", "replicas", "parameters", "commit", "metric")
-"""Results that the folds of a seed usually share; they are kept once where they do."""
+"""Results that the folds of a seed usually share; if so, they are stored once."""
 Failures = Sequence[tuple[Key, str]]
 """The keys of runs that will not be finished, and why."""
 
@@ -39,7 +39,7 @@ class Record:
 
     @property
     def entry(self) -> Entry:
-        """The entry of a table that this is a part of."""
+        """The table entry that this record belongs to."""
         key = self.cell.key
         return Entry(key["data"], key["preset"], key["model"], key["backbone"], key["use_den"])
 
@@ -50,7 +50,7 @@ class Record:
 
     @property
     def sees_detours(self) -> bool:
-        """Whether detour numbers can enter its network."""
+        """Whether its network can use detour numbers."""
         key = self.cell.key
         return self.entry.recipe(edge_den=key["edge_den"], node_den=key["node_den"]).sees_detours
 
@@ -62,83 +62,83 @@ class Record:
 
     @property
     def failed(self) -> dict[int, str]:
-        """Why folds could not be finished."""
+        """The folds that could not be finished, and why."""
         return {int(fold): why for fold, why in self.cell.value["failed"].items()}
 
     @property
     def seconds(self) -> float:
-        """What its runs cost; see `seconds_of`."""
+        """The time of its runs; see `seconds_of`."""
         return seconds_of(list(self.runs.values()))
 
     @property
     def finished(self) -> str:
-        """When it was written, in the order of time."""
+        """When it was written, as a sortable timestamp."""
         return str(self.cell.value["finished"])
 
     def settled(self) -> set[tuple[int, int]]:
-        """Return fold and seed of what need not be trained any more."""
+        """Return fold and seed of the runs that need no more training."""
         return {(fold, self.seed) for fold in (*self.runs, *self.failed)}
 
     def made_by(self, settings: Mapping[str, Any], code: str | None) -> bool:
-        """Whether these settings, and this code unless it is None, made the record.
+        """Whether the record comes from these settings, and from this code unless it is None.
 
-        Settings that did not exist then had the value that stands for how it was before them.
+        Settings that did not exist then have the value that reproduces the earlier behaviour.
         """
-        own = self._settings()
-        same = all(own.get(name, value) == value for name, value in settings.items())
+        recorded = self._settings()
+        same = all(recorded.get(name, value) == value for name, value in settings.items())
         return same and code in (None, self.cell.key["code"])
 
     def changes(self) -> list[str]:
-        """Return the settings that are others than those of the entry's recipe today, each with both values."""
-        own, today = self._settings(), self.entry.recipe().key()
-        names = [*plain_settings(today), "precision"]
-        return [f"{name}={own[name]} (today's recipe: {today[name]})" for name in names if own[name] != today[name]]
+        """Return the settings that differ from the entry's current recipe, each with both values."""
+        old, current = self._settings(), self.entry.recipe().key()
+        names = [*plain_settings(current), "precision"]
+        return [f"{name}={old[name]} (current recipe: {current[name]})" for name in names if old[name] != current[name]]
 
     def settings_key(self) -> str:
-        """Return a text that all records of these settings share, of whatever seed and code."""
-        own = {**plain_settings(self._settings()), "precision": self.cell.key["precision"]}
-        return repr(sorted(own.items()))
+        """Return a string that records have in common if their settings agree, whatever their seed and code."""
+        settings = {**plain_settings(self._settings()), "precision": self.cell.key["precision"]}
+        return repr(sorted(settings.items()))
 
     def _settings(self) -> dict[str, Any]:
-        """The key, with the values that settings had before they existed for those it lacks."""
+        """The key; settings that it lacks have the value that reproduces the earlier behaviour."""
         key = self.cell.key
         return as_before(key["preset"], key["level"]) | key
 
 
 def plain_settings(key: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a recipe's key two machines must agree on: not the data's digests, the fold and the seed."""
-    others = ("experiment", "method", "digest", "splits", "fold", "seed", "preset", "code", "precision")
-    return {name: value for name, value in key.items() if name not in others}
+    """Return the part of a recipe's key that identifies its settings: no digests, fold, seed, code or precision."""
+    excluded = ("experiment", "method", "digest", "splits", "fold", "seed", "preset", "code", "precision")
+    return {name: value for name, value in key.items() if name not in excluded}
 
 
 def read_records(store: Store) -> list[Record]:
-    """Return all records of a store, in the order in which they were written."""
+    """Return all records of a store, in the order of writing."""
     cells = (cell for cell in store if cell.key.get("experiment") == EXPERIMENT)
     return sorted((Record(cell) for cell in cells), key=lambda record: (record.finished, record.seed))
 
 
 def pack(store: Store, entry: Entry, cells: Iterable[Cell], work: Store, failed: Failures = ()) -> None:
-    """Write the records of an entry from its finished folds, added to what the store has of them.
+    """Write the records of an entry from its finished folds, merged with existing records.
 
     Args:
         store: The store of records.
         entry: The entry.
         cells: The finished folds.
-        work: The store that they, and their logs, are in.
+        work: The store of these folds and their logs.
         failed: The keys of runs that will not be finished, and why.
     """
     parts: dict[str, tuple[dict[str, Any], list[Cell], dict[int, str]]] = {}
 
     def part_of(key: Key) -> tuple[dict[str, Any], list[Cell], dict[int, str]]:
-        own = _record_key(entry, key)
-        return parts.setdefault(repr(own), (own, [], {}))
+        record_key = _record_key(entry, key)
+        return parts.setdefault(repr(record_key), (record_key, [], {}))
 
     for cell in cells:
         part_of(cell.key)[1].append(cell)
     for key, why in failed:
         part_of(key)[2][key["fold"]] = why
-    for key, own, why_not in parts.values():
-        _keep(store, key, own, work, why_not)
+    for key, finished, reasons in parts.values():
+        _write(store, key, finished, work, reasons)
 
 
 def _record_key(entry: Entry, key: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,31 +147,31 @@ def _record_key(entry: Entry, key: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept, "experiment": EXPERIMENT, "method": method, "preset": entry.preset}
 
 
-def _keep(store: Store, key: dict[str, Any], cells: Sequence[Cell], work: Store, failed: Mapping[int, str]) -> None:
+def _write(store: Store, key: dict[str, Any], cells: Sequence[Cell], work: Store, failed: Mapping[int, str]) -> None:
     before = Store(store.folder).find(key)
-    runs, lost = ({}, {}) if before is None else (dict(Record(before).runs), Record(before).failed)
+    runs, failures = ({}, {}) if before is None else (dict(Record(before).runs), Record(before).failed)
     runs |= {cell.key["fold"]: _run(cell) for cell in cells}
     curve = mean_curve([work.path(cell.key).with_suffix(".csv") for cell in cells], key["epochs"])
     if before is not None and before.value["curve"]["runs"] > curve["runs"]:
         curve = before.value["curve"]
-    listed = [runs[fold] for fold in sorted(runs)]
-    common = {name: listed[0][name] for name in COMMON if listed and _shared(listed, name)}
+    ordered = [runs[fold] for fold in sorted(runs)]
+    common = {name: ordered[0][name] for name in COMMON if ordered and _shared(ordered, name)}
     value = {
         "common": common,
-        "runs": [{name: run[name] for name in run if name not in common} for run in listed],
-        "failed": {str(fold): why for fold, why in {**lost, **failed}.items() if fold not in runs},
+        "runs": [{name: run[name] for name in run if name not in common} for run in ordered],
+        "failed": {str(fold): why for fold, why in {**failures, **failed}.items() if fold not in runs},
         "curve": curve,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    store.keep(key, value, seconds_of(listed))
+    store.keep(key, value, seconds_of(ordered))
 
 
 def seconds_of(runs: Sequence[Mapping[str, Any]]) -> float:
-    """Return the seconds that runs took, each its share of the time of its stack.
+    """Return the seconds that runs took, each counted with its share of the time of its stack.
 
-    A run knows when it ended, from the start of its stack, and with how many replicas this began; the stack ends with
-    its last run. That is exact for one stack and for runs on their own. Several stacks with equally many replicas are
-    not told apart: runs are put into them in the order of their ends.
+    A run records when it ended, relative to the start of its stack, and the number of replicas at the start; the stack
+    ends with its last run. This is exact for one stack and for single runs. Several stacks with equally many replicas
+    cannot be distinguished: runs are assigned to them in the order of their ends.
     """
     seconds = 0.0
     for replicas in {run["replicas"] for run in runs}:
@@ -181,8 +181,8 @@ def seconds_of(runs: Sequence[Mapping[str, Any]]) -> float:
 
 
 def _run(cell: Cell) -> dict[str, Any]:
-    found = {"fold": cell.key["fold"], **cell.value, "seconds": round(cell.seconds, 1)}
-    return {name: round(value, 6) if isinstance(value, float) else value for name, value in found.items()}
+    run = {"fold": cell.key["fold"], **cell.value, "seconds": round(cell.seconds, 1)}
+    return {name: round(value, 6) if isinstance(value, float) else value for name, value in run.items()}
 
 
 def _shared(runs: Sequence[Mapping[str, Any]], name: str) -> bool:
@@ -190,18 +190,20 @@ def _shared(runs: Sequence[Mapping[str, Any]], name: str) -> bool:
 
 
 def mean_curve(logs: Sequence[Path], epochs: int) -> dict[str, Any]:
-    """Return the mean learning curve of several runs, at `POINTS` epochs or fewer, as texts of numbers.
+    """Return the mean learning curve of several runs, at `POINTS` epochs or fewer, as strings of numbers.
 
-    A run that has ended counts with its last epoch. Logs that are missing are left out; "runs" is the number of others.
+    A run that has ended keeps the values of its last epoch. Missing logs are skipped; "runs" counts the others.
     """
-    read = [rows for log in logs if (rows := _read_log(log))]
+    logged = [rows for log in logs if (rows := _read_log(log))]
     step = -(-epochs // POINTS)
-    longest = max((len(rows) for rows in read), default=0)
-    at = range(step, longest + 1, step)
-    curve: dict[str, Any] = {"runs": len(read), "epoch": " ".join(map(str, at))}
-    for name in [name for name in (read[0][0] if read else ()) if name not in ("epoch", "seconds")]:
+    longest = max((len(rows) for rows in logged), default=0)
+    epochs_shown = range(step, longest + 1, step)
+    curve: dict[str, Any] = {"runs": len(logged), "epoch": " ".join(map(str, epochs_shown))}
+    for name in [name for name in (logged[0][0] if logged else ()) if name not in ("epoch", "seconds")]:
         if not name.startswith("test"):
-            means = (np.mean([float(rows[min(epoch, len(rows)) - 1][name]) for rows in read]) for epoch in at)
+            means = (
+                np.mean([float(rows[min(epoch, len(rows)) - 1][name]) for rows in logged]) for epoch in epochs_shown
+            )
             curve[name] = " ".join(f"{mean:.4g}" for mean in means)
     return curve
 

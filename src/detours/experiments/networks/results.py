@@ -1,4 +1,4 @@
-"""What an entry of a table comes to: its records, one for each seed, with their mean and spread over folds."""
+"""Results of table entries: their records, one per seed, with mean and standard deviation over folds."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from detours.training.recipe import LOWER_IS_BETTER
 
 @dataclass(frozen=True)
 class Result:
-    """All there is of an entry: its records, one for each seed."""
+    """The result of an entry: its records, one per seed."""
 
     entry: Entry
     records: Sequence[Record]
 
     @property
     def metric(self) -> str:
-        """What was measured: "accuracy", "roc_auc" or "mae"."""
+        """The metric: "accuracy", "roc_auc" or "mae"."""
         return next((str(run["metric"]) for run in self._runs() if "metric" in run), "accuracy")
 
     @property
@@ -47,7 +47,7 @@ class Result:
 
     @property
     def values(self) -> NDArray[np.float64]:
-        """The results whose mean and spread are reported: of the folds; of the seeds where there is only one fold."""
+        """The values whose mean and standard deviation are reported: by fold, or by seed if there is only one fold."""
         if self.entry.folds > 1:
             return np.array(list(self.by_fold().values()))
         scale = 1 if self.lower_is_better else 100
@@ -60,13 +60,13 @@ class Result:
 
     @property
     def validation(self) -> float:
-        """The mean over all runs on the validation parts, higher being better; minus infinity if there are none."""
-        found = [run[f"val_{self.metric}"] for run in self._runs()]
-        return float(np.mean(found)) * (-1 if self.lower_is_better else 1) if found else -float("inf")
+        """The mean validation score over all runs, where higher is better; minus infinity without runs."""
+        scores = [run[f"val_{self.metric}"] for run in self._runs()]
+        return float(np.mean(scores)) * (-1 if self.lower_is_better else 1) if scores else -float("inf")
 
     @property
     def std(self) -> float | None:
-        """The standard deviation over folds, as the paper reports it; None for one."""
+        """The standard deviation over folds, as the paper reports it; None for a single value."""
         return float(self.values.std(ddof=1)) if len(self.values) > 1 else None
 
     @property
@@ -81,22 +81,22 @@ class Result:
 
     @property
     def devices(self) -> list[str]:
-        """Where they were trained."""
+        """The devices used for training."""
         return sorted({str(run.get("device")) for run in self._runs()})
 
     @property
     def wanted(self) -> int:
-        """How many runs there should be: all folds with the seeds that there are."""
+        """The number of runs of a complete result: all folds with every seed."""
         return self.entry.folds * len(self.records)
 
     @property
     def missing(self) -> int:
-        """How many of these are missing, not yet trained or diverged."""
+        """The number of missing runs, not yet trained or diverged."""
         return self.wanted - sum(len(record.runs) for record in self.records)
 
     @property
     def complete(self) -> bool:
-        """Whether no run is missing; others are shown, but not counted."""
+        """Whether no run is missing; incomplete results are shown, but not counted."""
         return not self.missing
 
     @property
@@ -106,9 +106,9 @@ class Result:
 
 
 def results(records: Iterable[Record]) -> dict[Entry, Result]:
-    """Return the results by entry, of the latest settings that have finished all folds with some seed.
+    """Return the results by entry, from the latest settings that have finished all folds with some seed.
 
-    Where no settings have, those with most folds count. Code is not a setting: which code made a seed is in its record.
+    If there are none, the settings with the most folds are used. The code is not a setting; each record stores its own.
     """
     by_entry: dict[Entry, list[Record]] = {}
     for record in records:
@@ -121,18 +121,18 @@ def _chosen(entry: Entry, records: Sequence[Record]) -> list[Record]:
     for record in records:
         seeds = groups.setdefault(record.settings_key(), {})
         before = seeds.get(record.seed)
-        seeds[record.seed] = record if before is None else _joined(before, record)
+        seeds[record.seed] = record if before is None else _merged(before, record)
 
     def rank(seeds: Mapping[int, Record]) -> tuple[int, str]:
-        most = max(len(record.runs) for record in seeds.values())
-        return min(most, entry.folds), max(record.finished for record in seeds.values())
+        num_folds = max(len(record.runs) for record in seeds.values())
+        return min(num_folds, entry.folds), max(record.finished for record in seeds.values())
 
     best = max(groups.values(), key=rank)
     return [best[seed] for seed in sorted(best)]
 
 
-def _joined(one: Record, other: Record) -> Record:
-    """Return the record with more folds, and with those that only the other has: a run may go on with newer code."""
+def _merged(one: Record, other: Record) -> Record:
+    """Return the record with more folds, with the folds of the other added: newer code may resume a run."""
     first, second = sorted((one, other), key=lambda record: (len(record.runs), record.finished), reverse=True)
     added = [run for fold, run in second.runs.items() if fold not in first.runs]
     if not added:
@@ -140,7 +140,7 @@ def _joined(one: Record, other: Record) -> Record:
     cell = first.cell
     key = {**cell.key, "code": ", ".join(dict.fromkeys((cell.key["code"], second.cell.key["code"])))}
     runs = sorted((*first.runs.values(), *added), key=lambda run: run["fold"])
-    lost = {**second.failed, **first.failed}
-    failed = {str(fold): lost[fold] for fold in lost if fold not in first.runs and fold not in second.runs}
+    reasons = {**second.failed, **first.failed}
+    failed = {str(fold): reasons[fold] for fold in reasons if fold not in first.runs and fold not in second.runs}
     value = {**cell.value, "common": {}, "runs": runs, "failed": failed, "finished": max(one.finished, other.finished)}
     return Record(Cell(key, value, seconds_of(runs)))

@@ -1,4 +1,4 @@
-"""The tables of networks beside the paper's, made from finished records."""
+"""The tables of networks next to the paper's, from finished records."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ IN_PAPER = {
 """The data sets in the order of the paper's tables."""
 _GROUPS = {"plain": "mpnn", "weighted": "den-weighted", "mdnn": "mdnn"}
 MEANING = (
-    "Per cent on the test parts, mean ± standard deviation over folds (ZINC: mean absolute error, over seeds); a fold "
-    "with several seeds counts with their mean. “ours” and “paper” are presets of this library, both trained here; the "
-    "lines “published” are the paper's numbers. paper-small: preset paper with 128 channels and two transformer layers."
+    "Per cent on the test parts, mean ± standard deviation over folds, each fold averaged over its seeds (ZINC: mean "
+    "absolute error, over seeds). “ours” and “paper” are presets of this library, both trained here; rows “published” "
+    "are the paper's results. paper-small: preset paper with 128 channels and two transformer layers."
 )
 
 
 def in_order(table: str) -> tuple[str, ...]:
-    """Return the data sets of a table in the order of the paper's, those of our own as they are trained."""
+    """Return the data sets of a table, in the paper's order, or in training order if the table is not in the paper."""
     return IN_PAPER.get(table, DATA[table])
 
 
 def published(entry: Entry) -> dict[str, float] | None:
-    """Return mean and std that the paper reports for an entry; None if it does not."""
+    """Return the mean and std that the paper reports for an entry, or None."""
     paper = paper_tables()
     if not entry.use_den:
         found = paper["ablation_gat"]["without_detour_embedding"].get(entry.data)
@@ -52,12 +52,12 @@ def best_published(data: str) -> float | None:
     """Return the best mean that the paper reports for a data set, kernels included."""
     paper = paper_tables()
     groups = (group for table in ("graph_classification", "node_classification") for group in paper[table].values())
-    found = [row[data]["mean"] for group in groups for row in group.values() if row.get(data) is not None]
-    return max(found, default=None)
+    means = [row[data]["mean"] for group in groups for row in group.values() if row.get(data) is not None]
+    return max(means, default=None)
 
 
 def with_spread(mean: float, spread: float | None) -> str:
-    """Write a mean with its standard deviation.
+    """Format a mean with its standard deviation.
 
     >>> with_spread(54.5, 2.06)
     '54.50 ± 2.06'
@@ -66,7 +66,7 @@ def with_spread(mean: float, spread: float | None) -> str:
 
 
 def written(result: Result | None) -> str | None:
-    """Write a result; an incomplete one says how many of its runs are finished."""
+    """Format a result; for an incomplete one, with the number of finished runs."""
     if result is None:
         return None
     if result.mean is None:
@@ -78,30 +78,33 @@ def written(result: Result | None) -> str | None:
 
 
 def _diverged(results: Iterable[Result]) -> list[str]:
-    """Return a remark on the entries with runs that diverged, if there are any."""
-    found = [
+    """Return a remark on the entries with diverged runs, if any."""
+    remarks = [
         f"{each.entry.data} {each.entry.row} ({each.entry.preset}): {len(each.failures)} of {each.wanted} runs diverged"
         for each in results
         if each.failures
     ]
-    return [f"{'; '.join(found)}. The mean is that of the others."] if found else []
+    return [f"{'; '.join(remarks)}. The means are over the other runs."] if remarks else []
 
 
 def _with_other_settings(results: Iterable[Result]) -> list[str]:
-    """Return a remark on the entries that were trained with a setting that is another one in their recipes today."""
-    found: dict[str, dict[str, list[str]]] = {}
+    """Return remarks on the entries that were trained with other settings than those of their current recipes."""
+    rows_by_change: dict[str, dict[str, list[str]]] = {}
     for each in results:
         for change in {change for record in each.records for change in record.changes()}:
-            of_data = found.setdefault(change, {}).setdefault(f"{each.entry.data}, {each.entry.preset}", [])
-            of_data.append(each.entry.row)
-    listed = {change: [f"{data}: {', '.join(rows)}" for data, rows in found[change].items()] for change in found}
+            rows = rows_by_change.setdefault(change, {}).setdefault(f"{each.entry.data}, {each.entry.preset}", [])
+            rows.append(each.entry.row)
+    listed = {
+        change: [f"{data}: {', '.join(rows)}" for data, rows in by_data.items()]
+        for change, by_data in rows_by_change.items()
+    }
     return [f"Trained with {change}: {'; '.join(listed[change])}." for change in sorted(listed)]
 
 
 def accuracy_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str] = ()) -> Table:
-    """Return a table in the form of the paper's: our presets and the published numbers, row by row; all by default."""
-    began = {entry.data for entry in results}
-    data = [each for each in in_order(table) if table in IN_PAPER or each in began]
+    """Return a table in the layout of the paper: for each row, our presets and the published result."""
+    started = {entry.data for entry in results}
+    data = [each for each in in_order(table) if table in IN_PAPER or each in started]
     lines: list[list[Any]] = []
     for model, backbone, use_den in rows_named(table, rows):
         name = Entry("", "ours", model, backbone, use_den).row
@@ -118,8 +121,8 @@ def accuracy_table(table: str, results: Mapping[Entry, Result], rows: Sequence[s
 
 
 def detail_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str] = ()) -> Table:
-    """Return everything about each entry of a table: distance to the paper, p against its baseline, cost."""
-    digits = ".4f" if table == "zinc" else ".2f"  # errors there, elsewhere per cent
+    """Return a table with all details of each entry: distance to the paper, p against its baseline, cost."""
+    digits = ".4f" if table == "zinc" else ".2f"  # absolute errors; all others are in per cent
     columns = [
         Column("data"), Column("preset"), Column("network"), Column("test", digits), Column("± folds", digits),
         Column("published", digits), Column("distance", "+" + digits), Column("runs", COUNT), Column("missing", COUNT),
@@ -134,18 +137,21 @@ def detail_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str
         columns,
         [_line(results[entry], against.get(entry)) for entry in of_table(table, results, rows)],
         [
-            "Against plain: the mean difference over folds to the plain network of the same backbone and preset, "
-            "positive if better, with the p of Wilcoxon's two-sided signed-rank test. Minutes: of all runs."
+            "Against plain: the mean difference over folds from the plain network of the same backbone and preset, "
+            "positive if better, with the p of a two-sided Wilcoxon signed-rank test. Minutes: all runs together."
         ],
     )
 
 
 def _in_order(table: str, results: Mapping[Entry, Result]) -> list[Entry]:
     data = in_order(table)
-    own = [entry for entry in results if entry.data in data and entry.use_den == (table != "ablation")]
+    entries = [entry for entry in results if entry.data in data]
     if table == "ablation":
-        own = [entry for entry in results if entry.data in data and (entry.model, entry.backbone) == ("mdnn", "gat")]
-    return sorted(own, key=lambda e: (data.index(e.data), e.preset, list(MODELS).index(e.model), e.backbone, e.use_den))
+        entries = [entry for entry in entries if (entry.model, entry.backbone) == ("mdnn", "gat")]
+    else:
+        entries = [entry for entry in entries if entry.use_den]
+    models = list(MODELS)
+    return sorted(entries, key=lambda e: (data.index(e.data), e.preset, models.index(e.model), e.backbone, e.use_den))
 
 
 def _line(result: Result, against: Comparison | None) -> list[Any]:
@@ -169,27 +175,27 @@ def ablation_table(results: Mapping[Entry, Result]) -> Table:
     """Return the paired comparison of MDNN GAT with φD and without it."""
     lines: list[list[Any]] = []
     for each in ablations(results):
-        own, base = results[each.entry], results[each.baseline]
+        both = written(results[each.entry]), written(results[each.baseline])
         paper = [published(entry) for entry in (each.entry, each.baseline)]
         theirs = None if None in paper else paper[0]["mean"] - paper[1]["mean"]  # type: ignore[index]
-        lines.append([each.entry.data, each.entry.preset, written(own), written(base), each.difference, each.p, theirs])
+        lines.append([each.entry.data, each.entry.preset, *both, each.difference, each.p, theirs])
     columns = [Column("data"), Column("preset"), Column("with φD", "s"), Column("without", "s")]
     columns += [Column("difference", "+.2f"), Column("p", ".2g"), Column("published difference", "+.2f")]
     return Table("Ablation, paired over folds", columns, sorted(lines, key=lambda line: (line[0], line[1])))
 
 
 def of_table(table: str, results: Mapping[Entry, Result], rows: Sequence[str] = ()) -> dict[Entry, Result]:
-    """Return the results that belong to a table, or to some of its rows, in its order."""
+    """Return the results of a table, or of some of its rows, in table order."""
     named = rows_named(table, rows)
     return {e: results[e] for e in _in_order(table, results) if (e.model, e.backbone, e.use_den) in named}
 
 
 def tables(names: Iterable[str], results: Mapping[Entry, Result], rows: Sequence[str] = ()) -> list[Table]:
-    """Return the tables of these names, or some of their rows, as far as there are results."""
-    made = []
+    """Return the tables of these names, or some of their rows, if they have results."""
+    found = []
     for name in names:
         if of_table(name, results, rows):
-            own = of_table(name, results)  # differences are to rows that may not be shown
-            paired = [ablation_table(own)] if name == "ablation" and not rows else []
-            made += [accuracy_table(name, own, rows), *paired, detail_table(name, own, rows)]
-    return made
+            of_name = of_table(name, results)  # differences refer to rows that may not be shown
+            paired = [ablation_table(of_name)] if name == "ablation" and not rows else []
+            found += [accuracy_table(name, of_name, rows), *paired, detail_table(name, of_name, rows)]
+    return found

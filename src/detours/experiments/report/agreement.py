@@ -1,4 +1,4 @@
-"""Where our numbers agree with the paper's, and what is known about those that do not."""
+"""Which of our results agree with the paper's, and what is known about those that do not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FIELDS = ("data", "preset", "row", "reason")
 
 
 class Distance(NamedTuple):
-    """How far a result of the paper's presets is from the paper's."""
+    """A result of the presets "paper" and "paper-small", and its distance from the paper's."""
 
     result: Result
     published: dict[str, float]
@@ -32,56 +32,56 @@ class Distance(NamedTuple):
 
 
 def distances(results: Mapping[Entry, Result]) -> list[Distance]:
-    """Return the distances of complete results of presets "paper" and "paper-small" that the paper reports as well."""
+    """Return the distances of all complete results of presets "paper" and "paper-small" that the paper reports."""
     found = []
     for entry, result in results.items():
-        theirs = published(entry)
-        if entry.preset != "ours" and theirs is not None and result.complete and result.mean is not None:
-            found.append(Distance(result, theirs, result.mean - theirs["mean"]))
+        paper = published(entry)
+        if entry.preset != "ours" and paper is not None and result.complete and result.mean is not None:
+            found.append(Distance(result, paper, result.mean - paper["mean"]))
     return found
 
 
 def read_notes(folder: Path) -> list[dict[str, Any]]:
-    """Return the notes of a folder of results.
+    """Return the notes of a results folder.
 
-    A note has the reason and the entries that it is about: data, preset, row, each a name or a list; all if left out.
+    A note has a reason and the entries that it concerns: data, preset, row, each a name or a list; all if omitted.
     """
     path = folder / NOTES
     try:
-        read = tomllib.loads(path.read_text("utf-8")).get("note", [])
+        notes = tomllib.loads(path.read_text("utf-8")).get("note", [])
     except FileNotFoundError:
         return []
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FileFormatError(f"it should be a TOML file, but it cannot be read as one: {error}.", path) from None
-    for note in read:
+    for note in notes:
         if "reason" not in note or (unknown := set(note) - set(_FIELDS)):
-            what = f"has no {unknown.pop()}" if "reason" in note else "needs a reason"
-            raise FileFormatError(f"a note {what}; it has {', '.join(_FIELDS)}.", path)
-    return list(read)
+            problem = f"has no {unknown.pop()}" if "reason" in note else "needs a reason"
+            raise FileFormatError(f"a note {problem}; its fields are {', '.join(_FIELDS)}.", path)
+    return list(notes)
 
 
 def reason_for(entry: Entry, notes: Sequence[Mapping[str, Any]]) -> str:
     """Return the reasons of all notes on an entry, or "unexplained"."""
-    own = {"data": entry.data, "preset": entry.preset, "row": entry.row}
+    fields = {"data": entry.data, "preset": entry.preset, "row": entry.row}
 
     def concerns(note: Mapping[str, Any]) -> bool:
-        named = {name: [note[name]] if isinstance(note[name], str) else note[name] for name in own if name in note}
-        return all(own[name] in names for name, names in named.items())
+        named = {name: [note[name]] if isinstance(note[name], str) else note[name] for name in fields if name in note}
+        return all(fields[name] in names for name, names in named.items())
 
     return " ".join(note["reason"] for note in notes if concerns(note)) or UNEXPLAINED
 
 
 def disagreement_table(found: Sequence[Distance], notes: Sequence[Mapping[str, Any]]) -> Table:
-    """Return the entries that are further than one of the paper's standard deviations from its mean."""
+    """Return the entries more than one of the paper's standard deviations away from its mean."""
     lines: list[list[Any]] = []
     for each in sorted(found, key=lambda each: -abs(each.points) / each.published["std"]):
         if not each.within:
             entry = each.result.entry
-            deviations = each.points / each.published["std"]
+            num_deviations = each.points / each.published["std"]
             lines.append([
                 entry.data, entry.preset, entry.row, each.result.mean, each.published["mean"], each.published["std"],
-                each.points, deviations, reason_for(entry, notes),
+                each.points, num_deviations, reason_for(entry, notes),
             ])  # fmt: skip
     columns = [Column("data"), Column("preset"), Column("network"), Column("here", ".2f"), Column("published", ".2f")]
     columns += [Column("± published", ".2f"), Column("distance", "+.2f"), Column("in its ±", "+.1f"), Column("reason")]
-    return Table("Further than one standard deviation from the paper", columns, lines)
+    return Table("More than one standard deviation from the paper", columns, lines)

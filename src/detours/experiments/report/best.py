@@ -1,4 +1,4 @@
-"""The best detour models, networks and kernels, beside the best entries of the paper."""
+"""The best detour networks and kernels, next to the best entries of the paper."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from detours.experiments.tables import Column, Table
 DATA = (*IN_PAPER["graphs"], *IN_PAPER["nodes"])
 """The paper's twelve data sets."""
 DETOUR_KERNELS = ("WL-DeN", "best of ours")
-"""The rows of the table of kernels that choose among kernels with detours only."""
+"""The rows of the kernel table whose kernels all use detours."""
 
 
 @dataclass(frozen=True)
 class Best:
-    """What is best on a data set; at least one of ours is there."""
+    """The best models for a data set; at least one of `network` and `kernel` is given."""
 
     data: str
     paper: float
-    """Of the paper's networks and kernels."""
+    """The best mean of the paper's networks and kernels."""
     network: Result | None
     kernel: tuple[str, Accuracy] | None
 
@@ -36,27 +36,27 @@ class Best:
 
     @property
     def ours(self) -> float:
-        """The better mean of the two."""
+        """The mean of the better one."""
         return max(self.of_network, -float("inf") if self.kernel is None else self.kernel[1].mean)
 
 
 def best_network(results: Mapping[Entry, Result], data: str, *models: str) -> Result | None:
-    """Return the complete network of preset ours with the best mean test on a data set, among these models."""
-    found = (
+    """Return the complete result of preset ours with the best test mean on a data set, among these models."""
+    candidates = (
         result
         for entry, result in results.items()
         if (entry.data, entry.preset) == (data, "ours") and entry.model in models and entry.use_den and result.complete
     )
-    return max(found, key=lambda result: result.mean or 0.0, default=None)
+    return max(candidates, key=lambda result: result.mean or 0.0, default=None)
 
 
 def best_models(results: Mapping[Entry, Result], kernels: Mapping[tuple[str, str], Accuracy]) -> list[Best]:
-    """Return the best networks with detours of preset ours, and the best kernels with detours, by their mean test."""
+    """Return the best detour networks of preset ours and the best detour kernels, by test mean."""
     found = []
     for data in DATA:
         network = best_network(results, data, "weighted", "mdnn")
-        own = [(row, kernels[row, data]) for row in DETOUR_KERNELS if (row, data) in kernels]
-        kernel = max(own, key=lambda each: each[1].mean, default=None)
+        rows = [(row, kernels[row, data]) for row in DETOUR_KERNELS if (row, data) in kernels]
+        kernel = max(rows, key=lambda each: each[1].mean, default=None)
         paper = best_published(data)
         if paper is not None and (network is not None or kernel is not None):
             found.append(Best(data, paper, network, kernel))
@@ -64,27 +64,28 @@ def best_models(results: Mapping[Entry, Result], kernels: Mapping[tuple[str, str
 
 
 def best_sentence(found: Sequence[Best]) -> str:
-    """Return on how many data sets ours are above the paper's; empty if nothing is finished."""
+    """Return a sentence on how many data sets our best model beats the paper's; empty if nothing is finished."""
     if not found:
         return ""
     above = _counted([(each.data, each.ours > each.paper) for each in found])
-    sentence = f"The best detour model, network (preset ours) or kernel, is above the paper's best entry on {above}"
+    sentence = f"The best detour model (network of preset ours, or kernel) beats the paper's best entry on {above}"
     if any(each.kernel is not None for each in found):
         networks = [(each.data, each.of_network > each.paper) for each in found if each.network is not None]
-        sentence += f"; networks alone on {_counted(networks)}"
+        sentence += f"; networks alone do on {_counted(networks)}"
     return sentence + "."
 
 
 def _counted(found: Sequence[tuple[str, bool]]) -> str:
     below = [data for data, above in found if not above]
-    finished = f"{len(found) - len(below)} of {len(found)}"
-    if len(found) < len(DATA):
-        finished += f" data sets that are finished, of {len(DATA)}"
-    return finished + (f" (not on {', '.join(below)})" if below else "")
+    complete = len(found) == len(DATA)
+    remarks = [] if complete else [f"{len(DATA)} in total"]
+    remarks += [f"not on {', '.join(below)}"] if below else []
+    counted = f"{len(found) - len(below)} of {len(found)} {'data sets' if complete else 'finished data sets'}"
+    return counted + (f" ({'; '.join(remarks)})" if remarks else "")
 
 
 def best_table(found: Sequence[Best]) -> Table:
-    """Return ours beside the paper's, data set by data set."""
+    """Return our best models next to the paper's, by data set."""
     columns = [Column("data"), Column("paper's best", ".2f"), Column("network"), Column("test, ± folds")]
     columns += [Column("kernel"), Column("test, ± repeats"), Column("distance", "+.2f")]
     lines: list[list[Any]] = []
@@ -98,7 +99,7 @@ def best_table(found: Sequence[Best]) -> Table:
         lines.append([*line, each.ours - each.paper])
     note = (
         "The best entry is the one with the best mean on the test parts, as in the paper's tables. Networks: weighted "
-        "or MDNN, preset ours, ten folds. Kernels: ten-fold cross-validation, repeated with other folds, as in the "
-        "paper; rounds, k and C are chosen inside each training part. Distance: of the better one to the paper's best."
+        "or MDNN, preset ours, ten folds. Kernels: repeated ten-fold cross-validation, as in the paper; rounds, k and "
+        "C are chosen inside each training part. Distance: the better of the two minus the paper's best."
     )
     return Table("The best detour models", columns, lines, [note])

@@ -1,4 +1,4 @@
-"""Learning curves as small SVG figures, drawn without any library."""
+"""Learning curves as small SVG figures, drawn without a plotting library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DASHES = {"GCN": "", "GAT": "5 3", "GIN": "1.5 2.5"}
 
 
 class Curve(NamedTuple):
-    """One line: its name, the kind of its network, and its points."""
+    """One line: its name, the model of its network, and its points."""
 
     name: str
     model: str
@@ -21,14 +21,14 @@ class Curve(NamedTuple):
 
 
 def draw_curves(title: str, curves: Sequence[Curve]) -> str:
-    """Return a figure with a line for each curve; the colour tells the model, the dashes the backbone."""
+    """Return a figure with a line per curve; the colour shows the model, the dashes the backbone."""
     longest = max(curve.epochs[-1] for curve in curves)
     low = min(min(curve.values) for curve in curves)
     high = max(max(curve.values) for curve in curves)
     low, high = (low, high) if high > low else (low - 0.5, high + 0.5)
     width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 
-    def place(epoch: float, value: float) -> str:
+    def point(epoch: float, value: float) -> str:
         return f"{LEFT + width * epoch / longest:.1f},{TOP + height * (high - value) / (high - low):.1f}"
 
     parts = [
@@ -39,14 +39,14 @@ def draw_curves(title: str, curves: Sequence[Curve]) -> str:
         f'<text x="{LEFT + width}" y="{HEIGHT - 10}" text-anchor="end">{longest} epochs</text>',
     ]
     for value in (low, high):
-        at = TOP + height * (high - value) / (high - low) + 4
-        parts.append(f'<text x="{LEFT - 4}" y="{at:.0f}" text-anchor="end">{value:.3g}</text>')
-    for number, curve in enumerate(curves):
+        y = TOP + height * (high - value) / (high - low) + 4
+        parts.append(f'<text x="{LEFT - 4}" y="{y:.0f}" text-anchor="end">{value:.3g}</text>')
+    for index, curve in enumerate(curves):
         dash = DASHES.get(curve.name.split()[-1], "")
         style = f'stroke="{COLOURS[curve.model]}" stroke-dasharray="{dash}" fill="none" stroke-width="1.4"'
-        points = " ".join(place(epoch, value) for epoch, value in zip(curve.epochs, curve.values, strict=True))
-        at = TOP + 6 + 14 * number
+        points = " ".join(point(epoch, value) for epoch, value in zip(curve.epochs, curve.values, strict=True))
+        y = TOP + 6 + 14 * index
         parts.append(f'<polyline points="{points}" {style}/>')
-        parts.append(f'<path d="M{WIDTH - RIGHT + 6},{at}h18" {style}/>')
-        parts.append(f'<text x="{WIDTH - RIGHT + 28}" y="{at + 4}">{escape(curve.name)}</text>')
+        parts.append(f'<path d="M{WIDTH - RIGHT + 6},{y}h18" {style}/>')
+        parts.append(f'<text x="{WIDTH - RIGHT + 28}" y="{y + 4}">{escape(curve.name)}</text>')
     return "\n".join([*parts, "</svg>"])

@@ -1,10 +1,10 @@
-"""Tables in Markdown documents that are made from the store: a block between two markers is rewritten by a command.
+"""Generated tables in Markdown documents: `detours report --update FILE` rewrites the blocks between two markers.
 
     <!-- results: kernels -->
     …
     <!-- end of results -->
 
-`detours report --update FILE` rewrites the blocks of a file, and a test fails where a block is not what the store says.
+They come from a results folder, and a test fails if a block of the documentation is out of date.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ NOTHING = "*There are no finished results yet.*\n"
 
 
 def update_document(path: Path, folder: Path) -> bool:
-    """Rewrite the blocks of a Markdown file from a folder of results, and return whether anything changed."""
+    """Rewrite the blocks of a Markdown file from a results folder, and return whether anything changed."""
     text = path.read_text("utf-8")
     if not BLOCK.search(text):
         raise FileFormatError(
-            "there is no table to rewrite; mark its place by two lines, <!-- results: kernels --> and "
+            "there is no table to rewrite; mark where it goes by two lines, <!-- results: kernels --> and "
             "<!-- end of results -->.",
             path,
         )
@@ -49,27 +49,27 @@ def update_document(path: Path, folder: Path) -> bool:
 
 
 def updated(text: str, folder: Path, path: Path) -> str:
-    """Return a text with its blocks rewritten from a folder of results."""
+    """Return a text with its blocks rewritten from a results folder."""
     blocks = _blocks(read_finished(folder))
 
-    def rewritten(found: re.Match[str]) -> str:
-        if found[2] not in blocks:
+    def block(match: re.Match[str]) -> str:
+        if match[2] not in blocks:
             known = ", ".join(blocks)
-            raise FileFormatError(f"there are no results named {found[2]}; choose from {known}.", path)
-        return f"{found[1]}\n{blocks[found[2]]() or NOTHING}\n{found[4]}"
+            raise FileFormatError(f"there are no results named {match[2]}; choose from {known}.", path)
+        return f"{match[1]}\n{blocks[match[2]]() or NOTHING}\n{match[4]}"
 
-    return BLOCK.sub(rewritten, text)
+    return BLOCK.sub(block, text)
 
 
 def _blocks(finished: Finished) -> dict[str, Callable[[], str]]:
-    """Return what makes the block of each name: a section of the report, or a shorter table in its place."""
+    """Return the functions that write the blocks, by name: sections of the report, or shorter tables."""
 
     def section(make: Callable[[Finished], Section]) -> str:
         return as_markdown(make(finished), 4)
 
     def table(name: str) -> str:
-        own = of_table(name, finished.networks)
-        return accuracy_table(name, own).markdown().split("\n", 2)[2] if own else ""
+        results = of_table(name, finished.networks)
+        return accuracy_table(name, results).markdown().split("\n", 2)[2] if results else ""
 
     return {
         **{name: partial(section, make) for name, make in SECTIONS.items()},
@@ -80,29 +80,29 @@ def _blocks(finished: Finished) -> dict[str, Callable[[], str]]:
     }
 
 
-def kernel_block(found: Kernels) -> str:
-    """Return the table of kernels, with the paper's numbers below ours, and what is to be said about it in numbers."""
-    return "\n".join([*_kernel_lines(found), "", *_kernel_sentences(found)]) if found else ""
+def kernel_block(kernels: Kernels) -> str:
+    """Return the table of kernels, with the paper's results below ours, and a few sentences about it."""
+    return "\n".join([*_kernel_lines(kernels), "", *_kernel_sentences(kernels)]) if kernels else ""
 
 
-def short_kernel_block(found: Kernels) -> str:
-    """Return the table of kernels for a first page: without and with detours, our best, and the paper's best."""
+def short_kernel_block(kernels: Kernels) -> str:
+    """Return a short table of kernels: without and with detours, our best, and the paper's best."""
     wanted = ("| |", "|---", *(f"| {row} |" for row in SHORT), "| *best of the paper*")
-    return "\n".join([line for line in _kernel_lines(found) if line.startswith(wanted)]) + "\n" if found else ""
+    return "\n".join([line for line in _kernel_lines(kernels) if line.startswith(wanted)]) + "\n" if kernels else ""
 
 
-def short_network_block(found: Networks) -> str:
-    """Return the table of networks for a first page: plain and MDNN, and the paper's best."""
-    chosen = rivals(found)
+def short_network_block(networks: Networks) -> str:
+    """Return a short table of networks: plain, MDNN, and the paper's best."""
+    chosen = rivals(networks)
     return rivals_table(chosen).markdown().split("\n", 2)[2] if chosen else ""
 
 
-def _kernel_lines(found: Kernels) -> list[str]:
+def _kernel_lines(kernels: Kernels) -> list[str]:
     paper = paper_tables()["graph_classification"]["kernel"]
     lines = [f"| | {' | '.join(KERNEL_DATA)} |", f"|{'---|' * (len(KERNEL_DATA) + 1)}"]
     for row in ROWS:
-        ours = [found.get((row, data)) for data in KERNEL_DATA]
-        texts = ["–" if own is None else with_spread(own.mean, own.over_repeats) for own in ours]
+        ours = [kernels.get((row, data)) for data in KERNEL_DATA]
+        texts = ["–" if accuracy is None else with_spread(accuracy.mean, accuracy.over_repeats) for accuracy in ours]
         lines.append(f"| {row} | {' | '.join(texts)} |")
         if row in paper:
             theirs = [paper[row][data] for data in KERNEL_DATA]
@@ -112,25 +112,27 @@ def _kernel_lines(found: Kernels) -> list[str]:
     return [*lines, f"| *best of the paper* | {' | '.join(f'{each:.2f}' for each in best)} |"]
 
 
-def _kernel_sentences(found: Kernels) -> list[str]:
+def _kernel_sentences(kernels: Kernels) -> list[str]:
     fewer = [
-        f"{row} on {data} ({len(own.repeats)})" for (row, data), own in found.items() if len(own.repeats) < REPEATS
+        f"{row} on {data} ({len(accuracy.repeats)})"
+        for (row, data), accuracy in kernels.items()
+        if len(accuracy.repeats) < REPEATS
     ]
     tests = []
     for data in KERNEL_DATA:
-        own, base = found.get(("WL-DeN", data)), found.get(("WL-SP", data))
-        if own is not None and base is not None:
-            p = signed_rank(own, base)
-            tests.append(f"{data} {own.mean - base.mean:+.2f}{'' if p is None else f' (p = {p:.2g})'}")
-    totals = {name: sum(getattr(own, name) for own in found.values()) for name in ("fits", "skipped", "unconverged")}
-    minutes = sum(own.cpu_seconds for own in found.values()) / 60
-    compared = "WL-DeN against WL-SP, in points, with the p of Wilcoxon's signed-rank test over folds"
+        accuracy, baseline = kernels.get(("WL-DeN", data)), kernels.get(("WL-SP", data))
+        if accuracy is not None and baseline is not None:
+            p = signed_rank(accuracy, baseline)
+            tests.append(f"{data} {accuracy.mean - baseline.mean:+.2f}{'' if p is None else f' (p = {p:.2g})'}")
+    totals = {name: sum(getattr(row, name) for row in kernels.values()) for name in ("fits", "skipped", "unconverged")}
+    minutes = sum(row.cpu_seconds for row in kernels.values()) / 60
+    compared = "WL-DeN minus WL-SP, in points, with the p of a Wilcoxon signed-rank test over folds"
     return [
         f"Every entry has {REPEATS} repeats{', except ' if fewer else ''}{', '.join(fewer)}.",
         "",
         f"{compared}: {'; '.join(tests)}.",
         "",
         f"{totals['fits']:,} fits, of which {totals['unconverged']:,} did not converge, took {minutes:.0f} minutes of "
-        f"CPU time without the Gram matrices; {totals['skipped']:,} more were not needed (see below).",
+        f"CPU time, not counting the Gram matrices; another {totals['skipped']:,} were not needed (see below).",
         "",
     ]

@@ -1,4 +1,4 @@
-"""All finished results of a folder, read once: what every section of the report is made from."""
+"""All finished results of a folder, read once for all sections of the report."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Kernels = Mapping[tuple[str, str], Accuracy]
 
 
 class Finished(NamedTuple):
-    """What a folder of results has."""
+    """The contents of a results folder."""
 
     cells: Sequence[Cell]
-    """All of it; those of networks and kernels are also in the next two."""
+    """All finished cells; those of networks and kernels are also in the next two fields."""
     networks: Networks
     kernels: Kernels
     notes: Sequence[Mapping[str, str]]
@@ -31,9 +31,9 @@ class Finished(NamedTuple):
 
 
 def read_finished(folder: Path) -> Finished:
-    """Read a folder of results; raise `InputError` if there is none."""
+    """Read a results folder; raise `InputError` if it does not exist."""
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder of results; run `detours reproduce` first, or give another.")
+        raise InputError(f"{folder} is not a results folder; run `detours reproduce` first, or give another.")
     cells = list(Store(folder))
     networks = results(Record(cell) for cell in cells if cell.key["experiment"] == EXPERIMENT)
     return Finished(cells, networks, accuracies(cells), read_notes(folder))

@@ -1,4 +1,4 @@
-"""The report as Markdown, and as one HTML page that needs no other file."""
+"""The report as Markdown, and as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from html import escape
 from detours.experiments.report.sections import Section
 from detours.experiments.tables import Table
 
-TITLE = "Results beside the paper's"
+TITLE = "Results next to the paper's"
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 78rem; padding: 0 1rem; color: #222; }
 table { border-collapse: collapse; margin: .6rem 0 1.2rem; font-size: 13px; }
@@ -26,12 +26,12 @@ def markdown(sections: Sequence[Section]) -> str:
 
 
 def as_markdown(section: Section, level: int) -> str:
-    """Return the content of a section, its tables with headings of a level."""
+    """Return the content of a section, its tables with headings of this level."""
     lines = ["\n".join(f"- {point}" for point in section.points) + "\n"] if section.points else []
     lines += [f"{text}\n" for text in section.text]
     lines += [table.markdown().replace("##", "#" * level, 1) for table in section.tables]
     if section.figures:
-        lines.append(f"{len(section.figures)} figures are in the HTML page.\n")
+        lines.append(f"The HTML page has {len(section.figures)} figures here.\n")
     return "\n".join(lines)
 
 
@@ -39,7 +39,7 @@ def html(sections: Sequence[Section]) -> str:
     """Return the report as an HTML page."""
     parts = ["<!doctype html>", '<html lang="en"><head><meta charset="utf-8">', f"<title>{escape(TITLE)}</title>"]
     parts += [f"<style>{_STYLE}</style></head><body>", f"<h1>{escape(TITLE)}</h1>", "<ul>"]
-    named = [(f"s{number}", section) for number, section in enumerate(sections)]
+    named = [(f"s{index}", section) for index, section in enumerate(sections)]
     parts += [f'<li><a href="#{name}">{escape(section.title)}</a></li>' for name, section in named]
     parts.append("</ul>")
     for name, section in named:

@@ -1,4 +1,4 @@
-"""The report: all tables beside the paper's, from a folder of finished results alone."""
+"""The report: all tables next to the paper's, from a results folder only."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from detours.experiments.report.sections import SECTIONS, Section
 
 
 def report_sections(folder: Path) -> list[Section]:
-    """Return the sections of the report on a folder of results; those without content are left out."""
+    """Return the sections of the report on a results folder, without empty ones."""
     finished = read_finished(folder)
     kept = [section for make in SECTIONS.values() if not (section := make(finished)).empty]
     if not kept:
         others = ", ".join(sorted({str(cell.key["experiment"]) for cell in finished.cells}))
-        there = f"finished results of {others} alone" if others else "no finished results"
-        raise InputError(f"{folder} has {there}; a report is made of those of `detours reproduce`, so run it first.")
+        found = f"only finished results of {others}" if others else "no finished results"
+        raise InputError(f"{folder} has {found}; the report needs those of `detours reproduce`, so run it first.")
     return kept
 
 

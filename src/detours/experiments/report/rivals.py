@@ -1,4 +1,4 @@
-"""MDNN against plain networks, data set by data set, with a backbone that validation parts choose."""
+"""MDNN against plain networks, by data set, with backbones chosen on the validation parts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from detours.experiments.networks.tables import best_published, with_spread
 from detours.experiments.report.best import DATA
 from detours.experiments.tables import Column, Table
 
-SURE = 0.05
-"""Below it, the p of a comparison is called significant."""
+SIGNIFICANT = 0.05
+"""Comparisons with a smaller p are called significant."""
 
 
 @dataclass(frozen=True)
@@ -23,15 +23,15 @@ class Rivals:
 
     data: str
     mdnn: Result
-    """Of the backbones, the one with the best mean on validation parts."""
+    """With the backbone that is best on the validation parts."""
     plain: Result
     """Likewise."""
     detour: Result
-    """Likewise, of weighted networks and MDNN."""
+    """Likewise, among weighted networks and MDNN."""
     same_backbone: Comparison
-    """MDNN with the plain network of its backbone."""
+    """`mdnn` against the plain network of its backbone."""
     best_test: Comparison
-    """The same for the MDNN with the best mean on test parts."""
+    """The same for the MDNN that is best on the test parts."""
 
     @property
     def in_paper(self) -> bool:
@@ -39,18 +39,18 @@ class Rivals:
         return self.data in DATA
 
     @property
-    def apart(self) -> Comparison:
-        """MDNN with the plain network of whatever backbone suits that one best."""
+    def own_backbones(self) -> Comparison:
+        """`mdnn` against `plain`, each with its own backbone."""
         return _complete(self.mdnn, self.plain)
 
     @property
     def any_detour(self) -> Comparison:
-        """The same for the network with detours of whatever kind."""
+        """`detour` against `plain`, each with its own backbone."""
         return _complete(self.detour, self.plain)
 
 
 def rivals(results: Mapping[Entry, Result]) -> list[Rivals]:
-    """Return the rivals of the paper's data sets, then of heterophilous graphs, as far as both are finished."""
+    """Return the rivals on the paper's data sets, then on heterophilous graphs, if both are finished."""
     compared = {each.entry: each for each in against_baselines(results) if each.entry.preset == "ours"}
 
     def validation(entry: Entry) -> float:
@@ -61,57 +61,57 @@ def rivals(results: Mapping[Entry, Result]) -> list[Rivals]:
 
     found = []
     for data in (*DATA, *HETEROPHILOUS_DATA):
-        own = [e for e in compared if (e.data, e.model) == (data, "mdnn") and compared[e].complete]
-        if own:
-            mdnn, plain = max(own, key=validation), max((compared[entry].baseline for entry in own), key=validation)
+        mdnns = [e for e in compared if (e.data, e.model) == (data, "mdnn") and compared[e].complete]
+        if mdnns:
+            mdnn, plain = max(mdnns, key=validation), max((compared[entry].baseline for entry in mdnns), key=validation)
             weighted = [e for e in compared if (e.data, e.model) == (data, "weighted") and compared[e].complete]
-            detour, best = max([*own, *weighted], key=validation), max(own, key=test)
+            detour, best = max([*mdnns, *weighted], key=validation), max(mdnns, key=test)
             found.append(Rivals(data, results[mdnn], results[plain], results[detour], compared[mdnn], compared[best]))
     return found
 
 
 def _complete(one: Result, other: Result) -> Comparison:
-    found = compare(one, other)
-    assert found is not None, "complete results share all folds"
-    return found
+    comparison = compare(one, other)
+    assert comparison is not None, "complete results share all folds"
+    return comparison
 
 
 def rivals_sentence(found: Sequence[Rivals]) -> str:
-    """Return on how many of the paper's data sets MDNN is better than plain networks; empty if none is finished."""
+    """Return a sentence on how many of the paper's data sets MDNN beats plain networks; empty if none is finished."""
     found = [each for each in found if each.in_paper]
     if not found:
         return ""
     return (
-        "MDNN, preset ours, is better than its own plain baseline with the backbone that the validation parts choose "
-        f"{_counts([each.same_backbone for each in found])}; with the backbone that has the best test "
-        f"{_counts([each.best_test for each in found])}. With each network's own backbone, as its validation parts "
-        f"choose it, MDNN is better than the plain one {_counts([each.apart for each in found])}; so is the weighted "
-        f"network or MDNN, whichever they choose, {_counts([each.any_detour for each in found])}."
+        "MDNN (preset ours) beats the plain network of the same backbone "
+        f"{_counts([each.same_backbone for each in found])} if validation chooses the backbone, and "
+        f"{_counts([each.best_test for each in found])} with the backbone that is best on the test parts. If "
+        "validation chooses a backbone for each network, MDNN beats the plain network "
+        f"{_counts([each.own_backbones for each in found])}; if it also chooses between the weighted network and MDNN, "
+        f"the chosen one does {_counts([each.any_detour for each in found])}."
     )
 
 
 def _counts(chosen: Sequence[Comparison]) -> str:
     better = [each for each in chosen if each.difference > 0]
-    sure = [each for each in chosen if each.p is not None and each.p < SURE]
-    worse = [each.entry.data for each in sure if each.difference < 0]
+    significant = [each for each in chosen if each.p is not None and each.p < SIGNIFICANT]
+    worse = [each.entry.data for each in significant if each.difference < 0]
     return (
-        f"on {len(better)} of {len(chosen)} data sets, significantly (p < {SURE}) on {len(sure) - len(worse)}, "
-        f"significantly worse on {', '.join(worse) or 'none'}"
+        f"on {len(better)} of {len(chosen)} data sets (significantly better, p < {SIGNIFICANT}, on "
+        f"{len(significant) - len(worse)}; significantly worse on {', '.join(worse) or 'none'})"
     )
 
 
 def rivals_table(found: Sequence[Rivals]) -> Table:
-    """Return each network with its own backbone, and the paper's best entry."""
+    """Return the table of both networks, each with its own backbone, and the paper's best entry."""
     columns = [Column("data"), Column("plain"), Column("MDNN"), Column("difference", "+.2f"), Column("p", ".2g")]
     columns += [Column("best of the paper", ".2f")]
     lines: list[list[Any]] = []
     for each in found:
-        both, apart = (_with_backbone(each.plain), _with_backbone(each.mdnn)), each.apart
-        lines.append([each.data, *both, apart.difference, apart.p, best_published(each.data)])
+        both, comparison = (_with_backbone(each.plain), _with_backbone(each.mdnn)), each.own_backbones
+        lines.append([each.data, *both, comparison.difference, comparison.p, best_published(each.data)])
     note = (
-        "Per cent on the test parts, mean ± standard deviation over folds; a fold counts with the mean over its seeds; "
-        "preset ours. Validation parts choose the backbone, each network's own. p: of Wilcoxon's signed-rank test over "
-        "folds."
+        "Per cent on the test parts, mean ± standard deviation over folds, each fold averaged over its seeds; preset "
+        "ours. The backbone of each network is chosen on the validation parts. p: Wilcoxon signed-rank test over folds."
     )
     return Table("MDNN and plain networks", columns, lines, [note])
 

@@ -1,4 +1,4 @@
-"""The sections of the report, made from finished results alone; `SECTIONS`, at the end, lists them in their order."""
+"""The sections of the report, from finished results only; `SECTIONS`, at the end, lists them in order."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ class Section:
     figures: list[str] = field(default_factory=list)
     """As SVG."""
     points: list[str] = field(default_factory=list)
-    """Of a list, which comes before all else."""
+    """A bulleted list above everything else."""
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing below the heading; the report leaves it out then."""
+        """Whether there is nothing below the heading; the report omits such sections."""
         return not (self.points or self.text or self.tables or self.figures)
 
 
 def summary_section(finished: Finished) -> Section:
-    """The paper's claims, one sentence each, as far as they are measured."""
+    """One sentence on each of the paper's claims, as far as they were measured."""
     networks = finished.networks
     ours = [each for each in against_baselines(networks) if each.entry.preset == "ours" and each.complete]
     sentences = [best_sentence(best_models(networks, finished.kernels)), rivals_sentence(rivals(networks))]
@@ -52,117 +52,118 @@ def summary_section(finished: Finished) -> Section:
         if found:
             better = sum(each.difference > 0 for each in found)
             sentences.append(
-                f"{TITLES[name]}, preset ours: MDNN is better than its own plain baseline in {better} of {len(found)} "
-                f"entries{_lost(found)}."
+                f"{TITLES[name]}, preset ours: MDNN beats its plain baseline in {better} of {len(found)} entries"
+                f"{_exceptions(found)}."
             )
     sentences += [_within(away)] if (away := distances(networks)) else []
     for preset in PRESETS:
         if found := [each for each in ablations(networks) if each.entry.preset == preset and each.complete]:
             better = sum(each.difference >= 0 for each in found)
             sentences.append(
-                f"Ablation, preset {preset}: with φD is not worse than without on {better} of {len(found)} data sets."
+                f"Ablation, preset {preset}: with φD, MDNN is at least as good as without on {better} of {len(found)} "
+                "data sets."
             )
     return Section("In short", points=[sentence for sentence in sentences if sentence])
 
 
-def _lost(found: Sequence[Comparison]) -> str:
-    worse = [f"{each.entry.data} {each.entry.row} {each.difference:+.2f}" for each in found if each.difference <= 0]
-    return f"; not in {', '.join(worse)}" if worse else ""
+def _exceptions(comparisons: Sequence[Comparison]) -> str:
+    worse = [each for each in comparisons if each.difference <= 0]
+    listed = ", ".join(f"{each.entry.data} {each.entry.row} {each.difference:+.2f}" for each in worse)
+    return f"; exceptions: {listed}" if worse else ""
 
 
 def best_section(finished: Finished) -> Section:
-    """The best detour networks and kernels beside the paper's best entries."""
+    """The best detour networks and kernels next to the paper's best entries."""
     found = best_models(finished.networks, finished.kernels)
-    return Section("Best of the paper", [], [best_table(found)] if found else [])
+    return Section("Best models", [], [best_table(found)] if found else [])
 
 
 def table_section(name: str, finished: Finished) -> Section:
-    """One of the paper's tables, or of ours beyond it."""
-    own = of_table(name, finished.networks)
-    if not own:
+    """One of the paper's tables, or of the additional ones."""
+    results = of_table(name, finished.networks)
+    if not results:
         return Section(TITLES[name])
     text = []
     if name == "nodes":
         text.append(
             "Chameleon and Squirrel contain duplicated nodes, some of them in both training and test parts "
-            "(Platonov et al., 2023); these are the paper's versions of both."
+            "(Platonov et al., 2023); these are the versions that the paper used."
         )
-    text += _remarks(own)
-    return Section(TITLES[name], text, network_tables([name], own))
+    text += _remarks(results)
+    return Section(TITLES[name], text, network_tables([name], results))
 
 
 def _remarks(networks: Networks) -> list[str]:
-    """What a reader has to know about the recipes behind a table."""
+    """Remarks on the recipes behind a table."""
     records = [record for result in networks.values() for record in result.records]
     remarks = []
     if seeing := {each.entry.data for each in records if each.entry.model == "plain" and each.sees_detours}:
         remarks.append(
-            f"On {', '.join(sorted(seeing))}, preset ours gives plain networks detour numbers as features of arcs or "
-            "nodes: there they are no baseline without detours."
+            f"On {', '.join(sorted(seeing))}, preset ours gives plain networks detour numbers as arc or node features: "
+            "they are not a baseline without detours there."
         )
     if not all(entry.use_den for entry in networks):
-        remarks.append("Without φD, MDNN has no hops weighted by detour numbers either (encoder hops of preset ours).")
+        remarks.append("MDNN without φD has no encoder hops weighted by detour numbers either (preset ours).")
     older = [entry for entry, result in networks.items() if not is_current(result)]
     if older:
         listed = ", ".join(dict.fromkeys(f"{entry.data} {entry.row} ({entry.preset})" for entry in older))
-        remarks.append(f"Made with other settings than the package has now: {listed}.")
+        remarks.append(f"Trained with settings that differ from the current recipes: {listed}.")
     return remarks
 
 
 def is_current(result: Result) -> bool:
-    """Whether a result was made with the settings that the package has now."""
+    """Whether a result was trained with the settings of the current recipe."""
     settings = plain_settings(result.entry.recipe().key())
     return all(record.made_by(settings, None) for record in result.records)
 
 
 def baselines_section(finished: Finished) -> Section:
-    """Every detour network against its own baseline, and the sign tests."""
-    title, found = "Against the own baseline", against_baselines(finished.networks)
-    if not found:
+    """Every detour network against its baseline, and the sign tests."""
+    title, comparisons = "Detour networks against baselines", against_baselines(finished.networks)
+    if not comparisons:
         return Section(title)
     text = (
-        "Each weighted network and each MDNN against the plain network of the same backbone, preset and data, on "
-        "the same folds. A fold with several seeds counts with the mean over its seeds, so that folds are the only "
-        "repetitions. p of an entry: Wilcoxon's two-sided signed-rank test over folds (which share training data; "
-        "that makes p too small). p over entries: a two-sided sign test of the mean differences "
-        "of complete entries, which are not independent either: backbones share data, and the filtered graphs are "
-        "parts of Chameleon and Squirrel."
+        "Each weighted network and each MDNN is compared with the plain network of the same backbone, preset and data, "
+        "on the same folds. Each fold is averaged over its seeds, so that folds are the only repetitions. p of an "
+        "entry: two-sided Wilcoxon signed-rank test over folds (which share training data, so p is too small). p over "
+        "entries: two-sided sign test of the mean differences of complete entries, which are not independent either: "
+        "backbones share data, and the filtered graphs are parts of Chameleon and Squirrel."
     )
     tables = [rivals_table(chosen)] if (chosen := rivals(finished.networks)) else []
-    if complete := [each for each in found if each.complete]:
+    if complete := [each for each in comparisons if each.complete]:
         tables.append(_sign_tests(complete))
-    return Section(title, [text], [*tables, _differences(found)])
+    return Section(title, [text], [*tables, _differences(comparisons)])
 
 
-def _differences(found: Sequence[Comparison]) -> Table:
+def _differences(comparisons: Sequence[Comparison]) -> Table:
     lines: list[list[Any]] = []
-    for each in found:
+    for each in comparisons:
         folds = each.folds if each.complete else f"{each.folds}, incomplete"
         lines.append([each.entry.data, each.entry.preset, each.entry.row, each.difference, folds, each.p])
     columns = [Column("data"), Column("preset"), Column("network"), Column("against plain", "+.2f")]
     columns += [Column("folds", "d"), Column("p", ".2g")]
-    return Table("Detour networks against their own baselines", columns, sorted(lines, key=lambda line: line[:3]))
+    return Table("Detour networks against their baselines", columns, sorted(lines, key=lambda line: line[:3]))
 
 
 def _sign_tests(complete: Sequence[Comparison]) -> Table:
     groups: dict[str, Sequence[Comparison]] = {}
     for preset in PRESETS:
         for model, name in (("weighted", "weighted"), ("mdnn", "MDNN")):
-            own = [each for each in complete if (each.entry.preset, each.entry.model) == (preset, model)]
-            groups[f"{name}, {preset}"] = own
+            group = [each for each in complete if (each.entry.preset, each.entry.model) == (preset, model)]
+            groups[f"{name}, {preset}"] = group
     groups["all"] = complete
-    tests = {name: sign_test(own) for name, own in groups.items() if own}
+    tests = {name: sign_test(group) for name, group in groups.items() if group}
     lines: list[list[Any]] = [[name, test.better, test.equal, test.worse, test.p] for name, test in tests.items()]
     columns = [Column(""), Column("better", "d"), Column("equal", "d"), Column("worse", "d"), Column("p", ".2g")]
     return Table("Sign tests", columns, lines)
 
 
 def agreement_section(finished: Finished) -> Section:
-    """Which entries of the paper's presets agree with the paper, and every one that does not."""
+    """How many entries of presets "paper" and "paper-small" agree with the paper, and those that do not."""
     found = distances(finished.networks)
     if not found:
         return Section("Agreement with the paper")
-    text = [f"{_within(found)} The others follow, with a reason from `notes.toml` where one is known."]
+    text = [f"{_within(found)} The others are listed below, with the reason from `notes.toml` where one is known."]
     return Section("Agreement with the paper", text, [disagreement_table(found, finished.notes)])
 
 
@@ -170,20 +171,20 @@ def _within(found: Sequence[Distance]) -> str:
     within = sum(each.within for each in found)
     return (
         f"Presets paper and paper-small: {within} of {len(found)} entries ({within / len(found):.0%}) are within one "
-        "standard deviation of the paper's mean, as the paper gives both."
+        "published standard deviation of the published mean."
     )
 
 
 @cache
 def other_numbers() -> dict[str, Any]:
-    """The numbers of other papers, see `others.json`."""
-    read: dict[str, Any] = json.loads(files("detours.experiments.report").joinpath("others.json").read_text("utf-8"))
-    return read
+    """Results of other papers, see `others.json`."""
+    numbers: dict[str, Any] = json.loads(files("detours.experiments.report").joinpath("others.json").read_text("utf-8"))
+    return numbers
 
 
 def others_section(finished: Finished) -> Section:
-    """Our best networks beside numbers that others published for the same splits."""
-    made = []
+    """Our best networks next to results that others published for the same splits."""
+    tables = []
     for name in ("graphs", "nodes", "heterophilous"):
         data = [each for each in in_order(name) if any(each in row for row in other_numbers()[name].values())]
         rows: list[list[Any]] = []
@@ -194,27 +195,27 @@ def others_section(finished: Finished) -> Section:
         if rows:
             rows += [[f"theirs: {who}", *map(numbers.get, data)] for who, numbers in other_numbers()[name].items()]
             columns = [Column("network"), *(Column(each, ".2f") for each in data)]
-            made.append(Table(f"{TITLES[name]}: numbers of others", columns, rows))
+            tables.append(Table(f"{TITLES[name]}: results of others", columns, rows))
     text = [
-        "Lines “theirs” are published means of other papers for the same splits, as far as they are known to us; "
-        "nothing was run again, and features, tuning and model selection differ. “No structure” sees the features of "
-        "nodes only: where it is ahead, a data set says little about structure. Two versions of Cornell are in use, "
-        "one of them with the features of Texas; published results may rest on either."
+        "Rows “theirs” are means published by other papers for the same splits, as far as they are known to us; "
+        "nothing was run again, and features, tuning and model selection differ. “No structure” uses node features "
+        "only: where it is ahead, the data set says little about structure. Two versions of Cornell are in use, one of "
+        "them with the features of Texas; published results may be based on either."
     ]
-    return Section("Beside other published numbers", text if made else [], made)
+    return Section("Other published results", text if tables else [], tables)
 
 
 def learning_section(finished: Finished) -> Section:
-    """A figure for each data set and preset: the mean validation score of every network, epoch by epoch."""
+    """A figure for each data set and preset: the mean validation score of every network by epoch."""
     figures = []
     for data in dict.fromkeys(each for names in DATA.values() for each in names):
         for preset in PRESETS:
-            wanted = (entry for entry in finished.networks if (entry.data, entry.preset) == (data, preset))
-            own = ((entry, finished.networks[entry].records) for entry in wanted if entry.use_den)
-            curves = [curve for entry, records in own if (curve := _curve(entry, records)) is not None]
+            entries = (entry for entry in finished.networks if (entry.data, entry.preset) == (data, preset))
+            recorded = ((entry, finished.networks[entry].records) for entry in entries if entry.use_den)
+            curves = [curve for entry, records in recorded if (curve := _curve(entry, records)) is not None]
             if curves:
                 figures.append(draw_curves(f"{data}, {preset}", curves))
-    text = ["Mean validation score over folds; a fold that has ended counts with its last epoch."]
+    text = ["Mean validation score over folds; a fold that has ended keeps the score of its last epoch."]
     return Section("Learning curves", text if figures else [], [], figures)
 
 
@@ -227,34 +228,34 @@ def _curve(entry: Entry, records: Sequence[Record]) -> Curve | None:
 
 
 def costs_section(finished: Finished) -> Section:
-    """The time of every data set and preset."""
+    """The training time of every data set and preset."""
     totals: dict[tuple[str, str, str], list[float]] = {}
     for entry, result in finished.networks.items():
         for device in result.devices[:1]:
-            own = totals.setdefault((entry.data, entry.preset, device), [0, 0, 0.0])
-            own[0] += 1
-            own[1] += sum(len(record.runs) for record in result.records)
-            own[2] += result.seconds / 60
-    lines: list[list[Any]] = [[*key, *own] for key, own in sorted(totals.items())]
+            total = totals.setdefault((entry.data, entry.preset, device), [0, 0, 0.0])
+            total[0] += 1
+            total[1] += sum(len(record.runs) for record in result.records)
+            total[2] += result.seconds / 60
+    lines: list[list[Any]] = [[*key, *total] for key, total in sorted(totals.items())]
     columns = [Column("data"), Column("preset"), Column("device"), Column("entries", COUNT), Column("runs", COUNT)]
-    text = ["The time of single entries is in the tables entry by entry."] if lines else []
+    text = ["The times of individual entries are in the tables entry by entry."] if lines else []
     table = Table("Minutes of training", [*columns, Column("minutes", ".1f")], lines)
     return Section("Cost", text, [table, *_full_size(finished.networks)] if lines else [])
 
 
 def _full_size(networks: Networks) -> list[Table]:
-    """What the entries that were made small would cost at the paper's size."""
-    small: dict[str, list[float]] = {}
+    """The estimated cost of the entries of paper-small at the full size of the paper."""
+    totals: dict[str, list[float]] = {}
     for entry, result in networks.items():
         if entry.preset == "paper-small":
             ratio = cost(replace(entry, preset="paper")) / cost(entry)
-            own = small.setdefault(entry.data, [0.0, 0.0])
-            own[0] += result.seconds / 60
-            own[1] += ratio * result.seconds / 3600
-    lines: list[list[Any]] = [[data, *own] for data, own in small.items()]
+            total = totals.setdefault(entry.data, [0.0, 0.0])
+            total[0] += result.seconds / 60
+            total[1] += ratio * result.seconds / 3600
+    lines: list[list[Any]] = [[data, *total] for data, total in totals.items()]
     columns = [Column("data"), Column("minutes, paper-small", ".1f"), Column("hours, paper, at most about", ".0f")]
-    note = "In proportion to the multiplications of an epoch; a GPU is used better at the full size."
-    return [Table("What the paper's size would cost", columns, lines, [note])] if lines else []
+    note = "Scaled by the multiplications per epoch; a GPU is better utilised at the full size."
+    return [Table("Estimated cost of the paper's size", columns, lines, [note])] if lines else []
 
 
 def kernels_section(finished: Finished) -> Section:
@@ -265,18 +266,18 @@ def kernels_section(finished: Finished) -> Section:
 
 
 def expressiveness_section(finished: Finished) -> Section:
-    """The tables of expressive power, as far as they are finished; times are left to the benchmarks."""
+    """The finished tables of expressive power, without times, which the benchmarks measure."""
     from detours.experiments.expressiveness import hard, ratios
 
-    made: list[Table] = []
+    shown: list[Table] = []
     for experiment, tables in (("expressiveness", ratios.tables), ("hard", hard.tables)):
-        if own := [cell for cell in finished.cells if cell.key["experiment"] == experiment]:
-            made += [table for table in tables(own) if "econds" not in table.title]
+        if cells := [cell for cell in finished.cells if cell.key["experiment"] == experiment]:
+            shown += [table for table in tables(cells) if "econds" not in table.title]
     text = [
-        "Rule “sound” compares colours, rule “paper” only the sizes of colour classes, which is weaker; the tables say "
-        "what was measured under each."
+        "Rule “sound” compares colours; rule “paper” compares only the sizes of colour classes, which is weaker. The "
+        "tables show the results under each rule."
     ]
-    return Section("Expressive power", text if made else [], made)
+    return Section("Expressive power", text if shown else [], shown)
 
 
 SECTIONS: dict[str, Callable[[Finished], Section]] = {
@@ -291,4 +292,4 @@ SECTIONS: dict[str, Callable[[Finished], Section]] = {
     "kernels": kernels_section,
     "expressiveness": expressiveness_section,
 }
-"""The whole report. `documents.py` puts a section into a document by its name."""
+"""The full report, in order. `documents.py` inserts a section into a document by its name."""
