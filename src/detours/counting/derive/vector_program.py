@@ -209,17 +209,18 @@ class _PassBuilder:
         for monomial, coefficient in monomials.items():
             ((link, inner),) = monomial.messages
             by_link[link][inner] = coefficient
-        sources: dict[tuple[Tie, frozenset[tuple[Monomial, int]]], Counter[Link]] = defaultdict(Counter)
+        sources: dict[tuple[Tie, frozenset[tuple[Monomial, int]]], tuple[Polynomial, Counter[Link]]] = {}
         for link, polynomial in by_link.items():
             divisor = gcd(*polynomial.values())
-            scaled = frozenset((m, c // divisor) for m, c in polynomial.items())
+            scaled = {m: c // divisor for m, c in polynomial.items()}
             # a plain link is kept separate, so that it needs no weights
-            sources[link.tie if link.ears else "plain " + link.tie, scaled][link] += divisor
+            key = (link.tie if link.ears else "plain " + link.tie, frozenset(scaled.items()))
+            sources.setdefault(key, (scaled, Counter()))[1][link] += divisor  # not from the set: its order is random
         result = []
-        for (_, scaled), links in sources.items():
+        for scaled, links in sources.values():
             divisor = gcd(*links.values())
             smaller = Counter({link: c // divisor for link, c in links.items()})
-            result.append((divisor, self.weighting(smaller), dict(scaled)))
+            result.append((divisor, self.weighting(smaller), scaled))
         return result
 
     def weighting(self, links: Counter[Link]) -> Weighting:
