@@ -31,7 +31,7 @@ def test_a_function_makes_its_own() -> None:
 @pytest.mark.parametrize("kind", [pyg.GATConv, pyg.GATv2Conv, pyg.TransformerConv, pyg.ResGatedGraphConv, pyg.GENConv])
 def test_a_function_must_make_convolutions_for_the_features_of_arcs(kind: type[nn.Module]) -> None:
     """PyG ignores edge_attr where edge_dim was not given."""
-    sentence = f"^{kind.__name__} has edge_dim=None, but edge_channels=2; make it with edge_dim=2.$"
+    sentence = f"^{kind.__name__} has edge_dim=None, but edge_channels=2; create it with edge_dim=2.$"
     with pytest.raises(InputError, match=sentence):
         convolution(lambda i, o: kind(i, o), 3, 5, edge_channels=2)
     x, features = torch.randn(3, 3), torch.randn(4, 2)
@@ -71,16 +71,16 @@ def test_gin_holds_two_layers_and_no_batch_norm() -> None:
     [
         ("sage", False, r'no backbone \'sage\'; give "gcn", "gat", "gin", a PyG convolution class'),
         (7, False, "no backbone 7"),
-        (lambda i, o: None, False, "should give a torch module, but .* gave None"),
+        (lambda i, o: None, False, "should return a torch module, but .* returned None"),
         (pyg.SAGEConv, True, "SAGEConv takes neither"),
         (pyg.GATConv(3, 5), False, "already a module"),
         (
             pyg.ChebConv,
             False,
-            r"ChebConv is made with \(in_channels, out_channels, K\), not with .*lambda i, o: ChebConv",
+            r"ChebConv is built with \(in_channels, out_channels, K\), not with .*lambda i, o: ChebConv",
         ),
-        (pyg.GINEConv, False, r"GINEConv is made with \(nn\), not with \(in_channels, out_channels\)"),
-        (nn.Bilinear, False, r"Bilinear is made with \(in1_features, in2_features, out_features\)"),
+        (pyg.GINEConv, False, r"GINEConv is built with \(nn\), not with \(in_channels, out_channels\)"),
+        (nn.Bilinear, False, r"Bilinear is built with \(in1_features, in2_features, out_features\)"),
     ],
 )
 def test_what_cannot_be_used_is_refused(backbone: object, weighted: bool, sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""Our convolutions against PyG's: the same parameters give the same values and slopes."""
+"""Our convolutions against PyG's: the same parameters give the same outputs and gradients."""
 
 import subprocess
 import sys
@@ -15,26 +15,26 @@ from detours.nn.convolutions import GAT, GCN, GIN  # noqa: E402
 from detours.nn.functional import pool, segment_softmax, segment_sum  # noqa: E402
 
 NODES, IN, OUT = 9, 4, 6
-# two nodes without arcs, one with arcs out alone, repeated arcs
+# two nodes without arcs, one with outgoing arcs only, repeated arcs
 ARCS = torch.tensor([[0, 1, 2, 3, 4, 5, 5, 6, 0, 0], [1, 0, 1, 1, 3, 4, 3, 0, 4, 4]])
 
 
-def _numbers(*shape: int, seed: int = 0) -> Tensor:
+def _randn(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
-def _drawn(module: nn.Module) -> nn.Module:
-    """With parameters that are none of those that a new one begins with, such as biases of 0."""
+def _randomised(module: nn.Module) -> nn.Module:
+    """With random values for all parameters, also for those that are initialised with 0."""
     module = module.double()
-    for number, each in enumerate(module.parameters()):
-        each.data = _numbers(*each.shape, seed=10 + number)
+    for seed, each in enumerate(module.parameters()):
+        each.data = _randn(*each.shape, seed=10 + seed)
     return module
 
 
-def _same(ours: nn.Module, theirs: nn.Module, *given: Tensor, **also: Tensor) -> None:
+def _same(ours: nn.Module, theirs: nn.Module, *given: Tensor, **options: Tensor) -> None:
     theirs.load_state_dict(ours.state_dict(), strict=False)
-    x = _numbers(NODES, IN).requires_grad_()
-    found, expected = ours(x, ARCS, *given, **also), theirs(x, ARCS, *given, **also)
+    x = _randn(NODES, IN).requires_grad_()
+    found, expected = ours(x, ARCS, *given, **options), theirs(x, ARCS, *given, **options)
     torch.testing.assert_close(found, expected)
     shared = {name for name, _ in theirs.named_parameters()}
     mine = [x, *(each for name, each in ours.named_parameters() if name in shared)]
@@ -49,13 +49,15 @@ def _same(ours: nn.Module, theirs: nn.Module, *given: Tensor, **also: Tensor) ->
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_gcn_is_that_of_pyg(weighted: bool) -> None:
-    also = {"edge_weight": _numbers(ARCS.size(1)).abs()} if weighted else {}
-    _same(_drawn(GCN(IN, OUT)), pyg.GCNConv(IN, OUT).double(), **also)
+    options = {"edge_weight": _randn(ARCS.size(1)).abs()} if weighted else {}
+    _same(_randomised(GCN(IN, OUT)), pyg.GCNConv(IN, OUT).double(), **options)
 
 
 def test_gin_is_that_of_pyg() -> None:
     h = nn.Sequential(nn.Linear(IN, OUT), nn.ReLU(), nn.Linear(OUT, OUT))
-    _same(_drawn(GIN(h, IN)), pyg.GINConv(nn.Sequential(nn.Linear(IN, OUT), nn.ReLU(), nn.Linear(OUT, OUT))).double())
+    _same(
+        _randomised(GIN(h, IN)), pyg.GINConv(nn.Sequential(nn.Linear(IN, OUT), nn.ReLU(), nn.Linear(OUT, OUT))).double()
+    )
 
 
 class _WithLoops(pyg.GATConv):
@@ -70,20 +72,20 @@ class _WithLoops(pyg.GATConv):
 
 @pytest.mark.parametrize("edge_dim", [None, 1, 3])
 def test_gat_is_that_of_pyg(edge_dim: int | None) -> None:
-    also = {"edge_attr": _numbers(ARCS.size(1), edge_dim, seed=3)} if edge_dim else {}
+    options = {"edge_attr": _randn(ARCS.size(1), edge_dim, seed=3)} if edge_dim else {}
     theirs = _WithLoops(IN, OUT, edge_dim=edge_dim, add_self_loops=False).double()
-    _same(_drawn(GAT(IN, OUT, edge_dim)), theirs, **also)
+    _same(_randomised(GAT(IN, OUT, edge_dim)), theirs, **options)
     if not edge_dim:
-        _same(_drawn(GAT(IN, OUT)), pyg.GATConv(IN, OUT).double())  # which adds the loops itself
+        _same(_randomised(GAT(IN, OUT)), pyg.GATConv(IN, OUT).double())  # which adds the loops itself
 
 
 @pytest.mark.parametrize("edge_dim", [None, 3])
-def test_gat_begins_as_that_of_pyg(edge_dim: int | None) -> None:
-    made = []
+def test_gat_is_initialised_as_that_of_pyg(edge_dim: int | None) -> None:
+    states = []
     for kind in (GAT, pyg.GATConv):
         torch.manual_seed(0)
-        made.append({**kind(IN, OUT, edge_dim=edge_dim).state_dict(), "next": torch.rand(1)})
-    ours, theirs = made
+        states.append({**kind(IN, OUT, edge_dim=edge_dim).state_dict(), "next": torch.rand(1)})
+    ours, theirs = states
     assert list(ours) == list(theirs) and all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
@@ -96,30 +98,30 @@ def test_convolutions_leave_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("size", [1e3, -1e3])
 def test_gat_takes_scores_of_any_size(size: float) -> None:
-    conv = _drawn(GAT(IN, OUT))
+    conv = _randomised(GAT(IN, OUT))
     conv.att_src.data *= size
-    found = conv(_numbers(NODES, IN), ARCS)
+    found = conv(_randn(NODES, IN), ARCS)
     assert torch.isfinite(found).all()
-    alone = NODES - 1  # a node without arcs sees itself alone
-    torch.testing.assert_close(found[alone], conv.lin(_numbers(NODES, IN))[alone] + conv.bias)
+    alone = NODES - 1  # a node without arcs sees only itself
+    torch.testing.assert_close(found[alone], conv.lin(_randn(NODES, IN))[alone] + conv.bias)
 
 
 @pytest.mark.parametrize("autocast", [False, True])
 def test_gat_in_half_precision_of_a_node_with_many_neighbours(autocast: bool) -> None:
     nodes = 1000
-    arcs, x = torch.tensor([range(1, nodes), [0] * (nodes - 1)]), _numbers(nodes, IN).float()
+    arcs, x = torch.tensor([range(1, nodes), [0] * (nodes - 1)]), _randn(nodes, IN).float()
     conv = GAT(IN, OUT)
     exact = conv(x, arcs)[0]
     if autocast:
         with torch.autocast("cpu", torch.bfloat16):
-            rough = conv(x, arcs)[0]
+            half = conv(x, arcs)[0]
     else:
-        rough = conv.bfloat16()(x.bfloat16(), arcs)[0]
-        assert rough.dtype == torch.bfloat16
-    assert (rough.float() - exact).norm() < 0.02 * exact.norm() + 0.01
+        half = conv.bfloat16()(x.bfloat16(), arcs)[0]
+        assert half.dtype == torch.bfloat16
+    assert (half.float() - exact).norm() < 0.02 * exact.norm() + 0.01
 
 
-def test_sums_in_half_precision_go_on_after_256() -> None:
+def test_sums_in_half_precision_do_not_stop_at_256() -> None:
     ones, graph = torch.ones(1000, 1, dtype=torch.bfloat16), torch.zeros(1000, dtype=torch.long)
     assert segment_sum(ones[:, 0], graph, 1).item() == 1000
     assert pool(ones, graph, 1, "mean").item() == 1
@@ -127,16 +129,16 @@ def test_sums_in_half_precision_go_on_after_256() -> None:
 
 
 def test_gat_in_half_precision_and_stacked() -> None:
-    conv, x = GAT(IN, OUT, 1), _numbers(NODES, IN).float()
-    feature = _numbers(ARCS.size(1), 1).float()
+    conv, x = GAT(IN, OUT, 1), _randn(NODES, IN).float()
+    feature = _randn(ARCS.size(1), 1).float()
     with torch.autocast("cpu", torch.bfloat16):
-        rough = conv(x, ARCS, feature)
-    torch.testing.assert_close(rough.float(), conv(x, ARCS, feature), rtol=0.1, atol=0.1)
+        half = conv(x, ARCS, feature)
+    torch.testing.assert_close(half.float(), conv(x, ARCS, feature), rtol=0.1, atol=0.1)
     stacked = {name: torch.stack([each, 2 * each, -each]) for name, each in conv.named_parameters()}
 
-    def answer(parameters: dict[str, Tensor]) -> Tensor:
+    def output_of(parameters: dict[str, Tensor]) -> Tensor:
         return torch.func.functional_call(conv, parameters, (x, ARCS, feature))
 
-    together = torch.vmap(answer)(stacked)
+    stacked_output = torch.vmap(output_of)(stacked)
     for at in range(3):
-        torch.testing.assert_close(together[at], answer({name: each[at] for name, each in stacked.items()}))
+        torch.testing.assert_close(stacked_output[at], output_of({name: each[at] for name, each in stacked.items()}))

@@ -267,17 +267,17 @@ class OwnMessages(pyg.GINConv):
         (pyg.SAGEConv(IN, OUT), "SAGEConv takes neither edge_weight nor edge_attr"),
         (OwnMessages(nn.Linear(IN, OUT)), "OwnMessages takes neither"),
         (nn.Linear(IN, OUT), "Linear takes neither"),
-        (pyg.GATConv(IN, OUT), r"GATConv has edge_dim=None.*make it with edge_dim=1"),
+        (pyg.GATConv(IN, OUT), r"GATConv has edge_dim=None.*create it with edge_dim=1"),
         (pyg.GATv2Conv(IN, OUT, edge_dim=3), "GATv2Conv has edge_dim=3"),
         (pyg.GINEConv(nn.Linear(IN, OUT)), "GINEConv has edge_dim=None"),
         (pyg.GCNConv(IN, OUT, cached=True), "cached=False"),
-        (pyg.GCN2Conv(OUT, alpha=0.1), "GCN2Conv needs x_0 beside x and edge_index"),
-        (pyg.FAConv(IN), "FAConv needs x_0 beside x and edge_index"),
-        (pyg.GENConv(IN, OUT), "GENConv has edge_dim=None.*make it with edge_dim=1"),
+        (pyg.GCN2Conv(OUT, alpha=0.1), "GCN2Conv needs x_0 in addition to x and edge_index"),
+        (pyg.FAConv(IN), "FAConv needs x_0 in addition to x and edge_index"),
+        (pyg.GENConv(IN, OUT), "GENConv has edge_dim=None.*create it with edge_dim=1"),
         (pyg.GENConv(IN, OUT, edge_dim=2), "GENConv has edge_dim=2"),
-        (pyg.CGConv(IN), "CGConv has dim=0.*make it with dim=1"),
-        (pyg.GeneralConv(IN, OUT), "GeneralConv has in_edge_channels=None.*make it with in_edge_channels=1"),
-        (pyg.GCNConv, "^conv must be a convolution, but it is the class GCNConv; make one of it first"),
+        (pyg.CGConv(IN), "CGConv has dim=0.*create it with dim=1"),
+        (pyg.GeneralConv(IN, OUT), "GeneralConv has in_edge_channels=None.*create it with in_edge_channels=1"),
+        (pyg.GCNConv, "^conv must be a convolution, but it is the class GCNConv; create an instance first"),
         ("gcn", "^conv must be a convolution, a torch module, but 'gcn' was given"),
         (pyg.FiLMConv(IN, OUT), "FiLMConv takes neither"),
     ],
@@ -293,8 +293,8 @@ def test_a_convolution_that_cannot_be_weighted_is_refused(conv: nn.Module, sente
     [
         (pyg.GINConv(nn.Linear(IN, OUT)), "GINConv takes no edge_attr, but edge_channels=2; take 0, or GINEConv with "),
         (pyg.GCNConv(IN, OUT), "GCNConv takes no edge_attr, but edge_channels=2; take 0"),
-        (GCN(IN, OUT), "GCN has edge_dim=None, but edge_channels=2; make it with edge_dim=2"),
-        (pyg.GATConv(IN, OUT, edge_dim=2), "GATConv has edge_dim=2.*make it with edge_dim=3"),
+        (GCN(IN, OUT), "GCN has edge_dim=None, but edge_channels=2; create it with edge_dim=2"),
+        (pyg.GATConv(IN, OUT, edge_dim=2), "GATConv has edge_dim=2.*create it with edge_dim=3"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -320,7 +320,7 @@ def test_missing_weights_are_refused() -> None:
 
 
 def test_weights_by_length_are_refused() -> None:
-    with pytest.raises(InputError, match=r"one number for each of the 6 arcs, but its shape is \(6, 3\)"):
+    with pytest.raises(InputError, match=r"one value for each of the 6 arcs, but its shape is \(6, 3\)"):
         layer_of("gcn")(torch.randn(3, IN, dtype=torch.float64), EDGES, torch.ones(6, 3))
 
 

@@ -101,7 +101,7 @@ def test_every_parameter_learns(kind: str, option: str) -> None:
 def test_layer_dropout_leaves_out_whole_nodes_and_only_in_training(kind: str) -> None:
     plain, thinned, given = network(kind, "gate"), network(kind, "gate", layer_dropout=0.75), graph(1)
     assert close(apply(thinned, given), apply(plain, given))
-    added = thinned.train()._thinned(torch.ones(4000, 6))
+    added = thinned.train()._drop_nodes(torch.ones(4000, 6))
     assert {tuple(row) for row in added.tolist()} == {(0.0,) * 6, (4.0,) * 6}
     assert added.mean().item() == pytest.approx(1, abs=0.15)
     alone = network(kind, "gate", num_layers=0, layer_dropout=0.75)

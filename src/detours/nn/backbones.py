@@ -1,4 +1,4 @@
-"""Convolutions by name: the backbones GCN, GAT and GIN of the paper, or anybody's own."""
+"""Convolutions by name: the backbones GCN, GAT and GIN of the paper, or custom ones."""
 
 from __future__ import annotations
 
@@ -24,42 +24,42 @@ def convolution(
     """Return a convolution from `in_channels` to `out_channels`.
 
     Args:
-        backbone: "gcn", "gat", "gin", a PyG class made with (in_channels, out_channels), or a function of these two.
+        backbone: "gcn", "gat", "gin", a PyG class built with (in_channels, out_channels), or a function of these two.
         in_channels: Width of the input.
         out_channels: Width of the output.
-        weighted: It must be able to take k-DeN of the arcs. Classes with `edge_dim` and no `edge_weight`, as GAT, then
-            get one more edge feature; only then, since a parameter that nothing uses stops distributed training.
-        edge_channels: Width of the features of the arcs that it must take as `edge_attr`; 0 for none.
+        weighted: Whether it must accept k-DeN of the arcs. Classes with `edge_dim` and without `edge_weight`, such as
+            GAT, then get one more edge feature; only then, since an unused parameter stops distributed training.
+        edge_channels: Width of the features of the arcs that it must accept as `edge_attr`; 0 for none.
 
-    GIN sums, then applies two linear layers with a ReLU between them and no batch norm: its running statistics would
-    mix the plain and the weighted branch, which share it. The inner layer is at least half as wide as the input: one as
-    wide as two classes is easily dead in all its units.
+    GIN sums, then applies two linear layers with a ReLU between them, but no batch norm: its running statistics would
+    mix the plain and the weighted branch, which share it. The inner layer is at least half as wide as the input: with
+    the width of two classes, all its units easily die.
 
     >>> convolution("gat", 7, 64, weighted=True).edge_dim
     1
     """
     if isinstance(backbone, nn.Module):
         raise InputError(
-            f"backbone is already a module, {shown(backbone)}, and every layer needs one of its own; "
-            "give its class, or a function of in_channels and out_channels that makes one."
+            f"backbone is already a module, {shown(backbone)}, but every layer needs a new one; "
+            "give its class, or a function of in_channels and out_channels that returns one."
         )
-    made = _made(backbone, in_channels, out_channels, weighted, edge_channels)
-    if not isinstance(made, nn.Module):
-        raise InputError(f"backbone should give a torch module, but {shown(backbone)} gave {shown(made)}.")
+    conv = _build(backbone, in_channels, out_channels, weighted, edge_channels)
+    if not isinstance(conv, nn.Module):
+        raise InputError(f"backbone should return a torch module, but {shown(backbone)} returned {shown(conv)}.")
     if weighted:
-        Weighting.of(made, edge_channels)
+        Weighting.of(conv, edge_channels)
     elif edge_channels:
-        if "edge_attr" not in signature(made.forward).parameters:
+        if "edge_attr" not in signature(conv.forward).parameters:
             raise InputError(
-                f"{type(made).__name__} takes no edge_attr, but edge_channels={edge_channels}; "
+                f"{type(conv).__name__} takes no edge_attr, but edge_channels={edge_channels}; "
                 "take a convolution that does, or edge_channels=0."
             )
-        if not isinstance(made, GINEConv):  # without edge_dim, PyG's wants features as wide as the nodes', and says so
-            check_width(made, edge_channels, Weighting.WEIGHT)
-    return made
+        if not isinstance(conv, GINEConv):  # without edge_dim, PyG's checks that features are as wide as x
+            check_width(conv, edge_channels, Weighting.WEIGHT)
+    return conv
 
 
-def _made(backbone: Backbone, in_channels: int, out_channels: int, weighted: bool, edge_channels: int) -> Any:
+def _build(backbone: Backbone, in_channels: int, out_channels: int, weighted: bool, edge_channels: int) -> Any:
     kind: Any = BACKBONES.get(backbone.lower()) if isinstance(backbone, str) else backbone
     if kind is None or not callable(kind):
         names = ", ".join(f'"{name}"' for name in BACKBONES)
@@ -69,31 +69,31 @@ def _made(backbone: Backbone, in_channels: int, out_channels: int, weighted: boo
         )
     if not isinstance(kind, type):
         return kind(in_channels, out_channels)
-    made: Any = kind
+    build: Any = kind
     if issubclass(kind, GIN):
-        return made(_two_layers(in_channels, out_channels), in_channels, edge_channels)
+        return build(_two_layers(in_channels, out_channels), in_channels, edge_channels)
     if issubclass(kind, GINConv):
-        return made(_two_layers(in_channels, out_channels))
+        return build(_two_layers(in_channels, out_channels))
     _check_arguments(kind)
-    accepted = signature(made).parameters
-    features = edge_channels + (weighted and "edge_weight" not in signature(made.forward).parameters)
+    accepted = signature(build).parameters
+    features = edge_channels + (weighted and "edge_weight" not in signature(build.forward).parameters)
     if features and "edge_dim" in accepted:
-        # a loop has no detours; PyG would give the loops it adds the mean of the arcs around them
-        loops = {"fill_value": 0.0} if "fill_value" in accepted else {}
-        return made(in_channels, out_channels, edge_dim=features, **loops)
-    return made(in_channels, out_channels)
+        # a loop has no detours; by default, PyG fills the features of added loops with the mean over incoming arcs
+        options = {"fill_value": 0.0} if "fill_value" in accepted else {}
+        return build(in_channels, out_channels, edge_dim=features, **options)
+    return build(in_channels, out_channels)
 
 
 def _check_arguments(kind: type) -> None:
-    """Raise `InputError` unless a class is made with in_channels and out_channels; those not of PyG may rename them."""
-    given = signature(kind).parameters.values()
-    if any(each.kind is each.VAR_POSITIONAL for each in given):
+    """Raise `InputError` unless a class is built with in_channels and out_channels; outside PyG, names may differ."""
+    parameters = signature(kind).parameters.values()
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
         return
-    needed = [each.name for each in given if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
-    of_pyg = kind.__module__.startswith("torch_geometric.")
-    if len(needed) > 2 or (of_pyg and needed != ["in_channels", "out_channels"]):
+    required = [each.name for each in parameters if each.default is each.empty and each.kind is not each.VAR_KEYWORD]
+    from_pyg = kind.__module__.startswith("torch_geometric.")
+    if len(required) > 2 or (from_pyg and required != ["in_channels", "out_channels"]):
         raise InputError(
-            f"{kind.__name__} is made with ({', '.join(needed)}), not with (in_channels, out_channels); "
+            f"{kind.__name__} is built with ({', '.join(required)}), not with (in_channels, out_channels); "
             f"give a function of these two, such as lambda i, o: {kind.__name__}(…)."
         )
 

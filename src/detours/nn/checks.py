@@ -1,4 +1,4 @@
-"""What networks and layers refuse of their inputs, each in one sentence."""
+"""Checks of the inputs of networks and layers, each with a one-sentence error."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from detours.errors import InputError
 
 
 def check_edge_attr(edge_attr: Tensor | None, arcs: int, edge_channels: int) -> None:
-    """Raise `InputError` unless there are features of the arcs, [arcs, edge_channels], where `edge_channels` says so,
-    and none elsewhere; a matrix without columns is none."""
+    """Raise `InputError` unless features of the arcs are [arcs, edge_channels], or missing if `edge_channels` is 0; a
+    matrix without columns counts as missing."""
     shape = None if edge_attr is None else tuple(edge_attr.shape)
     if not edge_channels and shape is not None and shape != (arcs, 0):
         raise InputError(
@@ -25,14 +25,14 @@ def check_edge_attr(edge_attr: Tensor | None, arcs: int, edge_channels: int) -> 
 
 
 def check_integers(name: str, given: Tensor) -> None:
-    """Raise `InputError` unless these are ids."""
+    """Raise `InputError` unless the dtype is that of indices."""
     if given.dtype not in (torch.int64, torch.int32):
         raise InputError(f"{name} must hold integers, torch.int64, but it is {given.dtype}.")
 
 
 def check_batch(batch: Tensor, nodes: int, num_graphs: int | None) -> None:
-    """Raise `InputError` unless these are the graphs of the nodes; the numbers themselves are looked at on a CPU alone,
-    since a GPU would be waited for."""
+    """Raise `InputError` unless `batch` assigns the nodes to graphs; its values are checked only on a CPU, to avoid
+    waiting for a GPU."""
     check_integers("batch", batch)
     if tuple(batch.shape) != (nodes,):
         raise InputError(f"batch must have the shape ({nodes},), but it has {tuple(batch.shape)}.")

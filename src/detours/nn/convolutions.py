@@ -1,7 +1,7 @@
-"""GCN, GAT and GIN: PyG's in parameters and values, and each takes a weight and features for every arc.
+"""GCN, GAT and GIN with PyG's parameters and outputs; all take features of the arcs, GCN and GIN weights as well.
 
-They differ from PyG's in what they ask of the graph: it has no loops, so loops are appended without looking for any,
-and nothing waits for the device.
+Unlike PyG's, they assume that the graph has no loops, so they append loops without searching for existing ones, and
+nothing waits for the device.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ class GCN(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
     def forward(
         self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, edge_attr: Tensor | None = None
     ) -> Tensor:
-        weight, own = normalised(edge_index, edge_weight, x)
+        weight, own_weight = gcn_norm(edge_index, edge_weight, x)
         x = self.lin(x)
-        received = received_by(x, edge_index, weight, self.lin_edge, edge_attr)
-        return received + own.unsqueeze(-1) * x + self.bias
+        out = aggregate(x, edge_index, weight, self.lin_edge, edge_attr)
+        return out + own_weight.unsqueeze(-1) * x + self.bias
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}, edge_dim={self.edge_dim}"
@@ -74,11 +74,11 @@ class GIN(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
 
     With features e of the arcs it is GINE, from `Strategies for Pre-training Graph Neural Networks
     <https://arxiv.org/abs/1905.12265>`_: :math:`\mathbf{x}_j` of an arc becomes
-    :math:`\mathrm{ReLU}(\mathbf{x}_j + \mathbf{W} \mathbf{e}_{ij})`. With an unsigned x that is a plain sum, plus what
-    the arc says.
+    :math:`\mathrm{ReLU}(\mathbf{x}_j + \mathbf{W} \mathbf{e}_{ij})`. For nonnegative x this is the plain
+    sum, plus what the features add.
 
     Args:
-        h: The network of the nodes.
+        h: The network applied to the nodes.
         in_channels: Width of x.
         edge_dim: Width of the features of the arcs; None for none.
     """
@@ -102,8 +102,8 @@ class GIN(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
         self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None = None, edge_attr: Tensor | None = None
     ) -> Tensor:
         weight = None if edge_weight is None else edge_weight.view(-1)
-        received = received_by(x, edge_index, weight, self.lin_edge, edge_attr)
-        result: Tensor = self.nn(torch.addcmul(received, x, (1 + self.eps).to(x.dtype)))
+        out = aggregate(x, edge_index, weight, self.lin_edge, edge_attr)
+        result: Tensor = self.nn(torch.addcmul(out, x, (1 + self.eps).to(x.dtype)))
         return result
 
 
@@ -116,9 +116,9 @@ class GAT(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
         \qquad \alpha_{ij} = \mathrm{softmax}_j \, \mathrm{LeakyReLU}(\mathbf{a}^{\top} \Theta \mathbf{x}_j
         + \mathbf{c}^{\top} \Theta \mathbf{x}_i + \mathbf{d}^{\top} \mathbf{W} \mathbf{e}_{ij})
 
-    Scores are those of nodes, and of features by one vector, :math:`\mathbf{W}^{\top} \mathbf{d}`: of what is as wide
-    as x, arcs have their messages alone. It is no `MessagePassing`, for which PyG writes files of code into the
-    temporary folder and leaves them there.
+    Scores are computed per node, and from the features by one vector, :math:`\mathbf{W}^{\top} \mathbf{d}`, so that
+    messages are the only thing as wide as x per arc. It is not a `MessagePassing`, for which PyG writes files of code
+    into the temporary folder and leaves them there.
 
     Args:
         in_channels: Width of x.
@@ -140,7 +140,7 @@ class GAT(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw all parameters anew, in the order of PyG's."""
+        """Draw all parameters anew, in the same order as PyG."""
         self.lin.reset_parameters()
         if self.lin_edge is not None:
             self.lin_edge.reset_parameters()
@@ -151,109 +151,111 @@ class GAT(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
     def forward(self, x: Tensor, edge_index: Tensor, edge_attr: Tensor | None = None) -> Tensor:
         source, target = ends(edge_index)
         x = self.lin(x)
-        both = torch.stack([self.att_src.flatten(), self.att_dst.flatten()])
-        of_source, of_target = F.linear(x, both.to(x.dtype)).unbind(1)
-        of_arcs = None
+        att = torch.stack([self.att_src.flatten(), self.att_dst.flatten()])
+        alpha_src, alpha_dst = F.linear(x, att.to(x.dtype)).unbind(1)
+        alpha_edge = None
         if edge_attr is not None and self.lin_edge is not None:
-            of_arcs = (edge_attr.to(x.dtype) * (self.att_edge.flatten() @ self.lin_edge.weight)).sum(1)
-        received = softmax_received(x, of_source, of_target, of_arcs, source, target, self.negative_slope)
-        result: Tensor = received + self.bias
+            alpha_edge = (edge_attr.to(x.dtype) * (self.att_edge.flatten() @ self.lin_edge.weight)).sum(1)
+        out = softmax_aggregate(x, alpha_src, alpha_dst, alpha_edge, source, target, self.negative_slope)
+        result: Tensor = out + self.bias
         return result
 
     def extra_repr(self) -> str:
         return f"{self.in_channels}, {self.out_channels}, edge_dim={self.edge_dim}"
 
 
-def softmax_received(
+def softmax_aggregate(
     x: Tensor,
-    of_source: Tensor,
-    of_target: Tensor,
-    of_arcs: Tensor | None,
+    alpha_src: Tensor,
+    alpha_dst: Tensor,
+    alpha_edge: Tensor | None,
     source: Tensor,
     target: Tensor,
-    negative: float,
+    negative_slope: float,
 ) -> Tensor:
-    """Return what each node receives from its neighbours and itself, by the softmax of the scores of arcs and loops.
+    """Return the sum over the neighbours of each node and itself, weighted by the softmax of the scores.
 
-    The score of an arc is the leaky ReLU of what its source [N], its target [N] and the arc itself [E] add to it.
+    The score of an arc is the leaky ReLU of ``alpha_src[source] + alpha_dst[target] + alpha_edge``, where the first two
+    are [N] and the third is [E] or missing.
     """
-    given = (x, of_source, of_target, *([] if of_arcs is None else [of_arcs]))
-    if not fused(*given) or len({each.dtype for each in given}) > 1:
-        return _softmax_received(x, of_source, of_target, of_arcs, source, target, negative)
-    received: Tensor = _SoftmaxReceived.apply(x, of_source, of_target, of_arcs, source, target, negative)[0]
-    return received
+    inputs = (x, alpha_src, alpha_dst, *([] if alpha_edge is None else [alpha_edge]))
+    if not fused(*inputs) or len({each.dtype for each in inputs}) > 1:
+        return _softmax_aggregate(x, alpha_src, alpha_dst, alpha_edge, source, target, negative_slope)
+    out: Tensor = _SoftmaxAggregate.apply(x, alpha_src, alpha_dst, alpha_edge, source, target, negative_slope)[0]
+    return out
 
 
-def _softmax_received(
+def _softmax_aggregate(
     x: Tensor,
-    of_source: Tensor,
-    of_target: Tensor,
-    of_arcs: Tensor | None,
+    alpha_src: Tensor,
+    alpha_dst: Tensor,
+    alpha_edge: Tensor | None,
     source: Tensor,
     target: Tensor,
-    negative: float,
+    negative_slope: float,
 ) -> Tensor:
-    scores, loops = gather(of_source, source) + gather(of_target, target), of_source + of_target
-    if of_arcs is not None:
-        scores = scores + of_arcs
-    scores, loops = (F.leaky_relu(each, negative) for each in (scores, loops.to(scores.dtype)))
-    to = target.long().view(-1, *[1] * (scores.dim() - 1)).expand_as(scores)
-    largest = loops.detach().scatter_reduce(0, to, scores.detach(), "amax")
-    shares, own = (scores - gather(largest, target)).exp(), (loops - largest).exp()
-    total = segment_sum(shares, target, x.size(0)) + own
-    received = segment_sum(shares.unsqueeze(-1) * gather(x, source), target, x.size(0))
-    # divided once for each node, not for each arc
-    return (received + own.unsqueeze(-1) * x) / total.unsqueeze(-1)
+    scores, loops = gather(alpha_src, source) + gather(alpha_dst, target), alpha_src + alpha_dst
+    if alpha_edge is not None:
+        scores = scores + alpha_edge
+    scores, loops = (F.leaky_relu(each, negative_slope) for each in (scores, loops.to(scores.dtype)))
+    target_index = target.long().view(-1, *[1] * (scores.dim() - 1)).expand_as(scores)
+    largest = loops.detach().scatter_reduce(0, target_index, scores.detach(), "amax")
+    weights, own_weight = (scores - gather(largest, target)).exp(), (loops - largest).exp()
+    total = segment_sum(weights, target, x.size(0)) + own_weight
+    out = segment_sum(weights.unsqueeze(-1) * gather(x, source), target, x.size(0))
+    # one division per node, not per arc
+    return (out + own_weight.unsqueeze(-1) * x) / total.unsqueeze(-1)
 
 
-class _SoftmaxReceived(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
-    """By kernels: what is received, and the logarithms of sums of weights. Of stacked networks, the dimension is the
-    second everywhere."""
+class _SoftmaxAggregate(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    """By kernels, with the log-sum-exp of the scores; the dimension of stacked networks is always the second."""
 
     @staticmethod
-    def forward(*given: Any) -> tuple[Tensor, Tensor]:
+    def forward(*inputs: Any) -> tuple[Tensor, Tensor]:
         from detours.nn.fused import gat_triton
 
-        return gat_triton.received(*given)
+        return gat_triton.softmax_aggregate(*inputs)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
         ctx.mark_non_differentiable(output[1])
-        ctx.negative = inputs[-1]
+        ctx.negative_slope = inputs[-1]
         ctx.save_for_backward(*inputs[:-1], *output)
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        x, of_source, of_target, of_arcs, source, target, received, sums = ctx.saved_tensors
-        arcs = (source, target, ctx.negative)
-        if not torch.is_grad_enabled() and fused(slope):
+    def backward(ctx: Any, grad_output: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        x, alpha_src, alpha_dst, alpha_edge, source, target, out, logsumexp = ctx.saved_tensors
+        graph_arguments = (source, target, ctx.negative_slope)
+        if not torch.is_grad_enabled() and fused(grad_output):
             from detours.nn.fused import gat_triton
 
-            slopes = gat_triton.slopes(slope, received, sums, x, of_source, of_target, of_arcs, *arcs)
-            return *slopes, None, None, None
+            grads = gat_triton.softmax_aggregate_backward(
+                grad_output, out, logsumexp, x, alpha_src, alpha_dst, alpha_edge, *graph_arguments
+            )
+            return *grads, None, None, None
 
-        # differentiated once more, or several slopes at a time
-        def plain(x: Tensor, of_source: Tensor, of_target: Tensor, of_arcs: Tensor | None = None) -> Tensor:
-            return _softmax_received(x, of_source, of_target, of_arcs, *arcs)
+        # for double backward, or several gradients at a time
+        def plain(x: Tensor, alpha_src: Tensor, alpha_dst: Tensor, alpha_edge: Tensor | None = None) -> Tensor:
+            return _softmax_aggregate(x, alpha_src, alpha_dst, alpha_edge, *graph_arguments)
 
-        learned = (x, of_source, of_target) if of_arcs is None else (x, of_source, of_target, of_arcs)
-        found = torch.func.vjp(plain, *learned)[1](slope)
-        return *found, *[None] * (7 - len(found))
+        differentiable = (x, alpha_src, alpha_dst) if alpha_edge is None else (x, alpha_src, alpha_dst, alpha_edge)
+        grads = torch.func.vjp(plain, *differentiable)[1](grad_output)
+        return *grads, *[None] * (7 - len(grads))
 
     @staticmethod
-    def vmap(info: Any, dims: tuple[int | None, ...], *given: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+    def vmap(info: Any, dims: tuple[int | None, ...], *inputs: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
         check_shared(*dims[4:])
         stacked = [
             None if each is None else networks_second(each, dim, info)
-            for each, dim in zip(given[:4], dims[:4], strict=True)
+            for each, dim in zip(inputs[:4], dims[:4], strict=True)
         ]
-        return _SoftmaxReceived.apply(*stacked, *given[4:]), (1, 1)
+        return _SoftmaxAggregate.apply(*stacked, *inputs[4:]), (1, 1)
 
 
-def normalised(edge_index: Tensor, weight: Tensor | None, x: Tensor, loops: float = 1.0) -> tuple[Tensor, Tensor]:
-    """Return the weights of the arcs and of the loops in D^-1/2 (A + loops · I) D^-1/2; D sums over arcs in."""
+def gcn_norm(edge_index: Tensor, weight: Tensor | None, x: Tensor, loops: float = 1.0) -> tuple[Tensor, Tensor]:
+    """Return the weights of arcs and loops in D^-1/2 (A + loops · I) D^-1/2, where D sums over incoming arcs."""
     source, target = ends(edge_index)
-    if weight is None:  # not `x.new_ones`, which would be one of each of the networks that `torch.vmap` runs together
+    if weight is None:  # not `x.new_ones`, which under `torch.vmap` would be one per network
         weight = torch.ones(target.numel(), dtype=x.dtype, device=x.device)
     weight = weight.view(-1)
     degree = segment_sum(weight, target, x.size(0)) + loops
@@ -261,10 +263,10 @@ def normalised(edge_index: Tensor, weight: Tensor | None, x: Tensor, loops: floa
     return gather(scale, source) * weight * gather(scale, target), loops * scale.square()
 
 
-def received_by(
+def aggregate(
     x: Tensor, edge_index: Tensor, weight: Tensor | None, lin_edge: nn.Linear | None, edge_attr: Tensor | None
 ) -> Tensor:
-    """Return the sum of the messages to each node, each times its weight: x_j, or ReLU(x_j + W e) with features e."""
+    """Return the weighted sum of the messages to each node: x_j, or ReLU(x_j + W e) with features e."""
     source, target = ends(edge_index)
     if lin_edge is None or edge_attr is None:
         return neighbour_sum(x, source, target, weight)

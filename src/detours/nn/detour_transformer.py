@@ -15,12 +15,12 @@ from detours.nn.dropout import Dropout
 from detours.nn.functional import gather
 from detours.nn.norm import norm_of, normed
 from detours.nn.tokens import Tokens
-from detours.nn.tokens.attention import attend, attend_self, check_way, self_weights
+from detours.nn.tokens.attention import attend, attend_self, check_attention, self_weights
 from detours.nn.tokens.messages import Messages
 
 
 class Attention(NamedTuple):
-    """What the nodes looked at in the last layer.
+    """The attention weights of the last layer.
 
     >>> from detours.nn import DetourTransformer
     >>> edge_index = torch.tensor([[0, 1], [1, 0]])
@@ -33,7 +33,7 @@ class Attention(NamedTuple):
     tokens: Tokens
     """Token t is the message of node ``tokens.key[t]`` to node ``tokens.query[t]``."""
     weights: Tensor
-    """[T, heads] its weight for the self token of its set; they sum to 1 over a set."""
+    """[T, heads] the weight of the token for the self token of its set; the weights of a set sum to 1."""
 
 
 class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
@@ -41,23 +41,23 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
 
     Each node has a set of tokens, one for itself and one for each arc j → i (see `Messages`). `num_layers` times:
     scaled dot-product attention inside each set, add, batch norm, feed-forward, add, batch norm. :math:`X^{out}_i` is
-    the self token of node i after the last layer, so that layer is computed for self tokens only, and its norms see
-    them alone.
+    the self token of node i after the last layer, so that layer is computed only for self tokens, and its norms see
+    only these.
 
     Args:
         in_channels: Width of the node features.
         hidden_channels: Width of the tokens and of the output.
-        num_layers: Layers of attention (the paper: 12 for graphs, 2 for nodes). With one, only self tokens ask.
-        heads: Heads of attention; they divide `hidden_channels` (the paper: 1 for graphs, 4 for nodes).
+        num_layers: Layers of attention (the paper: 12 for graphs, 2 for nodes). With one, only self tokens are queries.
+        heads: Heads of attention, a divisor of `hidden_channels` (the paper: 1 for graphs, 4 for nodes).
         den_channels: Width of the detour numbers: 1, or k - 1 for the counts of each length.
-        pe_channels: Width of the positions, eigenvectors of the Laplacian; 0 leaves them out.
+        pe_channels: Width of the positions, eigenvectors of the Laplacian; 0 for none.
         feed_forward: Width inside the feed-forward part; twice `hidden_channels` by default.
-        dropout: Of what attention and feed-forward add, in training.
+        dropout: Dropout of the outputs of attention and feed-forward, in training.
         use_den: False leaves out the detour numbers, the paper's ablation.
         den_bias: Whether a linear map of the detour numbers is also added to the scores of attention, one for each
             head, as Graphormer (https://arxiv.org/abs/2106.05234) does with distances.
         norm: "batch" (the paper), "layer" or "none".
-        attention: "bucketed", "padded" or "varlen" (see `detours.nn.tokens.attention`); "auto" takes the quickest.
+        attention: "bucketed", "padded" or "varlen" (see `detours.nn.tokens.attention`); "auto" takes the fastest.
 
     Shapes:
         - x [N, in_channels], edge_index [2, E] without loops, den [E, den_channels] or [E] when that is 1,
@@ -87,8 +87,8 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
     ) -> None:
         super().__init__()
         sizes = {"in_channels": in_channels, "hidden_channels": hidden_channels, "num_layers": num_layers}
-        inner = {} if feed_forward is None else {"feed_forward": feed_forward}
-        for name, size in (sizes | inner | {"heads": heads}).items():
+        optional = {} if feed_forward is None else {"feed_forward": feed_forward}
+        for name, size in (sizes | optional | {"heads": heads}).items():
             check_integer(name, size, minimum=1)
         for name, size in (("den_channels", den_channels), ("pe_channels", pe_channels)):
             check_integer(name, size, minimum=0)
@@ -101,7 +101,7 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
         self.den_channels = den_channels
         self.pe_channels = pe_channels
         self.use_den = use_den
-        self.attention = check_way(attention)
+        self.attention = check_attention(attention)
         self.messages = Messages(in_channels, hidden_channels, den_channels if use_den else 0, pe_channels)
         width = 2 * hidden_channels if feed_forward is None else feed_forward
         self.layers = nn.ModuleList(TokenLayer(hidden_channels, heads, width, dropout, norm) for _ in range(num_layers))
@@ -152,25 +152,25 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
         counted: Tensor | None = None,
         return_attention: bool = False,
     ) -> Tensor | tuple[Tensor, Attention]:
-        """Features of the nodes, and with `return_attention` what each looked at in the last layer.
+        """Return the features of the nodes, and with `return_attention` the attention weights of the last layer.
 
-        `den` is used as it comes, per column of `edge_index`: take the logarithm outside. `tokens` saves building
-        them anew, where the caller has them. `counted` [N] are the nodes whose tokens make the statistics of batch
+        `den`, one row per column of `edge_index`, is used as it is: take the logarithm before. `tokens` saves building
+        them again if the caller has them. `counted` [N] masks the nodes whose tokens enter the statistics of batch
         norms in training; None for all.
         """
         if tokens is None:
             tokens = Tokens.of(edge_index, x.size(0))
         x, den, pe = self._checked(x, den, pe, tokens)
-        # what each token knows of detours; self tokens have none
+        # the detour numbers of each token, 0 for self tokens
         den = None if den is None else F.pad(den, (0, 0, 0, 1)).index_select(0, tokens.arc)
         state = self.messages(x, den, pe, tokens)
         bias = None if self.bias is None else self.bias(den)
         *layers, last = self.layers
-        of_tokens = None if counted is None else gather(counted, tokens.query)
+        counted_tokens = None if counted is None else gather(counted, tokens.query)
         for layer in layers:
-            state = layer(state, tokens, self.attention, bias, of_tokens)
-        of_sets = None if of_tokens is None else gather(of_tokens, tokens.first)
-        out = gather(last.for_self_tokens(state, tokens, self.attention, bias, of_sets), tokens.sets)
+            state = layer(state, tokens, self.attention, bias, counted_tokens)
+        counted_sets = None if counted_tokens is None else gather(counted_tokens, tokens.first)
+        out = gather(last.for_self_tokens(state, tokens, self.attention, bias, counted_sets), tokens.sets)
         if not return_attention:
             return out
         return out, Attention(tokens, last.weights(state, tokens, bias))
@@ -178,19 +178,19 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
     def _checked(
         self, x: Tensor, den: Tensor | None, pe: Tensor | None, tokens: Tokens
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """The inputs in the shapes that the model works with, or one sentence about the first that does not fit."""
-        nodes = tokens.num_sets
-        _expect("x", x, (nodes, self.in_channels))
+        """Return the inputs in the shapes that the layers expect, or raise `InputError` about the first misfit."""
+        num_nodes = tokens.num_sets
+        _check_shape("x", x, (num_nodes, self.in_channels))
         if not self.use_den:
             den = None
         elif den is None:
             raise InputError("den is missing; give the detour numbers, or build the model with use_den=False.")
         else:
             den = den.unsqueeze(1) if den.dim() == 1 else den
-            _expect("den", den, (tokens.rows, self.den_channels))
+            _check_shape("den", den, (tokens.rows, self.den_channels))
             den = den.to(x.dtype)
         if not self.pe_channels:
-            if pe is not None and tuple(pe.shape) != (nodes, 0):
+            if pe is not None and tuple(pe.shape) != (num_nodes, 0):
                 width = pe.size(1) if pe.dim() == 2 else 1
                 raise InputError(
                     f"pe was given, but pe_channels=0; build the model with pe_channels={width}, or leave it out."
@@ -202,7 +202,7 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
                 "or build the model with pe_channels=0."
             )
         else:
-            _expect("pe", pe, (nodes, self.pe_channels))
+            _check_shape("pe", pe, (num_nodes, self.pe_channels))
             pe = pe.to(x.dtype)
         return x, den, pe
 
@@ -215,7 +215,7 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
 
 
 class _Map(NamedTuple):
-    """A linear map to all heads."""
+    """One linear map per head."""
 
     weight: Tensor
     """[heads, channels / heads, channels]"""
@@ -253,7 +253,7 @@ class TokenLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
     ) -> Tensor:
         """Return all tokens, [T, channels]."""
         qkv = self.qkv(state).unflatten(1, (3, self.heads, -1))
-        return self._after(state, attend(qkv, tokens, attention, bias).flatten(1), counted)
+        return self._add_and_norm(state, attend(qkv, tokens, attention, bias).flatten(1), counted)
 
     def for_self_tokens(
         self,
@@ -263,46 +263,46 @@ class TokenLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
         bias: Tensor | None = None,
         counted: Tensor | None = None,
     ) -> Tensor:
-        """Return the self tokens alone, [N, channels] in the order of the sets.
+        """Return only the self tokens, [N, channels] in the order of the sets.
 
-        With one query q per set, q·(K s + b) = (Kᵀ q)·s + q·b, whose last part is the same for the whole set and leaves
-        the softmax alone; and Σ a (V s + b) = V (Σ a s) + b, as the weights sum to 1. So keys and values are never
-        computed per token: K moves to the query, V to the result, and both cost N rows instead of T.
+        With one query q per set, q·(K s + b) = (Kᵀ q)·s + q·b, whose last term is constant in a set and does not change
+        the softmax; and Σ a (V s + b) = V (Σ a s) + b, as the weights sum to 1. So keys and values are never
+        computed per token: K is applied to the query, V to the result, and both cost N rows instead of T.
         """
         own = gather(state, tokens.first)
         queries, keys, values = self._maps()
-        attended = attend_self(self._asked(own, queries, keys), state, tokens, attention, bias)
+        attended = attend_self(self._self_queries(own, queries, keys), state, tokens, attention, bias)
         valued = _by_head(attended, values.weight).flatten(1)
-        return self._after(own, valued + values.bias.to(valued.dtype), counted)
+        return self._add_and_norm(own, valued + values.bias.to(valued.dtype), counted)
 
     def weights(self, state: Tensor, tokens: Tokens, bias: Tensor | None = None) -> Tensor:
         """Return [T, heads], the weights that `for_self_tokens` uses."""
         queries, keys, _ = self._maps()
-        return self_weights(self._asked(gather(state, tokens.first), queries, keys), state, tokens, bias)
+        return self_weights(self._self_queries(gather(state, tokens.first), queries, keys), state, tokens, bias)
 
-    def _asked(self, own: Tensor, queries: _Map, keys: _Map) -> Tensor:
-        """[N, heads, channels] the scaled queries of self tokens, with the map of the keys in them."""
+    def _self_queries(self, own: Tensor, queries: _Map, keys: _Map) -> Tensor:
+        """Return [N, heads, channels], the scaled queries of self tokens times the map of the keys."""
         query = F.linear(own, queries.weight.flatten(0, 1), queries.bias).unflatten(1, (self.heads, -1))
         return _by_head(query / sqrt(query.size(-1)), keys.weight.transpose(1, 2))
 
     def _maps(self) -> list[_Map]:
-        """The maps to queries, keys and values."""
+        """Return the maps to queries, keys and values."""
         weights = self.qkv.weight.unflatten(0, (3, self.heads, -1)).unbind(0)
-        return [_Map(*both) for both in zip(weights, self.qkv.bias.chunk(3), strict=True)]
+        return [_Map(*weight_and_bias) for weight_and_bias in zip(weights, self.qkv.bias.chunk(3), strict=True)]
 
-    def _after(self, state: Tensor, attended: Tensor, counted: Tensor | None) -> Tensor:
+    def _add_and_norm(self, state: Tensor, attended: Tensor, counted: Tensor | None) -> Tensor:
         first, second = self.norms
         state = normed(first, state + self.dropout(self.out(attended)), counted)
         return normed(second, state + self.dropout(self.feed_forward(state)), counted)
 
 
 def _by_head(x: Tensor, weight: Tensor) -> Tensor:
-    """Return [N, heads, out]: x [N, heads, in] of each head times its own weight [out, in]."""
+    """Return [N, heads, out]: x [N, heads, in] times the weight [out, in] of each head."""
     if len(weight) == 1:
         return F.linear(x.squeeze(1), weight[0]).unsqueeze(1)
     return torch.einsum("nhc,hdc->nhd", x, weight)
 
 
-def _expect(name: str, given: Tensor, shape: tuple[int, int]) -> None:
-    if given.dim() != 2 or tuple(given.shape) != shape:
-        raise InputError(f"{name} must have the shape {shape}, but it has {tuple(given.shape)}.")
+def _check_shape(name: str, tensor: Tensor, shape: tuple[int, int]) -> None:
+    if tensor.dim() != 2 or tuple(tensor.shape) != shape:
+        raise InputError(f"{name} must have the shape {shape}, but it has {tuple(tensor.shape)}.")

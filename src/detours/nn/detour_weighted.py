@@ -1,4 +1,4 @@
-"""`DetourWeighted`: any convolution that can take a number per arc, beside itself with k-DeN as that number."""
+"""`DetourWeighted`: any convolution that accepts a weight per arc, next to the same with k-DeN as the weight."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from detours.nn.checks import check_edge_attr
 
 
 class Weighting(Enum):
-    """How a convolution takes a number per arc."""
+    """How a convolution accepts a weight per arc."""
 
     WEIGHT = "edge_weight"
     FEATURE = "edge_attr"
@@ -24,7 +24,7 @@ class Weighting(Enum):
 
     @classmethod
     def of(cls, conv: nn.Module, edge_channels: int = 0) -> Weighting:
-        """Tell by its signature, or refuse in one sentence that says what would do."""
+        """Return the way that its signature allows, or raise an `InputError` that says what to use instead."""
         _check_module(conv)
         check_integer("edge_channels", edge_channels, minimum=0)
         name, arguments = type(conv).__name__, _further_arguments(conv)
@@ -56,19 +56,19 @@ class DetourWeighted(nn.Module):  # type: ignore[misc]  # PyTorch's types are no
         \mathbf{X}^{\prime} = [\, \mathrm{conv}(\mathbf{X}, \mathbf{A}) ,\;
         \mathrm{conv}(\mathbf{X}, \mathbf{A} \odot \mathrm{DeN}^k) \,]
 
-    Both branches have the same parameters. Convolutions with `edge_weight` (GCN and its kin) are weighted by it, those
-    with `edge_attr` (GAT and its kin, made with ``edge_dim=1``) read the weight as a feature of the arc, which is 0 in
-    the plain branch, and `GINConv` gets a weighted sum of ours with its own network and epsilon. A convolution that
-    cannot be called without `edge_weight` gets ones in the plain branch.
+    Both branches have the same parameters. Convolutions with `edge_weight` (such as GCN) use it, those with `edge_attr`
+    (such as GAT, built with ``edge_dim=1``) read the weight as a feature of the arc, which is 0 in the plain branch,
+    and `GINConv` gets our weighted sum with its own network and epsilon. A convolution that requires `edge_weight` gets
+    ones in the plain branch.
 
-    Weights are taken in the type of `x`: in float16, counts above 65,504 are infinite, so take their logarithms there.
-    Under autocast they stay as wide as they are.
+    Weights are cast to the dtype of `x`: in float16, counts above 65,504 are infinite, so take their logarithms there.
+    Under autocast they are not narrowed.
 
     Args:
-        conv: A PyG convolution, or any module called as conv(x, edge_index, edge_weight=…) or (…, edge_attr=…). One
-            that keeps the width of its edge features, as `edge_dim`, must have 1 + edge_channels; of any other it is
-            not known, and the caller sees to it.
-        edge_channels: Width of further features of the arcs, which both branches see; 0 for none.
+        conv: A PyG convolution, or any module called as conv(x, edge_index, edge_weight=…) or (…, edge_attr=…). If
+            it stores the width of its edge features, such as `edge_dim`, this must be 1 + edge_channels; otherwise the
+            caller has to ensure it.
+        edge_channels: Width of additional features of the arcs, seen by both branches; 0 for none.
 
     Shapes:
         - **x:** [nodes, in_channels], **edge_index:** [2, arcs], **weight:** [arcs], as `AddDetourWeights` gives it,
@@ -99,27 +99,27 @@ class DetourWeighted(nn.Module):  # type: ignore[misc]  # PyTorch's types are no
     def branches(
         self, x: Tensor, edge_index: Tensor, weight: Tensor, edge_attr: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Return the plain branch and the weighted one, not joined."""
+        """Return the plain branch and the weighted one, not concatenated."""
         _check_weight(weight, edge_index.size(1))
         check_edge_attr(edge_attr, edge_index.size(1), self.edge_channels)
         if self.weighting is Weighting.FEATURE:
             feature = weight.view(-1, 1).to(x.dtype)
             features = (torch.zeros_like(feature), feature)
             if edge_attr is not None:
-                also = _in_type_of(x, edge_attr)
-                features = (torch.cat([features[0], also], 1), torch.cat([features[1], also], 1))
+                extra = _cast_like(x, edge_attr)
+                features = (torch.cat([features[0], extra], 1), torch.cat([features[1], extra], 1))
             plain, weighted = (self.conv(x, edge_index, edge_attr=each) for each in features)
             return plain, weighted
-        weight = _in_type_of(x, weight.view(-1))
+        weight = _cast_like(x, weight.view(-1))
         if self.weighting is Weighting.SUM:
             return self.conv(x, edge_index), _weighted_gin(self.conv, x, edge_index, weight)
-        named = {} if edge_attr is None else {"edge_attr": _in_type_of(x, edge_attr)}
+        options = {} if edge_attr is None else {"edge_attr": _cast_like(x, edge_attr)}
         ones = {"edge_weight": torch.ones_like(weight)} if self._needs_weight else {}
-        return self.conv(x, edge_index, **ones, **named), self.conv(x, edge_index, edge_weight=weight, **named)
+        return self.conv(x, edge_index, **ones, **options), self.conv(x, edge_index, edge_weight=weight, **options)
 
 
 def _weighted_gin(conv: GINConv, x: Tensor, edge_index: Tensor, weight: Tensor) -> Tensor:
-    """Return what PyG's `conv` would compute if its messages had weights: its own network, epsilon and aggregation."""
+    """Return the output of PyG's `conv` with weighted messages, by its own network, epsilon and aggregation."""
     source, target = edge_index if conv.flow == "source_to_target" else edge_index.flip(0)
     messages = x.index_select(0, source) * weight.view(-1, 1)
     received = conv.aggr_module(messages, target, dim_size=x.size(0), dim=0)
@@ -132,22 +132,22 @@ def _sums_as_gin(conv: nn.Module) -> bool:
     return isinstance(conv, GINConv) and kind.forward is GINConv.forward and kind.message is GINConv.message
 
 
-def _in_type_of(x: Tensor, given: Tensor) -> Tensor:
-    """Return numbers of the arcs in the type of x; where torch mixes types itself, never in a narrower one than they
-    have, since half a mantissa is too short for counts."""
-    mixed = torch.is_autocast_enabled(x.device.type)
-    return given.to(torch.promote_types(given.dtype, x.dtype) if mixed else x.dtype)
+def _cast_like(x: Tensor, values: Tensor) -> Tensor:
+    """Cast values of the arcs to the dtype of x; under autocast, never to a narrower one, since the mantissa of half
+    precision is too short for counts."""
+    autocast = torch.is_autocast_enabled(x.device.type)
+    return values.to(torch.promote_types(values.dtype, x.dtype) if autocast else x.dtype)
 
 
 def _check_module(conv: object) -> None:
     if isinstance(conv, type):
-        raise InputError(f"conv must be a convolution, but it is the class {conv.__name__}; make one of it first.")
+        raise InputError(f"conv must be a convolution, but it is the class {conv.__name__}; create an instance first.")
     if not isinstance(conv, nn.Module):
         raise InputError(f"conv must be a convolution, a torch module, but {shown(conv)} was given.")
     if getattr(conv, "cached", False):
         raise InputError(
-            f"{type(conv).__name__} was made with cached=True and would give its weighted branch the result of its "
-            "plain one; make it with cached=False."
+            f"{type(conv).__name__} was created with cached=True and would reuse the result of the plain branch in the "
+            "weighted one; create it with cached=False."
         )
 
 
@@ -156,51 +156,53 @@ def _check_weight(weight: Tensor | None, arcs: int) -> None:
         raise InputError("weight is missing; DetourWeighted needs a weight for every arc, see AddDetourWeights.")
     if weight.numel() != arcs:
         raise InputError(
-            f"weight must hold one number for each of the {arcs} arcs, "
+            f"weight must have one value for each of the {arcs} arcs, "
             f"but its shape is {tuple(weight.shape)}; give the sum over all lengths (by_length=False)."
         )
 
 
 def _further_arguments(conv: nn.Module) -> dict[str, Parameter]:
-    """The arguments of a convolution beside x and edge_index: its first two, unless edge_index comes later."""
+    """The arguments of a convolution except its first, x, and edge_index, which is its second unless named later."""
     others = list(signature(conv.forward).parameters.items())[1:]
-    at = next((at for at, (name, _) in enumerate(others) if name == "edge_index"), 0)
-    return dict(others[:at] + others[at + 1 :])
+    position = next((position for position, (name, _) in enumerate(others) if name == "edge_index"), 0)
+    return dict(others[:position] + others[position + 1 :])
 
 
-def _check_others(name: str, arguments: Mapping[str, Parameter], given: set[str]) -> None:
-    """Refuse a convolution that needs more than it is given."""
-    others = [each for each in arguments if each not in given and _is_required(arguments[each])]
+def _check_others(name: str, arguments: Mapping[str, Parameter], supported: set[str]) -> None:
+    """Refuse a convolution with other required arguments."""
+    others = [each for each in arguments if each not in supported and _is_required(arguments[each])]
     if others:
         raise InputError(
-            f"{name} needs {', '.join(others)} beside x and edge_index, which cannot be "
+            f"{name} needs {', '.join(others)} in addition to x and edge_index, which cannot be "
             "given here; take a convolution that is called with x, edge_index and edge_weight or edge_attr."
         )
 
 
 def _is_required(argument: Parameter) -> bool:
-    named = argument.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-    return named and argument.default is Parameter.empty
+    by_name = argument.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+    return by_name and argument.default is Parameter.empty
 
 
 def check_width(conv: nn.Module, edge_channels: int, way: Weighting) -> None:
-    """Refuse a convolution that was made for edge features of another width than it would get."""
-    wanted = edge_channels + (way is Weighting.FEATURE)
-    argument, width = _width(conv, wanted)
-    if width != wanted:
+    """Refuse a convolution that was created for edge features of another width than it would get."""
+    expected = edge_channels + (way is Weighting.FEATURE)
+    argument, width = _width(conv, expected)
+    if width != expected:
         why = "it must read k-DeN as one feature per arc" if way is Weighting.FEATURE else f"{edge_channels=}"
-        raise InputError(f"{type(conv).__name__} has {argument}={width}, but {why}; make it with {argument}={wanted}.")
+        raise InputError(
+            f"{type(conv).__name__} has {argument}={width}, but {why}; create it with {argument}={expected}."
+        )
 
 
-def _width(conv: nn.Module, wanted: int) -> tuple[str, int | None]:
-    """The argument that told a convolution the width of its edge features, and that width; where it cannot be known,
-    the one that is wanted."""
-    if isinstance(conv, GINEConv):  # keeps the layer that it makes of edge_dim, but not the number
+def _width(conv: nn.Module, expected: int) -> tuple[str, int | None]:
+    """The argument that sets the width of the edge features of a convolution, and this width; if it is unknown, the
+    expected one."""
+    if isinstance(conv, GINEConv):  # stores the layer that it derives from edge_dim, but not edge_dim
         return "edge_dim", None if conv.lin is None else int(conv.lin.weight.size(1))
-    if isinstance(conv, GENConv):  # nor does this one, and features as wide as its output need no layer
+    if isinstance(conv, GENConv):  # neither does this one, and features as wide as its output need no layer
         layer = getattr(conv, "lin_edge", None)
         width = conv.out_channels if layer is None else int(layer.weight.size(1))
-        return "edge_dim", None if layer is None and width != wanted else width
+        return "edge_dim", None if layer is None and width != expected else width
     names = ("dim",) if isinstance(conv, CGConv | GMMConv | SplineConv) else ("edge_dim", "in_edge_channels")
-    known = ((name, getattr(conv, name)) for name in names if isinstance(getattr(conv, name, ""), int | None))
-    return next(known, ("edge_dim", wanted))
+    candidates = ((name, getattr(conv, name)) for name in names if isinstance(getattr(conv, name, ""), int | None))
+    return next(candidates, ("edge_dim", expected))

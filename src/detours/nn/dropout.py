@@ -1,4 +1,4 @@
-"""Dropout for stacked networks: each with a rate and random bits of its own."""
+"""Dropout for stacked networks, each with its own rate and random bits."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from detours.nn.fused import fused
 
 
 class Dropout(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
-    """Dropout for stacked networks, each with a rate and random bits of its own; a rate of 0 has neither.
+    """Dropout for stacked networks, each with its own rate and random bits; with a rate of 0, there are neither.
 
     `rate` and `factor` are buffers. The random bits may be the same for all networks (``randomness="same"`` of
-    `torch.vmap`): each multiplies them by its own factor, an odd number modulo 2^32. What a network drops then depends
-    on no other.
+    `torch.vmap`): each network multiplies them by its own factor, an odd number modulo 2^32. What a network drops is
+    then independent of the others.
     """
 
     rate: Tensor | None
@@ -33,17 +33,17 @@ class Dropout(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
             return x
         bits = torch.randint(-(2**31), 2**31, x.shape, dtype=torch.int32, device=x.device)
         if torch._C._functorch.is_batchedtensor(self.factor) and fused(x):
-            by_kernel: Tensor = _Dropped.apply(x, bits, self.factor, self.rate)
+            by_kernel: Tensor = _FusedDropout.apply(x, bits, self.factor, self.rate)
             return by_kernel
-        kept = _Kept.apply(bits, self.factor, self.rate)
+        kept = _KeepMask.apply(bits, self.factor, self.rate)
         return x * (kept / (1 - self.rate)).to(x.dtype)
 
     def extra_repr(self) -> str:
         return f"p={self.p}"
 
 
-class _Kept(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
-    """Which numbers stay: those whose bits, times the factor, are at least a share `rate` of the way up."""
+class _KeepMask(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    """The mask of values to keep: those whose bits, times the factor, are not in the lowest share `rate` of int32."""
 
     @staticmethod
     def forward(bits: Tensor, factor: Tensor, rate: Tensor) -> Tensor:
@@ -59,27 +59,27 @@ class _Kept(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types a
     ) -> tuple[Tensor, int]:
         if in_dims[0] is not None:
             raise NotImplementedError('stacked networks share random bits; take randomness="same".')
-        place = 1 if rows_first(bits.device) else 0
-        ones = [1] * (bits.dim() - place)
-        return _Kept.forward(bits.unsqueeze(place), factor.view(-1, *ones), rate.view(-1, *ones)), place
+        dim = 1 if rows_first(bits.device) else 0
+        ones = [1] * (bits.dim() - dim)
+        return _KeepMask.forward(bits.unsqueeze(dim), factor.view(-1, *ones), rate.view(-1, *ones)), dim
 
 
-class _Dropped(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
-    """What stays of x [rows, networks, …], scaled to the same expectation, by a kernel; slopes are treated alike."""
+class _FusedDropout(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    """Dropout of x [rows, networks, …] by a kernel, scaled to keep the expectation; also applied to the gradient."""
 
     @staticmethod
     def forward(x: Tensor, bits: Tensor, factor: Tensor, rate: Tensor) -> Tensor:
-        from detours.nn.fused.dropout_triton import dropped
+        from detours.nn.fused.dropout_triton import dropout
 
-        return dropped(x, bits, factor, rate)
+        return dropout(x, bits, factor, rate)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         ctx.save_for_backward(*inputs[1:])
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
-        return _Dropped.apply(slope, *ctx.saved_tensors), None, None, None
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
+        return _FusedDropout.apply(grad_output, *ctx.saved_tensors), None, None, None
 
     @staticmethod
     def vmap(
@@ -87,4 +87,4 @@ class _Dropped(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's type
     ) -> tuple[Tensor, int]:
         if in_dims[1:] != (None, 0, 0):
             raise NotImplementedError("stacked networks share random bits, and have a factor and a rate each.")
-        return _Dropped.apply(networks_second(x, in_dims[0], info), bits, factor, rate), 1
+        return _FusedDropout.apply(networks_second(x, in_dims[0], info), bits, factor, rate), 1

@@ -1,18 +1,18 @@
-"""Encoders: from the features of the nodes to the first state, two halves wide."""
+"""Encoders: from the features of the nodes to the first state, which is two halves wide."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from detours.nn.convolutions import normalised
+from detours.nn.convolutions import gcn_norm
 from detours.nn.dropout import Dropout
 from detours.nn.functional import gather, segment_sum
 from detours.nn.layers import GraphInputs
 
 
 class NodeEncoder(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
-    """A linear map, or two with a ReLU between ("mlp"); the graph is not looked at."""
+    """A linear map, or two with a ReLU between ("mlp"); the graph is ignored."""
 
     def __init__(self, in_channels: int, out_channels: int, *, mlp: bool = False, dropout: float = 0.0) -> None:
         super().__init__()
@@ -42,17 +42,17 @@ class HopEncoder(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
         \alpha = \mathrm{softmax}(a), \qquad \hat{A} = D^{-1/2} A D^{-1/2}
 
     A has no loops, so that a node is not mixed with its neighbours; norm scales every row to length
-    :math:`\sqrt{\text{channels}}`. FSGNN concatenates where we add.
+    :math:`\sqrt{\text{channels}}`. FSGNN concatenates the terms instead of adding them.
 
     Args:
         in_channels: Width of X.
         out_channels: Width of the output.
         hops: H.
-        weighted: Powers of A weighted by k-DeN are taken as well; of several numbers per arc, by their sum.
-        both: Powers of the transposed A are taken as well.
+        weighted: Whether to add powers of A weighted by k-DeN; of several columns per arc, by their sum.
+        both: Whether to add powers of the transposed A.
 
     Shapes:
-        - x [N, in_channels], or [N, blocks · in_channels] where the caller has the powers (see `hop_features`)
+        - x [N, in_channels], or [N, blocks · in_channels] if the caller has computed the powers (see `hop_features`)
         - output [N, out_channels]
     """
 
@@ -73,7 +73,7 @@ class HopEncoder(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
         nn.init.zeros_(self.scores)
 
     def expanded(self, x: Tensor, graph: GraphInputs) -> Tensor:
-        """Return x with its powers beside it, computed where the caller has not done so."""
+        """Return x followed by the hop features, computed unless the caller has done so."""
         if x.size(1) == len(self.maps) * self.in_channels:
             return x
         weight = graph.den if self.weighted else None
@@ -83,11 +83,11 @@ class HopEncoder(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fo
 
     def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:
         parts = self.expanded(x, graph).split(self.in_channels, dim=1)
-        side_by_side = torch.cat([each(part) for each, part in zip(self.maps, parts, strict=True)], dim=1)
-        encoded = side_by_side.unflatten(1, (len(parts), -1))
-        lengths = torch.linalg.vector_norm(encoded, dim=2).clamp(min=1e-12)
-        shares = self.scores.softmax(0) * encoded.size(2) ** 0.5
-        total: Tensor = (encoded * (shares / lengths).to(encoded.dtype).unsqueeze(2)).sum(1)
+        concatenated = torch.cat([each(part) for each, part in zip(self.maps, parts, strict=True)], dim=1)
+        encoded = concatenated.unflatten(1, (len(parts), -1))
+        norms = torch.linalg.vector_norm(encoded, dim=2).clamp(min=1e-12)
+        coefficients = self.scores.softmax(0) * encoded.size(2) ** 0.5
+        total: Tensor = (encoded * (coefficients / norms).to(encoded.dtype).unsqueeze(2)).sum(1)
         return total
 
 
@@ -96,8 +96,8 @@ def hop_features(
 ) -> Tensor:
     """Return [N, blocks · channels]: x, then for h = 1 … hops the features ÂʰX, see `HopEncoder`.
 
-    With `weight` the powers of the weighted matrix follow those of the plain one, with `both` those of the transposed
-    matrices come last. They depend on no parameter: computed once, they serve all epochs.
+    With `weight` the powers of the weighted matrix follow those of the plain one; with `both` those of the transposed
+    matrices come last. They depend on no parameter, so computing them once is enough for all epochs.
 
     >>> hop_features(torch.eye(2), torch.tensor([[0, 1], [1, 0]]), hops=2)
     tensor([[1., 0., 0., 1., 1., 0.],
@@ -106,7 +106,7 @@ def hop_features(
     blocks = [x]
     for arcs in (edge_index, edge_index.flip(0)) if both else (edge_index,):
         for weights in (None, weight) if weight is not None else (None,):
-            scaled, _ = normalised(arcs, weights, x, loops=0.0)
+            scaled, _ = gcn_norm(arcs, weights, x, loops=0.0)
             state = x
             for _ in range(hops):
                 state = segment_sum(scaled.unsqueeze(1) * gather(state, arcs[0]), arcs[1], x.size(0))

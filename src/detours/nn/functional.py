@@ -1,8 +1,8 @@
-"""Sums, maxima and softmax over groups of rows: written for many networks stacked into one.
+"""Sums, maxima and softmax over groups of rows, written for many networks stacked into one.
 
-`torch.vmap` runs networks of one shape together, their parameters stacked and the graph shared. `gather` and
-`segment_sum` then keep the rows in front and the networks behind them, [rows, networks, channels], so that each row of
-indices moves one long run of numbers. Each is the gradient of the other.
+`torch.vmap` runs networks of one shape together, with stacked parameters and a shared graph. `gather` and `segment_sum`
+then keep the layout [rows, networks, channels], so that each index moves one long run of memory. Each is the gradient
+of the other.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import torch
 from torch import Tensor
 
 from detours.nn.fused import fused
-from detours.nn.fused.groups import groups_of, within
+from detours.nn.fused.groups import checked, groups_of
 
 POOLS = ("mean", "max", "add")
 
 
 def rows_first(device: torch.device) -> bool:
-    """Whether all numbers of stacked networks lie [rows, networks, channels] in memory, not only where rows move."""
+    """Whether stacked networks have the layout [rows, networks, channels] everywhere, not only where rows move."""
     return bool(device.type == "cuda")
 
 
-def _alone(x: Tensor) -> bool:
-    """Whether this is of one network, and of no kernel of ours: torch knows the slopes without a detour by Python."""
+def _use_torch(x: Tensor) -> bool:
+    """Whether torch's own operations, faster by avoiding Python backward, suffice: one network, no custom kernel."""
     return not torch._C._functorch.is_batchedtensor(x) and not fused(x)
 
 
-def _added(values: Tensor, index: Tensor, size: int) -> Tensor:
-    # in bfloat16 a sum of ones would end at 256
-    wide = torch.promote_types(values.dtype, torch.float32) if values.is_floating_point() else values.dtype
-    sums = values.new_zeros((size, *values.shape[1:]), dtype=wide).index_add_(0, index, values.to(wide))
+def _index_add(values: Tensor, index: Tensor, size: int) -> Tensor:
+    # in bfloat16, a sum of ones would stop at 256
+    dtype = torch.promote_types(values.dtype, torch.float32) if values.is_floating_point() else values.dtype
+    sums = values.new_zeros((size, *values.shape[1:]), dtype=dtype).index_add_(0, index, values.to(dtype))
     return sums.to(values.dtype)
 
 
@@ -42,13 +42,13 @@ def _relu_of_both(x: Tensor, index: Tensor, other: Tensor, other_index: Tensor) 
 
 def gather(x: Tensor, index: Tensor) -> Tensor:
     """Return ``x[index]``, rows of `x` [N, …]."""
-    rows: Tensor = x.index_select(0, index) if _alone(x) else _Gather.apply(x, index)
+    rows: Tensor = x.index_select(0, index) if _use_torch(x) else _Gather.apply(x, index)
     return rows
 
 
 def relu_of_both(x: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -> Tensor:
     """Return ReLU(``x[index] + other[other_index]``)."""
-    if _alone(x) and _alone(other):
+    if _use_torch(x) and _use_torch(other):
         return _relu_of_both(x, index, other, other_index)
     rows: Tensor = _ReluOfBoth.apply(x, index, other, other_index)
     return rows
@@ -56,14 +56,14 @@ def relu_of_both(x: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -
 
 def segment_sum(values: Tensor, index: Tensor, size: int) -> Tensor:
     """Return [size, …]: row i is the sum of the rows of `values` whose index is i."""
-    sums: Tensor = _added(values, index, size) if _alone(values) else _SegmentSum.apply(values, index, size)
+    sums: Tensor = _index_add(values, index, size) if _use_torch(values) else _SegmentSum.apply(values, index, size)
     return sums
 
 
 def neighbour_sum(x: Tensor, source: Tensor, target: Tensor, weight: Tensor | None = None) -> Tensor:
-    """Return, as many rows as `x` has: row i is the sum of ``x[source[e]]`` over the arcs e whose target is i.
+    """Return a tensor with as many rows as `x`: row i is the sum of ``x[source[e]]`` over the arcs e with target i.
 
-    With `weight` [E], each is multiplied by its own.
+    With `weight` [E], each term is multiplied by ``weight[e]``.
     """
     if fused(x) and (weight is None or not weight.requires_grad):
         sums: Tensor = _NeighbourSum.apply(x, source, target, weight)
@@ -72,35 +72,35 @@ def neighbour_sum(x: Tensor, source: Tensor, target: Tensor, weight: Tensor | No
     return segment_sum(messages if weight is None else messages * weight.unsqueeze(-1), target, x.size(0))
 
 
-def rearranged(values: Tensor, index: Tensor, place: Tensor) -> Tensor:
-    """Return ``values[index]``, where ``index[place]`` counts the rows; other rows of the result have no gradient."""
-    rows: Tensor = _Rearranged.apply(values, index, place)
+def rearranged(values: Tensor, index: Tensor, positions: Tensor) -> Tensor:
+    """Return ``values[index]``, where ``index[positions]`` is 0, 1, …; only rows at `positions` pass on gradients."""
+    rows: Tensor = _Rearranged.apply(values, index, positions)
     return rows
 
 
 def split_rows(values: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
-    """Return `values` [N, …] in parts of so many rows."""
+    """Return `values` [N, …] split into parts of these numbers of rows."""
     parts: tuple[Tensor, ...] = _Split.apply(values, *sizes)
     return parts
 
 
 def segment_max(values: Tensor, index: Tensor, size: int) -> Tensor:
-    """Return [size, …]: row i is the maximum of the rows of `values` whose index is i, 0 where there are none."""
-    places = index.long().view(-1, *[1] * (values.dim() - 1)).expand_as(values)
-    return values.new_zeros((size, *values.shape[1:])).scatter_reduce(0, places, values, "amax", include_self=False)
+    """Return [size, …]: row i is the maximum of the rows of `values` whose index is i, or 0 if there are none."""
+    expanded = index.long().view(-1, *[1] * (values.dim() - 1)).expand_as(values)
+    return values.new_zeros((size, *values.shape[1:])).scatter_reduce(0, expanded, values, "amax", include_self=False)
 
 
 def segment_softmax(scores: Tensor, index: Tensor, size: int) -> Tensor:
-    """Return the softmax of `scores` [E, …] among the rows of equal index."""
+    """Return the softmax of `scores` [E, …] over the rows with the same index."""
     largest = segment_max(scores.detach(), index, size)
     weights = (scores - gather(largest, index)).exp()
     return weights / gather(segment_sum(weights, index, size), index)
 
 
-def pool(x: Tensor, batch: Tensor, num_graphs: int, how: str) -> Tensor:
-    """Return [num_graphs, …]: "mean", "max" or "add" over the nodes of each graph, or several joined by "+"."""
+def pool(x: Tensor, batch: Tensor, num_graphs: int, kinds: str) -> Tensor:
+    """Return [num_graphs, …]: the "mean", "max" or "add" over the nodes of each graph, or several joined by "+"."""
     parts, added = [], None
-    for each in how.split("+"):
+    for each in kinds.split("+"):
         if each == "max":
             parts.append(segment_max(x, batch, num_graphs))
             continue
@@ -125,8 +125,8 @@ class _Gather(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types
         ctx.size = x.size(0)
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None]:
-        return segment_sum(slope, ctx.saved_tensors[0], ctx.size), None
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None]:
+        return segment_sum(grad_output, ctx.saved_tensors[0], ctx.size), None
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, int | None], x: Tensor, index: Tensor) -> tuple[Tensor, int]:
@@ -139,7 +139,7 @@ class _ReluOfBoth(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
         if fused(x, other):
             from detours.nn.fused.sums_triton import relu_of_both
 
-            return relu_of_both(x, within(index, x.size(0)), other, within(other_index, other.size(0)))
+            return relu_of_both(x, checked(index, x.size(0)), other, checked(other_index, other.size(0)))
         return _relu_of_both(x, index, other, other_index)
 
     @staticmethod
@@ -149,16 +149,16 @@ class _ReluOfBoth(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
         ctx.sizes = x.size(0), other.size(0)
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         (*indices, result), sums = ctx.saved_tensors, []
-        if fused(slope, result) and not torch.is_grad_enabled():
+        if fused(grad_output, result) and not torch.is_grad_enabled():
             from detours.nn.fused.sums_triton import sums_of_groups
 
             for index, size in zip(indices, ctx.sizes, strict=True):
-                sums.append(sums_of_groups(slope, groups_of(index, size), positive=result))
+                sums.append(sums_of_groups(grad_output, groups_of(index, size), positive=result))
         else:
-            slope = torch.where(result > 0, slope, 0)
-            sums = [segment_sum(slope, index, size) for index, size in zip(indices, ctx.sizes, strict=True)]
+            grad_output = torch.where(result > 0, grad_output, 0)
+            sums = [segment_sum(grad_output, index, size) for index, size in zip(indices, ctx.sizes, strict=True)]
         return sums[0], None, sums[1], None
 
     @staticmethod
@@ -176,15 +176,15 @@ class _SegmentSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
             from detours.nn.fused.sums_triton import sums_of_groups
 
             return sums_of_groups(values, groups_of(index, size))
-        return _added(values, index, size)
+        return _index_add(values, index, size)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, int], output: Tensor) -> None:
         ctx.save_for_backward(inputs[1])
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, None]:
-        return gather(slope, ctx.saved_tensors[0]), None, None
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None, None]:
+        return gather(grad_output, ctx.saved_tensors[0]), None, None
 
     @staticmethod
     def vmap(
@@ -198,7 +198,7 @@ class _NeighbourSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's
     def forward(x: Tensor, source: Tensor, target: Tensor, weight: Tensor | None) -> Tensor:
         from detours.nn.fused.sums_triton import sums_of_groups
 
-        source = within(source, x.size(0))
+        source = checked(source, x.size(0))
         return sums_of_groups(x, groups_of(target, x.size(0)), source=source, weight=weight)
 
     @staticmethod
@@ -206,9 +206,9 @@ class _NeighbourSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's
         ctx.save_for_backward(*inputs[1:])
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         source, target, weight = ctx.saved_tensors
-        return neighbour_sum(slope, target, source, weight), None, None, None
+        return neighbour_sum(grad_output, target, source, weight), None, None, None
 
     @staticmethod
     def vmap(
@@ -217,13 +217,13 @@ class _NeighbourSum(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's
         x = _networks_second(x, in_dims, info)
         if weight is None or in_dims[3] is None:
             return neighbour_sum(x, source, target, weight), 1
-        own = networks_second(weight, in_dims[3], info).unsqueeze(-1)
-        return segment_sum(own * gather(x, source), target, x.size(0)), 1
+        per_network = networks_second(weight, in_dims[3], info).unsqueeze(-1)
+        return segment_sum(per_network * gather(x, source), target, x.size(0)), 1
 
 
 class _Rearranged(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
     @staticmethod
-    def forward(values: Tensor, index: Tensor, place: Tensor) -> Tensor:
+    def forward(values: Tensor, index: Tensor, positions: Tensor) -> Tensor:
         return values.index_select(0, index)
 
     @staticmethod
@@ -231,14 +231,14 @@ class _Rearranged(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
         ctx.save_for_backward(inputs[2])
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor) -> tuple[Tensor, None, None]:
-        return gather(slope, ctx.saved_tensors[0]), None, None
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor, None, None]:
+        return gather(grad_output, ctx.saved_tensors[0]), None, None
 
     @staticmethod
     def vmap(
-        info: Any, in_dims: tuple[int | None, ...], values: Tensor, index: Tensor, place: Tensor
+        info: Any, in_dims: tuple[int | None, ...], values: Tensor, index: Tensor, positions: Tensor
     ) -> tuple[Tensor, int]:
-        return rearranged(_networks_second(values, in_dims, info), index, place), 1
+        return rearranged(_networks_second(values, in_dims, info), index, positions), 1
 
 
 class _Split(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
@@ -251,8 +251,8 @@ class _Split(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types 
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None: ...
 
     @staticmethod
-    def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor | None, ...]:
-        return torch.cat(slopes), *[None] * len(slopes)
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
+        return torch.cat(grad_outputs), *[None] * len(grad_outputs)
 
     @staticmethod
     def vmap(
@@ -262,7 +262,7 @@ class _Split(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types 
 
 
 def networks_second(x: Tensor, dim: int | None, info: Any) -> Tensor:
-    """Return x [rows, networks, …] from what a rule of `torch.vmap` is given; what is shared is not copied."""
+    """Return x as [rows, networks, …] from the arguments of a vmap rule; a shared x is expanded, not copied."""
     if dim is None:
         return x.unsqueeze(1).expand(-1, info.batch_size, *x.shape[1:])
     moved: Tensor = x.movedim(dim, 1)
@@ -270,7 +270,7 @@ def networks_second(x: Tensor, dim: int | None, info: Any) -> Tensor:
 
 
 def check_shared(*dims: int | None) -> None:
-    """Raise `NotImplementedError` unless all networks share the indices that a rule of `torch.vmap` is given."""
+    """Raise `NotImplementedError` unless all networks share the indices, given their dimensions in a vmap rule."""
     if any(dim is not None for dim in dims):
         raise NotImplementedError("stacked networks share one graph, but the indices differ between them.")
 

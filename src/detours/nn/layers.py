@@ -1,4 +1,4 @@
-"""The layers of the networks: each takes x [N, in_channels] with the graph, and gives two halves side by side."""
+"""The layers of the networks: each takes x [N, in_channels] and the graph, and returns two halves, concatenated."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from torch import Tensor, nn
 
 from detours.nn.detour_transformer import DetourTransformer
 from detours.nn.detour_weighted import DetourWeighted
-from detours.nn.fused.groups import turned
+from detours.nn.fused.groups import reversed_arcs
 from detours.nn.tokens import Tokens
 
 
 class GraphInputs(NamedTuple):
-    """What every layer sees besides the state of the nodes."""
+    """The inputs of every layer besides the state of the nodes."""
 
     edge_index: Tensor
     """[2, E] arcs j → i."""
@@ -27,16 +27,16 @@ class GraphInputs(NamedTuple):
     """[N, pe_channels] positions of the nodes."""
     tokens: Tokens | None = None
     counted: Tensor | None = None
-    """[N] the nodes that make the statistics of batch norms; None for all."""
+    """[N] mask of the nodes that enter the statistics of batch norms; None for all."""
 
     def flipped(self) -> GraphInputs:
-        """Return the same graph with its arcs turned round."""
+        """Return the same graph with its arcs reversed."""
         tokens = None if self.tokens is None else self.tokens.flipped
-        return self._replace(edge_index=turned(self.edge_index), tokens=tokens)
+        return self._replace(edge_index=reversed_arcs(self.edge_index), tokens=tokens)
 
 
 class ConvLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
-    r"""Message passing alone: :math:`[\mathrm{conv}(X, A), \mathrm{conv}(X, A)]`, computed once."""
+    r"""Plain message passing: :math:`[\mathrm{conv}(X, A), \mathrm{conv}(X, A)]`, computed once."""
 
     def __init__(self, conv: nn.Module) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class ConvLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fol
 
 
 class WeightedLayer(DetourWeighted):
-    """`DetourWeighted`, called as the other layers."""
+    """`DetourWeighted` with the signature of the other layers."""
 
     def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:  # type: ignore[override]
         assert graph.den is not None
@@ -73,8 +73,9 @@ class MDNNLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not fol
         self.transformer.reset_parameters()
 
     def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:
-        also = {"tokens": graph.tokens, "counted": graph.counted}
-        transformed = self.transformer(x, graph.edge_index, graph.den, graph.pe, **also)
+        transformed = self.transformer(
+            x, graph.edge_index, graph.den, graph.pe, tokens=graph.tokens, counted=graph.counted
+        )
         return torch.cat([convolve(self.conv, x, graph), transformed], dim=1)
 
 
@@ -85,9 +86,9 @@ class BothDirections(nn.Module):  # type: ignore[misc]  # PyTorch's types are no
         X^{\prime} = \tfrac12 \, \mathrm{layer}_{in}(X, A) + \tfrac12 \, \mathrm{layer}_{out}(X, A^{\top})
     """
 
-    def __init__(self, make: Callable[[], nn.Module]) -> None:
+    def __init__(self, build: Callable[[], nn.Module]) -> None:
         super().__init__()
-        self.along, self.against = make(), make()
+        self.along, self.against = build(), build()
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
@@ -100,7 +101,7 @@ class BothDirections(nn.Module):  # type: ignore[misc]  # PyTorch's types are no
 
 
 def convolve(conv: nn.Module, x: Tensor, graph: GraphInputs) -> Tensor:
-    """Return conv(x, edge_index), with the features of the arcs where there are any."""
-    also = {} if graph.edge_attr is None else {"edge_attr": graph.edge_attr}
-    result: Tensor = conv(x, graph.edge_index, **also)
+    """Return conv(x, edge_index), with the features of the arcs if there are any."""
+    options = {} if graph.edge_attr is None else {"edge_attr": graph.edge_attr}
+    result: Tensor = conv(x, graph.edge_index, **options)
     return result

@@ -1,4 +1,4 @@
-"""Whole networks for graphs and nodes: MDNN, and the plain and DeN-weighted ones that it is compared with."""
+"""Complete networks for graphs and nodes: MDNN, and the plain and DeN-weighted ones that it is compared with."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from detours.nn.encoders import HopEncoder, NodeEncoder
 from detours.nn.layers import BothDirections, ConvLayer, GraphInputs, MDNNLayer, WeightedLayer
 from detours.nn.norm import norm_of, normed
 from detours.nn.options import NetworkOptions
-from detours.nn.readout import Readout, jumped
+from detours.nn.readout import Readout, jumping_knowledge
 from detours.nn.tokens import Tokens
 
-MakeLayer = Callable[[int, int], nn.Module]
+LayerFactory = Callable[[int, int], nn.Module]
 SIZES = ("in_channels", "hidden_channels", "out_channels")
 
 
@@ -33,8 +33,8 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         hidden_channels: Width of one half of a layer.
         out_channels: Number of logits.
         options: The parts around the layers.
-        convolve: Makes the layers of encoder and decoder, from a width in to a width of each half.
-        layer: Makes the layers between them; `convolve` by default.
+        convolve: Builds the layers of encoder and decoder, from the input width and the width of each half.
+        layer: Builds the layers between them; `convolve` by default.
     """
 
     def __init__(
@@ -43,8 +43,8 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         hidden_channels: int,
         out_channels: int,
         options: NetworkOptions,
-        convolve: MakeLayer,
-        layer: MakeLayer | None = None,
+        convolve: LayerFactory,
+        layer: LayerFactory | None = None,
     ) -> None:
         super().__init__()
         for name, size in zip(SIZES, (in_channels, hidden_channels, out_channels), strict=True):
@@ -60,14 +60,14 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         )
         self.gates = nn.ParameterList([nn.Parameter(torch.zeros(())) for _ in layers] if options.gate else [])
         self.norms = nn.ModuleList(norm_of(options.norm, width) for _ in range(options.num_layers + 1))
-        seen = width * (options.num_layers + 1 if options.jump == "cat" else 1)
+        width_in = width * (options.num_layers + 1 if options.jump == "cat" else 1)
         self.decoder = None
         if options.decoder == "conv":
-            self.decoder = directed(convolve, seen, hidden_channels, options.directions)
-            seen = hidden_channels
-        self.readout = Readout(seen, in_channels, hidden_channels, out_channels, options)
+            self.decoder = directed(convolve, width_in, hidden_channels, options.directions)
+            width_in = hidden_channels
+        self.readout = Readout(width_in, in_channels, hidden_channels, out_channels, options)
 
-    def _encoder(self, convolve: MakeLayer) -> nn.Module:
+    def _encoder(self, convolve: LayerFactory) -> nn.Module:
         width, options = 2 * self.hidden_channels, self.options
         if options.encoder == "conv":
             return directed(convolve, self.in_channels, self.hidden_channels, options.directions)
@@ -101,18 +101,19 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         """Return logits: [num_graphs, out_channels], or [N, out_channels] at level "node".
 
         Args:
-            x: [N, in_channels] features of the nodes; for the encoder "hops" also what `hop_features` makes of them.
+            x: [N, in_channels] features of the nodes; for the encoder "hops", optionally the output of `hop_features`.
             edge_index: [2, E] arcs j → i, both directions for an undirected graph, without loops.
             den: The detour numbers of the arcs, scaled by the caller: [E, den_channels] for `MDNN`, weights [E] for
                 `WeightedNetwork`; `PlainNetwork` ignores them.
             pe: [N, pe_channels] positions of the nodes for `MDNN`; the other two ignore them.
-            batch: [N] the graph of every node; None for a single graph. A graph without nodes has states, or logits, 0.
+            batch: [N] the graph of every node; None for a single graph. States, or logits, of a graph without nodes are
+                pooled to 0.
             edge_attr: [E, edge_channels] features of the arcs, for the convolutions.
-            num_graphs: The number of graphs; without it, the device is asked for the last number in `batch`.
-            tokens: The tokens of the graph, where the caller has them.
-            counted: [N] the nodes that make the statistics of batch norms in training; None for all.
+            num_graphs: The number of graphs; without it, the largest index in `batch` is read from the device.
+            tokens: The tokens of the graph, if the caller has them.
+            counted: [N] mask of the nodes that enter the statistics of batch norms in training; None for all.
         """
-        graph = self._prepared(x, GraphInputs(edge_index, edge_attr, den, pe, tokens, counted))
+        graph = self._checked_inputs(x, GraphInputs(edge_index, edge_attr, den, pe, tokens, counted))
         if batch is not None:
             check_batch(batch, x.size(0), num_graphs)
         if self.options.directions == "out":
@@ -125,10 +126,10 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         states = [start]
         gates = self.gates or [None] * len(norms)
         for layer, gate, norm in zip(self.layers, gates, norms, strict=True):
-            made = self._thinned(layer(states[-1], graph))
-            state = normed(norm, start + (made if gate is None else gate * made), counted).relu()
+            update = self._drop_nodes(layer(states[-1], graph))
+            state = normed(norm, start + (update if gate is None else gate * update), counted).relu()
             states.append(self.dropout(state))
-        state = jumped(states, self.options.jump)
+        state = jumping_knowledge(states, self.options.jump)
         if self.decoder is not None:
             half, other = self.decoder(state, graph).chunk(2, dim=1)
             state = (half + other) / 2
@@ -141,13 +142,13 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         logits: Tensor = self.readout(state, x[:, : self.in_channels], batch, num_graphs)
         return logits
 
-    def _thinned(self, made: Tensor) -> Tensor:
-        """What a layer made, with all numbers of a node dropped or none."""
+    def _drop_nodes(self, update: Tensor) -> Tensor:
+        """Drop the output of a layer for some nodes entirely (`layer_dropout`)."""
         if not (self.training and self.options.layer_dropout):
-            return made
-        return made * self.layer_dropout(torch.ones_like(made[:, :1]))
+            return update
+        return update * self.layer_dropout(torch.ones_like(update[:, :1]))
 
-    def _prepared(self, x: Tensor, graph: GraphInputs) -> GraphInputs:
+    def _checked_inputs(self, x: Tensor, graph: GraphInputs) -> GraphInputs:
         """Return the inputs of the layers, or raise `InputError` about the first that does not fit."""
         expanded = isinstance(self.encoder, HopEncoder) and x.size(-1) == len(self.encoder.maps) * self.in_channels
         if x.dim() != 2 or (x.size(1) != self.in_channels and not expanded):
@@ -163,13 +164,13 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         self._check_type("edge_attr", graph.edge_attr)
         return graph
 
-    def _check_type(self, name: str, given: Tensor) -> None:
-        """Raise `InputError` unless numbers of this type can be multiplied with the weights."""
-        own = next(self.parameters()).dtype
-        mixed = torch.is_autocast_enabled(given.device.type) and torch.float64 not in (given.dtype, own)
-        if given.dtype != own and not (mixed and given.is_floating_point()):
+    def _check_type(self, name: str, tensor: Tensor) -> None:
+        """Raise `InputError` unless the dtype fits that of the weights."""
+        dtype = next(self.parameters()).dtype
+        autocast = torch.is_autocast_enabled(tensor.device.type) and torch.float64 not in (tensor.dtype, dtype)
+        if tensor.dtype != dtype and not (autocast and tensor.is_floating_point()):
             raise InputError(
-                f"{name} must be {own}, as the weights are, but it is {given.dtype}; give {name}.to({own})."
+                f"{name} must be {dtype}, as the weights are, but it is {tensor.dtype}; give {name}.to({dtype})."
             )
 
     def extra_repr(self) -> str:
@@ -183,18 +184,18 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
 class PlainNetwork(Network):
     r"""Message passing without detours, equally wide: layers :math:`[\mathrm{conv}(X, A), \mathrm{conv}(X, A)]`.
 
-    It cannot tell apart what 1-WL cannot. Both halves are one convolution with one set of parameters, computed once.
+    It cannot distinguish what 1-WL cannot. Both halves are one convolution with one set of parameters, computed once.
 
     From the paper: one encoder convolution, `num_layers` layers, one decoder convolution, ReLU. From its authors'
     code: the skip from the encoder to every layer, and the maximum over the nodes of a graph. Ours:
 
-    - The decoder keeps the width, and a linear map follows to the classes. A GIN straight to two classes would have a
-      hidden layer of two ReLUs, and with four seeds of eight such an MDNN never told triangles from hexagons.
-    - The maximum is taken of the logits of the nodes.
+    - The decoder keeps the width, and a linear map to the classes follows. A GIN directly to two classes would have a
+      hidden layer of two ReLUs: for four of eight seeds, such an MDNN never distinguished triangles from hexagons.
+    - The maximum is taken over the logits of the nodes.
     - Batch norm before every ReLU. The paper has none between layers (``norm="none"``), but without it DeN-weighted
-      networks learn slowly or not at all: after 100 epochs of ``detours.data.rings``, weighted GCN is right for 80, 95
-      and 78 % of the test graphs (three seeds); with it, for all.
-    - All that `NetworkOptions` offers beside.
+      networks learn slowly or not at all: after 100 epochs of ``detours.data.rings``, weighted GCN classifies 80,
+      95 and 78 % of the test graphs correctly (three seeds); with it, all of them.
+    - The other choices of `NetworkOptions`.
 
     Args:
         in_channels: Width of the node features.
@@ -224,8 +225,8 @@ class PlainNetwork(Network):
 class WeightedNetwork(Network):
     r"""DeN-weighted message passing: layers :math:`[\mathrm{conv}(X, A), \mathrm{conv}(X, A \odot \mathrm{DeN})]`.
 
-    Both halves share their parameters (`DetourWeighted`); so do those of the encoder and of the decoder, which takes
-    the mean of its two. Everything else, and the arguments, are as in `PlainNetwork`; `den` holds the weights of the
+    Both halves share their parameters (`DetourWeighted`); so do those of the encoder, and of the decoder, which takes
+    the mean of its halves. Everything else, and the arguments, are as in `PlainNetwork`; `den` holds the weights of the
     arcs.
 
     >>> edge_index = torch.tensor([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]])
@@ -245,11 +246,11 @@ class WeightedNetwork(Network):
 
         super().__init__(in_channels, hidden_channels, out_channels, chosen, convolve)
 
-    def _prepared(self, x: Tensor, graph: GraphInputs) -> GraphInputs:
-        den, graph = graph.den, super()._prepared(x, graph)
+    def _checked_inputs(self, x: Tensor, graph: GraphInputs) -> GraphInputs:
+        den, graph = graph.den, super()._checked_inputs(x, graph)
         if den is None:
             raise InputError("den is missing; WeightedNetwork needs a weight for every arc, see AddDetourWeights.")
-        if den.dtype == torch.float64:  # narrower ones are widened, but these would make messages wider
+        if den.dtype == torch.float64:  # narrower types are promoted, but this one would promote the messages
             self._check_type("den", den)
         return graph
 
@@ -258,10 +259,10 @@ class MDNN(Network):
     r"""The message detouring neural network of the paper: layers :math:`[\mathrm{conv}(X, A), X^{out}]`.
 
     :math:`X^{out}` comes from a `DetourTransformer` that sees the same features as the convolution. Encoder, skip,
-    decoder and readout are those of `PlainNetwork`, so a comparison of the two is one of layers. By default each of two
-    layers has one transformer layer: with 64 channels, 170,000 parameters. The paper's size, 253 million parameters for
-    graphs, is ``MDNN(…, 768, …, num_layers=4, transformer_layers=12, norm="none")``; for nodes, 64 million,
-    ``MDNN(…, 768, …, num_layers=4, transformer_layers=2, heads=4, norm="none", level="node")``.
+    decoder and readout are those of `PlainNetwork`, so comparing the two compares their layers. By default it has
+    two layers with one transformer layer each: with 64 channels, 170,000 parameters. The paper's size, 253 million
+    parameters for graphs, is ``MDNN(…, 768, …, num_layers=4, transformer_layers=12, norm="none")``; for nodes, 64
+    million, ``MDNN(…, 768, …, num_layers=4, transformer_layers=2, heads=4, norm="none", level="node")``.
 
     Args:
         in_channels: Width of the node features.
@@ -323,14 +324,14 @@ class MDNN(Network):
 
         super().__init__(in_channels, hidden_channels, out_channels, chosen, lambda i, o: ConvLayer(conv(i, o)), layer)
 
-    def _prepared(self, x: Tensor, graph: GraphInputs) -> GraphInputs:
-        graph = super()._prepared(x, graph)
+    def _checked_inputs(self, x: Tensor, graph: GraphInputs) -> GraphInputs:
+        graph = super()._checked_inputs(x, graph)
         tokens = Tokens.of(graph.edge_index, x.size(0)) if graph.tokens is None else graph.tokens
         return graph._replace(tokens=tokens)
 
 
-def directed(make: MakeLayer, in_channels: int, half: int, directions: str) -> nn.Module:
+def directed(build: LayerFactory, in_channels: int, half: int, directions: str) -> nn.Module:
     """Return a layer, or two for both directions."""
     if directions == "both":
-        return BothDirections(lambda: make(in_channels, half))
-    return make(in_channels, half)
+        return BothDirections(lambda: build(in_channels, half))
+    return build(in_channels, half)

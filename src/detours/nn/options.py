@@ -1,4 +1,4 @@
-"""The options that all networks share, so that a comparison is one of their layers."""
+"""The options shared by all networks, so that comparisons are between their layers only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from detours.nn.functional import POOLS
 
 @dataclass(frozen=True)
 class NetworkOptions:
-    """The parts of a network around its layers. Without arguments: the paper's, but for two layers and batch norm.
+    """The parts of a network around its layers. The defaults are the paper's, except for two layers and batch norm.
 
     >>> NetworkOptions(num_layers=3).num_layers
     3
@@ -31,41 +31,41 @@ class NetworkOptions:
     hops: int = 2
     """Encoder "hops": the longest walk, in arcs."""
     hop_den: bool = False
-    """Encoder "hops" of `MDNN`: whether powers of the adjacency matrix weighted by detour numbers stand beside those of
-    the plain one, as they always do in `WeightedNetwork`."""
+    """Encoder "hops" of `MDNN`: whether to add powers of the adjacency matrix weighted by detour numbers to those of
+    the plain one, as `WeightedNetwork` always does."""
     decoder: Decoder = "conv"
-    """From the last state to what the classes are read from: "conv" (the paper), or "none"."""
+    """From the last state to the input of the readout: "conv" (the paper), or "none"."""
     norm: Norm = "batch"
-    """Before every ReLU between layers: "batch", "layer" or "none" (the paper); True and False are the first and the
-    last."""
+    """Before every ReLU between layers: "batch", "layer" or "none" (the paper); True means "batch" and False
+    "none"."""
     jump: Jump = "last"
-    """Which states the decoder sees: the "last" (the paper), or all, the encoder's too, side by side ("cat") or by
-    their "max" or "mean" (jumping knowledge, https://arxiv.org/abs/1806.03536)."""
+    """Which states the decoder sees: the "last" (the paper), or all, including the encoder's, concatenated ("cat")
+    or reduced by "max" or "mean" (jumping knowledge, https://arxiv.org/abs/1806.03536)."""
     gate: bool = False
-    """Whether what a layer adds is scaled by a learned number that starts at 0 (ReZero, https://arxiv.org/abs/2003.04887):
-    the network begins as its encoder and readout alone."""
+    """Whether the output of a layer is scaled by a learned scalar that starts at 0 (ReZero, https://arxiv.org/abs/2003.04887):
+    the network starts as encoder and readout only."""
     skip: bool = False
-    """Whether a linear map of the raw features stands beside what the classes are read from: a node is told apart from
-    its neighbours, as in H2GCN (https://arxiv.org/abs/2006.11468)."""
+    """Whether the readout also sees a linear map of the raw features, which separates a node from its neighbours, as in
+    H2GCN (https://arxiv.org/abs/2006.11468)."""
     pool: str = "max"
-    """Level "graph": "mean", "max" or "add" over the nodes, or several, as "mean+max+add"."""
+    """Level "graph": "mean", "max" or "add" over the nodes, or several, such as "mean+max+add"."""
     pool_of: PoolOf = "logits"
-    """Level "graph": what is pooled, the "logits" of the nodes (one pool; the paper's code), or their "states", from
-    which the logits of the graph are read."""
+    """Level "graph": what is pooled, the "logits" of the nodes (one pool; the paper's code), or their "states",
+    from which the head computes the logits of the graph."""
     head: Head = "linear"
-    """From there to the logits: a "linear" map, or an "mlp" of two."""
+    """From the (pooled) states to the logits: a "linear" map, or an "mlp" of two."""
     dropout: float = 0.0
     """After every layer, inside transformers and the MLPs of encoder and head, in training."""
     input_dropout: float = 0.0
-    """Of the features, in training."""
+    """Dropout of the features, in training."""
     layer_dropout: float = 0.0
-    """Share of the nodes to which a layer adds nothing, in training; what it adds to the others is scaled up
+    """Share of the nodes to which a layer adds nothing in training; its output for the others is scaled up
     (stochastic depth, https://arxiv.org/abs/1603.09382)."""
     directions: Directions = "in"
-    """Messages along the arcs ("in", j → i), against them ("out"), or the mean of both, each with parameters of its own
+    """Messages along the arcs ("in", j → i), against them ("out"), or the mean of both, each with its own parameters
     (Dir-GNN, https://arxiv.org/abs/2305.10498). For an undirected graph they are the same."""
     edge_channels: int = 0
-    """Width of the features of arcs that convolutions see (GINE and its kin, see `detours.nn.convolutions`)."""
+    """Width of the features of arcs that convolutions see (GINE and similar, see `detours.nn.convolutions`)."""
 
     def __post_init__(self) -> None:
         if isinstance(self.norm, bool):

@@ -12,8 +12,8 @@ from detours.nn.functional import pool
 from detours.nn.options import NetworkOptions
 
 
-def jumped(states: Sequence[Tensor], jump: str) -> Tensor:
-    """Return what the decoder sees of the states of all layers: "last", "cat", "max" or "mean"."""
+def jumping_knowledge(states: Sequence[Tensor], jump: str) -> Tensor:
+    """Return the input of the decoder, the states of all layers reduced by "last", "cat", "max" or "mean"."""
     if jump == "last":
         return states[-1]
     if jump == "cat":
@@ -57,7 +57,7 @@ class Readout(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
                 module.reset_parameters()
 
     def forward(self, state: Tensor, x: Tensor, batch: Tensor | None, num_graphs: int) -> Tensor:
-        """Return [num_graphs, out_channels], or [N, out_channels] where there is no `batch`."""
+        """Return [num_graphs, out_channels], or [N, out_channels] without `batch`."""
         if self.raw is not None:
             state = torch.cat([state, self.raw(x)], dim=1)
         if batch is None:

@@ -1,7 +1,7 @@
 """Pictures: the interactive page, and figures for papers.
 
-A function takes matplotlib axes, or makes them, and returns them; one that is named `…_figure` has several drawings and
-returns a whole figure. `saved` writes a figure as PNG and SVG. The page needs NetworkX, the figures matplotlib too
+Functions take matplotlib axes, or create them, and return them; those named `…_figure` have several drawings and return
+a figure. `saved` writes a figure as PNG and SVG. The page needs NetworkX, the figures also matplotlib
 (`pip install "detours[viz]"`); both are imported when something is drawn.
 """
 

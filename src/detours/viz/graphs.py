@@ -11,7 +11,7 @@ from detours.counting.result import Detours
 from detours.viz.layout import stress_layout
 from detours.viz.style import EDGES, NODES, new_axes, ramp, styled
 
-NAMED = 40  # nodes up to which they are named
+MAX_NAMED = 40  # larger graphs are drawn without names
 
 
 def draw_graph(
@@ -22,9 +22,9 @@ def draw_graph(
     Args:
         result: What `detours.count` gives.
         ax: The axes to draw on. Default: those of a new figure.
-        positions: float64 [nodes, 2]. Default: distances on paper follow those in the graph.
+        positions: float64 [nodes, 2]. Default: a layout whose distances follow those in the graph.
         log: Whether the colours follow the logarithm of the counts.
-        names: Whether nodes are named. Default: if there are at most 40.
+        names: Whether to draw the names of nodes. Default: if there are at most 40.
 
     >>> import detours, networkx as nx
     >>> ax = draw_graph(detours.count(nx.karate_club_graph(), k=4))
@@ -38,13 +38,13 @@ def draw_graph(
         ax = new_axes(ax, 4.5, 3.6)
         lines = _draw_edges(ax, result, points, log)
         _draw_nodes(ax, result, points, log)
-        if names if names is not None else result.graph.num_nodes <= NAMED:
+        if names if names is not None else result.graph.num_nodes <= MAX_NAMED:
             for node, (x, y) in enumerate(points):
                 label = _short(result.graph.name(node))
                 ax.annotate(label, (x, y), (0, -7), textcoords="offset points", size=6, ha="center")
         if result.graph.num_edges:
-            whole = None if log else MaxNLocator(integer=True)
-            ax.figure.colorbar(lines, ax=ax, shrink=0.6, label="detours of an edge", ticks=whole)
+            ticks = None if log else MaxNLocator(integer=True)
+            ax.figure.colorbar(lines, ax=ax, shrink=0.6, label="detours of an edge", ticks=ticks)
         ax.set_title(f"{result.k}-DeN")
         ax.set_aspect("equal")
         ax.margins(0.08)
@@ -53,15 +53,15 @@ def draw_graph(
 
 
 def _draw_edges(ax: Any, result: Detours, points: Float64, log: bool) -> Any:
-    """Draw every edge once and return their lines; the busiest come last, above the others."""
+    """Draw every edge once and return the lines; the busiest are drawn last, above the others."""
     from matplotlib.collections import LineCollection
 
     ends, arcs = result.graph.to_edge_index(), np.arange(result.graph.num_arcs)
-    kept = arcs if result.directed else arcs[ends[0] < ends[1]]
-    den = result.totals(result.arc_by_length[kept]).astype(np.float64)
+    selected = arcs if result.directed else arcs[ends[0] < ends[1]]
+    den = result.totals(result.arc_by_length[selected]).astype(np.float64)
     order = np.argsort(den, kind="stable")
     lines: Any = LineCollection(
-        list(points[ends[:, kept[order]].T]), array=den[order], cmap=ramp(EDGES), norm=_norm(den, log), zorder=1
+        list(points[ends[:, selected[order]].T]), array=den[order], cmap=ramp(EDGES), norm=_norm(den, log), zorder=1
     )
     lines.set_linewidths(0.5 + 3 * _shares(den[order], log))
     ax.add_collection(lines)
@@ -77,13 +77,13 @@ def _draw_nodes(ax: Any, result: Detours, points: Float64, log: bool) -> None:
 def _norm(values: Float64, log: bool) -> Any:
     from matplotlib.colors import Normalize, SymLogNorm
 
-    most = max(float(values.max(initial=0)), 1.0)
-    return SymLogNorm(1, vmin=0, vmax=most) if log else Normalize(0, most)
+    largest = max(float(values.max(initial=0)), 1.0)
+    return SymLogNorm(1, vmin=0, vmax=largest) if log else Normalize(0, largest)
 
 
 def _shares(values: Float64, log: bool) -> Float64:
-    read = np.log1p(values) if log else values
-    shares: Float64 = read / max(float(read.max(initial=0)), 1.0)
+    scaled = np.log1p(values) if log else values
+    shares: Float64 = scaled / max(float(scaled.max(initial=0)), 1.0)
     return shares
 
 

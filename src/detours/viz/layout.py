@@ -1,4 +1,4 @@
-"""Positions for the nodes of a drawing, with distances on paper close to those in the graph."""
+"""Positions of the nodes of a drawing, at distances close to those in the graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def stress_layout(graph: Graph) -> Float64:
     """Return float64 [n, 2]: each component by the method of Kamada and Kawai (1989), largest first, in rows.
 
     Components of more than 500 nodes, or 80 where igraph is not installed, are laid out by the forces of Fruchterman
-    and Reingold (1991), which take less time; for graphs of more than 80 nodes igraph is used where it is installed.
+    and Reingold (1991), which is faster; for graphs of more than 80 nodes igraph is used if installed.
     Edges have a mean length of 1. The same graph gives the same drawing on every run.
 
     >>> first, second = stress_layout(Graph.from_edge_index([[0, 1], [1, 0]]))
@@ -32,7 +32,7 @@ def stress_layout(graph: Graph) -> Float64:
     drawn.add_nodes_from(range(graph.num_nodes))
     drawn.add_edges_from(graph.to_edge_index().T.tolist())
     components = sorted(map(sorted, nx.connected_components(drawn)), key=lambda nodes: (-len(nodes), nodes))
-    with threadpool_limits(1):  # the matrices are too small for threads, which would only wait for each other
+    with threadpool_limits(1):  # the matrices are too small to gain from threads
         layouts = [_layout(nx, drawn, nodes) for nodes in components]
     points = np.zeros((graph.num_nodes, 2))
     for nodes, positions in zip(components, _in_rows(layouts), strict=True):
@@ -41,7 +41,7 @@ def stress_layout(graph: Graph) -> Float64:
 
 
 def _layout(nx: Any, graph: Any, nodes: list[int]) -> Float64:
-    """Return the positions of a component, its longer extent lying flat, its lower left corner at the origin."""
+    """Return the positions of a component, rotated to be wide, with the lower left corner at the origin."""
     if len(nodes) == 1:
         return np.zeros((1, 2))
     component = nx.Graph()  # not a subgraph view, whose order of nodes may differ
@@ -63,8 +63,8 @@ def _positions(nx: Any, component: Any, small: bool) -> Float64:
         return np.stack(list(nx.kamada_kawai_layout(component).values()))
     start = np.random.default_rng(_SEED).normal(size=(len(component), 2))
     if igraph is None:
-        found = nx.spring_layout(component, pos=dict(zip(component, start, strict=True)), seed=_SEED)
-        return np.stack(list(found.values()))
+        layout = nx.spring_layout(component, pos=dict(zip(component, start, strict=True)), seed=_SEED)
+        return np.stack(list(layout.values()))
     graph = igraph.Graph.from_networkx(component)
     if len(component) <= _MEDIUM:
         start *= np.sqrt(len(component))
@@ -83,7 +83,7 @@ def _igraph() -> Any | None:
 
 
 def _in_rows(parts: list[Float64]) -> list[Float64]:
-    """Return the parts in rows from top to bottom, the whole about square unless one part is wider."""
+    """Arrange the parts in rows from top to bottom, about square in total unless one part is wider."""
     extents = [part.max(axis=0) + _GAP for part in parts]
     widest = max(float(np.sqrt(sum(width * height for width, height in extents))), *(e[0] for e in extents), 0.0)
     placed, x, y, tallest = [], 0.0, 0.0, 0.0
@@ -96,6 +96,6 @@ def _in_rows(parts: list[Float64]) -> list[Float64]:
 
 
 def flatness(points: Float64) -> float:
-    """Return the ratio of height to width of a drawing, within bounds that look well."""
+    """Return the ratio of height to width of a drawing, clipped to reasonable values."""
     width, height = np.ptp(points, axis=0) + 0.5 if len(points) else (1.0, 1.0)
     return float(np.clip(height / width, 0.4, 1.2))

@@ -28,7 +28,7 @@ def draw_learning(curves: Mapping[str, Sequence[float]], ax: Any = None) -> Any:
 
 
 def draw_accuracies(table: Mapping[str, Mapping[str, tuple[float, float]]], ax: Any = None) -> Any:
-    """Draw a table of accuracies: a row per data set, a point per model with its standard deviation; return the axes.
+    """Draw a table of accuracies: a row per data set, a point with standard deviation per model; return the axes.
 
     `table` maps a model to the mean and the deviation on each data set, in percent.
 
@@ -39,11 +39,11 @@ def draw_accuracies(table: Mapping[str, Mapping[str, tuple[float, float]]], ax: 
     data = list(dict.fromkeys(name for row in table.values() for name in row))
     with styled():
         ax = new_axes(ax, 4.5, 0.8 + 0.35 * len(data))
-        for at, (colour, (model, row)) in enumerate(zip(_cycle(table), table.items(), strict=True)):
-            shift = 0.5 * ((at + 0.5) / len(table) - 0.5)
-            places = [data.index(name) + shift for name in row]
+        for index, (colour, (model, row)) in enumerate(zip(_cycle(table), table.items(), strict=True)):
+            shift = 0.5 * ((index + 0.5) / len(table) - 0.5)
+            positions = [data.index(name) + shift for name in row]
             means, deviations = zip(*row.values(), strict=True) if row else ((), ())
-            ax.errorbar(means, places, xerr=deviations, fmt="o", color=colour, elinewidth=0.8, label=model)
+            ax.errorbar(means, positions, xerr=deviations, fmt="o", color=colour, elinewidth=0.8, label=model)
         ax.set_yticks(range(len(data)), data)
         ax.invert_yaxis()
         ax.set_xlabel("accuracy, %")
@@ -52,4 +52,4 @@ def draw_accuracies(table: Mapping[str, Mapping[str, tuple[float, float]]], ax: 
 
 
 def _cycle(names: Mapping[str, Any]) -> list[str]:
-    return [COLOURS[at % len(COLOURS)] for at in range(len(names))]
+    return [COLOURS[index % len(COLOURS)] for index in range(len(names))]

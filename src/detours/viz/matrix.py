@@ -10,7 +10,7 @@ import numpy as np
 from detours.arrays import Float64
 from detours.viz.style import EDGES, new_axes, ramp, styled
 
-LEAST_WIDTH = 5.5  # inches, which the title needs
+MIN_WIDTH = 5.5  # inches, for the title
 
 
 def percent(value: float) -> str:
@@ -28,16 +28,16 @@ def percent(value: float) -> str:
 
 
 def ratio_matrix(tests: Sequence[str], data: Sequence[str], values: Float64, ax: Any = None, *, title: str = "") -> Any:
-    """Draw the shares `values` [tests, data sets], dark is told apart, and return the axes.
+    """Draw the shares `values` [tests, data sets], dark for pairs told apart, and return the axes.
 
-    Every cell shows its percentage. NaN stands for a test that was not run. Tests come cheapest first.
+    Every cell shows its percentage. NaN marks a test that was not run. Tests are sorted by cost, cheapest first.
 
     >>> ax = ratio_matrix(["1-WL", "4-DeN"], ["EXP"], np.array([[0.0], [1.0]]))
     >>> [text.get_text() for text in ax.texts]
     ['0', '100']
     """
     with styled():
-        axes = new_axes(ax, max(1.9 + 0.78 * len(data), LEAST_WIDTH), 1.3 + 0.27 * len(tests))
+        axes = new_axes(ax, max(1.9 + 0.78 * len(data), MIN_WIDTH), 1.3 + 0.27 * len(tests))
         _draw_cells(axes, values)
         _draw_headings(axes, tests, data)
         _family_lines(axes, tests)

@@ -1,4 +1,4 @@
-"""Detours beside other measures of a node, and their distribution by length and class."""
+"""Detours against other measures of nodes, and their distribution by length and class."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ MEASURES = ("degree", "clustering", "betweenness")
 def draw_against(result: Detours, measure: str = "degree", ax: Any = None) -> Any:
     """Draw Φ of every node against its degree, clustering coefficient or betweenness, and return the axes.
 
-    The title has Spearman's rank correlation. Clustering and betweenness are those of NetworkX, and the degree in a
-    directed graph is the out-degree.
+    The title shows Spearman's rank correlation. Clustering and betweenness are NetworkX's; the degree in a directed
+    graph is the out-degree.
 
     >>> import detours, networkx as nx
     >>> ax = draw_against(detours.count(nx.karate_club_graph(), k=4))
@@ -49,15 +49,15 @@ def _measure(result: Detours, measure: str) -> Float64:
         return result.graph.degree.astype(np.float64)
     nx = library("networkx", "networkx")
     graph = result.graph.to_networkx()
-    found = nx.clustering(graph) if measure == "clustering" else nx.betweenness_centrality(graph)
-    return np.array([found[name] for name in result.graph.name_list()])
+    values_by_name = nx.clustering(graph) if measure == "clustering" else nx.betweenness_centrality(graph)
+    return np.array([values_by_name[name] for name in result.graph.name_list()])
 
 
 def draw_lengths(results: Detours | Mapping[Any, Detours | Iterable[Detours]], ax: Any = None) -> Any:
-    """Draw how many detours of each length the edges have, and return the axes.
+    """Draw the distribution of the number of detours per edge for each length, and return the axes.
 
-    A box has the middle half of the edges, its line the median, its whiskers 5 to 95 percent. Several graphs, such as
-    the classes of a data set, are given by name and drawn side by side.
+    A box shows the middle half of the edges, its line the median, its whiskers the 5th and 95th percentiles. Several
+    graphs, such as the classes of a data set, are given by name and drawn side by side.
 
     >>> import detours, networkx as nx
     >>> ax = draw_lengths(detours.count(nx.karate_club_graph(), k=4))
@@ -65,16 +65,16 @@ def draw_lengths(results: Detours | Mapping[Any, Detours | Iterable[Detours]], a
     ['2', '3', '4']
     """
     classes = {"": results} if isinstance(results, Detours) else dict(results)
-    counts = {name: _edge_counts(one) for name, one in classes.items()}
+    counts = {name: _edge_counts(result) for name, result in classes.items()}
     lengths = next(iter(counts.values())).shape[1]
     width = 0.8 / len(counts)
     with styled():
         ax = new_axes(ax)
-        for at, (name, columns) in enumerate(counts.items()):
-            places = np.arange(lengths) + (at - (len(counts) - 1) / 2) * width
+        for index, (name, columns) in enumerate(counts.items()):
+            positions = np.arange(lengths) + (index - (len(counts) - 1) / 2) * width
             boxes = ax.boxplot(
                 [columns[:, length] for length in range(lengths)],
-                positions=places,
+                positions=positions,
                 widths=0.8 * width,
                 whis=(5, 95),
                 showfliers=False,
@@ -82,7 +82,7 @@ def draw_lengths(results: Detours | Mapping[Any, Detours | Iterable[Detours]], a
                 medianprops={"color": "black"},
             )
             for box in boxes["boxes"]:
-                box.set(facecolor=COLOURS[at % len(COLOURS)], linewidth=0.6)
+                box.set(facecolor=COLOURS[index % len(COLOURS)], linewidth=0.6)
             boxes["boxes"][0].set_label(str(name))
         ax.set_xticks(range(lengths), [str(length + 2) for length in range(lengths)])
         ax.set_yscale("symlog", linthresh=1)

@@ -1,4 +1,4 @@
-"""The one style of all figures: sizes, colours that colour-blind readers can tell apart, and files written whole."""
+"""The style of all figures: sizes, colours that colour-blind readers can tell apart, and atomic writing of files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DPI = 200
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7f7f7f")
 """For categories: the colours of Okabe and Ito (2008)."""
 EDGES = ("#d3dae2", "#8fbbdc", "#2f7ebc", "#08306b")
-"""From few detours of an edge to many; lightness alone tells them apart, and the interactive page has the same."""
+"""From few to many detours of an edge, distinguishable by lightness alone; the interactive page uses the same."""
 NODES = ("#fde3c8", "#fdae6b", "#e6550d", "#7f2704")
 """From few detours around a node to many."""
 
@@ -39,7 +39,7 @@ _SETTINGS = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Use this style for the axes made in the block.
+    """Use this style for axes created in the block.
 
     >>> with styled():
     ...     figure = new_figure(3, 2)
@@ -52,7 +52,7 @@ def styled() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Return an empty figure of this size in inches, which needs no screen.
+    """Return an empty figure of this size in inches, without a display.
 
     >>> new_figure(3, 2).get_size_inches().tolist()
     [3.0, 2.0]
@@ -66,7 +66,7 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def new_axes(ax: Any, width: float = 4.0, height: float = 3.0) -> Any:
-    """Return the axes that the caller gave, or those of a new figure if there are none.
+    """Return `ax`, or the axes of a new figure if it is None.
 
     >>> new_axes(None).figure.get_size_inches().tolist()
     [4.0, 3.0]
@@ -90,10 +90,10 @@ def saved(figure: Any, stem: Path) -> list[Path]:
     """
     files = []
     with styled():
-        for ending, metadata in ((".png", {"Software": None}), (".svg", {"Date": None})):
-            drawn = BytesIO()
-            figure.savefig(drawn, format=ending[1:], dpi=DPI, bbox_inches="tight", metadata=metadata)
-            files.append(stem.with_name(stem.name + ending))
+        for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None})):
+            buffer = BytesIO()
+            figure.savefig(buffer, format=suffix[1:], dpi=DPI, bbox_inches="tight", metadata=metadata)
+            files.append(stem.with_name(stem.name + suffix))
             with replacing(files[-1]) as target:
-                target.write(drawn.getvalue())
+                target.write(buffer.getvalue())
     return files

@@ -1,4 +1,4 @@
-"""What the tests of kernels have in common: numbers, and a place where kernels run."""
+"""Common to the tests of kernels: random tensors, and a device that runs kernels."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ NEEDS_KERNELS = pytest.mark.skipif(
 def as_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for module in (functional, attention, products, dropout):
         monkeypatch.setattr(module, "rows_first", lambda _: True)
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("highest")  # products of all digits, to compare with
+    precision = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")  # full precision, to compare with
     yield
-    torch.set_float32_matmul_precision(before)
+    torch.set_float32_matmul_precision(precision)
 
 
-def numbers(*shape: int, seed: int = 0, learned: bool = False) -> Tensor:
-    drawn = torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).to(DEVICE)
-    return drawn.requires_grad_(learned)
+def randn(*shape: int, seed: int = 0, requires_grad: bool = False) -> Tensor:
+    values = torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).to(DEVICE)
+    return values.requires_grad_(requires_grad)
 
 
-def indices(number: int, below: int, seed: int = 0) -> Tensor:
-    return torch.randint(below, (number,), generator=torch.Generator().manual_seed(seed)).to(DEVICE)
+def indices(count: int, high: int, seed: int = 0) -> Tensor:
+    return torch.randint(high, (count,), generator=torch.Generator().manual_seed(seed)).to(DEVICE)

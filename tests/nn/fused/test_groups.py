@@ -1,4 +1,4 @@
-"""Which rows belong to a group: found once for each tensor, and forgotten with it."""
+"""Rows grouped by an index: computed once per tensor, and released with it."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ import torch
 
 from detours.nn.fused import choice, fused, groups
 from detours.nn.fused.choice import same_arcs
-from detours.nn.fused.groups import ends, groups_of, tell_groups, turned, within
+from detours.nn.fused.groups import checked, ends, groups_of, reversed_arcs, tell_groups
 
 
 def test_the_rows_of_each_group_in_the_order_listed() -> None:
     index = torch.tensor([3, 0, 3, 1, 0, 3])
-    rows, begins = groups_of(index, 5)
-    found = [rows[begin:end].tolist() for begin, end in pairwise(begins)]
+    rows, offsets = groups_of(index, 5)
+    found = [rows[start:end].tolist() for start, end in pairwise(offsets)]
     assert found == [[1, 4], [3], [], [0, 2, 5], []]
 
 
 def test_no_rows() -> None:
-    rows, begins = groups_of(torch.zeros(0, dtype=torch.long), 2)
-    assert (rows.tolist(), begins.tolist()) == ([], [0, 0, 0])
+    rows, offsets = groups_of(torch.zeros(0, dtype=torch.long), 2)
+    assert (rows.tolist(), offsets.tolist()) == ([], [0, 0, 0])
 
 
-def test_groups_that_are_told_are_not_searched() -> None:
-    index, begins = torch.tensor([0, 0, 2]), torch.tensor([0, 2, 2, 3])
-    tell_groups(index, begins)
+def test_declared_groups_are_not_searched() -> None:
+    index, offsets = torch.tensor([0, 0, 2]), torch.tensor([0, 2, 2, 3])
+    tell_groups(index, offsets)
     found = groups_of(index, 3)
-    assert found.begins is begins and found.rows.tolist() == [0, 1, 2]
-    index[0] = 1  # other numbers are other groups
+    assert found.begins is offsets and found.rows.tolist() == [0, 1, 2]
+    index[0] = 1  # other values, other groups
     assert groups_of(index, 3).begins.tolist() == [0, 1, 2, 3]
 
 
-def test_made_once_and_anew_when_the_numbers_change() -> None:
+def test_cached_until_the_values_change() -> None:
     index = torch.tensor([1, 0, 1])
     first = groups_of(index, 2)
     assert groups_of(index, 2) is first
@@ -44,11 +44,11 @@ def test_made_once_and_anew_when_the_numbers_change() -> None:
     assert groups_of(index, 2).rows.tolist() == [0, 1, 2]
 
 
-def test_forgotten_with_the_tensor() -> None:
+def test_released_with_the_tensor() -> None:
     before = len(groups._remembered)
     index = torch.tensor([1, 0, 1])
     groups_of(index, 2)
-    groups._once(index, "copy", index.clone)
+    groups._cached(index, "copy", index.clone)
     assert len(groups._remembered) == before + 1
     del index
     gc.collect()
@@ -65,24 +65,24 @@ def test_in_inference_mode_and_after_it() -> None:
 
 @pytest.mark.parametrize("index", [[0, 2], [-1, 0]])
 def test_rows_that_do_not_exist(index: list[int]) -> None:
-    for function in (groups_of, within):
+    for function in (groups_of, checked):
         with pytest.raises(RuntimeError, match="an index names a row that does not exist"):
             function(torch.tensor(index), 2)
 
 
-def test_ends_and_arcs_turned_round() -> None:
+def test_ends_and_reversed_arcs() -> None:
     arcs = torch.tensor([[0, 1, 2], [3, 4, 5]])
     assert [each.tolist() for each in ends(arcs)] == arcs.tolist()
-    assert turned(arcs).tolist() == [[3, 4, 5], [0, 1, 2]]
+    assert reversed_arcs(arcs).tolist() == [[3, 4, 5], [0, 1, 2]]
 
 
-def test_no_kernels_for_what_they_cannot_work_on() -> None:
+def test_no_kernels_for_unsupported_tensors() -> None:
     with same_arcs():
         assert not fused(torch.zeros(0))
         assert not fused(torch.zeros(3, dtype=torch.long))
 
 
-def test_a_gpu_without_a_compiler_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_without_a_compiler_warns_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "find_spec", lambda _: True)
     monkeypatch.setattr(choice, "_interpreted", lambda: False)
     monkeypatch.setitem(sys.modules, "detours.nn.fused.columns_triton", None)  # as if its import failed

@@ -1,4 +1,4 @@
-"""Tokens: every arc and every node once, set by set, and as little padding as promised."""
+"""Tokens: every arc and every node once, set by set, with at most the documented padding."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_token_for_every_arc_and_every_node(graph: SmallGraph) -> None:
     by_arc = [(i, j, column) for column, (j, i) in enumerate(graph.arcs)]
     by_node = [(i, i, len(graph.arcs)) for i in range(graph.num_nodes)]
     assert sorted(found) == sorted(by_arc + by_node)
-    # Sets lie one after the other, none smaller than the one before, and begin with their self token.
+    # Sets are consecutive, ascending in size, and start with their self token.
     order = list(dict.fromkeys(tokens.query.tolist()))
     sizes = [tokens.query.tolist().count(node) for node in order]
     assert tokens.query.tolist() == [node for node, size in zip(order, sizes, strict=True) for _ in range(size)]
@@ -37,10 +37,10 @@ def test_a_token_for_every_arc_and_every_node(graph: SmallGraph) -> None:
 def test_buckets_cover_all_sets_with_little_padding(sizes: list[int]) -> None:
     sizes[0] = 0
     buckets = bucketed(sizes)
-    assert [each for bucket in buckets for each in bucket.numbers] == [(m, s) for m, s in enumerate(sizes) if s]
+    assert [each for bucket in buckets for each in bucket.size_counts] == [(m, s) for m, s in enumerate(sizes) if s]
     assert sum(bucket.padded for bucket in buckets) <= SPREAD * sum(bucket.tokens for bucket in buckets)
-    assert all(bucket.size == bucket.numbers[-1][0] for bucket in buckets)
-    if sum(number > 0 for number in sizes) <= EXACT:
+    assert all(bucket.size == bucket.size_counts[-1][0] for bucket in buckets)
+    if sum(count > 0 for count in sizes) <= EXACT:
         assert not any(bucket.mixed for bucket in buckets)
     assert sum(bucket.padded for bucket in single(buckets)) == sum(sizes) * max(
         (m for m, s in enumerate(sizes) if s), default=0
@@ -50,14 +50,14 @@ def test_buckets_cover_all_sets_with_little_padding(sizes: list[int]) -> None:
 @given(small_graphs())
 def test_known_sizes_change_nothing(graph: SmallGraph) -> None:
     arcs = arcs_of(graph)
-    asked = Tokens.of(arcs, graph.num_nodes)
+    computed = Tokens.of(arcs, graph.num_nodes)
     degrees = torch.bincount(arcs[1], minlength=graph.num_nodes)
-    told = Tokens.of(arcs, graph.num_nodes, sizes=torch.bincount(degrees + 1).tolist())
-    assert torch.equal(asked.arc, told.arc)
-    assert asked.buckets == told.buckets
+    given_sizes = Tokens.of(arcs, graph.num_nodes, sizes=torch.bincount(degrees + 1).tolist())
+    assert torch.equal(computed.arc, given_sizes.arc)
+    assert computed.buckets == given_sizes.buckets
 
 
-def test_padded_places_hold_the_tokens_of_their_set() -> None:
+def test_padding_repeats_tokens_of_the_same_set() -> None:
     arcs, num_nodes = star_and_crowd()
     tokens = Tokens.of(arcs, num_nodes)
     assert any(bucket.mixed for bucket in tokens.buckets)
@@ -102,13 +102,13 @@ def test_moving_keeps_everything() -> None:
     arcs, num_nodes = star_and_crowd()
     tokens = Tokens.of(arcs, num_nodes)
     moved = tokens.to("meta")
-    assert moved.query.is_meta and moved.layout.place is not None and moved.layout.place.is_meta
+    assert moved.query.is_meta and moved.layout.position is not None and moved.layout.position.is_meta
     assert moved.buckets == tokens.buckets
     assert "42 nodes" in repr(tokens)
 
 
 @pytest.mark.parametrize(
-    ("arcs", "num_nodes", "sizes", "said"),
+    ("arcs", "num_nodes", "sizes", "message"),
     [
         ([[0, 1], [1, 1]], 2, None, "1 loop"),
         ([[0, 2], [1, 0]], 2, None, "0 to 1"),
@@ -117,8 +117,8 @@ def test_moving_keeps_everything() -> None:
         ([[0, 1], [1, 0]], 2, [0, 2], "sizes counts 2 nodes with 2 tokens"),
     ],
 )
-def test_bad_arcs(arcs: list[list[int]], num_nodes: int, sizes: list[int] | None, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_bad_arcs(arcs: list[list[int]], num_nodes: int, sizes: list[int] | None, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         Tokens.of(torch.tensor(arcs), num_nodes, sizes=sizes)
 
 

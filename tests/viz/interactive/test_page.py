@@ -18,7 +18,7 @@ from detours.errors import InputError
 from detours.graph import Graph
 from detours.viz import Page, page
 from detours.viz.interactive.content import LISTED_EDGES
-from detours.viz.interactive.names import LETTERS, shown_name
+from detours.viz.interactive.names import MAX_CHARACTERS, shown_name
 from detours.viz.interactive.part import choose_part
 
 pytest.importorskip("networkx")
@@ -128,7 +128,7 @@ def test_hostile_names_cannot_leave_their_element() -> None:
     assert made.html.lower().count("<script") == made.html.lower().count("</script") == 3
     assert "<img" not in made.html and "alert(1)" in made.html
     names = content(made)["graphs"][0]["names"]
-    assert names[0] == HOSTILE[0] and names[2] == "\\u202eabc" and len(names[3]) == LETTERS
+    assert names[0] == HOSTILE[0] and names[2] == "\\u202eabc" and len(names[3]) == MAX_CHARACTERS
 
 
 def test_the_policy_allows_exactly_the_scripts_and_styles_of_the_file() -> None:

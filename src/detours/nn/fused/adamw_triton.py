@@ -1,4 +1,4 @@
-"""A step of AdamW over the rows of a matrix, each with a learning rate and a weight decay of its own."""
+"""A step of AdamW over the rows of a matrix, each with its own learning rate and weight decay."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-COLUMNS = 1024
-"""Numbers that a program takes."""
+BLOCK = 1024
+"""Values per program."""
 
 
 def step(
@@ -24,13 +24,14 @@ def step(
     betas: tuple[float, float],
     epsilon: float,
 ) -> None:
-    """Change parameters and moments [R, parameters]; `steps`, which include this one, `rates` and `decays` are [R].
+    """Update parameters and moments [R, parameters] in place.
 
-    The rows of parameters and moments lie equally far apart; the gradient may be of another format.
+    `steps`, which count this one, `rates` and `decays` are [R]. Parameters and moments have the same row stride; the
+    gradient may have another dtype.
     """
     rows, width = parameters.shape
     with torch.cuda.device_of(parameters):
-        _step[(triton.cdiv(width, COLUMNS), rows)](
+        _step[(triton.cdiv(width, BLOCK), rows)](
             parameters,
             gradient,
             *moments,
@@ -40,12 +41,12 @@ def step(
             width,
             parameters.stride(0),
             gradient.stride(0),
-            BETA=betas[0],
-            LOG_BETA=log(betas[0]),
-            BETA_OF_SQUARES=betas[1],
-            LOG_BETA_OF_SQUARES=log(betas[1]),
+            BETA1=betas[0],
+            LOG_BETA1=log(betas[0]),
+            BETA2=betas[1],
+            LOG_BETA2=log(betas[1]),
             EPSILON=epsilon,
-            COLUMNS=COLUMNS,
+            BLOCK=BLOCK,
         )
 
 
@@ -59,31 +60,31 @@ def _step(
     rates,
     decays,
     width,
-    from_row_to_row,
-    from_slopes_to_slopes,
-    BETA: tl.constexpr,
-    LOG_BETA: tl.constexpr,
-    BETA_OF_SQUARES: tl.constexpr,
-    LOG_BETA_OF_SQUARES: tl.constexpr,
+    row_stride,
+    gradient_stride,
+    BETA1: tl.constexpr,
+    LOG_BETA1: tl.constexpr,
+    BETA2: tl.constexpr,
+    LOG_BETA2: tl.constexpr,
     EPSILON: tl.constexpr,
-    COLUMNS: tl.constexpr,
+    BLOCK: tl.constexpr,
 ):
     row = tl.program_id(1).to(tl.int64)
-    column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
-    inside, place = column < width, row * from_row_to_row + column
+    column = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask, position = column < width, row * row_stride + column
     rate, decay = tl.load(rates + row), tl.load(decays + row)
-    # in double precision: in the first steps, 1 - beta^steps would lose digits
-    taken = tl.load(steps + row).to(tl.float64)
-    size = (rate / (1.0 - tl.exp(taken * LOG_BETA))).to(rate.dtype)
-    root = tl.sqrt(1.0 - tl.exp(taken * LOG_BETA_OF_SQUARES)).to(rate.dtype)
-    value = tl.load(parameters + place, mask=inside)
-    slope = tl.load(gradient + row * from_slopes_to_slopes + column, mask=inside).to(value.dtype)
-    mean = tl.load(means + place, mask=inside)
-    square = tl.load(squares + place, mask=inside)
-    mean += (slope - mean) * (1.0 - BETA)
-    square = square * BETA_OF_SQUARES + slope * slope * (1.0 - BETA_OF_SQUARES)
+    # in double precision: 1 - beta^steps would lose digits in the first steps
+    step_count = tl.load(steps + row).to(tl.float64)
+    step_size = (rate / (1.0 - tl.exp(step_count * LOG_BETA1))).to(rate.dtype)
+    correction = tl.sqrt(1.0 - tl.exp(step_count * LOG_BETA2)).to(rate.dtype)
+    value = tl.load(parameters + position, mask=mask)
+    grad = tl.load(gradient + row * gradient_stride + column, mask=mask).to(value.dtype)
+    mean = tl.load(means + position, mask=mask)
+    square = tl.load(squares + position, mask=mask)
+    mean += (grad - mean) * (1.0 - BETA1)
+    square = square * BETA2 + grad * grad * (1.0 - BETA2)
     value -= rate * decay * value
-    value -= size * mean / (tl.sqrt(square) / root + EPSILON)
-    tl.store(parameters + place, value, mask=inside)
-    tl.store(means + place, mean, mask=inside)
-    tl.store(squares + place, square, mask=inside)
+    value -= step_size * mean / (tl.sqrt(square) / correction + EPSILON)
+    tl.store(parameters + position, value, mask=mask)
+    tl.store(means + position, mean, mask=mask)
+    tl.store(squares + position, square, mask=mask)

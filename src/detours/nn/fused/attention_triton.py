@@ -1,7 +1,7 @@
-"""Queries of each set ask the tokens of the set: a pass over the tokens forwards, and two back.
+"""One query per set attends to the tokens of the set: one pass over the tokens forward, two backward.
 
-A program has one query, so one warp and no exchange but the sum over channels. The slopes of the states are sums over
-heads: they are taken token by token, in a pass of their own that no large set holds up.
+A program has one query and one warp, so only the sum over channels needs communication between threads. The gradients
+of the states are sums over heads: they are computed token by token, in a separate pass that no large set slows down.
 """
 
 from __future__ import annotations
@@ -13,149 +13,157 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-NUMBERS = 1024
-"""Of states that a warp holds at a time."""
-WIDEST = 512
-"""Channels of one warp; wider states have more warps."""
+BLOCK = 1024
+"""Values of states that a warp holds at a time."""
+WARP_CHANNELS = 512
+"""Channels per warp; wider states have more warps."""
 
 
-def answers(query: Tensor, state: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the answers [sets, networks, heads, d], and the logarithm of the sum of all weights of each query.
+def attend(query: Tensor, state: Tensor, offsets: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the output [sets, networks, heads, d] and the log-sum-exp of the scores of each query.
 
     Args:
         query: [sets, networks, heads, d]
-        state: [tokens, networks, d]; set n has the tokens ``begins[n]`` to ``begins[n + 1]``.
-        begins: [sets + 1]
+        state: [tokens, networks, d]; set n has the tokens ``offsets[n]`` to ``offsets[n + 1]``.
+        offsets: [sets + 1]
     """
     query, state = query.contiguous(), state.contiguous()
-    exact = torch.promote_types(query.dtype, torch.float32)
-    answered, sums = torch.empty_like(query), query.new_empty(query.shape[:3], dtype=exact)
+    wide = torch.promote_types(query.dtype, torch.float32)
+    output, logsumexp = torch.empty_like(query), query.new_empty(query.shape[:3], dtype=wide)
     sets, networks, heads, width = query.shape
     with torch.cuda.device_of(query):
-        _answers[(sets, networks * heads)](
-            answered, sums, query, state, begins, networks, heads, width, **blocks(query, state.size(0) // sets)
+        _attend[(sets, networks * heads)](
+            output,
+            logsumexp,
+            query,
+            state,
+            offsets,
+            networks,
+            heads,
+            width,
+            **block_options(query, state.size(0) // sets),
         )
-    return answered, sums
+    return output, logsumexp
 
 
-def slopes(
-    begins: Tensor,
+def attend_backward(
+    offsets: Tensor,
     set_of_token: Tensor,
     query: Tensor,
     state: Tensor,
-    slope: Tensor,
-    answered: Tensor,
-    sums: Tensor,
+    grad_output: Tensor,
+    output: Tensor,
+    logsumexp: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """Return the slopes of query and state; `set_of_token` [tokens] says which query asks each."""
-    query, state, slope = query.contiguous(), state.contiguous(), slope.contiguous()
-    of_query, of_state, common = torch.empty_like(query), torch.empty_like(state), torch.empty_like(sums)
+    """Return the gradients of query and state; `set_of_token` [tokens] says which query attends to each token."""
+    query, state, grad_output = query.contiguous(), state.contiguous(), grad_output.contiguous()
+    grad_query, grad_state, delta = torch.empty_like(query), torch.empty_like(state), torch.empty_like(logsumexp)
     (sets, networks, heads, width), tokens = query.shape, state.size(0)
     sizes = (networks, heads, width)
-    held = blocks(query, tokens // sets)
+    options = block_options(query, tokens // sets)
     with torch.cuda.device_of(query):
-        _slopes_of_queries[(sets, networks * heads)](
-            of_query, common, slope, answered, sums, query, state, begins, *sizes, **held
+        _grad_query[(sets, networks * heads)](
+            grad_query, delta, grad_output, output, logsumexp, query, state, offsets, *sizes, **options
         )
-        _slopes_of_states[(triton.cdiv(tokens, held["TOKENS"]), networks)](
-            of_state, common, slope, sums, query, state, set_of_token, tokens, *sizes, **held
+        _grad_state[(triton.cdiv(tokens, options["TOKENS"]), networks)](
+            grad_state, delta, grad_output, logsumexp, query, state, set_of_token, tokens, *sizes, **options
         )
-    return of_query, of_state
+    return grad_query, grad_state
 
 
-def blocks(state: Tensor, usual: int) -> dict[str, Any]:
-    """How many tokens and channels of states a program holds at a time, where sets are usually of this size."""
+def block_options(state: Tensor, set_size: int) -> dict[str, Any]:
+    """Return how many tokens and channels of states a program holds at a time, for sets of this average size."""
     width = triton.next_power_of_2(state.size(-1))
-    warps = max(1, width // WIDEST)
-    tokens = max(1, min(warps * NUMBERS // width, triton.next_power_of_2(max(4, usual))))
-    exact = tl.float64 if state.dtype == torch.float64 else tl.float32
-    return {"TOKENS": tokens, "WIDTH": width, "EXACT": exact, "num_warps": warps}
+    warps = max(1, width // WARP_CHANNELS)
+    tokens = max(1, min(warps * BLOCK // width, triton.next_power_of_2(max(4, set_size))))
+    acc = tl.float64 if state.dtype == torch.float64 else tl.float32
+    return {"TOKENS": tokens, "WIDTH": width, "ACC": acc, "num_warps": warps}
 
 
 @triton.jit
-def _answers(
-    answered,
-    sums,
+def _attend(
+    output,
+    logsumexp,
     query,
     state,
-    begins,
+    offsets,
     networks,
     heads,
     width,
     TOKENS: tl.constexpr,
     WIDTH: tl.constexpr,
-    EXACT: tl.constexpr,
+    ACC: tl.constexpr,
 ):
-    asking, network = tl.program_id(0).to(tl.int64), tl.program_id(1) // heads
-    own = asking * networks * heads + tl.program_id(1)
+    set_index, network = tl.program_id(0).to(tl.int64), tl.program_id(1) // heads
+    query_row = set_index * networks * heads + tl.program_id(1)
     column = tl.arange(0, WIDTH)
-    within = column < width
-    asked = tl.load(query + own * width + column, mask=within, other=0.0).to(EXACT)
-    begin, end = tl.load(begins + asking), tl.load(begins + asking + 1)
-    largest = tl.full([], -float("inf"), EXACT)
-    total = tl.zeros([], EXACT)
-    answer = tl.zeros([WIDTH], EXACT)
-    for first in range(begin, end, TOKENS):
+    column_mask = column < width
+    q = tl.load(query + query_row * width + column, mask=column_mask, other=0.0).to(ACC)
+    start, end = tl.load(offsets + set_index), tl.load(offsets + set_index + 1)
+    largest = tl.full([], -float("inf"), ACC)
+    total = tl.zeros([], ACC)
+    acc = tl.zeros([WIDTH], ACC)
+    for first in range(start, end, TOKENS):
         token = first + tl.arange(0, TOKENS)
-        there = token < end
-        place = (token * networks + network)[:, None] * width + column[None, :]
-        seen = tl.load(state + place, mask=there[:, None] & within[None, :], other=0.0).to(EXACT)
-        scores = tl.where(there, tl.sum(seen * asked[None, :], 1), -float("inf"))
-        highest = tl.maximum(largest, tl.max(scores, 0))
-        weights = tl.exp(scores - highest)
-        kept = tl.exp(largest - highest)
-        total = total * kept + tl.sum(weights, 0)
-        answer = answer * kept + tl.sum(weights[:, None] * seen, 0)
-        largest = highest
-    tl.store(answered + own * width + column, (answer / total).to(answered.dtype.element_ty), mask=within)
-    tl.store(sums + own, largest + tl.log(total))
+        token_mask = token < end
+        index = (token * networks + network)[:, None] * width + column[None, :]
+        s = tl.load(state + index, mask=token_mask[:, None] & column_mask[None, :], other=0.0).to(ACC)
+        scores = tl.where(token_mask, tl.sum(s * q[None, :], 1), -float("inf"))
+        new_largest = tl.maximum(largest, tl.max(scores, 0))
+        weights = tl.exp(scores - new_largest)
+        rescale = tl.exp(largest - new_largest)
+        total = total * rescale + tl.sum(weights, 0)
+        acc = acc * rescale + tl.sum(weights[:, None] * s, 0)
+        largest = new_largest
+    tl.store(output + query_row * width + column, (acc / total).to(output.dtype.element_ty), mask=column_mask)
+    tl.store(logsumexp + query_row, largest + tl.log(total))
 
 
 @triton.jit
-def _slopes_of_queries(
-    of_query,
-    common,
-    slope,
-    answered,
-    sums,
+def _grad_query(
+    grad_query,
+    delta,
+    grad_output,
+    output,
+    logsumexp,
     query,
     state,
-    begins,
+    offsets,
     networks,
     heads,
     width,
     TOKENS: tl.constexpr,
     WIDTH: tl.constexpr,
-    EXACT: tl.constexpr,
+    ACC: tl.constexpr,
 ):
-    asking, network = tl.program_id(0).to(tl.int64), tl.program_id(1) // heads
-    own = asking * networks * heads + tl.program_id(1)
+    set_index, network = tl.program_id(0).to(tl.int64), tl.program_id(1) // heads
+    query_row = set_index * networks * heads + tl.program_id(1)
     column = tl.arange(0, WIDTH)
-    within = column < width
-    asked = tl.load(query + own * width + column, mask=within, other=0.0).to(EXACT)
-    given = tl.load(slope + own * width + column, mask=within, other=0.0).to(EXACT)
-    total = tl.load(sums + own)
-    shared = tl.sum(given * tl.load(answered + own * width + column, mask=within, other=0.0).to(EXACT), 0)
-    tl.store(common + own, shared)
-    begin, end = tl.load(begins + asking), tl.load(begins + asking + 1)
-    found = tl.zeros([WIDTH], EXACT)
-    for first in range(begin, end, TOKENS):
+    column_mask = column < width
+    q = tl.load(query + query_row * width + column, mask=column_mask, other=0.0).to(ACC)
+    grad_out = tl.load(grad_output + query_row * width + column, mask=column_mask, other=0.0).to(ACC)
+    lse = tl.load(logsumexp + query_row)
+    own_delta = tl.sum(grad_out * tl.load(output + query_row * width + column, mask=column_mask, other=0.0).to(ACC), 0)
+    tl.store(delta + query_row, own_delta)
+    start, end = tl.load(offsets + set_index), tl.load(offsets + set_index + 1)
+    acc = tl.zeros([WIDTH], ACC)
+    for first in range(start, end, TOKENS):
         token = first + tl.arange(0, TOKENS)
-        there = token < end
-        place = (token * networks + network)[:, None] * width + column[None, :]
-        seen = tl.load(state + place, mask=there[:, None] & within[None, :], other=0.0).to(EXACT)
-        weights = tl.exp(tl.sum(seen * asked[None, :], 1) - total)
-        of_scores = weights * (tl.sum(seen * given[None, :], 1) - shared)
-        found += tl.sum(tl.where(there, of_scores, 0.0)[:, None] * seen, 0)
-    tl.store(of_query + own * width + column, found.to(of_query.dtype.element_ty), mask=within)
+        token_mask = token < end
+        index = (token * networks + network)[:, None] * width + column[None, :]
+        s = tl.load(state + index, mask=token_mask[:, None] & column_mask[None, :], other=0.0).to(ACC)
+        weights = tl.exp(tl.sum(s * q[None, :], 1) - lse)
+        grad_scores = weights * (tl.sum(s * grad_out[None, :], 1) - own_delta)
+        acc += tl.sum(tl.where(token_mask, grad_scores, 0.0)[:, None] * s, 0)
+    tl.store(grad_query + query_row * width + column, acc.to(grad_query.dtype.element_ty), mask=column_mask)
 
 
 @triton.jit
-def _slopes_of_states(
-    of_state,
-    common,
-    slope,
-    sums,
+def _grad_state(
+    grad_state,
+    delta,
+    grad_output,
+    logsumexp,
     query,
     state,
     set_of_token,
@@ -165,23 +173,23 @@ def _slopes_of_states(
     width,
     TOKENS: tl.constexpr,
     WIDTH: tl.constexpr,
-    EXACT: tl.constexpr,
+    ACC: tl.constexpr,
 ):
     token = (tl.program_id(0) * TOKENS + tl.arange(0, TOKENS)).to(tl.int64)
     network, column = tl.program_id(1), tl.arange(0, WIDTH)
-    there = token < tokens
-    inside = there[:, None] & (column < width)[None, :]
-    place = (token * networks + network)[:, None] * width + column[None, :]
-    seen = tl.load(state + place, mask=inside, other=0.0).to(EXACT)
-    first = (tl.load(set_of_token + token, mask=there, other=0) * networks + network) * heads
-    found = tl.zeros([TOKENS, WIDTH], EXACT)
+    token_mask = token < tokens
+    mask = token_mask[:, None] & (column < width)[None, :]
+    state_index = (token * networks + network)[:, None] * width + column[None, :]
+    s = tl.load(state + state_index, mask=mask, other=0.0).to(ACC)
+    first_row = (tl.load(set_of_token + token, mask=token_mask, other=0) * networks + network) * heads
+    acc = tl.zeros([TOKENS, WIDTH], ACC)
     for head in range(heads):
-        own = first + head
-        where = own[:, None] * width + column[None, :]
-        asked = tl.load(query + where, mask=inside, other=0.0).to(EXACT)
-        given = tl.load(slope + where, mask=inside, other=0.0).to(EXACT)
-        total = tl.load(sums + own, mask=there, other=0.0)
-        weights = tl.exp(tl.sum(seen * asked, 1) - total)
-        of_scores = weights * (tl.sum(seen * given, 1) - tl.load(common + own, mask=there, other=0.0))
-        found += weights[:, None] * given + of_scores[:, None] * asked
-    tl.store(of_state + place, found.to(of_state.dtype.element_ty), mask=inside)
+        query_row = first_row + head
+        index = query_row[:, None] * width + column[None, :]
+        q = tl.load(query + index, mask=mask, other=0.0).to(ACC)
+        grad_out = tl.load(grad_output + index, mask=mask, other=0.0).to(ACC)
+        lse = tl.load(logsumexp + query_row, mask=token_mask, other=0.0)
+        weights = tl.exp(tl.sum(s * q, 1) - lse)
+        grad_scores = weights * (tl.sum(s * grad_out, 1) - tl.load(delta + query_row, mask=token_mask, other=0.0))
+        acc += weights[:, None] * grad_out + grad_scores[:, None] * q
+    tl.store(grad_state + state_index, acc.to(grad_state.dtype.element_ty), mask=mask)

@@ -1,6 +1,6 @@
-"""Biases: a row that is added to all rows of a matrix, and the sum of all rows, its slopes.
+"""Biases: adding a row to all rows of a matrix, and the gradient of that, the sum of all rows.
 
-The sum is the shortest of the kernels, so the one to try Triton with.
+The sum is the shortest of the kernels, so it is the one that Triton is tried out with.
 """
 
 from __future__ import annotations
@@ -11,69 +11,69 @@ import triton.language as tl
 from torch import Tensor
 
 ROWS, COLUMNS = 16, 128
-"""Of one program."""
-PARTS = 64
-"""A long sum is divided into at most so many."""
+"""Per program."""
+MAX_PARTS = 64
+"""A long sum is split into at most this many parts."""
 
 
 def column_sums(values: Tensor) -> Tensor:
     """Return the sum of all rows of a matrix, in 32 bits at least."""
     rows, columns = values.shape
-    length = triton.cdiv(triton.cdiv(rows, PARTS), ROWS) * ROWS
+    length = triton.cdiv(triton.cdiv(rows, MAX_PARTS), ROWS) * ROWS
     parts = triton.cdiv(rows, length)
-    found = values.new_empty((parts, columns), dtype=torch.promote_types(values.dtype, torch.float32))
+    partial = values.new_empty((parts, columns), dtype=torch.promote_types(values.dtype, torch.float32))
     with torch.cuda.device_of(values):
         _column_sums[(triton.cdiv(columns, COLUMNS), parts)](
-            found, values, rows, columns, length, EXACT=exact(values), ROWS=ROWS, COLUMNS=COLUMNS
+            partial, values, rows, columns, length, ACC=accumulator_type(values), ROWS=ROWS, COLUMNS=COLUMNS
         )
-    sums: Tensor = found.sum(0)
+    sums: Tensor = partial.sum(0)
     return sums
 
 
-def add_to_rows(values: Tensor, added: Tensor) -> None:
-    """Add a row to all rows [rows, networks, channels], in place; the row [networks, channels] may have more bits."""
+def add_to_rows(values: Tensor, bias: Tensor) -> None:
+    """Add a bias [networks, channels], possibly of a wider type, to all rows [rows, networks, channels] in place."""
     rows, networks, width = values.shape
-    added = added if added.stride(1) == 1 else added.contiguous()
+    bias = bias if bias.stride(1) == 1 else bias.contiguous()
     with torch.cuda.device_of(values):
         _add_to_rows[(triton.cdiv(rows, ROWS), triton.cdiv(networks * width, COLUMNS))](
             values,
-            added,
+            bias,
             rows,
             networks * width,
             width,
-            added.stride(0),
-            EXACT=exact(values),
+            bias.stride(0),
+            ACC=accumulator_type(values),
             ROWS=ROWS,
             COLUMNS=COLUMNS,
         )
 
 
-def exact(values: Tensor) -> tl.dtype:
-    """Return the type that numbers of this one are added in."""
+def accumulator_type(values: Tensor) -> tl.dtype:
+    """Return the type in which values of this type are summed."""
     return tl.float64 if values.dtype == torch.float64 else tl.float32
 
 
 @triton.jit
-def _column_sums(found, values, rows, columns, length, EXACT: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+def _column_sums(partial, values, rows, columns, length, ACC: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     part = tl.program_id(1)
-    total = tl.zeros([ROWS, COLUMNS], EXACT)
+    total = tl.zeros([ROWS, COLUMNS], ACC)
     for first in range(part * length, part * length + length, ROWS):
         row = (first + tl.arange(0, ROWS)).to(tl.int64)
-        there = (row < rows)[:, None] & (column < columns)[None, :]
-        total += tl.load(values + row[:, None] * columns + column[None, :], mask=there, other=0.0).to(EXACT)
-    tl.store(found + part * columns + column, tl.sum(total, 0).to(found.dtype.element_ty), mask=column < columns)
+        mask = (row < rows)[:, None] & (column < columns)[None, :]
+        total += tl.load(values + row[:, None] * columns + column[None, :], mask=mask, other=0.0).to(ACC)
+    tl.store(partial + part * columns + column, tl.sum(total, 0).to(partial.dtype.element_ty), mask=column < columns)
 
 
 @triton.jit
 def _add_to_rows(
-    values, added, rows, columns, width, network, EXACT: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr
+    values, bias, rows, columns, width, bias_network, ACC: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr
 ):
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
-    place = values + row[:, None] * columns + column[None, :]
-    there = (row < rows)[:, None] & (column < columns)[None, :]
-    where = (column // width).to(tl.int64) * network + column % width  # networks may be far apart
-    more = tl.load(added + where, mask=column < columns, other=0.0).to(EXACT)
-    total = tl.load(place, mask=there, other=0.0).to(EXACT) + more[None, :]
-    tl.store(place, total.to(values.dtype.element_ty), mask=there)
+    pointer = values + row[:, None] * columns + column[None, :]
+    mask = (row < rows)[:, None] & (column < columns)[None, :]
+    bias_index = (column // width).to(tl.int64) * bias_network + column % width  # networks may be far apart in memory
+    term = tl.load(bias + bias_index, mask=column < columns, other=0.0).to(ACC)
+    total = tl.load(pointer, mask=mask, other=0.0).to(ACC) + term[None, :]
+    tl.store(pointer, total.to(values.dtype.element_ty), mask=mask)

@@ -1,7 +1,7 @@
-"""The softmax of GAT over the neighbours of each node and itself, and the sum that it weighs: a pass over the arcs
-forwards, and two back, by target and by source.
+"""The softmax of GAT over the neighbours of each node and itself, and the sum that it weights: one pass over the arcs
+forward, two backward, by target and by source.
 
-A program has one node of one network, as in `attention_triton`. Nothing that is as wide as x is held for an arc.
+A program has one node of one network, as in `attention_triton`. Nothing as wide as x is stored per arc.
 """
 
 from __future__ import annotations
@@ -13,247 +13,281 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from detours.nn.fused.attention_triton import blocks
-from detours.nn.fused.groups import groups_of, within
+from detours.nn.fused.attention_triton import block_options
+from detours.nn.fused.groups import checked, groups_of
 
 
-def received(
+def softmax_aggregate(
     x: Tensor,
-    of_source: Tensor,
-    of_target: Tensor,
-    of_arcs: Tensor | None,
+    alpha_src: Tensor,
+    alpha_dst: Tensor,
+    alpha_edge: Tensor | None,
     source: Tensor,
     target: Tensor,
-    negative: float,
+    negative_slope: float,
 ) -> tuple[Tensor, Tensor]:
-    """Return what each node receives, like x, and the logarithm of the sum of its weights, like `of_source`.
+    """Return the aggregated x of each node, like `x`, and the log-sum-exp of its scores, like `alpha_src`.
 
     Args:
         x: [nodes, networks, d], or without networks.
-        of_source: [nodes, networks] what a node adds to the scores of arcs that begin at it, and of its loop.
-        of_target: [nodes, networks] the same for arcs that end at it.
-        of_arcs: [arcs, networks] what an arc adds to its score.
+        alpha_src: [nodes, networks] what a node adds to the scores of its outgoing arcs, and of its loop.
+        alpha_dst: [nodes, networks] the same for its incoming arcs.
+        alpha_edge: [arcs, networks] what an arc adds to its score.
         source: [arcs].
         target: [arcs].
-        negative: The slope of the leaky ReLU below 0.
+        negative_slope: Of the leaky ReLU.
     """
     x, nodes = x.contiguous(), x.size(0)
-    scores, sizes, held = _prepared(x, of_source, of_target, of_arcs, source, negative)
-    result, sums = torch.empty_like(x), torch.empty_like(scores[0], dtype=_exact(x))
+    alphas, sizes, options = _kernel_arguments(x, alpha_src, alpha_dst, alpha_edge, source, negative_slope)
+    output, logsumexp = torch.empty_like(x), torch.empty_like(alphas[0], dtype=_wide(x))
     with torch.cuda.device_of(x):
-        _received[_grid(sums)](
-            result, sums, x, *scores, *groups_of(target, nodes), within(source, nodes).contiguous(), *sizes, **held
+        _forward[_grid(logsumexp)](
+            output,
+            logsumexp,
+            x,
+            *alphas,
+            *groups_of(target, nodes),
+            checked(source, nodes).contiguous(),
+            *sizes,
+            **options,
         )
-    return result, sums
+    return output, logsumexp
 
 
-def slopes(
-    slope: Tensor,
-    result: Tensor,
-    sums: Tensor,
+def softmax_aggregate_backward(
+    grad_output: Tensor,
+    output: Tensor,
+    logsumexp: Tensor,
     x: Tensor,
-    of_source: Tensor,
-    of_target: Tensor,
-    of_arcs: Tensor | None,
+    alpha_src: Tensor,
+    alpha_dst: Tensor,
+    alpha_edge: Tensor | None,
     source: Tensor,
     target: Tensor,
-    negative: float,
+    negative_slope: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    """Return the slopes of x, of_source, of_target and of_arcs."""
-    x, slope, nodes = x.contiguous(), slope.contiguous(), x.size(0)
-    scores, sizes, held = _prepared(x, of_source, of_target, of_arcs, source, negative)
-    of_x, loops, to_source, to_target = (torch.empty_like(each) for each in (x, sums, sums, sums))
-    to_arcs = sums.new_empty((source.numel(), *sums.shape[1:]))
-    into, out_of = (groups_of(each, nodes) for each in (target, source))
+    """Return the gradients of x, alpha_src, alpha_dst and alpha_edge."""
+    x, grad_output, nodes = x.contiguous(), grad_output.contiguous(), x.size(0)
+    alphas, sizes, options = _kernel_arguments(x, alpha_src, alpha_dst, alpha_edge, source, negative_slope)
+    grad_x, grad_loop, grad_src, grad_dst = (torch.empty_like(each) for each in (x, logsumexp, logsumexp, logsumexp))
+    grad_edge = logsumexp.new_empty((source.numel(), *logsumexp.shape[1:]))
+    by_target, by_source = (groups_of(each, nodes) for each in (target, source))
     source, target = source.contiguous(), target.contiguous()
     with torch.cuda.device_of(x):
-        _slopes_by_target[_grid(sums)](
-            to_target, to_arcs, loops, slope, result, sums, x, *scores, *into, source, *sizes, **held
+        _backward_by_target[_grid(logsumexp)](
+            grad_dst,
+            grad_edge,
+            grad_loop,
+            grad_output,
+            output,
+            logsumexp,
+            x,
+            *alphas,
+            *by_target,
+            source,
+            *sizes,
+            **options,
         )
-        _slopes_by_source[_grid(sums)](
-            of_x, to_source, to_arcs, loops, slope, sums, *scores, *out_of, target, *sizes, **held
+        _backward_by_source[_grid(logsumexp)](
+            grad_x,
+            grad_src,
+            grad_edge,
+            grad_loop,
+            grad_output,
+            logsumexp,
+            *alphas,
+            *by_source,
+            target,
+            *sizes,
+            **options,
         )
-    to_source, to_target, to_arcs = (each.to(x.dtype) for each in (to_source, to_target, to_arcs))
-    return of_x, to_source, to_target, None if of_arcs is None else to_arcs
+    grad_src, grad_dst, grad_edge = (each.to(x.dtype) for each in (grad_src, grad_dst, grad_edge))
+    return grad_x, grad_src, grad_dst, None if alpha_edge is None else grad_edge
 
 
-def _prepared(
-    x: Tensor, of_source: Tensor, of_target: Tensor, of_arcs: Tensor | None, source: Tensor, negative: float
+def _kernel_arguments(
+    x: Tensor, alpha_src: Tensor, alpha_dst: Tensor, alpha_edge: Tensor | None, source: Tensor, negative_slope: float
 ) -> tuple[list[Tensor], tuple[int, int], dict[str, Any]]:
-    """The three scores, the numbers of networks and channels, and what a program holds and knows."""
-    scores = [each.contiguous() for each in (of_source, of_target, of_source if of_arcs is None else of_arcs)]
-    held = blocks(x, source.numel() // x.size(0)) | {"OF_ARCS": of_arcs is not None, "NEGATIVE": negative}
-    return scores, (of_source[0].numel(), x.size(-1)), held
+    """The three alphas, the numbers of networks and channels, and the compile-time options of the kernels."""
+    alphas = [each.contiguous() for each in (alpha_src, alpha_dst, alpha_src if alpha_edge is None else alpha_edge)]
+    options = block_options(x, source.numel() // x.size(0))
+    options |= {"HAS_EDGE": alpha_edge is not None, "NEGATIVE_SLOPE": negative_slope}
+    return alphas, (alpha_src[0].numel(), x.size(-1)), options
 
 
-def _grid(sums: Tensor) -> tuple[int, int]:
-    return sums.size(0), sums[0].numel()
+def _grid(logsumexp: Tensor) -> tuple[int, int]:
+    return logsumexp.size(0), logsumexp[0].numel()
 
 
-def _exact(x: Tensor) -> torch.dtype:
+def _wide(x: Tensor) -> torch.dtype:
     return torch.promote_types(x.dtype, torch.float32)
 
 
 @triton.jit
-def _leaky(score, NEGATIVE: tl.constexpr):
-    return tl.where(score > 0, score, NEGATIVE * score)
+def _leaky_relu(score, NEGATIVE_SLOPE: tl.constexpr):
+    return tl.where(score > 0, score, NEGATIVE_SLOPE * score)
 
 
 @triton.jit
-def _through(score, slope, NEGATIVE: tl.constexpr):
-    """The slope of a score, from that of its leaky ReLU."""
-    return tl.where(score > 0, slope, NEGATIVE * slope)
+def _leaky_relu_backward(score, grad, NEGATIVE_SLOPE: tl.constexpr):
+    """The gradient of a score, from that of its leaky ReLU."""
+    return tl.where(score > 0, grad, NEGATIVE_SLOPE * grad)
 
 
 @triton.jit
-def _scores_of(arc, one, other, of_one, of_other, of_arcs, networks, network, there, OF_ARCS, EXACT):
-    """The scores of arcs between nodes `one` (each its own) and the node `other`, before the leaky ReLU."""
-    score = tl.load(of_one + one * networks + network, mask=there, other=0.0).to(EXACT)
-    score += tl.load(of_other + other * networks + network).to(EXACT)
-    if OF_ARCS:
-        score += tl.load(of_arcs + arc * networks + network, mask=there, other=0.0).to(EXACT)
+def _scores(
+    arc, neighbours, node, alpha_neighbours, alpha_node, alpha_edge, networks, network, arc_mask, HAS_EDGE, ACC
+):
+    """The scores of arcs between `neighbours`, one per arc, and `node`, before the leaky ReLU."""
+    score = tl.load(alpha_neighbours + neighbours * networks + network, mask=arc_mask, other=0.0).to(ACC)
+    score += tl.load(alpha_node + node * networks + network).to(ACC)
+    if HAS_EDGE:
+        score += tl.load(alpha_edge + arc * networks + network, mask=arc_mask, other=0.0).to(ACC)
     return score
 
 
 @triton.jit
-def _received(
-    result,
-    sums,
+def _forward(
+    output,
+    logsumexp,
     x,
-    of_source,
-    of_target,
-    of_arcs,
+    alpha_src,
+    alpha_dst,
+    alpha_edge,
     rows,
-    begins,
+    offsets,
     source,
     networks,
     width,
-    NEGATIVE: tl.constexpr,
-    OF_ARCS: tl.constexpr,
+    NEGATIVE_SLOPE: tl.constexpr,
+    HAS_EDGE: tl.constexpr,
     TOKENS: tl.constexpr,
     WIDTH: tl.constexpr,
-    EXACT: tl.constexpr,
+    ACC: tl.constexpr,
 ):
     node, network = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    own = node * networks + network
+    node_index = node * networks + network
     column = tl.arange(0, WIDTH)
-    inside = column < width
-    largest = _leaky(tl.load(of_source + own).to(EXACT) + tl.load(of_target + own).to(EXACT), NEGATIVE)  # the loop
-    total = tl.full([], 1.0, EXACT)
-    answer = tl.load(x + own * width + column, mask=inside, other=0.0).to(EXACT)
-    end = tl.load(begins + node + 1)
-    for first in range(tl.load(begins + node), end, TOKENS):
-        place = first + tl.arange(0, TOKENS)
-        there = place < end
-        arc = tl.load(rows + place, mask=there, other=0)
-        other = tl.load(source + arc, mask=there, other=0)
-        scores = _scores_of(arc, other, node, of_source, of_target, of_arcs, networks, network, there, OF_ARCS, EXACT)
-        scores = tl.where(there, _leaky(scores, NEGATIVE), -float("inf"))
-        highest = tl.maximum(largest, tl.max(scores, 0))
-        weights = tl.exp(scores - highest)
-        kept = tl.exp(largest - highest)
-        at = (other * networks + network)[:, None] * width + column[None, :]
-        seen = tl.load(x + at, mask=there[:, None] & inside[None, :], other=0.0).to(EXACT)
-        total = total * kept + tl.sum(weights, 0)
-        answer = answer * kept + tl.sum(weights[:, None] * seen, 0)
-        largest = highest
-    tl.store(result + own * width + column, (answer / total).to(result.dtype.element_ty), mask=inside)
-    tl.store(sums + own, largest + tl.log(total))
+    column_mask = column < width
+    loop_score = tl.load(alpha_src + node_index).to(ACC) + tl.load(alpha_dst + node_index).to(ACC)
+    largest = _leaky_relu(loop_score, NEGATIVE_SLOPE)
+    total = tl.full([], 1.0, ACC)
+    acc = tl.load(x + node_index * width + column, mask=column_mask, other=0.0).to(ACC)
+    end = tl.load(offsets + node + 1)
+    for first in range(tl.load(offsets + node), end, TOKENS):
+        position = first + tl.arange(0, TOKENS)
+        arc_mask = position < end
+        arc = tl.load(rows + position, mask=arc_mask, other=0)
+        other = tl.load(source + arc, mask=arc_mask, other=0)
+        scores = _scores(arc, other, node, alpha_src, alpha_dst, alpha_edge, networks, network, arc_mask, HAS_EDGE, ACC)
+        scores = tl.where(arc_mask, _leaky_relu(scores, NEGATIVE_SLOPE), -float("inf"))
+        new_largest = tl.maximum(largest, tl.max(scores, 0))
+        weights = tl.exp(scores - new_largest)
+        rescale = tl.exp(largest - new_largest)
+        index = (other * networks + network)[:, None] * width + column[None, :]
+        x_other = tl.load(x + index, mask=arc_mask[:, None] & column_mask[None, :], other=0.0).to(ACC)
+        total = total * rescale + tl.sum(weights, 0)
+        acc = acc * rescale + tl.sum(weights[:, None] * x_other, 0)
+        largest = new_largest
+    tl.store(output + node_index * width + column, (acc / total).to(output.dtype.element_ty), mask=column_mask)
+    tl.store(logsumexp + node_index, largest + tl.log(total))
 
 
 @triton.jit
-def _slopes_by_target(
-    to_target,
-    to_arcs,
-    of_loops,
-    slope,
-    result,
-    sums,
+def _backward_by_target(
+    grad_dst,
+    grad_edge,
+    grad_loop,
+    grad_output,
+    output,
+    logsumexp,
     x,
-    of_source,
-    of_target,
-    of_arcs,
+    alpha_src,
+    alpha_dst,
+    alpha_edge,
     rows,
-    begins,
+    offsets,
     source,
     networks,
     width,
-    NEGATIVE: tl.constexpr,
-    OF_ARCS: tl.constexpr,
+    NEGATIVE_SLOPE: tl.constexpr,
+    HAS_EDGE: tl.constexpr,
     TOKENS: tl.constexpr,
     WIDTH: tl.constexpr,
-    EXACT: tl.constexpr,
+    ACC: tl.constexpr,
 ):
     node, network = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    own = node * networks + network
+    node_index = node * networks + network
     column = tl.arange(0, WIDTH)
-    inside = column < width
-    given = tl.load(slope + own * width + column, mask=inside, other=0.0).to(EXACT)
-    shared = tl.sum(given * tl.load(result + own * width + column, mask=inside, other=0.0).to(EXACT), 0)
-    all_weights = tl.load(sums + own)
-    score = tl.load(of_source + own).to(EXACT) + tl.load(of_target + own).to(EXACT)
-    weight = tl.exp(_leaky(score, NEGATIVE) - all_weights)
-    loop = tl.sum(given * tl.load(x + own * width + column, mask=inside, other=0.0).to(EXACT), 0)
-    total = _through(score, weight * (loop - shared), NEGATIVE)
-    tl.store(of_loops + own, total)
-    end = tl.load(begins + node + 1)
-    for first in range(tl.load(begins + node), end, TOKENS):
-        place = first + tl.arange(0, TOKENS)
-        there = place < end
-        arc = tl.load(rows + place, mask=there, other=0)
-        other = tl.load(source + arc, mask=there, other=0)
-        scores = _scores_of(arc, other, node, of_source, of_target, of_arcs, networks, network, there, OF_ARCS, EXACT)
-        weights = tl.exp(_leaky(scores, NEGATIVE) - all_weights)
-        at = (other * networks + network)[:, None] * width + column[None, :]
-        seen = tl.load(x + at, mask=there[:, None] & inside[None, :], other=0.0).to(EXACT)
-        found = _through(scores, weights * (tl.sum(seen * given[None, :], 1) - shared), NEGATIVE)
-        tl.store(to_arcs + arc * networks + network, found, mask=there)
-        total += tl.sum(tl.where(there, found, 0.0), 0)
-    tl.store(to_target + own, total)
+    column_mask = column < width
+    grad_out = tl.load(grad_output + node_index * width + column, mask=column_mask, other=0.0).to(ACC)
+    delta = tl.sum(grad_out * tl.load(output + node_index * width + column, mask=column_mask, other=0.0).to(ACC), 0)
+    lse = tl.load(logsumexp + node_index)
+    score = tl.load(alpha_src + node_index).to(ACC) + tl.load(alpha_dst + node_index).to(ACC)
+    weight = tl.exp(_leaky_relu(score, NEGATIVE_SLOPE) - lse)
+    loop = tl.sum(grad_out * tl.load(x + node_index * width + column, mask=column_mask, other=0.0).to(ACC), 0)
+    total = _leaky_relu_backward(score, weight * (loop - delta), NEGATIVE_SLOPE)
+    tl.store(grad_loop + node_index, total)
+    end = tl.load(offsets + node + 1)
+    for first in range(tl.load(offsets + node), end, TOKENS):
+        position = first + tl.arange(0, TOKENS)
+        arc_mask = position < end
+        arc = tl.load(rows + position, mask=arc_mask, other=0)
+        other = tl.load(source + arc, mask=arc_mask, other=0)
+        scores = _scores(arc, other, node, alpha_src, alpha_dst, alpha_edge, networks, network, arc_mask, HAS_EDGE, ACC)
+        weights = tl.exp(_leaky_relu(scores, NEGATIVE_SLOPE) - lse)
+        index = (other * networks + network)[:, None] * width + column[None, :]
+        x_other = tl.load(x + index, mask=arc_mask[:, None] & column_mask[None, :], other=0.0).to(ACC)
+        grad_scores = _leaky_relu_backward(
+            scores, weights * (tl.sum(x_other * grad_out[None, :], 1) - delta), NEGATIVE_SLOPE
+        )
+        tl.store(grad_edge + arc * networks + network, grad_scores, mask=arc_mask)
+        total += tl.sum(tl.where(arc_mask, grad_scores, 0.0), 0)
+    tl.store(grad_dst + node_index, total)
 
 
 @triton.jit
-def _slopes_by_source(
-    of_x,
-    to_source,
-    to_arcs,
-    of_loops,
-    slope,
-    sums,
-    of_source,
-    of_target,
-    of_arcs,
+def _backward_by_source(
+    grad_x,
+    grad_src,
+    grad_edge,
+    grad_loop,
+    grad_output,
+    logsumexp,
+    alpha_src,
+    alpha_dst,
+    alpha_edge,
     rows,
-    begins,
+    offsets,
     target,
     networks,
     width,
-    NEGATIVE: tl.constexpr,
-    OF_ARCS: tl.constexpr,
+    NEGATIVE_SLOPE: tl.constexpr,
+    HAS_EDGE: tl.constexpr,
     TOKENS: tl.constexpr,
     WIDTH: tl.constexpr,
-    EXACT: tl.constexpr,
+    ACC: tl.constexpr,
 ):
     node, network = tl.program_id(0).to(tl.int64), tl.program_id(1)
-    own = node * networks + network
+    node_index = node * networks + network
     column = tl.arange(0, WIDTH)
-    inside = column < width
-    score = tl.load(of_source + own).to(EXACT) + tl.load(of_target + own).to(EXACT)
-    weight = tl.exp(_leaky(score, NEGATIVE) - tl.load(sums + own))
-    answer = weight * tl.load(slope + own * width + column, mask=inside, other=0.0).to(EXACT)
-    total = tl.load(of_loops + own)
-    end = tl.load(begins + node + 1)
-    for first in range(tl.load(begins + node), end, TOKENS):
-        place = first + tl.arange(0, TOKENS)
-        there = place < end
-        arc = tl.load(rows + place, mask=there, other=0)
-        other = tl.load(target + arc, mask=there, other=0)
-        scores = _scores_of(arc, other, node, of_target, of_source, of_arcs, networks, network, there, OF_ARCS, EXACT)
-        all_weights = tl.load(sums + other * networks + network, mask=there, other=0.0)
-        weights = tl.where(there, tl.exp(_leaky(scores, NEGATIVE) - all_weights), 0.0)
-        at = (other * networks + network)[:, None] * width + column[None, :]
-        given = tl.load(slope + at, mask=there[:, None] & inside[None, :], other=0.0).to(EXACT)
-        answer += tl.sum(weights[:, None] * given, 0)
-        total += tl.sum(tl.load(to_arcs + arc * networks + network, mask=there, other=0.0), 0)
-    tl.store(of_x + own * width + column, answer.to(of_x.dtype.element_ty), mask=inside)
-    tl.store(to_source + own, total)
+    column_mask = column < width
+    score = tl.load(alpha_src + node_index).to(ACC) + tl.load(alpha_dst + node_index).to(ACC)
+    weight = tl.exp(_leaky_relu(score, NEGATIVE_SLOPE) - tl.load(logsumexp + node_index))
+    acc = weight * tl.load(grad_output + node_index * width + column, mask=column_mask, other=0.0).to(ACC)
+    total = tl.load(grad_loop + node_index)
+    end = tl.load(offsets + node + 1)
+    for first in range(tl.load(offsets + node), end, TOKENS):
+        position = first + tl.arange(0, TOKENS)
+        arc_mask = position < end
+        arc = tl.load(rows + position, mask=arc_mask, other=0)
+        other = tl.load(target + arc, mask=arc_mask, other=0)
+        scores = _scores(arc, other, node, alpha_dst, alpha_src, alpha_edge, networks, network, arc_mask, HAS_EDGE, ACC)
+        lse = tl.load(logsumexp + other * networks + network, mask=arc_mask, other=0.0)
+        weights = tl.where(arc_mask, tl.exp(_leaky_relu(scores, NEGATIVE_SLOPE) - lse), 0.0)
+        index = (other * networks + network)[:, None] * width + column[None, :]
+        grad_out = tl.load(grad_output + index, mask=arc_mask[:, None] & column_mask[None, :], other=0.0).to(ACC)
+        acc += tl.sum(weights[:, None] * grad_out, 0)
+        total += tl.sum(tl.load(grad_edge + arc * networks + network, mask=arc_mask, other=0.0), 0)
+    tl.store(grad_x + node_index * width + column, acc.to(grad_x.dtype.element_ty), mask=column_mask)
+    tl.store(grad_src + node_index, total)

@@ -1,6 +1,6 @@
-"""Narrow linear maps of stacked networks, [rows, networks, channels]: products that take their bias with them.
+"""Narrow linear maps of stacked networks, [rows, networks, channels]: products with a fused bias.
 
-Forwards, and for the slopes of x. Those of weights are sums over all rows, and torch's products are quicker there.
+Used forward and for the gradient of x. That of the weights is a sum over all rows, where torch's products are faster.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-WIDEST = 256
-"""Channels in and out; wider products are those of the library."""
+MAX_CHANNELS = 256
+"""Channels in and out, at most; wider products are left to torch."""
 TILE = 64
-"""Rows and columns of a result, at most, that a program takes."""
-DEEPEST = 32
-"""Channels that are multiplied at a time, at most."""
+"""Rows and columns of the result per program, at most."""
+MAX_DEPTH = 32
+"""Channels multiplied at a time, at most."""
 
 
 def narrow(x: Tensor, width: int) -> bool:
-    """Whether a map of x [networks, rows, channels] to so many channels is one for these kernels."""
-    return bool(x.dtype != torch.float64 and x.stride(2) == 1 and max(x.size(2), width) <= WIDEST)
+    """Whether these kernels handle a linear map of x [networks, rows, channels] to `width` channels."""
+    return bool(x.dtype != torch.float64 and x.stride(2) == 1 and max(x.size(2), width) <= MAX_CHANNELS)
 
 
 def mapped(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -32,7 +32,7 @@ def mapped(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
     result = x.new_empty((rows, networks, width))
     if bias is not None and bias.stride(-1) != 1:
         bias = bias.contiguous()
-    of_rows = 0 if bias is None or bias.dim() == 2 or bias.size(1) == 1 else bias.stride(1)
+    bias_row_stride = 0 if bias is None or bias.dim() == 2 or bias.size(1) == 1 else bias.stride(1)
     tile = _tile(width)
     with torch.cuda.device_of(x):
         _mapped[(triton.cdiv(rows, TILE), networks * triton.cdiv(width, tile))](
@@ -47,13 +47,13 @@ def mapped(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
             x.stride(1),
             x.stride(0),
             *matrix.stride(),
-            of_rows,
+            bias_row_stride,
             0 if bias is None else bias.stride(0),
             BIAS=bias is not None,
             PRECISION=product_precision(),
             ROWS=TILE,
             OUT=tile,
-            IN=min(DEEPEST, _tile(channels)),
+            IN=min(MAX_DEPTH, _tile(channels)),
         )
     return result
 
@@ -63,7 +63,7 @@ def _tile(channels: int) -> int:
 
 
 def product_precision() -> str:
-    """As products of torch have it."""
+    """The precision of torch's own products."""
     return "ieee" if torch.get_float32_matmul_precision() == "highest" else "tf32"
 
 
@@ -91,26 +91,26 @@ def _mapped(
     IN: tl.constexpr,
 ):
     row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
-    network = (tl.program_id(1) % networks).to(tl.int64)  # networks may be far apart
+    network = (tl.program_id(1) % networks).to(tl.int64)  # networks may be far apart in memory
     out = tl.program_id(1) // networks * OUT + tl.arange(0, OUT)
-    inside, there = out < width, row < rows
+    out_mask, row_mask = out < width, row < rows
     total = tl.zeros([ROWS, OUT], tl.float32)
     for first in range(0, channels, IN):
         channel = first + tl.arange(0, IN)
-        seen = tl.load(
+        x_block = tl.load(
             x + row[:, None] * x_row + network * x_network + channel[None, :],
-            mask=there[:, None] & (channel < channels)[None, :],
+            mask=row_mask[:, None] & (channel < channels)[None, :],
             other=0.0,
         )
-        weights = tl.load(
+        matrix_block = tl.load(
             matrix + network * matrix_network + channel[:, None] * matrix_in + out[None, :] * matrix_out,
-            mask=(channel < channels)[:, None] & inside[None, :],
+            mask=(channel < channels)[:, None] & out_mask[None, :],
             other=0.0,
         )
-        total = tl.dot(seen, weights, total, input_precision=PRECISION)
-    both = there[:, None] & inside[None, :]
+        total = tl.dot(x_block, matrix_block, total, input_precision=PRECISION)
+    mask = row_mask[:, None] & out_mask[None, :]
     if BIAS:
-        place = row[:, None] * bias_row + network * bias_network + out[None, :]
-        total += tl.load(bias + place, mask=both, other=0.0).to(tl.float32)
-    place = (row[:, None] * networks + network) * width + out[None, :]
-    tl.store(result + place, total.to(result.dtype.element_ty), mask=both)
+        index = row[:, None] * bias_row + network * bias_network + out[None, :]
+        total += tl.load(bias + index, mask=mask, other=0.0).to(tl.float32)
+    index = (row[:, None] * networks + network) * width + out[None, :]
+    tl.store(result + index, total.to(result.dtype.element_ty), mask=mask)

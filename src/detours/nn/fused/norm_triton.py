@@ -1,8 +1,8 @@
-"""Batch norm whose statistics are of some rows, other rows in each network: three kernels forwards, three backwards.
+"""Batch norm with statistics over some rows, different ones per network: three kernels forward, three backward.
 
-Rows are divided into parts. The first kernel takes number, mean and squares around the mean of each part, which lose
-no digits as one sum of squares would; the second joins them. Rows may have fewer than 32 bits: they are widened as they
-are read, and what is summed has 32.
+Rows are divided into parts. The first kernel computes count, mean and squared deviations of each part, which loses no
+digits as a plain sum of squares would; the second combines them. Rows of 16 bits are widened when they are read, and
+summed in 32.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from torch import Tensor
 
 COLUMNS, ROWS = 64, 32
 PARTS = 32
-"""Rows are divided into at most so many parts."""
+"""Rows are divided into at most this many parts."""
 
 
 class Statistics(NamedTuple):
-    """[networks · channels] each."""
+    """Of each column, [networks · channels]."""
 
     mean: Tensor
-    scale: Tensor
-    """1 / sqrt(variance + EPSILON)"""
+    invstd: Tensor
+    """1 / sqrt(variance + epsilon)"""
     share: Tensor
-    """The share of each counted row in the mean."""
+    """The weight of each counted row in the mean: 1 / count, or 0 if fewer than two rows count."""
 
 
 class Running(NamedTuple):
-    """The running statistics, changed in place: [networks, channels] each, and [networks] the batches so far."""
+    """The running statistics, updated in place: [networks, channels] each, and [networks] the batches so far."""
 
     mean: Tensor
     variance: Tensor
@@ -38,21 +38,21 @@ class Running(NamedTuple):
 
 
 def statistics(x: Tensor, counted: Tensor, running: Running, momentum: float, epsilon: float) -> Statistics:
-    """Return the statistics of x [rows, networks, channels] over the counted [rows, networks]."""
+    """Return the statistics of x [rows, networks, channels] over the rows with `counted` [rows, networks]."""
     rows, networks, channels = x.shape
     assert all(each.is_contiguous() and each.numel() == networks * channels for each in running[:2]), running.mean.shape
     columns, (parts, length) = networks * channels, _parts(rows)
-    found = x.new_empty((3, parts, columns), dtype=torch.promote_types(x.dtype, torch.float32))
-    made = Statistics(*found.new_empty((3, columns)))
+    partial = x.new_empty((3, parts, columns), dtype=torch.promote_types(x.dtype, torch.float32))
+    result = Statistics(*partial.new_empty((3, columns)))
     grid = triton.cdiv(columns, COLUMNS)
     with torch.cuda.device_of(x):
         _part_statistics[(grid, parts)](
-            found, x, counted, rows, columns, channels, parts, length, ROWS=ROWS, COLUMNS=COLUMNS
+            partial, x, counted, rows, columns, channels, parts, length, ROWS=ROWS, COLUMNS=COLUMNS
         )
-        _joined[(grid,)](
-            *made,
+        _combined[(grid,)](
+            *result,
             *running,
-            found,
+            partial,
             columns,
             channels,
             parts,
@@ -61,19 +61,19 @@ def statistics(x: Tensor, counted: Tensor, running: Running, momentum: float, ep
             PARTS=triton.next_power_of_2(parts),
             COLUMNS=COLUMNS,
         )
-    return made
+    return result
 
 
-def normalised(x: Tensor, known: Statistics, weight: Tensor, bias: Tensor) -> Tensor:
-    """Return (x - mean) · scale · weight + bias; these two are [networks, channels], of one stride."""
-    (rows, _, channels), columns = x.shape, known.mean.numel()
+def normalise(x: Tensor, stats: Statistics, weight: Tensor, bias: Tensor) -> Tensor:
+    """Return (x - mean) · invstd · weight + bias; weight and bias are [networks, channels], with the same strides."""
+    (rows, _, channels), columns = x.shape, stats.mean.numel()
     result = torch.empty_like(x)
     with torch.cuda.device_of(x):
-        _normalised[(triton.cdiv(rows, ROWS), triton.cdiv(columns, COLUMNS))](
+        _normalise[(triton.cdiv(rows, ROWS), triton.cdiv(columns, COLUMNS))](
             result,
             x,
-            known.mean,
-            known.scale,
+            stats.mean,
+            stats.invstd,
             weight,
             bias,
             weight.stride(0),
@@ -86,84 +86,86 @@ def normalised(x: Tensor, known: Statistics, weight: Tensor, bias: Tensor) -> Te
     return result
 
 
-def slopes(slope: Tensor, x: Tensor, counted: Tensor, known: Statistics, weight: Tensor) -> tuple[Any, ...]:
-    """Return the slopes of x, of weight and of bias."""
+def normalise_backward(
+    grad_output: Tensor, x: Tensor, counted: Tensor, stats: Statistics, weight: Tensor
+) -> tuple[Any, ...]:
+    """Return the gradients of x, weight and bias."""
     rows, networks, channels = x.shape
     columns, (parts, length) = networks * channels, _parts(rows)
-    slope = slope.contiguous()
-    found, of_x = known.mean.new_empty((2, parts, columns)), torch.empty_like(x)
+    grad_output = grad_output.contiguous()
+    partial, grad_x = stats.mean.new_empty((2, parts, columns)), torch.empty_like(x)
     grid = triton.cdiv(columns, COLUMNS)
     with torch.cuda.device_of(x):
-        _part_slopes[(grid, parts)](
-            found, slope, x, known.mean, known.scale, rows, columns, parts, length, ROWS=ROWS, COLUMNS=COLUMNS
+        _part_grad_sums[(grid, parts)](
+            partial, grad_output, x, stats.mean, stats.invstd, rows, columns, parts, length, ROWS=ROWS, COLUMNS=COLUMNS
         )
-        of_bias, of_weight = found.sum(1)
-        _slopes[(triton.cdiv(rows, ROWS), grid)](
-            of_x,
-            slope,
+        grad_bias, grad_weight = partial.sum(1)
+        _grad_x[(triton.cdiv(rows, ROWS), grid)](
+            grad_x,
+            grad_output,
             x,
             counted,
-            *known,
+            *stats,
             weight,
             weight.stride(0),
-            of_bias,
-            of_weight,
+            grad_bias,
+            grad_weight,
             rows,
             columns,
             channels,
             ROWS=ROWS,
             COLUMNS=COLUMNS,
         )
-    return of_x, of_weight.view(networks, channels), of_bias.view(networks, channels)
+    return grad_x, grad_weight.view(networks, channels), grad_bias.view(networks, channels)
 
 
 def _parts(rows: int) -> tuple[int, int]:
-    """How many parts, and how many rows each has, a multiple of `ROWS`."""
+    """The number of parts, and of rows in each, a multiple of `ROWS`."""
     length = triton.cdiv(triton.cdiv(rows, PARTS), ROWS) * ROWS
     return triton.cdiv(rows, length), length
 
 
 @triton.jit
 def _part_statistics(
-    found, x, counted, rows, columns, channels, parts, length, ROWS: tl.constexpr, COLUMNS: tl.constexpr
+    partial, x, counted, rows, columns, channels, parts, length, ROWS: tl.constexpr, COLUMNS: tl.constexpr
 ):
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     part = tl.program_id(1)
-    inside, networks = column < columns, columns // channels
-    wide = found.dtype.element_ty
-    number = tl.zeros([COLUMNS], wide)
-    total = tl.zeros([COLUMNS], wide)
+    column_mask, networks = column < columns, columns // channels
+    acc_type = partial.dtype.element_ty
+    count = tl.zeros([COLUMNS], acc_type)
+    total = tl.zeros([COLUMNS], acc_type)
     for first in range(part * length, part * length + length, ROWS):
         row = (first + tl.arange(0, ROWS)).to(tl.int64)
-        there = (row < rows)[:, None] & inside[None, :]
-        counts = tl.load(counted + row[:, None] * networks + (column // channels)[None, :], mask=there, other=0) != 0
-        values = tl.load(x + row[:, None] * columns + column[None, :], mask=there & counts, other=0.0)
-        number += tl.sum(counts.to(wide), 0)
-        total += tl.sum(values.to(wide), 0)
-    mean = total / tl.maximum(number, 1.0)
-    squares = tl.zeros([COLUMNS], wide)
+        mask = (row < rows)[:, None] & column_mask[None, :]
+        is_counted = tl.load(counted + row[:, None] * networks + (column // channels)[None, :], mask=mask, other=0) != 0
+        values = tl.load(x + row[:, None] * columns + column[None, :], mask=mask & is_counted, other=0.0)
+        count += tl.sum(is_counted.to(acc_type), 0)
+        total += tl.sum(values.to(acc_type), 0)
+    mean = total / tl.maximum(count, 1.0)
+    squares = tl.zeros([COLUMNS], acc_type)
     for first in range(part * length, part * length + length, ROWS):
         row = (first + tl.arange(0, ROWS)).to(tl.int64)
-        there = (row < rows)[:, None] & inside[None, :]
-        counts = tl.load(counted + row[:, None] * networks + (column // channels)[None, :], mask=there, other=0) != 0
-        values = tl.load(x + row[:, None] * columns + column[None, :], mask=there & counts, other=0.0)
-        centred = tl.where(counts, values.to(wide) - mean[None, :], 0.0)
+        mask = (row < rows)[:, None] & column_mask[None, :]
+        is_counted = tl.load(counted + row[:, None] * networks + (column // channels)[None, :], mask=mask, other=0) != 0
+        values = tl.load(x + row[:, None] * columns + column[None, :], mask=mask & is_counted, other=0.0)
+        centred = tl.where(is_counted, values.to(acc_type) - mean[None, :], 0.0)
         squares += tl.sum(centred * centred, 0)
-    place = part * columns + column
-    tl.store(found + place, number, mask=inside)
-    tl.store(found + parts * columns + place, mean, mask=inside)
-    tl.store(found + 2 * parts * columns + place, squares, mask=inside)
+    index = part * columns + column
+    tl.store(partial + index, count, mask=column_mask)
+    tl.store(partial + parts * columns + index, mean, mask=column_mask)
+    tl.store(partial + 2 * parts * columns + index, squares, mask=column_mask)
 
 
 @triton.jit
-def _joined(
+def _combined(
     mean,
-    scale,
+    invstd,
     share,
     running_mean,
     running_variance,
     batches,
-    found,
+    partial,
     columns,
     channels,
     parts,
@@ -174,39 +176,39 @@ def _joined(
 ):
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     part = tl.arange(0, PARTS)
-    inside = column < columns
-    there = (part < parts)[:, None] & inside[None, :]
-    place = part[:, None] * columns + column[None, :]
-    numbers = tl.load(found + place, mask=there, other=0.0)
-    means = tl.load(found + parts * columns + place, mask=there, other=0.0)
-    squares = tl.load(found + 2 * parts * columns + place, mask=there, other=0.0)
-    number = tl.sum(numbers, 0)
-    enough = number > 1
-    divisor = tl.maximum(number, 1.0)
-    average = tl.sum(numbers * means, 0) / divisor
-    apart = means - average[None, :]
-    variance = (tl.sum(squares, 0) + tl.sum(numbers * apart * apart, 0)) / divisor
-    old_mean = tl.load(running_mean + column, mask=inside, other=0.0)
-    old_variance = tl.load(running_variance + column, mask=inside, other=1.0)
+    column_mask = column < columns
+    mask = (part < parts)[:, None] & column_mask[None, :]
+    index = part[:, None] * columns + column[None, :]
+    counts = tl.load(partial + index, mask=mask, other=0.0)
+    means = tl.load(partial + parts * columns + index, mask=mask, other=0.0)
+    squares = tl.load(partial + 2 * parts * columns + index, mask=mask, other=0.0)
+    count = tl.sum(counts, 0)
+    enough = count > 1
+    divisor = tl.maximum(count, 1.0)
+    average = tl.sum(counts * means, 0) / divisor
+    deviation = means - average[None, :]
+    variance = (tl.sum(squares, 0) + tl.sum(counts * deviation * deviation, 0)) / divisor
+    old_mean = tl.load(running_mean + column, mask=column_mask, other=0.0)
+    old_variance = tl.load(running_variance + column, mask=column_mask, other=1.0)
     average = tl.where(enough, average, old_mean)
     variance = tl.where(enough, variance, old_variance)
-    tl.store(mean + column, average, mask=inside)
-    tl.store(scale + column, 1.0 / tl.sqrt(variance + EPSILON), mask=inside)
-    tl.store(share + column, tl.where(enough, 1.0 / divisor, 0.0), mask=inside)
-    unbiased = variance * (number / tl.maximum(number - 1, 1.0))
-    tl.store(running_mean + column, old_mean + (average - old_mean) * MOMENTUM, mask=inside & enough)
-    tl.store(running_variance + column, old_variance + (unbiased - old_variance) * MOMENTUM, mask=inside & enough)
-    once = inside & enough & (column % channels == 0)
+    tl.store(mean + column, average, mask=column_mask)
+    tl.store(invstd + column, 1.0 / tl.sqrt(variance + EPSILON), mask=column_mask)
+    tl.store(share + column, tl.where(enough, 1.0 / divisor, 0.0), mask=column_mask)
+    unbiased = variance * (count / tl.maximum(count - 1, 1.0))
+    tl.store(running_mean + column, old_mean + (average - old_mean) * MOMENTUM, mask=column_mask & enough)
+    tl.store(running_variance + column, old_variance + (unbiased - old_variance) * MOMENTUM, mask=column_mask & enough)
+    once = column_mask & enough & (column % channels == 0)
     network = column // channels
     tl.store(batches + network, tl.load(batches + network, mask=once, other=0) + 1, mask=once)
 
 
 @triton.jit
-def _normalised(
+def _normalise(
     result,
     x,
     mean,
-    scale,
+    invstd,
     weight,
     bias,
     stride,
@@ -218,51 +220,57 @@ def _normalised(
 ):
     row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
-    inside = column < columns
-    there = (row < rows)[:, None] & inside[None, :]
-    place = row[:, None] * columns + column[None, :]
-    own = (column // channels).to(tl.int64) * stride + column % channels  # networks may be far apart
-    factor = tl.load(scale + column, mask=inside) * tl.load(weight + own, mask=inside)
-    centred = tl.load(x + place, mask=there) - tl.load(mean + column, mask=inside)[None, :]
-    tl.store(result + place, centred * factor[None, :] + tl.load(bias + own, mask=inside)[None, :], mask=there)
+    column_mask = column < columns
+    mask = (row < rows)[:, None] & column_mask[None, :]
+    index = row[:, None] * columns + column[None, :]
+    parameter_index = (column // channels).to(
+        tl.int64
+    ) * stride + column % channels  # networks may be far apart in memory
+    scale = tl.load(invstd + column, mask=column_mask) * tl.load(weight + parameter_index, mask=column_mask)
+    centred = tl.load(x + index, mask=mask) - tl.load(mean + column, mask=column_mask)[None, :]
+    tl.store(
+        result + index, centred * scale[None, :] + tl.load(bias + parameter_index, mask=column_mask)[None, :], mask=mask
+    )
 
 
 @triton.jit
-def _part_slopes(found, slope, x, mean, scale, rows, columns, parts, length, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+def _part_grad_sums(
+    partial, grad_output, x, mean, invstd, rows, columns, parts, length, ROWS: tl.constexpr, COLUMNS: tl.constexpr
+):
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     part = tl.program_id(1)
-    inside = column < columns
-    centre = tl.load(mean + column, mask=inside, other=0.0)
-    factor = tl.load(scale + column, mask=inside, other=0.0)
-    wide = found.dtype.element_ty
-    of_bias = tl.zeros([COLUMNS], wide)
-    of_weight = tl.zeros([COLUMNS], wide)
+    column_mask = column < columns
+    mean_value = tl.load(mean + column, mask=column_mask, other=0.0)
+    invstd_value = tl.load(invstd + column, mask=column_mask, other=0.0)
+    acc_type = partial.dtype.element_ty
+    grad_bias = tl.zeros([COLUMNS], acc_type)
+    grad_weight = tl.zeros([COLUMNS], acc_type)
     for first in range(part * length, part * length + length, ROWS):
         row = (first + tl.arange(0, ROWS)).to(tl.int64)
-        there = (row < rows)[:, None] & inside[None, :]
-        place = row[:, None] * columns + column[None, :]
-        given = tl.load(slope + place, mask=there, other=0.0).to(wide)
-        normal = (tl.load(x + place, mask=there, other=0.0) - centre[None, :]) * factor[None, :]
-        of_bias += tl.sum(given, 0)
-        of_weight += tl.sum(given * normal, 0)
-    place = part * columns + column
-    tl.store(found + place, of_bias, mask=inside)
-    tl.store(found + parts * columns + place, of_weight, mask=inside)
+        mask = (row < rows)[:, None] & column_mask[None, :]
+        index = row[:, None] * columns + column[None, :]
+        grad_out = tl.load(grad_output + index, mask=mask, other=0.0).to(acc_type)
+        x_hat = (tl.load(x + index, mask=mask, other=0.0) - mean_value[None, :]) * invstd_value[None, :]
+        grad_bias += tl.sum(grad_out, 0)
+        grad_weight += tl.sum(grad_out * x_hat, 0)
+    index = part * columns + column
+    tl.store(partial + index, grad_bias, mask=column_mask)
+    tl.store(partial + parts * columns + index, grad_weight, mask=column_mask)
 
 
 @triton.jit
-def _slopes(
-    of_x,
-    slope,
+def _grad_x(
+    grad_x,
+    grad_output,
     x,
     counted,
     mean,
-    scale,
+    invstd,
     share,
     weight,
     stride,
-    of_bias,
-    of_weight,
+    grad_bias,
+    grad_weight,
     rows,
     columns,
     channels,
@@ -271,18 +279,27 @@ def _slopes(
 ):
     row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
-    inside = column < columns
-    there = (row < rows)[:, None] & inside[None, :]
-    place = row[:, None] * columns + column[None, :]
-    factor = tl.load(scale + column, mask=inside, other=0.0)
-    normal = (tl.load(x + place, mask=there, other=0.0) - tl.load(mean + column, mask=inside)[None, :]) * factor[
-        None, :
-    ]
+    column_mask = column < columns
+    mask = (row < rows)[:, None] & column_mask[None, :]
+    index = row[:, None] * columns + column[None, :]
+    invstd_value = tl.load(invstd + column, mask=column_mask, other=0.0)
+    x_hat = (
+        tl.load(x + index, mask=mask, other=0.0) - tl.load(mean + column, mask=column_mask)[None, :]
+    ) * invstd_value[None, :]
     network = (column // channels)[None, :]
-    counts = tl.load(counted + row[:, None] * (columns // channels) + network, mask=there, other=0) != 0
-    part = tl.where(counts, tl.load(share + column, mask=inside, other=0.0)[None, :], 0.0)
-    first = tl.load(of_bias + column, mask=inside, other=0.0)
-    second = tl.load(of_weight + column, mask=inside, other=0.0)
-    given = tl.load(slope + place, mask=there, other=0.0) - (first[None, :] + normal * second[None, :]) * part
-    own = (column // channels).to(tl.int64) * stride + column % channels  # networks may be far apart
-    tl.store(of_x + place, given * (factor * tl.load(weight + own, mask=inside))[None, :], mask=there)
+    is_counted = tl.load(counted + row[:, None] * (columns // channels) + network, mask=mask, other=0) != 0
+    row_share = tl.where(is_counted, tl.load(share + column, mask=column_mask, other=0.0)[None, :], 0.0)
+    bias_sum = tl.load(grad_bias + column, mask=column_mask, other=0.0)
+    weight_sum = tl.load(grad_weight + column, mask=column_mask, other=0.0)
+    grad_out = (
+        tl.load(grad_output + index, mask=mask, other=0.0)
+        - (bias_sum[None, :] + x_hat * weight_sum[None, :]) * row_share
+    )
+    parameter_index = (column // channels).to(
+        tl.int64
+    ) * stride + column % channels  # networks may be far apart in memory
+    tl.store(
+        grad_x + index,
+        grad_out * (invstd_value * tl.load(weight + parameter_index, mask=column_mask))[None, :],
+        mask=mask,
+    )

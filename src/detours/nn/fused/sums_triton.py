@@ -1,4 +1,4 @@
-"""Sums of rows by group, with no addition to memory that another may be adding to: the same bits every time."""
+"""Sums of rows by group without atomic additions, so that they are the same bits every time."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from detours.nn.fused.columns_triton import exact
+from detours.nn.fused.columns_triton import accumulator_type
 from detours.nn.fused.groups import Groups
 
 ROWS, COLUMNS = 16, 128
-"""Of one program."""
-SMALL_GROUPS, LARGE_GROUPS = (8, 128), (32, 64)
-"""Rows and columns at a time, where one program has all rows of a group."""
+"""Per program."""
+SMALL_TILE, LARGE_TILE = (8, 128), (32, 64)
+"""(rows, columns) at a time, where one program sums all rows of a group."""
 
 
 def sums_of_groups(
@@ -29,21 +29,21 @@ def sums_of_groups(
     Args:
         values: [rows, …].
         groups: The rows of each group.
-        source: ``values[source[e]]`` is taken instead.
-        weight: [E] each is multiplied by ``weight[e]``.
-        positive: Like `values`; only what belongs to a number above 0 is taken.
+        source: [E] sum ``values[source[e]]`` instead.
+        weight: [E] multiply each row by ``weight[e]``.
+        positive: Like `values`; sum only values where this is above 0.
     """
     values, source, weight, positive = (
         None if each is None else each.contiguous() for each in (values, source, weight, positive)
     )
-    number, columns = groups.begins.numel() - 1, values[0].numel()
+    num_groups, columns = groups.begins.numel() - 1, values[0].numel()
     for each, shape in ((source, groups.rows.shape), (weight, groups.rows.shape), (positive, values.shape)):
         assert each is None or each.shape == shape, (each.shape, shape)
     dtype = values.dtype if weight is None else torch.promote_types(values.dtype, weight.dtype)
-    sums: Tensor = values.new_empty((number, *values.shape[1:]), dtype=dtype)
-    tile = SMALL_GROUPS if groups.rows.numel() <= 8 * number else LARGE_GROUPS
+    sums: Tensor = values.new_empty((num_groups, *values.shape[1:]), dtype=dtype)
+    tile = SMALL_TILE if groups.rows.numel() <= 8 * num_groups else LARGE_TILE
     with torch.cuda.device_of(values):
-        _sums[(number, triton.cdiv(columns, tile[1]))](
+        _sums[(num_groups, triton.cdiv(columns, tile[1]))](
             sums,
             values,
             groups.rows,
@@ -55,10 +55,10 @@ def sums_of_groups(
             HAS_SOURCE=source is not None,
             HAS_WEIGHT=weight is not None,
             HAS_POSITIVE=positive is not None,
-            EXACT=exact(sums),
+            ACC=accumulator_type(sums),
             ROWS=tile[0],
             COLUMNS=tile[1],
-            num_warps=1,  # so each thread has some columns of all rows, and adds without the others
+            num_warps=1,  # so each thread sums its own columns over all rows
         )
     return sums
 
@@ -71,7 +71,7 @@ def relu_of_both(x: Tensor, index: Tensor, other: Tensor, other_index: Tensor) -
     result: Tensor = x.new_empty((rows, *x.shape[1:]))
     with torch.cuda.device_of(x):
         _relu_of_both[(triton.cdiv(rows, ROWS), triton.cdiv(columns, COLUMNS))](
-            result, x, index, other, other_index, rows, columns, EXACT=exact(x), ROWS=ROWS, COLUMNS=COLUMNS
+            result, x, index, other, other_index, rows, columns, ACC=accumulator_type(x), ROWS=ROWS, COLUMNS=COLUMNS
         )
     return result
 
@@ -81,7 +81,7 @@ def _sums(
     sums,
     values,
     rows,
-    begins,
+    offsets,
     source,
     weight,
     positive,
@@ -89,29 +89,29 @@ def _sums(
     HAS_SOURCE: tl.constexpr,
     HAS_WEIGHT: tl.constexpr,
     HAS_POSITIVE: tl.constexpr,
-    EXACT: tl.constexpr,
+    ACC: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
     group = tl.program_id(0).to(tl.int64)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
-    inside = column < columns
-    begin, end = tl.load(begins + group), tl.load(begins + group + 1)
-    total = tl.zeros([COLUMNS], EXACT)
-    for first in range(begin, end, ROWS):
-        place = first + tl.arange(0, ROWS)
-        there = place < end
-        row = tl.load(rows + place, mask=there, other=0)
-        at = tl.load(source + row, mask=there, other=0).to(tl.int64) if HAS_SOURCE else row
-        where = at[:, None] * columns + column[None, :]
-        taken = there[:, None] & inside[None, :]
+    column_mask = column < columns
+    start, end = tl.load(offsets + group), tl.load(offsets + group + 1)
+    total = tl.zeros([COLUMNS], ACC)
+    for first in range(start, end, ROWS):
+        position = first + tl.arange(0, ROWS)
+        row_mask = position < end
+        row = tl.load(rows + position, mask=row_mask, other=0)
+        source_row = tl.load(source + row, mask=row_mask, other=0).to(tl.int64) if HAS_SOURCE else row
+        index = source_row[:, None] * columns + column[None, :]
+        mask = row_mask[:, None] & column_mask[None, :]
         if HAS_POSITIVE:
-            taken = taken & (tl.load(positive + where, mask=taken, other=0.0) > 0)
-        part = tl.load(values + where, mask=taken, other=0.0).to(EXACT)
+            mask = mask & (tl.load(positive + index, mask=mask, other=0.0) > 0)
+        block = tl.load(values + index, mask=mask, other=0.0).to(ACC)
         if HAS_WEIGHT:
-            part = part * tl.load(weight + row, mask=there, other=0.0).to(EXACT)[:, None]
-        total += tl.sum(part, 0)
-    tl.store(sums + group * columns + column, total.to(sums.dtype.element_ty), mask=inside)
+            block = block * tl.load(weight + row, mask=row_mask, other=0.0).to(ACC)[:, None]
+        total += tl.sum(block, 0)
+    tl.store(sums + group * columns + column, total.to(sums.dtype.element_ty), mask=column_mask)
 
 
 @triton.jit
@@ -123,16 +123,16 @@ def _relu_of_both(
     other_index,
     rows,
     columns,
-    EXACT: tl.constexpr,
+    ACC: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
     row = (tl.program_id(0) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
-    there = (row < rows)[:, None] & (column < columns)[None, :]
-    one = tl.load(index + row, mask=row < rows, other=0).to(tl.int64)
-    two = tl.load(other_index + row, mask=row < rows, other=0).to(tl.int64)
-    first = tl.load(x + one[:, None] * columns + column[None, :], mask=there, other=0.0).to(EXACT)
-    second = tl.load(other + two[:, None] * columns + column[None, :], mask=there, other=0.0).to(EXACT)
+    mask = (row < rows)[:, None] & (column < columns)[None, :]
+    x_row = tl.load(index + row, mask=row < rows, other=0).to(tl.int64)
+    other_row = tl.load(other_index + row, mask=row < rows, other=0).to(tl.int64)
+    first = tl.load(x + x_row[:, None] * columns + column[None, :], mask=mask, other=0.0).to(ACC)
+    second = tl.load(other + other_row[:, None] * columns + column[None, :], mask=mask, other=0.0).to(ACC)
     value = tl.maximum(first + second, 0.0, propagate_nan=tl.PropagateNan.ALL).to(result.dtype.element_ty)
-    tl.store(result + row[:, None] * columns + column[None, :], value, mask=there)
+    tl.store(result + row[:, None] * columns + column[None, :], value, mask=mask)

@@ -1,4 +1,4 @@
-"""Message tokens: which there are, how they lie in memory, what they hold, and attention among them."""
+"""Message tokens: their sets, layout in memory, contents, and attention among them."""
 
 from detours.nn.tokens.tokens import Tokens
 

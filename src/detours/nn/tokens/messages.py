@@ -1,4 +1,4 @@
-"""The paper's message tokens: features of both ends, whether they are one, their places, and the detours between."""
+"""The paper's message tokens: features and positions of both ends, whether they are equal, and detours between."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Messages(nn.Module):  # type: ignore[misc]  # PyTorch's types are not foll
         \mathrm{MSG}_{ij} = \varphi_X([X_i, X_j]) + \varphi_I(i = j) + \varphi_P([P_i, P_j])
         + \varphi_D(k\text{-}\mathrm{DeN}_{ij}), \qquad j \in N(i) \cup \{i\},\ k\text{-}\mathrm{DeN}_{ii} = 0
 
-    φX, φP and φD are two linear maps with a ReLU between. φI is a table of two vectors: an MLP of one bit has two
-    values, which can be any two.
+    φX, φP and φD are two linear maps with a ReLU between. φI is a table of two vectors: an MLP of one bit has
+    only two outputs, which can be any two.
 
     Args:
         in_channels: Width of X.
@@ -44,21 +44,21 @@ class Messages(nn.Module):  # type: ignore[misc]  # PyTorch's types are not foll
     def forward(self, x: Tensor, den: Tensor | None, pe: Tensor | None, tokens: Tokens) -> Tensor:
         """Return [T, hidden_channels] from x [N, in_channels], den [T, den_channels] and pe [N, pe_channels]."""
         message = self._ends(x, tokens)
-        bits = torch.stack([tokens.query != tokens.key, tokens.query == tokens.key], dim=1).to(message.dtype)
-        # Sums are taken inside products: on a graph of high degree, memory is a matter of copies of this.
-        message = torch.addmm(message, bits, self.phi_i.weight.to(message.dtype))
+        is_self = torch.stack([tokens.query != tokens.key, tokens.query == tokens.key], dim=1).to(message.dtype)
+        # Sums are fused into products: on graphs of high degree, copies of `message` dominate the memory.
+        message = torch.addmm(message, is_self, self.phi_i.weight.to(message.dtype))
         if self.phi_p is not None and pe is not None:
-            # Places are narrow and need no gradient: gathered before the first map, they cost less than after it.
-            places = torch.cat([pe.index_select(0, tokens.query), pe.index_select(0, tokens.key)], dim=1)
-            message = _plus(message, self.phi_p, places)
+            # Positions are narrow and need no gradient, so gathering them before the first map is cheaper than after.
+            positions = torch.cat([pe.index_select(0, tokens.query), pe.index_select(0, tokens.key)], dim=1)
+            message = _plus(message, self.phi_p, positions)
         if self.phi_d is not None and den is not None:
             message = _plus(message, self.phi_d, den)
         return message
 
     def _ends(self, x: Tensor, tokens: Tokens) -> Tensor:
-        """φX, with the last biases of φP and φD."""
+        """φX, plus the last biases of φP and φD."""
         first, _, second = self.phi_x
-        # The first map of a pair is the sum of one for each end: computed per node and gathered after, it is N rows of
+        # The first map of a pair is the sum of one map per end: computed per node and then gathered, it takes N rows of
         # work instead of T.
         for_query, for_key = first.weight.split(self.in_channels, dim=1)
         ends = relu_of_both(F.linear(x, for_query, first.bias), tokens.query, F.linear(x, for_key), tokens.key)
@@ -71,6 +71,6 @@ def _mlp(in_channels: int, out_channels: int) -> nn.Sequential:
 
 
 def _plus(message: Tensor, phi: nn.Sequential, values: Tensor) -> Tensor:
-    """message + phi(values) but for its last bias, the sum taken inside the last product."""
+    """message + phi(values) without its last bias, with the sum fused into the last product."""
     first, _, second = phi
     return torch.addmm(message, first(values).relu_(), second.weight.t().to(message.dtype))

@@ -1,7 +1,7 @@
-"""Attention without padding, with gradients of its own: every token asks, or only the self token of each set.
+"""Attention without padding, with custom gradients: every token is a query, or only the self token of each set.
 
-On a GPU with Triton both are kernels of ours (`detours.nn.fused`). Elsewhere every token asks in other ways, and self
-tokens by sums over sets, in plain torch.
+On a GPU with Triton both use custom kernels (`detours.nn.fused`). Elsewhere the first has other implementations, and
+the second uses sums over sets in plain torch.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from torch import Tensor
 
 from detours.nn.functional import check_shared, networks_second
 from detours.nn.fused import fused
-from detours.nn.tokens.varlen import all_pairs
+from detours.nn.tokens.varlen import attend_pairs
 
 
 class EveryQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
-    """qkv [T, 3, heads, d]: the answers [T, heads, d], and the logarithms of sums of weights [T, heads].
+    """For qkv [T, 3, heads, d] the output [T, heads, d] and the log-sum-exp of the scores [T, heads].
 
-    Of stacked networks, the dimension is the second everywhere.
+    The dimension of stacked networks is always the second.
     """
 
     @staticmethod
-    def forward(qkv: Tensor, set_of_token: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(qkv: Tensor, set_of_token: Tensor, offsets: Tensor) -> tuple[Tensor, Tensor]:
         from detours.nn.fused import sets_triton
 
-        answered, sums = sets_triton.attended(_networks_together(qkv, 3), set_of_token, begins)
+        output, logsumexp = sets_triton.attend(_merge_networks(qkv, 3), set_of_token, offsets)
         shape = (*qkv.shape[:-3], *qkv.shape[-2:])
-        return answered.view(shape), sums.view(shape[:-1])
+        return output.view(shape), logsumexp.view(shape[:-1])
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -36,48 +36,46 @@ class EveryQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's ty
         ctx.save_for_backward(*inputs, *output)
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        qkv, set_of_token, begins, answered, sums = ctx.saved_tensors
-        if torch.is_grad_enabled() or not fused(slope):  # differentiated once more, or several slopes at a time
+    def backward(ctx: Any, grad_output: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        qkv, set_of_token, offsets, output, logsumexp = ctx.saved_tensors
+        if torch.is_grad_enabled() or not fused(grad_output):  # double backward, or several gradients at once
 
             def pairs(qkv: Tensor) -> Tensor:
-                by_head = _networks_together(qkv, 3).transpose(1, 2).flatten(2, 3)  # heads of all networks
-                return all_pairs(by_head, set_of_token, begins).view_as(answered)
+                by_head = _merge_networks(qkv, 3).transpose(1, 2).flatten(2, 3)  # heads of all networks
+                return attend_pairs(by_head, set_of_token, offsets).view_as(output)
 
-            return *torch.func.vjp(pairs, qkv)[1](slope), None, None
+            return *torch.func.vjp(pairs, qkv)[1](grad_output), None, None
         from detours.nn.fused import sets_triton
 
-        given = (_networks_together(each, own) for each, own in ((answered, 2), (sums, 1), (slope, 2)))
-        of_qkv = sets_triton.slopes(_networks_together(qkv, 3), set_of_token, begins, *given)
-        return of_qkv.view_as(qkv), None, None
+        merged = (_merge_networks(each, dims) for each, dims in ((output, 2), (logsumexp, 1), (grad_output, 2)))
+        grad_qkv = sets_triton.attend_backward(_merge_networks(qkv, 3), set_of_token, offsets, *merged)
+        return grad_qkv.view_as(qkv), None, None
 
     @staticmethod
     def vmap(
-        info: Any, dims: tuple[int | None, ...], qkv: Tensor, set_of_token: Tensor, begins: Tensor
+        info: Any, dims: tuple[int | None, ...], qkv: Tensor, set_of_token: Tensor, offsets: Tensor
     ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
         check_shared(*dims[1:])
-        return EveryQuery.apply(networks_second(qkv, dims[0], info), set_of_token, begins), (1, 1)
+        return EveryQuery.apply(networks_second(qkv, dims[0], info), set_of_token, offsets), (1, 1)
 
 
 class OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
-    """Queries of each set, [N, heads, d], ask states [T, d]: the answers [N, heads, d] and the weights [T, heads].
+    """For queries [N, heads, d] and states [T, d] the output [N, heads, d] and the weights [T, heads].
 
-    Without padding and without products, of which so many tiny ones take longer than sums do. Of stacked networks, the
-    dimension is the second everywhere. A kernel gives the logarithms of sums [N, heads] in place of the weights, which
-    it makes anew when it goes back.
+    There is no padding, and sums replace products, which are slower if they are many and tiny. The dimension of stacked
+    networks is always the second. The kernel returns the log-sum-exp of the scores [N, heads] in place of the weights,
+    which it computes again in the backward pass.
     """
 
     @staticmethod
-    def forward(query: Tensor, state: Tensor, set_of_token: Tensor, begins: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(query: Tensor, state: Tensor, set_of_token: Tensor, offsets: Tensor) -> tuple[Tensor, Tensor]:
         if fused(query, state):
             from detours.nn.fused import attention_triton
 
-            answered, sums = attention_triton.answers(
-                _networks_together(query, 2), _networks_together(state, 1), begins
-            )
-            return answered.view_as(query), sums.view(query.shape[:-1])
-        weights = _weights_of_sets(query, state, set_of_token, begins)
-        return _of_sets("sum", state.unsqueeze(-2) * weights.unsqueeze(-1), begins), weights
+            output, logsumexp = attention_triton.attend(_merge_networks(query, 2), _merge_networks(state, 1), offsets)
+            return output.view_as(query), logsumexp.view(query.shape[:-1])
+        weights = _set_weights(query, state, set_of_token, offsets)
+        return _reduce_sets("sum", state.unsqueeze(-2) * weights.unsqueeze(-1), offsets), weights
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -86,24 +84,24 @@ class OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's type
         ctx.save_for_backward(*inputs, *output)
 
     @staticmethod
-    def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        query, state, set_of_token, begins, answered, weights = ctx.saved_tensors
-        if ctx.fused and fused(slope) and not torch.is_grad_enabled():
+    def backward(ctx: Any, grad_output: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        query, state, set_of_token, offsets, output, weights = ctx.saved_tensors
+        if ctx.fused and fused(grad_output) and not torch.is_grad_enabled():
             from detours.nn.fused import attention_triton
 
-            both = ((query, 2), (state, 1), (slope, 2), (answered, 2), (weights, 1))
-            given = (_networks_together(each, own) for each, own in both)
-            of_query, of_states = attention_triton.slopes(begins, set_of_token, *given)
-            return of_query.view_as(query), of_states.view_as(state), None, None
-        if ctx.fused or torch.is_grad_enabled():  # where it is differentiated once more, weights depend on both
-            weights = _weights_of_sets(query, state, set_of_token, begins)
-        seen, slopes = state.unsqueeze(-2), slope.index_select(0, set_of_token)
-        weighted = weights * (seen * slopes).sum(-1)
-        shared = _of_sets("sum", weighted, begins).index_select(0, set_of_token)
-        of_scores = (weighted - weights * shared).unsqueeze(-1)
-        by_head = torch.addcmul(slopes * weights.unsqueeze(-1), query.index_select(0, set_of_token), of_scores)
-        of_state = by_head.squeeze(-2) if by_head.size(-2) == 1 else by_head.sum(-2)
-        return _of_sets("sum", seen * of_scores, begins), of_state, None, None
+            rows = ((query, 2), (state, 1), (grad_output, 2), (output, 2), (weights, 1))
+            merged = (_merge_networks(each, dims) for each, dims in rows)
+            grad_query, grad_state = attention_triton.attend_backward(offsets, set_of_token, *merged)
+            return grad_query.view_as(query), grad_state.view_as(state), None, None
+        if ctx.fused or torch.is_grad_enabled():  # in a double backward, weights depend on both
+            weights = _set_weights(query, state, set_of_token, offsets)
+        states, grads = state.unsqueeze(-2), grad_output.index_select(0, set_of_token)
+        weighted_grads = weights * (states * grads).sum(-1)
+        delta = _reduce_sets("sum", weighted_grads, offsets).index_select(0, set_of_token)
+        grad_scores = (weighted_grads - weights * delta).unsqueeze(-1)
+        by_head = torch.addcmul(grads * weights.unsqueeze(-1), query.index_select(0, set_of_token), grad_scores)
+        grad_state = by_head.squeeze(-2) if by_head.size(-2) == 1 else by_head.sum(-2)
+        return _reduce_sets("sum", states * grad_scores, offsets), grad_state, None, None
 
     @staticmethod
     def vmap(
@@ -112,29 +110,30 @@ class OneQuery(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's type
         query: Tensor,
         state: Tensor,
         set_of_token: Tensor,
-        begins: Tensor,
+        offsets: Tensor,
     ) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
         check_shared(*dims[2:])
         stacked = (networks_second(each, dim, info) for each, dim in zip((query, state), dims, strict=False))
-        return OneQuery.apply(*stacked, set_of_token, begins), (1, 1)
+        return OneQuery.apply(*stacked, set_of_token, offsets), (1, 1)
 
 
-def _networks_together(tensor: Tensor, own: int) -> Tensor:
-    """The same with one dimension for networks, the second: a network has one for rows and so many others.
+def _merge_networks(tensor: Tensor, dims: int) -> Tensor:
+    """Return the tensor with all dimensions of networks merged into the second.
 
-    None become one of 1, and those of `torch.vmap` within `torch.vmap` one of all.
+    A single network has the dimension of rows and `dims` others. Without networks, the new dimension is 1; nested
+    `torch.vmap` has several, which are merged.
     """
-    return tensor.reshape(tensor.size(0), -1, *tensor.shape[tensor.dim() - own :])
+    return tensor.reshape(tensor.size(0), -1, *tensor.shape[tensor.dim() - dims :])
 
 
-def _weights_of_sets(query: Tensor, state: Tensor, set_of_token: Tensor, begins: Tensor) -> Tensor:
+def _set_weights(query: Tensor, state: Tensor, set_of_token: Tensor, offsets: Tensor) -> Tensor:
     scores = (state.unsqueeze(-2) * query.index_select(0, set_of_token)).sum(-1)
-    largest = _of_sets("max", scores.detach(), begins)
-    shares = (scores - largest.index_select(0, set_of_token)).exp()
-    return shares / _of_sets("sum", shares, begins).index_select(0, set_of_token)
+    largest = _reduce_sets("max", scores.detach(), offsets)
+    exps = (scores - largest.index_select(0, set_of_token)).exp()
+    return exps / _reduce_sets("sum", exps, offsets).index_select(0, set_of_token)
 
 
-def _of_sets(how: str, values: Tensor, begins: Tensor) -> Tensor:
-    """Return [N, …], the sum or maximum of the rows of each set; set n begins at row ``begins[n]``."""
-    # the check of the sizes would wait for the device
-    return torch.segment_reduce(values.contiguous(), how, offsets=begins, axis=0, unsafe=True)
+def _reduce_sets(reduction: str, values: Tensor, offsets: Tensor) -> Tensor:
+    """Return [N, …], the sum or maximum of the rows of each set; set n starts at row ``offsets[n]``."""
+    # not checked, since that would wait for the device
+    return torch.segment_reduce(values.contiguous(), reduction, offsets=offsets, axis=0, unsafe=True)

@@ -1,4 +1,4 @@
-"""Tokens: which messages each node attends to, laid out so that attention needs no search and little padding."""
+"""Tokens: the messages that each node attends to, laid out so that attention needs no search and little padding."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from torch import Tensor
 
 from detours.errors import InputError
 from detours.nn.tokens.buckets import Bucket, bucketed
-from detours.nn.tokens.layout import Layout, laid_out
+from detours.nn.tokens.layout import Layout, build_layout
 
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
     r"""The token sets :math:`\{\mathrm{MSG}_{ij} : j \in N(i) \cup \{i\}\}` of all nodes: E + N tokens in flat arrays.
 
-    Sets are ordered by size (but in batches that training pads to one shape, see `layout`). The tokens of a set are
-    contiguous and begin with its self token, so all sets of one size are a plain view ``[sets, size, channels]`` of
-    the array of tokens.
+    Sets are ordered by size (except in batches that training pads to one shape, see `layout`). The tokens of a set are
+    contiguous and start with its self token, so all sets of one size are a plain view ``[sets, size, channels]`` of the
+    array of tokens.
 
-    Build one with :meth:`of`, or with :meth:`from_index` after `AddDetourTokens`; it depends on the graph alone, so
-    one serves all layers, and all epochs where the batches stay the same.
+    Build one with :meth:`of`, or with :meth:`from_index` after `AddDetourTokens`; it depends only on
+    the graph, so one object serves all layers, and all epochs if the batches stay the same.
 
     >>> Tokens.of(torch.tensor([[0, 1], [1, 0]]), 2).query.tolist()  # each node sees itself and the other
     [0, 0, 1, 1]
     """
 
     query: Tensor
-    """[T] the node i whose set the token is in."""
+    """[T] the node i whose set contains the token."""
     key: Tensor
     """[T] the node j that the token's message comes from."""
     arc: Tensor
     """[T] the row of `den` that belongs to the token; `rows` for self tokens, whose detour number is 0."""
     rows: int
-    """How many rows `den` has: E, one per column of ``edge_index`` (T for :meth:`from_index`)."""
+    """The number of rows of `den`: E, one per column of ``edge_index`` (T for :meth:`from_index`)."""
     sets: Tensor
-    """[N] the place of each node's set in the order of the sets."""
+    """[N] the position of each node's set in the order of the sets."""
     first: Tensor
     """[N] the index of each set's first token, its self token, in the order of the sets."""
     layout: Layout | None
-    """The sets in buckets of equal or similar size; None where they are in no order, and then only self tokens can ask
-    without a kernel of ours."""
+    """The sets in buckets of equal or similar size; None if they are not ordered by size; then, without a custom
+    kernel, only self tokens can be queries."""
 
     @staticmethod
     @torch.compiler.disable  # type: ignore[untyped-decorator]
@@ -53,8 +53,8 @@ class Tokens:
         Args:
             edge_index: [2, E] arcs j → i, both directions listed for an undirected graph; no loops.
             num_nodes: N, isolated nodes included.
-            sizes: ``sizes[m]`` is the number of nodes with m tokens (m - 1 arcs in), for callers that know it on the
-                host. Then nothing waits for the device, and ``edge_index`` is taken at its word.
+            sizes: ``sizes[m]`` is the number of nodes with m tokens (m - 1 incoming arcs), for callers that know it on
+                the host. Then nothing waits for the device, and ``edge_index`` is not checked.
 
         >>> tokens = Tokens.of(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=4)
         >>> list(zip(tokens.query.tolist(), tokens.key.tolist()))
@@ -96,33 +96,33 @@ class Tokens:
             if self_tokens.numel() != num_nodes or self_tokens.unique().numel() != num_nodes:
                 raise InputError(
                     f"token_index must have one self token for each of the {num_nodes} nodes, but it has "
-                    f"{self_tokens.numel()}; make it with AddDetourTokens, and give the number of nodes of the batch."
+                    f"{self_tokens.numel()}; create it with AddDetourTokens, and give the number of nodes of the batch."
                 )
         arc = torch.arange(num_tokens, device=token_index.device).masked_fill(query == key, num_tokens)
         return _ordered(query=query, key=key, arc=arc, rows=num_tokens, num_nodes=num_nodes, sizes=sizes)
 
     @property
     def buckets(self) -> tuple[Bucket, ...]:
-        """Runs of sets of equal or similar size, in the order of the sets; known on the host."""
+        """Runs of sets of equal or similar size, in the order of the sets; stored on the host."""
         return self.laid_out.buckets
 
     @property
     def laid_out(self) -> Layout:
-        """The layout, where there is one."""
-        assert self.layout is not None, "these sets are in no order of size"
+        """The layout, which must exist."""
+        assert self.layout is not None, "these sets are not ordered by size"
         return self.layout
 
     @property
     def num_tokens(self) -> int:
         """T, the number of tokens."""
-        number: int = self.query.size(0)
-        return number
+        num_tokens: int = self.query.size(0)
+        return num_tokens
 
     @property
     def num_sets(self) -> int:
         """N, the number of nodes: each has one set."""
-        number: int = self.first.size(0)
-        return number
+        num_sets: int = self.first.size(0)
+        return num_sets
 
     @property
     def largest(self) -> int:
@@ -131,18 +131,18 @@ class Tokens:
 
     @cached_property
     def set_of_token(self) -> Tensor:
-        """[T] the place of each token's set in the order of the sets."""
+        """[T] the position of each token's set in the order of the sets."""
         return self.sets.index_select(0, self.query)
 
     @cached_property
     def begins(self) -> Tensor:
-        """[N + 1] the first token of each set, in the order of the sets, and their number."""
-        # not `F.pad`, which `torch.compile` would compile for each number
+        """[N + 1] the offsets of the sets: the first token of each, and the number of tokens."""
+        # not `F.pad`, which `torch.compile` would recompile for each value
         return torch.cat([self.first, self.first.new_full((1,), self.num_tokens)])
 
     @cached_property
     def flipped(self) -> Tokens:
-        """The tokens of the arcs turned round, with the same rows of `den`; made once."""
+        """The tokens of the reversed arcs, with the same rows of `den`; computed once."""
         with torch.no_grad():
             return _ordered(self.key, self.query, self.arc, self.rows, self.num_sets, None)
 
@@ -153,8 +153,8 @@ class Tokens:
 
     @property
     def num_pairs(self) -> int:
-        """How many pairs (query, key) full attention has: the sum of the squared sizes."""
-        return sum(size * size * number for bucket in self.buckets for size, number in bucket.numbers)
+        """The number of pairs (query, key) in full attention: the sum of the squared sizes."""
+        return sum(size * size * count for bucket in self.buckets for size, count in bucket.size_counts)
 
     def to(self, device: torch.device | str, non_blocking: bool = False) -> Tokens:
         """The same tokens on another device."""
@@ -169,7 +169,7 @@ class Tokens:
 
 
 def _ordered(query: Tensor, key: Tensor, arc: Tensor, rows: int, num_nodes: int, sizes: Sequence[int] | None) -> Tokens:
-    """Sort tokens by the size of their sets; in a set the self token comes first, the others as they were listed."""
+    """Sort tokens by the size of their sets; in a set the self token comes first, the others in the given order."""
     size = torch.zeros(num_nodes, dtype=torch.long, device=query.device)
     size.scatter_add_(0, query, torch.ones_like(query))
     if sizes is None:
@@ -180,7 +180,7 @@ def _ordered(query: Tensor, key: Tensor, arc: Tensor, rows: int, num_nodes: int,
     order = torch.sort(2 * sets.index_select(0, query) + (query != key), stable=True).indices
     query, key, arc = (each.index_select(0, order) for each in (query, key, arc))
     first = torch.cumsum(size, 0) - size
-    layout = laid_out(bucketed(sizes, on_gpu=query.is_cuda), sets.index_select(0, query), first)
+    layout = build_layout(bucketed(sizes, on_gpu=query.is_cuda), sets.index_select(0, query), first)
     return Tokens(query, key, arc, rows, sets, first, layout)
 
 
@@ -195,13 +195,13 @@ def _check_arcs(edge_index: Tensor, num_nodes: int) -> None:
     loops = int((edge_index[0] == edge_index[1]).sum())
     if loops:
         raise InputError(
-            f"edge_index has {loops} loop{'s' * (loops != 1)}, but every node has a self token of its own; "
+            f"edge_index has {loops} loop{'s' * (loops != 1)}, but every node already has a self token; "
             "remove them, for example with torch_geometric.utils.remove_self_loops."
         )
 
 
 def _check_sizes(sizes: Sequence[int], num_nodes: int, num_tokens: int) -> None:
-    sets, tokens = sum(sizes), sum(size * number for size, number in enumerate(sizes))
+    sets, tokens = sum(sizes), sum(size * count for size, count in enumerate(sizes))
     if (sets, tokens) != (num_nodes, num_tokens):
         raise InputError(
             f"sizes counts {sets} nodes with {tokens} tokens, but there are {num_nodes} nodes with {num_tokens}; "

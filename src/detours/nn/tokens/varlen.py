@@ -1,4 +1,4 @@
-"""Attention of tokens that stay flat, "varlen": by torch's variable-length kernel, or all pairs in a list."""
+"""Attention over flat tokens, "varlen": by torch's variable-length kernel, or a list of all pairs."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from torch import Tensor
 from detours.nn.functional import gather, segment_softmax, segment_sum
 from detours.nn.tokens.tokens import Tokens
 
-# torch's variable-length kernel knows these, and heads up to 256 wide.
+# torch's variable-length kernel supports these, and heads up to 256 wide.
 VARLEN_DTYPES = (torch.bfloat16, torch.float16)
 VARLEN_WIDEST = 256
 
 
 def has_kernel(qkv: Tensor) -> bool:
-    """Whether torch has a variable-length kernel for these."""
+    """Whether torch has a variable-length kernel for this tensor."""
     fits = qkv.is_cuda and qkv.dtype in VARLEN_DTYPES and qkv.size(-1) <= VARLEN_WIDEST
     return fits and _varlen_attn() is not None
 
 
-def by_kernel(qkv: Tensor, tokens: Tokens) -> Tensor:
-    """Let every token ask by torch's variable-length kernel, where `has_kernel`."""
+def attend_varlen(qkv: Tensor, tokens: Tokens) -> Tensor:
+    """Let every token attend by torch's variable-length kernel, if `has_kernel`."""
     query, key, value = qkv.unbind(1)
     kernel = _varlen_attn()
     assert kernel is not None
-    begins = tokens.begins.to(torch.int32)
-    attended: Tensor = kernel(query, key, value, begins, begins, tokens.largest, tokens.largest)
-    return attended
+    offsets = tokens.begins.to(torch.int32)
+    output: Tensor = kernel(query, key, value, offsets, offsets, tokens.largest, tokens.largest)
+    return output
 
 
 @cache
@@ -40,24 +40,24 @@ def _varlen_attn() -> Callable[..., Any] | None:
         from torch.nn.attention.varlen import varlen_attn
     except ImportError:  # older than torch 2.10
         return None
-    found: Callable[..., Any] = varlen_attn
-    return found
+    kernel: Callable[..., Any] = varlen_attn
+    return kernel
 
 
-def all_pairs(
-    qkv: Tensor, set_of_token: Tensor, begins: Tensor, bias: Tensor | None = None, number: int | None = None
+def attend_pairs(
+    qkv: Tensor, set_of_token: Tensor, offsets: Tensor, bias: Tensor | None = None, num_pairs: int | None = None
 ) -> Tensor:
-    """All pairs (query, key) of the sets in a list: exact anywhere, and as large as the sum of the squared sizes.
+    """Attention by a list of all pairs (query, key): exact on any device, and as large as the sum of the squared sizes.
 
-    Without their `number`, this waits for the device.
+    Without `num_pairs`, this waits for the device.
     """
     query, key, value = qkv.unbind(1)
     tokens = qkv.size(0)
-    begin, size = (each.index_select(0, set_of_token) for each in (begins, torch.diff(begins)))
-    asking = torch.repeat_interleave(torch.arange(tokens, device=qkv.device), size, output_size=number)
-    shift = begin - (torch.cumsum(size, 0) - size)
-    asked = torch.arange(asking.numel(), device=qkv.device) + shift.index_select(0, asking)
-    scores = (gather(query, asking) * gather(key, asked)).sum(-1) / sqrt(query.size(-1))
-    scores = scores if bias is None else scores + gather(bias, asked)
-    weights = segment_softmax(scores, asking, tokens)
-    return segment_sum(weights.unsqueeze(-1) * gather(value, asked), asking, tokens)
+    start, size = (each.index_select(0, set_of_token) for each in (offsets, torch.diff(offsets)))
+    query_index = torch.repeat_interleave(torch.arange(tokens, device=qkv.device), size, output_size=num_pairs)
+    shift = start - (torch.cumsum(size, 0) - size)
+    key_index = torch.arange(query_index.numel(), device=qkv.device) + shift.index_select(0, query_index)
+    scores = (gather(query, query_index) * gather(key, key_index)).sum(-1) / sqrt(query.size(-1))
+    scores = scores if bias is None else scores + gather(bias, key_index)
+    weights = segment_softmax(scores, query_index, tokens)
+    return segment_sum(weights.unsqueeze(-1) * gather(value, key_index), query_index, tokens)

@@ -27,7 +27,7 @@ __all__ = ["Molecule", "Page", "page"]
 
 FRAME_HEIGHT = 720
 LOG_FROM = 1_000
-"""From this k-DeN on, the scale is logarithmic when the page opens."""
+"""From this k-DeN on, the initial scale of the page is logarithmic."""
 
 
 class Page:
@@ -41,7 +41,7 @@ class Page:
 
     def __init__(self, text: str) -> None:
         self.html = text
-        """The whole page, one self-contained HTML file."""
+        """The page as one self-contained HTML file."""
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to an .html file, completely or not at all, and return its path."""
@@ -58,8 +58,8 @@ class Page:
         return path
 
     def _repr_html_(self) -> str:
-        # A frame without the origin of the notebook: nothing in the page can reach it. The page is stored in the
-        # notebook itself, so it needs no kernel, no extension and no network when the notebook is opened again.
+        # A frame with an opaque origin: nothing in the page can access the notebook. The page is stored in the notebook
+        # itself, so it needs no kernel, no extension and no network when the notebook is opened again.
         return (
             f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts allow-downloads" '
             f'style="width:100%;height:{FRAME_HEIGHT}px;border:1px solid #8884" title="detours"></iframe>'
@@ -84,20 +84,20 @@ def page(
     """Return an interactive page of one graph, or of two side by side.
 
     Edges are coloured and thickened by their k-DeN, nodes by Φ or by the colours of refinement, round by round. The
-    page lists and draws the detours of an edge that is clicked.
+    page lists and draws the detours of the edge that the user clicks.
 
     Args:
         graphs: A graph of any kind that `detours.count` takes, a `Detours`, or a pair of these.
-        k: The largest number of edges of a detour; that of a `Detours` is its own.
+        k: The largest number of edges of a detour; a `Detours` has its own.
         names: A name for each graph, shown above it.
-        directed: Count directed detours. Default: as the graph says.
+        directed: Whether to count directed detours. Default: as the graph says.
         chordless: Count and list only detours that form chordless cycles.
-        molecules: Positions, symbols and bonds for graphs that are drawn as molecules, None for one that is not.
-            Default: molecules of RDKit, and files of them, are.
-        around: Nodes of a single graph, such as the two ends of an edge. Only these are drawn, the nodes on detours
-            from one to another, and their neighbours.
-        most_edges: The most edges drawn of a graph, 5,000 unless given, and 1,000 around nodes. Of a larger one the
-            neighbourhoods of the busiest edges are drawn.
+        molecules: Positions, symbols and bonds of graphs to draw as molecules, None for other graphs. Default: RDKit
+            molecules, and files of them, are drawn as such.
+        around: Nodes of a single graph, such as the two ends of an edge. Only these, the nodes on detours between
+            them, and their neighbours are drawn.
+        most_edges: The maximal number of edges drawn of a graph, by default 5,000, or 1,000 with `around`. Of larger
+            graphs, the neighbourhoods of the busiest edges are drawn.
         budget: Seconds for deciding whether two graphs are isomorphic.
 
     >>> import networkx as nx
@@ -153,8 +153,8 @@ def _note(result: Detours, part: Part) -> str:
 
 
 def _chosen(graph: Graph, part: Part) -> dict[str, Any] | None:
-    """Return what is selected when the page opens: the edge between the first two nodes that it is drawn around, if
-    there is one, or the first of them."""
+    """Return the initial selection: the edge between the first two nodes of `around`, if there is one, or the first of
+    them."""
     if not part.around:
         return None
     first, *others = np.searchsorted(part.nodes, part.around[:2]).tolist()
@@ -167,7 +167,7 @@ def _chosen(graph: Graph, part: Part) -> dict[str, Any] | None:
 
 
 def _nodes(result: Detours, around: Sequence[Any] | None, graphs: int) -> list[int]:
-    """Return the nodes to draw around, by their numbers; none if everything is to be drawn."""
+    """Return the indices of the nodes to draw around, or an empty list to draw everything."""
     if around is None:
         return []
     if isinstance(around, str) or not isinstance(around, Iterable):

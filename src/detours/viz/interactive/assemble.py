@@ -1,7 +1,7 @@
 """One self-contained HTML file of the page's source, the drawing library and the data.
 
 Nothing is fetched: the content-security policy allows exactly the scripts and styles in the file, by their digests. The
-data are JSON in an element that is never run, with `<`, `>` and `&` escaped, so that no text can end that element.
+data are JSON in an element that is never executed, with `<`, `>` and `&` escaped, so that no text can end that element.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def assemble(content: dict[str, Any]) -> str:
 
     library, style = _asset("vendor/force-graph.min.js"), _asset("page.css")
     script = '"use strict";\n{\n' + "\n".join(map(_asset, SCRIPTS)) + "}\n"
-    # force-graph adds its two style sheets empty and fills them then, so that of no text is allowed too.
+    # force-graph first adds its two style sheets empty, so the empty style is allowed too.
     allowed = [_digest(style), _digest(""), *json.loads(_asset("vendor/force-graph.json"))["styles"]]
     policy = {
         "default-src": ["'none'"],
@@ -45,7 +45,7 @@ def assemble(content: dict[str, Any]) -> str:
     }
     page = _asset("page.html")
     pieces = []
-    for name, text in parts.items():  # in the order of the page, so that no text is searched for marks
+    for name, text in parts.items():  # in the order of the page, so that inserted text is never searched for marks
         before, mark, page = page.partition("{{" + name + "}}")
         assert mark, f"page.html has no {name}"
         pieces += [before, text]
@@ -53,7 +53,7 @@ def assemble(content: dict[str, Any]) -> str:
 
 
 def escaped_json(value: Any) -> str:
-    """Return JSON that can stand inside a script element.
+    """Return JSON that is safe inside a script element.
 
     >>> escaped_json({"name": "</script>"})
     '{"name":"\\\\u003c/script\\\\u003e"}'

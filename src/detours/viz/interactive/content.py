@@ -1,4 +1,4 @@
-"""What a page shows, as plain data: positions, counts by length, detours, and the colours of refinement."""
+"""The content of a page as plain data: positions, counts by length, detours, and the colours of refinement."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from detours.graph.graph import build_graph
 from detours.viz.interactive.names import shown_name, shown_names
 from detours.viz.interactive.part import LISTED_EACH, Part, first_detours
 from detours.viz.layout import stress_layout
-from detours.viz.pair import telling_colours
+from detours.viz.pair import differing_colours
 
-EDGE_LENGTH, SPACING = 40, 16  # pixels before any zoom: the mean edge, and the least usual distance of two nodes
+EDGE_LENGTH, SPACING = 40, 16  # unzoomed pixels: mean edge length, and minimal typical distance of two nodes
 LISTED_EDGES, LISTED_ARCS = 1_500, 2**25
-"""The most edges whose detours are listed, the busiest ones; and the most arcs passed over while looking for them."""
+"""The maximal number of edges whose detours are listed, the busiest ones, and of arcs scanned to find them."""
 LISTED_NODES = 80_000
-"""About the most nodes on all listed detours together, which bounds the size of the page."""
-MOST_ROUNDS = 8
-MOST_REFINED = 1_000_000  # edges; colours of larger graphs are left out
+"""The approximate maximum of nodes on all listed detours together, which bounds the size of the page."""
+MAX_ROUNDS = 8
+MAX_REFINED_EDGES = 1_000_000  # edges; larger graphs have no colours
 SAFE = 2**53
 INITS = ("degree", "den")
 
 
 class Molecule(NamedTuple):
-    """What is drawn of a molecule besides its graph."""
+    """How to draw a molecule: what its graph does not contain."""
 
     points: Float64
     """float64 [atoms, 2], about one unit per bond."""
@@ -40,13 +40,13 @@ class Molecule(NamedTuple):
 
 
 def describe_graph(result: Detours, part: Part, name: str, molecule: Molecule | None = None) -> dict[str, Any]:
-    """Return one graph as JSON can hold it; nodes and edges are numbered as in the part that is drawn."""
+    """Return one graph as data for JSON; indices of nodes and edges are those of the part that is drawn."""
     graph = result.graph
     source, target = part.ends(graph)
     names = shown_names(graph.name(node) for node in part.nodes)
     listed = list(_listed(result, part))
-    hidden = _Numbering(part.nodes)
-    inner = [None if paths is None else [[hidden.number(v) for v in path] for path in paths] for paths in listed]
+    numbering = _Numbering(part.nodes)
+    inner = [None if paths is None else [[numbering.index(v) for v in path] for path in paths] for paths in listed]
     points = _points(graph, part) if molecule is None else molecule.points[part.nodes]
     x, y = np.rint(points.T * _magnification(points)).astype(int).tolist()
     return {
@@ -54,7 +54,7 @@ def describe_graph(result: Detours, part: Part, name: str, molecule: Molecule | 
         "directed": graph.directed,
         "nodes_in_all": graph.num_nodes,
         "edges_in_all": graph.num_edges,
-        "names": names + shown_names(graph.name(node) for node in hidden.added),
+        "names": names + shown_names(graph.name(node) for node in numbering.added),
         "x": x,
         "y": [-value for value in y],  # the screen's y grows downwards
         "degree": graph.degree[part.nodes].tolist(),
@@ -76,17 +76,17 @@ def _bonds(molecule: Molecule, nodes: Int64, source: Int64, target: Int64) -> li
 
 
 class _Numbering:
-    """Numbers for the nodes on detours: those drawn come first, others follow in the order of their appearance."""
+    """Indices of the nodes on detours: those drawn come first, others follow in order of appearance."""
 
     def __init__(self, drawn: Int64) -> None:
-        self.place = {node: at for at, node in enumerate(drawn.tolist())}
+        self.indices = {node: index for index, node in enumerate(drawn.tolist())}
         self.added: list[int] = []
 
-    def number(self, node: int) -> int:
-        if node not in self.place:
-            self.place[node] = len(self.place)
+    def index(self, node: int) -> int:
+        if node not in self.indices:
+            self.indices[node] = len(self.indices)
             self.added.append(node)
-        return self.place[node]
+        return self.indices[node]
 
 
 def _points(graph: Graph, part: Part) -> Float64:
@@ -94,7 +94,7 @@ def _points(graph: Graph, part: Part) -> Float64:
 
 
 def _magnification(points: Float64) -> float:
-    """Return the pixels per unit: edges have their usual length, unless nodes would lie on top of each other then."""
+    """Return the pixels per unit: edges get their usual length, or more if nodes would overlap."""
     if len(points) < 2:
         return EDGE_LENGTH
     from scipy.spatial import KDTree
@@ -104,12 +104,12 @@ def _magnification(points: Float64) -> float:
 
 
 def _exact(values: Sequence[int]) -> list[int] | list[str]:
-    """Return integers that JavaScript reads exactly: as text if one of them is too large for its numbers."""
+    """Return integers that JavaScript reads exactly: as strings if one of them is too large for its numbers."""
     return list(values) if max(values, default=0) < SAFE else [str(value) for value in values]
 
 
 def _node_sums(graph: Graph, column: Int64, nodes: Int64) -> list[int]:
-    """Return the sum of a column over the arcs of each node, as Python integers: they may pass 2^63."""
+    """Return the sum of a column over the arcs of each node, as Python integers, since they may exceed 2^63."""
     sums = []
     for node in nodes:
         values = column[graph.indptr[node] : graph.indptr[node + 1]]
@@ -119,7 +119,7 @@ def _node_sums(graph: Graph, column: Int64, nodes: Int64) -> list[int]:
 
 
 def listed_edges(edges: int, arcs: int) -> int:
-    """Return how many of the edges drawn have their detours listed; listing passes over all arcs for each.
+    """Return the number of drawn edges whose detours are listed; listing those of one edge scans all arcs.
 
     >>> listed_edges(78, 156), listed_edges(5_000, 10_000), listed_edges(5_000, 200_000)
     (78, 1500, 167)
@@ -128,7 +128,7 @@ def listed_edges(edges: int, arcs: int) -> int:
 
 
 def listed_each(edges: int, k: int) -> int:
-    """Return the most detours that are listed of one edge, where those of `edges` edges are listed.
+    """Return the maximal number of detours listed per edge, if those of `edges` edges are listed.
 
     >>> listed_each(78, 4), listed_each(1500, 4), listed_each(1500, 12)
     (200, 10, 5)
@@ -139,51 +139,52 @@ def listed_each(edges: int, k: int) -> int:
 def _listed(result: Detours, part: Part) -> Iterator[list[list[int]] | None]:
     """Yield the inner nodes of the first detours of every edge drawn; None for an edge whose detours are not listed.
 
-    Those of the busiest edges are, and most of edges between two nodes that were asked for.
+    Those of the busiest edges are listed, and most detours of edges between two nodes of `around`.
     """
     graph = result.graph
     source = np.searchsorted(graph.indptr, part.arcs, side="right") - 1
     target = graph.indices[part.arcs]
-    number = result.arc_by_length[part.arcs].sum(axis=1, dtype=np.float64)
-    asked = np.isin(source, part.around) & np.isin(target, part.around)
-    chosen = asked.copy()
+    den = result.arc_by_length[part.arcs].sum(axis=1, dtype=np.float64)
+    requested = np.isin(source, part.around) & np.isin(target, part.around)
+    chosen = requested.copy()
     edges = listed_edges(len(part.arcs), graph.num_arcs)
-    chosen[np.argsort(-number, kind="stable")[:edges]] = True
+    chosen[np.argsort(-den, kind="stable")[:edges]] = True
     most = listed_each(edges, result.k)
-    for u, v, own, first, wanted in zip(source.tolist(), target.tolist(), number, asked, chosen, strict=True):
-        if own == 0:
+    for u, v, count, long, listed in zip(source.tolist(), target.tolist(), den, requested, chosen, strict=True):
+        if count == 0:
             yield []
         else:
-            yield first_detours(result, u, v, LISTED_EACH if first else most) if wanted else None
+            yield first_detours(result, u, v, LISTED_EACH if long else most) if listed else None
 
 
 def add_colours(described: Sequence[dict[str, Any]], graphs: Sequence[Graph], parts: Sequence[Part], k: int) -> None:
-    """Add the colours of the nodes in every round; of two graphs also the colours of which one has more."""
-    if sum(graph.num_edges for graph in graphs) > MOST_REFINED or not all(graph.num_nodes for graph in graphs):
+    """Add the colours of the nodes in every round, and for two graphs the colours of which one has more."""
+    if sum(graph.num_edges for graph in graphs) > MAX_REFINED_EDGES or not all(graph.num_nodes for graph in graphs):
         return
     for init in INITS:
-        colours = wl.refine(graphs, init=init, k=k, rounds=MOST_ROUNDS)
+        colours = wl.refine(graphs, init=init, k=k, rounds=MAX_ROUNDS)
         for which, (own, part) in enumerate(zip(described, parts, strict=True)):
             own["colours"][init] = colours[which][:, part.nodes].tolist()
         if len(graphs) == 2:
             telling = [
-                telling_colours(*(colours.of(g, round) for g in (0, 1))).tolist() for round in range(colours.rounds + 1)
+                differing_colours(*(colours.of(g, round) for g in (0, 1))).tolist()
+                for round in range(colours.rounds + 1)
             ]
             for own in described:
                 own["telling"] = {**(own["telling"] or {}), init: telling}
 
 
 def compare_sentence(graphs: Sequence[Graph], described: Sequence[dict[str, Any]], k: int, budget: float) -> str:
-    """Say which tests tell two graphs apart, and from which round on."""
+    """Return a sentence that says which tests tell two graphs apart, and from which round on."""
     first = described[0]["telling"] or {}
     tests = {"degree": "1-WL from degrees", "den": f"refinement from {k}-DeN"}
-    said = []
+    clauses = []
     for init, telling in first.items():
         found = next((round for round, colours in enumerate(telling) if colours), None)
-        said.append(
+        clauses.append(
             f"{tests[init]} " + ("does not tell them apart" if found is None else f"differs from round {found} on")
         )
     decided = wl.separate(*graphs, budget=budget)
     verdict = {False: "Not isomorphic", True: "Isomorphic", None: "Not told apart"}[decided.same]
     by = f" (decided by {decided.rung})" if decided.rung else ""
-    return f"{verdict}{by}: {'; '.join(said)}." if said else f"{verdict}{by}."
+    return f"{verdict}{by}: {'; '.join(clauses)}." if clauses else f"{verdict}{by}."

@@ -10,19 +10,19 @@ from detours.graph import Graph
 from detours.graph.convert import MoleculeOrigin, library
 from detours.viz.interactive.content import Molecule
 
-MOST_ATOMS = 500
-"""Of larger molecules RDKit takes long to find positions; they are drawn as graphs."""
+MAX_ATOMS = 500
+"""Larger molecules are drawn as graphs, since RDKit takes long to find positions for them."""
 
 
 def drawing_of(graph: Graph) -> Molecule | None:
-    """Return what the interactive page draws of a graph that was an RDKit molecule, or a file of one; else None."""
-    if isinstance(graph.origin, MoleculeOrigin) and graph.num_nodes <= MOST_ATOMS:
+    """Return the drawing of a graph that comes from an RDKit molecule or a file of one; else None."""
+    if isinstance(graph.origin, MoleculeOrigin) and graph.num_nodes <= MAX_ATOMS:
         return molecule_drawing(graph.origin.molecule)
     return None
 
 
 def molecule_drawing(molecule: Any) -> Molecule:
-    """Return what the interactive page draws of an RDKit molecule, which keeps the positions that it has."""
+    """Return the drawing of an RDKit molecule, whose own positions are not changed."""
     molecule = library("rdkit.Chem", "'detours[chem]'").Mol(molecule)
     library("rdkit.Chem.rdDepictor", "'detours[chem]'").Compute2DCoords(molecule)
     points = molecule.GetConformer().GetPositions()[:, :2]

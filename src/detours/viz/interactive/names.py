@@ -1,4 +1,4 @@
-"""Names of nodes as text that is safe to show: short, on one line, and without characters that change their order."""
+"""Names of nodes as text that is safe to display: short, on one line, and without bidirectional controls."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-LETTERS = 120
-"""The most letters of a name in a page; longer names end in an ellipsis."""
+MAX_CHARACTERS = 120
+"""The maximal number of characters of a name in a page; longer names end in an ellipsis."""
 # Controls, format characters such as bidirectional marks, surrogates, private use, unassigned, and line breaks.
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-_JOINERS = "\u200c\u200d"  # part of ordinary words of some scripts, and of emoji
+_JOINERS = "\u200c\u200d"  # part of ordinary words in some scripts, and of emoji
 
 
 def shown_name(name: Any) -> str:
@@ -20,8 +20,8 @@ def shown_name(name: Any) -> str:
     ('left\\\\u202eright', '7', 120)
     """
     text = str(name)
-    cut = text[: LETTERS - 1] + "…" if len(text) > LETTERS else text
-    return "".join(_visible(letter) for letter in cut)
+    cut = text[: MAX_CHARACTERS - 1] + "…" if len(text) > MAX_CHARACTERS else text
+    return "".join(_visible(character) for character in cut)
 
 
 def shown_names(names: Iterable[Any]) -> list[str]:
@@ -29,7 +29,7 @@ def shown_names(names: Iterable[Any]) -> list[str]:
     return [shown_name(name) for name in names]
 
 
-def _visible(letter: str) -> str:
-    if letter in _JOINERS or unicodedata.category(letter) not in _HIDDEN:
-        return letter
-    return f"\\u{ord(letter):04x}" if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}"
+def _visible(character: str) -> str:
+    if character in _JOINERS or unicodedata.category(character) not in _HIDDEN:
+        return character
+    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"

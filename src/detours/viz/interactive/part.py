@@ -1,4 +1,4 @@
-"""The part of a graph that a page draws: all, what is around some nodes, or of a large one around its busiest edges."""
+"""The part of a graph that a page draws: all of it, around some nodes, or around the busiest edges if it is large."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from detours.graph import Graph
 
 MOST_EDGES, MOST_AROUND = 5_000, 1_000
 LISTED_EACH = 200
-"""The most detours listed of one edge."""
+"""The maximal number of detours listed for one edge."""
 
 
 class Part(NamedTuple):
@@ -25,14 +25,14 @@ class Part(NamedTuple):
     nodes: Int64
     """The nodes drawn, ascending."""
     arcs: Int64
-    """Positions in the graph's CSR of the edges drawn: those with u < v, or all arcs if directed."""
+    """Indices into the graph's CSR of the edges drawn: those with u < v, or all arcs if directed."""
     seeds: int | None
-    """The number of busiest edges whose neighbourhoods are drawn; None if the whole graph is, or what is around."""
+    """The number of busiest edges whose neighbourhoods are drawn; None if all is drawn, or with `around`."""
     around: tuple[int, ...] = ()
-    """The nodes around which it is drawn."""
+    """The nodes around which the part is drawn."""
 
     def ends(self, graph: Graph) -> Int64:
-        """Return int64 [2, edges]: the ends of the edges drawn, numbered by their place in `nodes`."""
+        """Return int64 [2, edges]: the ends of the edges drawn, as indices into `nodes`."""
         source = np.searchsorted(graph.indptr, self.arcs, side="right") - 1
         return np.searchsorted(self.nodes, np.stack([source, graph.indices[self.arcs]]))
 
@@ -40,9 +40,9 @@ class Part(NamedTuple):
 def choose_part(result: Detours, most: int = MOST_EDGES, around: Sequence[int] = ()) -> Part:
     """Return the part of a graph that fits into a page of at most `most` edges.
 
-    The neighbourhood of an edge is its two ends and their neighbours, those over the busiest edges first. Nodes are
-    added until the edges between them would be more than `most`. Around given nodes, these are first, then the nodes
-    on detours from one to another, shorter ones first, and then their neighbours.
+    The neighbourhood of an edge is its two ends and their neighbours, those along the busiest edges first. Nodes are
+    added until there would be more than `most` edges between them. With `around`, these nodes come first, then those
+    on detours between them, shorter detours first, and then their neighbours.
     """
     graph = result.graph
     if graph.num_edges <= most and not around:
@@ -67,14 +67,12 @@ def choose_part(result: Detours, most: int = MOST_EDGES, around: Sequence[int] =
 
 
 class _Drawn:
-    """The nodes drawn so far, which have at most `most` edges between them."""
+    """The nodes selected so far, with at most `most` edges between them."""
 
     def __init__(self, graph: Graph, most: int) -> None:
         self.inside = np.zeros(graph.num_nodes, np.bool_)
         self.room = most
-        self.rows = [
-            (graph.indptr, graph.indices)
-        ]  # of the arcs that leave a node, and of those that arrive if directed
+        self.rows = [(graph.indptr, graph.indices)]  # outgoing arcs, and incoming arcs if directed
         if graph.directed:
             self.rows.append(transposed(graph.indptr, graph.indices, np.zeros(graph.num_arcs, np.int64))[:2])
 
@@ -90,14 +88,14 @@ class _Drawn:
 
 
 def first_detours(result: Detours, u: int, v: int, most: int) -> list[list[int]]:
-    """Return the inner nodes of the first detours from one node to another."""
+    """Return the inner nodes of the first `most` detours from u to v."""
     graph = result.graph
     batches = path_batches(graph.indptr, graph.indices, u, v, result.k, chordless=result.chordless)
     return list(islice((path for batch in batches for path in batch[:, 1:-1].tolist()), most))
 
 
 def _float_totals(result: Detours) -> Float64:
-    """Return about the detours of each arc: only their order matters, so a sum above 2^63 does no harm."""
+    """Return the approximate detour number of each arc, for sorting: sums above 2^63 do no harm."""
     totals: Float64 = result.arc_by_length.sum(axis=1, dtype=np.float64)
     return totals
 

@@ -1,4 +1,4 @@
-// Colours of the picture, one set for light and one for dark paper. Ramps run from few to many.
+// Colours of the drawing, for light and dark themes. Ramps run from few to many.
 
 const THEMES = {
   light: {
@@ -25,7 +25,7 @@ function mixed(stops, share) {
   return `#${parts.join("")}`;
 }
 
-// A function from counts to shares between the least and the most: from 0 if linear, from the least if logarithmic.
+// A function from counts to [0, 1]: linear scales start at 0, logarithmic ones at the smallest count.
 function scaleOf({ least, most }, kind) {
   const logarithmic = kind === "log";
   const read = (count) => (logarithmic ? Math.log1p(Number(count)) : Number(count));
@@ -43,7 +43,7 @@ function ticksOf({ least, most }, kind) {
   return most > 1n ? [0n, BigInt(Math.round(Number(most) / 2)), most] : [0n, most];
 }
 
-// Colours on paper of the colours of a refinement, the same in both graphs.
+// The displayed colour of each colour of the refinement, the same in both graphs.
 function paletteOf(models, start, round) {
   const present = [...new Set(models.flatMap((model) => model.colours[start][round]))].sort((a, b) => a - b);
   const few = present.length <= DISTINCT.length;

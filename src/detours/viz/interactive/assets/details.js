@@ -1,4 +1,4 @@
-// What is selected: its counts by length and, for an edge, its detours, drawn one after another.
+// Details of the selection: counts by length and, for an edge, its detours, drawn one after another.
 
 const STEP = 1100; // milliseconds for which a detour is shown
 

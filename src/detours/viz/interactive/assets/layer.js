@@ -1,8 +1,8 @@
-// The picture of a large graph, kept as an image: while it is dragged or zoomed, only the image moves.
+// The drawing of a large graph, cached as an image: while it is dragged or zoomed, only the image moves.
 
 const LARGE = 1200; // links or nodes
 const MARGIN = 0.3; // of the view, drawn beyond each of its sides
-const AGAIN = 300; // milliseconds between two images while the view moves out of one
+const RENDER_INTERVAL = 300; // milliseconds between two images while the view moves out of one
 
 class Layer {
   constructor(panel) {
@@ -16,30 +16,30 @@ class Layer {
       .linkCanvasObjectMode(() => "replace").linkCanvasObject(() => {})
       .nodeCanvasObjectMode(() => "replace").nodeCanvasObject(() => {})
       .onRenderFramePre((context) => this.draw(context))
-      .onZoom(() => graph.enablePointerInteraction(false).linkDirectionalArrowLength(0)) // nothing is hovered meanwhile
-      .onZoomEnd(() => { graph.enablePointerInteraction(true).linkDirectionalArrowLength(panel.model.directed ? 4 : 0); this.forget(); })
-      .onNodeDrag((node) => { if (this.moving !== node) { this.moving = node; this.forget(); } })
-      .onNodeDragEnd(() => { this.moving = null; this.forget(); });
+      .onZoom(() => graph.enablePointerInteraction(false).linkDirectionalArrowLength(0)) // no hovering meanwhile
+      .onZoomEnd(() => { graph.enablePointerInteraction(true).linkDirectionalArrowLength(panel.model.directed ? 4 : 0); this.invalidate(); })
+      .onNodeDrag((node) => { if (this.moving !== node) { this.moving = node; this.invalidate(); } })
+      .onNodeDragEnd(() => { this.moving = null; this.invalidate(); });
   }
 
-  // The image no longer shows what it should.
-  forget() {
+  // Invalidate the image.
+  invalidate() {
     this.region = null;
     this.panel.redraw();
   }
 
   draw(context) {
-    const seen = this.seen(0);
-    const outside = this.region && ["left", "top"].some((side) => this.region[side] > seen[side])
-      || this.region && ["right", "bottom"].some((side) => this.region[side] < seen[side]);
-    if (!this.region || (outside && performance.now() - this.rendered > AGAIN)) this.render();
+    const visible = this.visible(0);
+    const outside = this.region && ["left", "top"].some((side) => this.region[side] > visible[side])
+      || this.region && ["right", "bottom"].some((side) => this.region[side] < visible[side]);
+    if (!this.region || (outside && performance.now() - this.rendered > RENDER_INTERVAL)) this.render();
     const { left, top, right, bottom } = this.region;
     context.drawImage(this.canvas, left, top, right - left, bottom - top);
     if (this.moving) this.paint(context, this.moving.links, [this.moving], this.panel.graph.zoom());
   }
 
-  // The part of the plane in view, with a margin, as far as there is something to see.
-  seen(margin) {
+  // The part of the plane in view, with a margin, clipped to the drawing.
+  visible(margin) {
     const { graph, width, height, model } = this.panel;
     const [low, high] = [graph.screen2GraphCoords(-margin * width, -margin * height), graph.screen2GraphCoords((1 + margin) * width, (1 + margin) * height)];
     const { box } = model;
@@ -53,7 +53,7 @@ class Layer {
     const { graph, model } = this.panel;
     const zoom = graph.zoom();
     const scale = zoom * window.devicePixelRatio;
-    this.region = this.seen(MARGIN);
+    this.region = this.visible(MARGIN);
     this.canvas.width = Math.max(1, Math.ceil((this.region.right - this.region.left) * scale));
     this.canvas.height = Math.max(1, Math.ceil((this.region.bottom - this.region.top) * scale));
     const context = this.canvas.getContext("2d");

@@ -24,7 +24,7 @@ function readModel(graph, index, data) {
   }));
   const pairs = new Set(links.map((link) => `${link.source.id} ${link.target.id}`));
   for (const link of links) {
-    // The two arcs of a directed pair are drawn apart.
+    // Opposite arcs are drawn as two curves.
     link.bend = graph.directed && pairs.has(`${link.target.id} ${link.source.id}`) ? 0.15 : 0;
     link.source.links.push(link);
     link.target.links.push(link);
@@ -38,7 +38,7 @@ function readModel(graph, index, data) {
   return { ...graph, index, k: data.k, nodes, links: [...links], byId: links, radius, box };
 }
 
-// Detours of at most k edges of a link, or around a node.
+// The number of detours of at most k edges of a link, or around a node.
 function total(item, k) {
   let sum = 0n;
   for (let length = 2; length <= k; length += 1) sum += item.counts[length - 2];
@@ -60,6 +60,6 @@ function plural(count, noun) {
 }
 
 function shortened(name, letters) {
-  const found = [...name];
-  return found.length > letters ? found.slice(0, letters - 1).join("") + "…" : name;
+  const characters = [...name];
+  return characters.length > letters ? characters.slice(0, letters - 1).join("") + "…" : name;
 }

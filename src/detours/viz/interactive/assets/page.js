@@ -1,4 +1,4 @@
-// The page: reads the data, makes the parts, and passes on what is hovered, selected and set.
+// The page: reads the data, creates the components, and passes on hovering, selection and settings.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const models = readModels(data);
@@ -29,7 +29,7 @@ const events = {
   },
 };
 
-// In every graph, the nodes of the same colour of the refinement.
+// A test for nodes, in any graph, with the same colour of the refinement.
 function alike(model, node) {
   const colours = (one) => one.colours[view.colouring][view.round];
   const wanted = colours(model)[node.id];
@@ -44,7 +44,7 @@ function redraw() {
   for (const panel of panels) panel.redraw();
 }
 
-// The least and the most detours of all edges, or around all nodes.
+// The smallest and the largest number of detours of the edges, or around the nodes.
 function rangeOf(items) {
   const counts = items.map((item) => total(item, view.k));
   return {

@@ -1,4 +1,4 @@
-// One drawing: force-graph with fixed positions, and what is drawn above it.
+// One drawing: force-graph with fixed positions, and an overlay.
 
 const BOND_WIDTHS = new Map([[1, 3], [1.5, 7], [2, 8], [3, 11]]);
 
@@ -68,11 +68,11 @@ class Panel {
     if (this.graph.zoom() < 1.2) this.graph.zoom(1.2);
   }
 
-  // Colours, widths and radii of everything for what is chosen; links with most detours are drawn last.
+  // Set colours, widths and radii for the current settings; links with most detours are drawn last.
   recolour(edgeScale, nodeScale, palette) {
     const { view, model } = this;
     const theme = THEMES[view.theme];
-    // In a dense graph, thin and transparent lines let the busy ones be seen.
+    // In a dense graph, thin and transparent lines keep the busy ones visible.
     const crowd = Math.min(1, Math.max(0.25, (6 * model.nodes.length) / Math.max(model.links.length, 1)));
     for (const link of model.links) {
       link.den = total(link, view.k);
@@ -92,12 +92,12 @@ class Panel {
       node.radius = model.radius * (palette || model.symbols ? 1 : 0.8 + 0.7 * share);
       node.told = palette !== null && model.telling !== null && model.telling[view.colouring][view.round].includes(kind);
     }
-    if (this.layer) this.layer.forget();
+    if (this.layer) this.layer.invalidate();
     this.redraw();
   }
 
   redraw() {
-    this.graph.nodeColor(this.graph.nodeColor()); // any setter asks for a new frame
+    this.graph.nodeColor(this.graph.nodeColor()); // any setter requests a new frame
   }
 
   drawBond(link, context, zoom) {
@@ -143,7 +143,7 @@ class Panel {
     if (!document.documentElement.dataset.painted) document.documentElement.dataset.painted = String(Math.round(performance.now()));
   }
 
-  // A line along nodes; where some are not in the picture it is dashed.
+  // A line along nodes, dashed across those that are not in the drawing.
   drawLine(context, ids, colour, width, bend) {
     const { nodes } = this.model;
     context.strokeStyle = colour;
@@ -203,13 +203,13 @@ function ring(context, node, radius, colour, width) {
   context.stroke();
 }
 
-// Black or white, whichever stands out on a colour.
+// Black or white, whichever contrasts with the colour.
 function readable(colour) {
   const [red, green, blue] = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
   return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#000000" : "#ffffff";
 }
 
-// A name that keeps its writing direction to itself.
+// A name whose writing direction does not affect its surroundings.
 function isolated(name) {
   const element = document.createElement("bdi");
   element.textContent = name;

@@ -1,4 +1,4 @@
-// The table of edges: sortable, a page of rows at a time, and usable with the keyboard alone.
+// The table of edges: sortable, paged, and usable with the keyboard only.
 
 const ROWS = 100;
 
@@ -115,7 +115,7 @@ class EdgeTable {
     this.body.rows[this.active - this.first].focus();
   }
 
-  // Mark the row of what is selected; rows are not turned, so that the reader stays where they are.
+  // Mark the row of the selection; the page of rows does not change, so that readers keep their place.
   mark() {
     const { chosen } = this.view;
     for (const row of this.body.rows) {
