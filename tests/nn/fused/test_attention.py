@@ -25,7 +25,7 @@ pytestmark = NEEDS_KERNELS
 @pytest.mark.parametrize("heads", [1, 3])
 def test_attention_of_one_query(heads: int) -> None:
     nodes, arcs = 12, [(leaf, 0) for leaf in range(1, 10)] + [(0, 1), (2, 1), (3, 11)]  # sets of 1, 2, 3 and 10
-    tokens = Tokens.out(torch.tensor(arcs, device=DEVICE).T, nodes)
+    tokens = Tokens.of(torch.tensor(arcs, device=DEVICE).T, nodes)
     query, state = randn(nodes, heads, 5, requires_grad=True), randn(tokens.num_tokens, 5, seed=1, requires_grad=True)
 
     def attend(query: Tensor, state: Tensor, kind: str = "auto") -> Tensor:
@@ -41,7 +41,7 @@ def test_attention_of_one_query(heads: int) -> None:
 
 
 def test_attention_differentiated_twice() -> None:
-    tokens = Tokens.out(torch.tensor([[0, 1], [1, 0]], device=DEVICE), 3)
+    tokens = Tokens.of(torch.tensor([[0, 1], [1, 0]], device=DEVICE), 3)
     given = (randn(3, 2, 2, requires_grad=True), randn(tokens.num_tokens, 2, seed=1, requires_grad=True))
     assert gradgradcheck(lambda query, state: attention.attend_self(query, state, tokens), given)
 
@@ -52,7 +52,7 @@ def _sets(*sizes: int) -> Tokens:
     arcs = [(hub + leaf, hub) for hub, size in zip(hubs, sizes, strict=True) for leaf in range(1, size)]
     degrees = torch.zeros(sum(sizes), dtype=torch.long, device=DEVICE)
     degrees[torch.tensor(hubs, device=DEVICE)] = torch.tensor(sizes, device=DEVICE) - 1
-    return Arrangement.out(degrees, len(arcs)).tokens(torch.tensor([source for source, _ in arcs], device=DEVICE))
+    return Arrangement.of(degrees, len(arcs)).tokens(torch.tensor([source for source, _ in arcs], device=DEVICE))
 
 
 @pytest.mark.parametrize("sizes", [(1,), (3, 1, 5, 2), (2, 33, 1, 16)])
@@ -108,7 +108,7 @@ def test_nan_and_infinity_stay_in_their_set(part: int, wrong: float) -> None:
 )
 def test_attention_of_all_tokens_in_other_types(dtype: torch.dtype) -> None:
     arcs = torch.tensor([(leaf, 0) for leaf in range(1, 10)] + [(0, 1), (2, 1), (3, 11)], device=DEVICE).T
-    tokens = Tokens.out(arcs, 12)
+    tokens = Tokens.of(arcs, 12)
     qkv = randn(tokens.num_tokens, 3, 2, 20).to(dtype).requires_grad_()
     results, exact = (
         attention.attend(each, tokens, kind) for each, kind in ((qkv, "auto"), (qkv.double(), "bucketed"))
@@ -122,7 +122,7 @@ def test_attention_of_all_tokens_in_other_types(dtype: torch.dtype) -> None:
 
 def test_attention_of_all_tokens_differentiated_twice() -> None:
     tokens, qkv = _sets(3, 1, 5), randn(9 + 9 - 3, 3, 2, 4).float().requires_grad_()
-    ordered = Tokens.out(torch.stack([tokens.key, tokens.query])[:, tokens.key != tokens.query], 9)
+    ordered = Tokens.of(torch.stack([tokens.key, tokens.query])[:, tokens.key != tokens.query], 9)
     assert tokens.num_tokens == len(qkv) == ordered.num_tokens
     to_ordered = torch.argsort(ordered.query * 100 + ordered.key)
     to_tokens = torch.argsort(tokens.query * 100 + tokens.key)

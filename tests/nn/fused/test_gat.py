@@ -91,7 +91,7 @@ def test_the_convolution_equals_that_in_plain_torch(edge_dim: int | None, monkey
     torch.manual_seed(0)
     conv = GAT(6, 8, edge_dim).to(DEVICE).double()
     torch.nn.init.normal_(conv.bias)
-    x, arcs = randn(NODES, 6, requires_grad=True), torch.stack([SOURCE, TARGET], dim=1).T  # whose rows are not contiguous
+    x, arcs = randn(NODES, 6, requires_grad=True), torch.stack([SOURCE, TARGET], dim=1).T  # rows not contiguous
     edge_attr = None if edge_dim is None else randn(ARCS, edge_dim, seed=1)
     results = []
     for kernels in (True, False):
