@@ -17,7 +17,7 @@ from scipy.optimize import nnls
 from benchmarks import cases
 from benchmarks.cases import Csr
 from detours.counting.engines.base import Tally
-from detours.counting.engines.overflow import narrowest_word
+from detours.counting.engines.overflow import narrowest_dtype
 from detours.counting.engines.rows.cost import PRICES, Costs, sample_work, work_on_arcs
 from detours.counting.engines.rows.evaluate import RowCount
 from detours.counting.engines.rows.graph import Layout
@@ -46,7 +46,7 @@ def measure() -> Iterator[tuple[Costs, float]]:
             for layout in layouts:
                 started = time.process_time()
                 reduced = reduce(graph.indptr, graph.indices)
-                word = narrowest_word(reduced, k)
+                word = narrowest_dtype(reduced, k)
                 count = RowCount.build(reduced, k, word, layout)
                 ready = time.process_time() - started
                 work = sample_work(count, precision=0.03, effort=0.2).work

@@ -131,7 +131,7 @@ def floor_of(fit: Fit) -> Floor:
     with Counted() as counted, _counted_maps(counted):
         for batch in fit.batches.training(1):
             fit._step(batch)
-        fit._evaluated()
+        fit._evaluate()
     fit.progress.filled.zero_()  # the numbers of this epoch are not read
     weights = fit.stack.flat.numel() * fit.stack.flat.element_size()
     return Floor(counted.flops, counted.bytes + 7 * weights * fit.batches.steps)
@@ -145,18 +145,18 @@ def _counted_maps(counted: Counted) -> Iterator[None]:
         return
     from detours.nn.fused import maps_triton
 
-    mapped = maps_triton.mapped
+    mapped = maps_triton.batched_linear
 
     def noted(x: torch.Tensor, matrix: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
         result = mapped(x, matrix, bias)
         counted.product(x, matrix, result)
         return result
 
-    maps_triton.mapped = noted
+    maps_triton.batched_linear = noted
     try:
         yield
     finally:
-        maps_triton.mapped = mapped
+        maps_triton.batched_linear = mapped
 
 
 def rates_of(device: torch.device) -> Floor:

@@ -34,7 +34,7 @@ from detours.training.devices import fabric_of
 from detours.training.recipe import Recipe, recipe
 from detours.training.replicas.fit import Fit
 from detours.training.runs import runs_of
-from detours.training.stacks import Workplace, run_all
+from detours.training.stacks import Resources, run_all
 
 GRAPH_DATA = ("MUTAG", "PTC_FM", "ENZYMES", "NCI1", "IMDB-BINARY", "DD")
 NODE_DATA = ("Chameleon", "Squirrel", "Actor", "Cornell", "Wisconsin", "Texas")
@@ -288,7 +288,7 @@ def told_apart(bench: Bench, epochs: int = 40) -> None:
             with TemporaryDirectory() as folder:
                 store = Store(folder)
                 runs = runs_of(data, splits(data, bench.root), store, numbers=range(10), model=model, epochs=epochs)
-                cells = run_all(store, runs, Workplace(bench.fabric.device.type, jobs=10))
+                cells = run_all(store, runs, Resources(bench.fabric.device.type, jobs=10))
             tested = 100 * np.array([cell.value["test_accuracy"] for cell in cells])
             bench.note(f"{name}, {model} gin", accuracy=float(tested.mean()), deviation=float(tested.std(ddof=1)))
 

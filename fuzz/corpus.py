@@ -104,14 +104,14 @@ def write_learning(corpus: Path) -> None:
     from detours.training.checkpoint import Checkpoint
     from detours.training.loop import Run
     from detours.training.recipe import recipe
-    from detours.training.stacks import Workplace, run_all
+    from detours.training.stacks import Resources, run_all
 
     data = rings(8, sizes=(3, 4), seed=5)
     made = recipe(data.name, data.digest, "here", data.level, hidden=2, layers=1, epochs=1, k=3)
     fold = stratified_splits(data, folds=4)[0]
     store = Store(corpus / "work")
     run = Run(made, data, fold, store.path(made.key()), model=corpus / "model" / "a.pt", every=0.0)
-    run_all(store, [run], Workplace("cpu"))
+    run_all(store, [run], Resources("cpu"))
     shutil.rmtree(store.folder)
     Checkpoint(corpus / "checkpoint" / "a.ckpt", [made], 0.0).save({"epoch": 1, "weights": [torch.arange(3)]})
     path = torch.tensor([[0, 1], [1, 2]])

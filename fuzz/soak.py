@@ -120,7 +120,7 @@ def train(folder: Path) -> None:
     from detours.store import Store
     from detours.training.loop import Run
     from detours.training.recipe import recipe
-    from detours.training.stacks import Workplace, run_all
+    from detours.training.stacks import Resources, run_all
 
     torch.set_num_threads(1)
     data = rings(24, sizes=(3, 4), seed=5)
@@ -130,7 +130,7 @@ def train(folder: Path) -> None:
         made = recipe(data.name, data.digest, "here", data.level, fold=number, patience=6 + 2 * number, **given)
         model = folder / f"{number}.pt"
         runs.append(Run(made, data, fold, store.path(made.key()), model=model, every=0.0))
-    run_all(store, runs, Workplace("cpu"))
+    run_all(store, runs, Resources("cpu"))
 
 
 def train_bits(folder: Path) -> Bits:

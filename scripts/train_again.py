@@ -13,7 +13,7 @@ from pathlib import Path
 
 from detours.data import load
 from detours.experiments.networks.entries import Entry
-from detours.experiments.networks.queue import Queue, Wanted
+from detours.experiments.networks.queue import Queue, RunSelection
 from detours.experiments.networks.records import read_records
 from detours.experiments.networks.results import Result, results
 from detours.store import Store
@@ -21,7 +21,7 @@ from detours.store import Store
 
 def drawn(kept: Path, number: int, seed: int) -> list[Result]:
     """So many complete entries, each as likely as any other, whose settings are still those of the preset."""
-    queue = Queue(Store(kept, keep_old=True), Wanted(), load, print)
+    queue = Queue(Store(kept, keep_old=True), RunSelection(), load, print)
     found = results(queue.records)
     ready = [each for entry, each in found.items() if each.complete and not queue.missing(entry)]
     ordered = sorted(ready, key=lambda each: str(each.entry))
@@ -49,7 +49,7 @@ def main() -> int:
     if given.show:
         return 0
     store = Store(given.out)
-    queue = Queue(store, Wanted(device=given.device), partial(load, root=given.root), print)
+    queue = Queue(store, RunSelection(device=given.device), partial(load, root=given.root), print)
     queue.run([each.entry for each in chosen])
     again, far = results(read_records(store)), 0
     for each in chosen:

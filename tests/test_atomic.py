@@ -10,11 +10,11 @@ import pytest
 from detours import atomic
 from detours.atomic import (
     atomic_file,
+    atomic_folder,
+    atomic_write,
     discard_unfinished,
     exclusive,
     make_folder,
-    replacing,
-    replacing_folder,
     write_new,
 )
 from detours.errors import InputError
@@ -24,7 +24,7 @@ def test_a_file_appears_complete(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
     path.chmod(0o640)
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(b"new")
         assert path.read_bytes() == b"old"
     assert path.read_bytes() == b"new" and path.stat().st_mode & 0o777 == 0o640
@@ -34,7 +34,7 @@ def test_a_file_appears_complete(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
 def test_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
     os.mkfifo(pipe := tmp_path / "pipe")
-    with pytest.raises(InputError, match="pipe is a device; give the name of a file to write"), replacing(pipe):
+    with pytest.raises(InputError, match="pipe is a device; give the name of a file to write"), atomic_write(pipe):
         pass
     assert pipe.is_fifo()
 
@@ -59,7 +59,7 @@ def test_an_unwritable_folder_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
-    with pytest.raises(KeyboardInterrupt), replacing(path) as file:
+    with pytest.raises(KeyboardInterrupt), atomic_write(path) as file:
         file.write(b"new")
         raise KeyboardInterrupt
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
@@ -67,18 +67,18 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path) -> None:
 
 def test_compressed_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
     for name in ("a.gz", "b.gz"):
-        with replacing(tmp_path / name) as file:
+        with atomic_write(tmp_path / name) as file:
             file.write(b"text")
     assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"text"
     assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
 
 
 def test_disk_errors_become_input_errors(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is a folder; give the name of a file"), replacing(tmp_path):
+    with pytest.raises(InputError, match="is a folder; give the name of a file"), atomic_write(tmp_path):
         pass
     missing = tmp_path / "missing" / "a.txt"
     message = rf"a.txt cannot be written: the folder {missing.parent} does not exist; make it first\.$"
-    with pytest.raises(InputError, match=message), replacing(missing):
+    with pytest.raises(InputError, match=message), atomic_write(missing):
         pass
     with pytest.raises(FileNotFoundError) as raised, atomic_file(missing):
         pass
@@ -90,7 +90,7 @@ def test_files_are_flushed_to_the_disk_before_they_are_renamed(tmp_path: Path, m
     fsync, rename = os.fsync, os.replace
     monkeypatch.setattr(atomic.os, "fsync", lambda file: (done.append("fsync"), fsync(file)))
     monkeypatch.setattr(atomic.os, "replace", lambda *names: (done.append("replace"), rename(*names)))
-    with replacing(tmp_path / "a.txt") as file:
+    with atomic_write(tmp_path / "a.txt") as file:
         file.write(b"text")
     assert done == ["fsync", "replace", "fsync"]  # the file, its new name, the folder that holds the name
 
@@ -100,7 +100,7 @@ def test_a_folder_is_replaced_in_one_step(tmp_path: Path, monkeypatch: pytest.Mo
     folder = tmp_path / "graph"
     folder.mkdir()
     monkeypatch.setattr(os, "rename", None)  # a kill between two renames would lose the old folder
-    with replacing_folder(folder) as part:
+    with atomic_folder(folder) as part:
         (part / "a.txt").write_text("new")
     assert (folder / "a.txt").read_text() == "new" and list(tmp_path.iterdir()) == [folder]
 
@@ -111,10 +111,10 @@ def test_a_folder_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, o
         monkeypatch.setattr(atomic, "_exchanged", lambda one, other: False)
     folder = tmp_path / "graph"
     for text in ("old", "new"):
-        with replacing_folder(folder) as part:
+        with atomic_folder(folder) as part:
             (part / "a.txt").write_text(text)
     assert (folder / "a.txt").read_text() == "new" and list(tmp_path.iterdir()) == [folder]
-    with pytest.raises(ZeroDivisionError), replacing_folder(folder) as part:
+    with pytest.raises(ZeroDivisionError), atomic_folder(folder) as part:
         (part / "a.txt").write_text("newer")
         raise ZeroDivisionError
     assert (folder / "a.txt").read_text() == "new" and list(tmp_path.iterdir()) == [folder]
@@ -136,7 +136,7 @@ def test_one_of_many_writes_a_new_file(tmp_path: Path, links: bool, monkeypatch:
 
 
 def test_unfinished_files_and_folders_are_discarded(tmp_path: Path) -> None:
-    with replacing_folder(tmp_path / "b") as part, pytest.raises(InputError), replacing(tmp_path / "a"):
+    with atomic_folder(tmp_path / "b") as part, pytest.raises(InputError), atomic_write(tmp_path / "a"):
         (part / "c.txt").write_text("text")
         discard_unfinished()
         assert list(tmp_path.iterdir()) == []

@@ -11,10 +11,10 @@ import torch
 
 from detours.containers import (
     EXPANSION,
-    check_marks,
+    check_fingerprints,
     check_rows,
+    fingerprint,
     load_tensors,
-    mark,
     read_archive,
     read_array,
     read_manifest,
@@ -191,25 +191,25 @@ def test_compressed_rows_are_checked(indptr: list, indices: list, wrong: str) ->
 
 def test_marks_recognise_a_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(200_000))
-    marks = {"a": list(mark(tmp_path / "a"))}
-    check_marks(tmp_path, marks)
+    marks = {"a": list(fingerprint(tmp_path / "a"))}
+    check_fingerprints(tmp_path, marks)
     (tmp_path / "a").write_bytes(bytes(150_000) + b"\1" + bytes(49_999))
     with pytest.raises(ValueError, match="another checksum"):
-        check_marks(tmp_path, marks)
+        check_fingerprints(tmp_path, marks)
     (tmp_path / "a").write_bytes(bytes(100_000))
     with pytest.raises(ValueError, match="a has 100,000 bytes where 200,000 were written"):
-        check_marks(tmp_path, marks)
+        check_fingerprints(tmp_path, marks)
 
 
 def test_the_mark_of_a_large_file_reads_samples_of_it(tmp_path: Path) -> None:
     path = tmp_path / "sparse"
     with open(path, "wb") as file:
         file.truncate(10**12)  # a file with a hole: reading all of it would take minutes
-    empty = mark(path)
+    empty = fingerprint(path)
     with open(path, "r+b") as file:
         file.seek(-1, 2)
         file.write(b"\1")
-    assert empty.bytes == 10**12 and mark(path) != empty
+    assert empty.bytes == 10**12 and fingerprint(path) != empty
 
 
 @pytest.mark.parametrize("text", [b"", b"{", b"[1]", b"\xff", b"[" * 100_000, b"1e999999"])

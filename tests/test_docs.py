@@ -104,6 +104,17 @@ def test_files_that_are_named_exist(page: Path) -> None:
         assert any(file.endswith(f"/{named}") for file in files), f"{page.name} names {named}"
 
 
+def test_names_in_contributing_exist() -> None:
+    """Constants, private names and functions, as `IN_BLOCKS`, `_on_edges` or `print_summary`."""
+    code = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py"))
+    code += "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("*.py"))
+    text = FENCE.sub("", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    named = set(re.findall(r"`(_?[a-zA-Z]\w*_\w+|_\w+|[A-Z][a-z]+[A-Z]\w+|[A-Z_]{3,})`", text))
+    examples = {"DETOURS_DATA", "DETOURS_SCREENSHOTS", "NAME"}
+    assert len(named) > 20
+    assert sorted(name for name in named - examples if not re.search(rf"\b{name}\b", code)) == []
+
+
 def test_readme_starts_with_the_two_commands() -> None:
     first = next(snippets(ROOT / "README.md")).code
     assert [line.split("#")[0].strip() for line in first.splitlines()] == ["make demo", "make test"]
@@ -139,12 +150,12 @@ def test_the_readme_is_short() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_printed_results_are_those_of_the_store(page: Path) -> None:
-    from detours.experiments.report.documents import updated
+    from detours.experiments.report.documents import update_blocks
 
     text = page.read_text(encoding="utf-8")
     if "<!-- results:" in text:
         command = f"detours report --results results --update {page.relative_to(ROOT)}"
-        assert text == updated(text, ROOT / "results", page), f"run: {command}"
+        assert text == update_blocks(text, ROOT / "results", page), f"run: {command}"
 
 
 def test_the_report_is_that_of_the_store() -> None:

@@ -11,14 +11,14 @@ from detours.errors import (
     EngineError,
     FileFormatError,
     InputError,
-    shown,
+    short_repr,
     warn_caller,
 )
 
 
 def test_long_values_are_shown_short_and_on_one_line() -> None:
-    assert len(shown(np.zeros((50, 50)))) <= 60
-    assert "\n" not in shown(np.zeros((50, 50)))
+    assert len(short_repr(np.zeros((50, 50)))) <= 60
+    assert "\n" not in short_repr(np.zeros((50, 50)))
 
 
 def test_everything_is_a_detours_error() -> None:

@@ -22,7 +22,7 @@ _unfinished: set[Path] = set()
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
+def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that replaces `path` when the block succeeds; a disk error becomes an `InputError`.
 
     It is compressed if the name ends in .gz.
@@ -41,8 +41,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def replacing_folder(folder: Path) -> Iterator[Path]:
-    """As `replacing`, for a folder: yield an empty one that replaces `folder` when the block succeeds."""
+def atomic_folder(folder: Path) -> Iterator[Path]:
+    """As `atomic_write`, for a folder: yield an empty one that replaces `folder` when the block succeeds."""
     with disk_errors_named(folder), _unfinished_path(folder) as part:
         part.mkdir(parents=True)
         yield part
@@ -56,7 +56,7 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """As `replacing`, for callers that handle `OSError` themselves."""
+    """As `atomic_write`, for callers that handle `OSError` themselves."""
     with _unfinished_path(path) as part:
         with _synced(part) as file:
             yield file

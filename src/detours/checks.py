@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from numbers import Real
 from typing import Any, NoReturn
 
-from detours.errors import EngineError, InputError, shown
+from detours.errors import EngineError, InputError, short_repr
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -193,4 +193,4 @@ def _as_integer(value: Any) -> int | None:
 
 def _refuse(name: str, allowed: str, value: object, otherwise: str = "", hint: str = "") -> NoReturn:
     alternative = f", or {otherwise}" if otherwise else ""
-    raise InputError(f"{name} must be {allowed}{alternative}, but it is {shown(value)}{hint}.")
+    raise InputError(f"{name} must be {allowed}{alternative}, but it is {short_repr(value)}{hint}.")

@@ -96,7 +96,7 @@ def _parse_header(text: bytes) -> ArrayHeader:
 
 def read_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
     """Return the array of a .npy file, memory-mapped if `mapped` is set and it is not tiny."""
-    with damage_named(path, "the array"), open(path, "rb") as file:
+    with damage_as_input_error(path, "the array"), open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         header = read_header(file, size)
         order: Any = "F" if header.fortran_order else "C"
@@ -107,7 +107,7 @@ def read_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
 
 def parse_array(content: bytes, path: Path) -> NDArray[Any]:
     """Return the array in the bytes of a .npy file."""
-    with damage_named(path, "the array"):
+    with damage_as_input_error(path, "the array"):
         header = read_header(BytesIO(content), len(content))
         return _decode(header, content[header.offset :])
 
@@ -133,7 +133,10 @@ def read_archive(source: Path | bytes, path: Path, names: Names | None = None) -
     """
     from zipfile import ZipFile  # slow to import
 
-    with damage_named(path, "the .npz"), ZipFile(BytesIO(source) if isinstance(source, bytes) else source) as archive:
+    with (
+        damage_as_input_error(path, "the .npz"),
+        ZipFile(BytesIO(source) if isinstance(source, bytes) else source) as archive,
+    ):
         size = len(source) if isinstance(source, bytes) else source.stat().st_size
         members = _checked_members(archive, size, path)
         return {
@@ -164,7 +167,7 @@ def check_tensors(path: Path) -> None:
     """Raise `FileFormatError` unless a file is a PyTorch archive with valid sizes and checksums."""
     from zipfile import ZipFile
 
-    with damage_named(path, "the archive"), ZipFile(path) as archive:
+    with damage_as_input_error(path, "the archive"), ZipFile(path) as archive:
         members = _checked_members(archive, path.stat().st_size, path)
         if any(member.compress_type for member in members.values()):
             raise ValueError("PyTorch compresses nothing")
@@ -179,7 +182,7 @@ def load_tensors(path: Path) -> Any:
     import torch
 
     check_tensors(path)
-    with damage_named(path, "the archive"):
+    with damage_as_input_error(path, "the archive"):
         return torch.load(path, map_location="cpu", weights_only=True)
 
 
@@ -238,7 +241,7 @@ def machine_memory() -> int | None:
 
 
 @contextmanager
-def damage_named(path: Path, what: str) -> Iterator[None]:
+def damage_as_input_error(path: Path, what: str) -> Iterator[None]:
     """Turn any error of a parser into a `FileFormatError` that names the file.
 
     The parsers of ZIP archives, headers and pickles raise AttributeError, NotImplementedError, AssertionError,
@@ -285,14 +288,14 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-class FileMark(NamedTuple):
+class FileFingerprint(NamedTuple):
     """The length of a file and a checksum, by which a manifest recognises it."""
 
     bytes: int
     crc32: str
 
 
-def mark(path: Path) -> FileMark:
+def fingerprint(path: Path) -> FileFingerprint:
     """Return the length of a file, and the CRC-32 of all of it or, beyond 64 MB, of 1,024 samples of 64 KB.
 
     The samples are spread evenly. This keeps the check of a folder of any size below a tenth of a second.
@@ -303,7 +306,7 @@ def mark(path: Path) -> FileMark:
         for start in (*range(0, size - _SAMPLE_SIZE, step), max(0, size - _SAMPLE_SIZE)):
             file.seek(start)
             checksum = zlib.crc32(file.read(_SAMPLE_SIZE), checksum)
-    return FileMark(size, f"{checksum:08x}")
+    return FileFingerprint(size, f"{checksum:08x}")
 
 
 def check_lengths(folder: Path, marks: Mapping[str, Any]) -> None:
@@ -313,9 +316,9 @@ def check_lengths(folder: Path, marks: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} has {size:,} bytes where {length:,} were written")
 
 
-def check_marks(folder: Path, marks: Mapping[str, Any]) -> None:
+def check_fingerprints(folder: Path, marks: Mapping[str, Any]) -> None:
     """Raise `ValueError` unless the files of a folder have the lengths and checksums in its manifest."""
     check_lengths(folder, marks)
     for name, expected in marks.items():
-        if list(mark(folder / name)) != list(expected):
+        if list(fingerprint(folder / name)) != list(expected):
             raise ValueError(f"{name} has another checksum than what was written")

@@ -102,13 +102,13 @@ class DroppedEdgesWarning(UserWarning):
     """
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return the `repr` of a value on one line, shortened to fit into a message."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def printable(text: str) -> str:
+def escape_control(text: str) -> str:
     """Return a text that is safe to print on a terminal: control and direction characters are escaped as in Python.
 
     >>> printable("wipe \\x1b[2J, β")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
-from detours.errors import InputError, printable, shown
+from detours.errors import InputError, escape_control, short_repr
 
 Report = Callable[[float, float], None]
 LINE_EVERY = 5.0
@@ -28,7 +28,9 @@ def as_report(progress: object, description: str) -> Report | None:
     if progress is True:
         return print_progress(description)
     if not callable(progress):
-        raise InputError(f"progress must be True, False, None or a function of (done, total), not {shown(progress)}.")
+        raise InputError(
+            f"progress must be True, False, None or a function of (done, total), not {short_repr(progress)}."
+        )
     return progress
 
 
@@ -47,7 +49,7 @@ def print_progress(description: str) -> Report:
             return
         last, ended = now, complete
         share = done / total if total else 1.0
-        line = f"{printable(description)}: {share:.0%} after {now - start:.0f} s"
+        line = f"{escape_control(description)}: {share:.0%} after {now - start:.0f} s"
         before, after = ("\r", "\n" if complete else "") if terminal else ("", "\n")
         print(f"{before}{line}", end=after, file=sys.stderr, flush=True)
 

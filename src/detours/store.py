@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.containers import read_manifest
 from detours.errors import InputError
 
@@ -118,7 +118,7 @@ class Store:
             file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"the folder {file.parent} cannot be made ({error.strerror}); choose another.") from None
-        with replacing(file) as target:
+        with atomic_write(file) as target:
             target.write(json.dumps(cell._asdict(), indent=1).encode() + b"\n")
         kept = _read(file)
         assert kept is not None

@@ -10,26 +10,28 @@ from detours.choices import Level
 from detours.data import GRAPH_SETS, HETEROPHILOUS_SETS, MORE_SETS, NODE_SETS, TASKS, load
 from detours.data.catalogue import PAIR_SETS, TU_SETS
 from detours.data.known import KNOWN, TU, Known
-from detours.data.overview import ALL, is_there
+from detours.data.overview import ALL_NAMES, is_available
 from detours.data.split_files import _PUBLISHED
 from detours.errors import InputError
 from tests import real_data
 
 
 def test_every_known_data_set_is_listed_once_with_a_level_and_a_reader() -> None:
-    assert sorted((*GRAPH_SETS, *NODE_SETS, *MORE_SETS, *TASKS)) == sorted(ALL) and tuple(KNOWN) == ALL
-    assert {*PAIR_SETS, *TU_SETS, *HETEROPHILOUS_SETS} < set(ALL) and len({name.lower() for name in ALL}) == len(ALL)
+    assert sorted((*GRAPH_SETS, *NODE_SETS, *MORE_SETS, *TASKS)) == sorted(ALL_NAMES) and tuple(KNOWN) == ALL_NAMES
+    assert {*PAIR_SETS, *TU_SETS, *HETEROPHILOUS_SETS} < set(ALL_NAMES) and len(
+        {name.lower() for name in ALL_NAMES}
+    ) == len(ALL_NAMES)
     raws = [each.raw for each in KNOWN.values() if each.raw]
-    assert len(set(raws)) == len(raws) == len(ALL) - len(TASKS)
+    assert len(set(raws)) == len(raws) == len(ALL_NAMES) - len(TASKS)
     for name, each in KNOWN.items():
         assert each.name == name and each.level in get_args(Level) and callable(each.family.read)
         assert each.splits.partition("/")[0] in ("", "shipped", *_PUBLISHED)
         assert (each.family.fetch is None) == (name in (*PAIR_SETS, *TASKS))
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ALL_NAMES)
 def test_data_are_of_the_level_that_is_listed(name: str) -> None:
-    if not is_there(name, real_data.data_folder()):
+    if not is_available(name, real_data.data_folder()):
         pytest.skip("real data not found (set DETOURS_DATA to the folder that holds the data sets)")
     data = load(name, real_data.data_folder())
     assert data.level == KNOWN[name].level and data.name == name

@@ -7,7 +7,7 @@ import pytest
 
 from detours.data import load, read_own, splits
 from detours.data.known import KNOWN
-from detours.data.overview import is_there
+from detours.data.overview import is_available
 from detours.data.sizes import SIZES
 from detours.graph import Graph
 from tests import real_data
@@ -24,7 +24,7 @@ def test_every_data_set_with_files_has_its_size() -> None:
 
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes_are_those_of_the_data(name: str) -> None:
-    if not is_there(name, real_data.data_folder()):
+    if not is_available(name, real_data.data_folder()):
         pytest.skip("real data not found (set DETOURS_DATA to the folder that holds the data sets)")
     graphs = load(name, real_data.data_folder()).graphs
     assert SIZES[name] == (sum(graph.num_nodes for graph in graphs), sum(len(undirected(graph)) for graph in graphs))

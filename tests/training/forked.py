@@ -18,7 +18,7 @@ from detours.data import stratified_splits
 from detours.store import Store
 from detours.training.logs import read_log
 from detours.training.loop import Run
-from detours.training.stacks import Workplace, run_all
+from detours.training.stacks import Resources, run_all
 from tests.training.cases import small, task
 
 FOLDS = 10
@@ -60,25 +60,25 @@ def killed(folder: Path) -> None:
     changed = {"epochs": 25, "dropout": 0.2, "backbone": "gcn", "average": 0.5}
     alone, often = folder / "alone", folder / "often"
     start = time.monotonic()
-    assert ended(child(lambda: run_all(Store(alone), runs_in(alone, **changed), Workplace("cpu")))) == 0
+    assert ended(child(lambda: run_all(Store(alone), runs_in(alone, **changed), Resources("cpu")))) == 0
     took = time.monotonic() - start
     moments = random.Random(os.urandom(8))
     for _ in range(3):
         before = epochs_done(often)
-        pid = child(lambda: run_all(Store(often), runs_in(often, **changed), Workplace("cpu")))
+        pid = child(lambda: run_all(Store(often), runs_in(often, **changed), Resources("cpu")))
         while epochs_done(often) <= before:
             time.sleep(0.002)
         time.sleep(moments.uniform(0, 0.15) * took)
         os.kill(pid, signal.SIGKILL)
         assert ended(pid) == -signal.SIGKILL
     assert len(list(often.rglob("*.json"))) < FOLDS
-    assert ended(child(lambda: run_all(Store(often), runs_in(often, **changed), Workplace("cpu")))) == 0
+    assert ended(child(lambda: run_all(Store(often), runs_in(often, **changed), Resources("cpu")))) == 0
 
 
 def shared(folder: Path) -> None:
     """The same run by one process and by two, as torchrun would start them."""
     changed = {"precision": "64-true", "batch_size": 7, "lr": 0.01, "layers": 2, "metric": "roc_auc"}
-    run_all(Store(folder / "one"), runs_in(folder / "one", 1, **changed), Workplace("cpu"))
+    run_all(Store(folder / "one"), runs_in(folder / "one", 1, **changed), Resources("cpu"))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -87,7 +87,7 @@ def shared(folder: Path) -> None:
 
     def part(rank: int) -> None:
         os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
-        run_all(Store(folder / "two"), runs_in(folder / "two", 1, **changed), Workplace("cpu", devices=2))
+        run_all(Store(folder / "two"), runs_in(folder / "two", 1, **changed), Resources("cpu", devices=2))
 
     assert [ended(pid) for pid in [child(lambda rank=rank: part(rank)) for rank in range(2)]] == [0, 0]
 

@@ -9,7 +9,7 @@ import pytest
 
 from detours.data import GraphSet
 from detours.errors import InputError
-from detours.experiments.expressiveness.colouring import coloured, telling_pair
+from detours.experiments.expressiveness.colouring import colour_pair, most_telling_pair
 from detours.graph import Graph
 from detours.viz import saved
 from detours.viz.matrix import ratio_matrix
@@ -52,7 +52,7 @@ def prism_and_bipartite() -> tuple[Graph, Graph]:
 
 
 def test_rings_mark_what_tells(prism_and_bipartite: tuple[Graph, Graph]) -> None:
-    figure = pair_figure(*coloured(*prism_and_bipartite, k=2, title="A pair"))
+    figure = pair_figure(*colour_pair(*prism_and_bipartite, k=2, title="A pair"))
     said = texts(figure)
     assert any(text.startswith("A pair\n") for text in said)
     assert said.count("1 colour") == 2  # from the degrees: alike, nothing ringed
@@ -62,7 +62,7 @@ def test_rings_mark_what_tells(prism_and_bipartite: tuple[Graph, Graph]) -> None
 def test_the_pair_drawn_has_equal_degrees_and_different_classes(prism_and_bipartite: tuple[Graph, Graph]) -> None:
     path = Graph.from_networkx(nx.path_graph(6))
     data = GraphSet("ENZYMES", [path, *prism_and_bipartite, path], np.array([0, 1, 2, 3]))
-    pair = telling_pair(data)
+    pair = most_telling_pair(data)
     assert (pair.first, pair.second) == prism_and_bipartite and re.search("ENZYMES", pair.title)
     with pytest.raises(InputError, match="no pair"):
-        telling_pair(GraphSet("ENZYMES", [path, path], np.array([0, 1])))
+        most_telling_pair(GraphSet("ENZYMES", [path, path], np.array([0, 1])))

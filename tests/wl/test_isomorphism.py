@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from detours.errors import InputError
 from detours.experiments.cycles.factors import has_factor
-from detours.experiments.expressiveness.distinct import without_isolated
+from detours.experiments.expressiveness.distinct import remove_isolated_nodes
 from detours.graph import Graph
 from detours.wl.isomorphism import isomorphic, isomorphism_classes, solver
 
@@ -109,5 +109,5 @@ def test_known_factors(graph: str, k: int, expected: bool) -> None:
 def test_isolated_nodes_go(graph: Graph) -> None:
     made = graph.to_networkx()
     made.remove_nodes_from(list(nx.isolates(made)))
-    left = without_isolated(graph)
+    left = remove_isolated_nodes(graph)
     assert nx.utils.graphs_equal(nx.convert_node_labels_to_integers(made, ordering="sorted"), left.to_networkx())

@@ -143,7 +143,7 @@ def _run_ladder(graphs: "list[Graph]", budget: float, quiet: bool) -> dict[str, 
 
 
 def _separation_as_json(separation: "Separation") -> dict[str, Any]:
-    from detours.wl.separation import NOT_GIVEN
+    from detours.wl.separation import LABELS_HINT
 
     verdicts = {"different": "not isomorphic", "undecided": "not told apart"}
     mapping = separation.mapping
@@ -151,7 +151,7 @@ def _separation_as_json(separation: "Separation") -> dict[str, Any]:
         "verdict": verdicts.get(separation.verdict, separation.verdict),
         "isomorphic": separation.same,
         "rung": separation.rung,
-        "witness": separation.witness.removesuffix(NOT_GIVEN),
+        "witness": separation.witness.removesuffix(LABELS_HINT),
         "milliseconds": 1000 * separation.seconds,
         "rungs": [
             {

@@ -9,7 +9,7 @@ from detours.cli.shared import options
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.graphs import quantity, read_graph
 from detours.cli.shared.listing import print_lines, print_listed_json
-from detours.errors import printable
+from detours.errors import escape_control
 
 
 @report_errors
@@ -54,4 +54,4 @@ def cycles(
     if not quiet:
         what = quantity(listed, "chordless cycle" if chordless else "cycle")
         where = f" through {' and '.join(map(str, nodes))}" if nodes else ""
-        print(printable(f"{what} of 3 to {k + 1} edges{where}"), file=sys.stderr)
+        print(escape_control(f"{what} of 3 to {k + 1} edges{where}"), file=sys.stderr)

@@ -32,7 +32,7 @@ def list_sets(root: RawFolder = None, data: OldRawFolder = None, as_json: Json =
     """
     from detours.data import load, splits
     from detours.data.known import KNOWN
-    from detours.data.overview import counted, is_there
+    from detours.data.overview import is_available, summary_counts
     from detours.errors import InputError
 
     root = _check_folder(root or data)
@@ -40,10 +40,10 @@ def list_sets(root: RawFolder = None, data: OldRawFolder = None, as_json: Json =
     for name, known in KNOWN.items():
         row: dict[str, Any] = {"data": name, "made_in_code": not known.raw, "state": "not found", "level": known.level}
         row |= dict.fromkeys(("graphs", "nodes", "edges", "classes", "splits"))
-        if is_there(name, root):
+        if is_available(name, root):
             try:
                 loaded = load(name, root)
-                row |= {"state": "there", **counted(loaded), "splits": splits(loaded, root).source}
+                row |= {"state": "there", **summary_counts(loaded), "splits": splits(loaded, root).source}
             except InputError:
                 row["state"] = "damaged, see: detours data check"
         rows.append(row)
@@ -88,17 +88,17 @@ def check(names: Names = None, root: RawFolder = None, data: OldRawFolder = None
       detours data check MUTAG Texas --root raw
     """
     from detours.data.catalogue import full_name, own_path
-    from detours.data.overview import ALL, checked, is_there
+    from detours.data.overview import ALL_NAMES, check_data_set, is_available
     from detours.errors import InputError
 
     root = _check_folder(root or data)
     rows: list[dict[str, Any]] = []
-    for name in [each if own_path(each, root) else full_name(each) for each in names] if names else ALL:
-        if not names and not is_there(name, root):
+    for name in [each if own_path(each, root) else full_name(each) for each in names] if names else ALL_NAMES:
+        if not names and not is_available(name, root):
             rows.append({"data": name, "state": "not found", "says": ""})
             continue
         try:
-            rows.append({"data": name, "state": "ok", "says": checked(name, root)})
+            rows.append({"data": name, "state": "ok", "says": check_data_set(name, root)})
         except InputError as error:
             rows.append({"data": name, "state": "wrong", "says": " ".join(str(error).split())})
     if as_json:

@@ -9,7 +9,7 @@ from detours.cli.shared import options
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.graphs import quantity, read_graph
 from detours.cli.shared.listing import print_lines, print_listed_json
-from detours.errors import printable
+from detours.errors import escape_control
 
 
 @report_errors
@@ -52,4 +52,4 @@ def paths(
     listed = print_lines(found)
     if not quiet:
         what = quantity(listed, "chordless detour" if chordless else "detour")
-        print(printable(f"{what} of 2 to {k} edges from {i} to {j}"), file=sys.stderr)
+        print(escape_control(f"{what} of 2 to {k} edges from {i} to {j}"), file=sys.stderr)

@@ -123,7 +123,7 @@ def _write(out: Path, rows: list[dict[str, Any]]) -> None:
     import csv
     from io import StringIO
 
-    from detours.atomic import replacing
+    from detours.atomic import atomic_write
     from detours.counting.export.files import csv_text
 
     text = StringIO()
@@ -132,7 +132,7 @@ def _write(out: Path, rows: list[dict[str, Any]]) -> None:
     writer.writerows(
         {name: csv_text(value) if isinstance(value, str) else value for name, value in row.items()} for row in rows
     )
-    with replacing(out) as file:
+    with atomic_write(out) as file:
         file.write(text.getvalue().encode())
 
 

@@ -197,10 +197,10 @@ def train(
     from detours.data.catalogue import source_of
     from detours.store import Store
     from detours.training.devices import chosen_device
-    from detours.training.runs import MOST, runs_of
-    from detours.training.stacks import Workplace, finished, run_all
+    from detours.training.runs import MAX_RUNS, runs_of
+    from detours.training.stacks import Resources, finished, run_all
 
-    workplace = Workplace(chosen_device(device), devices, jobs, replicas)
+    workplace = Resources(chosen_device(device), devices, jobs, replicas)
     if not name:
         if not show_recipe:
             raise typer.BadParameter("give a data set with --data, in the file of --recipe, or with --data-file")
@@ -219,7 +219,7 @@ def train(
         return
     store, parts = Store(out, keep_old=keep_old), splits(loaded, root)
     folds, seeds = folds or range(len(parts)), seeds or (None,)
-    if not quiet and MANY_RUNS < (num_runs := len(folds) * len(seeds) * len(ks)) <= MOST:
+    if not quiet and MANY_RUNS < (num_runs := len(folds) * len(seeds) * len(ks)) <= MAX_RUNS:
         print(f"note: looking up the finished ones of {num_runs:,} runs first", file=sys.stderr)
     runs = runs_of(
         loaded,

@@ -16,7 +16,7 @@ from detours.counting.many import DetoursList
 from detours.counting.plan import Plan, make_plan
 from detours.counting.result import Detours
 from detours.counting.shrink.cyclic_part import Cyclic
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.graph import Graph
 from detours.graph.graph import as_graphs, is_list, is_one_graph
 from detours.progress import as_report
@@ -101,9 +101,11 @@ def count_many(
     """
     k = check_k(k)
     if is_one_graph(graphs):
-        raise InputError(f"count_many takes a list of graphs, but it was given one: {shown(graphs)}; use count for one")
+        raise InputError(
+            f"count_many takes a list of graphs, but it was given one: {short_repr(graphs)}; use count for one"
+        )
     if not is_list(graphs):
-        raise InputError(f"count_many takes a list of graphs, but it was given {shown(graphs)}.")
+        raise InputError(f"count_many takes a list of graphs, but it was given {short_repr(graphs)}.")
     converted = as_graphs(graphs, directed=directed, strict=strict, keep_origin=True)
     union, _ = Graph.disjoint_union(converted)
     options: dict[str, Any] = {"engine": engine, "n_jobs": n_jobs, "memory_limit": memory_limit, "device": device}
@@ -228,7 +230,9 @@ def _as_list(name: str, value: Any) -> list[Any]:
     if value is None:
         return []
     if isinstance(value, str) or not hasattr(value, "__iter__"):
-        raise InputError(f"{name} must be a list of {name}, such as [{shown(value)}], but it is {shown(value)}.")
+        raise InputError(
+            f"{name} must be a list of {name}, such as [{short_repr(value)}], but it is {short_repr(value)}."
+        )
     return list(value)
 
 

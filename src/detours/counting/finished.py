@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from detours.arrays import Int64
-from detours.containers import check_marks, damage_named, read_array, read_manifest
+from detours.containers import check_fingerprints, damage_as_input_error, read_array, read_manifest
 from detours.errors import FileFormatError, InputError
 from detours.graph import Graph
 
@@ -51,8 +51,8 @@ def open_counts(folder: Path, manifest: Mapping[str, Any], graph: Graph, k: int,
     arrays, marks = [], manifest.get("files", {})
     for name in ARRAYS[: 1 + graph.directed]:
         file = folder / f"{name}.npy"
-        with suppress(FileFormatError), damage_named(file, "the array"):
-            check_marks(folder, {each: marks[each] for each in marks if each == file.name})
+        with suppress(FileFormatError), damage_as_input_error(file, "the array"):
+            check_fingerprints(folder, {each: marks[each] for each in marks if each == file.name})
             counts = read_array(file, mapped=keep)
             if counts.shape == (graph.num_arcs, k - 1) and counts.dtype == np.int64:
                 arrays.append(counts)

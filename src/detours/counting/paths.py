@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64, read_only
 from detours.counting.paths_numba import FAR, breadth_first, list_paths
-from detours.counting.shrink.csr import transposed
+from detours.counting.shrink.csr import transpose
 from detours.counting.shrink.cyclic_part import reduce
 
 STEPS = 2**22  # steps of the search between two checks for time limits and Ctrl-C: a few hundredths of a second
@@ -93,7 +93,7 @@ def _part(region: Region, nodes: NDArray[Any]) -> Region:
 
 
 def _reversed(region: Region) -> tuple[Int64, Int32]:
-    indptr, indices, _ = transposed(region.indptr, region.indices, np.zeros(len(region.indices), np.int64))
+    indptr, indices, _ = transpose(region.indptr, region.indices, np.zeros(len(region.indices), np.int64))
     return read_only(indptr, np.int64), read_only(indices, np.int32)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Bool, Float64, Int64
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.counting import export
 from detours.counting.export import files
 from detours.counting.export.attributes import to_networkx
@@ -273,7 +273,7 @@ class Detours:
     def to_parquet(self, path: str | os.PathLike[str], *, once: bool = False) -> None:
         """Write the rows of `to_pandas` to a Parquet file, in chunks: they may not fit in memory."""
         files.check_parquet(Path(path))
-        with replacing(Path(path)) as file:
+        with atomic_write(Path(path)) as file:
             files.write_parquet(file, export.edge_tables(self, once))
 
     def totals(self, by_length: Int64) -> Int64:

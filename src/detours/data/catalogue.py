@@ -17,7 +17,7 @@ from detours.data.known import GRAPH_SETS, HETEROPHILOUS_SETS, KNOWN, MORE_SETS,
 from detours.data.readers import fetch
 from detours.data.readers.graphs import graph_set_of_graphs
 from detours.data.readers.pyg import check_own, graph_set_of, is_tu_folder, read_own
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 
 __all__ = ["GRAPH_SETS", "HETEROPHILOUS_SETS", "MORE_SETS", "NODE_SETS", "PAIR_SETS", "TASKS", "TU_SETS", "load"]
 
@@ -88,7 +88,7 @@ def _own_data(given: Any, y: Any, targets: bool) -> GraphSet:
     ):
         return graph_set_of(given, targets=targets)
     if not isinstance(given, Iterable):
-        raise InputError(f"{shown(given)} is not a data set; give a name, a path, PyG data or a list of graphs.")
+        raise InputError(f"{short_repr(given)} is not a data set; give a name, a path, PyG data or a list of graphs.")
     return graph_set_of_graphs(list(given), y, targets=targets)
 
 
@@ -111,7 +111,7 @@ def full_name(name: str) -> str:
     matches = get_close_matches(given, known, n=1, cutoff=0.7) or completions
     suggestion = f" (did you mean {known[matches[0]]}?)" if matches else ""
     raise InputError(
-        f"There is no data set {shown(name)}{suggestion}; give one of {', '.join(known.values())}, "
+        f"There is no data set {short_repr(name)}{suggestion}; give one of {', '.join(known.values())}, "
         "or the path of a folder in the TU Dortmund format or of a .pt file."
     )
 

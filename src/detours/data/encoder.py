@@ -10,7 +10,7 @@ import numpy as np
 
 from detours.arrays import Float32, Int64
 from detours.data.graph_set import GraphSet
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.graph import Graph
 
 
@@ -103,7 +103,7 @@ class Encoder:
         except (KeyError, TypeError, ValueError):
             raise InputError(
                 f"An encoder is stored as attributes and labels of nodes and edges, and largest_degree, but "
-                f"{shown(plain)} was given."
+                f"{short_repr(plain)} was given."
             ) from None
 
 
@@ -126,7 +126,7 @@ def _attributes(data: GraphSet, num_rows: int, expected: int, thing: str) -> Flo
         row = int(np.argmin(np.isfinite(x).all(axis=1)))
         raise InputError(
             f"The attributes of {data.name} must be finite, but {thing} {_location(data, row, thing)} has "
-            f"{shown(x[row].tolist())}; correct or remove it."
+            f"{short_repr(x[row].tolist())}; correct or remove it."
         )
     return x
 
@@ -143,7 +143,7 @@ def _label_columns(data: GraphSet, num_rows: int, labels: tuple[int, ...], thing
         row = int(np.argmin(np.isin(found, known)))
         raise InputError(
             f"{thing.capitalize()} {_location(data, row, thing)} of {data.name} has the label {found[row]}, which was "
-            f"not in the data that the encoder was built from (it knows {shown(known.tolist())}); "
+            f"not in the data that the encoder was built from (it knows {short_repr(known.tolist())}); "
             "build one from data with all labels."
         )
     return np.searchsorted(known, found)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from detours.arrays import Float32, Int64
 from detours.data.attributes import Attributes
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.graph import Graph
 
 
@@ -111,7 +111,7 @@ class GraphSet:
         known = np.asarray(classes, np.int64)
         missing = np.setdiff1d(self.y, known)
         if missing.size:
-            allowed = shown(known.tolist())
+            allowed = short_repr(known.tolist())
             raise InputError(
                 f"{self.name} has the class {missing[0]}, but the classes to choose from are {allowed}; "
                 "take data with these classes, or train on all of them."

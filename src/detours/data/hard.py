@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.checks import check_integer
 from detours.data.generated.constructions import (
     atlas,
@@ -36,7 +36,7 @@ from detours.data.generated.constructions import (
     shrikhande,
     triangular,
 )
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.graph import Graph
 from detours.graph.files.graph6 import encode
 
@@ -103,7 +103,7 @@ def random_regular_pair(n: int, d: int, seed: int = 0) -> Pair:
     if not 3 <= d <= n - 3 or n * d % 2:
         raise InputError(
             f"Two different connected d-regular graphs of n nodes need 3 <= d <= n - 3 and n·d even, "
-            f"but n is {shown(n)} and d is {shown(d)}."
+            f"but n is {short_repr(n)} and d is {short_repr(d)}."
         )
     random = np.random.default_rng([seed, n, d])
     return _first_pair(lambda: _random_regular(n, d, random), f"{d}-regular graphs of {n} nodes")
@@ -167,7 +167,7 @@ def write_pairs(folder: str | os.PathLike[str], pairs: Mapping[str, Iterable[Pai
         graphs = [graph for pair in category for graph in pair]
         if not graphs:
             continue
-        with replacing(root / f"{name}.g6") as file:
+        with atomic_write(root / f"{name}.g6") as file:
             for graph in graphs:
                 i, j = graph.to_edge_index()
                 file.write(encode(graph.num_nodes, np.stack((i[i < j], j[i < j]))) + b"\n")

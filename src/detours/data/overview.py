@@ -14,15 +14,15 @@ from detours.data.known import KNOWN, TASKS
 from detours.data.split_files import splits
 from detours.errors import InputError
 
-ALL = tuple(KNOWN)
+ALL_NAMES = tuple(KNOWN)
 
 
-def is_there(name: str, root: str | os.PathLike[str] | None = None) -> bool:
+def is_available(name: str, root: str | os.PathLike[str] | None = None) -> bool:
     """Return whether a data set can be read without a download."""
     return name in TASKS or found_folder(name, root) is not None
 
 
-def counted(data: GraphSet) -> dict[str, Any]:
+def summary_counts(data: GraphSet) -> dict[str, Any]:
     """Return the level, task and numbers of graphs, nodes, edges and classes."""
     return {
         "level": data.level,
@@ -43,7 +43,7 @@ def profile(data: GraphSet, root: str | os.PathLike[str] | None = None) -> dict[
     sizes = np.array([[len(part) for part in fold] for fold in found])
     return {
         "data": data.name,
-        **counted(data),
+        **summary_counts(data),
         "directed": any(graph.directed for graph in data.graphs),
         "pairs": None if data.pairs is None else len(data.pairs),
         "attributes": 0 if data.x is None else int(data.x[0].shape[1]),
@@ -68,7 +68,7 @@ def profile(data: GraphSet, root: str | os.PathLike[str] | None = None) -> dict[
     }
 
 
-def checked(name: str, root: str | os.PathLike[str] | None = None) -> str:
+def check_data_set(name: str, root: str | os.PathLike[str] | None = None) -> str:
     """Read a data set completely, with its features and splits, and return a short summary, or raise an error."""
     data = load(name, root)
     if data.task == "classification" and len(data.classes) < 2:

@@ -9,7 +9,7 @@ import numpy as np
 
 from detours.arrays import Int64
 from detours.checks import check_integer
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.graph import Graph
 from detours.graph.edges import check_edge_index
 
@@ -65,7 +65,9 @@ class NeighborSampler:
     ) -> None:
         self.sizes = tuple(check_integer("Each of sizes, the neighbours to draw,", size, minimum=-1) for size in sizes)
         if not self.sizes or 0 in self.sizes:
-            raise InputError(f"sizes must be one number for each hop, 1 or more or -1 for all, not {shown(sizes)}.")
+            raise InputError(
+                f"sizes must be one number for each hop, 1 or more or -1 for all, not {short_repr(sizes)}."
+            )
         self.batch_size = check_integer("batch_size", batch_size, minimum=1)
         self.seed = check_integer("seed", seed, minimum=0)
         self._next_epoch = 0
@@ -141,7 +143,7 @@ class NeighborSampler:
             nodes = np.flatnonzero(nodes)
         if nodes.ndim != 1 or (nodes.size and nodes.dtype.kind not in "iu"):
             raise InputError(
-                f"seeds must be a list of node indices or a mask of all nodes, but they are {shown(seeds)}."
+                f"seeds must be a list of node indices or a mask of all nodes, but they are {short_repr(seeds)}."
             )
         nodes = nodes.astype(np.int64)
         outside = (nodes < 0) | (nodes >= self.num_nodes)

@@ -23,7 +23,7 @@ from detours.experiments.expressiveness import ratios as expressiveness
 from detours.store import Cell
 
 if TYPE_CHECKING:
-    from detours.experiments.networks.queue import Wanted
+    from detours.experiments.networks.queue import RunSelection
 
 NO_DATA = "give --root DIR or set DETOURS_DATA"
 
@@ -70,7 +70,7 @@ def _figures(environment: Environment, cells: Sequence[Cell]) -> list[Path]:
         files += saved(figure, environment.store.folder / f"expressiveness-{rule}")
     if any(cell.key["data"] == "ENZYMES" for cell in cells):
         data, _ = environment.distinct("ENZYMES")
-        figure = pair_figure(*colouring.telling_pair(data))
+        figure = pair_figure(*colouring.most_telling_pair(data))
         files += saved(figure, environment.store.folder / "colouring-ENZYMES")
     return files
 
@@ -142,7 +142,7 @@ def run_kernels(
 def run_networks(
     environment: Environment,
     names: Sequence[str],
-    wanted: Wanted | None = None,
+    wanted: RunSelection | None = None,
     *,
     presets: Sequence[str] = (),
     rows: Sequence[str] = (),
@@ -185,7 +185,7 @@ def run_networks(
 def _train_networks(
     environment: Environment,
     names: Sequence[str],
-    wanted: Wanted | None,
+    wanted: RunSelection | None,
     presets: Sequence[str],
     rows: Sequence[str],
     minutes: float,
@@ -193,7 +193,7 @@ def _train_networks(
     if missing := [name for name in ("torch", "torch_geometric", "lightning") if find_spec(name) is None]:
         raise InputError(f"networks need {' and '.join(missing)}; run: pip install 'detours[torch]'")
     from detours.experiments.networks import entries
-    from detours.experiments.networks.queue import Queue, Wanted
+    from detours.experiments.networks.queue import Queue, RunSelection
     from detours.training.runs import idle_k
 
     for name in names:
@@ -201,7 +201,7 @@ def _train_networks(
     if len(names) == 1:
         _check_table(environment.only, names[0], entries.DATA)
     end = time.monotonic() + 60 * minutes
-    queue = Queue(environment.store, wanted or Wanted(), environment.load, environment.say)
+    queue = Queue(environment.store, wanted or RunSelection(), environment.load, environment.say)
     waiting, idle = [], set()
     for name in names:
         if data := environment.names(entries.DATA[name]):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.errors import InputError
 
 COUNT, RATIO, SECONDS = ",d", ".3f", ".2f"
@@ -87,6 +87,6 @@ def write_tables(
         folder / f"{name}.json": json.dumps(plain, indent=1, ensure_ascii=False) + "\n",
     }
     for path, text in contents.items():
-        with replacing(path) as file:
+        with atomic_write(path) as file:
             file.write(text.encode())
     return list(contents)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from detours.arrays import Int32, Int64
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.graph.edges import MAX_NODES, EdgeList, as_integers, as_numpy, check_edge_index, refuse_nan
 from detours.graph.pairs import from_edge_view, is_edge_view, is_tensor, read_list
 
@@ -55,18 +55,18 @@ def from_any(source: Any) -> EdgeList:
         return from_any(list(source))
     if isinstance(source, set | frozenset):
         raise InputError("a set of edges has no order, but counts follow the order of the edges; give a list.")
-    raise InputError(f"{shown(source)} ({type(source).__name__}) is not a graph; give {ACCEPTED}.")
+    raise InputError(f"{short_repr(source)} ({type(source).__name__}) is not a graph; give {ACCEPTED}.")
 
 
 def from_networkx(graph: Any) -> EdgeList:
     if not (hasattr(graph, "is_multigraph") and hasattr(graph, "edges")):
-        raise InputError(f"from_networkx takes a NetworkX graph, but {shown(graph)} was given.")
+        raise InputError(f"from_networkx takes a NetworkX graph, but {short_repr(graph)} was given.")
     nodes: list[Hashable] = list(graph)
     plain = all(type(node) is int and node == i for i, node in enumerate(nodes))
     edges = graph.edges(data="weight")
     bad = next(((u, v) for u, v, weight in edges if weight is not None and _is_nan(weight)), None)
     if bad is not None:
-        raise InputError(f"The weight of the edge {shown(bad)} is NaN; remove the edge or correct its weight.")
+        raise InputError(f"The weight of the edge {short_repr(bad)} is NaN; remove the edge or correct its weight.")
     if plain:
         edge_index = _to_edge_index((u, v) for u, v, _ in edges)
     else:
@@ -93,7 +93,7 @@ def _refuse_tensors(nodes: list[Hashable]) -> None:
     if kinds:
         node = next(node for node in nodes if type(node) in kinds)
         raise InputError(
-            f"The node {shown(node)} is a tensor, and two tensors with the same value are different nodes; "
+            f"The node {short_repr(node)} is a tensor, and two tensors with the same value are different nodes; "
             "use plain numbers as nodes, such as int(node)."
         )
 
@@ -104,7 +104,7 @@ def _is_nan(weight: Any) -> bool:
 
 def from_scipy(matrix: Any) -> EdgeList:
     if not hasattr(matrix, "tocoo"):
-        raise InputError(f"from_scipy takes a SciPy sparse matrix, but {shown(matrix)} was given.")
+        raise InputError(f"from_scipy takes a SciPy sparse matrix, but {short_repr(matrix)} was given.")
     shape = matrix.shape
     if len(shape) != 2 or shape[0] != shape[1]:
         raise InputError(f"An adjacency matrix must be square, but one of shape {shape} was given.")
@@ -126,7 +126,7 @@ def from_csr(indptr: Any, indices: Any) -> EdgeList:
     if offsets.ndim != 1 or targets.ndim != 1 or not len(offsets) or offsets[0] or offsets[-1] != len(targets):
         raise InputError(
             "indptr must be one-dimensional, begin with 0 and end with the length of indices "
-            f"({targets.size}), but {shown(offsets.tolist()[:3])} ... was given."
+            f"({targets.size}), but {short_repr(offsets.tolist()[:3])} ... was given."
         )
     degree = np.diff(offsets)
     if len(degree) and degree.min() < 0:
@@ -140,7 +140,7 @@ def from_pyg(data: Any) -> EdgeList:
         raise InputError("A PyG HeteroData was given; call its to_homogeneous() first.")
     edge_index = getattr(data, "edge_index", None)
     if edge_index is None:
-        raise InputError(f"from_pyg takes a PyG Data or Batch with an edge_index, but {shown(data)} was given.")
+        raise InputError(f"from_pyg takes a PyG Data or Batch with an edge_index, but {short_repr(data)} was given.")
     weights = getattr(data, "edge_weight", None)
     if weights is not None:
         refuse_nan(as_numpy(weights, "edge_weight"), "edge_weight")
@@ -183,7 +183,7 @@ class MoleculeOrigin:
 
 def from_igraph(graph: Any) -> EdgeList:
     if not hasattr(graph, "get_edgelist"):
-        raise InputError(f"from_igraph takes an igraph graph, but {shown(graph)} was given.")
+        raise InputError(f"from_igraph takes an igraph graph, but {short_repr(graph)} was given.")
     edge_index = _to_edge_index(graph.get_edgelist())
     if "weight" in graph.es.attributes():
         weights = [weight for weight in graph.es["weight"] if weight is not None]

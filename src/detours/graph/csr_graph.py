@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.graph import names as naming
 from detours.graph.arcs import check_located, locate
 from detours.graph.edges import Dropped, Names
@@ -157,7 +157,7 @@ class CsrGraph:
         index = naming.find(name, self.num_nodes, self._index if self._index is not None else self.names)
         if index is None:
             raise InputError(
-                f"The graph has no node {shown(name)}; nodes are {naming.sample(self.names, self.num_nodes)}."
+                f"The graph has no node {short_repr(name)}; nodes are {naming.sample(self.names, self.num_nodes)}."
             )
         return index
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64
 from detours.atomic import atomic_file
-from detours.containers import damage_named, read_header
+from detours.containers import damage_as_input_error, read_header
 from detours.errors import FileFormatError
 
 CHUNK = 1 << 16
@@ -29,7 +29,7 @@ class ArrayFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with damage_named(path, "the array"), open(path, "rb") as file:
+        with damage_as_input_error(path, "the array"), open(path, "rb") as file:
             header = read_header(file, os.fstat(file.fileno()).st_size)
             self.dtype, self.offset = header.dtype, header.offset
             (self.size,) = header.shape
@@ -49,7 +49,7 @@ class ArrayFile:
         return entries
 
 
-class RowsRead(NamedTuple):
+class RowBlock(NamedTuple):
     """Some rows of a graph: row p is ``targets[start[p]:start[p + 1]]``."""
 
     start: Int64
@@ -96,7 +96,7 @@ class Rows:
             raise self.damaged()
         return begin, end
 
-    def read(self, begin: Int64, end: Int64) -> RowsRead:
+    def read(self, begin: Int64, end: Int64) -> RowBlock:
         """Return the rows at these positions, in ascending order."""
         start = np.concatenate([[0], np.cumsum(end - begin)])
         targets = np.empty(start[-1], np.int32)
@@ -105,7 +105,7 @@ class Rows:
             sizes = end[first:last] - begin[first:last]
             shift = np.repeat(begin[first:last] - begin[first] - (start[first:last] - start[first]), sizes)
             targets[start[first] : start[last]] = block[np.arange(len(shift)) + shift]
-        return RowsRead(start, targets)
+        return RowBlock(start, targets)
 
     def targets(self, begin: int, end: int) -> Int32:
         """Return the entries begin .. end - 1 of indices."""

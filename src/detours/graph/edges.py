@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from detours.arrays import Bool, Int32, Int64
 from detours.checks import check_integer
 from detours.containers import check_rows
-from detours.errors import DroppedEdgesWarning, FileFormatError, InputError, shown, warn_caller
+from detours.errors import DroppedEdgesWarning, FileFormatError, InputError, short_repr, warn_caller
 
 Names = Sequence[Hashable] | Int64
 
@@ -126,7 +126,7 @@ def _split(arcs: Int64, num_nodes: int) -> tuple[Int64, Int32]:
     return indptr, (arcs & _LOW).astype(np.int32)
 
 
-def described(dropped: Dropped) -> str:
+def describe_dropped(dropped: Dropped) -> str:
     """Return the counts of what was dropped, merged or completed as text.
 
     >>> described(Dropped(loops=1, one_way=2))
@@ -141,7 +141,7 @@ def report(dropped: Dropped, strict: bool) -> None:
     """Warn about what was dropped, merged or completed; raise `InputError` instead if `strict`."""
     if not any(dropped):
         return
-    counts = described(dropped)
+    counts = describe_dropped(dropped)
     if strict:
         raise InputError(
             f"The graph has {counts}, which strict=True does not allow; "
@@ -215,7 +215,7 @@ def as_integers(array: NDArray[Any], what: str) -> Int64:
         )
     elif kind == "O":
         raise InputError(
-            f"{what} holds Python objects such as {shown(next(iter(array.flat), None))}; "
+            f"{what} holds Python objects such as {short_repr(next(iter(array.flat), None))}; "
             f"node ids must be integers up to {MAX_NODES - 1}."
         )
     elif kind not in "iuf":

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from detours.arrays import Int32, Int64
 from detours.checks import check_flag
-from detours.errors import FileFormatError, InputError, shown
+from detours.errors import FileFormatError, InputError, short_repr
 from detours.graph import convert, union
 from detours.graph.csr_graph import CsrGraph
 from detours.graph.edges import Dropped, EdgeList, check_csr, check_edge_index, report, sort_arcs
@@ -310,7 +310,7 @@ def is_list(given: Any) -> bool:
 def as_list(given: Any) -> list[Any]:
     """Return the items of whatever `is_list`."""
     if not is_list(given):
-        raise InputError(f"a list of graphs is expected, but {shown(given)} was given.")
+        raise InputError(f"a list of graphs is expected, but {short_repr(given)} was given.")
     return list(given) if hasattr(given, "__iter__") else [given[i] for i in range(len(given))]
 
 

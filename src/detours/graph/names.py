@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from detours.errors import shown
+from detours.errors import short_repr
 from detours.graph.edges import Names
 
 
@@ -43,4 +43,4 @@ def sample(names: Names | None, num_nodes: int) -> str:
     if names is None:
         return f"0 to {num_nodes - 1}" if num_nodes else "none"
     first = names[:3].tolist() if isinstance(names, np.ndarray) else names[:3]
-    return ", ".join(shown(name) for name in first) + (", ..." if num_nodes > 3 else "")
+    return ", ".join(short_repr(name) for name in first) + (", ..." if num_nodes > 3 else "")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Int64
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.graph.edges import EdgeList, Names, as_numpy
 
 _AMBIGUOUS = (
@@ -32,10 +32,10 @@ def from_pairs(pairs: Iterable[Any]) -> EdgeList:
     try:
         pairs = list(pairs)
     except TypeError:
-        raise InputError(f"edges must be pairs of nodes, but {shown(pairs)} was given.") from None
+        raise InputError(f"edges must be pairs of nodes, but {short_repr(pairs)} was given.") from None
     for pair in pairs:
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
-            raise InputError(f"every edge must be a pair of nodes, such as ('a', 'b'), but one is {shown(pair)}.")
+            raise InputError(f"every edge must be a pair of nodes, such as ('a', 'b'), but one is {short_repr(pair)}.")
     return from_ends([u for u, _ in pairs], [v for _, v in pairs])
 
 
@@ -65,7 +65,7 @@ def read_list(given: list[Any] | tuple[Any, ...]) -> EdgeList | None:
     if not ids or not _are_integers(ids):
         return from_pairs(given)
     if ids[1] != ids[2] or set(ids) != set(range(len(set(ids)))):
-        raise InputError(f"{shown(given)} {_AMBIGUOUS}")
+        raise InputError(f"{short_repr(given)} {_AMBIGUOUS}")
     return None
 
 
@@ -92,7 +92,7 @@ def _refuse_other_lists(given: list[Any] | tuple[Any, ...]) -> None:
         _refuse_triples(given)
     if all(isinstance(row, (set, frozenset)) for row in given):
         raise InputError(
-            f"an edge is a pair such as (0, 1), but one is {shown(given[0])}; give [tuple(e) for e in edges]."
+            f"an edge is a pair such as (0, 1), but one is {short_repr(given[0])}; give [tuple(e) for e in edges]."
         )
 
 
@@ -105,12 +105,12 @@ def _refuse_triples(given: list[Any] | tuple[Any, ...]) -> None:
     rows_of_ids = len(given) == 2 and _are_integers([name for row in given for name in row])
     if len(given) != 2 or isinstance(given[0][2], dict) or (tuples and not rows_of_ids):
         raise InputError(
-            f"these are triples, such as {shown(given[0])}, but an edge is a pair of nodes; "
+            f"these are triples, such as {short_repr(given[0])}, but an edge is a pair of nodes; "
             "give [(u, v) for u, v, _ in edges]."
         )
     if tuples and set(given[0]) != set(given[1]):
         raise InputError(
-            f"{shown(given)} can be read both as two weighted edges and as an edge_index; "
+            f"{short_repr(given)} can be read both as two weighted edges and as an edge_index; "
             "write Graph.from_edges([(u, v) for u, v, _ in edges]) for edges, or give lists for an edge_index."
         )
 
@@ -150,11 +150,11 @@ def from_names(sources: list[Any], targets: list[Any]) -> EdgeList:
     for pair in zip(sources, targets, strict=True):
         for name in pair:
             if name is None or name != name:
-                raise InputError(f"the edge {shown(pair)} lacks a node; remove it.")
+                raise InputError(f"the edge {short_repr(pair)} lacks a node; remove it.")
             try:
                 index.setdefault(name, len(index))
             except TypeError:
-                raise InputError(f"{shown(name)} cannot be a node; use numbers, strings or tuples.") from None
+                raise InputError(f"{short_repr(name)} cannot be a node; use numbers, strings or tuples.") from None
     names: list[Any] = list(index)
     _refuse_mixed_types(names)
     if all(isinstance(name, str) for name in names):

@@ -16,7 +16,7 @@ from detours.errors import InputError
 from detours.kernels.batch import read_batch
 from detours.kernels.colours.colouring import ColouredBatch, Colouring, ColouringOptions
 from detours.kernels.colours.description import describe, draw
-from detours.kernels.features.blocks import Base, Blocks, Carriers, stack_blocks
+from detours.kernels.features.blocks import BaseKernel, Blocks, Carriers, stack_blocks
 from detours.kernels.features.histograms import HistogramBase
 from detours.kernels.features.products import mirror
 from detours.kernels.features.triples import TripleBase
@@ -60,7 +60,7 @@ class GraphKernel(TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]  
         """How nodes are coloured; parameters are checked here or in `_new_base`."""
 
     @abstractmethod
-    def _new_base(self) -> Base:
+    def _new_base(self) -> BaseKernel:
         """A new base kernel, which counts the colours of each round; see `make_base`."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -227,7 +227,7 @@ def check_rounds(n_iter: object) -> int:
     return check_integer("n_iter", n_iter, minimum=0)
 
 
-def make_base(base: str, memory_limit: int | str | None) -> Base:
+def make_base(base: str, memory_limit: int | str | None) -> BaseKernel:
     """Return a new base kernel by its name."""
     check_choice("base", base, BASES)
     limit = parse_bytes(memory_limit) or DEFAULT_LIMIT

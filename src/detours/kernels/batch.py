@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from detours.arrays import Bool, Int64
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.graph import Graph
 from detours.graph.graph import is_list, is_one_graph
 from detours.kernels.conversion import Labelled, convert, read_items, warn_unused_labels
-from detours.wl.nodes.labels import by_node, edge_numbers, ranks_on_arcs
+from detours.wl.nodes.labels import edge_counts, labels_in_node_order, ranks_on_arcs
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def read_batch(X: Any, labels: bool | Literal["if any"], with_edge_labels: bool 
     single = is_one_graph(X) or not is_list(X)
     if single and not hasattr(X, "graphs"):
         instead = "give to_data_list() of it" if hasattr(X, "to_data_list") else "put graphs into a list"
-        raise InputError(f"A kernel takes a list of graphs, but it was given {shown(X)}; {instead}.")
+        raise InputError(f"A kernel takes a list of graphs, but it was given {short_repr(X)}; {instead}.")
     items = read_items(X, bool(labels), with_edge_labels)
     graphs = convert([item.graph for item in items])
     if not graphs:
@@ -124,13 +124,15 @@ def join_batches(first: Batch, second: Batch) -> Batch:
 
 def _node_labels(items: Sequence[Labelled], graphs: Sequence[Graph]) -> list[Hashable]:
     hint = 'give Labelled(graph, labels), or choose labels="degree" or labels="none"'
-    labels = [by_node(item.labels, graph, at) for at, (item, graph) in enumerate(zip(items, graphs, strict=True))]
+    labels = [
+        labels_in_node_order(item.labels, graph, at) for at, (item, graph) in enumerate(zip(items, graphs, strict=True))
+    ]
     return _flatten(labels, [graph.num_nodes for graph in graphs], "node", hint)
 
 
 def _edge_labels(items: Sequence[Labelled], graphs: Sequence[Graph], union: Graph, offsets: Int64) -> EdgeLabels:
     hint = "give Labelled(graph, labels, edge_labels), or choose edge_labels=False"
-    labels = _flatten([item.edge_labels for item in items], edge_numbers(graphs), "edge", hint)
+    labels = _flatten([item.edge_labels for item in items], edge_counts(graphs), "edge", hint)
     values: list[Hashable] = sorted(set(labels))  # type: ignore[type-var]  # all integers or all strings
     rank = {label: at for at, label in enumerate(values)}
     of_arcs = ranks_on_arcs(np.array([rank[label] for label in labels], dtype=np.int64), graphs, union, offsets)
@@ -146,7 +148,7 @@ def _flatten(labels_by_graph: Sequence[Any], sizes: Sequence[int], thing: str, h
         if labels is None:
             raise InputError(f"Graph number {at} has no {thing} labels; {hint}.")
         if isinstance(labels, Mapping | set | frozenset) or not hasattr(labels, "__iter__"):
-            raise InputError(f"The {thing} labels of graph number {at} are {shown(labels)}; give a list of them.")
+            raise InputError(f"The {thing} labels of graph number {at} are {short_repr(labels)}; give a list of them.")
         plain = labels.tolist() if hasattr(labels, "tolist") else list(labels)
         if len(plain) != size:
             raise InputError(
@@ -158,7 +160,7 @@ def _flatten(labels_by_graph: Sequence[Any], sizes: Sequence[int], thing: str, h
     examples = {_kind(kind): label for kind, label in {type(label): label for label in reversed(flat)}.items()}
     if None in examples or len(examples) > 1:
         wrong = [examples[None]] if None in examples else examples.values()
-        found = " and ".join(f"one is {shown(label)}" for label in wrong)
+        found = " and ".join(f"one is {short_repr(label)}" for label in wrong)
         raise InputError(f"The {thing} labels must be all integers or all strings, but {found}; {hint}.")
     return flat
 

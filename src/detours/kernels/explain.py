@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from detours.checks import check_integer
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.kernels.base import GraphKernel
 from detours.kernels.features.blocks import Carriers
 
@@ -62,7 +62,7 @@ def top_features(kernel: GraphKernel, model: Any, *, top: int = 10, row: int = 0
     if row not in range(-len(weights), len(weights)) or getattr(kernel, "output_", None) != "features":
         raise InputError(
             f"top_features needs a kernel fitted with output='features' and a linear model with row {row} of coef_, "
-            f"but it was given {shown(kernel)} and {shown(model)}."
+            f"but it was given {short_repr(kernel)} and {short_repr(model)}."
         )
     weights = weights[row]
     if len(weights) != kernel.block_starts_[-1]:

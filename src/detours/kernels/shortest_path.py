@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from detours.kernels.base import GraphKernel, make_base
 from detours.kernels.colours.colouring import ColouringOptions
-from detours.kernels.features.blocks import Base
+from detours.kernels.features.blocks import BaseKernel
 
 
 class ShortestPath(GraphKernel):
@@ -44,5 +44,5 @@ class ShortestPath(GraphKernel):
     def _colouring_options(self) -> ColouringOptions:
         return ColouringOptions(self.labels, 0)
 
-    def _new_base(self) -> Base:
+    def _new_base(self) -> BaseKernel:
         return make_base("shortest-path", self.memory_limit)

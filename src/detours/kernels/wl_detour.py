@@ -7,7 +7,7 @@ from typing import Any, Self
 from detours.checks import check_choice, check_flag, check_k
 from detours.kernels.base import GraphKernel, check_edge_labels, check_rounds, make_base
 from detours.kernels.colours.colouring import ColouringOptions
-from detours.kernels.features.blocks import Base
+from detours.kernels.features.blocks import BaseKernel
 from detours.wl.options import OLD_NAMES
 
 INITS = ("den", "den-sum", "phi")
@@ -104,5 +104,5 @@ class WLDetour(GraphKernel):
             plain=check_flag("plain", self.plain),
         )
 
-    def _new_base(self) -> Base:
+    def _new_base(self) -> BaseKernel:
         return make_base(self.base, self.memory_limit)

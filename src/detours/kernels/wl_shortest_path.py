@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from detours.kernels.base import GraphKernel, check_edge_labels, check_rounds, make_base
 from detours.kernels.colours.colouring import ColouringOptions
-from detours.kernels.features.blocks import Base
+from detours.kernels.features.blocks import BaseKernel
 
 
 class WLShortestPath(GraphKernel):
@@ -49,5 +49,5 @@ class WLShortestPath(GraphKernel):
     def _colouring_options(self) -> ColouringOptions:
         return ColouringOptions(self.labels, check_rounds(self.n_iter), edge_labels=check_edge_labels(self.edge_labels))
 
-    def _new_base(self) -> Base:
+    def _new_base(self) -> BaseKernel:
         return make_base("shortest-path", self.memory_limit)

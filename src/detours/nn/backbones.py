@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 from torch_geometric.nn import GINConv, GINEConv
 
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.nn.convolutions import GAT, GCN, GIN
 from detours.nn.detour_weighted import Weighting, check_width
 
@@ -40,12 +40,14 @@ def convolution(
     """
     if isinstance(backbone, nn.Module):
         raise InputError(
-            f"backbone is already a module, {shown(backbone)}, but every layer needs a new one; "
+            f"backbone is already a module, {short_repr(backbone)}, but every layer needs a new one; "
             "give its class, or a function of in_channels and out_channels that returns one."
         )
     conv = _build(backbone, in_channels, out_channels, weighted, edge_channels)
     if not isinstance(conv, nn.Module):
-        raise InputError(f"backbone should return a torch module, but {shown(backbone)} returned {shown(conv)}.")
+        raise InputError(
+            f"backbone should return a torch module, but {short_repr(backbone)} returned {short_repr(conv)}."
+        )
     if weighted:
         Weighting.of(conv, edge_channels)
     elif edge_channels:
@@ -64,7 +66,7 @@ def _build(backbone: Backbone, in_channels: int, out_channels: int, weighted: bo
     if kind is None or not callable(kind):
         names = ", ".join(f'"{name}"' for name in BACKBONES)
         raise InputError(
-            f"There is no backbone {shown(backbone)}; give {names}, a PyG convolution class, "
+            f"There is no backbone {short_repr(backbone)}; give {names}, a PyG convolution class, "
             "or a function of in_channels and out_channels."
         )
     if not isinstance(kind, type):

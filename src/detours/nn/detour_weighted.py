@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import CGConv, GENConv, GINConv, GINEConv, GMMConv, SplineConv
 
 from detours.checks import check_integer
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.nn.checks import check_edge_attr
 
 
@@ -143,7 +143,7 @@ def _check_module(conv: object) -> None:
     if isinstance(conv, type):
         raise InputError(f"conv must be a convolution, but it is the class {conv.__name__}; create an instance first.")
     if not isinstance(conv, nn.Module):
-        raise InputError(f"conv must be a convolution, a torch module, but {shown(conv)} was given.")
+        raise InputError(f"conv must be a convolution, a torch module, but {short_repr(conv)} was given.")
     if getattr(conv, "cached", False):
         raise InputError(
             f"{type(conv).__name__} was created with cached=True and would reuse the result of the plain branch in the "

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.containers import load_tensors
 from detours.errors import FileFormatError, InputError
 from detours.training.recipe import Recipe
@@ -80,7 +80,7 @@ class Checkpoint:
         """Write the state of the runs; the previous checkpoint is replaced once this is complete."""
         start = time.monotonic()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(self.path) as file:
+        with atomic_write(self.path) as file:
             torch.save({**state, "recipes": [each.key() for each in self.recipes]}, file)
         now = time.monotonic()
         self._due = now + max(self.every, (now - start) / SHARE)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from detours.data import GraphSet, Split, Splits, graph_set_of, splits
-from detours.errors import InputError, shown, warn_caller
+from detours.errors import InputError, short_repr, warn_caller
 from detours.progress import Report, as_report, watched
 from detours.store import Cell, Store
 from detours.training.logs import read_log
@@ -21,7 +21,7 @@ from detours.training.loop import Run
 from detours.training.recipe import checked
 from detours.training.recipe import settings as known_settings
 from detours.training.runs import idle_k, runs_of
-from detours.training.stacks import Workplace, run_all
+from detours.training.stacks import Resources, run_all
 
 POLL = 0.5
 """Seconds between two reads of the logs."""
@@ -74,10 +74,12 @@ def fit(
     indices, parts = folds_of(data, folds)
     seed = settings.get("seed")
     if seeds is not None and seed is not None:
-        raise InputError(f"give either seeds or seed, but both were given: {shown(seeds)} and {shown(seed)}.")
+        raise InputError(f"give either seeds or seed, but both were given: {short_repr(seeds)} and {short_repr(seed)}.")
     if seeds is not None and (isinstance(seeds, str) or not isinstance(seeds, Iterable)):
-        raise InputError(f"seeds must be a list, such as [0, 1, 2], but it is {shown(seeds)}; a single seed is seed=….")
-    place = Workplace(device, jobs=jobs, replicas=replicas)
+        raise InputError(
+            f"seeds must be a list, such as [0, 1, 2], but it is {short_repr(seeds)}; a single seed is seed=…."
+        )
+    place = Resources(device, jobs=jobs, replicas=replicas)
     with TemporaryDirectory() as folder:
         store = Store(folder if out is None else out)
         models = None if save is None else Path(save)
@@ -125,7 +127,9 @@ def folds_of(data: GraphSet, folds: Any) -> tuple[Sequence[int], Splits]:
         parts = splits(data) if folds is None else folds
         return range(len(parts)), parts
     if not isinstance(folds, Iterable) or isinstance(folds, str | Split):
-        raise InputError(f"folds must be a list, such as [0] or [Split(train, val, test)], but it is {shown(folds)}.")
+        raise InputError(
+            f"folds must be a list, such as [0] or [Split(train, val, test)], but it is {short_repr(folds)}."
+        )
     listed = list(folds)
     if all(isinstance(each, Integral) for each in listed):
         return listed, splits(data)
@@ -141,6 +145,7 @@ def _split(index: int, fold: Any) -> Split:
     parts = [part if part.size else part.astype(np.int64) for part in parts]
     if len(parts) != 3 or any(part.ndim != 1 or part.dtype.kind not in "iu" for part in parts):
         raise InputError(
-            f"fold {index} must be three lists of integers, for training, validation and test, but it is {shown(fold)}."
+            f"fold {index} must be three lists of integers, for training, validation and test, but it is "
+            f"{short_repr(fold)}."
         )
     return Split(*(part.astype(np.int64) for part in parts))

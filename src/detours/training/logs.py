@@ -9,7 +9,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.errors import InputError
 
 
@@ -37,7 +37,7 @@ class Log:
     def __init__(self, path: Path, epochs: int = 0, tensorboard: Path | None = None) -> None:
         kept = [row for row in read_log(path) if row.epoch <= epochs]
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as file:
+        with atomic_write(path) as file:
             file.write((_line(Epoch._fields) + "".join(map(_line, kept))).encode())
         self.path = path
         self._writer = None if tensorboard is None else _writer(tensorboard, epochs)

@@ -17,7 +17,7 @@ from detours.training.loop import Run
 from detours.training.recipe import Recipe, recipe
 from detours.training.tasks import check_scores, rank_of, targets_of
 
-MOST = 100_000
+MAX_RUNS = 100_000
 """Runs of one call at most: each is looked up before the first is trained."""
 
 
@@ -99,9 +99,9 @@ def check_number(folds: int, seeds: int, ks: int = 1) -> None:
         ...
     detours.errors.InputError: 10 folds × 20,000 seeds × 1 k are 200,000 runs; ask for at most 100,000 at once.
     """
-    if (count := folds * seeds * ks) > MOST:
+    if (count := folds * seeds * ks) > MAX_RUNS:
         factors = f"{folds:,} folds × {seeds:,} seeds × {ks:,} k"
-        raise InputError(f"{factors} are {count:,} runs; ask for at most {MOST:,} at once.")
+        raise InputError(f"{factors} are {count:,} runs; ask for at most {MAX_RUNS:,} at once.")
 
 
 def check_split(data: GraphSet, fold: int, split: Split) -> None:

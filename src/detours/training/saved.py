@@ -16,7 +16,7 @@ from torch import Tensor
 
 from detours import __version__
 from detours.arrays import Int64
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.containers import load_tensors
 from detours.data import Encoder, GraphSet, load
 from detours.data.readers.graphs import graph_set_of_graphs
@@ -63,7 +63,7 @@ class SavedModel:
             "targets": None if self.targets is None else self.targets.to_json(),
         }
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as file:
+        with atomic_write(path) as file:
             torch.save({"about": json.dumps(about), "weights": dict(self.weights)}, file)
 
     @classmethod

@@ -35,7 +35,7 @@ LARGE_STEP = 50_000
 
 
 @dataclass(frozen=True)
-class Workplace:
+class Resources:
     """Where runs are trained, and how many at once."""
 
     device: str = "auto"
@@ -62,12 +62,12 @@ def finished(store: Store, run: Run) -> Cell | None:
     return None if run.model is not None and not run.model.exists() else cell
 
 
-def run_all(store: Store, runs: Sequence[Run], place: Workplace | None = None) -> list[Cell]:
+def run_all(store: Store, runs: Sequence[Run], place: Resources | None = None) -> list[Cell]:
     """Return the cells of all runs, in their order; finished runs are not trained again.
 
     Runs of one shape are trained together, as replicas of one network; `place.jobs` processes share them.
     """
-    place = Workplace() if place is None else place
+    place = Resources() if place is None else place
     place = replace(place, device=chosen_device(place.device))
     # other processes may have another working directory
     store = Store(store.folder.absolute(), keep_old=store.keep_old)
@@ -93,7 +93,7 @@ def run_all(store: Store, runs: Sequence[Run], place: Workplace | None = None) -
     return [cell for cell in cells if cell is not None]
 
 
-def stacks_of(runs: Sequence[Run], place: Workplace) -> list[list[Run]]:
+def stacks_of(runs: Sequence[Run], place: Resources) -> list[list[Run]]:
     """Divide the runs into stacks that are trained together, as many as there are jobs if possible."""
     stacks = []
     for group in _by_shape(runs):

@@ -20,8 +20,8 @@ from torch_geometric.transforms import BaseTransform
 from detours.checks import check_flag, check_k
 from detours.counting.count import count
 from detours.counting.result import Detours
-from detours.errors import DroppedEdgesWarning, InputError, shown, warn_caller
-from detours.graph.edges import Dropped, EdgeList, check_edge_index, described
+from detours.errors import DroppedEdgesWarning, InputError, short_repr, warn_caller
+from detours.graph.edges import Dropped, EdgeList, check_edge_index, describe_dropped
 from detours.graph.graph import build_graph
 from detours.graph.union import join_edges
 from detours.transforms.slices import set_edge_slices, set_node_slices, set_token_slices
@@ -147,7 +147,8 @@ def _warn_dropped(dropped: Dropped) -> None:
     if any(dropped):
         effects = ", ".join(effect for edges, effect in zip(dropped, _EFFECTS, strict=True) if edges)
         warn_caller(
-            f"edge_index has {described(dropped)}: it is left unchanged, but counted {effects}.", DroppedEdgesWarning
+            f"edge_index has {describe_dropped(dropped)}: it is left unchanged, but counted {effects}.",
+            DroppedEdgesWarning,
         )
 
 
@@ -167,12 +168,12 @@ def _stores(data: Any, transform: str) -> list[tuple[Any, Any]]:
         stores = [(data, data)] if data.edge_index is not None else []
     else:
         raise InputError(
-            f"{transform} takes a PyG Data, Batch or HeteroData, or a list of them, but {shown(data)} was given."
+            f"{transform} takes a PyG Data, Batch or HeteroData, or a list of them, but {short_repr(data)} was given."
         )
     if not stores:
         missing = "edge_index within one node type" if isinstance(data, HeteroData) else "edge_index"
         raise InputError(
-            f"{transform} needs an {missing}, but {shown(data)} has none; "
+            f"{transform} needs an {missing}, but {short_repr(data)} has none; "
             "set one, and put this transform before any that converts it to a sparse matrix."
         )
     return stores
@@ -194,7 +195,7 @@ def _set_attr(store: Any, name: str, values: Tensor, cat: bool) -> None:
 def check_name(name: object, argument: str) -> str:
     """Return `name`, or raise `InputError` if PyG would treat an attribute of that name specially in a batch."""
     if not isinstance(name, str) or not name:
-        raise InputError(f"{argument} must be the name of an attribute, but {shown(name)} was given.")
+        raise InputError(f"{argument} must be the name of an attribute, but {short_repr(name)} was given.")
     if "index" in name or "batch" in name or "adj" in name:
         raise InputError(
             f"{argument} must not contain 'index', 'batch' or 'adj', because PyG would treat the counts of a batch "

@@ -8,7 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 
 DPI = 200
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7f7f7f")
@@ -94,6 +94,6 @@ def saved(figure: Any, stem: Path) -> list[Path]:
             buffer = BytesIO()
             figure.savefig(buffer, format=suffix[1:], dpi=DPI, bbox_inches="tight", metadata=metadata)
             files.append(stem.with_name(stem.name + suffix))
-            with replacing(files[-1]) as target:
+            with atomic_write(files[-1]) as target:
                 target.write(buffer.getvalue())
     return files

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 
 from detours.checks import check_choice, check_integer, check_k
 from detours.counting.engines.threads import Progress
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.graph import Graph
 from detours.graph.graph import as_graphs, is_one_graph
 
@@ -82,7 +82,7 @@ def check_graphs(caller: str, graphs: Iterable[Any]) -> list[Graph]:
     """Return the graphs given to `caller`, or raise `InputError` unless all are directed or all undirected."""
     if is_one_graph(graphs):
         raise InputError(
-            f"{caller} takes a list of graphs, but it was given a single one, {shown(graphs)}; put it into a list."
+            f"{caller} takes a list of graphs, but it was given a single one, {short_repr(graphs)}; put it into a list."
         )
     given = as_graphs(graphs)
     if len({graph.directed for graph in given}) > 1:

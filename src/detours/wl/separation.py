@@ -35,7 +35,7 @@ FIRST_STEPS = 64
 """Steps that a search for a mapping may lose to failures before detours are counted."""
 MAPPING = "search for a mapping"
 UNSEEN = "; labels of nodes were not compared"
-NOT_GIVEN = ", as labels= was not given"
+LABELS_HINT = ", as labels= was not given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ class _Ladder:
         self._add(MAPPING, False, begin, f"found after {matching.steps:,} copies")
         first, second = self.graphs
         mapping = {first.name(i): second.name(j) for i, j in enumerate(image.tolist())}
-        hint = (UNSEEN + NOT_GIVEN) * (self.labels is None and any(map(has_labels, self.given)))
+        hint = (UNSEEN + LABELS_HINT) * (self.labels is None and any(map(has_labels, self.given)))
         return self._end("isomorphic", MAPPING, "a mapping of the nodes keeps every edge" + hint, mapping)
 
     def _root(self, colour: Int32) -> Copies:

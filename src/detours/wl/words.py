@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
-def number(count: int) -> str:
+def count_in_words(count: int) -> str:
     """Return a small number as a word, a larger one in digits.
 
     >>> number(2), number(1234)
@@ -37,10 +37,10 @@ def describe_edge(counts: Sequence[int], directed: bool = False) -> str:
     found = [(length, count) for length, count in enumerate(counts, 2) if count]
     if directed:
         return "with " + enumerate_words(
-            [f"{number(count)} detour{'s' * (count > 1)} of {length} edges" for length, count in found]
+            [f"{count_in_words(count)} detour{'s' * (count > 1)} of {length} edges" for length, count in found]
         )
     return "on " + enumerate_words(
-        [f"{number(count)} {length + 1}-cycle{'s' * (count > 1)}" for length, count in found]
+        [f"{count_in_words(count)} {length + 1}-cycle{'s' * (count > 1)}" for length, count in found]
     )
 
 
@@ -59,7 +59,7 @@ def describe_edges(edges: Iterable[Sequence[int]], directed: bool = False) -> st
     thing = "arc" if directed else "edge"
     return (
         ", ".join(
-            f"{number(times)} {thing}{'s' * (times > 1)} {describe_edge(counts, directed)}"
+            f"{count_in_words(times)} {thing}{'s' * (times > 1)} {describe_edge(counts, directed)}"
             for counts, times in sorted(alike.items(), reverse=True)
         )
         or f"no {thing}s"

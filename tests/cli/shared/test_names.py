@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from detours.errors import printable
+from detours.errors import escape_control
 from tests.cli.programs import Run
 
 WIPE = "\x1b[2J\x1b]0;owned\x07"
@@ -65,5 +65,5 @@ def test_csv_files_have_no_formulas_and_no_control_characters(run: Run, hostile:
 
 
 def test_printable_keeps_letters_of_all_languages() -> None:
-    assert printable("naïve 中文 שלום 😀") == "naïve 中文 שלום 😀"
-    assert printable("\t\n\x7f\x9b\u2028\ud800") == r"\t\n\x7f\x9b\u2028\ud800"
+    assert escape_control("naïve 中文 שלום 😀") == "naïve 中文 שלום 😀"
+    assert escape_control("\t\n\x7f\x9b\u2028\ud800") == r"\t\n\x7f\x9b\u2028\ud800"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from detours.data import GraphSet
 from detours.experiments.networks.entries import Entry
-from detours.experiments.networks.queue import Queue, Wanted
+from detours.experiments.networks.queue import Queue, RunSelection
 from detours.store import Store
 
 TINY = {"epochs": 3, "hidden": 8, "layers": 1, "transformer_layers": 1, "pe": 0, "heads": 1, "k": 2}
@@ -13,7 +13,7 @@ PLAIN, MDNN = (Entry("ENZYMES", "ours", model, "gin") for model in ("plain", "md
 
 def new_queue(folder: Path, data: GraphSet, *, reports: list[str] | None = None, **wanted: object) -> Queue:
     """Return a queue of two folds and two seeds; its reports are appended to `reports`."""
-    runs = Wanted(**{"seeds": [0, 1], "folds": [0, 1], "device": "cpu", "changes": TINY, **wanted})  # type: ignore[arg-type]
+    runs = RunSelection(**{"seeds": [0, 1], "folds": [0, 1], "device": "cpu", "changes": TINY, **wanted})  # type: ignore[arg-type]
     return Queue(Store(folder), runs, lambda name: data, (reports if reports is not None else []).append)
 
 

@@ -12,7 +12,7 @@ from detours.atomic import exclusive
 from detours.data import GraphSet
 from detours.errors import InputError
 from detours.experiments.networks.entries import cost
-from detours.experiments.networks.queue import NEAREST, Wanted
+from detours.experiments.networks.queue import NEAREST, RunSelection
 from detours.experiments.networks.records import read_records
 from detours.experiments.networks.results import results
 from detours.store import Store
@@ -68,7 +68,7 @@ def test_finished_runs_are_not_trained_again(tmp_path: Path, data: GraphSet, mon
     trained: list[tuple[int, int]] = []
     run_all = training.run_all
 
-    def recording(store: Store, runs: list[training.Run], place: training.Workplace) -> object:
+    def recording(store: Store, runs: list[training.Run], place: training.Resources) -> object:
         trained.extend((run.recipe.fold, run.recipe.seed) for run in runs)
         return run_all(store, runs, place)
 
@@ -99,7 +99,7 @@ def test_runs_that_diverge_are_recorded_and_not_repeated(
 ) -> None:
     run_all = training.run_all
 
-    def diverging(store: Store, runs: list[training.Run], place: training.Workplace) -> object:
+    def diverging(store: Store, runs: list[training.Run], place: training.Resources) -> object:
         run_all(store, [run for run in runs if run.recipe.fold == 0], place)
         raise Diverged("fold 1: the loss is nan")
 
@@ -112,18 +112,18 @@ def test_runs_that_diverge_are_recorded_and_not_repeated(
 
 
 def test_unknown_folds() -> None:
-    assert Wanted(folds=[9]).runs(PLAIN) == {(9, seed) for seed in range(3)}
+    assert RunSelection(folds=[9]).runs(PLAIN) == {(9, seed) for seed in range(3)}
     with pytest.raises(InputError, match=r"^ENZYMES has the folds 0 .. 9, but fold 12 was requested.$"):
-        Wanted(folds=[3, 12]).runs(PLAIN)
+        RunSelection(folds=[3, 12]).runs(PLAIN)
     with pytest.raises(InputError, match=r"^ZINC has fold 0 only, but fold 1 was requested.$"):
-        Wanted(folds=[0, 1]).runs(replace(PLAIN, data="ZINC"))
+        RunSelection(folds=[0, 1]).runs(replace(PLAIN, data="ZINC"))
 
 
 def test_k_is_dropped_where_no_detours_are_used() -> None:
-    wanted = Wanted(changes={"k": 3})
+    wanted = RunSelection(changes={"k": 3})
     zinc = replace(PLAIN, data="ZINC")  # its recipe gives plain networks detour numbers
     assert [wanted.settings(each).get("k") for each in (PLAIN, MDNN, zinc)] == [None, 3, 3]
-    assert Wanted(changes={"k": 3, "node_den": True}).settings(PLAIN)["k"] == 3
+    assert RunSelection(changes={"k": 3, "node_den": True}).settings(PLAIN)["k"] == 3
 
 
 def test_a_failure_does_not_stop_the_queue(tmp_path: Path, data: GraphSet) -> None:

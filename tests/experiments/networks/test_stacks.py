@@ -73,7 +73,7 @@ def test_every_finished_stack_is_recorded_before_the_next(
 ) -> None:
     run_all, recorded = training.run_all, []
 
-    def killed(store: Store, runs: list[training.Run], place: training.Workplace) -> object:
+    def killed(store: Store, runs: list[training.Run], place: training.Resources) -> object:
         recorded.append(sum(len(record.runs) for record in read_records(Store(tmp_path))))
         if len(recorded) == 4:
             raise SystemExit
@@ -94,14 +94,14 @@ def test_runs_that_a_killed_process_has_finished_are_left_out_of_the_stacks(
 ) -> None:
     run_all, stacks = training.run_all, []
 
-    def recording(store: Store, runs: list[training.Run], place: training.Workplace) -> object:
+    def recording(store: Store, runs: list[training.Run], place: training.Resources) -> object:
         stacks.append([run.recipe.seed for run in runs])
         return run_all(store, runs, place)
 
     monkeypatch.setattr(training, "run_all", recording)
     new_queue(tmp_path, data, **FOUR_SEEDS).run([PLAIN])
     killed = new_queue(tmp_path / "killed", data, **FOUR_SEEDS)
-    run_all(killed.work, killed._runs(PLAIN)[1:2], training.Workplace("cpu"))  # the second of a stack of four
+    run_all(killed.work, killed._runs(PLAIN)[1:2], training.Resources("cpu"))  # the second of a stack of four
     stacks.clear()
     assert new_queue(tmp_path / "killed", data, replicas=2, **FOUR_SEEDS).run([PLAIN]) == []
     assert stacks == [[0, 2], [3]]
@@ -114,11 +114,11 @@ def test_an_interrupted_stack_resumes_whatever_was_finished_before_it(
 ) -> None:
     killed = new_queue(tmp_path, data, **FOUR_SEEDS)
     runs = killed._runs(PLAIN)
-    training.run_all(killed.work, runs[1:2], training.Workplace("cpu"))
+    training.run_all(killed.work, runs[1:2], training.Resources("cpu"))
     started.clear()
     interrupt(killed)
     assert killed.run([PLAIN]) == [PLAIN] and started == [([0, 2, 3], 0)]
-    training.run_all(killed.work, runs[2:3], training.Workplace("cpu"))  # one of them ends
+    training.run_all(killed.work, runs[2:3], training.Resources("cpu"))  # one of them ends
     started.clear()
     assert new_queue(tmp_path, data, **FOUR_SEEDS).run([PLAIN]) == []
     assert started == [([0, 2, 3], 1)]
@@ -134,7 +134,7 @@ def test_stacks_too_large_for_the_memory_are_divided(
     sizes: list[int] = []
     run_all = training.run_all
 
-    def small(store: Store, runs: list[training.Run], place: training.Workplace) -> object:
+    def small(store: Store, runs: list[training.Run], place: training.Resources) -> object:
         sizes.append(len(runs))
         if len(runs) > 2:
             raise torch.cuda.OutOfMemoryError("out of memory")

@@ -19,7 +19,7 @@ from detours.experiments.networks.entries import Entry
 from detours.experiments.report.agreement import read_notes, reason_for
 from detours.experiments.report.best import best_models, best_sentence, best_table
 from detours.experiments.report.curves import Curve, draw_curves
-from detours.experiments.report.documents import updated
+from detours.experiments.report.documents import update_blocks
 from detours.experiments.report.report import report_sections, write_report
 from detours.experiments.report.sections import other_numbers
 from detours.store import Store
@@ -265,16 +265,16 @@ BLOCK = "Before.\n\n<!-- results: {} -->\n9.87\n<!-- end of results -->\n\nAfter
 
 def test_blocks_of_documents_are_rewritten(folder: Path) -> None:
     path = folder / "page.md"
-    new = updated(BLOCK.format("nodes"), folder, path)
+    new = update_blocks(BLOCK.format("nodes"), folder, path)
     assert new.startswith("Before.") and new.endswith("After 1.23.\n") and "9.87" not in new
     assert "| MDNN GIN, ours" in new and "86.50 ± 3.03" in new
-    assert updated(new, folder, path) == new
-    assert "no finished results yet" in updated(BLOCK.format("graphs"), folder, path)
-    assert "86.50" in updated(BLOCK.format("best"), folder, path)
-    short = updated(BLOCK.format("networks-short"), folder, path)
+    assert update_blocks(new, folder, path) == new
+    assert "no finished results yet" in update_blocks(BLOCK.format("graphs"), folder, path)
+    assert "86.50" in update_blocks(BLOCK.format("best"), folder, path)
+    short = update_blocks(BLOCK.format("networks-short"), folder, path)
     assert "| Texas | GIN 84.50 ± 3.03 | GIN 86.50 ± 3.03 |      +2.00 |" in short
     with pytest.raises(FileFormatError, match="there are no results named everything"):
-        updated(BLOCK.format("everything"), folder, path)
+        update_blocks(BLOCK.format("everything"), folder, path)
 
 
 def test_the_command_updates_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -113,7 +113,7 @@ def test_attention_of_all_tokens_in_other_types(dtype: torch.dtype) -> None:
     results, exact = (
         attention.attend(each, tokens, kind) for each, kind in ((qkv, "auto"), (qkv.double(), "bucketed"))
     )
-    assert attention.has_own_kernel(qkv) == (dtype != torch.float64) and results.dtype == dtype
+    assert attention.has_custom_kernel(qkv) == (dtype != torch.float64) and results.dtype == dtype
     close = {"rtol": 3e-2, "atol": 3e-2, "check_dtype": False}
     torch.testing.assert_close(results, exact, **close)
     one, other = (torch.autograd.grad(each.square().sum(), qkv) for each in (results, exact))

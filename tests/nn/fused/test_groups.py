@@ -11,7 +11,7 @@ import torch
 
 from detours.nn.fused import choice, fused, groups
 from detours.nn.fused.choice import same_arcs
-from detours.nn.fused.groups import checked, ends, groups_of, reversed_arcs, tell_groups
+from detours.nn.fused.groups import checked, declare_groups, ends, groups_of, reversed_arcs
 
 
 def test_the_rows_of_each_group_in_the_order_listed() -> None:
@@ -28,7 +28,7 @@ def test_no_rows() -> None:
 
 def test_declared_groups_are_not_searched() -> None:
     index, offsets = torch.tensor([0, 0, 2]), torch.tensor([0, 2, 2, 3])
-    tell_groups(index, offsets)
+    declare_groups(index, offsets)
     found = groups_of(index, 3)
     assert found.begins is offsets and found.rows.tolist() == [0, 1, 2]
     index[0] = 1  # other values, other groups
@@ -45,14 +45,14 @@ def test_cached_until_the_values_change() -> None:
 
 
 def test_released_with_the_tensor() -> None:
-    before = len(groups._remembered)
+    before = len(groups._cache)
     index = torch.tensor([1, 0, 1])
     groups_of(index, 2)
     groups._cached(index, "copy", index.clone)
-    assert len(groups._remembered) == before + 1
+    assert len(groups._cache) == before + 1
     del index
     gc.collect()
-    assert len(groups._remembered) == before
+    assert len(groups._cache) == before
 
 
 def test_in_inference_mode_and_after_it() -> None:

@@ -97,7 +97,7 @@ def test_strides_between_networks_may_exceed_two_billion() -> None:
     product = torch.einsum("nri,nio->rno", transposed.float(), matrix.float()) + bias.float()
     close = {"rtol": 1e-2, "atol": 1e-2, "check_dtype": False}
     if DEVICE == "cuda":  # the interpreter multiplies bfloat16 as integers
-        torch.testing.assert_close(maps_triton.mapped(transposed, matrix, bias), product, **close)
+        torch.testing.assert_close(maps_triton.batched_linear(transposed, matrix, bias), product, **close)
     stats = norm_triton.Statistics(*(torch.full((networks * width,), each, device=DEVICE) for each in (0.5, 2.0, 0.0)))
     expected = (x.float() - 0.5) * 2 * weight.float() + bias.float()
     torch.testing.assert_close(norm_triton.normalise(x, stats, weight, bias), expected, **close)
@@ -120,26 +120,30 @@ def test_narrow_maps(rows: int, channels: int, width: int, bias: str | None) -> 
         "of one row": randn(networks, 1, width),
     }[bias]
     added = None if added is None else added.float()
-    assert maps_triton.narrow(x, width) and not maps_triton.narrow(x, 257) and not maps_triton.narrow(x.double(), width)
+    assert (
+        maps_triton.is_narrow(x, width)
+        and not maps_triton.is_narrow(x, 257)
+        and not maps_triton.is_narrow(x.double(), width)
+    )
     exact = torch.einsum("nri,noi->rno", x.double(), weight.double())
     if added is not None:
         exact += added.double() if added.dim() == 2 else added.double().transpose(0, 1)
     close = {"rtol": 1e-4, "atol": 1e-4, "check_dtype": False}
-    torch.testing.assert_close(maps_triton.mapped(x, weight.transpose(1, 2), added), exact, **close)
+    torch.testing.assert_close(maps_triton.batched_linear(x, weight.transpose(1, 2), added), exact, **close)
 
 
 def test_narrow_maps_are_used_where_possible(monkeypatch: pytest.MonkeyPatch) -> None:
     from detours.nn.fused import maps_triton
 
     calls = []
-    monkeypatch.setattr(maps_triton, "mapped", _recording(calls, maps_triton.mapped))
+    monkeypatch.setattr(maps_triton, "batched_linear", _recording(calls, maps_triton.batched_linear))
     x = randn(40, 6, requires_grad=True)
 
     def outputs(weight: Tensor, bias: Tensor, x: Tensor) -> Tensor:
         with products.BatchedProducts():
             return torch.nn.functional.linear(x.relu(), weight, bias)
 
-    for dtype, expected_calls in ((torch.float32, ["mapped", "mapped"]), (torch.float64, [])):
+    for dtype, expected_calls in ((torch.float32, ["batched_linear", "batched_linear"]), (torch.float64, [])):
         given = [randn(2, 4, 6, seed=3), randn(2, 4, seed=4), torch.stack([x, -x]).detach()]
         given = [each.to(dtype).requires_grad_() for each in given]
         stacked_output = torch.vmap(outputs)(*given)

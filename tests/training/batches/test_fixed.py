@@ -39,7 +39,7 @@ def test_outputs_are_those_without_padding(
     for epoch in (1, 3):
         shapes = set()
         for one, other in zip(plain.training(epoch), fixed.training(epoch), strict=True):
-            padded, num_real = other.assembled(), len(one.ids)
+            padded, num_real = other.assemble(), len(one.ids)
             shapes.add((padded.x.shape, padded.edge_index.shape, padded.tokens and padded.tokens.query.shape))
             assert padded.ids[:num_real].tolist() == one.ids.tolist()
             assert (padded.ids[num_real:] == len(data)).all() and torch.equal(padded.y[:num_real], one.y)
@@ -58,7 +58,7 @@ def test_precomputed_groups_are_those_that_would_be_found() -> None:
     fixed = FixedBatches(GraphBatches(Packed(inputs_of(data, small(data))), 4, 2), epochs=1)
     precomputed = 0
     for each in fixed.training(1):
-        batch = each.assembled()
+        batch = each.assemble()
         nodes, tokens = len(batch.x), batch.tokens
         assert tokens is not None
         for index, size in (
@@ -67,7 +67,7 @@ def test_precomputed_groups_are_those_that_would_be_found() -> None:
             (tokens.sets, nodes),
             (batch.batch, batch.num_graphs),
         ):
-            precomputed += index in groups._remembered
+            precomputed += index in groups._cache
             for one, other in zip(groups_of(index, size), groups_of(index.clone(), size), strict=True):
                 assert one.tolist() == other.tolist()
         arranged = Arrangement.of(each.degrees, each.num_arcs)
@@ -82,7 +82,7 @@ def test_padding_is_spread_and_fills_the_shape() -> None:
     fixed, tight = FixedBatches(plain, epochs=6), 0
     for epoch in range(1, 7):
         for one, other in zip(plain.training(epoch), fixed.training(epoch), strict=True):
-            padded, real = other.assembled(), len(one.x)
+            padded, real = other.assemble(), len(one.x)
             degrees = np.bincount(padded.edge_index[1], minlength=fixed.num_nodes)
             assert degrees.sum() == fixed.num_arcs
             assert (degrees[:real] == np.bincount(one.edge_index[1], minlength=real)).all()
@@ -121,6 +121,6 @@ def test_which_batches_may_have_one_shape(
     recipe = small(data, **{"model": "mdnn", **settings})
     packed = Packed(inputs_of(data, recipe))
     assert not choose.may_be_fixed(recipe, packed)
-    monkeypatch.setattr(choose, "has_own_kernel", lambda _: kernels)
+    monkeypatch.setattr(choose, "has_custom_kernel", lambda _: kernels)
     packed.device = torch.device("cuda")
     assert choose.may_be_fixed(recipe, packed) == expected

@@ -28,7 +28,7 @@ def test_outputs_are_those_without_padding(model: str) -> None:
     for epoch in (1, 2, 7):
         for one, other in zip(plain.training(epoch), fixed.training(epoch), strict=True):
             assert other.fixed
-            padded, num_real = other.assembled(), len(one.ids)
+            padded, num_real = other.assemble(), len(one.ids)
             shapes.add((padded.x.shape, padded.edge_index.shape, padded.tokens and padded.tokens.query.shape))
             padding += int((~padded.real).sum())
             assert padded.ids[:num_real].tolist() == one.ids.tolist() and torch.equal(padded.y[:num_real], one.y)

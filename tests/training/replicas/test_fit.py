@@ -167,8 +167,8 @@ def test_evaluation_on_a_side_stream_is_evaluation_after_training(
     data: GraphSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same results and weights, whether the next step waits or not, however late the evaluation is."""
-    evaluated = Fit._evaluated
-    monkeypatch.setattr(Fit, "_evaluated", lambda self: (torch.cuda._sleep(10**7), evaluated(self)))
+    evaluated = Fit._evaluate
+    monkeypatch.setattr(Fit, "_evaluate", lambda self: (torch.cuda._sleep(10**7), evaluated(self)))
     recipes = [small(data, fold=at, lr=0.02, norm="batch", dropout=0.2) for at in range(3)]
     found, weights = [], []
     start = SideStream.start

@@ -134,12 +134,12 @@ def network_settings(
     ] = None,
 ) -> dict[str, Any]:
     """Convert the options of every table of networks to arguments of `run_networks`."""
-    from detours.experiments.networks.queue import Wanted
+    from detours.experiments.networks.queue import RunSelection
     from detours.training.recipe import checked, parse_setting
 
     if finished and (seeds or folds):
         raise typer.BadParameter("--finished shows all seeds and folds of an entry; leave out --seeds and --folds")
-    wanted = Wanted(
+    wanted = RunSelection(
         seeds=seeds,
         folds=folds,
         device=device,

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec
 import typer
 
 from detours.cli.shared.interrupt import INTERRUPTED, arrived
-from detours.errors import DetoursError, printable
+from detours.errors import DetoursError, escape_control
 
 FAILED, USAGE, PIPE_CLOSED = 1, 2, 141
 # Some releases of Typer vendor Click; in either case this is the base class of usage errors.
@@ -25,7 +25,7 @@ def run_app(app: typer.Typer, arguments: list[str]) -> int:
         code: int = app(arguments, prog_name="detours", standalone_mode=False) or 0
     except UsageError as error:
         command = error.ctx.command_path if error.ctx else "detours"
-        print(f"{command}: {printable(error.format_message())} (see `{command} --help`)", file=sys.stderr)
+        print(f"{command}: {escape_control(error.format_message())} (see `{command} --help`)", file=sys.stderr)
         return USAGE
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
@@ -102,7 +102,7 @@ def _sentence(error: Exception) -> str:
 
 def say(sentence: str) -> None:
     """Print one line on standard error."""
-    print("detours:", printable(" ".join(sentence.split())), file=sys.stderr)
+    print("detours:", escape_control(" ".join(sentence.split())), file=sys.stderr)
 
 
 def _silence_stdout() -> None:

@@ -5,7 +5,7 @@ from math import isfinite
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from detours.errors import printable
+from detours.errors import escape_control
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,4 +89,4 @@ def escape(text: str) -> str:
     """Return a text that Rich prints literally, with control characters escaped."""
     from rich.markup import escape
 
-    return escape(printable(text))
+    return escape(escape_control(text))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from detours.errors import DroppedEdgesWarning, FileFormatError, printable
+from detours.errors import DroppedEdgesWarning, FileFormatError, escape_control
 
 if TYPE_CHECKING:
     from detours.graph import Dropped, Graph
@@ -45,7 +45,7 @@ def read_graph(
     notes = [str(warning.message) for warning in caught if not issubclass(warning.category, DroppedEdgesWarning)]
     for note in (*notes, dropped_note(graph.dropped)):
         if note and not quiet:
-            print(f"note: {printable(note)}", file=sys.stderr)
+            print(f"note: {escape_control(note)}", file=sys.stderr)
     return graph
 
 

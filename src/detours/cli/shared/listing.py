@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from detours.cli.shared.console import json_name, print_json
-from detours.errors import BudgetExceeded, printable
+from detours.errors import BudgetExceeded, escape_control
 
 
 def print_lines(found: Iterable[tuple[Any, ...]]) -> int:
@@ -17,7 +17,7 @@ def print_lines(found: Iterable[tuple[Any, ...]]) -> int:
     listed = 0
     writer = csv.writer(sys.stdout, delimiter=" ", lineterminator="\n")
     for listed, nodes in enumerate(found, 1):  # noqa: B007
-        writer.writerow([printable(str(node)) for node in nodes])
+        writer.writerow([escape_control(str(node)) for node in nodes])
     sys.stdout.flush()
     return listed
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.cli.shared.targets import check_writable
 from detours.counting import export
 from detours.counting.export import files as table_files
@@ -57,7 +57,7 @@ def write_result(
         # Both files are complete before the first is renamed.
         for target, tables in ((edges, partial(export.edge_tables, once=once)), (nodes, export.node_tables)):
             if target is not None:
-                _write(files.enter_context(replacing(target)), target.suffix.lower(), result, tables)
+                _write(files.enter_context(atomic_write(target)), target.suffix.lower(), result, tables)
 
 
 def _write(file: IO[bytes], suffix: str, result: "Detours", tables: "Callable[[Detours], Iterator[Columns]]") -> None:

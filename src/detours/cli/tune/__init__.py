@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from detours.atomic import make_folder, replacing
+from detours.atomic import atomic_write, make_folder
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import print_json
 from detours.cli.shared.graphs import notes_unless
@@ -200,7 +200,7 @@ def tune(
                 continue
             results.append({"data": loaded.name, "model": model, **summary(search, tuned)})
             if write is not None:
-                with replacing(files[loaded.name, model].resolve()) as target:
+                with atomic_write(files[loaded.name, model].resolve()) as target:
                     target.write(search.recipe(tuned.best.trial).to_toml(source_of(loaded, name, root)).encode())
             if not quiet and not as_json:
                 show_trials(search, tuned, model)

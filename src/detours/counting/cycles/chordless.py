@@ -15,7 +15,7 @@ from detours.counting.cycles.order import hubs_first
 from detours.counting.cycles.search_numba import Graph, Rules, advance, begin, new_space
 from detours.counting.engines.base import Engine, Estimate, Tally, Task, write_rows
 from detours.counting.engines.threads import Progress, Stop, run_ranges
-from detours.counting.shrink.csr import transposed
+from detours.counting.shrink.csr import transpose
 from detours.counting.shrink.cyclic_part import Cyclic
 
 STEPS = 2**22
@@ -118,7 +118,7 @@ class Worker:
 def _edge_of_arc(indptr: Int64, indices: Int32) -> Int64:
     """Return the index of the edge of each arc of a symmetric graph."""
     arc = np.arange(len(indices))
-    _, _, reverse = transposed(indptr, indices, arc)
+    _, _, reverse = transpose(indptr, indices, arc)
     forward = arc < reverse
     edge = np.cumsum(forward) - 1
     return np.where(forward, edge, edge[reverse])

@@ -11,9 +11,9 @@ from detours.arrays import Int64, read_only
 from detours.counting.cycles.order import reorder
 from detours.counting.cycles.search_numba import Graph, Rules, advance, begin, new_space
 from detours.counting.paths import BATCH, STEPS, path_batches
-from detours.counting.shrink.csr import transposed
+from detours.counting.shrink.csr import transpose
 from detours.counting.shrink.cyclic_part import Cyclic
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.graph.csr_graph import CsrGraph
 
 Cycle = tuple[int, ...]
@@ -48,10 +48,10 @@ def cycle_batches(
 def edge_of(graph: CsrGraph, edge: object) -> tuple[int, int]:
     """Return the ends of an edge (an arc if the graph is directed), given by their names, or raise `InputError`."""
     if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) != 2:
-        raise InputError(f"edges must be pairs of nodes, but {shown(edge)} was given.")
+        raise InputError(f"edges must be pairs of nodes, but {short_repr(edge)} was given.")
     i, j = (graph.node(name) for name in edge)
     if not (graph.indices[graph.indptr[i] : graph.indptr[i + 1]] == j).any():
-        raise InputError(f"The graph has no edge from {shown(edge[0])} to {shown(edge[1])}.")
+        raise InputError(f"The graph has no edge from {short_repr(edge[0])} to {short_repr(edge[1])}.")
     return i, j
 
 
@@ -86,7 +86,7 @@ def _cyclic_rows(cyclic: Cyclic) -> tuple[Int64, Graph]:
     reduced = cyclic.reduced
     order = np.argsort(reduced.node, kind="stable")
     indptr, indices, arc = reorder(reduced, order)
-    back_ptr, back, _ = transposed(indptr, indices, arc)
+    back_ptr, back, _ = transpose(indptr, indices, arc)
     reverse = read_only(back_ptr, np.int64), read_only(back, np.int32)
     rows = Graph(indptr, indices, *reverse, read_only(np.empty(0), np.int32))
     return reduced.node[order].astype(np.int64), rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from detours.arrays import Int32, Int64, read_only
-from detours.counting.shrink.csr import transposed
+from detours.counting.shrink.csr import transpose
 from detours.counting.shrink.cyclic_part import Reduced
 
 HUB = 8
@@ -37,7 +37,7 @@ def reorder(reduced: Reduced, order: Int64) -> Rows:
     indptr = np.concatenate([[0], np.cumsum(degree)])
     from_old = np.arange(indptr[-1]) + np.repeat(reduced.indptr[order] - indptr[:-1], degree)
     rows = indptr, rank[reduced.indices[from_old]], reduced.arc[from_old]
-    return _read_only(*transposed(*transposed(*rows)))  # sorts every row
+    return _read_only(*transpose(*transpose(*rows)))  # sorts every row
 
 
 def _read_only(indptr: Int64, indices: Int32, arc: Int64) -> Rows:

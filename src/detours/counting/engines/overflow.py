@@ -38,7 +38,7 @@ def _walks(indptr: Int64, indices: Int32, directed: bool, length: int) -> Iterat
         yield walks
 
 
-def narrowest_word(reduced: Reduced, k: int) -> type:
+def narrowest_dtype(reduced: Reduced, k: int) -> type:
     """The narrowest integer type that holds the counts: the narrower, the more roots fit side by side."""
     largest = largest_count(reduced, k)
     for bits, word in ((15, np.int16), (31, np.int32), (63, np.int64)):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from detours.counting.export import node_names
 from detours.counting.export.columns import Columns, npz_arrays
-from detours.errors import InputError, printable
+from detours.errors import InputError, escape_control
 
 if TYPE_CHECKING:
     from detours.counting.result import Detours
@@ -43,7 +43,7 @@ def csv_text(text: str) -> str:
     >>> csv_text("=HYPERLINK(A1)"), csv_text("a=b")
     ("'=HYPERLINK(A1)", 'a=b')
     """
-    return f"'{printable(text)}" if text[:1] in ("=", "+", "-", "@") and len(text) > 1 else printable(text)
+    return f"'{escape_control(text)}" if text[:1] in ("=", "+", "-", "@") and len(text) > 1 else escape_control(text)
 
 
 def check_parquet(path: str | Path) -> None:

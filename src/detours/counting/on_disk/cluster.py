@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from detours.counting.on_disk.scratch import local_scratch
 from detours.counting.on_disk.worker import run_block
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -86,8 +86,8 @@ def connect(cluster: Any) -> Iterator[Client]:
             client = stack.enter_context(_remote_client(cluster))
         else:
             raise InputError(
-                f"cluster={shown(cluster)} is not a cluster; give tcp://host:port of a Dask scheduler, local:2 for two "
-                "processes on this machine, or a distributed.Client"
+                f"cluster={short_repr(cluster)} is not a cluster; give tcp://host:port of a Dask scheduler, "
+                "local:2 for two processes on this machine, or a distributed.Client"
             )
         if client.asynchronous:
             raise InputError("cluster= needs a client that is not asynchronous; create it with asynchronous=False")

@@ -13,7 +13,7 @@ import numpy as np
 
 from detours.arrays import Int64
 from detours.checks import check_jobs, parse_bytes
-from detours.containers import mark
+from detours.containers import fingerprint
 from detours.counting.engines.base import Tally
 from detours.counting.engines.threads import Progress, Stop, run_ranges
 from detours.counting.export.files import check_parquet
@@ -73,7 +73,7 @@ def count_in_blocks(
                 return Detours(graph, k, *frozen(_whole_counts(runner, jobs)), run=run)
             _finish(runner, jobs)
             files = [f"{name}.npy" for name in ARRAYS[: 1 + graph.directed]]
-            runner.job.update(run=run, files={name: mark(folder / name) for name in files})
+            runner.job.update(run=run, files={name: fingerprint(folder / name) for name in files})
             runner.job.clear()
         counts = open_counts(folder, runner.job.manifest, graph, k, keep=out is not None)
         result = Detours(graph, k, *counts, run=run)

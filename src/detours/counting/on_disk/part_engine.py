@@ -8,7 +8,7 @@ from detours.arrays import Int64
 from detours.checks import readable_bytes
 from detours.counting.engines.base import Tally
 from detours.counting.engines.dense.count import DenseCount
-from detours.counting.engines.overflow import narrowest_word
+from detours.counting.engines.overflow import narrowest_dtype
 from detours.counting.engines.rows.cost import bytes_of_arcs, sample_work
 from detours.counting.engines.rows.evaluate import RowCount
 from detours.counting.engines.rows.graph import Layout
@@ -59,7 +59,7 @@ def _prepare(
     # steps from a root it never enters a root's count: those are left out.
     reduced = cyclic.reduced
     near = halo.distance[reduced.node] <= max(1, (k - 1) // 2)
-    rows = RowCount.build(reduced, k, narrowest_word(reduced, k), layout or Layout(False, 16), near)
+    rows = RowCount.build(reduced, k, narrowest_dtype(reduced, k), layout or Layout(False, 16), near)
     return rows if budget is None else _fewer_lanes(rows, budget)
 
 

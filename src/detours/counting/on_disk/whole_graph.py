@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from detours.arrays import Float64, Int64
 from detours.counting.engines.base import Tally
 from detours.counting.engines.dense.count import DenseCount
-from detours.counting.engines.overflow import narrowest_word
+from detours.counting.engines.overflow import narrowest_dtype
 from detours.counting.engines.rows.cost import work_of_blocks
 from detours.counting.engines.rows.evaluate import RowCount, RunningPass, Scratch
 from detours.counting.engines.rows.graph import Layout
@@ -95,7 +95,7 @@ def create_blocks(cyclic: Cyclic, k: int, about: dict[str, Any]) -> Blocks:
     """Return the blocks of a description; raise `ValueError` if they do not fit the graph."""
     stages: list[int] = list(about["stages"])
     if about["runs"] == "rows":
-        word, needed = np.dtype(about["word"]), np.dtype(narrowest_word(cyclic.reduced, k))
+        word, needed = np.dtype(about["word"]), np.dtype(narrowest_dtype(cyclic.reduced, k))
         if word.kind != "i" or not needed.itemsize <= word.itemsize <= 8:
             raise ValueError("its integers are too narrow")
         count = RowCount.build(cyclic.reduced, k, word.type, read_layout(about["layout"]))

@@ -13,7 +13,7 @@ import numpy as np
 from detours.arrays import Int32, Int64
 from detours.compiled import compiled
 from detours.counting.shrink.biconnected import Forest
-from detours.counting.shrink.csr import side_by_side, transposed
+from detours.counting.shrink.csr import concatenate_rows, transpose
 from detours.counting.shrink.cyclic_part import Cyclic
 
 INNER = -2
@@ -46,10 +46,10 @@ def contract(cyclic: Cyclic, longest: int) -> Chains:
     length, head, tail = length[:chains], head[:chains], tail[:chains]
     short = np.flatnonzero((length < longest) & (head != tail))
     up_ptr = np.searchsorted(head[short], np.arange(nodes + 1))
-    down_ptr, down, down_chain = transposed(up_ptr, tail[short], short)
-    up_ptr, up, up_chain = transposed(down_ptr, down, down_chain)
-    targets = side_by_side(down_ptr, down, up_ptr, up)
-    chain = side_by_side(down_ptr, down_chain, up_ptr, up_chain).astype(np.int32, copy=False)
+    down_ptr, down, down_chain = transpose(up_ptr, tail[short], short)
+    up_ptr, up, up_chain = transpose(down_ptr, down, down_chain)
+    targets = concatenate_rows(down_ptr, down, up_ptr, up)
+    chain = concatenate_rows(down_ptr, down_chain, up_ptr, up_chain).astype(np.int32, copy=False)
     rings = np.flatnonzero(head == tail)
     return Chains(down_ptr + up_ptr, targets, length[chain], chain, chain_of_arc, rings, length[rings], len(length))
 

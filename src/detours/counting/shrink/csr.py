@@ -11,7 +11,7 @@ from detours.arrays import Int32, Int64, read_only
 from detours.compiled import compiled
 
 
-def transposed(indptr: Int64, indices: Int32, value: Int64) -> tuple[Int64, Int32, Int64]:
+def transpose(indptr: Int64, indices: Int32, value: Int64) -> tuple[Int64, Int32, Int64]:
     """CSR of the reversed arcs, each with its value; the rows come out sorted."""
     arrays = read_only(indptr, np.int64), read_only(indices, np.int32), read_only(value, np.int64)
     start, out, out_value = np.zeros(len(indptr), np.int64), np.empty_like(indices), np.empty_like(value)
@@ -19,7 +19,7 @@ def transposed(indptr: Int64, indices: Int32, value: Int64) -> tuple[Int64, Int3
     return start, out, out_value
 
 
-def side_by_side(a_ptr: Int64, a: NDArray[Any], b_ptr: Int64, b: NDArray[Any]) -> NDArray[Any]:
+def concatenate_rows(a_ptr: Int64, a: NDArray[Any], b_ptr: Int64, b: NDArray[Any]) -> NDArray[Any]:
     """Concatenate each row of a with the same row of b; the row pointer of the result is ``a_ptr + b_ptr``."""
     out = np.empty(len(a) + len(b), a.dtype)
     out[np.arange(len(a)) + np.repeat(b_ptr[:-1], np.diff(a_ptr))] = a

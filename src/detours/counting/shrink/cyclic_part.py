@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from detours.arrays import Bool, Int32, Int64, read_only
 from detours.compiled import compiled
 from detours.counting.shrink.biconnected import Forest, depth_first_forest
-from detours.counting.shrink.csr import side_by_side, transposed
+from detours.counting.shrink.csr import concatenate_rows, transpose
 
 CLUSTER = 64  # nodes per ball: about the largest block of roots of the row engine
 SHORT = 8  # if no row has more neighbours, rows are sorted by insertion instead of by counting
@@ -91,7 +91,7 @@ class Cyclic:
         size = _fill_rows(self.indptr, self.indices, forest, node, label, is_joint, fill, row_ptr, out, arc)
         rows = row_ptr, out[:size], arc[:size]
         if np.diff(rows[0]).max(initial=0) > SHORT:
-            rows = transposed(*transposed(*rows))
+            rows = transpose(*transpose(*rows))
         else:
             _sort_rows(*rows)
         return Reduced(*rows, node, self.forest.block_ptr, self.directed)
@@ -110,8 +110,8 @@ def reduce(indptr: NDArray[Any], indices: NDArray[Any], directed: bool = False) 
 
 def _with_reverses(indptr: Int64, indices: Int32) -> tuple[Int64, Int32]:
     """Return every arc and its reverse. Opposite arcs become double, which changes no block of three or more nodes."""
-    reverse_ptr, reverse, _ = transposed(indptr, indices, np.arange(len(indices)))
-    merged = side_by_side(indptr, indices, reverse_ptr, reverse)
+    reverse_ptr, reverse, _ = transpose(indptr, indices, np.arange(len(indices)))
+    merged = concatenate_rows(indptr, indices, reverse_ptr, reverse)
     return read_only(indptr + reverse_ptr, np.int64), read_only(merged, np.int32)
 
 

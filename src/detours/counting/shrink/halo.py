@@ -13,7 +13,7 @@ import numpy as np
 
 from detours.arrays import Int32, Int64, read_only
 from detours.compiled import compiled
-from detours.graph.disk_rows import Rows, RowsRead
+from detours.graph.disk_rows import RowBlock, Rows
 
 BORDER_CHUNK = 1 << 12  # border nodes whose rows are read at a time: most of their targets are dropped
 
@@ -81,14 +81,14 @@ def cut_halo(rows: Rows, back: Rows | None, first: int, last: int, k: int, most_
     return _induce(parts, frontiers, first, last, back is None, rows)
 
 
-def _restricted(keep: Int64, part: RowsRead) -> RowsRead:
+def _restricted(keep: Int64, part: RowBlock) -> RowBlock:
     """The arcs of some rows that end at one of the nodes to keep."""
     start = np.zeros_like(part.start)
     kept = _filter_rows(keep, part.start, part.targets, start)
-    return RowsRead(start, part.targets[:kept].copy())
+    return RowBlock(start, part.targets[:kept].copy())
 
 
-def _induce(parts: list[RowsRead], frontiers: list[Int64], first: int, last: int, symmetric: bool, rows: Rows) -> Halo:
+def _induce(parts: list[RowBlock], frontiers: list[Int64], first: int, last: int, symmetric: bool, rows: Rows) -> Halo:
     node, distance = np.concatenate(frontiers), np.repeat(np.arange(len(frontiers)), list(map(len, frontiers)))
     order = np.argsort(node, kind="stable")
     offsets = np.cumsum([0, *(len(part.targets) for part in parts)])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.checks import check_integer
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.graph import Graph
 
 CSL_SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
@@ -54,7 +54,7 @@ def cycle_unions(n: int) -> tuple[Graph, Graph]:
     (Graph(6 nodes, 6 edges), Graph(6 nodes, 6 edges))
     """
     if n < 3:
-        raise InputError(f"A cycle has at least 3 nodes, but n is {shown(n)}.")
+        raise InputError(f"A cycle has at least 3 nodes, but n is {short_repr(n)}.")
     return Graph.disjoint_union([cycle(n)] * 2)[0], cycle(2 * n)
 
 
@@ -62,7 +62,7 @@ def csl(n: int = 41, skip: int = 2) -> Graph:
     """Circular skip links: a cycle of n nodes, and a second cycle that steps along it by `skip`."""
     if not 2 <= skip <= n - 2 or gcd(n, skip) > 1:
         raise InputError(
-            f"skip must be in 2 .. n-2 and have no factor in common with n = {n}, but it is {shown(skip)}."
+            f"skip must be in 2 .. n-2 and have no factor in common with n = {n}, but it is {short_repr(skip)}."
         )
     return from_edges(n, ((i, (i + step) % n) for i in range(n) for step in (1, skip)))
 
@@ -138,7 +138,7 @@ def latin_square(table: Table) -> Graph:
     n = len(alphabet)
     if symbols.shape != (n, n) or any((np.sort(lines) != alphabet).any() for lines in (symbols, symbols.T)):
         raise InputError(
-            f"table must be a square with every symbol once in each row and each column, but it is {shown(table)}."
+            f"table must be a square with every symbol once in each row and each column, but it is {short_repr(table)}."
         )
     row, column = np.divmod(np.arange(n * n), n)
     symbol = symbols.ravel()
@@ -233,7 +233,7 @@ def cfi(base: Any, twisted: bool = False, *, edge: int = 0) -> Graph:
             f"take a base that needs at most {_LARGEST_CFI:,}."
         )
     if not 0 <= edge < len(edges):
-        raise InputError(f"edge must be in 0 .. {len(edges) - 1}, the edges of the base, but it is {shown(edge)}.")
+        raise InputError(f"edge must be in 0 .. {len(edges) - 1}, the edges of the base, but it is {short_repr(edge)}.")
     incident: list[list[int]] = [[] for _ in range(graph.num_nodes)]
     for e, (i, j) in enumerate(edges):
         incident[i].append(e)
@@ -269,7 +269,7 @@ def is_connected(graph: Graph) -> bool:
 def atlas(max_nodes: int = 7) -> list[Graph]:
     """All connected graphs with 1 .. max_nodes <= 7 nodes, from NetworkX's atlas; 996 of them."""
     if not 1 <= max_nodes <= 7:
-        raise InputError(f"The atlas contains graphs of 1 to 7 nodes, but max_nodes is {shown(max_nodes)}.")
+        raise InputError(f"The atlas contains graphs of 1 to 7 nodes, but max_nodes is {short_repr(max_nodes)}.")
     try:
         from networkx import graph_atlas_g
     except ImportError:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.errors import DroppedEdgesWarning, InputError, shown, warn_caller
+from detours.errors import DroppedEdgesWarning, InputError, short_repr, warn_caller
 from detours.graph import Graph
-from detours.graph.edges import Dropped, described
+from detours.graph.edges import Dropped, describe_dropped
 from detours.graph.union import add_dropped
 
 
@@ -30,7 +30,7 @@ def warn_total(which: str, dropped: Dropped, *, single: bool) -> None:
     else:
         advice = ", since data of several graphs have no directions; give both arcs of each edge to avoid this warning."
     warn_caller(
-        f"{which} had {described(dropped)}: loops are dropped, repeats merged, and arcs taken both ways"
+        f"{which} had {describe_dropped(dropped)}: loops are dropped, repeats merged, and arcs taken both ways"
         + (advice if dropped.one_way else "."),
         DroppedEdgesWarning,
     )
@@ -48,6 +48,6 @@ def as_real(values: Any, what: str, hint: str = "") -> NDArray[Any]:
         array = np.empty(0, object)
     if array.dtype.kind not in "iubf":
         kind = getattr(values, "dtype", type(values).__name__)
-        found = f"the text {shown(str(array.flat[0]))}" if array.dtype.kind == "U" and array.size else f"a {kind}"
+        found = f"the text {short_repr(str(array.flat[0]))}" if array.dtype.kind == "U" and array.size else f"a {kind}"
         raise InputError(f"{what} must contain integers or other real numbers, but there is {found}{hint}.")
     return array

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.errors import InputError
 
 Fetcher = Callable[[str, Path, Path], None]
@@ -113,7 +113,7 @@ def heterophilous(name: str, root: Path, raw: Path) -> None:
         path = download_url(f"{datasets.HeterophilousGraphDataset.url}/{raw.name}", f"{root}/raw")
     else:
         path = datasets.HeterophilousGraphDataset(str(root), name).raw_paths[0]
-    with replacing(raw) as target:
+    with atomic_write(raw) as target:
         target.write(Path(path).read_bytes())
 
 
@@ -123,7 +123,7 @@ def _write_molecules(molecules: list[Any], file: Path) -> None:
     def concatenated(name: str, axis: int = 0) -> NDArray[Any]:
         return np.concatenate([np.asarray(each[name]) for each in molecules], axis=axis)
 
-    with replacing(file) as target:
+    with atomic_write(file) as target:
         np.savez_compressed(
             target,
             num_nodes=np.array([each.num_nodes for each in molecules]),

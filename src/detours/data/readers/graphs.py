@@ -11,7 +11,7 @@ import numpy as np
 from detours.arrays import Int64
 from detours.data.graph_set import GraphSet
 from detours.data.readers.checks import as_real, warn_dropped
-from detours.errors import DroppedEdgesWarning, InputError, shown
+from detours.errors import DroppedEdgesWarning, InputError, short_repr
 from detours.graph import Graph
 from detours.graph.graph import as_graphs
 
@@ -32,7 +32,7 @@ def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data"
     if not targets:
         return GraphSet(name, _graphs(graphs, name), labels=_labels(graphs, numbered=False))
     if y is not None and (not isinstance(y, Iterable) or getattr(y, "ndim", 1) == 0):
-        raise InputError(f"y must be a list with a target for each graph, but it is {shown(y)}.")
+        raise InputError(f"y must be a list with a target for each graph, but it is {short_repr(y)}.")
     values = [_target(at, graph) for at, graph in enumerate(graphs)] if y is None else list(y)
     if len(values) != len(graphs):
         raise InputError(f"y must have a target for each of the {len(graphs):,} graphs, but it has {len(values):,}.")

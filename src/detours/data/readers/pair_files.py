@@ -16,7 +16,7 @@ from detours.data.graph_set import GraphSet
 from detours.errors import FileFormatError, InputError
 from detours.graph import Graph
 from detours.graph.files import graph6
-from detours.graph.files.shared.source import opened, read_text
+from detours.graph.files.shared.source import open_file, read_text
 from detours.graph.graph import build_graph
 
 ENDINGS = (".g6", ".s6", ".g6.gz", ".s6.gz", ".npy")
@@ -66,7 +66,7 @@ def _line_words(file: Path) -> list[tuple[int, bytes]]:
 
 
 def _array_words(file: Path) -> list[tuple[int, bytes]]:
-    with opened(file) as source:
+    with open_file(file) as source:
         array = parse_array(source.read(), file)
     if array.dtype.kind not in "SU" or array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] != 2):
         kind = f"{array.dtype} {list(array.shape)}"

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Float32, Int64
-from detours.containers import check_expansion, check_tensors, damage_named, load_tensors
+from detours.containers import check_expansion, check_tensors, damage_as_input_error, load_tensors
 from detours.data.graph_set import GraphSet
 from detours.data.readers.checks import as_real, warn_dropped, warn_total
 from detours.data.readers.tu import read_tu
 from detours.data.sizes import own_name
-from detours.errors import FileFormatError, InputError, shown, warn_caller
+from detours.errors import FileFormatError, InputError, short_repr, warn_caller
 from detours.graph import Graph
 from detours.graph.convert import from_pyg
 from detours.graph.graph import build_graph
@@ -60,7 +60,7 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
     items = [graph for each in items for graph in _unbatch(each)]
     if any(getattr(each, "edge_index", None) is None for each in items):
         raise InputError(
-            f"data must be a GraphSet, or PyG data with edge_index and y, but {shown(dataset)} was given; "
+            f"data must be a GraphSet, or PyG data with edge_index and y, but {short_repr(dataset)} was given; "
             "for graphs of other libraries, use detours.data.load(graphs, y=targets)."
         )
     missing = [at for at, each in enumerate(items) if getattr(each, "y", None) is None]
@@ -98,7 +98,7 @@ def _warn_targets(data: GraphSet) -> None:
     n = len(values)
     if classes.size and classes[0] >= 0 and classes[-1] >= n:
         missing = int(np.argmax(classes != np.arange(n)))
-        found = f"its {n} classes are {shown(classes.tolist())}" if n > 1 else f"all are {classes[0]}"
+        found = f"its {n} classes are {short_repr(classes.tolist())}" if n > 1 else f"all are {classes[0]}"
         warn_caller(f"{data.name} has no class {missing}; {found}.", UserWarning)
     elif n > 2 and classes.size and classes[0] < 0 and (classes[1:] == np.arange(n - 1)).all():
         unknown = f"; if it stands for unknown, leave such {data.level}s out"
@@ -163,7 +163,7 @@ def read_own(path: str | os.PathLike[str], *, targets: bool = True) -> GraphSet:
         name = own_name(name, data.graphs) if targets else name
         return data.graph_set(name)
     dataset = _load(path)
-    with damage_named(path, "the PyG data"):
+    with damage_as_input_error(path, "the PyG data"):
         items = dataset if isinstance(dataset, list) else [dataset]
         nodes = sum(int(each.num_nodes or 0) for each in items if hasattr(each, "num_nodes"))
         check_expansion(_BYTES_PER_NODE * nodes, path.stat().st_size, path)
@@ -321,7 +321,7 @@ def _load(path: Path) -> Any:
         raise FileFormatError("there is no such file.", path)
     try:
         check_tensors(path)
-        with damage_named(path, "the archive"):
+        with damage_as_input_error(path, "the archive"):
             class_names = torch.serialization.get_unsafe_globals_in_checkpoint(path)
             safe = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, InMemoryDataset, *_datasets(class_names)]
             with torch.serialization.safe_globals(safe):

@@ -28,7 +28,7 @@ class ColouredPair(NamedTuple):
     title: str
 
 
-def telling_pair(data: GraphSet) -> ColouredPair:
+def most_telling_pair(data: GraphSet) -> ColouredPair:
     """Return the smallest pair of different classes with equal degrees that detours tell apart before any round."""
     degree, detour = (method.fingerprints(data.graphs).sound for method in (wl1(0), den(K, 0)))
     alike = (
@@ -41,10 +41,10 @@ def telling_pair(data: GraphSet) -> ColouredPair:
     if found is None:
         raise InputError(f"{data.name} has no pair of different classes whose degrees agree and whose detours do not.")
     _, i, j = found
-    return coloured(data.graphs[i], data.graphs[j], title=f"Two graphs of {data.name} with the same degrees")
+    return colour_pair(data.graphs[i], data.graphs[j], title=f"Two graphs of {data.name} with the same degrees")
 
 
-def coloured(first: Graph, second: Graph, *, k: int = K, title: str = "") -> ColouredPair:
+def colour_pair(first: Graph, second: Graph, *, k: int = K, title: str = "") -> ColouredPair:
     """Return a pair with its colours in every round until stable, from degrees and from {D, k-DeN}."""
     from detours import wl
 

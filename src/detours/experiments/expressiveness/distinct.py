@@ -38,7 +38,7 @@ def task(data: GraphSet, n_jobs: int = 1) -> Task:
 
 def _select(data: GraphSet, n_jobs: int) -> Value:
     classes = _classes(data.graphs, n_jobs)
-    without_isolated_nodes = _classes([without_isolated(graph) for graph in data.graphs], n_jobs)
+    without_isolated_nodes = _classes([remove_isolated_nodes(graph) for graph in data.graphs], n_jobs)
     consistent = [members[0] for members in without_isolated_nodes if len(set(data.y[members].tolist())) == 1]
     return {"distinct": [members[0] for members in classes], "paper": consistent}
 
@@ -49,7 +49,7 @@ def _classes(graphs: list[Graph], n_jobs: int) -> list[list[int]]:
     return isomorphism_classes(graphs, wl.groups(graphs, init="den", k=STRONG_K, n_jobs=n_jobs))
 
 
-def without_isolated(graph: Graph) -> Graph:
+def remove_isolated_nodes(graph: Graph) -> Graph:
     """Return the graph without its isolated nodes; the others keep their order.
 
     >>> without_isolated(Graph.from_edge_index([[0, 2], [2, 0]], num_nodes=4)).indices.tolist()

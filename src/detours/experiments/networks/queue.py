@@ -39,7 +39,7 @@ NEAREST = 3
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RunSelection:
     """The runs requested of every entry, and how to train them."""
 
     seeds: Sequence[int] | None = None
@@ -88,7 +88,7 @@ class Queue:
     """
 
     def __init__(
-        self, store: Store, wanted: Wanted, load: Callable[[str], GraphSet], report: Callable[[str], None]
+        self, store: Store, wanted: RunSelection, load: Callable[[str], GraphSet], report: Callable[[str], None]
     ) -> None:
         from detours.training.devices import chosen_device
 
@@ -191,7 +191,7 @@ class Queue:
     def _train_stacks(self, runs: Sequence[Run], deadline: float) -> Iterator[list[Run]]:
         """Train runs together, in smaller stacks if memory is short; yield the diverged runs of each stack."""
         from detours.training.loop import Diverged
-        from detours.training.stacks import Workplace, has_checkpoint, parts_of, run_all, stacks_of
+        from detours.training.stacks import Resources, has_checkpoint, parts_of, run_all, stacks_of
 
         most = self.wanted.replicas or max(
             1, int(self._checkpoint_budget() / (BYTES_PER_WEIGHT * num_weights(runs[0].recipe)))
@@ -201,7 +201,7 @@ class Queue:
             resumes = self.wanted.replicas is None and has_checkpoint(waiting)
             while waiting:
                 size = len(waiting) if resumes else even_size(len(waiting), most)
-                place = Workplace(self.device, replicas=size, deadline=deadline)
+                place = Resources(self.device, replicas=size, deadline=deadline)
                 stack = stacks_of(waiting, place)[0]
                 diverged: list[Run] = []
                 try:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.errors import FileFormatError
 from detours.experiments.kernels.rows import DATA as KERNEL_DATA
 from detours.experiments.kernels.rows import REPEATS, ROWS
@@ -41,14 +41,14 @@ def update_document(path: Path, folder: Path) -> bool:
             "<!-- end of results -->.",
             path,
         )
-    new = updated(text, folder, path)
+    new = update_blocks(text, folder, path)
     if new != text:
-        with replacing(path) as file:
+        with atomic_write(path) as file:
             file.write(new.encode())
     return new != text
 
 
-def updated(text: str, folder: Path, path: Path) -> str:
+def update_blocks(text: str, folder: Path, path: Path) -> str:
     """Return a text with its blocks rewritten from a results folder."""
     blocks = _blocks(read_finished(folder))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.errors import InputError
 from detours.experiments.report.finished import read_finished
 from detours.experiments.report.page import html, markdown
@@ -28,6 +28,6 @@ def write_report(folder: Path, out: Path) -> list[Path]:
     written = []
     for ending, text in ((".md", markdown(sections)), (".html", html(sections))):
         written.append(out.with_suffix(ending))
-        with replacing(written[-1]) as file:
+        with atomic_write(written[-1]) as file:
             file.write(text.encode())
     return written

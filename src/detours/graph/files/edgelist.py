@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.errors import FileFormatError, InputError, warn_caller
 from detours.graph.edges import EdgeList
 from detours.graph.files.shared.columns import HEADERS
@@ -26,7 +26,7 @@ from detours.graph.files.shared.head import Head, read_head
 from detours.graph.files.shared.lines import MAX_ID, NoWeight, pieces, quoted, read_integers
 from detours.graph.files.shared.name_index import sorted_by_name
 from detours.graph.files.shared.named_lines import read_names
-from detours.graph.files.shared.source import opened
+from detours.graph.files.shared.source import open_file
 from detours.graph.files.table import read_table
 from detours.graph.pairs import renumber
 
@@ -38,7 +38,7 @@ _HEADER_WORDS = {word for header in HEADERS for word in header}
 
 def read(path: Path) -> EdgeList:
     """Return the edges of a file; its first lines show whether it holds integers, names or a table."""
-    with opened(path) as file:
+    with open_file(path) as file:
         head = read_head(pieces(file), path)
         if head.kind == "table":
             return read_table(path, sep=head.sep, text=b"".join(head.text))
@@ -107,7 +107,7 @@ def write(edges: EdgeList, path: Path) -> None:
     header = "" if _are_ids(names) or all(map(_is_word, names)) else separator.join(HEADERS[0]) + "\n"
     if header:
         names = ['"' + name.replace('"', '""') + '"' for name in names]
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(header.encode())
         for start in range(0, len(sources), _ROWS):
             rows = slice(start, start + _ROWS)

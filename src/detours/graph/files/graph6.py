@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from detours.arrays import Int64, UInt8
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.errors import FileFormatError, InputError, warn_caller
 from detours.graph.edges import EdgeList
 from detours.graph.files.shared.format import Format
@@ -128,7 +128,7 @@ def _check_undirected(edges: EdgeList) -> None:
 
 
 def _write_line(path: Path, line: bytes) -> None:
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(line + b"\n")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.errors import FileFormatError, InputError
 from detours.graph.convert import from_networkx, library, to_networkx
 from detours.graph.edges import EdgeList
@@ -250,7 +250,7 @@ def _write(edges: EdgeList, path: Path, write: Callable[[Any, Any, Any], None]) 
     graph = to_networkx(edges)
     if len({str(name) for name in graph}) < len(graph):
         raise InputError("Two nodes have the same name when written as text; write .npz or rename them.")
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         write(nx, graph, file)
 
 

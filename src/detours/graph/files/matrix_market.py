@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Bool, Int64
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.errors import FileFormatError
 from detours.graph.convert import library
 from detours.graph.edges import MAX_NODES, EdgeList
@@ -140,7 +140,7 @@ def write(edges: EdgeList, path: Path) -> None:
     rows, columns = edges.once() if edges.directed else edges.once()[::-1]
     shape = (edges.num_nodes, edges.num_nodes)
     matrix = sparse.coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=shape)
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         io.mmwrite(file, matrix, field="pattern", symmetry="general" if edges.directed else "symmetric")
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from detours.arrays import Float64, Int64
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.errors import FileFormatError, InputError
 from detours.graph.edges import MAX_NODES, EdgeList
 from detours.graph.files.shared.format import Format
@@ -146,7 +146,7 @@ def write(edges: EdgeList, path: Path) -> None:
         raise InputError("METIS holds undirected graphs only; call to_undirected() first.")
     sources, targets = edges.edge_index[:, np.lexsort(edges.edge_index[::-1])]
     stops = np.searchsorted(sources, np.arange(edges.num_nodes), side="right").tolist()
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(b"%d %d\n" % (edges.num_nodes, len(sources) // 2))
         for first in range(0, edges.num_nodes, _ROWS):
             starts = [stops[first - 1] if first else 0, *stops[first : first + _ROWS]]

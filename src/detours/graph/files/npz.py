@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.checks import check_integer
-from detours.containers import check_rows, damage_named, read_archive
+from detours.containers import check_rows, damage_as_input_error, read_archive
 from detours.errors import FileFormatError
 from detours.graph.convert import from_scipy, library
 from detours.graph.edges import EdgeList, check_edge_index
 from detours.graph.files.shared.format import Format
 from detours.graph.files.shared.names import pack_names, unpack_names
-from detours.graph.files.shared.source import check_size, opened
+from detours.graph.files.shared.source import check_size, open_file
 
 
 def read(path: Path) -> EdgeList:
     """Return the edges of an .npz file."""
-    with opened(path) as file:
+    with open_file(path) as file:
         content = file.read()
     if content.startswith(b"\x93NUMPY"):
         raise FileFormatError("this is a single .npy array, not an .npz.", path)
-    with damage_named(path, "the .npz"):
+    with damage_as_input_error(path, "the .npz"):
         return _edges(read_archive(content, path), path)
 
 
@@ -82,7 +82,7 @@ def write(edges: EdgeList, path: Path) -> None:
         "directed": np.bool_(edges.directed),
         **pack_names(edges.names),
     }
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         buffer = BytesIO()  # an archive is not written sequentially, as gzip requires
         np.savez_compressed(buffer, **arrays)
         file.write(buffer.getbuffer())

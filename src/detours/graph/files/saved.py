@@ -13,8 +13,15 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from detours.arrays import Int32, Int64
-from detours.atomic import replacing_folder
-from detours.containers import check_lengths, check_marks, damage_named, mark, read_array, read_manifest
+from detours.atomic import atomic_folder
+from detours.containers import (
+    check_fingerprints,
+    check_lengths,
+    damage_as_input_error,
+    fingerprint,
+    read_array,
+    read_manifest,
+)
 from detours.errors import FileFormatError, InputError
 from detours.graph.edges import Dropped, Names
 from detours.graph.files.shared.names import KEYS, pack_names, unpack_names
@@ -59,12 +66,12 @@ def save_folder(graph: SavedGraph, folder: Path) -> None:
         "dropped": list(graph.dropped),
         "arrays": sorted(arrays),
     }
-    with replacing_folder(folder) as temporary:
+    with atomic_folder(folder) as temporary:
         for name, array in arrays.items():
             with open(temporary / f"{name}.npy", "wb") as file:
                 # Wrapped, since NumPy writes to a real file in a way that hides why a write fails.
                 np.save(cast(Any, SimpleNamespace(write=file.write)), array, allow_pickle=False)
-        about["files"] = {f"{name}.npy": mark(temporary / f"{name}.npy") for name in arrays}
+        about["files"] = {f"{name}.npy": fingerprint(temporary / f"{name}.npy") for name in arrays}
         (temporary / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
@@ -73,7 +80,7 @@ def copy_folder(source: Path, directed: bool, folder: Path) -> bool:
     about = _about(source / ABOUT)
     if about["directed"] != directed:
         return False
-    with replacing_folder(folder) as temporary:
+    with atomic_folder(folder) as temporary:
         for name in (ABOUT, *(f"{name}.npy" for name in _ARRAYS if name in about["arrays"])):
             try:
                 os.link(source / name, temporary / name)
@@ -90,7 +97,7 @@ def open_folder(folder: Path) -> SavedGraph:
     if not is_saved_graph(folder):
         raise FileFormatError("this is not a folder written by Graph.save.", folder)
     about = _about(folder / ABOUT)
-    with damage_named(folder, "the saved graph"):
+    with damage_as_input_error(folder, "the saved graph"):
         marks = dict(about.get("files", {}))
         check_lengths(folder, marks)
         arrays = {name: read_array(folder / f"{name}.npy", mapped=True) for name in about["arrays"] if name in _ARRAYS}
@@ -109,8 +116,10 @@ def open_folder(folder: Path) -> SavedGraph:
 
 def check_content(saved: SavedGraph, folder: Path, *, edges: bool) -> None:
     """Raise `FileFormatError` unless the file of edge_index, or all other files, are as they were written."""
-    with damage_named(folder, "the saved graph"):
-        check_marks(folder, {name: expected for name, expected in saved.marks.items() if (name == _EDGES) == edges})
+    with damage_as_input_error(folder, "the saved graph"):
+        check_fingerprints(
+            folder, {name: expected for name, expected in saved.marks.items() if (name == _EDGES) == edges}
+        )
 
 
 def checked_edges(saved: SavedGraph, folder: Path) -> Int64:

@@ -14,7 +14,7 @@ import numpy as np
 
 from detours.arrays import Int64
 from detours.checks import check_choice
-from detours.errors import FileFormatError, InputError, shown
+from detours.errors import FileFormatError, InputError, short_repr
 from detours.graph.edges import EdgeList
 from detours.graph.files.shared.columns import (
     SEPARATORS,
@@ -68,7 +68,7 @@ def read_table(
     if sep is not None:
         check_choice("sep", sep, SEPARATORS)
     if columns is not None and (isinstance(columns, str) or len(columns) != 2):
-        raise InputError(f"columns must be two names or numbers of columns, but {shown(columns)} was given.")
+        raise InputError(f"columns must be two names or numbers of columns, but {short_repr(columns)} was given.")
     text = read_text(path) if text is None else text
     refuse_marked(text, path)
     directed = says_directed(text, path)
@@ -222,7 +222,7 @@ def _names(row: _Row, columns: Sequence[int], weight: int | None, path: Path) ->
     """Return the fields in these columns, of which the first two are nodes, and check that in the weight column."""
     names = [_field(row.fields, column) for column in columns]
     if not names[0] or not names[1]:
-        raise FileFormatError(f"a node is missing in {shown(','.join(row.fields))}.", path, row.line)
+        raise FileFormatError(f"a node is missing in {short_repr(','.join(row.fields))}.", path, row.line)
     if weight is not None:
         check_weight(_field(row.fields, weight).encode(), row.line, path)
     return [name.encode() for name in names]

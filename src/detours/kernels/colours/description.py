@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from detours.wl.words import describe_edges, number
+from detours.wl.words import count_in_words, describe_edges
 
 if TYPE_CHECKING:
     from detours.kernels.colours.colouring import Colouring
@@ -67,7 +67,7 @@ def describe(colouring: Colouring, round: int, colour: int) -> str:
         for edge, other in _neighbours(colouring, round, colour)
     )
     listed = [
-        f"{number(times)} {'neighbours' if times > 1 else 'neighbour'}{f' by {edge}' * bool(edge)} ({text})"
+        f"{count_in_words(times)} {'neighbours' if times > 1 else 'neighbour'}{f' by {edge}' * bool(edge)} ({text})"
         for (edge, text), times in neighbours.items()
     ]
     reach = f"; and all that is up to {round} steps away" if round > 1 else ""

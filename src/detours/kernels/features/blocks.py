@@ -1,4 +1,4 @@
-"""`Block`, the features of one round, and `Base`, the interface of the two base kernels."""
+"""`Block`, the features of one round, and `BaseKernel`, the interface of the two base kernels."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Carriers(NamedTuple):
     pairs: NDArray[np.int64] | None
 
 
-class Base(Protocol):
+class BaseKernel(Protocol):
     """A base kernel: what is counted in the colours of each round.
 
     The ids in `features`, `products` and `carriers` are those of `Colouring.find`.

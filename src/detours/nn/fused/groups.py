@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 OUTSIDE = "an index names a row that does not exist"
 
-_remembered = WeakTensorKeyDictionary()
+_cache = WeakTensorKeyDictionary()
 """For each tensor its version and what was derived from it; never a view, which would keep the tensor alive."""
 
 
@@ -44,7 +44,7 @@ def groups_of(index: Tensor, size: int) -> Groups:
     return _cached(index, size, build)
 
 
-def tell_groups(index: Tensor, offsets: Tensor) -> None:
+def declare_groups(index: Tensor, offsets: Tensor) -> None:
     """Declare that `index` is sorted, and where its groups start, so that it is never sorted, searched or checked.
 
     Args:
@@ -89,10 +89,10 @@ def _cached(tensor: Tensor, name: Hashable, build: Callable[[], T]) -> T:
     """
     if tensor.is_inference():  # such tensors have no version counter
         return build()
-    version, results = _remembered.get(tensor, (None, {}))
+    version, results = _cache.get(tensor, (None, {}))
     if version != tensor._version:
         results = {}
-        _remembered[tensor] = tensor._version, results
+        _cache[tensor] = tensor._version, results
     key = (name, torch.cuda.current_stream(tensor.device).cuda_stream if tensor.is_cuda else None)
     if key not in results:
         with torch.inference_mode(False), torch.no_grad():

@@ -18,12 +18,12 @@ MAX_DEPTH = 32
 """Channels multiplied at a time, at most."""
 
 
-def narrow(x: Tensor, width: int) -> bool:
+def is_narrow(x: Tensor, width: int) -> bool:
     """Whether these kernels handle a linear map of x [networks, rows, channels] to `width` channels."""
     return bool(x.dtype != torch.float64 and x.stride(2) == 1 and max(x.size(2), width) <= MAX_CHANNELS)
 
 
-def mapped(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
+def batched_linear(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return [rows, networks, out]: x [networks, rows, in] times matrix [networks, in, out], plus bias.
 
     The bias is [networks, out] or [networks, rows, out].

@@ -54,7 +54,7 @@ def attend(qkv: Tensor, tokens: Tokens, attention: str = "auto", bias: Tensor | 
     Returns:
         [T, heads, d].
     """
-    if attention == "auto" and bias is None and has_own_kernel(qkv):
+    if attention == "auto" and bias is None and has_custom_kernel(qkv):
         output: Tensor = EveryQuery.apply(qkv, tokens.set_of_token, tokens.begins)[0]
         return output
     implementation = chosen(attention, qkv, tokens)
@@ -112,6 +112,6 @@ def _layout(implementation: str, tokens: Tokens) -> Layout:
     return tokens.laid_out
 
 
-def has_own_kernel(qkv: Tensor) -> bool:
+def has_custom_kernel(qkv: Tensor) -> bool:
     """Whether `attend` has a custom kernel for these: its products have no 64-bit version."""
     return fused(qkv) and qkv.dtype != torch.float64

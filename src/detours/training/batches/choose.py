@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from detours.errors import InputError
-from detours.nn.tokens.attention import has_own_kernel
+from detours.nn.tokens.attention import has_custom_kernel
 from detours.training.batches.fixed import WASTE, FixedBatches
 from detours.training.batches.inputs import Inputs
 from detours.training.batches.packed import Packed
@@ -65,5 +65,5 @@ def may_be_fixed(recipe: Recipe, packed: Packed) -> bool:
     on_gpu = bool(packed.device.type == "cuda")
     if recipe.model != "mdnn":
         return on_gpu
-    any_order = recipe.transformer_layers == 1 or (has_own_kernel(packed.x) and not recipe.den_bias)
+    any_order = recipe.transformer_layers == 1 or (has_custom_kernel(packed.x) and not recipe.den_bias)
     return on_gpu and recipe.directions == "in" and any_order

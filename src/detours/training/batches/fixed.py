@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from detours.arrays import Int64
-from detours.nn.fused.groups import ends, tell_groups
+from detours.nn.fused.groups import declare_groups, ends
 from detours.nn.tokens import Tokens
 from detours.training.batches.packed import Batch, Packed
 from detours.training.batches.streams import Batches, GraphBatches, epoch_groups, epoch_signs
@@ -70,7 +70,7 @@ class FixedBatches(Batches):
         return float(self.steps * (self.num_nodes + self.num_arcs) / max(1, tokens))
 
     def training(self, epoch: int) -> Iterator[FixedBatches]:
-        """Write the indices of each batch into the static tensors that `assembled` reads."""
+        """Write the indices of each batch into the static tensors that `assemble` reads."""
         groups = epoch_groups(self.packed, epoch, self.steps)
         self.signs[:-1].copy_(epoch_signs(self.packed, epoch))
         ids = np.full((self.steps, self.graphs), len(self.packed))
@@ -104,7 +104,7 @@ class FixedBatches(Batches):
             degrees[step, num_real:] = padding_degrees(self.num_arcs - int(degree.sum()), self.num_nodes - num_real)
         return nodes, degrees
 
-    def assembled(self) -> Batch:
+    def assemble(self) -> Batch:
         """Return the batch whose indices `training` has written, without synchronising."""
         node, arranged = self.nodes, Arrangement.of(self.degrees, self.num_arcs)
         graph = self.graph_of_node[node]
@@ -116,10 +116,10 @@ class FixedBatches(Batches):
         arc = torch.where(padding_arc, len(self.arc_features) - 1, arc)
         source = torch.where(padding_arc, arranged.target, self.node_position[self.source[arc]])  # loops at padding
         edge_index = torch.stack([source, arranged.target])
-        tell_groups(ends(edge_index)[1], arranged.offsets)
+        declare_groups(ends(edge_index)[1], arranged.offsets)
         batch = torch.where(padding, self.graphs, self.graph_position[graph])
         # nodes are listed graph by graph
-        tell_groups(batch, torch.searchsorted(batch, torch.arange(self.graphs + 2, device=batch.device)))
+        declare_groups(batch, torch.searchsorted(batch, torch.arange(self.graphs + 2, device=batch.device)))
         return Batch(
             self.x[node],
             edge_index,
@@ -160,9 +160,9 @@ class Arrangement(NamedTuple):
         query = torch.searchsorted(offsets[1:] + nodes + 1, tokens, right=True)  # every node has a self token as well
         first = offsets[:-1] + nodes
         arc = torch.where(tokens == first[query], num_arcs, tokens - query - 1)
-        tell_groups(query, F.pad(first, (0, 1), value=num_tokens))
-        tell_groups(first, torch.searchsorted(first, torch.arange(num_tokens + 1, device=device)))
-        tell_groups(nodes, torch.arange(degrees.numel() + 1, device=device))
+        declare_groups(query, F.pad(first, (0, 1), value=num_tokens))
+        declare_groups(first, torch.searchsorted(first, torch.arange(num_tokens + 1, device=device)))
+        declare_groups(nodes, torch.arange(degrees.numel() + 1, device=device))
         return Arrangement(nodes, offsets, target, arcs - offsets[target], query, first, arc)
 
     def tokens(self, source: Tensor) -> Tokens:

@@ -59,7 +59,7 @@ class Batch:
         self.real = real
         """[nodes] mask of the nodes that are not padding, if the nodes of one graph are padded; None for all."""
 
-    def assembled(self) -> Batch:
+    def assemble(self) -> Batch:
         """Return itself: only padded batches are assembled in the step that uses them."""
         return self
 

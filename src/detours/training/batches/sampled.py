@@ -15,7 +15,7 @@ from torch import Tensor
 from detours.arrays import Int64
 from detours.data import NeighborSampler
 from detours.data.sampling import Sampled
-from detours.nn.fused.groups import ends, tell_groups
+from detours.nn.fused.groups import declare_groups, ends
 from detours.nn.tokens import Tokens
 from detours.training.batches.fixed import Arrangement, padded_sizes, padding_degrees, with_zero_row
 from detours.training.batches.inputs import Inputs
@@ -120,7 +120,7 @@ class FixedSamples(Batches):
         return float(len(samples) * (self.num_nodes + self.num_arcs) / max(1, tokens))
 
     def training(self, epoch: int) -> Iterator[BatchSource]:
-        """Write the indices of each batch into the static tensors that `assembled` reads."""
+        """Write the indices of each batch into the static tensors that `assemble` reads."""
         self.signs.copy_(epoch_signs(self.packed, epoch))
         samples = list(self.plain.sampler.epoch(epoch))
         padded = [self._padded(sampled) for sampled in samples]
@@ -156,11 +156,11 @@ class FixedSamples(Batches):
         )
         return np.concatenate([nodes, degrees, arcs, sources, ids])
 
-    def assembled(self) -> Batch:
+    def assemble(self) -> Batch:
         """Return the batch whose indices `training` has written, without synchronising."""
         arranged = Arrangement.of(self.degrees, self.num_arcs)
         edge_index = torch.stack([self.source, arranged.target])
-        tell_groups(ends(edge_index)[1], arranged.offsets)
+        declare_groups(ends(edge_index)[1], arranged.offsets)
         return Batch(
             self.x[self.nodes],
             edge_index,

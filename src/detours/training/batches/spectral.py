@@ -20,7 +20,7 @@ import scipy.sparse.linalg
 from numpy.typing import NDArray
 
 from detours.arrays import Float64
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.containers import read_array
 from detours.data.readers.fetch import cache_folder
 from detours.errors import FileFormatError, InputError
@@ -113,5 +113,5 @@ def _cached(file: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
 def _cache(file: Path, vectors: NDArray[np.float32]) -> None:
     with suppress(OSError, InputError):  # works without a cache, too
         file.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(file) as target:
+        with atomic_write(file) as target:
             np.save(target, vectors)

@@ -34,7 +34,7 @@ class BatchSource(Protocol):
     fixed: bool
     """Whether the next step gets this object again, with tensors of the same address and shape, for a CUDA graph."""
 
-    def assembled(self) -> Batch: ...
+    def assemble(self) -> Batch: ...
 
 
 class Batches(ABC):

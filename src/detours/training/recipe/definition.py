@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from detours.choices import Backbone, Decoder, Directions, Encoder, Head, Jump, Level, Norm, PoolOf
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.training.recipe.choices import (
     METRICS,
     ClassWeights,
@@ -216,7 +216,7 @@ class Recipe:
     def differences(self, other: Mapping[str, Any]) -> str:
         """Describe where the key of another recipe differs; empty if nowhere."""
         return ", ".join(
-            f"{name} {shown(other.get(name))} there and {shown(value)} here"
+            f"{name} {short_repr(other.get(name))} there and {short_repr(value)} here"
             for name, value in self.key().items()
             if other.get(name) != value
         )
@@ -281,5 +281,5 @@ def checked(name: str, value: Any) -> Any:
     if name not in settings():
         similar = get_close_matches(name, settings(), n=1)
         hint = f" (did you mean {similar[0]}?)" if similar else ""
-        raise InputError(f"a recipe has no setting {shown(name)}{hint}; it has {', '.join(settings())}.")
+        raise InputError(f"a recipe has no setting {short_repr(name)}{hint}; it has {', '.join(settings())}.")
     return in_type(name, value, setting_type(name), settings()[name].bounds)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from detours.errors import FileFormatError, InputError, shown
+from detours.errors import FileFormatError, InputError, short_repr
 from detours.training.recipe.choices import MODELS
 from detours.training.recipe.definition import checked, settings
 
@@ -39,7 +39,7 @@ def of_model(found: Mapping[str, Any], model: str) -> dict[str, Any]:
     """Return the settings of a recipe file for a model: those for all models, updated by the table of the model."""
     for name in MODELS:
         if not isinstance(found.get(name, {}), Mapping):
-            raise InputError(f"{name} is the table of a model, but it is {shown(found[name])}.")
+            raise InputError(f"{name} is the table of a model, but it is {short_repr(found[name])}.")
     shared = {name: value for name, value in found.items() if name not in MODELS}
     return {**shared, **(found.get(model, {}) if model in MODELS else {})}
 

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from detours.checks import check_choice, check_integer, check_number
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 
 
 class ByLevel(NamedTuple):
@@ -61,14 +61,14 @@ def in_type(name: str, value: Any, kind: Any, bounds: Mapping[str, Any]) -> Any:
         value = _from_text(kind, value)
     if kind is bool:
         if not isinstance(value, bool):
-            raise InputError(f"{name} must be true or false, but it is {shown(value)}.")
+            raise InputError(f"{name} must be true or false, but it is {short_repr(value)}.")
         return value
     if kind is int:
         return check_integer(name, value, **bounds)
     if kind is float:
         return check_number(name, value, **bounds)
     if not isinstance(value, list | tuple):
-        raise InputError(f"{name} must be integers separated by commas, but it is {shown(value)}.")
+        raise InputError(f"{name} must be integers separated by commas, but it is {short_repr(value)}.")
     return tuple(check_integer(f"each of {name}", each, **bounds) for each in value)
 
 

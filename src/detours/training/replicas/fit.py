@@ -143,7 +143,7 @@ class Fit:
         source = self.averaged or self.stack
         statistics = {name: each for name, each in source.buffers.items() if not name.endswith((FACTOR, RATE))}
         tensors = {"flat": source.flat, "sums": self.sums, **statistics}
-        self.side_stream = SideStream(self._evaluated, tensors, self._capture_device())
+        self.side_stream = SideStream(self._evaluate, tensors, self._capture_device())
         self._steps: dict[int, Captured] = {}
 
     def _capture_device(self) -> torch.device:
@@ -246,7 +246,7 @@ class Fit:
         return sent(np.array(rates), self.device, self.dtype).unsqueeze(2)
 
     def _step(self, source: BatchSource) -> None:
-        batch = source.assembled()
+        batch = source.assemble()
         mask = self.train_mask[:, batch.ids]
         leaves = [each.detach().requires_grad_() for each in self.stack.leaves(self.stack.flat, self.linear_dtype)]
         self.stack.network.train()
@@ -261,7 +261,7 @@ class Fit:
         scores = torch.where(mask, self.objective.scores(outputs, batch.y), 0)
         self.sums += torch.stack([losses.detach().double().sum(1), scores.double().sum(1)])
 
-    def _evaluated(self) -> None:
+    def _evaluate(self) -> None:
         self.stack.network.eval()
         statistics = dict(self.side_stream.copies)
         weights, sums = statistics.pop("flat"), statistics.pop("sums")

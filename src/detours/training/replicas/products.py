@@ -128,10 +128,10 @@ def _row_sums(values: Tensor, dtype: torch.dtype) -> Tensor:
 def _product(x: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
     """[rows, R, out] for x [R, rows, in], a matrix [R, in, out] and a bias [R, out] or [R, rows, out]."""
     if fused(x):
-        from detours.nn.fused.maps_triton import mapped, narrow
+        from detours.nn.fused.maps_triton import batched_linear, is_narrow
 
-        if narrow(x, matrix.size(2)):
-            return mapped(x, matrix, bias)
+        if is_narrow(x, matrix.size(2)):
+            return batched_linear(x, matrix, bias)
     result = x.new_empty((x.size(1), x.size(0), matrix.size(2)))
     torch.bmm(x, matrix, out=result.transpose(0, 1))
     # added afterwards: `baddbmm` would write it twice before the product reads it

@@ -29,7 +29,7 @@ from detours.training.runs import runs_of
 from detours.training.search.budget import MAX_SHARE, Budget
 from detours.training.search.scores import Effort, Scored, score
 from detours.training.search.trials import Draws, Trial
-from detours.training.stacks import Workplace, finished, parts_of, run_all, stacks_of
+from detours.training.stacks import Resources, finished, parts_of, run_all, stacks_of
 
 SEEDS = 3
 """Seeds with which the best trials are trained again."""
@@ -99,7 +99,7 @@ class Search:
         self.folds, self.indices = inner_splits(self.data, folds) if inner else without_test(folds), list(indices)
         self.part = "test" if inner else "val"
         """The part of these folds on which trials are compared: in any case the validation part of the data set."""
-        self.place = Workplace(device, replicas=default_replicas(self.data.level) if replicas is None else replicas)
+        self.place = Resources(device, replicas=default_replicas(self.data.level) if replicas is None else replicas)
         self.report = report or (lambda stage: None)
         self.budget = Budget()
         self.results: dict[tuple[str, int, Effort], Scored] = {}

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from detours.checks import check_number
-from detours.errors import FileFormatError, InputError, shown
+from detours.errors import FileFormatError, InputError, short_repr
 from detours.training.recipe import MODELS, checked, setting_type
 
 SPACES = Path(__file__).with_name("spaces")
@@ -84,7 +84,7 @@ class Space:
     def of(cls, given: Mapping[str, Any]) -> Space:
         """Return a space from the dictionaries of its TOML file."""
         if unknown := sorted(given.keys() - {"space", "known"}):
-            raise InputError(f"a space has the tables space and known, but {shown(unknown[0])} was given.")
+            raise InputError(f"a space has the tables space and known, but {short_repr(unknown[0])} was given.")
         table, known = given.get("space", {}), given.get("known", [])
         if not isinstance(table, Mapping) or not isinstance(known, list):
             raise InputError("a space is a table [space] and any number of tables [[known]].")
@@ -131,13 +131,13 @@ class Space:
 def _subtable(model: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
     found = table.get(model, {})
     if not isinstance(found, Mapping):
-        raise InputError(f"{model} must be a table of settings for that model, but it is {shown(found)}.")
+        raise InputError(f"{model} must be a table of settings for that model, but it is {short_repr(found)}.")
     return found
 
 
 def _known(given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping):
-        raise InputError(f"a known point must be a table of settings, but it is {shown(given)}.")
+        raise InputError(f"a known point must be a table of settings, but it is {short_repr(given)}.")
     values = {name: _checked(name, value) for name, value in given.items() if name not in MODELS}
     own = {
         model: {name: _checked(name, value) for name, value in _subtable(model, given).items()}
@@ -160,7 +160,7 @@ def _domain(name: str, given: Any) -> Domain:
             raise InputError(f"{name} has no choices; give at least one.")
         return Choices(tuple(_checked(name, each) for each in given))
     if not isinstance(given, Mapping) or not {"low", "high"} <= given.keys() <= {"low", "high", "log"}:
-        raise InputError(f"{name} must be a list of choices or {{low = …, high = …}}, but it is {shown(given)}.")
+        raise InputError(f"{name} must be a list of choices or {{low = …, high = …}}, but it is {short_repr(given)}.")
     low, high, log = _checked(name, given["low"]), _checked(name, given["high"]), given.get("log", False)
     if setting_type(name) not in (int, float):
         raise InputError(f"{name} is not a number, so it has no range; give a list of choices.")

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from detours.atomic import replacing
+from detours.atomic import atomic_write
 from detours.counting.count import count
 from detours.counting.result import Detours
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.graph import Graph
 from detours.viz.interactive.assemble import assemble
 from detours.viz.interactive.content import Molecule, add_colours, compare_sentence, describe_graph
@@ -46,8 +46,10 @@ class Page:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the page to an .html file, completely or not at all, and return its path."""
         if Path(path).suffix.lower() not in (".html", ".htm"):
-            raise InputError(f"a page is an HTML file, so the name must end in .html, but it is {shown(str(path))}.")
-        with replacing(Path(path)) as file:
+            raise InputError(
+                f"a page is an HTML file, so the name must end in .html, but it is {short_repr(str(path))}."
+            )
+        with atomic_write(Path(path)) as file:
             file.write(self.html.encode())
         return Path(path)
 
@@ -171,7 +173,9 @@ def _nodes(result: Detours, around: Sequence[Any] | None, graphs: int) -> list[i
     if around is None:
         return []
     if isinstance(around, str) or not isinstance(around, Iterable):
-        raise InputError(f"around must be a list of nodes, such as [{shown(around)}], but it is {shown(around)}.")
+        raise InputError(
+            f"around must be a list of nodes, such as [{short_repr(around)}], but it is {short_repr(around)}."
+        )
     if graphs > 1:
         raise InputError("around is for the page of one graph, but two were given.")
     return list(dict.fromkeys(result.graph.node(name) for name in around))

@@ -11,7 +11,7 @@ import numpy as np
 from detours.arrays import Float64, Int64
 from detours.counting.paths import path_batches
 from detours.counting.result import Detours
-from detours.counting.shrink.csr import transposed
+from detours.counting.shrink.csr import transpose
 from detours.graph import Graph
 
 MOST_EDGES, MOST_AROUND = 5_000, 1_000
@@ -74,7 +74,7 @@ class _Drawn:
         self.room = most
         self.rows = [(graph.indptr, graph.indices)]  # outgoing arcs, and incoming arcs if directed
         if graph.directed:
-            self.rows.append(transposed(graph.indptr, graph.indices, np.zeros(graph.num_arcs, np.int64))[:2])
+            self.rows.append(transpose(graph.indptr, graph.indices, np.zeros(graph.num_arcs, np.int64))[:2])
 
     def add(self, node: int) -> bool:
         """Add a node; False if there is no room for its edges."""

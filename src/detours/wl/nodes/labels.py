@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.graph import Graph
 from detours.graph.arcs import values_on_arcs
 from detours.graph.convert import MoleculeOrigin, copied_by
@@ -44,16 +44,18 @@ def read_labels(labels: Any, graphs: Sequence[Graph], thing: str) -> Labels:
     """
     name = "labels" if thing == "node" else "edge_labels"
     if isinstance(labels, Mapping) or not isinstance(labels, Iterable):
-        raise InputError(f"{name} must be a list with the labels of each graph, but it is {shown(labels)}.")
+        raise InputError(f"{name} must be a list with the labels of each graph, but it is {short_repr(labels)}.")
     labels = list(labels)
     if len(labels) != len(graphs):
         raise InputError(
             f"{name} must hold one array for each of the {len(graphs)} graphs, but it holds {len(labels)}."
         )
-    sizes = edge_numbers(graphs)
+    sizes = edge_counts(graphs)
     if thing == "node":
         sizes = [graph.num_nodes for graph in graphs]
-        labels = [by_node(own, graph, at) for at, (own, graph) in enumerate(zip(labels, graphs, strict=True))]
+        labels = [
+            labels_in_node_order(own, graph, at) for at, (own, graph) in enumerate(zip(labels, graphs, strict=True))
+        ]
     columns = [_check(own, size, at, thing) for at, (own, size) in enumerate(zip(labels, sizes, strict=True))]
     columns = [column for column in columns if len(column)]
     kinds = {isinstance(column, list) for column in columns}
@@ -67,14 +69,14 @@ def read_labels(labels: Any, graphs: Sequence[Graph], thing: str) -> Labels:
     return Labels(*rank_vectors(np.concatenate([np.empty(0, np.int64), *columns])[:, None]))
 
 
-def by_node(labels: Any, graph: Graph, at: int) -> Any:
+def labels_in_node_order(labels: Any, graph: Graph, at: int) -> Any:
     """Return the labels of graph number `at` in the order of its nodes, also from a dict by the names of nodes."""
     if not isinstance(labels, Mapping):
         return labels
     names = graph.name_list()
     for name in names:
         if name not in labels:
-            raise InputError(f"The labels of graph number {at} have none for the node {shown(name)}; give it one.")
+            raise InputError(f"The labels of graph number {at} have none for the node {short_repr(name)}; give it one.")
     return [labels[name] for name in names]
 
 
@@ -101,7 +103,7 @@ def _own_labels(graph: Any) -> list[str]:
     return [str(label) for label in labels if label is not None]
 
 
-def edge_numbers(graphs: Sequence[Graph]) -> list[int]:
+def edge_counts(graphs: Sequence[Graph]) -> list[int]:
     """Return the number of edges of each graph as the caller listed them."""
     return [graph.num_arcs if graph.edges_in_csr_order else graph.edge_index.shape[1] for graph in graphs]
 
@@ -114,7 +116,7 @@ def ranks_on_arcs(rank: NDArray[Any], graphs: Sequence[Graph], union: Graph, off
         at = int(np.searchsorted(offsets, ends[0], side="right")) - 1
         first, second = (graphs[at].name(end) for end in (ends - offsets[at]).tolist())
         raise InputError(
-            f"The edge {shown(first)}, {shown(second)} of graph number {at} is listed with different labels; "
+            f"The edge {short_repr(first)}, {short_repr(second)} of graph number {at} is listed with different labels; "
             "an undirected edge has one label, in both directions."
         )
     return of_arcs
@@ -124,11 +126,13 @@ def _check(labels: Any, number: int, at: int, thing: str) -> list[str] | NDArray
     """Return the labels of one graph as a list of strings or an array of int64, or raise `InputError`."""
     where = f"The {'labels' if thing == 'node' else 'edge_labels'} of graph number {at}"
     if isinstance(labels, str | bytes):
-        raise InputError(f"{where} are a single text, {shown(labels)}; give a list with one label for each {thing}.")
+        raise InputError(
+            f"{where} are a single text, {short_repr(labels)}; give a list with one label for each {thing}."
+        )
     if isinstance(labels, Mapping | set | frozenset) or not (
         isinstance(labels, Iterable) or hasattr(labels, "__array__")
     ):
-        raise InputError(f"{where} are {shown(labels)}; give a list with one label for each {thing}.")
+        raise InputError(f"{where} are {short_repr(labels)}; give a list with one label for each {thing}.")
     given = labels if isinstance(labels, np.ndarray) else None
     if given is None and not hasattr(labels, "__array__"):
         labels = list(labels)
@@ -148,4 +152,4 @@ def _check(labels: Any, number: int, at: int, thing: str) -> list[str] | NDArray
         return [str(text) for text in texts]
     if all(isinstance(label, int) for label in texts):
         raise InputError(f"{where} hold {max(texts, key=abs)}, but integers must be below 2^63; use smaller ones.")
-    raise InputError(f"{where} must be all integers or all strings, but they are {shown(labels)}.")
+    raise InputError(f"{where} must be all integers or all strings, but they are {short_repr(labels)}.")

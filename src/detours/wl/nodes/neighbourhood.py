@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64, read_only
-from detours.counting.shrink.csr import side_by_side, transposed
+from detours.counting.shrink.csr import concatenate_rows, transpose
 from detours.errors import EngineError
 from detours.graph import Graph
 from detours.wl.nodes.ranks import rank_vectors
@@ -49,13 +49,13 @@ def neighbours(graph: Graph, values: Int64 | None = None) -> Neighbourhood:
         return _neighbourhood(graph.indptr, graph.indices, *rank_vectors(values))
     if values is None:
         values = np.empty((graph.num_arcs, 0), np.int64)
-    in_ptr, predecessors, arc = transposed(graph.indptr, graph.indices, np.arange(graph.num_arcs))
+    in_ptr, predecessors, arc = transpose(graph.indptr, graph.indices, np.arange(graph.num_arcs))
     direction = np.repeat([0, 1], graph.num_arcs)[:, None]
     colour, arc_values = rank_vectors(np.hstack([direction, np.vstack([values, values[arc]])]))
     return _neighbourhood(
         graph.indptr + in_ptr,
-        side_by_side(graph.indptr, graph.indices, in_ptr, predecessors),
-        side_by_side(graph.indptr, colour[: graph.num_arcs], in_ptr, colour[graph.num_arcs :]),
+        concatenate_rows(graph.indptr, graph.indices, in_ptr, predecessors),
+        concatenate_rows(graph.indptr, colour[: graph.num_arcs], in_ptr, colour[graph.num_arcs :]),
         arc_values,
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from detours.counting.derive.vector_program import program
 from detours.counting.engines.base import Estimate, Task
-from detours.counting.engines.overflow import narrowest_word
+from detours.counting.engines.overflow import narrowest_dtype
 from detours.counting.engines.rows.cost import Sample, bytes_of_arcs, sample_work, work_on_arcs
 from detours.counting.engines.rows.evaluate import RowCount
 from detours.counting.engines.rows.graph import Layout
@@ -24,7 +24,7 @@ CACHED = 1000  # with fewer nodes near a block of roots, its vectors certainly s
 def estimate_rows(task: Task) -> Estimate:
     """Compare several layouts, and return the estimate of the fastest one that fits into the memory."""
     reduced, steps = task.cyclic.reduced, program(task.k, task.directed)
-    word = narrowest_word(reduced, task.k)
+    word = narrowest_dtype(reduced, task.k)
     count = RowCount.build(reduced, task.k, word, SMALL_LAYOUT)
     fixed = len(steps.passes) * PASS_SECONDS + work_on_arcs(count, len(task.cyclic.indices)).seconds()
     size = bytes_of_arcs(count)

@@ -9,7 +9,7 @@ from math import perm
 import numpy as np
 
 from detours.arrays import Int32, Int64
-from detours.counting.shrink.csr import transposed
+from detours.counting.shrink.csr import transpose
 from detours.counting.shrink.cyclic_part import Cyclic
 
 STARTS = 8  # nodes from which cliques are searched
@@ -45,7 +45,7 @@ def _neighbours(cyclic: Cyclic) -> Callable[[int], Int32]:
     indptr, indices = cyclic.indptr, cyclic.indices
     if not cyclic.directed:
         return lambda v: indices[indptr[v] : indptr[v + 1]]
-    back_ptr, back, _ = transposed(indptr, indices, np.arange(len(indices)))
+    back_ptr, back, _ = transpose(indptr, indices, np.arange(len(indices)))
     return lambda v: np.intersect1d(indices[indptr[v] : indptr[v + 1]], back[back_ptr[v] : back_ptr[v + 1]])
 
 

@@ -17,7 +17,7 @@ from detours.counting.engines.search import loops_numba as loops
 from detours.counting.engines.search.loops_numba import CYCLES, DIRECTED_CYCLES, DIRECTED_DETOURS, Graph, Space
 from detours.counting.engines.threads import Progress, Stop, run_ranges
 from detours.counting.shrink.chains import Chains, contract
-from detours.counting.shrink.csr import transposed
+from detours.counting.shrink.csr import transpose
 from detours.counting.shrink.cyclic_part import Cyclic, Reduced
 from detours.errors import EngineError
 
@@ -163,7 +163,7 @@ def _contracted(chains: Chains) -> Graph:
 def _directed_graphs(reduced: Reduced) -> dict[int, Graph]:
     position = np.arange(reduced.num_arcs)
     out = read_only(reduced.indptr, np.int64), read_only(reduced.indices, np.int32)
-    back_ptr, back, back_position = transposed(*out, position)
+    back_ptr, back, back_position = transpose(*out, position)
     into = read_only(back_ptr, np.int64), read_only(back, np.int32)
     ones, forward = read_only(np.ones_like(position), np.int32), read_only(position, np.int32)
     backward = read_only(back_position, np.int32)

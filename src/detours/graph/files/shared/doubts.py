@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from detours.errors import shown, warn_caller
+from detours.errors import short_repr, warn_caller
 from detours.graph.edges import EdgeList
 from detours.graph.files.shared.columns import known_header
 from detours.graph.files.shared.lines import is_decimal, is_integer
@@ -30,7 +30,7 @@ def warn_of_header(edges: EdgeList, path: Path) -> None:
     if ends.shape[1] < _MIN_EDGES_FOR_HEADER or not isinstance(edges.names, tuple):
         return
     if all(np.count_nonzero(ends == node) == 1 for node in ends[:, 0]):
-        names = " and ".join(shown(edges.names[node]) for node in ends[:, 0])
+        names = " and ".join(short_repr(edges.names[node]) for node in ends[:, 0])
         _warn(
             path,
             "the first line was read as an edge, although its nodes occur in no other line; "
@@ -62,7 +62,7 @@ def warn_of_columns(rows: Sequence[Sequence[str]], path: Path, *, header: bool) 
         better = 0, 2
     else:
         return
-    names = [shown(name) for name in first] if header else [str(column) for column in range(1, len(first) + 1)]
+    names = [short_repr(name) for name in first] if header else [str(column) for column in range(1, len(first) + 1)]
     _warn(
         path,
         f"the columns {names[0]} and {names[1]} were read as nodes; "

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from detours.errors import InputError, shown
+from detours.errors import InputError, short_repr
 from detours.graph.edges import Names
 
 KEYS = ("names", "names_text", "names_ends", "names_literal")
@@ -42,7 +42,7 @@ def _to_literal(name: object) -> str:
         restored = False
     if not restored or len(text) > _MAX_LENGTH or text.count("(") > _MAX_DEPTH:
         raise InputError(
-            f"The node name {shown(name)} ({type(name).__name__}) cannot be stored; "
+            f"The node name {short_repr(name)} ({type(name).__name__}) cannot be stored; "
             "use numbers, strings or tuples of these as names."
         )
     return text

@@ -66,7 +66,7 @@ class _LimitedReader(io.BufferedIOBase):
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
+def open_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file to read its bytes, decompressed if its name ends in .gz; problems become a `FileFormatError`."""
     try:
         with open(path, "rb") as raw:
@@ -106,7 +106,7 @@ def check_text(head: bytes, path: Path, *, xml: bool = False) -> None:
 
 def read_text(path: Path, *, xml: bool = False) -> bytes:
     """Return the bytes of a text file, which must not be empty, without a byte-order mark."""
-    with opened(path) as file:
+    with open_file(path) as file:
         text = file.read()
     check_text(text, path, xml=xml)
     if not text.strip():
