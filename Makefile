@@ -63,6 +63,7 @@ soak: $(VENV)/.dev ## kill -9 at random moments for SECONDS, then resume and com
 numbers: $(VENV)/.dev ## write the numbers of results/ into the report and the documents that print them
 	$(BIN)/detours report --results results
 	$(BIN)/detours report --results results --update README.md --update docs/kernels.md --update docs/reproduction.md
+	$(BIN)/python scripts/draw_differences.py
 
 docs: $(VENV)/.dev ## the site, in build/docs; a warning or a link that leads nowhere is an error
 	$(BIN)/sphinx-build -q -E -a -W --keep-going -b html docs build/docs

@@ -14,6 +14,8 @@ import pytest
 import typer
 
 from detours import cli
+from detours.experiments.report.finished import read_finished
+from detours.experiments.report.rivals import rivals, rivals_figure
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -146,6 +148,11 @@ def test_the_guide_names_every_command() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
+def test_the_figure_of_differences_is_that_of_the_store() -> None:
+    drawn = rivals_figure(rivals(read_finished(ROOT / "results").networks)) + "\n"
+    assert (ROOT / "docs" / "images" / "differences.svg").read_text("utf-8") == drawn, "run: make numbers"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

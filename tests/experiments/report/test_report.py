@@ -19,6 +19,7 @@ from detours.experiments.networks.entries import Entry
 from detours.experiments.report.agreement import read_notes, reason_for
 from detours.experiments.report.best import best_models, best_sentence, best_table
 from detours.experiments.report.curves import Curve, draw_curves
+from detours.experiments.report.differences import BETTER, UNCLEAR, Row, draw_differences
 from detours.experiments.report.documents import update_blocks
 from detours.experiments.report.report import report_sections, write_report
 from detours.experiments.report.sections import other_numbers
@@ -247,6 +248,21 @@ def test_curves_are_drawn_as_svg() -> None:
     lines = [each for each in drawn.iter() if each.tag.endswith("polyline")]
     assert str(lines[0].get("points")).split()[1] == "310.0,26.0"
     ElementTree.fromstring(draw_curves("flat", [Curve("MDNN GIN", "mdnn", [1], [0.5])]))
+
+
+def test_differences_are_drawn_as_svg() -> None:
+    rows = [Row("Texas", (-3.0, 1.0), -1.0, None, False), Row("<Actor>", (1.0, 2.0, 6.0), 3.0, 0.01, True)]
+    drawn = ElementTree.fromstring(draw_differences("MDNN minus plain", rows))
+    tags = [each.tag.rpartition("}")[2] for each in drawn.iter()]
+    assert tags.count("circle") == 5
+    texts = [each.text for each in drawn.iter() if each.tag.endswith("text")]
+    assert {"Texas", "-1.00", "<Actor>", "+3.00, p = 0.01", "-10", "0", "+10"} <= set(texts)
+    zero = next(float(each.get("x", 0)) for each in drawn.iter() if each.text == "0")
+    assert [float(each.get("cx", 0)) > zero for each in drawn.iter() if each.tag.endswith("circle")] == [
+        False, True, True, True, True
+    ]  # fmt: skip
+    diamonds = [each.get("fill") for each in drawn.iter() if each.tag.endswith("path") and each.get("fill")]
+    assert diamonds == [UNCLEAR, BETTER]
 
 
 def test_results_of_others_are_plausible_and_named() -> None:

@@ -18,13 +18,19 @@ class Comparison:
 
     entry: Entry
     baseline: Entry
-    folds: int
+    by_fold: tuple[float, ...]
+    """The difference on each fold, in points; positive if the entry is better."""
     difference: float
-    """The mean over folds, in points; positive if the entry is better."""
+    """The mean over folds."""
     p: float | None
     """Of a two-sided Wilcoxon signed-rank test; None if no fold differs, or if there is only one."""
     complete: bool
     """Whether no run of either is missing."""
+
+    @property
+    def folds(self) -> int:
+        """The number of folds."""
+        return len(self.by_fold)
 
 
 def baseline_of(entry: Entry) -> Entry | None:
@@ -47,7 +53,8 @@ def compare(better: Result, than: Result) -> Comparison | None:
     difference = difference.round(9)  # equal numbers of correct predictions compare equal
     mean = round(float(difference.mean()), 9) + 0.0  # no negative zero
     complete = better.complete and than.complete
-    return Comparison(better.entry, than.entry, len(shared), mean, signed_rank_p(difference.tolist()), complete)
+    by_fold = tuple(difference.tolist())
+    return Comparison(better.entry, than.entry, by_fold, mean, signed_rank_p(by_fold), complete)
 
 
 def against_baselines(results: Mapping[Entry, Result]) -> list[Comparison]:

@@ -21,7 +21,7 @@ svg { margin: 0 .6rem .6rem 0; } h2 { margin-top: 2.2rem; }
 
 
 def markdown(sections: Sequence[Section]) -> str:
-    """Return the report as Markdown; learning curves are in the HTML page only."""
+    """Return the report as Markdown; figures are in the HTML page only."""
     return "\n".join([f"# {TITLE}", "", *(f"## {each.title}\n\n{as_markdown(each, 3)}" for each in sections)])
 
 
@@ -31,7 +31,7 @@ def as_markdown(section: Section, level: int) -> str:
     lines += [f"{text}\n" for text in section.text]
     lines += [table.markdown().replace("##", "#" * level, 1) for table in section.tables]
     if section.figures:
-        lines.append(f"The HTML page has {len(section.figures)} figures here.\n")
+        lines.append(f"The HTML page has {len(section.figures)} figure{'s' * (len(section.figures) > 1)} here.\n")
     return "\n".join(lines)
 
 

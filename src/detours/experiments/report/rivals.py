@@ -11,6 +11,7 @@ from detours.experiments.networks.entries import HETEROPHILOUS_DATA, Entry
 from detours.experiments.networks.results import Result
 from detours.experiments.networks.tables import best_published, with_spread
 from detours.experiments.report.best import DATA
+from detours.experiments.report.differences import Row, draw_differences
 from detours.experiments.tables import Column, Table
 
 SIGNIFICANT = 0.05
@@ -93,7 +94,7 @@ def rivals_sentence(found: Sequence[Rivals]) -> str:
 
 def _counts(chosen: Sequence[Comparison]) -> str:
     better = [each for each in chosen if each.difference > 0]
-    significant = [each for each in chosen if each.p is not None and each.p < SIGNIFICANT]
+    significant = [each for each in chosen if _is_significant(each)]
     worse = [each.entry.data for each in significant if each.difference < 0]
     return (
         f"on {len(better)} of {len(chosen)} data sets (significantly better, p < {SIGNIFICANT}, on "
@@ -114,6 +115,21 @@ def rivals_table(found: Sequence[Rivals]) -> Table:
         "ours. The backbone of each network is chosen on the validation parts. p: Wilcoxon signed-rank test over folds."
     )
     return Table("MDNN and plain networks", columns, lines, [note])
+
+
+def rivals_figure(found: Sequence[Rivals]) -> str:
+    """Return the same comparisons as a figure."""
+    rows = []
+    for each in found:
+        comparison = each.own_backbones
+        rows.append(
+            Row(each.data, comparison.by_fold, comparison.difference, comparison.p, _is_significant(comparison))
+        )
+    return draw_differences("MDNN minus plain network, fold by fold", rows)
+
+
+def _is_significant(comparison: Comparison) -> bool:
+    return comparison.p is not None and comparison.p < SIGNIFICANT
 
 
 def _with_backbone(result: Result) -> str:

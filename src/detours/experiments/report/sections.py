@@ -19,7 +19,7 @@ from detours.experiments.report.agreement import Distance, disagreement_table, d
 from detours.experiments.report.best import best_models, best_network, best_sentence, best_table
 from detours.experiments.report.curves import Curve, draw_curves
 from detours.experiments.report.finished import Finished, Networks
-from detours.experiments.report.rivals import rivals, rivals_sentence, rivals_table
+from detours.experiments.report.rivals import rivals, rivals_figure, rivals_sentence, rivals_table
 from detours.experiments.tables import COUNT, Column, Table
 
 
@@ -129,10 +129,11 @@ def baselines_section(finished: Finished) -> Section:
         "entries: two-sided sign test of the mean differences of complete entries, which are not independent either: "
         "backbones share data, and the filtered graphs are parts of Chameleon and Squirrel."
     )
-    tables = [rivals_table(chosen)] if (chosen := rivals(finished.networks)) else []
+    chosen = rivals(finished.networks)
+    tables = [rivals_table(chosen)] if chosen else []
     if complete := [each for each in comparisons if each.complete]:
         tables.append(_sign_tests(complete))
-    return Section(title, [text], [*tables, _differences(comparisons)])
+    return Section(title, [text], [*tables, _differences(comparisons)], [rivals_figure(chosen)] if chosen else [])
 
 
 def _differences(comparisons: Sequence[Comparison]) -> Table:
