@@ -111,7 +111,7 @@ def short_repr(value: object) -> str:
 def escape_control(text: str) -> str:
     """Return a text that is safe to print on a terminal: control and direction characters are escaped as in Python.
 
-    >>> printable("wipe \\x1b[2J, β")
+    >>> escape_control("wipe \\x1b[2J, β")
     'wipe \\\\x1b[2J, β'
     """
     if text.isprintable():

@@ -54,9 +54,9 @@ def test_options_of_networks_are_settings() -> None:
     others = {*(each.name for each in fields(NetworkOptions)), *own} - settings().keys() - {"level"}
     assert others == {"num_layers", "edge_channels", "den_channels", "pe_channels", "feed_forward", "attention"}
     page = (Path(__file__).parents[2] / "docs" / "networks.md").read_text("utf-8")
-    assert "`num_layers` is `layers` there, and `edge_channels` follows" in page
+    assert "`num_layers` is `layers`, and `edge_channels` follows" in page
     assert "`pe_channels` is `pe`, `den_channels` follows" in page
-    assert "`feed_forward` and `attention` are no settings" in page
+    assert "`feed_forward` and `attention` do not exist" in page
 
 
 def test_weights_of_gcn_are_logarithms_only_on_request() -> None:

@@ -129,7 +129,7 @@ def _split(arcs: Int64, num_nodes: int) -> tuple[Int64, Int32]:
 def describe_dropped(dropped: Dropped) -> str:
     """Return the counts of what was dropped, merged or completed as text.
 
-    >>> described(Dropped(loops=1, one_way=2))
+    >>> describe_dropped(Dropped(loops=1, one_way=2))
     '1 loop and 2 one-way arcs'
     """
     counts = zip(dropped, ("loop", "repeated edge", "one-way arc"), strict=True)

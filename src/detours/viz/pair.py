@@ -57,7 +57,7 @@ def pair_figure(first: Graph, second: Graph, colours: Mapping[str, tuple[Int64, 
 def differing_colours(first: NDArray[Any], second: NDArray[Any]) -> Int64:
     """Return the colours that occur more often in one of two graphs than in the other.
 
-    >>> telling_colours(np.array([0, 1, 1]), np.array([0, 0, 1])).tolist()
+    >>> differing_colours(np.array([0, 1, 1]), np.array([0, 0, 1])).tolist()
     [0, 1]
     """
     num_colours = int(max(first.max(initial=-1), second.max(initial=-1))) + 1

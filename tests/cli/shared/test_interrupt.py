@@ -78,7 +78,7 @@ from pathlib import Path
 from detours import atomic
 from detours.cli.shared import interrupt
 with interrupt.prompt_exit(atomic.discard_unfinished):
-    with atomic.replacing(Path("o.csv")) as file:
+    with atomic.atomic_write(Path("o.csv")) as file:
         signal.siginterrupt(signal.SIGINT, False)
         nothing, _ = os.pipe()
         print("ready", flush=True)

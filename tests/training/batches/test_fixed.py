@@ -30,7 +30,7 @@ def test_outputs_are_those_without_padding(
     data: GraphSet, steps: int, model: str, as_sums: bool, den_bias: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Token sets of a padded batch are not sorted, for either kind of attention of self tokens."""
-    monkeypatch.setattr(attention, "_as_sums", lambda *_: as_sums)
+    monkeypatch.setattr(attention, "_use_sums", lambda *_: as_sums)
     recipe = small(data, model=model, precision="64-true", den_bias=den_bias)
     inputs = inputs_of(data, recipe)
     plain = GraphBatches(Packed(inputs, dtype=torch.float64, tokens=model == "mdnn"), 4, steps)

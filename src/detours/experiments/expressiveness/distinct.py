@@ -52,7 +52,7 @@ def _classes(graphs: list[Graph], n_jobs: int) -> list[list[int]]:
 def remove_isolated_nodes(graph: Graph) -> Graph:
     """Return the graph without its isolated nodes; the others keep their order.
 
-    >>> without_isolated(Graph.from_edge_index([[0, 2], [2, 0]], num_nodes=4)).indices.tolist()
+    >>> remove_isolated_nodes(Graph.from_edge_index([[0, 2], [2, 0]], num_nodes=4)).indices.tolist()
     [1, 0]
     """
     mask = graph.degree > 0

@@ -15,9 +15,9 @@ class Format(NamedTuple):
     endings: tuple[str, ...]
     """The endings of file names, without the dot; each may be followed by .gz."""
     read: Callable[[Path], EdgeList]
-    """Return the edges of a file, or raise `FileFormatError`; `source.opened` opens and decompresses it."""
+    """Return the edges of a file, or raise `FileFormatError`; `source.open_file` opens and decompresses it."""
     write: Callable[[EdgeList, Path], None]
-    """Write an edge list that has every arc; `atomic.replacing` opens and compresses the file."""
+    """Write an edge list that has every arc; `atomic.atomic_write` opens and compresses the file."""
 
 
 def ending(path: Path) -> str:
