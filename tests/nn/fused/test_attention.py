@@ -172,7 +172,7 @@ def test_batches_of_one_shape(level: str, tmp_path: Path, monkeypatch: pytest.Mo
         fixed = FixedSamples(plain)
     network = network_of(recipe, inputs.x.shape[1], 3).to(DEVICE)
     for one, other in zip(plain.training(1), fixed.training(1), strict=True):
-        padded, results = other.assembled(), []
+        padded, results = other.assemble(), []
         assert padded.tokens.layout is None and padded.tokens.num_tokens > one.tokens.num_tokens
         for batch in (one, padded):
             positional, named = arguments(batch, recipe)
