@@ -11,7 +11,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 def count_in_words(count: int) -> str:
     """Return a small number as a word, a larger one in digits.
 
-    >>> number(2), number(1234)
+    >>> count_in_words(2), count_in_words(1234)
     ('two', '1,234')
     """
     return NUMBERS[count] if 0 <= count < len(NUMBERS) else f"{count:,}"
