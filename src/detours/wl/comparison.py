@@ -158,10 +158,8 @@ def _describe(prepared: Prepared, node: int) -> str:
     for name, part in zip(dict.fromkeys(names), parts, strict=False):
         value = part.values[part.colour[node]]
         words.append(f"{name} {repr(value) if isinstance(value, str) else ', '.join(map(str, value.tolist()))}")
-    if prepared.first_neighbourhood is not None:
-        counts = _list_edge_counts(
-            prepared.first_neighbourhood, node, prepared.graphs[0].directed, method.init == "den"
-        )
+    if (first := prepared.first_neighbourhood) is not None:
+        counts = _list_edge_counts(first, node, prepared.graphs[0].directed, method.init == "den")
         words.append(counts if method.init == "den" else f"{method.k}-DeN of the edges: {counts}")
     return ", ".join(words) or "any node"
 
