@@ -287,7 +287,7 @@ def test_no_graphs_and_no_nodes() -> None:
         ({"init": "labels", "labels": [[2**70, 1, 2]]}, "hold 1180591620717411303424, but integers must be below 2"),
         ({"init": "labels", "labels": [[0.5, 1, 2]]}, "all integers or all strings"),
         ({"init": "labels", "labels": [[1, "a", "b"]]}, "all integers or all strings"),
-        ({"init": "labels", "labels": ["abc"]}, "a single text, 'abc'"),
+        ({"init": "labels", "labels": ["abc"]}, "a single string, 'abc'"),
         ({"init": "labels", "labels": [np.array([0, 1, 2**63], np.uint64)]}, "below 2"),
     ],
     ids=str,

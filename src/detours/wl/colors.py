@@ -12,8 +12,8 @@ from detours.arrays import Int32, Int64
 from detours.checks import check_integer
 from detours.graph import Graph
 
-MAX_SHOWN = 12
-"""The number of rounds up to which the `repr` shows the number of colours of each."""
+SHOWN = 12
+"""The largest number of rounds whose numbers of colours the `repr` shows."""
 
 
 class Colors(Sequence[Int32]):
@@ -97,6 +97,6 @@ class Colors(Sequence[Int32]):
         graphs = f"{len(self):,} graph{'s' * (len(self) != 1)}, {int(self.offsets[-1]):,} nodes"
         end = f"{'stable after ' if self.stable else ''}{self.rounds} round{'s' * (self.rounds != 1)}"
         counts = [f"{n:,}" for n in self.num_colors]
-        if len(counts) > MAX_SHOWN:
-            counts[MAX_SHOWN - 2 : -1] = ["…"]
+        if len(counts) > SHOWN:
+            counts[SHOWN - 2 : -1] = ["…"]
         return f"Colors({graphs}; {end}; colours by round: {', '.join(counts)})"

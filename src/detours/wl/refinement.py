@@ -62,7 +62,7 @@ def refine(
         individualise: "mark" or "delete" adds a last round, in which a node v gets the pair of its colour and the
             certificate of a copy of its graph: one in which v has a unique colour, or one without v, in which its
             neighbours are marked and the detours recounted. Both are sound, and far stronger than refinement alone.
-        depth: The number of nodes individualised together, each in a copy of the copy before.
+        depth: The number of nodes individualised together, one more at each level of copies.
         cell: "target" individualises the nodes of one colour only: the one that is joined in part (its nodes to some
             but not all nodes) to most colours, and among these the smallest. "all" individualises every node.
         n_jobs: Number of threads for counting and for marked copies; the colours do not depend on it.
