@@ -20,8 +20,8 @@ METHODS: list[dict[str, Any]] = [
     {"init": "den", "pairs": "den", "k": 5},
 ]
 
-SOME_METHODS = [METHODS[at] for at in (0, 4, 5, 6, 8)]
-"""One of each kind, for properties that do not hang on the rest."""
+SOME_METHODS = [METHODS[index] for index in (0, 4, 5, 6, 8)]
+"""One of each kind, for properties that do not depend on the rest."""
 
 
 def name_of(method: dict[str, Any]) -> str:
@@ -30,19 +30,19 @@ def name_of(method: dict[str, Any]) -> str:
 
 @st.composite
 def batches(draw: st.DrawFn, *, min_size: int = 0, max_nodes: int = 6) -> list[SmallGraph]:
-    """A few graphs, all directed or all not, some of them the same, empty, or without edges."""
+    """A few graphs, all directed or all undirected, some of them isomorphic, empty, or without edges."""
     directed = draw(st.booleans())
     bare = st.integers(0, 3).map(lambda nodes: SmallGraph(nodes, (), directed))
     some = st.one_of(bare, *[small_graphs(directed=directed, max_nodes=max_nodes)] * 4)
     graphs: list[SmallGraph] = draw(st.lists(some, min_size=min_size, max_size=4))
-    again: bool = draw(st.booleans())
-    if graphs and again:
+    repeat: bool = draw(st.booleans())
+    if graphs and repeat:
         graphs.append(draw(relabelled(draw(st.sampled_from(graphs)))))
     return graphs
 
 
 @st.composite
 def relabelled(draw: st.DrawFn, graph: SmallGraph) -> SmallGraph:
-    """The same graph with its nodes numbered another way."""
+    """The same graph with its nodes renumbered."""
     name: Sequence[int] = draw(st.permutations(range(graph.num_nodes)))
     return SmallGraph(graph.num_nodes, tuple((name[i], name[j]) for i, j in graph.arcs), graph.directed)

@@ -31,15 +31,15 @@ def test_relabelled_graphs_have_equal_certificates(
 
 @every_method
 @given(graphs=batches(), rounds=st.sampled_from([None, None, 0, 1, 2]))
-def test_alone_as_in_a_batch_and_equal_where_not_told_apart(
+def test_certificates_do_not_depend_on_the_batch_and_agree_with_the_definition(
     method: dict[str, Any], graphs: list[SmallGraph], rounds: int | None
 ) -> None:
     own = [graph.graph() for graph in graphs]
     together = wl.certificates(own, **method, rounds=rounds)
     assert together == [wl.certificate(graph, **method, rounds=rounds) for graph in own]
-    right = oracle.refined(graphs, **method, rounds=rounds)
+    reference = oracle.refined(graphs, **method, rounds=rounds)
     for g, h in combinations(range(len(graphs)), 2):
-        assert (together[g] == together[h]) == oracle.same(right, g, h)
+        assert (together[g] == together[h]) == oracle.same(reference, g, h)
     members = [{together[g] for g in group} for group in wl.groups(own, **method)]
     if rounds is None:
         assert all(len(certificates) == 1 for certificates in members) and len(members) == len(set(together))
@@ -53,19 +53,19 @@ def test_labels_are_part_of_the_certificate(graphs: list[SmallGraph], data: st.D
     together = wl.certificates(own, init="labels", labels=labels)
     alone = [wl.certificate(graph, init="labels", labels=row) for graph, row in zip(own, labels, strict=True)]
     assert together == alone
-    right = oracle.refined(graphs, init="labels", labels=labels)
+    reference = oracle.refined(graphs, init="labels", labels=labels)
     for g, h in combinations(range(len(graphs)), 2):
-        assert (together[g] == together[h]) == oracle.same(right, g, h)
+        assert (together[g] == together[h]) == oracle.same(reference, g, h)
 
 
-def test_integer_labels_count_by_value_not_by_rank() -> None:
+def test_integer_labels_enter_by_value_not_by_rank() -> None:
     graph = nx.path_graph(2)
     low, high, text = (wl.certificate(graph, init="labels", labels=labels) for labels in ([0, 0], [7, 7], ["7", "7"]))
     assert len({low, high, text}) == 3
     assert wl.certificate(graph, init="labels", labels=np.array([7, 7], np.int8)) == high
 
 
-def test_values_of_arcs_count_not_only_their_order() -> None:
+def test_arc_values_enter_not_only_their_order() -> None:
     """In C5 + C5 and in C10 all edges look alike; only the number of their detours of length 4, 1 or 0, differs."""
     two, one = nx.disjoint_union(nx.cycle_graph(5), nx.cycle_graph(5)), nx.cycle_graph(10)
     for method in ({"init": "uniform", "edges": "den"}, {"init": "den"}, {"init": "phi"}):

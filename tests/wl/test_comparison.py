@@ -78,7 +78,7 @@ def test_witness_has_the_names_of_the_caller() -> None:
 
 
 def test_nothing_is_refined_after_the_first_difference() -> None:
-    """The long path alone would take 100,000 rounds."""
+    """The long path by itself would take 100,000 rounds."""
     end = np.arange(199_999)
     long = detours.Graph.from_edge_index([[*end, *end + 1], [*end + 1, *end]])
     assert not wl.same(long, nx.path_graph(3), init="uniform")
@@ -96,7 +96,7 @@ def test_unknown_options_name_the_function_called(function: Callable[..., Any]) 
 
 
 @pytest.mark.parametrize("function", [wl.groups, wl.certificates], ids=lambda function: function.__name__)
-def test_functions_of_many_graphs_name_themselves(function: Callable[..., Any]) -> None:
+def test_functions_of_many_graphs_are_named_in_errors(function: Callable[..., Any]) -> None:
     with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) got an unexpected keyword argument 'caller'"):
         function([PRISM], caller="me")
     with pytest.raises(InputError, match=f"^{function.__name__} takes a list of graphs"):
@@ -126,27 +126,27 @@ def test_groups_are_those_not_told_apart_two_by_two(graphs: list[SmallGraph]) ->
     groups = wl.groups(own, init="den", k=3)
     assert sorted(g for group in groups for g in group) == list(range(len(own)))
     assert [group[0] for group in groups] == sorted(group[0] for group in groups)
-    number = {g: at for at, group in enumerate(groups) for g in group}
+    group_of = {g: index for index, group in enumerate(groups) for g in group}
     for g in range(len(own)):
         for h in range(g):
-            assert wl.same(own[g], own[h], init="den", k=3) == (number[g] == number[h])
+            assert wl.same(own[g], own[h], init="den", k=3) == (group_of[g] == group_of[h])
 
 
-def test_isomorphic_graphs_settled_by_networkx_are_never_told_apart() -> None:
+def test_groups_are_the_isomorphism_classes_of_networkx() -> None:
     graphs = [nx.random_regular_graph(3, 8, seed=seed) for seed in range(12)]
     groups = wl.groups(graphs, pairs="den", k=7)
-    number = {g: at for at, group in enumerate(groups) for g in group}
+    group_of = {g: index for index, group in enumerate(groups) for g in group}
     for g, first in enumerate(graphs):
         for h, second in enumerate(graphs[:g]):
-            assert nx.is_isomorphic(first, second) == (number[g] == number[h])
+            assert nx.is_isomorphic(first, second) == (group_of[g] == group_of[h])
 
 
-def test_labels_must_come_for_both() -> None:
+def test_labels_are_required_for_both_graphs() -> None:
     with pytest.raises(InputError, match="one array for each of the 2 graphs"):
         wl.compare(PRISM, PRISM, init="labels", labels=[[0] * 6])
 
 
-def test_labels_by_the_names_of_nodes() -> None:
+def test_labels_by_node_name() -> None:
     ring = nx.relabel_nodes(nx.cycle_graph(6), dict(enumerate("fedcba")))
     carbon = dict.fromkeys("abcdef", "C")
     nitrogen = [carbon | {node: "N"} for node in "af"]
@@ -158,7 +158,7 @@ def test_labels_by_the_names_of_nodes() -> None:
     assert found.nodes == (tuple(ring), tuple(node for node in ring if node != "a"))
 
 
-def test_labels_are_given_or_there_are_none() -> None:
+def test_label_attributes_are_not_read() -> None:
     carbon, nitrogen = nx.cycle_graph(6), nx.cycle_graph(6)
     nx.set_node_attributes(carbon, "C", "label")
     nx.set_node_attributes(nitrogen, "N", "label")
@@ -167,7 +167,7 @@ def test_labels_are_given_or_there_are_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "says"),
+    ("labels", "message"),
     [
         ([None, [0] * 6], "The labels of graph number 0 are None; give a list with one label for each node"),
         ([[0] * 6, 5], "The labels of graph number 1 are 5; give a list"),
@@ -176,12 +176,12 @@ def test_labels_are_given_or_there_are_none() -> None:
         ({0: [0] * 6, 1: [0] * 6}, "labels must be a list with the labels of each graph, but it is {0:"),
     ],
 )
-def test_labels_of_other_kinds_are_refused_in_a_sentence(labels: Any, says: str) -> None:
-    with pytest.raises(InputError, match=says):
+def test_labels_of_other_types_are_refused(labels: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         wl.same(PRISM, PRISM, labels=labels)
 
 
-def test_edge_labels_are_no_dict() -> None:
+def test_edge_labels_cannot_be_a_dict() -> None:
     with pytest.raises(InputError, match=r"edge_labels of graph number 0 are .*; give a list with one label for each"):
         wl.same(PRISM, PRISM, edge_labels=[dict.fromkeys(PRISM.edges, 0)] * 2)
 

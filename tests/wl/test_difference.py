@@ -23,8 +23,8 @@ HEXAGON, TRIANGLES = nx.cycle_graph(6), nx.disjoint_union(nx.cycle_graph(3), nx.
     ],
 )
 def test_words(first: nx.Graph, second: nx.Graph, k: int | None, words: str) -> None:
-    said = describe_difference(Graph.from_any(first), Graph.from_any(second), k)
-    assert words in said if words else said == ""
+    difference = describe_difference(Graph.from_any(first), Graph.from_any(second), k)
+    assert words in difference if words else difference == ""
 
 
 def test_the_same_number_of_cycles_through_other_nodes() -> None:
@@ -33,7 +33,7 @@ def test_the_same_number_of_cycles_through_other_nodes() -> None:
     assert "node" in describe_difference(Graph.from_any(apart), Graph.from_any(close), 2)
 
 
-def test_separate_says_it() -> None:
+def test_separate_reports_the_difference() -> None:
     found = wl.separate(nx.disjoint_union(nx.cycle_graph(5), nx.cycle_graph(5)), nx.cycle_graph(10))
     assert found.witness == "the first has two 5-cycles, the second none" and found.rung == "4-DeN"
     again = wl.separate(nx.disjoint_union(nx.cycle_graph(5), nx.cycle_graph(5)), nx.cycle_graph(10))

@@ -16,10 +16,10 @@ from detours.wl.isomorphism import isomorphic, isomorphism_classes, solver
 
 
 def graph_of(nodes: int, edges: list[tuple[int, int]]) -> Graph:
-    made = nx.Graph()
-    made.add_nodes_from(range(nodes))
-    made.add_edges_from(edges)
-    return Graph.from_networkx(made)
+    graph = nx.Graph()
+    graph.add_nodes_from(range(nodes))
+    graph.add_edges_from(edges)
+    return Graph.from_networkx(graph)
 
 
 @st.composite
@@ -58,8 +58,8 @@ def test_both_libraries_agree(with_library: str) -> None:
         graph_of(6, [(i, (i + 1) % 6) for i in range(6)]),
         graph_of(6, [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)]),
     )
-    turned = graph_of(6, [(2 * i % 6 + (i > 2), 2 * (i + 1) % 6 + (i + 1 > 2)) for i in range(5)] + [(5, 0)])
-    assert isomorphic(hexagon, turned) and not isomorphic(hexagon, triangles)
+    relabelled = graph_of(6, [(2 * i % 6 + (i > 2), 2 * (i + 1) % 6 + (i + 1 > 2)) for i in range(5)] + [(5, 0)])
+    assert isomorphic(hexagon, relabelled) and not isomorphic(hexagon, triangles)
 
 
 def test_without_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def test_classes_are_those_of_brute_force(graphs: list[Graph]) -> None:
     assert sorted(index for members in classes for index in members) == list(range(len(graphs)))
     for members in classes:
         assert members == sorted(members)
-    class_of = {index: at for at, members in enumerate(classes) for index in members}
+    class_of = {index: c for c, members in enumerate(classes) for index in members}
     for i, j in combinations(range(len(graphs)), 2):
         assert (class_of[i] == class_of[j]) == brute_isomorphic(graphs[i], graphs[j])
 
@@ -90,12 +90,12 @@ def test_classes_are_those_of_brute_force(graphs: list[Graph]) -> None:
 def test_factors_equal_brute_force(graph: Graph, k: int) -> None:
     ends = graph.to_edge_index()
     edges = [(a, b) for a, b in ends.T.tolist() if a < b]
-    number = graph.num_nodes * k / 2
-    found = number.is_integer() and any(
+    num_edges = graph.num_nodes * k / 2
+    expected = num_edges.is_integer() and any(
         (np.bincount(np.ravel(chosen), minlength=graph.num_nodes) == k).all()
-        for chosen in combinations(edges, int(number))
+        for chosen in combinations(edges, int(num_edges))
     )
-    assert has_factor(graph, k) == found
+    assert has_factor(graph, k) == expected
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_known_factors(graph: str, k: int, expected: bool) -> None:
 
 
 @given(small_graphs())
-def test_isolated_nodes_go(graph: Graph) -> None:
-    made = graph.to_networkx()
-    made.remove_nodes_from(list(nx.isolates(made)))
-    left = remove_isolated_nodes(graph)
-    assert nx.utils.graphs_equal(nx.convert_node_labels_to_integers(made, ordering="sorted"), left.to_networkx())
+def test_isolated_nodes_are_removed(graph: Graph) -> None:
+    expected = graph.to_networkx()
+    expected.remove_nodes_from(list(nx.isolates(expected)))
+    expected = nx.convert_node_labels_to_integers(expected, ordering="sorted")
+    assert nx.utils.graphs_equal(expected, remove_isolated_nodes(graph).to_networkx())

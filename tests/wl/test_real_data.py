@@ -1,4 +1,4 @@
-"""The data sets of the paper: what is known of EXP and CEXP, and NCI1 against its own graphs one by one."""
+"""The data sets of the paper: what is known of EXP and CEXP, and NCI1 in a batch against its graphs one by one."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_exp_and_cexp_by_degree() -> None:
     assert sum(told_apart("CEXP", init="den", k=4)) == 600
 
 
-def test_molecules_alone_as_in_a_batch() -> None:
+def test_certificates_of_molecules_do_not_depend_on_the_batch() -> None:
     graphs = [detours.Graph.from_edge_index(arcs, nodes) for nodes, arcs in molecule_graphs("NCI1")]
     some = np.random.default_rng(0).choice(len(graphs), 40, replace=False).tolist()
     for options in ({"init": "den", "k": 5}, {"init": "uniform", "edges": "den", "k": 6, "rounds": 4}):

@@ -30,24 +30,24 @@ def refine(graphs: list[SmallGraph], **options: Any) -> wl.Colors:
     return wl.refine([graph.graph() for graph in graphs], **options)
 
 
-def joined(rows: list[list[int]]) -> list[int]:
+def flatten(rows: list[list[int]]) -> list[int]:
     return [colour for row in rows for colour in row]
 
 
-def is_renaming(left: list[int], right: list[int]) -> bool:
-    """Whether the two colourings split the nodes alike."""
-    return len(left) == len(right) and len(set(zip(left, right, strict=True))) == len(set(left)) == len(set(right))
+def is_renaming(a: list[int], b: list[int]) -> bool:
+    """Whether the two colourings define the same classes."""
+    return len(a) == len(b) and len(set(zip(a, b, strict=True))) == len(set(a)) == len(set(b))
 
 
 @every_method
 @given(graphs=batches(), rounds=st.sampled_from([None, None, 0, 1, 2]))
 def test_agrees_with_the_definition(method: dict[str, Any], graphs: list[SmallGraph], rounds: int | None) -> None:
     colors = refine(graphs, **method, rounds=rounds)
-    right = oracle.refined(graphs, **method, rounds=rounds)
-    assert colors.rounds == len(right) - 1
+    reference = oracle.refined(graphs, **method, rounds=rounds)
+    assert colors.rounds == len(reference) - 1
     assert len(colors) == len(graphs)
-    for round, expected in enumerate(right):
-        assert is_renaming(colors.all_nodes(round).tolist(), joined(expected))
+    for round, expected in enumerate(reference):
+        assert is_renaming(colors.all_nodes(round).tolist(), flatten(expected))
         assert [colors.of(g, round).tolist() for g in range(len(graphs))] == [own[round].tolist() for own in colors]
 
 
@@ -58,10 +58,10 @@ def test_labels_agree_with_the_definition(graphs: list[SmallGraph], data: st.Dat
     )
     labels = [data.draw(st.lists(kind, min_size=graph.num_nodes, max_size=graph.num_nodes)) for graph in graphs]
     colors = refine(graphs, init="labels", labels=labels)
-    right = oracle.refined(graphs, init="labels", labels=labels)
-    assert colors.rounds == len(right) - 1
-    for round, expected in enumerate(right):
-        assert is_renaming(colors.all_nodes(round).tolist(), joined(expected))
+    reference = oracle.refined(graphs, init="labels", labels=labels)
+    assert colors.rounds == len(reference) - 1
+    for round, expected in enumerate(reference):
+        assert is_renaming(colors.all_nodes(round).tolist(), flatten(expected))
 
 
 LABELLED: list[dict[str, Any]] = [
@@ -91,15 +91,15 @@ def test_labels_of_nodes_and_edges_join_the_detours(
     edge_labels = [[bond[i, j] for i, j in g.edge_index.T.tolist()] for g, bond in zip(own, bonds, strict=True)]
     given_labels = {"labels": labels, "edge_labels": edge_labels}
     colors = wl.refine(own, **method, **given_labels)
-    right = oracle.refined(graphs, **method, labels=labels, edge_labels=bonds)
-    assert colors.rounds == len(right) - 1
-    for round, expected in enumerate(right):
-        assert is_renaming(colors.all_nodes(round).tolist(), joined(expected))
+    reference = oracle.refined(graphs, **method, labels=labels, edge_labels=bonds)
+    assert colors.rounds == len(reference) - 1
+    for round, expected in enumerate(reference):
+        assert is_renaming(colors.all_nodes(round).tolist(), flatten(expected))
     together = wl.certificates(own, **method, **given_labels)
     for g, graph in enumerate(own):
         assert wl.certificate(graph, **method, labels=labels[g], edge_labels=edge_labels[g]) == together[g]
     for g, h in combinations(range(len(graphs)), 2):
-        assert (together[g] == together[h]) == oracle.same(right, g, h)
+        assert (together[g] == together[h]) == oracle.same(reference, g, h)
 
 
 def test_labels_and_bonds_of_molecules() -> None:
@@ -122,7 +122,7 @@ def test_a_round_never_merges_colours_and_keeps_their_order(method: dict[str, An
     assert colors.stable
     for coarse, fine in pairwise(colors.history):
         parents = {(int(new), int(old)) for new, old in zip(fine, coarse, strict=True)}
-        assert len(parents) == fine.max(initial=-1) + 1  # one parent each, and no number is left out
+        assert len(parents) == fine.max(initial=-1) + 1  # one parent each, and no colour is skipped
         ordered = [old for _, old in sorted(parents)]
         assert ordered == sorted(ordered)
     assert colors.num_colors == sorted(set(colors.num_colors))
@@ -133,11 +133,11 @@ def test_a_round_never_merges_colours_and_keeps_their_order(method: dict[str, An
 def test_colours_do_not_depend_on_the_order_of_graphs(
     method: dict[str, Any], graphs: list[SmallGraph], data: st.DataObject
 ) -> None:
-    turn = data.draw(st.permutations(range(len(graphs))))
-    colors, turned = refine(graphs, **method), refine([graphs[g] for g in turn], **method)
-    assert colors.rounds == turned.rounds
-    for place, g in enumerate(turn):
-        assert np.array_equal(turned[place], colors[g])
+    order = data.draw(st.permutations(range(len(graphs))))
+    colors, permuted = refine(graphs, **method), refine([graphs[g] for g in order], **method)
+    assert colors.rounds == permuted.rounds
+    for index, g in enumerate(order):
+        assert np.array_equal(permuted[index], colors[g])
 
 
 @given(graphs=batches(min_size=1, max_nodes=8))
@@ -148,7 +148,7 @@ def test_colours_do_not_depend_on_threads(graphs: list[SmallGraph]) -> None:
 
 @some_methods
 @given(graphs=batches(min_size=2), rounds=st.integers(0, 3))
-def test_more_rounds_never_unseparate(method: dict[str, Any], graphs: list[SmallGraph], rounds: int) -> None:
+def test_more_rounds_never_distinguish_less(method: dict[str, Any], graphs: list[SmallGraph], rounds: int) -> None:
     few, more = (groups_of(refine(graphs, **method, rounds=n).groups()) for n in (rounds, rounds + 1))
     for g, h in combinations(range(len(graphs)), 2):
         assert few[g] == few[h] or more[g] != more[h]
@@ -156,24 +156,24 @@ def test_more_rounds_never_unseparate(method: dict[str, Any], graphs: list[Small
 
 @pytest.mark.parametrize("options", [{}, {"init": "uniform", "edges": "den"}, {"pairs": "den"}], ids=str)
 @given(graphs=batches(min_size=2), k=st.integers(2, 5))
-def test_larger_k_by_length_never_unseparates(options: dict[str, Any], graphs: list[SmallGraph], k: int) -> None:
+def test_larger_k_by_length_never_distinguishes_less(options: dict[str, Any], graphs: list[SmallGraph], k: int) -> None:
     options = {"init": "den", **options}
     short, long = (refine(graphs, **options, k=longest) for longest in (k, k + 1))
     for g, h in combinations(range(len(graphs)), 2):
         assert groups_of(short.groups())[g] == groups_of(short.groups())[h] or (
             groups_of(long.groups())[g] != groups_of(long.groups())[h]
         )
-    # The same of nodes: two that differ stay different.
+    # The same for nodes: two that differ still differ.
     pairs = set(zip(short.all_nodes().tolist(), long.all_nodes().tolist(), strict=True))
     assert len({fine for _, fine in pairs}) == len(pairs)
 
 
 def groups_of(groups: list[list[int]]) -> dict[int, int]:
-    return {g: number for number, members in enumerate(groups) for g in members}
+    return {g: index for index, members in enumerate(groups) for g in members}
 
 
-def test_larger_k_can_unseparate_when_lengths_are_added_up() -> None:
-    """Numbers 152 and 154 of the atlas: the smallest connected graphs told apart by k-DeN and not by (k + 1)-DeN."""
+def test_larger_k_can_distinguish_less_when_lengths_are_summed() -> None:
+    """Graphs 152 and 154 of the atlas: the smallest connected graphs told apart by k-DeN and not by (k + 1)-DeN."""
     pair = [nx.Graph(edges) for edges in (TWO_TRIANGLES_IN_A_RING, TWO_SQUARES)]
     told_apart = {k: not wl.same(*pair, init="den-sum", k=k) for k in (2, 3, 4, 5)}
     assert told_apart == {2: True, 3: True, 4: False, 5: True}
@@ -222,16 +222,16 @@ def test_long_rows_and_many_of_them(nodes: int) -> None:
     graph = SmallGraph(nodes, tuple(arcs), False)
     colour = wl.refine([graph.graph()], init="uniform").all_nodes()
     table = nx.weisfeiler_lehman_subgraph_hashes(graph.to_networkx(), iterations=8)
-    assert is_renaming(colour.tolist(), numbers([table[node][-1] for node in range(nodes)]))
+    assert is_renaming(colour.tolist(), as_integers([table[node][-1] for node in range(nodes)]))
 
 
-def numbers(values: list[str]) -> list[int]:
+def as_integers(values: list[str]) -> list[int]:
     table: dict[str, int] = {}
     return [table.setdefault(value, len(table)) for value in values]
 
 
 def test_colours_by_hand() -> None:
-    """A path of three nodes and a triangle: the ends of the path are alone with one neighbour."""
+    """A path of three nodes and a triangle: only the ends of the path have one neighbour."""
     colors = wl.refine([[(0, 1), (1, 2)], TRIANGLE.graph()], init="degree")
     assert colors[0].tolist() == [[0, 1, 0], [0, 1, 0]]
     assert colors[1].tolist() == [[1, 1, 1], [2, 2, 2]]
@@ -240,11 +240,11 @@ def test_colours_by_hand() -> None:
     assert colors.groups() == [[0], [1]]
     assert repr(colors) == "Colors(2 graphs, 6 nodes; stable after 1 round; colours by round: 2, 3)"
     long = wl.refine([nx.path_graph(100)], init="degree")
-    numbers = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, …, 50"
-    assert repr(long) == f"Colors(1 graph, 100 nodes; stable after 48 rounds; colours by round: {numbers})"
+    counts = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, …, 50"
+    assert repr(long) == f"Colors(1 graph, 100 nodes; stable after 48 rounds; colours by round: {counts})"
 
 
-def test_a_stable_colouring_answers_for_later_rounds() -> None:
+def test_a_stable_colouring_has_the_colours_of_later_rounds() -> None:
     stable = wl.refine([TRIANGLE.graph()], init="degree", rounds=7)
     assert stable.stable and stable.rounds == 0 and stable.histogram(0, 7) == {0: 3}
     stopped = wl.refine([[(0, 1), (1, 2)]], init="uniform", rounds=0)
@@ -287,7 +287,7 @@ def test_no_graphs_and_no_nodes() -> None:
         ({"init": "labels", "labels": [[2**70, 1, 2]]}, "hold 1180591620717411303424, but integers must be below 2"),
         ({"init": "labels", "labels": [[0.5, 1, 2]]}, "all integers or all strings"),
         ({"init": "labels", "labels": [[1, "a", "b"]]}, "all integers or all strings"),
-        ({"init": "labels", "labels": ["abc"]}, "a single text, 'abc'"),
+        ({"init": "labels", "labels": ["abc"]}, "a single string, 'abc'"),
         ({"init": "labels", "labels": [np.array([0, 1, 2**63], np.uint64)]}, "below 2"),
     ],
     ids=str,

@@ -53,12 +53,12 @@ def rewired(n: int, p: float, random: np.random.Generator) -> tuple[Graph, Graph
 
 
 def check_pair(first: Graph, second: Graph) -> bool:
-    found, right = wl.separate(first, second), isomorphic(first, second)
-    assert found.same is right
+    found, expected = wl.separate(first, second), isomorphic(first, second)
+    assert found.same is expected
     assert all(rung.told_apart is not True for rung in found.rungs[:-1])
-    if right:
+    if expected:
         check_mapping(first, second, found.mapping)
-    return right
+    return expected
 
 
 def check_mapping(first: Graph, second: Graph, mapping: Any) -> None:
@@ -76,14 +76,14 @@ def agree_with_igraph(pairs: int, seed: int) -> Counter[bool]:
 
 
 def test_agrees_with_igraph_on_pairs_of_equal_degrees() -> None:
-    answers = agree_with_igraph(250, seed=0)
-    assert min(answers[True], answers[False]) > 25
+    counts = agree_with_igraph(250, seed=0)
+    assert min(counts[True], counts[False]) > 25
 
 
 @pytest.mark.slow
 def test_agrees_with_igraph_on_ten_thousand_pairs() -> None:
-    answers = agree_with_igraph(10_000, seed=1)
-    assert min(answers[True], answers[False]) > 1000
+    counts = agree_with_igraph(10_000, seed=1)
+    assert min(counts[True], counts[False]) > 1000
 
 
 @given(graph=small_graphs(max_nodes=8), data=st.data())
@@ -99,8 +99,8 @@ def test_vertex_transitive_graphs_are_mapped_and_never_told_apart(name: str) -> 
     first = Graph.from_any(nx.convert_node_labels_to_integers(TRANSITIVE[name]))
     second = shuffled(first, np.random.default_rng(5))
     assert check_pair(first, second)
-    for way in ({"individualise": "mark", "depth": 2}, {"individualise": "delete"}):
-        assert wl.same(first, second, k=4, **way)
+    for options in ({"individualise": "mark", "depth": 2}, {"individualise": "delete"}):
+        assert wl.same(first, second, k=4, **options)
 
 
 def test_the_atlas_is_decided_exactly() -> None:
@@ -114,18 +114,18 @@ def test_the_atlas_is_decided_exactly() -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_relabelled_pairs_and_the_whole_atlas_are_never_told_apart() -> None:
+def test_ten_thousand_relabelled_pairs_and_the_full_atlas_are_never_told_apart() -> None:
     random = np.random.default_rng(3)
     graphs = hard.atlas(7)
     graphs += [Graph.from_any(nx.gnp_random_graph(int(random.integers(2, 30)), 0.2, seed=s)) for s in range(4000)]
     graphs += [Graph.from_any(nx.random_regular_graph(3, 2 * int(random.integers(3, 12)), seed=s)) for s in range(5004)]
     others = [shuffled(graph, random) for graph in graphs]
-    for way in (
+    for options in (
         {"init": "degree", "individualise": "mark"},
         {"init": "den", "k": 4, "individualise": "mark", "depth": 3},
         {"init": "den", "k": 4, "individualise": "delete"},
     ):
-        assert wl.certificates(graphs, **way) == wl.certificates(others, **way)
+        assert wl.certificates(graphs, **options) == wl.certificates(others, **options)
     for graph, other in zip(graphs, others, strict=True):
         found = wl.separate(graph, other)
         assert found.same is True and not any(rung.told_apart for rung in found.rungs)
@@ -149,14 +149,14 @@ def test_cfi_pairs(base: str, rung: str | None) -> None:
     assert found.rung == rung if rung else found.rung not in ("1-WL", "4-DeN", "7-DeN", "7-DeN on pairs")
 
 
-def test_labels_must_be_kept() -> None:
+def test_labels_must_be_preserved() -> None:
     path = nx.path_graph(4)
     kept = wl.separate(path, path, labels=[["C", "C", "C", "N"], ["N", "C", "C", "C"]])
     assert kept.mapping == {0: 3, 1: 2, 2: 1, 3: 0}
     assert wl.separate(path, path, labels=[["C", "C", "C", "N"], ["C", "N", "C", "C"]]).same is False
 
 
-def test_labels_by_the_names_of_nodes_must_be_kept() -> None:
+def test_labels_by_node_name_must_be_preserved() -> None:
     path = nx.relabel_nodes(nx.path_graph(4), dict(enumerate("dcba")))
     first, second = ({node: "N" if node == end else "C" for node in "abcd"} for end in "da")
     assert wl.separate(path, path, labels=[first, second]).mapping == {"a": "d", "b": "c", "c": "b", "d": "a"}
@@ -166,7 +166,7 @@ def test_labels_by_the_names_of_nodes_must_be_kept() -> None:
 HINT = "labels of nodes were not compared, as labels= was not given"
 
 
-def test_labels_that_were_not_compared_are_told() -> None:
+def test_labels_that_were_not_compared_are_reported() -> None:
     bare, atoms = nx.cycle_graph(6), nx.cycle_graph(6)
     nx.set_node_attributes(atoms, "C", "label")
     assert wl.separate(bare, atoms).same and HINT in wl.separate(bare, atoms).witness
@@ -190,8 +190,8 @@ def test_graphs_are_not_copied_to_look_for_labels(monkeypatch: pytest.MonkeyPatc
     ring, of_atoms = igraph.Graph.Ring(6), igraph.Graph.Ring(6)
     of_atoms.vs["label"] = list("CCCCCN")
 
-    def refuse(*_: object, **options: object) -> None:  # it takes longer than the tests, and for igraph needs NetworkX
-        raise AssertionError
+    def refuse(*_: object, **options: object) -> None:
+        raise AssertionError  # copying takes longer than the tests, and for igraph needs NetworkX
 
     monkeypatch.setattr(nx.Graph, "copy", refuse)
     monkeypatch.setattr(igraph.Graph, "to_networkx", refuse)
@@ -201,7 +201,7 @@ def test_graphs_are_not_copied_to_look_for_labels(monkeypatch: pytest.MonkeyPatc
         assert HINT not in wl.separate(plain, plain).witness
 
 
-def test_labels_of_a_file_are_told_unless_they_are_names(tmp_path: Path) -> None:
+def test_labels_of_a_file_are_reported_unless_they_are_names(tmp_path: Path) -> None:
     ring = nx.cycle_graph(6)
     nx.write_gexf(ring, tmp_path / "names.gexf")  # with the names of the nodes as labels
     nx.set_node_attributes(ring, dict(enumerate("CCCCCN")), "label")
@@ -217,14 +217,14 @@ def test_a_spent_budget_leaves_it_undecided() -> None:
     assert "within 0 seconds" in found.witness
 
 
-def test_names_of_nodes_are_those_of_the_caller() -> None:
+def test_mapping_uses_the_node_names_of_the_caller() -> None:
     first, second = nx.Graph([("a", "b"), ("b", "c")]), nx.Graph([(7, 5), (6, 5)])
     found = wl.separate(first, second)
     assert found.mapping is not None and found.mapping["b"] == 5
     assert repr(found) == "Separation(isomorphic by search for a mapping: a mapping of the nodes keeps every edge)"
 
 
-def test_wrong_use_is_one_sentence() -> None:
+def test_invalid_arguments() -> None:
     with pytest.raises(InputError, match="budget must be"):
         wl.separate(nx.path_graph(2), nx.path_graph(2), budget=-1)
     with pytest.raises(InputError, match="directed"):
@@ -239,7 +239,7 @@ def test_few_copies_are_refined_before_four_edges_of_detours_are_counted(monkeyp
     """Without detours every node of a random regular graph may be the image of every other, and none is."""
     steps: list[int] = []
     step = Matching._step
-    monkeypatch.setattr(Matching, "_step", lambda self, number: (steps.append(number), step(self, number)))
+    monkeypatch.setattr(Matching, "_step", lambda self, count: (steps.append(count), step(self, count)))
     first, second = cubic(400, seed=1), cubic(400, seed=2)
     assert wl.separate(first, second).rung == "4-DeN"
     assert 0 < sum(steps) < 200

@@ -1,4 +1,4 @@
-"""`certificate` and `certificates`: the colours of a graph as a short text, equal on every machine."""
+"""`certificate` and `certificates`: the colours of a graph as a short string, the same on every machine."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from detours.wl.preparation import Prepared, prepare
 
 
 def certificate(G: Any, **options: Unpack[Options]) -> str:
-    """Return a text of 64 hexadecimal digits that is equal for graphs that are not told apart.
+    """Return a string of 64 hexadecimal digits, equal for two graphs if and only if they are not told apart.
 
     It depends only on the graph up to isomorphism and on the options of `refine`, not on the machine or other graphs.
-    Compare only certificates with the same options. `labels` and `edge_labels` are those of this one graph.
+    Compare only certificates with the same options. `labels` and `edge_labels` are those of this graph only.
 
     >>> path, other_path, triangle = [(0, 1), (1, 2), (2, 3)], [(2, 1), (0, 2), (1, 3)], [(0, 1), (1, 2), (2, 0)]
     >>> certificate(path) == certificate(other_path), certificate(path) == certificate(triangle)
@@ -29,7 +29,7 @@ def certificate(G: Any, **options: Unpack[Options]) -> str:
 
 
 def certificates(graphs: Iterable[Any], **options: Unpack[Options]) -> list[str]:
-    """Return the `certificate` of every graph, refined all together; the options are those of `refine`.
+    """Return the `certificate` of every graph, all refined together; the options are those of `refine`.
 
     >>> triangle, same, path = [(0, 1), (1, 2), (2, 0)], [(2, 1), (1, 0), (0, 2)], [(0, 1), (1, 2), (2, 3)]
     >>> first, second, third = certificates([triangle, same, path])

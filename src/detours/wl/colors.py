@@ -13,13 +13,13 @@ from detours.checks import check_integer
 from detours.graph import Graph
 
 SHOWN = 12
-"""Rounds whose number of colours the `repr` shows."""
+"""The largest number of rounds whose numbers of colours the `repr` shows."""
 
 
 class Colors(Sequence[Int32]):
     """The colours of the nodes of many graphs, round by round; ``colors[g]`` is int32 [rounds + 1, nodes of graph g].
 
-    Within a round equal numbers mean equal colours, in all graphs alike. Colours are numbered from 0 by rank of what
+    Within a round equal integers mean equal colours, across all graphs. Colours are numbered from 0 by rank of what
     they stand for, so they do not depend on the order of the graphs.
 
     >>> from detours.wl import refine
@@ -41,7 +41,7 @@ class Colors(Sequence[Int32]):
 
     @property
     def rounds(self) -> int:
-        """The number of rounds done, without a last one that found no new colours."""
+        """The number of rounds, excluding a last one that found no new colours."""
         return len(self.history) - 1
 
     @property
@@ -56,8 +56,8 @@ class Colors(Sequence[Int32]):
         """
         if round is None:
             return self.history[-1]
-        at = check_integer("round", round, minimum=0, maximum=None if self.stable else self.rounds)
-        return self.history[min(at, self.rounds)]
+        index = check_integer("round", round, minimum=0, maximum=None if self.stable else self.rounds)
+        return self.history[min(index, self.rounds)]
 
     def of(self, g: int, round: int | None = None) -> Int32:
         """Return the colours of the nodes of graph g in one round, int32."""
@@ -78,14 +78,14 @@ class Colors(Sequence[Int32]):
         colour = self.all_nodes(round)
         graph_of = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         ordered = colour[np.lexsort((colour, graph_of))]
-        found: dict[bytes, list[int]] = {}
+        members: dict[bytes, list[int]] = {}
         for g, (start, end) in enumerate(pairwise(self.offsets.tolist())):
-            found.setdefault(ordered[start:end].tobytes(), []).append(g)
-        return list(found.values())
+            members.setdefault(ordered[start:end].tobytes(), []).append(g)
+        return list(members.values())
 
     def __getitem__(self, g: Any) -> Any:
         if isinstance(g, slice):
-            return [self[at] for at in range(*g.indices(len(self)))]
+            return [self[index] for index in range(*g.indices(len(self)))]
         g = range(len(self))[g]
         nodes = slice(self.offsets[g], self.offsets[g + 1])
         return np.stack([colour[nodes] for colour in self.history])
@@ -96,7 +96,7 @@ class Colors(Sequence[Int32]):
     def __repr__(self) -> str:
         graphs = f"{len(self):,} graph{'s' * (len(self) != 1)}, {int(self.offsets[-1]):,} nodes"
         end = f"{'stable after ' if self.stable else ''}{self.rounds} round{'s' * (self.rounds != 1)}"
-        numbers = [f"{n:,}" for n in self.num_colors]
-        if len(numbers) > SHOWN:
-            numbers[SHOWN - 2 : -1] = ["…"]
-        return f"Colors({graphs}; {end}; colours by round: {', '.join(numbers)})"
+        counts = [f"{n:,}" for n in self.num_colors]
+        if len(counts) > SHOWN:
+            counts[SHOWN - 2 : -1] = ["…"]
+        return f"Colors({graphs}; {end}; colours by round: {', '.join(counts)})"

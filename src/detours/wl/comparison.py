@@ -1,4 +1,4 @@
-"""`same`, `compare` and `groups`: which graphs do the colours distinguish?"""
+"""`same`, `compare` and `groups`: report which graphs the colours distinguish."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INIT_NAMES = {"degree": "degree", "labels": "label", "phi": "Φ"}
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """Two graphs compared: certainly not isomorphic, or not told apart. It never says that they are isomorphic.
+    """The result of `compare`: certainly not isomorphic, or not told apart, but never isomorphic.
 
     >>> found = compare([(0, 1), (1, 2), (2, 0)], [(0, 1), (1, 2), (2, 3)], init="degree")
     >>> found.same, found.verdict, found.round
@@ -42,7 +42,7 @@ class Comparison:
     counts: tuple[int, int] = (0, 0)
     """The number of nodes of this colour in each graph."""
     nodes: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())
-    """These nodes, by the caller's names."""
+    """The nodes of this colour in each graph, by the caller's names."""
     meaning: str | None = None
     """A description of the witness if it is a colour of round 0; later colours have no short description."""
 
@@ -52,14 +52,14 @@ class Comparison:
 
     @property
     def reason(self) -> str:
-        """The witness in words, or the number of rounds in which the colours agree."""
+        """A description of the witness, or the number of rounds in which the colours agree."""
         if self.same:
             end = ", and no more rounds will" if self.stable else ""
             return f"not told apart in {self.rounds} round{'s' * (self.rounds != 1)}{end}"
         ours, theirs = self.counts
         colour = f"colour {self.witness}" + (f" ({self.meaning})" if self.meaning else "")
-        seen = f"{colour} is on {ours:,} node{'s' * (ours != 1)} of the first graph and {theirs:,} of the second"
-        return f"in round {self.round}, {seen}"
+        nodes = f"{ours:,} node{'s' * (ours != 1)} of the first graph and {theirs:,} of the second"
+        return f"in round {self.round}, {colour} is on {nodes}"
 
     def __repr__(self) -> str:
         return f"Comparison({'' if self.same else 'not isomorphic: '}{self.reason})"
@@ -68,8 +68,7 @@ class Comparison:
 def same(G: Any, H: Any, **options: Unpack[Options]) -> bool:
     """Return False if the graphs are certainly not isomorphic, True if they are not told apart.
 
-    The options are those of `refine`; `labels` is a pair, without which nodes have no labels, whatever attributes they
-    have.
+    The options are those of `refine`; `labels` is a pair. If None, nodes have no labels, whatever their attributes.
 
     >>> two_triangles = [(0, 1, 2, 3, 4, 5), (1, 2, 0, 4, 5, 3)]
     >>> hexagon = [(0, 1, 2, 3, 4, 5), (1, 2, 3, 4, 5, 0)]
@@ -80,9 +79,9 @@ def same(G: Any, H: Any, **options: Unpack[Options]) -> bool:
 
 
 def compare(G: Any, H: Any, **options: Unpack[Options]) -> Comparison:
-    """Compare as `same` does, and return the first round in which the graphs differ with a colour that shows it.
+    """Compare as `same` does, and return the first round in which the graphs differ, with a colour as witness.
 
-    The witness is the colour whose numbers of nodes differ most. The options are those of `refine`; `labels` is a pair.
+    The witness is the colour whose node counts differ most. The options are those of `refine`; `labels` is a pair.
 
     >>> two_triangles = [(0, 1, 2, 3, 4, 5), (1, 2, 0, 4, 5, 3)]
     >>> hexagon = [(0, 1, 2, 3, 4, 5), (1, 2, 3, 4, 5, 0)]
@@ -96,7 +95,7 @@ def compare(G: Any, H: Any, **options: Unpack[Options]) -> Comparison:
 
 
 def groups(graphs: Iterable[Any], **options: Unpack[Options]) -> list[list[int]]:
-    """Return the indices of graphs that are not told apart, as one list for each group in order of the first member.
+    """Return lists of indices of graphs that are not told apart, in order of their first member.
 
     >>> triangle, path = [(0, 1, 2), (1, 2, 0)], [(0, 1), (1, 2)]
     >>> groups([triangle, path, triangle], init="degree")
@@ -104,11 +103,11 @@ def groups(graphs: Iterable[Any], **options: Unpack[Options]) -> list[list[int]]
     """
     prepared = prepare("groups", graphs, **options)
     (last,) = deque(prepared.rounds(), maxlen=1)
-    found = _groups(prepared, last.colour)
+    coarse_groups = _groups(prepared, last.colour)
     if prepared.method.individualise is None:
-        return found
+        return coarse_groups
     graph_mask = np.zeros(len(prepared.graphs), np.bool_)
-    graph_mask[[g for group in found if len(group) > 1 for g in group]] = True
+    graph_mask[[g for group in coarse_groups if len(group) > 1 for g in group]] = True
     return _groups(prepared, individual_round(prepared, last.colour, graph_mask))
 
 
@@ -133,20 +132,20 @@ def compare_rounds(prepared: Prepared) -> tuple[Comparison, Int32]:
 def _difference(colour: Int32, offsets: Int64) -> Int64:
     """For each colour, return its number of nodes in the first graph minus that in the second."""
     num_colours = int(colour.max(initial=-1)) + 1
-    ours, theirs = (np.bincount(colour[part], minlength=num_colours) for part in _parts(offsets))
+    ours, theirs = (np.bincount(colour[nodes], minlength=num_colours) for nodes in _node_slices(offsets))
     return ours - theirs
 
 
 def _told_apart(prepared: Prepared, round: int, colour: Int32) -> Comparison:
     witness = int(np.abs(_difference(colour, prepared.offsets)).argmax())
-    found = [np.flatnonzero(colour[part] == witness).tolist() for part in _parts(prepared.offsets)]
-    ours, theirs = (tuple(map(graph.name, own)) for graph, own in zip(prepared.graphs, found, strict=True))
+    indices = [np.flatnonzero(colour[nodes] == witness).tolist() for nodes in _node_slices(prepared.offsets)]
+    ours, theirs = (tuple(map(graph.name, own)) for graph, own in zip(prepared.graphs, indices, strict=True))
     meaning = _describe(prepared, int(np.argmax(colour == witness))) if round == 0 else None
     return Comparison(False, round, False, round, witness, (len(ours), len(theirs)), (ours, theirs), meaning)
 
 
-def _parts(offsets: Int64) -> tuple[slice, slice]:
-    """Return the range of nodes of each graph."""
+def _node_slices(offsets: Int64) -> tuple[slice, slice]:
+    """Return the slice of the nodes of each graph."""
     return slice(offsets[0], offsets[1]), slice(offsets[1], offsets[2])
 
 
@@ -159,8 +158,8 @@ def _describe(prepared: Prepared, node: int) -> str:
     for name, part in zip(dict.fromkeys(names), parts, strict=False):
         value = part.values[part.colour[node]]
         words.append(f"{name} {repr(value) if isinstance(value, str) else ', '.join(map(str, value.tolist()))}")
-    if prepared.first is not None:
-        counts = _list_edge_counts(prepared.first, node, prepared.graphs[0].directed, method.init == "den")
+    if (first := prepared.first_neighbourhood) is not None:
+        counts = _list_edge_counts(first, node, prepared.graphs[0].directed, method.init == "den")
         words.append(counts if method.init == "den" else f"{method.k}-DeN of the edges: {counts}")
     return ", ".join(words) or "any node"
 
@@ -172,10 +171,10 @@ def _list_edge_counts(first: Neighbourhood, node: int, directed: bool, by_length
     values = sorted(map(tuple, first.arc_values[first.arcs.colour[arcs]].tolist()))
     if not directed:
         return describe_edges(values) if by_length else _list_values(values)
-    leaving, arriving = ([value[1:] for value in values if value[0] == direction] for direction in (0, 1))
+    outgoing, incoming = ([value[1:] for value in values if value[0] == direction] for direction in (0, 1))
     if by_length:
-        return f"leaving {describe_edges(leaving, directed)}; arriving {describe_edges(arriving, directed)}"
-    return f"{_list_values(leaving)} leaving, {_list_values(arriving)} arriving"
+        return f"leaving {describe_edges(outgoing, directed)}; arriving {describe_edges(incoming, directed)}"
+    return f"{_list_values(outgoing)} leaving, {_list_values(incoming)} arriving"
 
 
 def _list_values(values: list[tuple[int, ...]]) -> str:

@@ -10,16 +10,15 @@ from detours.arrays import Int64
 from detours.counting.count import count
 from detours.counting.result import Detours
 from detours.graph import Graph
-
-_NUMBER_WORDS = "none one two three four five six seven eight nine ten eleven twelve".split()
+from detours.wl.words import count_in_words
 
 
 def describe_difference(first: Graph, second: Graph, k: int | None = None) -> str:
-    """Return the simplest difference of two graphs as a clause, or an empty text if none of those tested is found.
+    """Return the simplest difference of two graphs as a clause, or an empty string if no difference is found.
 
     Args:
         first: A graph.
-        second: Another.
+        second: The other graph.
         k: Also compare their cycles of up to k + 1 edges: in total, and through nodes and edges.
 
     >>> two_triangles = Graph.from_edges([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3)])
@@ -44,7 +43,7 @@ def _differences(first: Graph, second: Graph, k: int | None) -> Iterator[str]:
     for length in range(3, k + 2):
         yield from _compare_sizes([result.cycles[length] for result in results], cycle.format(length))
     for length in range(3, k + 2):
-        name = f"on {{number}} {cycle.format(length)}{{plural}}"
+        name = f"on {{count}} {cycle.format(length)}{{plural}}"
         yield from _compare_histograms([result.node_cycles[:, length - 3] for result in results], f"node{{s}} {name}")
         yield from _compare_histograms([_edge_cycles(result, length) for result in results], f"{edge}{{s}} {name}")
 
@@ -55,24 +54,23 @@ def _edge_cycles(result: Detours, length: int) -> Int64:
     return cycles if result.directed else cycles[source < target]
 
 
-def _compare_sizes(sizes: list[int], thing: str) -> Iterator[str]:
+def _compare_sizes(sizes: list[int], noun: str) -> Iterator[str]:
     ours, theirs = sizes
     if ours != theirs:
-        first = f"{_in_words(ours)} {thing}{'s' * (ours != 1)}" if ours else f"no {thing}"
-        second = _in_words(theirs) if ours else f"{_in_words(theirs)} {thing}{'s' * (theirs != 1)}"
-        yield f"the first has {first}, the second {second}"
+        first, second = (f"{count_in_words(size)} {noun}{'s' * (size > 1)}" for size in sizes)
+        yield f"the first has {first}, the second {_count_or_none(theirs) if ours else second}"
 
 
-def _compare_histograms(values: list[Int64], thing: str) -> Iterator[str]:
+def _compare_histograms(values: list[Int64], template: str) -> Iterator[str]:
     ours, theirs = (Counter(each.tolist()) for each in values)
     differing = [value for value in ours | theirs if ours[value] != theirs[value]]
     if differing:
-        value = max(differing, key=lambda one: (one > 0, abs(ours[one] - theirs[one]), -one))
-        words: dict[str, Any] = {"value": value, "number": _in_words(value) if value else "no"}
+        value = max(differing, key=lambda v: (v > 0, abs(ours[v] - theirs[v]), -v))
+        words: dict[str, Any] = {"value": value, "count": count_in_words(value)}
         words |= {"plural": "s" * (value != 1), "s": "s" * (ours[value] != 1)}
-        first = _in_words(ours[value]) if ours[value] else "no"
-        yield f"the first has {first} {thing.format(**words)}, the second {_in_words(theirs[value])}"
+        first, second = count_in_words(ours[value]), _count_or_none(theirs[value])
+        yield f"the first has {first} {template.format(**words)}, the second {second}"
 
 
-def _in_words(value: int) -> str:
-    return _NUMBER_WORDS[value] if value < len(_NUMBER_WORDS) else f"{value:,}"
+def _count_or_none(count: int) -> str:
+    return count_in_words(count) if count else "none"

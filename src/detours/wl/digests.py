@@ -42,12 +42,12 @@ def feed_rounds(digests: list[Any], prepared: Prepared) -> Int32:
     _feed_initial(digests, prepared, classes)
     rounds = _rounds_until_confirmed(prepared)
     colour = next(rounds)
-    if prepared.first is not None:
-        arcs = _feed_arc_values(digests, prepared.first, offsets)
+    if prepared.first_neighbourhood is not None:
+        arcs = _feed_arc_values(digests, prepared.first_neighbourhood, offsets)
         coarser, classes = classes, _classes(colour, offsets, active)
         _feed_tables(digests, classes, coarser, arcs)
     if prepared.method.rounds != 0:
-        arcs = _feed_arc_values(digests, prepared.around, offsets)
+        arcs = _feed_arc_values(digests, prepared.neighbourhood, offsets)
     for colour in rounds:
         coarser, classes = classes, _classes(colour, offsets, active)
         _feed_tables(digests, classes, coarser, arcs)

@@ -1,6 +1,6 @@
 """Decide isomorphism exactly, with igraph's BLISS or else NetworkX's VF2++.
 
-Colour refinement never proves that two graphs are isomorphic. These do, but may take exponential time.
+Colour refinement never proves that two graphs are isomorphic. These algorithms do, but may take exponential time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from detours.graph import Graph
 
 
 def solver() -> str:
-    """Return the name of the algorithm that decides isomorphism on this machine."""
+    """Return the name of the algorithm that `isomorphic` uses: it depends on the installed packages."""
     if find_spec("igraph") is not None:
         return "BLISS (igraph)"
     if find_spec("networkx") is not None:
@@ -39,19 +39,19 @@ def isomorphic(first: Graph, second: Graph) -> bool:
 
 
 def isomorphism_classes(graphs: Sequence[Graph], alike: Iterable[Sequence[int]]) -> list[list[int]]:
-    """Return the indices of the graphs by isomorphism class, each ascending, in the order of the first members.
+    """Return the isomorphism classes as ascending lists of indices, in the order of their first members.
 
     `alike` splits the indices into groups such that isomorphic graphs share a group, as any sound test does. Graphs are
     compared within their group only.
     """
     classes: list[list[int]] = []
     for group in alike:
-        found: list[list[int]] = []
+        group_classes: list[list[int]] = []
         for index in sorted(group):
-            same = (members for members in found if isomorphic(graphs[members[0]], graphs[index]))
-            if (members := next(same, None)) is None:
-                found.append([index])
+            matches = (members for members in group_classes if isomorphic(graphs[members[0]], graphs[index]))
+            if (members := next(matches, None)) is None:
+                group_classes.append([index])
             else:
                 members.append(index)
-        classes += found
+        classes += group_classes
     return sorted(classes)

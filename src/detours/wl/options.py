@@ -44,7 +44,7 @@ class Method:
 
     init: str
     k: int | None
-    """None where no detours are counted."""
+    """None if no detours are counted."""
     rounds: int | None
     edges: str | None
     pairs: str | None
@@ -52,9 +52,9 @@ class Method:
     depth: int = 1
     cell: str = "target"
     labels: bool = False
-    """Whether nodes have labels, which join the colours of round 0."""
+    """Whether nodes have labels, which become part of the colours of round 0."""
     edge_labels: bool = False
-    """Whether edges have labels, which every round sees."""
+    """Whether edges have labels, which every later round uses."""
 
     @property
     def counts_arcs(self) -> bool:
@@ -82,14 +82,15 @@ def check_graphs(caller: str, graphs: Iterable[Any]) -> list[Graph]:
     """Return the graphs given to `caller`, or raise `InputError` unless all are directed or all undirected."""
     if is_one_graph(graphs):
         raise InputError(
-            f"{caller} takes a list of graphs, but it was given a single one, {short_repr(graphs)}; put it into a list."
+            f"{caller} takes a list of graphs, but it was given a single graph, {short_repr(graphs)}; "
+            "wrap it in a list."
         )
-    given = as_graphs(graphs)
-    if len({graph.directed for graph in given}) > 1:
+    checked = as_graphs(graphs)
+    if len({graph.directed for graph in checked}) > 1:
         raise InputError(
             "Some of the graphs are directed and some are not; convert them with to_directed() or to_undirected()."
         )
-    return given
+    return checked
 
 
 def check_method(
@@ -117,15 +118,15 @@ def check_method(
         other = f"pairs={pairs!r}" if pairs is not None else 'individualise="delete"'
         raise InputError(f"edge_labels= cannot be combined with {other}; leave one of them out.")
     _check_individualise(individualise, depth, cell, rounds)
-    given = labels is not None, edge_labels is not None
-    method = Method(init, None, check_rounds(rounds), edges, pairs, individualise, depth, cell, *given)
+    max_rounds, has_labels, has_edge_labels = check_rounds(rounds), labels is not None, edge_labels is not None
+    method = Method(init, None, max_rounds, edges, pairs, individualise, depth, cell, has_labels, has_edge_labels)
     if not method.counts_arcs and pairs is None:
         return method
     return replace(method, k=check_k(k))
 
 
 def _current_name(kind: Any) -> Any:
-    """Return the current name for one from version 0.1."""
+    """Replace a name from version 0.1 by the current one."""
     return OLD_NAMES.get(kind, kind) if isinstance(kind, str) else kind
 
 
@@ -143,7 +144,7 @@ def _check_individualise(individualise: str | None, depth: int, cell: str, round
 
 
 def check_rounds(rounds: object) -> int | None:
-    """Return the largest number of rounds, or None for no limit, or raise `InputError`."""
+    """Return the maximum number of rounds, None for no limit, or raise `InputError`."""
     if rounds is None:
         return None
     return check_integer("rounds", rounds, minimum=0, otherwise="None for no limit")

@@ -1,4 +1,4 @@
-"""Everything before the first round of a refinement: checking options, counting detours, and what each node sees."""
+"""Everything before the first round of a refinement: checking options, counting detours, finding neighbourhoods."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from detours.wl.options import Method, Options, check_graphs, check_method
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Graphs with all that their rounds need."""
+    """Graphs with everything that their refinement needs."""
 
     method: Method
     graphs: list[Graph]
@@ -38,23 +38,23 @@ class Prepared:
     offsets: Int64
     """int64 [graphs + 1]: the nodes of graph g are ``offsets[g]`` to ``offsets[g + 1]`` of the union."""
     initial: InitialColours
-    first: Neighbourhood | None
+    first_neighbourhood: Neighbourhood | None
     """What the nodes see when `initial` is refined into the colours of round 0; None if these are `initial`."""
-    around: Neighbourhood
+    neighbourhood: Neighbourhood
     """What the nodes see in every later round."""
     n_jobs: int = 1
     progress: Progress | None = None
 
     def rounds(self) -> Iterator[NodeRefinement]:
         """Yield the refinement after round 0, 1, and so on: always the same object, which keeps one round only."""
-        most = self.method.rounds
-        return islice(self._all_rounds(), None if most is None else most + 1)
+        max_rounds = self.method.rounds
+        return islice(self._all_rounds(), None if max_rounds is None else max_rounds + 1)
 
     def _all_rounds(self) -> Iterator[NodeRefinement]:
         colour = self.initial.colour
-        if self.first is not None:
-            colour = next(refinements(colour, self.first), colour)
-        refinement = NodeRefinement(colour, self.around)
+        if self.first_neighbourhood is not None:
+            colour = next(refinements(colour, self.first_neighbourhood), colour)
+        refinement = NodeRefinement(colour, self.neighbourhood)
         yield refinement
         while refinement.round():
             yield refinement
@@ -69,28 +69,27 @@ def prepare(
     edge_labels: Any = None,
     n_jobs: int = 1,
     progress: Progress | bool | None = None,
-    **chosen: Any,
+    **options: Any,
 ) -> Prepared:
     """Check the options of `refine`, as given to `caller`, and do everything before the first round."""
-    for name in chosen:
+    for name in options:
         if name not in Options.__annotations__:
             raise TypeError(
                 f"{caller}() got an unexpected keyword argument {name!r}; its options are those of refine()"
             )
-    method = check_method(labels=labels, edge_labels=edge_labels, **chosen)
-    given = check_graphs(caller, graphs)
-    union, offsets = Graph.disjoint_union(given)
-    check_pairs(method, given)
+    method = check_method(labels=labels, edge_labels=edge_labels, **options)
+    checked = check_graphs(caller, graphs)
+    union, offsets = Graph.disjoint_union(checked)
+    check_pairs(method, checked)
     counts = count_arcs(method, union, n_jobs)
-    initial, first = _initial(method, given, union, counts, labels)
-    on_arcs = None
+    initial, first = _initial(method, checked, union, counts, labels)
+    arc_labels = None
     if edge_labels is not None:
-        read = read_labels(edge_labels, given, "edge")
-        on_arcs = read.as_integers()[ranks_on_arcs(read.rank, given, union, offsets)]
-    seen = around(method, given, union, counts, on_arcs)
-    return Prepared(
-        method, given, union, offsets, initial, first, seen, check_jobs(n_jobs), as_report(progress, "Comparing copies")
-    )
+        read = read_labels(edge_labels, checked, "edge")
+        arc_labels = read.as_integers()[ranks_on_arcs(read.rank, checked, union, offsets)]
+    later = later_neighbourhood(method, checked, union, counts, arc_labels)
+    jobs, report = check_jobs(n_jobs), as_report(progress, "Comparing copies")
+    return Prepared(method, checked, union, offsets, initial, first, later, jobs, report)
 
 
 def check_pairs(method: Method, graphs: list[Graph]) -> None:
@@ -116,42 +115,42 @@ def _initial(
     if method.init == "phi" and counts is not None:
         colours.append(InitialColours(*rank_vectors(counts.node[:, None])))
     joined = join(*colours) if len(colours) > 1 else colours[0] if colours else uniform(union)
-    return joined, first_seen(method, union, counts)
+    return joined, first_neighbourhood(method, union, counts)
 
 
-def first_seen(method: Method, union: Graph, counts: Detours | None) -> Neighbourhood | None:
+def first_neighbourhood(method: Method, union: Graph, counts: Detours | None) -> Neighbourhood | None:
     """Return what the nodes see before round 0: neighbours with the counts of the edges, if `init` uses these."""
     if counts is None or method.init not in ("den", "den-sum"):
         return None
     return neighbours(union, _arc_values(counts, method.init))
 
 
-def around(
-    method: Method, graphs: list[Graph], union: Graph, counts: Detours | None, edge_labels: Int64 | None = None
+def later_neighbourhood(
+    method: Method, graphs: list[Graph], union: Graph, counts: Detours | None, arc_labels: Int64 | None = None
 ) -> Neighbourhood:
-    """Return what the nodes see in every round; `edge_labels` has one vector per arc of the union."""
+    """Return what the nodes see in every round after round 0; `arc_labels` has one vector per arc of the union."""
     if method.pairs is not None and method.k is not None:
-        k, room = method.k, PAIRS_BYTES - held_bytes(graphs)
+        k, memory_limit = method.k, PAIRS_BYTES - held_bytes(graphs)
         try:
-            counts_of_pairs = (count_pairs(graph, k, memory_limit=room) for graph in graphs)
+            counts_of_pairs = (count_pairs(graph, k, memory_limit=memory_limit) for graph in graphs)
             if method.pairs == "fwl":
                 counts_of_pairs = (
                     as_vectors(stable_pairs(graph, own)) for graph, own in zip(graphs, counts_of_pairs, strict=True)
                 )
-            return all_pairs(graphs, counts_of_pairs, room)
+            return all_pairs(graphs, counts_of_pairs, memory_limit)
         except EngineError:
             raise _too_large(graphs, k) from None
-    seen = [] if edge_labels is None else [edge_labels]
+    columns = [] if arc_labels is None else [arc_labels]
     if method.edges is not None and counts is not None:
-        seen.append(_arc_values(counts, method.edges))
-    return neighbours(union, np.hstack(seen) if seen else None)
+        columns.append(_arc_values(counts, method.edges))
+    return neighbours(union, np.hstack(columns) if columns else None)
 
 
 def _too_large(graphs: list[Graph], k: int) -> InputError:
     largest = max(graph.num_nodes for graph in graphs)
     return InputError(
         f'pairs="den" up to k = {k} needs more than {PAIRS_BYTES / 1e9:g} GB for these graphs, the largest of which '
-        f'has {largest:,} nodes; take smaller graphs or a smaller k, or edges="den", which considers edges only.'
+        f'has {largest:,} nodes; use smaller graphs or a smaller k, or edges="den", which considers edges only.'
     )
 
 
@@ -159,5 +158,5 @@ def _arc_values(counts: Detours, kind: str) -> Int64:
     """Return the counts of every arc by length, or their sum, the k-DeN of the paper."""
     if kind == "den":
         return counts.arc_by_length
-    message = f'the detours of an edge up to k = {counts.k} pass 2^63 when added up; use "den" or a smaller k'
+    message = f'the detours of an edge up to k = {counts.k} exceed 2^63 when summed; use "den" or a smaller k'
     return sum_rows(counts.arc_by_length, message)[:, None]

@@ -30,8 +30,8 @@ def refine(
     """Colour the nodes of all graphs and refine the colours: 1-WL, or stronger tests with detours in the colours.
 
     `init` defines the colour of a node in round 0. In every round it becomes the pair of its own colour and the
-    multiset of its neighbours' colours. Equal colours mean equal pairs, in all graphs alike: nothing is hashed. In a
-    directed graph successors and predecessors are two multisets.
+    multiset of its neighbours' colours. Equal colours mean equal pairs, across all graphs: nothing is hashed. In a
+    directed graph successors and predecessors form two multisets.
 
     The colours of all rounds are kept, 4 bytes for each node and round. Most graphs are stable after a few rounds, but
     a path of n nodes takes n / 2 rounds and 2 n^2 bytes: limit `rounds` for such graphs, or call `same`, `compare`,
@@ -43,30 +43,30 @@ def refine(
             the node, the number of its detours of each length), "den-sum" (as "den", with the sum over all lengths: the
             paper's k-DeN), or "phi" (the sum over the edges of the node as well). With "den" a larger k never tells
             fewer graphs apart; with sums it may.
-        k: The largest number of edges of a detour, for those `init`, `edges` and `pairs` that count detours. An edge of
-            a cycle of length L has a detour of L - 1 edges, so take 5 to 7 for molecules.
-        rounds: The largest number of rounds; None to refine until the colours are stable.
+        k: The maximum number of edges of a detour, wherever `init`, `edges` or `pairs` count detours. An edge of a
+            cycle of length L has a detour of L - 1 edges, so use 5 to 7 for molecules.
+        rounds: The maximum number of rounds; None to refine until the colours are stable.
         edges: "den" or "den-sum" colours every edge by its counts, and each neighbour's colour is paired with that of
             the edge in every round.
         pairs: "den" lets a node see all other nodes in every round, each with the colour of the pair: whether the two
             are adjacent, and the number of simple paths of each length 2 .. k between them (`detours.count_pairs`).
-            Time and memory grow with the square of the number of nodes of each graph; more than 8 GB are refused.
+            Time and memory grow with the square of the number of nodes of each graph; more than 8 GB raise an error.
             "fwl" refines these colours as well, as 2-FWL does, in every individualised copy too; time grows with the
             cube.
-        labels: For each graph one integer or string per node, in the order of the nodes or as a dict by their names;
-            round 0 sees them together with `init`, and for "den" and "den-sum" the label of the neighbour beside the
-            counts of each edge. Without it nodes have none: attributes such as "label" of NetworkX are not read.
+        labels: For each graph one integer or string per node, in node order or as a dict by node name; round 0 combines
+            them with `init`, and "den" and "den-sum" pair the counts of each edge with the label of the neighbour. If
+            None, nodes have no labels: attributes such as NetworkX's "label" are not read.
         edge_labels: For each graph one integer or string per edge, in the order in which the edges were listed
             (`Graph.edge_index`). Every round after round 0 pairs each neighbour's colour with the label of the edge.
-            Not with `pairs` or individualise="delete".
+            Cannot be combined with `pairs` or individualise="delete".
         individualise: "mark" or "delete" adds a last round, in which a node v gets the pair of its colour and the
-            certificate of a copy of its graph: with v in a colour of its own, or without v, its neighbours marked and
-            the detours counted anew. Both are far stronger than refinement alone, and sound.
-        depth: In every copy a further node is individualised, `depth` nodes in all.
-        cell: "target" individualises the nodes of one colour only: that which is joined in part (its nodes to some but
-            not all nodes) to most colours, and of these the smallest. "all" does every node.
-        n_jobs: Threads for counting and for marked copies; the colours do not depend on it.
-        progress: True prints how far the copies are refined; a function is called as progress(done, total).
+            certificate of a copy of its graph: one in which v has a unique colour, or one without v, in which its
+            neighbours are marked and the detours recounted. Both are sound, and far stronger than refinement alone.
+        depth: The number of nodes individualised together, one more at each level of copies.
+        cell: "target" individualises the nodes of one colour only: the one that is joined in part (its nodes to some
+            but not all nodes) to most colours, and among these the smallest. "all" individualises every node.
+        n_jobs: Number of threads for counting and for marked copies; the colours do not depend on it.
+        progress: True prints the progress on the copies; a function is called as progress(done, total).
 
     >>> colors = refine([[(0, 1), (1, 2)], [(0, 1, 2), (1, 2, 0)]], init="uniform")  # a path and a triangle
     >>> colors

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+NUMBER_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
 def count_in_words(count: int) -> str:
-    """Return a small number as a word, a larger one in digits.
+    """Return a small count as a word, a larger one in digits.
 
     >>> count_in_words(2), count_in_words(1234)
     ('two', '1,234')
     """
-    return NUMBERS[count] if 0 <= count < len(NUMBERS) else f"{count:,}"
+    return NUMBER_WORDS[count] if 0 <= count < len(NUMBER_WORDS) else f"{count:,}"
 
 
 def enumerate_words(words: Sequence[str]) -> str:
-    """Join words as a sentence lists them.
+    """Join words with commas and a final "and".
 
     >>> enumerate_words(["a", "b", "c"])
     'a, b and c'
@@ -27,7 +27,7 @@ def enumerate_words(words: Sequence[str]) -> str:
 
 
 def describe_edge(counts: Sequence[int], directed: bool = False) -> str:
-    """Describe the cycles through an edge, or the detours of an arc; counts of lengths 2, 3, and so on.
+    """Describe the cycles through an edge, or the detours of an arc, from its detour counts by length, from 2 on.
 
     >>> describe_edge((2, 0, 1)), describe_edge((0, 0, 0)), describe_edge((0, 1), directed=True)
     ('on two 3-cycles and one 5-cycle', 'on no cycle of up to 5 edges', 'with one detour of 3 edges')
@@ -50,17 +50,17 @@ def no_cycle(longest: int) -> str:
 
 
 def describe_edges(edges: Iterable[Sequence[int]], directed: bool = False) -> str:
-    """Describe all edges of a node, those with equal counts together.
+    """Describe all edges of a node, grouping those with equal counts.
 
     >>> describe_edges([(0, 0, 1), (0, 0, 1), (0, 0, 0)])
     'two edges on one 5-cycle, one edge on no cycle of up to 5 edges'
     """
-    alike = Counter(map(tuple, edges))
-    thing = "arc" if directed else "edge"
+    multiplicity = Counter(map(tuple, edges))
+    noun = "arc" if directed else "edge"
     return (
         ", ".join(
-            f"{count_in_words(times)} {thing}{'s' * (times > 1)} {describe_edge(counts, directed)}"
-            for counts, times in sorted(alike.items(), reverse=True)
+            f"{count_in_words(times)} {noun}{'s' * (times > 1)} {describe_edge(counts, directed)}"
+            for counts, times in sorted(multiplicity.items(), reverse=True)
         )
-        or f"no {thing}s"
+        or f"no {noun}s"
     )

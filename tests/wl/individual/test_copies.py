@@ -1,4 +1,4 @@
-"""Copies with marked and deleted nodes: refined as a plain definition says, and sound."""
+"""Copies with marked and deleted nodes: refined as defined, and sound."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ def test_marked_copies_are_those_of_the_definition(graphs: list[SmallGraph], ini
     own = [graph.graph() for graph in graphs]
     found = wl.groups(own, init=init, k=3, individualise="mark", cell="all")
     root = wl.refine(own, init=init, k=3)
-    right: dict[Any, list[int]] = {}
+    reference: dict[Any, list[int]] = {}
     copies, labels, owner = [], [], []
     for g, graph in enumerate(graphs):
         for v in range(graph.num_nodes):
@@ -75,18 +75,18 @@ def test_marked_copies_are_those_of_the_definition(graphs: list[SmallGraph], ini
     texts = [str(sorted(colours)) for colours in refined[-1]]
     for g in range(len(graphs)):
         key = (sorted(root.of(g).tolist()), sorted(t for t, o in zip(texts, owner, strict=True) if o == g))
-        right.setdefault(str(key), []).append(g)
-    assert found == list(right.values())
+        reference.setdefault(str(key), []).append(g)
+    assert found == list(reference.values())
 
 
 @given(graph=small_graphs(directed=False, max_nodes=7))
-def test_a_deleted_node_is_gone_and_detours_are_counted_anew(graph: SmallGraph) -> None:
+def test_detours_are_recounted_without_the_deleted_node(graph: SmallGraph) -> None:
     """The copy without v differs from that of another graph if the detours of the rest do."""
     own = graph.graph().to_networkx()
     if not own.nodes:
         return
     whole, without = wl.certificate(own, k=4), wl.certificate(own, k=4, individualise="delete", cell="all")
-    assert whole != without  # the certificate says how it was made
+    assert whole != without  # the options are part of the certificate
     colours = wl.refine([own], k=4, individualise="delete", cell="all").of(0)
     counts = []
     for v in own.nodes:
@@ -99,7 +99,7 @@ def test_a_deleted_node_is_gone_and_detours_are_counted_anew(graph: SmallGraph) 
 
 
 @given(graphs=batches(min_size=2))
-def test_refined_pairs_tell_what_2_fwl_tells(graphs: list[SmallGraph]) -> None:
+def test_refined_pairs_distinguish_what_2_fwl_does(graphs: list[SmallGraph]) -> None:
     own = [graph.graph() for graph in graphs]
     weaker, pairs = wl.tuple_certificates(own, 2, folklore=True), wl.certificates(own, pairs="fwl", k=2)
     assert pairs == [wl.certificate(graph, pairs="fwl", k=2) for graph in own]
@@ -113,12 +113,12 @@ def test_threads_and_chunks_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> No
 
     graphs = [nx.random_regular_graph(3, 20, seed=seed) for seed in range(4)] + [nx.petersen_graph()]
     ways = [{"individualise": "mark", "depth": 2}, {"individualise": "delete", "k": 3, "depth": 2}]
-    right = [wl.certificates(graphs, **way) for way in ways]
+    reference = [wl.certificates(graphs, **way) for way in ways]
     monkeypatch.setattr(copies, "CHUNK_ENTRIES", 50)
-    assert [wl.certificates(graphs, **way, n_jobs=3) for way in ways] == right
+    assert [wl.certificates(graphs, **way, n_jobs=3) for way in ways] == reference
 
 
-def test_progress_grows_to_the_whole() -> None:
+def test_progress_increases_to_one() -> None:
     seen: list[float] = []
     wl.certificate(
         nx.petersen_graph(), individualise="mark", depth=2, progress=lambda done, total: seen.append(done / total)
@@ -126,7 +126,7 @@ def test_progress_grows_to_the_whole() -> None:
     assert seen == sorted(seen) and seen[-1] == 1.0
 
 
-def test_what_one_node_more_tells() -> None:
+def test_a_second_marked_node_distinguishes_more() -> None:
     """Marking nodes breaks the symmetry that refinement alone cannot."""
     rook = nx.line_graph(nx.complete_bipartite_graph(4, 4))
     shrikhande = nx.Graph(
@@ -151,7 +151,7 @@ def test_what_one_node_more_tells() -> None:
         ({"depth": 2}, "belong to individualise"),
     ],
 )
-def test_wrong_options_are_one_sentence(options: dict[str, Any], message: str) -> None:
+def test_invalid_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         wl.certificate(nx.path_graph(3), **options)
 

@@ -52,7 +52,7 @@ def test_the_target_belongs_to_a_smallest_set(seed: int) -> None:
 
 def test_parts_of_a_cell_count_as_one_and_a_cell_tied_to_itself_as_two() -> None:
     four = {i: {0, 1, 2, 3} - {i} for i in range(4)}
-    assert choose(four, dict.fromkeys(four, 2), {0: 0, 1: 0, 2: 2, 3: 3}) == 0  # tied parts: the whole stands twice
+    assert choose(four, dict.fromkeys(four, 2), {0: 0, 1: 0, 2: 2, 3: 3}) == 0  # tied parts: their cell counts twice
     apart = {0: {2, 3}, 1: {2, 3}, 2: {0, 1, 3}, 3: {0, 1, 2}}
     assert choose(apart, dict.fromkeys(apart, 2), {0: 0, 1: 0, 2: 2, 3: 3}) is None  # a triangle
     assert choose({0: {0, 1}, 1: {0, 1}}, {0: 4, 1: 2}, {0: 0, 1: 1}) == 1  # K4, of whose cells 1 is the smaller
@@ -64,10 +64,10 @@ def relabelled(graph: Graph, seed: int) -> Graph:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [38, *OTHERS])
-def test_three_marks_tell_the_hardest_pairs_apart(number: int) -> None:
-    first, second = hard.pair_benchmark()["cfi"][number]
+@pytest.mark.parametrize("index", [38, *OTHERS])
+def test_three_marks_tell_the_hardest_pairs_apart(index: int) -> None:
+    first, second = hard.pair_benchmark()["cfi"][index]
     options = {"init": "den", "k": 7, "pairs": "fwl", "individualise": "mark"}
     assert wl.same(first, second, depth=2, **options)
     assert not wl.same(first, second, depth=3, **options)
-    assert wl.same(first, relabelled(first, number), depth=3, **options)
+    assert wl.same(first, relabelled(first, index), depth=3, **options)

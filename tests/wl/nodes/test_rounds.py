@@ -59,7 +59,9 @@ def test_full_and_local_rounds_give_the_ranks_of_the_definition(
 ) -> None:
     prepared = prepare("refine", [graph.graph() for graph in graphs], **method)
     colour = prepared.initial.colour
-    assert [own.tolist() for own in history(colour, prepared.around, limits)] == defined(colour, prepared.around)
+    assert [own.tolist() for own in history(colour, prepared.neighbourhood, limits)] == defined(
+        colour, prepared.neighbourhood
+    )
 
 
 def two_hubs(length: int) -> nx.Graph:
@@ -99,7 +101,9 @@ def prepared_long(name: str, edges: str | None = None) -> Prepared:
 def test_long_shapes(name: str, edges: str | None, limits: tuple[int, int]) -> None:
     prepared = prepared_long(name, edges)
     colour = prepared.initial.colour
-    assert [own.tolist() for own in history(colour, prepared.around, limits)] == defined(colour, prepared.around)
+    assert [own.tolist() for own in history(colour, prepared.neighbourhood, limits)] == defined(
+        colour, prepared.neighbourhood
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in LONG if name != "directed path"])  # NetworkX sees successors only
@@ -117,7 +121,7 @@ def test_long_shapes_are_split_as_by_networkx(name: str) -> None:
 def test_a_local_round_reads_only_what_changed(name: str) -> None:
     """On these shapes at most four nodes of degree four leave their class in a round, however many there are."""
     prepared = prepared_long(name)
-    refinement = NodeRefinement(prepared.initial.colour, prepared.around)
+    refinement = NodeRefinement(prepared.initial.colour, prepared.neighbourhood)
     rounds = local = 0
     while refinement.round():
         rounds += 1

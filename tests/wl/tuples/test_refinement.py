@@ -1,4 +1,4 @@
-"""k-WL on tuples against its definition, and the truths known about it."""
+"""k-WL on tuples against its definition, and against known results."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -39,10 +39,10 @@ def told_apart(pair: tuple[detours.Graph, detours.Graph], dim: int, folklore: bo
     return one != other
 
 
-def check(found: TupleColors, right: Coloring) -> None:
+def check(found: TupleColors, reference: Coloring) -> None:
     """The same partition and the same sizes as the oracle's colouring of one graph."""
     colors = found.colors.ravel().tolist()
-    expected = [right[at] for at in sorted(right)]
+    expected = [reference[at] for at in sorted(reference)]
     assert len(set(zip(colors, expected, strict=True))) == len(set(colors)) == len(set(expected))
     sizes = sorted(Counter(expected).values())
     assert found.class_sizes == tuple(sizes)
@@ -51,11 +51,11 @@ def check(found: TupleColors, right: Coloring) -> None:
 
 def check_all(graphs: list[detours.Graph], dim: int, folklore: bool, rounds: int | None) -> None:
     plain = [listed(graph) for graph in graphs]
-    right = stable_tuple_wl(plain, dim, folklore) if rounds is None else tuple_wl(plain, dim, folklore, rounds)[-1]
+    reference = stable_tuple_wl(plain, dim, folklore) if rounds is None else tuple_wl(plain, dim, folklore, rounds)[-1]
     found = refine_tuples(graphs, dim, folklore=folklore, rounds=rounds)
-    for colors, coloring in zip(found, right, strict=True):
+    for colors, coloring in zip(found, reference, strict=True):
         check(colors, coloring)
-    histograms = [Counter(coloring.values()) for coloring in right]
+    histograms = [Counter(coloring.values()) for coloring in reference]
     for i, first in enumerate(found):
         for j, second in enumerate(found):
             assert (first.certificate == second.certificate) == (histograms[i] == histograms[j])
@@ -101,13 +101,13 @@ def test_signatures_are_the_sorted_vectors(drawn: SmallGraph, dim: int, rounds: 
 
 @pytest.mark.parametrize("rounds", [1, 2, None])
 @pytest.mark.parametrize("directed", [False, True])
-def test_three_dimensions_as_defined_where_it_takes_several_rounds(directed: bool, rounds: int | None) -> None:
+def test_three_dimensions_as_defined_over_several_rounds(directed: bool, rounds: int | None) -> None:
     path = [(i, i + 1) for i in range(7)]
     arcs = np.array([*path, (2, 5), (5, 0)] if directed else [*path, *((j, i) for i, j in path)]).T
     check_all([detours.Graph.from_edge_index(arcs, directed=directed)], 3, True, rounds)
 
 
-def test_sizes_tell_where_signatures_do_not() -> None:
+def test_sizes_distinguish_graphs_with_equal_signatures() -> None:
     # Single edges and triangles on 18 nodes: 3 and 4 of them, or 6 and 2.
     few, many = (
         nx.disjoint_union_all([nx.complete_graph(2)] * edges + [nx.complete_graph(3)] * triangles)
@@ -117,7 +117,7 @@ def test_sizes_tell_where_signatures_do_not() -> None:
 
 
 def test_as_defined_where_mutual_arcs_matter() -> None:
-    # Each node has one arc out and one in: two mutual arcs and a directed square differ in what is joined both ways.
+    # Each node has one outgoing and one incoming arc: only the first graph has arcs in both directions.
     mutual = detours.Graph.from_edge_index([[0, 1, 2, 3], [1, 0, 3, 2]], directed=True)
     square = detours.Graph.from_edge_index([[0, 1, 2, 3], [1, 2, 3, 0]], directed=True)
     for dim, folklore in VARIANTS:
@@ -126,10 +126,10 @@ def test_as_defined_where_mutual_arcs_matter() -> None:
 
 
 @pytest.mark.parametrize("dim", [2, 3])
-def test_the_oblivious_test_tells_what_the_folklore_test_below_tells(dim: int) -> None:
+def test_k_wl_distinguishes_the_same_graphs_as_folklore_k_minus_1(dim: int) -> None:
     graphs = [*atlas(5), *cycle_unions(3)]
-    right = stable_tuple_wl([listed(graph) for graph in graphs], dim, folklore=False)
-    oblivious = [frozenset(Counter(coloring.values()).items()) for coloring in right]
+    reference = stable_tuple_wl([listed(graph) for graph in graphs], dim, folklore=False)
+    oblivious = [frozenset(Counter(coloring.values()).items()) for coloring in reference]
     folklore = tuple_certificates(graphs, dim - 1, folklore=True)
     assert len(set(oblivious)) == len(set(folklore)) == len(set(zip(oblivious, folklore, strict=True)))
 
@@ -179,15 +179,15 @@ def test_rounds_only_ever_split(drawn: SmallGraph, dim: int, folklore: bool) -> 
 @given(drawn=small_graphs(max_nodes=8))
 def test_digests_that_collide_change_nothing(drawn: SmallGraph, dim: int) -> None:
     graph = drawn.graph()
-    right, colliding = Refinement(graph, dim), Refinement(graph, dim, mask=np.uint64(1))
+    reference, colliding = Refinement(graph, dim), Refinement(graph, dim, mask=np.uint64(1))
     renamed = Refinement(relabelled(graph, seed=2), dim, mask=np.uint64(1))
     grew = True
     while grew:
-        grew = right.round()
+        grew = reference.round()
         assert colliding.round() == renamed.round() == grew
         assert [part.tolist() for part in colliding.table()] == [part.tolist() for part in renamed.table()]
-        pairs = set(zip(right.colour.tolist(), colliding.colour.tolist(), strict=True))
-        assert len(pairs) == right.num_classes == colliding.num_classes
+        pairs = set(zip(reference.colour.tolist(), colliding.colour.tolist(), strict=True))
+        assert len(pairs) == reference.num_classes == colliding.num_classes
 
 
 def test_a_certificate_depends_on_nothing_but_the_graph() -> None:
@@ -198,7 +198,7 @@ def test_a_certificate_depends_on_nothing_but_the_graph() -> None:
         assert together == [tuple_certificates([one], dim, folklore=folklore)[0] for one in graphs]
 
 
-def test_certificates_stay_what_they_were() -> None:
+def test_certificates_do_not_change_between_versions() -> None:
     # People keep certificates in files: a change of these needs a line in the changelog.
     path = detours.Graph.from_edge_index([[0, 1, 1, 2], [1, 0, 2, 1]])
     found = [tuple_certificates([path], dim, folklore=folklore)[0] for dim, folklore in VARIANTS]
@@ -239,7 +239,7 @@ def test_exp() -> None:
 
 
 @pytest.mark.parametrize(("dim", "folklore"), VARIANTS)
-def test_hardly_any_graph(dim: int, folklore: bool) -> None:
+def test_empty_and_tiny_graphs(dim: int, folklore: bool) -> None:
     assert tuple_certificates([], dim, folklore=folklore) == []
     empty, single, two = (detours.Graph.from_edge_index(np.zeros((2, 0), dtype=int), num_nodes=n) for n in (0, 1, 2))
     edge = detours.Graph.from_edge_index([[0, 1], [1, 0]])
@@ -297,7 +297,7 @@ def test_too_many_colours() -> None:
 
 @pytest.mark.parametrize("function", [refine_tuples, tuple_certificates], ids=lambda function: function.__name__)
 @pytest.mark.parametrize("graph", [rook(4), "graph.txt", nx.path_graph(3)], ids=lambda graph: type(graph).__name__)
-def test_one_graph_is_no_list(function: Callable[..., Any], graph: Any) -> None:
+def test_a_single_graph_is_refused(function: Callable[..., Any], graph: Any) -> None:
     with pytest.raises(InputError, match=f"^{function.__name__} takes a list of graphs, but it was given a single"):
         function(graph, 2)
 

@@ -11,47 +11,47 @@ from detours.compiled import compiled
 
 
 class Deleted(NamedTuple):
-    """Graphs without one node each, side by side as a CSR."""
+    """Copies of graphs, each with one node deleted, as one CSR."""
 
     indptr: Int64
     indices: Int32
     offsets: Int64
     source: Int64
-    """For each node, what it was in the graphs given."""
+    """For each node, its index in the input graphs."""
     mark: Int64
-    """For each node, whether an arc led to it from the deleted node (1), or from it to that node (2), or both (3)."""
+    """For each node, whether it had an arc from the deleted node (1), to the deleted node (2), or both (3)."""
 
 
 @compiled
 def delete_nodes(indptr: Int64, indices: Int32, offsets: Int64, graph: Int64, node: Int64) -> Deleted:
     """Delete node ``node[i]``, counted within its graph, of the graph ``graph[i]``, for each i."""
-    copies = len(graph)
-    new_offsets = np.zeros(copies + 1, np.int64)
-    arcs = 0
-    for i in range(copies):
+    num_copies = len(graph)
+    new_offsets = np.zeros(num_copies + 1, np.int64)
+    max_arcs = 0
+    for i in range(num_copies):
         start, end = offsets[graph[i]], offsets[graph[i] + 1]
         new_offsets[i + 1] = new_offsets[i] + end - start - 1
-        arcs += indptr[end] - indptr[start]
-    new_indptr, new_indices = np.zeros(new_offsets[copies] + 1, np.int64), np.empty(arcs, np.int32)
-    source, mark = np.empty(new_offsets[copies], np.int64), np.zeros(new_offsets[copies], np.int64)
-    at = arc_at = 0
-    for i in range(copies):
+        max_arcs += indptr[end] - indptr[start]
+    new_indptr, new_indices = np.zeros(new_offsets[num_copies] + 1, np.int64), np.empty(max_arcs, np.int32)
+    source, mark = np.empty(new_offsets[num_copies], np.int64), np.zeros(new_offsets[num_copies], np.int64)
+    new_node = new_arc = 0
+    for i in range(num_copies):
         start, end = offsets[graph[i]], offsets[graph[i] + 1]
-        gone = start + node[i]
+        deleted = start + node[i]
         for u in range(start, end):
-            if u == gone:
+            if u == deleted:
                 continue
-            source[at] = u
+            source[new_node] = u
             for arc in range(indptr[u], indptr[u + 1]):
                 w = indices[arc]
-                if w == gone:
-                    mark[at] |= 2
+                if w == deleted:
+                    mark[new_node] |= 2
                 else:
-                    new_indices[arc_at] = new_offsets[i] + w - start - (w > gone)
-                    arc_at += 1
-            at += 1
-            new_indptr[at] = arc_at
-        for arc in range(indptr[gone], indptr[gone + 1]):
+                    new_indices[new_arc] = new_offsets[i] + w - start - (w > deleted)
+                    new_arc += 1
+            new_node += 1
+            new_indptr[new_node] = new_arc
+        for arc in range(indptr[deleted], indptr[deleted + 1]):
             w = indices[arc]
-            mark[new_offsets[i] + w - start - (w > gone)] |= 1
-    return Deleted(new_indptr, new_indices[:arc_at].copy(), new_offsets, source, mark)
+            mark[new_offsets[i] + w - start - (w > deleted)] |= 1
+    return Deleted(new_indptr, new_indices[:new_arc].copy(), new_offsets, source, mark)

@@ -136,7 +136,7 @@ def digest_trees(prepared: Prepared, roots: list[bytes]) -> list[bytes]:
 
 def grow_tree(prepared: Prepared, colour: Int32, graph_mask: Bool | None = None) -> tuple[Tree, list[bytes]]:
     """Return the tree over stable colours, and the digest of the copy of every chosen node."""
-    tree, arcs = Tree(prepared.method, prepared.n_jobs), prepared.around.arcs
+    tree, arcs = Tree(prepared.method, prepared.n_jobs), prepared.neighbourhood.arcs
     if prepared.method.pairs == "fwl" and prepared.method.individualise == "mark" and prepared.method.k is not None:
         k = prepared.method.k
         tree.graphs = prepared.graphs

@@ -127,7 +127,7 @@ def _check(labels: Any, number: int, at: int, thing: str) -> list[str] | NDArray
     where = f"The {'labels' if thing == 'node' else 'edge_labels'} of graph number {at}"
     if isinstance(labels, str | bytes):
         raise InputError(
-            f"{where} are a single text, {short_repr(labels)}; give a list with one label for each {thing}."
+            f"{where} are a single string, {short_repr(labels)}; give a list with one label for each {thing}."
         )
     if isinstance(labels, Mapping | set | frozenset) or not (
         isinstance(labels, Iterable) or hasattr(labels, "__array__")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from detours.arrays import Int32, Int64
 from detours.graph import Graph
-from detours.wl.tuples.loops_numba import Lines, Partition, lay_lines, lay_neighbours, split, write_signatures
+from detours.wl.tuples.loops_numba import Lines, Partition, split, write_lines, write_neighbours, write_signatures
 
 _ALL_BITS = np.uint64(2**64 - 1)
 _CHUNK = 1 << 22  # integers of a table that are written at a time
@@ -27,7 +27,7 @@ class Writer(NamedTuple):
 class NeighbourRows(NamedTuple):
     """For every node the number of neighbours of each atomic type, then their colours, type by type."""
 
-    pointer: Int64
+    row_offsets: Int64
     entries: Int64
     writers: list[Writer]
 
@@ -51,7 +51,7 @@ class Refinement:
         self.parent: Int32 = np.arange(len(self.starts) - 1, dtype=np.int32)
         self._mask = mask
         self._rows = _neighbour_rows(graph) if dim == 1 else _EMPTY
-        self._width = (dim - 1) * graph.num_nodes if dim > 1 else int(np.diff(self._rows.pointer).max(initial=0))
+        self._width = (dim - 1) * graph.num_nodes if dim > 1 else int(np.diff(self._rows.row_offsets).max(initial=0))
 
     @property
     def num_classes(self) -> int:
@@ -66,10 +66,10 @@ class Refinement:
         rows = self._rows
         if self.dim > 1:
             self._rows = rows._replace(entries=np.empty(self.dim * len(self.members), dtype=np.int64))
-            lay_lines(self.graph.num_nodes, self.dim, self.colour, self.members, self._rows.entries)
+            write_lines(self.graph.num_nodes, self.dim, self.colour, self.members, self._rows.entries)
         for writer in rows.writers:
-            lay_neighbours(
-                writer.indptr, writer.seers, self.colour, self.members, rows.pointer, writer.skip, rows.entries
+            write_neighbours(
+                writer.indptr, writer.seers, self.colour, self.members, rows.row_offsets, writer.skip, rows.entries
             )
 
     def clear(self) -> None:
@@ -105,7 +105,7 @@ class Refinement:
 
     @property
     def _lines(self) -> Lines:
-        return Lines(self.graph.num_nodes, self.dim, self._rows.entries, self._rows.pointer)
+        return Lines(self.graph.num_nodes, self.dim, self._rows.entries, self._rows.row_offsets)
 
 
 def atomic_types(graph: Graph, dim: int) -> NDArray[np.uint8]:
@@ -142,9 +142,9 @@ def _neighbour_rows(graph: Graph) -> NeighbourRows:
     first, second, kind = joined_pairs(graph)
     kinds = (4, 2, 3) if graph.directed else (4,)
     counts = np.stack([np.bincount(first[kind == one], minlength=n) for one in kinds], axis=1)
-    pointer = np.concatenate(([0], np.cumsum(len(kinds) + counts.sum(axis=1))))
-    entries = np.zeros(pointer[-1], dtype=np.int64)
-    entries[pointer[:-1, None] + np.arange(len(kinds))] = counts
+    row_offsets = np.concatenate(([0], np.cumsum(len(kinds) + counts.sum(axis=1))))
+    entries = np.zeros(row_offsets[-1], dtype=np.int64)
+    entries[row_offsets[:-1, None] + np.arange(len(kinds))] = counts
     skips = len(kinds) + np.cumsum(counts, axis=1) - counts
     writers = []
     for at, one in enumerate(kinds):
@@ -152,4 +152,4 @@ def _neighbour_rows(graph: Graph) -> NeighbourRows:
         indptr = np.concatenate(([0], np.cumsum(np.bincount(seen, minlength=n))))
         seers = seer[np.argsort(seen, kind="stable")].astype(np.int32)
         writers.append(Writer(indptr, seers, np.ascontiguousarray(skips[:, at])))
-    return NeighbourRows(pointer, entries, writers)
+    return NeighbourRows(row_offsets, entries, writers)

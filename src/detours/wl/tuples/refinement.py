@@ -239,12 +239,12 @@ def _check_size(num_nodes: int, dim: int, folklore: bool, limited: bool, limit: 
     if num_nodes ** _inner_dim(dim, folklore) > _MOST_TUPLES:
         raise InputError(
             f"{_name(dim, folklore)} on {num_nodes:,} nodes has more tuples than the {_MOST_TUPLES:,} that can be "
-            "numbered; take a smaller graph or a smaller dim."
+            "numbered; use a smaller graph or a smaller dim."
         )
     if _inner_dim(dim, folklore) < dim and largest_code(num_nodes, dim) >= 2**63:
         raise InputError(
             f"{_name(dim, folklore)} on {num_nodes:,} nodes may have more colours than fit into 64-bit integers; "
-            "take a smaller graph or a smaller dim."
+            "use a smaller graph or a smaller dim."
         )
     needed = tuple_bytes(num_nodes, dim, folklore, limited)
     if needed <= limit:
@@ -258,7 +258,7 @@ def _check_size(num_nodes: int, dim: int, folklore: bool, limited: bool, limit: 
             too_many = middle
     raise InputError(
         f"{_name(dim, folklore)} on {num_nodes:,} nodes may need {needed / 1e9:,.1f} GB, more than memory_limit = "
-        f"{limit / 1e9:,.1f} GB, in which graphs of up to {fits:,} nodes fit; raise memory_limit or take a smaller dim."
+        f"{limit / 1e9:,.1f} GB, in which graphs of up to {fits:,} nodes fit; raise memory_limit or use a smaller dim."
     )
 
 
