@@ -82,7 +82,7 @@ def _case_notes(result: Result) -> list[str]:
 
 
 def summary_sheet(results: list[Result]) -> Sheet:
-    """One row per case: the fastest rival of each kind as a multiple of our time, and estimates against measurements."""
+    """One row per case: the fastest rival of each kind, and estimates against measurements."""
     rows = []
     for result in results:
         best = [_best_of(result, group) for group in GROUPS]
