@@ -315,7 +315,10 @@ def _write(options: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print a line for each data set, and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.replicas", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.replicas",
+        description="MDNN: ten folds as replicas of one network against parallel processes of 0.1.0.",
+    )
     parser.add_argument("data", nargs="*", default=list(EPOCHS), help=f"data sets (default: {', '.join(EPOCHS)})")
     parser.add_argument("--before", type=Path, help="source folder of 0.1.0; without it, only ours is measured")
     parser.add_argument("--jobs", type=int, help="processes of 0.1.0 (default: 10 on a GPU, else one per core)")

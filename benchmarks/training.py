@@ -1,4 +1,4 @@
-"""python -m benchmarks.training [--device cuda] [--root DIR] [--out FILE]: how fast MDNN trains.
+"""python -m benchmarks.training [--device cuda] [--root DIR] [--out FILE]: training speed of MDNN.
 
 Networks of the paper's size (768 channels, 4 layers with 12 transformer layers each for graphs, 2 for nodes) on a GPU.
 The rival is a naive implementation of the same network: PyG's DataLoader, batches of 16, token sets padded to the
@@ -294,7 +294,9 @@ def distinguished(bench: Bench, epochs: int = 40) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.training", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.training", description="Training speed of MDNN against a naive implementation."
+    )
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--root", help="folder of the raw data sets")
     parser.add_argument("--out", type=Path, help="JSON file for the results")
