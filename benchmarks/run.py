@@ -139,7 +139,7 @@ def _parts(options: argparse.Namespace, wanted: list[str], data: dict[str, Any],
 
 
 def _status_line(terminal: bool) -> Any:
-    """Return a function that shows the current step: on a terminal in one line that is overwritten, else not at all."""
+    """Return a function that shows the current step in one line on a terminal, and nothing elsewhere."""
 
     def say(text: str) -> None:
         if terminal:

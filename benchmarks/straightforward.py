@@ -20,8 +20,10 @@ class PaddedTransformer(nn.Module):
         super().__init__()
         self.transformer = transformer
 
-    def forward(self, x: Tensor, edge_index: Tensor, den: Tensor, pe: Tensor, *, tokens: object = None) -> Tensor:
-        """X_out of every node; `tokens` is ignored."""
+    def forward(
+        self, x: Tensor, edge_index: Tensor, den: Tensor, pe: Tensor, *, tokens: object = None, counted: None = None
+    ) -> Tensor:
+        """X_out of every node; `tokens` is ignored, and `counted` must be None: all nodes enter batch norm."""
         nodes = torch.arange(len(x), device=x.device)
         arcs = torch.cat([torch.stack([nodes, nodes]), edge_index], dim=1)
         features = torch.cat([den.new_zeros(len(x), den.size(1)), den])
