@@ -1,8 +1,8 @@
 """python before.py JOBS FOLDER DATA:EPOCHS … [-- OPTION …]: `detours train` of 0.1.0, one data set after the other.
 
-A file of its own, as it runs with the source of 0.1.0. It changes two things there. The processes that train folds side
-by side are started once, not for each data set anew, so that most of the time goes to training. And each of them notes
-when an epoch ends: FOLDER/DATA/<run>.ends has the time of a clock that all processes share, a line for each epoch.
+This is a separate file because it runs with the source of 0.1.0, of which it patches two things. The processes that
+train folds in parallel are started once, not again for each data set, so that most of the time is spent on training.
+And each of them logs the end of every epoch: FOLDER/DATA/<run>.ends has one line per epoch, with the system time.
 """
 
 import multiprocessing
@@ -13,18 +13,18 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 
-def note_ends() -> None:
-    """Let logs note when their epochs end."""
+def log_epoch_ends() -> None:
+    """Patch `Log` so that it also writes the times at which epochs end."""
     from detours.experiments.logs import Log
 
     add = Log.add
 
-    def noted(log: Any, row: Any) -> None:
+    def add_with_time(log: Any, row: Any) -> None:
         add(log, row)
         with open(log.path.with_suffix(".ends"), "a") as file:
             file.write(f"{time.time()}\n")
 
-    Log.add = noted
+    Log.add = add_with_time
 
 
 def main() -> None:
@@ -32,18 +32,18 @@ def main() -> None:
     from detours.cli import app
     from detours.experiments import folds
 
-    jobs, folder, *given = sys.argv[1:]
-    at = given.index("--")
-    context = multiprocessing.get_context("spawn")  # fork and CUDA do not go together
-    with ProcessPoolExecutor(int(jobs), mp_context=context, initializer=note_ends) as pool:
+    jobs, folder, *arguments = sys.argv[1:]
+    separator = arguments.index("--")
+    context = multiprocessing.get_context("spawn")  # CUDA does not work in forked processes
+    with ProcessPoolExecutor(int(jobs), mp_context=context, initializer=log_epoch_ends) as pool:
 
         def side_by_side(work: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], _: int) -> list[Any]:
             return list(pool.map(work, *zip(*tasks, strict=True)))
 
         folds.side_by_side = side_by_side
-        for name, epochs in (each.split(":") for each in given[:at]):
+        for name, epochs in (argument.split(":") for argument in arguments[:separator]):
             command = ["train", "--data", name, "--model", "mdnn", "--backbone", "gin", "--epochs", epochs, "--quiet"]
-            command += ["--jobs", jobs, "--out", f"{folder}/{name}", *given[at + 1 :]]
+            command += ["--jobs", jobs, "--out", f"{folder}/{name}", *arguments[separator + 1 :]]
             app(command, standalone_mode=False)
 
 

@@ -2,8 +2,8 @@
 
     python -m benchmarks.calibrate
 
-Times the engine on graphs of several kinds with several layouts, prints what the prices in force expect, and in the end
-the prices that explain the times best. `benchmarks/explain.py` then tells how good they are for whole counts.
+Times the engine on several kinds of graphs with several layouts, compares with the estimates of the current prices, and
+finally prints the prices that fit the times best. `benchmarks/explain.py` then shows how good they are for full counts.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from detours.counting.engines.rows.graph import Layout
 from detours.counting.shrink.cyclic_part import reduce
 
 NARROW, WIDE, BY_DEGREE = Layout(False, 16), Layout(False, 64), Layout(True, 64)
-LONGEST = 6.0
-"""Seconds expected of a run above which it is left out."""
-TRUST = 0.3
-"""How much the prices in force weigh against the measurements, where these do not tell prices apart."""
+MAX_SECONDS = 6.0
+"""Runs with a longer estimate are skipped."""
+RIDGE = 0.3
+"""Weight of the current prices against the measurements, for prices that the measurements do not determine."""
 
 
 def graphs() -> Iterator[tuple[str, Csr, list[Layout]]]:
@@ -40,39 +40,39 @@ def graphs() -> Iterator[tuple[str, Csr, list[Layout]]]:
 
 
 def measure() -> Iterator[tuple[Costs, float]]:
-    """The work of each run, from a good look at its blocks, and its processor time."""
+    """Yield the work of each run, from a thorough sample of its blocks, and its CPU time."""
     for name, graph, layouts in graphs():
         for k in (2, 3, 4, 5, 6):
             for layout in layouts:
-                started = time.process_time()
+                start = time.process_time()
                 reduced = reduce(graph.indptr, graph.indices)
                 word = narrowest_dtype(reduced, k)
                 count = RowCount.build(reduced, k, word, layout)
-                ready = time.process_time() - started
+                preparation = time.process_time() - start
                 work = sample_work(count, precision=0.03, effort=0.2).work
                 work += work_on_arcs(count, len(graph.indices))
                 expected = work.seconds()
-                if expected > LONGEST:
+                if expected > MAX_SECONDS:
                     continue
-                taken = []
+                times = []
                 for _ in range(3 if expected < 0.3 else 1):
-                    started = time.process_time()
+                    start = time.process_time()
                     count.with_layout(layout).run(Tally.new(len(graph.indices), k, directed=False))
-                    taken.append(time.process_time() - started)
-                seconds = ready + min(taken)
+                    times.append(time.process_time() - start)
+                seconds = preparation + min(times)
                 print(f"{name:10} k={k} {layout} {seconds:.3f} s, expected {expected / seconds:.2f} x", flush=True)
                 yield work, seconds
 
 
 def fit(work: list[Costs], seconds: list[float]) -> Costs:
-    """The prices with the least relative errors: every run counts the same, however long it took."""
-    in_force = np.array(PRICES)
-    scaled = 1e-9 * np.array(work) * in_force / np.array(seconds)[:, None]
-    ridge = TRUST * np.eye(len(in_force))
+    """Fit prices by least squares of relative errors, so that short and long runs weigh the same."""
+    current = np.array(PRICES)
+    scaled = 1e-9 * np.array(work) * current / np.array(seconds)[:, None]
+    ridge = RIDGE * np.eye(len(current))
     factors, _ = nnls(
-        np.concatenate([scaled, ridge]), np.concatenate([np.ones(len(scaled)), np.full(len(ridge), TRUST)])
+        np.concatenate([scaled, ridge]), np.concatenate([np.ones(len(scaled)), np.full(len(ridge), RIDGE)])
     )
-    return Costs(*(factors * in_force).tolist())
+    return Costs(*(factors * current).tolist())
 
 
 def main() -> None:
@@ -80,8 +80,8 @@ def main() -> None:
     prices = fit(work, seconds)
     for name, price in prices._asdict().items():
         print(f"    {name}={price:.3g},")
-    ratio = [each.seconds(prices) / taken for each, taken in zip(work, seconds, strict=True)]
-    print(f"expected / measured: {min(ratio):.2f} .. {max(ratio):.2f}")
+    ratios = [costs.seconds(prices) / measured for costs, measured in zip(work, seconds, strict=True)]
+    print(f"expected / measured: {min(ratios):.2f} .. {max(ratios):.2f}")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
-"""The graphs that are measured: real ones from ``DETOURS_DATA``, random ones from fixed seeds.
+"""The benchmark graphs: real ones from ``DETOURS_DATA``, random ones from fixed seeds.
 
-Every graph is a plain symmetric CSR, so that each contender starts from the same two arrays.
+Every graph is a plain symmetric CSR, so that all contenders start from the same two arrays.
 """
 
 from __future__ import annotations
 
 import os
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.int64]
 
 
-class DataAbsent(Exception):
-    """A case needs real data that is not on this machine."""
+class MissingData(Exception):
+    """A case needs real data that were not found on this machine."""
 
 
 class Csr:
@@ -37,19 +38,19 @@ class Csr:
         return cls(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32))
 
     def induced(self, nodes: Array) -> Csr:
-        """The subgraph on some of the nodes, renumbered in their order."""
-        place = np.full(self.num_nodes, -1)
-        place[nodes] = np.arange(len(nodes))
-        pairs = place[np.stack(self.upper, axis=1)]
+        """The subgraph induced by these nodes, renumbered in their order."""
+        new_index = np.full(self.num_nodes, -1)
+        new_index[nodes] = np.arange(len(nodes))
+        pairs = new_index[np.stack(self.upper, axis=1)]
         return Csr.from_pairs(pairs[(pairs >= 0).all(axis=1)], len(nodes))
 
-    def outwards(self, seed: int) -> Array:
-        """All nodes, from a random one outwards: every head of this list is a ball around it."""
+    def breadth_first(self, seed: int) -> Array:
+        """All nodes in breadth-first order from a random one: every prefix is a ball around it."""
         from scipy.sparse import csr_array
         from scipy.sparse.csgraph import breadth_first_order
 
         matrix = csr_array((np.ones(len(self.indices)), self.indices, self.indptr), shape=(self.num_nodes,) * 2)
-        # a node drawn by degree lies on cycles more often than one drawn evenly
+        # a node drawn by degree is on a cycle more often than one drawn uniformly
         start = int(np.random.default_rng(seed).choice(self.indices))
         reached = breadth_first_order(matrix, start, directed=False, return_predecessors=False)
         rest = np.setdiff1d(np.arange(self.num_nodes), reached)
@@ -69,18 +70,27 @@ class Csr:
 
     @cached_property
     def upper(self) -> tuple[Array, Array]:
-        """Ends (i, j) with i < j of every edge, in CSR order: the order of every answer here."""
+        """Endpoints (i, j) with i < j of every edge, in CSR order: the order of all counts here."""
         rows = np.repeat(np.arange(self.num_nodes), self.degree)
         above = rows < self.indices
         return rows[above], self.indices[above].astype(np.int64)
 
     @cached_property
     def edge_of_arc(self) -> Array:
-        """Position in ``upper`` of the edge that each arc of the CSR belongs to."""
+        """For each arc of the CSR the index of its edge in ``upper``."""
         rows = np.repeat(np.arange(self.num_nodes), self.degree)
         low, high = np.minimum(rows, self.indices), np.maximum(rows, self.indices)
         i, j = self.upper
         return np.searchsorted(i * self.num_nodes + j, low * self.num_nodes + high)
+
+
+def union(graphs: list[Csr]) -> Csr:
+    """The disjoint union, nodes and arcs graph after graph."""
+    node_offsets = np.cumsum([0, *(graph.num_nodes for graph in graphs)])
+    arc_offsets = np.cumsum([0, *(len(graph.indices) for graph in graphs)])
+    indices = [graph.indices + offset for graph, offset in zip(graphs, node_offsets, strict=False)]
+    indptr = [graph.indptr[:-1] + offset for graph, offset in zip(graphs, arc_offsets, strict=False)]
+    return Csr(np.concatenate([*indptr, arc_offsets[-1:]]), np.concatenate(indices).astype(np.int32))
 
 
 def barabasi_albert(n: int, m: int, seed: int) -> Csr:
@@ -99,7 +109,7 @@ def barabasi_albert(n: int, m: int, seed: int) -> Csr:
 
 
 def random_geometric(n: int, edges: int, seed: int) -> Csr:
-    """Uniform points in the unit square, joined within the radius that gives exactly `edges` edges."""
+    """Uniform points in the unit square, connected within the radius that gives exactly `edges` edges."""
     from scipy.spatial import cKDTree
 
     points = np.random.default_rng(seed).random((n, 2))
@@ -112,7 +122,7 @@ def random_geometric(n: int, edges: int, seed: int) -> Csr:
 
 
 def grid(side: int) -> Csr:
-    """A square lattice of side x side nodes, like the streets of a planned town."""
+    """A square lattice of side x side nodes."""
     ids = np.arange(side * side).reshape(side, side)
     across = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()], axis=1)
     down = np.stack([ids[:-1].ravel(), ids[1:].ravel()], axis=1)
@@ -120,43 +130,43 @@ def grid(side: int) -> Csr:
 
 
 def erdos_renyi(n: int, edges: int, seed: int) -> Csr:
-    """About `edges` pairs drawn uniformly; repeats and loops are dropped, so slightly fewer remain."""
+    """`edges` pairs drawn uniformly, minus loops and duplicates, so slightly fewer edges remain."""
     return Csr.from_pairs(np.random.default_rng(seed).integers(0, n, (edges, 2)), n)
 
 
-def erdos_renyi_dense(n: int, share: float, seed: int) -> Csr:
-    """Each pair of nodes joined with the same chance."""
-    chosen = np.triu(np.random.default_rng(seed).random((n, n)) < share, 1)
+def erdos_renyi_dense(n: int, p: float, seed: int) -> Csr:
+    """Each pair of nodes is an edge with probability p."""
+    chosen = np.triu(np.random.default_rng(seed).random((n, n)) < p, 1)
     return Csr.from_pairs(np.argwhere(chosen), n)
 
 
 def power_law(n: int, edges: int, hub: int, seed: int) -> Csr:
     """A hub with exactly `hub` neighbours, and pairs whose ends are drawn with weights (i + 1)^-0.7."""
     rng = np.random.default_rng(seed)
-    heads = np.cumsum((np.arange(n - 1) + 1.0) ** -0.7)
-    ends = 1 + np.searchsorted(heads, rng.random((edges - hub, 2)) * heads[-1])
+    cumulative = np.cumsum((np.arange(n - 1) + 1.0) ** -0.7)
+    ends = 1 + np.searchsorted(cumulative, rng.random((edges - hub, 2)) * cumulative[-1])
     spokes = rng.choice(np.arange(1, n), hub, replace=False)
     return Csr.from_pairs(np.concatenate([ends, np.stack([np.zeros_like(spokes), spokes], axis=1)]), n)
 
 
 def copied_links(n: int, links: int, seed: int) -> Csr:
-    """Pages that copy most of their links from an earlier page, mostly one nearby: cliques, and hubs of all sizes."""
+    """Pages that copy most of their links from an earlier, mostly nearby page: cliques, and hubs of all sizes."""
     rng = np.random.default_rng(seed)
     target = np.zeros((n, links), np.int64)
     target[:links] = np.arange(links)
     near, copy, local = rng.random(n) < 0.9, rng.random((n, links)) < 0.8, rng.random((n, links)) < 0.7
-    place = rng.random((n, links + 1))
+    uniform = rng.random((n, links + 1))
     for v in range(links, n):
         reach = min(v, 100) if near[v] else v
-        model = v - 1 - int(place[v, links] * reach)
-        fresh = v - 1 - (place[v, :links] * np.where(local[v], min(v, 100), v)).astype(np.int64)
-        target[v] = np.where(copy[v], target[model], fresh)
+        model = v - 1 - int(uniform[v, links] * reach)
+        new = v - 1 - (uniform[v, :links] * np.where(local[v], min(v, 100), v)).astype(np.int64)
+        target[v] = np.where(copy[v], target[model], new)
     pages = np.repeat(np.arange(n), links)
     return Csr.from_pairs(np.stack([pages, target.ravel()], axis=1), n)
 
 
 def small_graphs(count: int, seed: int) -> list[Csr]:
-    """Molecule-like graphs without data: a chain of rings of 5 or 6 nodes with a few pendant nodes."""
+    """Random molecule-like graphs: connected rings of 5 or 6 nodes with a few pendant nodes."""
     rng = np.random.default_rng(seed)
     return [_rings(rng) for _ in range(count)]
 
@@ -175,15 +185,15 @@ def _rings(rng: np.random.Generator) -> Csr:
 
 
 def data_root() -> Path:
-    """Where the real data lie: DETOURS_DATA, or ../shared/data beside the checkout."""
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    return Path(os.environ.get("DETOURS_DATA", beside))
+    """The folder of the real data: DETOURS_DATA, or ../shared/data next to the checkout."""
+    default = Path(__file__).resolve().parents[2] / "shared" / "data"
+    return Path(os.environ.get("DETOURS_DATA", default))
 
 
 def _data_file(*parts: str) -> Path:
     path = data_root().joinpath(*parts)
     if not path.is_file():
-        raise DataAbsent(f"{path} is not there; set DETOURS_DATA to the folder that holds {parts[0]}/")
+        raise MissingData(f"{path} does not exist; set DETOURS_DATA to the folder that contains {parts[0]}/")
     return path
 
 
@@ -207,10 +217,10 @@ def tu(name: str) -> list[Csr]:
     arcs_file = _data_file("TUDataset", name, "raw", f"{name}_A.txt")
     arcs = np.loadtxt(arcs_file, dtype=np.int64, delimiter=",") - 1
     graph_of = np.loadtxt(arcs_file.with_name(f"{name}_graph_indicator.txt"), dtype=np.int64) - 1
-    first = np.searchsorted(graph_of, np.arange(graph_of[-1] + 2))
+    node_offsets = np.searchsorted(graph_of, np.arange(graph_of[-1] + 2))
     arcs = arcs[np.argsort(arcs[:, 0], kind="stable")]
-    cut = np.searchsorted(arcs[:, 0], first)
+    arc_offsets = np.searchsorted(arcs[:, 0], node_offsets)
     return [
-        Csr.from_pairs(arcs[cut[g] : cut[g + 1]] - first[g], int(first[g + 1] - first[g]))
-        for g in range(len(first) - 1)
+        Csr.from_pairs(arcs[start:end] - first, int(last - first))
+        for (first, last), (start, end) in zip(pairwise(node_offsets), pairwise(arc_offsets), strict=True)
     ]

@@ -1,8 +1,8 @@
 """python -m benchmarks.chordless [--data NCI1] [-k 5]: chordless cycles against NetworkX.
 
-Ours starts from graphs in memory; NetworkX gets its own graph objects, built before the clock starts, and only lists
-its cycles, while we count them by edge, node and length. We list them too, in one union of all graphs, and compare them
-with those of NetworkX one by one.
+We start from graphs in memory; NetworkX gets its own graph objects, built before timing starts, and only lists the
+cycles, while we count them by edge, node and length. We also list them, in one union of all graphs, and compare the two
+lists cycle by cycle.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from benchmarks.measure import Timing, duration, race
 from benchmarks.report import Sheet
 
 OURS, LISTED, NETWORKX = "detours, counted", "detours, listed", "NetworkX, listed"
-BAR = 50.0
-"""How many times as long as our count NetworkX should take."""
+GOAL = 50.0
+"""NetworkX should take at least this many times as long as our count."""
 
 
 def contenders(graphs: list[detours.Graph], k: int) -> dict[str, Callable[[], Any]]:
-    """Ours and NetworkX, each with the graphs it likes best."""
+    """Ours and NetworkX, each with its own graph objects."""
     import networkx as nx
 
     theirs = [graph.to_networkx() for graph in graphs]
@@ -39,55 +39,57 @@ def contenders(graphs: list[detours.Graph], k: int) -> dict[str, Callable[[], An
     }
 
 
-def agree(graphs: list[detours.Graph], answers: dict[str, Any]) -> dict[str, bool]:
-    """Whether NetworkX lists the same cycles, and as many of each length as we count."""
+def agree(graphs: list[detours.Graph], results: dict[str, Any]) -> dict[str, bool]:
+    """Whether NetworkX lists the same cycles as we do, and as many of each length as we count."""
     offsets = np.cumsum([0, *(graph.num_nodes for graph in graphs)]).tolist()
     theirs = [
-        [node + first for node in cycle]
-        for first, own in zip(offsets, answers[NETWORKX], strict=False)
-        for cycle in own
+        [node + offset for node in cycle]
+        for offset, cycles in zip(offsets, results[NETWORKX], strict=False)
+        for cycle in cycles
     ]
     lengths = Counter(map(len, theirs))
-    counted = all(lengths[length] == number for length, number in answers[OURS].cycles.items())
+    same_lengths = all(lengths[length] == count for length, count in results[OURS].cycles.items())
     return {
-        OURS: counted and sum(lengths.values()) == sum(answers[OURS].cycles.values()),
-        LISTED: Counter(map(frozenset, theirs)) == Counter(map(frozenset, answers[LISTED])),
+        OURS: same_lengths and sum(lengths.values()) == sum(results[OURS].cycles.values()),
+        LISTED: Counter(map(frozenset, theirs)) == Counter(map(frozenset, results[LISTED])),
     }
 
 
 def sheet(name: str, best: dict[str, Timing], same: dict[str, bool], k: int) -> Sheet:
-    """Times, and how many times as long as our count each took."""
+    """Times, also as multiples of our count."""
     rows = [
-        [who, duration(timing.seconds), f"{timing.seconds / best[OURS].seconds:.3g}", _verdict(same.get(who))]
-        for who, timing in best.items()
+        [name, duration(timing.seconds), f"{timing.seconds / best[OURS].seconds:.3g}", _verdict(same.get(name))]
+        for name, timing in best.items()
     ]
     reached = best[NETWORKX].seconds / best[OURS].seconds
-    goal = f"bar: NetworkX takes {BAR:g} times as long as counting; it takes {reached:.3g} times as long"
+    goal = f"goal: NetworkX takes {GOAL:g} times as long as counting; it takes {reached:.3g} times as long"
     title = f"Chordless cycles of {name}, k = {k} (up to {k + 1} edges)"
-    notes = [f"{goal}: {'met' if reached >= BAR else 'MISSED'}"]
-    return Sheet(title, ["who", "CPU time", "times ours", "same as NetworkX"], rows, notes)
+    notes = [f"{goal}: {'met' if reached >= GOAL else 'MISSED'}"]
+    return Sheet(title, ["", "CPU time", "times ours", "same as NetworkX"], rows, notes)
 
 
 def _verdict(same: bool | None) -> str:
-    return "" if same is None else "yes" if same else "OTHER ANSWER"
+    return "" if same is None else "yes" if same else "DIFFERENT RESULT"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure and print; 0 when all agreed."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.chordless", description="Chordless cycles.")
+    """Measure and print; return 0 if all results agree."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.chordless", description="Chordless cycles against NetworkX."
+    )
     parser.add_argument("--data", default="NCI1", metavar="NAME", help="a TU data set (default NCI1)")
-    parser.add_argument("-k", type=int, default=5, help="the longest detour (default 5: cycles of up to 6 edges)")
+    parser.add_argument("-k", type=int, default=5, help="longest detour (default 5: cycles of up to 6 edges)")
     options = parser.parse_args(arguments)
     try:
-        made = cases.tu(options.data)
-    except cases.DataAbsent as absent:
-        print(f"skipped, {absent}", file=sys.stderr)
+        loaded = cases.tu(options.data)
+    except cases.MissingData as error:
+        print(f"skipped, {error}", file=sys.stderr)
         return 0
-    graphs = [detours.Graph.from_csr(graph.indptr, graph.indices) for graph in made]
-    able = contenders(graphs, options.k)
-    able[OURS](), able[LISTED]()  # compiled, or loaded from the cache
-    best, answers = race(able, budget=5.0)
-    same = agree(graphs, answers)
+    graphs = [detours.Graph.from_csr(graph.indptr, graph.indices) for graph in loaded]
+    work = contenders(graphs, options.k)
+    work[OURS](), work[LISTED]()  # compiles, or loads from the cache
+    best, results = race(work, budget=5.0)
+    same = agree(graphs, results)
     sheet(options.data, best, same, options.k).show(Console())
     return 0 if all(same.values()) else 1
 

@@ -1,11 +1,11 @@
-"""Two workers of a Dask cluster against one, and what a part of a large graph costs out of core.
+"""Two workers of a Dask cluster against one, and the cost of each part when a large graph is counted out of core.
 
     python -m benchmarks.cluster                 # Squirrel, k = 6; then a random geometric graph of 2,000,000 edges
     python -m benchmarks.cluster --quick         # small graphs, no data needed
 
-One worker and two take turns, so that a machine whose speed drifts is the same for both, and the median of the ratios
-counts. Beside it stand the ratio of processor time, of the client and its busiest worker, which waiting does not touch,
-and what two threads gain in one process in the same turns: what the machine has to give.
+One worker and two take turns, so that a drift in the machine's speed affects both alike, and the median of the ratios
+counts. For comparison, it also prints the ratio of CPU times (client plus busiest worker), which excludes waiting, and
+the speed-up of two threads in one process, measured in the same turns, as the best that this machine allows.
 """
 
 from __future__ import annotations
@@ -26,42 +26,40 @@ import detours
 from benchmarks import cases, rivals
 
 SPEED_UP = 1.6
-"""What two workers should reach at least."""
+"""The least speed-up that two workers should reach."""
 RUNS = 3
-"""Runs of a turn, of which the fastest counts."""
+"""Runs per turn; the fastest counts."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small graphs, no data needed")
-    parser.add_argument("--turns", type=int, default=5, help="turns of one worker and two")
+    parser.add_argument("--turns", type=int, default=5, help="how often to measure one worker and two (default 5)")
     options = parser.parse_args()
     speed_up(options.quick, options.turns)
     per_part(options.quick)
 
 
 class Turn(NamedTuple):
-    """The fastest of some runs: seconds on the wall, and of the processors of the client and its busiest worker."""
+    """The fastest of several runs: wall time, and CPU time of the client plus its busiest worker."""
 
     wall: float
-    busy: float
+    cpu: float
 
 
 def speed_up(quick: bool, turns: int) -> None:
-    """The same count with one and with two workers of one thread each, in turn."""
+    """Alternate the same count with one and with two workers of one thread each."""
     graph = geometric(20_000, 30) if quick else rivals.our_graph(cases.wikipedia("squirrel"))
     expected = detours.count(graph, 6).arc_by_length
     ratios = []
     for _ in range(turns):
         one, two = (turn(graph, expected, workers) for workers in (1, 2))
-        alone, both = (threads(graph, number) for number in (1, 2))
-        ratios.append((one.wall / two.wall, one.busy / two.busy, alone / both))
-    workers, by_processors, by_threads = zip(*ratios, strict=True)
-    verdict = "as it should be" if statistics.median(workers) >= SPEED_UP else f"less than {SPEED_UP}"
-    print(
-        f"two workers are {_range(workers)} times as fast as one: {verdict}; by processor time {_range(by_processors)}"
-    )
-    print(f"two threads of one process are {_range(by_threads)} times as fast as one: what this machine has to give")
+        one_thread, two_threads = (threads(graph, n_jobs) for n_jobs in (1, 2))
+        ratios.append((one.wall / two.wall, one.cpu / two.cpu, one_thread / two_threads))
+    by_wall, by_cpu, by_threads = zip(*ratios, strict=True)
+    verdict = "met" if statistics.median(by_wall) >= SPEED_UP else "MISSED"
+    print(f"speed-up of two workers: {_range(by_wall)}, goal {SPEED_UP}: {verdict}; in CPU time {_range(by_cpu)}")
+    print(f"speed-up of two threads in one process, for comparison: {_range(by_threads)}")
     print(f"load of this machine: {os.getloadavg()[0]:.1f}")
 
 
@@ -69,12 +67,12 @@ def _range(ratios: tuple[float, ...]) -> str:
     return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
-def threads(graph: detours.Graph, number: int) -> float:
-    """The best of some counts in this process."""
+def threads(graph: detours.Graph, n_jobs: int) -> float:
+    """Wall time of the fastest of several counts in this process."""
     times = []
     for _ in range(RUNS):
         start = time.perf_counter()
-        detours.count(graph, 6, n_jobs=number)
+        detours.count(graph, 6, n_jobs=n_jobs)
         times.append(time.perf_counter() - start)
     return min(times)
 
@@ -88,28 +86,28 @@ def turn(graph: detours.Graph, expected: NDArray[np.int64], workers: int) -> Tur
     ):
         runs = []
         for _ in range(1 + RUNS):  # the first one loads the compiled code
-            start, used, theirs = time.perf_counter(), time.process_time(), client.run(time.process_time)
+            start, start_cpu, before = time.perf_counter(), time.process_time(), client.run(time.process_time)
             result = detours.count(graph, 6, n_jobs=-1, cluster=client)  # this process plans, and combines the blocks
-            wall, used = time.perf_counter() - start, time.process_time() - used
-            spent = [now - theirs[worker] for worker, now in client.run(time.process_time).items()]
-            runs.append((wall, used + max(spent)))
+            wall, client_cpu = time.perf_counter() - start, time.process_time() - start_cpu
+            worker_cpu = [after - before[worker] for worker, after in client.run(time.process_time).items()]
+            runs.append((wall, client_cpu + max(worker_cpu)))
             assert np.array_equal(result.arc_by_length, expected)
     best = Turn(*(min(times) for times in zip(*runs[1:], strict=True)))
     print(
-        f"{workers} worker{'s' * (workers > 1)}: {best.wall:.2f} s; processor time of the client and the busiest "
-        f"worker {best.busy:.2f} s; {result.run}",
+        f"{workers} worker{'s' * (workers > 1)}: {best.wall:.2f} s; CPU time of the client and the busiest "
+        f"worker {best.cpu:.2f} s; {result.run}",
         flush=True,
     )
     return best
 
 
 def per_part(quick: bool) -> None:
-    """The cost of a part by its size, out of core, against the same count in memory."""
+    """The cost of out-of-core parts by their size, against the same count in memory."""
     graph = geometric(20_000 if quick else 200_000, 20)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         graph.save(folder / "graph")
-        print("\nk   limit   parts   ms a part   µs an arc   against in memory")
+        print("\nk   limit   parts     ms/part      µs/arc   times in memory")
         for k in (3, 4, 5, 6):
             detours.count(graph, k, engine="rows")
             in_memory, _ = _timed(lambda k=k: detours.count(graph, k, engine="rows"))
@@ -121,18 +119,18 @@ def per_part(quick: bool) -> None:
                 parts = result.run.blocks if result.run else 0
                 arc = 1e6 * cost / graph.num_arcs
                 print(
-                    f"{k}   {limit:>5}   {parts:5}   {1e3 * cost / parts:9.1f}   {arc:9.2f}   {cost / in_memory:17.2f}"
+                    f"{k}   {limit:>5}   {parts:5}   {1e3 * cost / parts:9.1f}   {arc:9.2f}   {cost / in_memory:15.2f}"
                 )
 
 
 def geometric(nodes: int, degree: float) -> detours.Graph:
-    """Random points joined to those nearby, numbered along a Z-shaped curve: neighbours have similar numbers."""
+    """Random points connected to those nearby, numbered along a Z-order curve: neighbours have close indices."""
     from scipy.spatial import cKDTree
 
     points = np.random.default_rng(0).random((nodes, 2))
     cell = (points * 2**16).astype(np.int64)
-    place = sum(((cell[:, axis] >> bit) & 1) << (2 * bit + axis) for axis in (0, 1) for bit in range(16))
-    points = points[np.argsort(place, kind="stable")]
+    z_order = sum(((cell[:, axis] >> bit) & 1) << (2 * bit + axis) for axis in (0, 1) for bit in range(16))
+    points = points[np.argsort(z_order, kind="stable")]
     half = cKDTree(points).query_pairs(np.sqrt(degree / np.pi / nodes), output_type="ndarray").T
     return detours.Graph.from_edge_index(np.concatenate([half, half[::-1]], axis=1), num_nodes=nodes)
 

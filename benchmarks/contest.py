@@ -1,4 +1,4 @@
-"""One case: everybody prepared, checked, timed, and compared with us."""
+"""One case: prepare, check and time every contender, and compare its counts with ours."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Say = Callable[[str], None]
 
 @dataclass
 class Result:
-    """All that was seen of one case."""
+    """All measurements of one case."""
 
     case: Case
     nodes: int
@@ -29,22 +29,22 @@ class Result:
     cycles: dict[int, int]
     rivals: dict[str, Timing] = field(default_factory=dict)
     same: dict[str, bool] = field(default_factory=dict)
-    """Whether a rival that did the whole case gave our numbers."""
+    """For rivals that completed the case, whether their counts equal ours."""
     expected: dict[str, Any] = field(default_factory=dict)
     peak: float | None = None
 
     def ratio(self, name: str) -> float:
-        """How many times longer than us."""
+        """The rival's time as a multiple of ours."""
         return self.rivals[name].seconds / self.ours.seconds
 
     def fastest(self, group: str) -> str | None:
-        """The fastest rival of a kind; one that was stopped counts only if no other was seen to the end."""
-        own = {n: t for n, t in self.rivals.items() if rivals.group_of(n) == group and t.how != "failed"}
-        seen = {n: t for n, t in own.items() if t.how != "at least"}
-        return min(seen or own, key=lambda name: own[name].seconds, default=None)
+        """The fastest rival of a group; lower bounds count only if there is nothing else."""
+        timings = {n: t for n, t in self.rivals.items() if rivals.group_of(n) == group and t.how != "failed"}
+        known = {n: t for n, t in timings.items() if t.how != "at least"}
+        return min(known or timings, key=lambda name: timings[name].seconds, default=None)
 
     def goals(self) -> list[tuple[str, float, float, bool]]:
-        """(what, bar, reached, met) for every bar of the case that could be measured."""
+        """(what, goal, reached, met) for every goal of the case that could be measured."""
         found = []
         for goal in self.case.goals:
             name = self.fastest(goal.group)
@@ -75,42 +75,42 @@ class Result:
 
 
 def run_case(case: Case, budget: float, say: Say, against: Collection[str] = GROUPS) -> Result:
-    """Race in this process what can be raced, then give the rest a guarded child each."""
-    made = case.make()
-    graphs = made if isinstance(made, list) else [made]
-    names = [name for name in _present(case, graphs, say) if rivals.group_of(name) in against]
-    rivals.check_same_answer([rivals.OURS, *names], case.k)
-    racing = {rivals.OURS: _ours(made, case.k)} | _racers(names, graphs, case.k)
+    """Race the contenders that finish in this process, then run each of the others in a guarded child."""
+    graph = case.make()
+    graphs = graph if isinstance(graph, list) else [graph]
+    names = [name for name in _available(case, graphs, say) if rivals.group_of(name) in against]
+    rivals.check_same_counts([rivals.OURS, *names], case.k)
+    racing = {rivals.OURS: _ours(graph, case.k)} | _racers(names, graphs, case.k)
     say(f"racing {len(racing)} contenders in this process")
-    timings, answers = measure.race(racing, budget)
-    counted = answers.pop(rivals.OURS)
-    truth = _truth(graphs, counted)
+    timings, results = measure.race(racing, budget)
+    ours = results.pop(rivals.OURS)
+    expected = _in_rivals_order(graphs, ours)
     result = Result(
         case,
         sum(graph.num_nodes for graph in graphs),
         sum(graph.num_edges for graph in graphs),
         timings.pop(rivals.OURS),
-        counted.cycles,
+        ours.cycles,
         timings,
     )
-    result.same = {name: np.array_equal(a, truth) for name, a in answers.items() if isinstance(a, np.ndarray)}
-    del counted, answers, racing
+    result.same = {name: np.array_equal(c, expected) for name, c in results.items() if isinstance(c, np.ndarray)}
+    del ours, results, racing
     for name in names:
         if name not in result.rivals:
             say(name)
-            timing, answer = _guarded(name, case, graphs, result.cycles)
+            timing, counts = _guarded(name, case, graphs, result.cycles)
             result.rivals[name] = timing
-            if answer is not None:
-                result.same[name] = np.array_equal(answer, truth)
-    say("peak of memory, in a process of its own")
-    _expectation(result)
+            if counts is not None:
+                result.same[name] = np.array_equal(counts, expected)
+    say("peak memory, in a separate process")
+    _compare_with_plan(result)
     return result
 
 
-def _present(case: Case, graphs: list[Csr], say: Say) -> list[str]:
-    missing = rivals.absent(list(case.rivals))
+def _available(case: Case, graphs: list[Csr], say: Say) -> list[str]:
+    missing = rivals.not_installed(list(case.rivals))
     for name in missing:
-        say(f"{name} is left out: no module {rivals.needed(name)!r} here")
+        say(f"{name} skipped, {rivals.required_module(name)!r} is not installed")
     large = max(graph.num_nodes for graph in graphs) > rivals.DENSE_LIMIT
     return [
         name
@@ -119,14 +119,14 @@ def _present(case: Case, graphs: list[Csr], say: Say) -> list[str]:
     ]
 
 
-def _ours(made: Csr | list[Csr], k: int) -> Callable[[], Any]:
+def _ours(graph: Csr | list[Csr], k: int) -> Callable[[], Any]:
     import detours
 
-    if not isinstance(made, list):
-        own = rivals.our_graph(made)
-        return lambda: rivals.our_count(own, k)
-    own = [rivals.our_graph(graph) for graph in made]
-    return lambda: detours.count_many(own, k)
+    if not isinstance(graph, list):
+        our_graph = rivals.our_graph(graph)
+        return lambda: rivals.our_count(our_graph, k)
+    our_graphs = [rivals.our_graph(each) for each in graph]
+    return lambda: detours.count_many(our_graphs, k)
 
 
 def _racers(names: list[str], graphs: list[Csr], k: int) -> dict[str, Callable[[], Any]]:
@@ -135,20 +135,20 @@ def _racers(names: list[str], graphs: list[Csr], k: int) -> dict[str, Callable[[
     for name in names:
         rival = rivals.RIVALS.get(name)
         if rival is not None and rival.group != "orca":
-            own = rival.prepare(graphs[0])
-            racers[name] = lambda rival=rival, own=own: rival.count(own)
+            prepared = rival.prepare(graphs[0])
+            racers[name] = lambda rival=rival, prepared=prepared: rival.count(prepared)
         elif len(graphs) > 1 and name in (rivals.IGRAPH_CYCLES, rivals.IGRAPH_LISTING):
-            own = [listers.igraph_graph(graph) for graph in graphs]
+            converted = [listers.igraph_graph(graph) for graph in graphs]
             work = listers.igraph_cycles if name == rivals.IGRAPH_LISTING else listers.igraph_cycles_count
-            racers[name] = lambda work=work, own=own: work(own, k)
+            racers[name] = lambda work=work, converted=converted: work(converted, k)
     return racers
 
 
-def _truth(graphs: list[Csr], counted: Any) -> Array:
-    """Our answer in the order of the rivals: the edges (i < j) of each graph, graph after graph."""
-    whole = getattr(counted, "whole", counted).arc_by_length
+def _in_rivals_order(graphs: list[Csr], ours: Any) -> Array:
+    """Our counts in the order of the rivals: the edges (i < j) of each graph, graph after graph."""
+    by_arc = getattr(ours, "whole", ours).arc_by_length
     ends = np.cumsum([len(graph.indices) for graph in graphs])[:-1]
-    return np.concatenate([rivals.at_upper(g, part) for g, part in zip(graphs, np.split(whole, ends), strict=True)])
+    return np.concatenate([rivals.at_upper(g, part) for g, part in zip(graphs, np.split(by_arc, ends), strict=True)])
 
 
 def _guarded(name: str, case: Case, graphs: list[Csr], cycles: dict[int, int]) -> tuple[Timing, Array | None]:
@@ -158,8 +158,8 @@ def _guarded(name: str, case: Case, graphs: list[Csr], cycles: dict[int, int]) -
         many = len(graphs) > 1
         return measure.sampled(listers.ManyGraphs(lister, graphs) if many else lister(graphs[0]), case.k, budget)
     if name == rivals.NX_CYCLES:
-        own = [listers.networkx_graph(graph) for graph in graphs]
-        every = lambda: chain.from_iterable(listers.networkx_cycles(graph, case.k) for graph in own)  # noqa: E731
+        converted = [listers.networkx_graph(graph) for graph in graphs]
+        every = lambda: chain.from_iterable(listers.networkx_cycles(each, case.k) for each in converted)  # noqa: E731
         return measure.cycles_by_rate(every, sum(cycles.values()), budget), None
     if name in (rivals.IGRAPH_CYCLES, rivals.IGRAPH_LISTING):
         return measure.cycles_by_subgraph(graphs[0], _igraph_work(case.k), sum(cycles.values()), budget)
@@ -169,21 +169,21 @@ def _guarded(name: str, case: Case, graphs: list[Csr], cycles: dict[int, int]) -
 
 
 def _igraph_work(k: int) -> Callable[[Csr], Callable[[], Array]]:
-    def prepared(graph: Csr) -> Callable[[], Array]:
-        own = [listers.igraph_graph(graph)]
-        return lambda: listers.igraph_cycles_count(own, k)
+    def prepare(graph: Csr) -> Callable[[], Array]:
+        converted = [listers.igraph_graph(graph)]
+        return lambda: listers.igraph_cycles_count(converted, k)
 
-    return prepared
+    return prepare
 
 
-def _expectation(result: Result) -> None:
-    """What the plan promised beside what came, both from a fresh process."""
-    seen = processes.peak_memory({"case": result.case.name, "k": result.case.k})
-    result.peak = seen["bytes"]
+def _compare_with_plan(result: Result) -> None:
+    """Add the estimates of the plan and the measured peak memory, both from a fresh process."""
+    measured = processes.peak_memory({"case": result.case.name, "k": result.case.k})
+    result.peak = measured["bytes"]
     result.expected = {
-        "engine": seen["engine"],
-        "seconds": seen["plan seconds"],
-        "bytes": seen["plan bytes"],
-        "seconds expected / measured": seen["plan seconds"] / result.ours.seconds,
-        "bytes expected / measured": seen["plan bytes"] / max(seen["bytes"], 1),
+        "engine": measured["engine"],
+        "seconds": measured["plan seconds"],
+        "bytes": measured["plan bytes"],
+        "seconds expected / measured": measured["plan seconds"] / result.ours.seconds,
+        "bytes expected / measured": measured["plan bytes"] / max(measured["bytes"], 1),
     }

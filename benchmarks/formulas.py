@@ -8,13 +8,14 @@ degrees d and t = diag A³:
     P4 = (C²)_ij − t_i − t_j − Σ_{common neighbours w} d_w + 5·c_ij
 
 or by walks, P3 = A³ − d_i − d_j + 1 and P4 = A⁴ − (d_i + d_j − 5)·A² − A·diag(d)·A − t_i − t_j.
-Every function answers with int64 [edges, 3]: the detours of length 2, 3, 4 of each edge of ``Csr.upper``.
+Every function returns int64 [edges, 3]: the number of detours of length 2, 3, 4 of each edge of ``Csr.upper``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from benchmarks.cases import Array, Csr
 
 
 class NotExact(Exception):
-    """A floating-point product could pass the integers its type holds exactly."""
+    """A floating-point product could exceed the integers that its type represents exactly."""
 
 
 # ---------------------------------------------------------------- SciPy
@@ -35,7 +36,7 @@ def scipy_prepare(graph: Csr) -> Any:
 
 
 def scipy_square(adjacency: Any) -> Any:
-    """One A @ A: not an answer, but a yardstick that every machine has."""
+    """One A @ A: counts nothing, but is a yardstick on every machine."""
     return adjacency @ adjacency
 
 
@@ -55,7 +56,7 @@ def numpy_prepare(graph: Csr) -> tuple[Csr, np.ndarray]:
 
 
 def numpy_count(prepared: tuple[Csr, np.ndarray]) -> Array:
-    """NumPy alone: A² by BLAS (A @ A.T lets NumPy use the symmetric product), then one gather a row."""
+    """Only NumPy: A² by BLAS (for A @ A.T NumPy uses the symmetric product), then one gather per row."""
     graph, dense = prepared
     return _from_dense(graph, dense, dense @ dense.T)
 
@@ -67,7 +68,7 @@ def numpy_scipy_prepare(graph: Csr) -> tuple[Csr, np.ndarray, Any]:
 
 
 def numpy_scipy_count(prepared: tuple[Csr, np.ndarray, Any]) -> Array:
-    """The same with A² from SciPy's sparse product."""
+    """As above, with A² from SciPy's sparse product."""
     graph, dense, sparse = prepared
     return _from_dense(graph, dense, (sparse @ sparse).toarray())
 
@@ -79,12 +80,12 @@ def _from_dense(graph: Csr, adjacency: np.ndarray, codegree: np.ndarray) -> Arra
     wide = codegree.astype(np.float64)
     degree = graph.degree.astype(np.float32)
     square, mixed, weighted = np.empty((3, graph.num_edges))
-    for row, above, place in _rows_above(graph):
+    for row, above, edges in _rows_above(graph):
         neighbours = graph.indices[graph.indptr[row] : graph.indptr[row + 1]]
         gathered = wide[above]
-        square[place] = gathered @ wide[row]
-        mixed[place] = gathered[:, neighbours].sum(axis=1)
-        weighted[place] = adjacency[above[:, None], neighbours] @ degree[neighbours]
+        square[edges] = gathered @ wide[row]
+        mixed[edges] = gathered[:, neighbours].sum(axis=1)
+        weighted[edges] = adjacency[above[:, None], neighbours] @ degree[neighbours]
     i, j = graph.upper
     common = codegree[i, j].astype(np.float64)
     triangles = np.bincount(i, common, graph.num_nodes) + np.bincount(j, common, graph.num_nodes)
@@ -94,20 +95,19 @@ def _from_dense(graph: Csr, adjacency: np.ndarray, codegree: np.ndarray) -> Arra
 
 
 def _rows_above(graph: Csr) -> Any:
-    """(i, neighbours above i, their places in `upper`) for every node that has such neighbours."""
+    """Yield (i, neighbours above i, slice of these edges in `upper`) for every node i with such neighbours."""
     i, j = graph.upper
-    start = np.searchsorted(i, np.arange(graph.num_nodes + 1)).tolist()
-    for row in range(graph.num_nodes):
-        if start[row] < start[row + 1]:
-            place = slice(start[row], start[row + 1])
-            yield row, j[place], place
+    offsets = np.searchsorted(i, np.arange(graph.num_nodes + 1)).tolist()
+    for row, (start, end) in enumerate(pairwise(offsets)):
+        if start < end:
+            yield row, j[start:end], slice(start, end)
 
 
 def _assert_exact(graph: Csr, codegree: np.ndarray) -> None:
     """Partial sums are non-negative and bounded by the total: 2^24 in float32, 2^53 in float64."""
-    most, top = int(codegree.max(initial=0)), int(graph.degree.max(initial=0))
-    if top * top >= 2**24 or most * most * graph.num_nodes >= 2**53:
-        raise NotExact(f"degrees up to {top} are too large for exact float32/float64 products")
+    max_codegree, max_degree = int(codegree.max(initial=0)), int(graph.degree.max(initial=0))
+    if max_degree**2 >= 2**24 or max_codegree**2 * graph.num_nodes >= 2**53:
+        raise NotExact(f"degrees up to {max_degree} are too large for exact float32/float64 products")
 
 
 # ---------------------------------------------------------------- GraphBLAS
@@ -115,7 +115,7 @@ def _assert_exact(graph: Csr, codegree: np.ndarray) -> None:
 
 @dataclass
 class GraphBlas:
-    """The graph as GraphBLAS objects, built outside the clock."""
+    """The graph as GraphBLAS objects; building them is not timed."""
 
     graph: Csr
     adjacency: Any
@@ -139,8 +139,8 @@ def graphblas_prepare(graph: Csr) -> GraphBlas:
     )
     lower = adjacency.select("tril").new()
     degree = adjacency.reduce_rowwise("plus").new()
-    for thing in (adjacency, lower, degree):
-        thing.wait()
+    for lazy in (adjacency, lower, degree):
+        lazy.wait()
     return GraphBlas(graph, adjacency, lower, degree)
 
 
@@ -154,7 +154,7 @@ def graphblas_codegree(prepared: GraphBlas) -> Array:
 
 
 def graphblas_full(prepared: GraphBlas) -> Array:
-    """Codegree form with C as a full matrix: faster when two paths join most pairs, too large otherwise."""
+    """Codegree form with C as a full matrix: faster if most pairs have common neighbours, too large otherwise."""
     import graphblas as gb
     from graphblas import semiring
 
@@ -180,7 +180,7 @@ def _graphblas_finish(prepared: GraphBlas, codegree: Any) -> Array:
 
 
 def graphblas_walks(prepared: GraphBlas) -> Array:
-    """Walk form: A², A³ and A⁴ at edges with the diagonal left in."""
+    """Walk form: A², A³ and A⁴ at edges, with nonzero diagonals."""
     from graphblas import semiring
 
     adjacency, degree = prepared.adjacency, prepared.graph.degree
@@ -203,7 +203,7 @@ def _weighted(prepared: GraphBlas) -> Array:
 
 
 def _at_edges(prepared: GraphBlas, product: Any) -> Array:
-    """The product at the lower triangle, zeros filled in, in row order of that triangle."""
+    """The product at the lower triangle in row order, with explicit zeros."""
     import graphblas as gb
 
     result = gb.Matrix(int, *prepared.lower.shape)
@@ -224,12 +224,12 @@ def _ends_and_triangles(prepared: GraphBlas, common: Array) -> tuple[Array, Arra
 
 
 def _in_upper_order(prepared: GraphBlas, rows: Array) -> Array:
-    """From the order (high, low) of the lower triangle to the order (low, high) of `upper`."""
+    """Reorder from (high, low) of the lower triangle to (low, high) of `upper`."""
     graph = prepared.graph
     sources = np.repeat(np.arange(graph.num_nodes), graph.degree)
-    answer = np.empty_like(rows)
-    answer[graph.edge_of_arc[graph.indices < sources]] = rows
-    return answer
+    result = np.empty_like(rows)
+    result[graph.edge_of_arc[graph.indices < sources]] = rows
+    return result
 
 
 # ---------------------------------------------------------------- ORCA
@@ -240,14 +240,14 @@ def orca_prepare(graph: Csr) -> tuple[Any, list[tuple[int, int]]]:
     import networkx as nx
 
     edges = list(zip(*(end.tolist() for end in graph.upper), strict=True))
-    made = nx.Graph()
-    made.add_nodes_from(range(graph.num_nodes))
-    made.add_edges_from(edges)
-    return made, edges
+    nx_graph = nx.Graph()
+    nx_graph.add_nodes_from(range(graph.num_nodes))
+    nx_graph.add_edges_from(edges)
+    return nx_graph, edges
 
 
 def orca_count(prepared: tuple[Any, list[tuple[int, int]]]) -> Array:
-    """Induced 5-node edge orbits, each weighted by the cycles that an edge of that orbit closes."""
+    """Induced 5-node edge orbits, each weighted by the number of cycles that an edge of that orbit closes."""
     import orbit_count
 
     graph, edges = prepared
@@ -257,7 +257,7 @@ def orca_count(prepared: tuple[Any, list[tuple[int, int]]]) -> Array:
 
 @cache
 def _orca_weights() -> Array:
-    """[orbits, 3], learned from ORCA itself on every graph of 3 to 5 nodes: its numbering is not assumed."""
+    """[orbits, 3], from running ORCA on every graph of 3 to 5 nodes, so that its numbering is not assumed."""
     import networkx as nx
     import orbit_count
 
@@ -270,12 +270,12 @@ def _orca_weights() -> Array:
         orbits = orbit_count.edge_orbit_counts(shape, graphlet_size=5, edge_list=edges)
         for (i, j), row in zip(edges, orbits, strict=True):
             closing = sum(len(path) == n for path in nx.all_simple_paths(shape, i, j, cutoff=n - 1))
-            weights[_own_orbit(row, n), n - 3] = closing
+            weights[_full_orbit(row, n), n - 3] = closing
     return weights
 
 
-def _own_orbit(row: np.ndarray, n: int) -> int:
-    """The orbit of the whole shape: 2 orbits have 3 nodes, the next 10 have 4, the last 56 have 5."""
+def _full_orbit(row: np.ndarray, n: int) -> int:
+    """The orbit that covers all n nodes: 2 orbits have 3 nodes, the next 10 have 4, the last 56 have 5."""
     first, last = {3: (0, 2), 4: (2, 12), 5: (12, 68)}[n]
-    (found,) = np.flatnonzero(row[first:last])
-    return first + int(found)
+    (orbit,) = np.flatnonzero(row[first:last])
+    return first + int(orbit)

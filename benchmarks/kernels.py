@@ -1,8 +1,8 @@
-"""python -m benchmarks.kernels [--case NAME …] [--list]: graph kernels against GraKeL, and WL-SP on DD by itself.
+"""python -m benchmarks.kernels [--case NAME …]: graph kernels against GraKeL, and WL-SP on DD without a rival.
 
-Both start from graphs in memory, GraKeL from its own objects, built before the clock starts, and both end with the
-Gram matrix; ours also keeps what it needs to transform new graphs. Labels are degrees. The matrices must be equal,
-entry by entry. The case `dd` has no rival: the kernel runs in a process of its own, and its peak of memory is told.
+Both libraries start from graphs in memory, GraKeL from its own objects, built before timing starts, and both return
+the Gram matrix; ours also keeps what it needs to transform new graphs. Labels are degrees. The matrices must be equal,
+entry by entry. The case `dd` has no rival: the kernel runs in a separate process, and its peak memory is reported.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from benchmarks.peak import _peak, _reset_peak, _status
 from benchmarks.report import Sheet
 
 OURS, GRAKEL = "detours", "GraKeL"
-BAR = 10.0
-"""How many times as long as ours GraKeL should take."""
-MOST_MEMORY = 8e9
-"""Bytes that WL-SP on DD may take."""
+GOAL = 10.0
+"""GraKeL should take at least this many times as long as ours."""
+MAX_MEMORY = 8e9
+"""Bytes that WL-SP on DD may use."""
 
 
 @dataclass(frozen=True)
@@ -71,75 +71,75 @@ def our_graphs(name: str) -> list[detours.Graph]:
 
 
 def for_grakel(graphs: list[detours.Graph]) -> list[Any]:
-    """GraKeL's graphs, with degrees for labels."""
+    """GraKeL's graphs, with degrees as labels."""
     import grakel
 
-    made = []
+    converted = []
     for graph in graphs:
         rows = np.split(graph.indices, graph.indptr[1:-1])
         arcs = {node: dict.fromkeys(row.tolist(), 1.0) for node, row in enumerate(rows)}
-        made.append(grakel.Graph(arcs, node_labels=dict(enumerate(graph.degree.tolist()))))
-    return made
+        converted.append(grakel.Graph(arcs, node_labels=dict(enumerate(graph.degree.tolist()))))
+    return converted
 
 
 def contest(case: Case) -> tuple[dict[str, Timing], bool]:
-    """Times of both, and whether the matrices are equal.
+    """Return the times of both, and whether the matrices are equal.
 
-    GraKeL keeps distances in its graphs, so it gets new ones for every call; building them is not timed.
+    GraKeL caches distances in its graphs, so every call gets new ones; building them is not timed.
     """
     graphs = our_graphs(case.data)
-    waiting = [for_grakel(graphs) for _ in range(3)]
+    unused = [for_grakel(graphs) for _ in range(3)]
     contenders: dict[str, Callable[[], Any]] = {
         OURS: lambda: case.ours().fit_transform(graphs),
-        GRAKEL: lambda: case.theirs().fit_transform(waiting.pop()),
+        GRAKEL: lambda: case.theirs().fit_transform(unused.pop()),
     }
-    best, answers = race(contenders, budget=5.0, most=3)
-    theirs = answers[GRAKEL]
-    return best, np.array_equal(answers[OURS], theirs.toarray() if hasattr(theirs, "toarray") else theirs)
+    best, results = race(contenders, budget=5.0, max_repeats=3)
+    theirs = results[GRAKEL]
+    return best, np.array_equal(results[OURS], theirs.toarray() if hasattr(theirs, "toarray") else theirs)
 
 
-def alone() -> dict[str, float]:
-    """WL-SP on DD in this process: seconds and bytes, with the kernels loaded before."""
+def measure_dd() -> dict[str, float]:
+    """Seconds and bytes of WL-SP on DD in this process, with the kernels loaded beforehand."""
     case = DD
     case.ours().fit_transform(our_graphs("MUTAG"))
     graphs = our_graphs(case.data)
     _reset_peak()
     before = _status("VmRSS") or _peak()
-    started, wall = time.process_time(), time.perf_counter()
+    start, wall_start = time.process_time(), time.perf_counter()
     case.ours().fit_transform(graphs)
-    taken = {"seconds": time.process_time() - started, "wall": time.perf_counter() - wall}
-    return taken | {"bytes": _peak() - before, "in all": _peak()}
+    times = {"seconds": time.process_time() - start, "wall": time.perf_counter() - wall_start}
+    return times | {"bytes": _peak() - before, "in all": _peak()}
 
 
 def contest_sheet(results: dict[Case, tuple[dict[str, Timing], bool]]) -> Sheet:
-    """One line for each case."""
+    """One row per case."""
     rows, notes = [], []
     for case, (best, same) in results.items():
-        times = best[GRAKEL].seconds / best[OURS].seconds
+        ratio = best[GRAKEL].seconds / best[OURS].seconds
         kernel = case.kernel if case.n_iter is None else f"{case.kernel}, {case.n_iter} rounds"
-        row = [f"{case.data}, {kernel}", duration(best[OURS].seconds), duration(best[GRAKEL].seconds), f"{times:.3g}"]
-        rows.append([*row, "same answer" if same else "OTHER ANSWER"])
-        notes.append(f"{case.name}: bar {BAR:g} times, it is {times:.3g}: {'met' if times >= BAR else 'MISSED'}")
+        row = [f"{case.data}, {kernel}", duration(best[OURS].seconds), duration(best[GRAKEL].seconds), f"{ratio:.3g}"]
+        rows.append([*row, "same result" if same else "DIFFERENT RESULT"])
+        notes.append(f"{case.name}: goal {GOAL:g} times, it is {ratio:.3g}: {'met' if ratio >= GOAL else 'MISSED'}")
     return Sheet("Gram matrices against GraKeL", ["case", "detours", "GraKeL", "times ours", ""], rows, notes)
 
 
-def dd_sheet(taken: dict[str, float]) -> Sheet:
-    """What DD took."""
-    row = [f"{DD.data}, {DD.kernel}, {DD.n_iter} rounds", duration(taken["seconds"]), f"{taken['bytes'] / 1e9:.2f} GB"]
-    reached = "met" if taken["in all"] <= MOST_MEMORY else "MISSED"
-    note = f"dd: bar {MOST_MEMORY / 1e9:g} GB for the whole process, it is {taken['in all'] / 1e9:.2f} GB: {reached}"
+def dd_sheet(used: dict[str, float]) -> Sheet:
+    """Time and memory of DD."""
+    row = [f"{DD.data}, {DD.kernel}, {DD.n_iter} rounds", duration(used["seconds"]), f"{used['bytes'] / 1e9:.2f} GB"]
+    verdict = "met" if used["in all"] <= MAX_MEMORY else "MISSED"
+    note = f"dd: goal {MAX_MEMORY / 1e9:g} GB for the entire process, it is {used['in all'] / 1e9:.2f} GB: {verdict}"
     return Sheet("Shortest paths in large graphs", ["case", "CPU time", "peak above the data"], [row], [note])
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure and print; 0 when all matrices were equal."""
+    """Measure and print; return 0 if all matrices are equal."""
     names = [case.name for case in [*CASES, DD]]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.kernels", description="Graph kernels against GraKeL.")
     parser.add_argument("--case", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.alone:
-        print(json.dumps(alone()))
+        print(json.dumps(measure_dd()))
         return 0
     console, equal = Console(), True
     results = {}
@@ -147,10 +147,10 @@ def main(arguments: list[str] | None = None) -> int:
         if case.name in options.case:
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # GraKeL converts graphs with a warning for each
+                    warnings.simplefilter("ignore")  # GraKeL warns about each graph that it converts
                     results[case] = contest(case)
-            except (cases.DataAbsent, ImportError) as absent:
-                print(f"{case.name} skipped, {absent}", file=sys.stderr)
+            except (cases.MissingData, ImportError) as error:
+                print(f"{case.name} skipped, {error}", file=sys.stderr)
                 continue
             equal &= results[case][1]
     if results:

@@ -1,7 +1,7 @@
-"""Clocks: a round-robin race in this process, and guarded children for work that may take hours.
+"""Timers: a round-robin race in this process, and guarded child processes for work that may take hours.
 
-Every figure is CPU time of one thread. On an idle machine it equals the time on the wall (which is kept too);
-on a busy one it is what the contender itself cost, so that ratios hold.
+All times are CPU times of one thread. On an idle machine they equal wall times (which are recorded, too);
+on a busy one they are what the contender itself used, so that ratios remain meaningful.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CHILD_MEMORY = 6 * 2**30
 
 @dataclass
 class Timing:
-    """What one contender took; `how` says whether the clock saw all of it."""
+    """The time of one contender; `how` says whether it was measured completely."""
 
     seconds: float
     wall: float
@@ -48,7 +48,7 @@ class Timing:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person writes them: 12.3 ms, 4.56 s, 3.1 h."""
+    """Format seconds: 12.3 ms, 4.56 s, 3.1 h."""
     for unit, size in (("days", 86400.0), ("h", 3600.0), ("min", 120.0)):
         if seconds >= size:
             return f"{seconds / (60.0 if unit == 'min' else size):.3g} {unit}"
@@ -58,7 +58,7 @@ def duration(seconds: float) -> str:
 
 
 def clock(work: Callable[[], Any]) -> tuple[float, float, Any]:
-    """(CPU seconds, wall seconds, result) of one call, without waiting garbage."""
+    """(CPU seconds, wall seconds, result) of one call, after garbage collection."""
     gc.collect()
     wall, cpu = time.perf_counter(), time.process_time()
     result = work()
@@ -66,26 +66,26 @@ def clock(work: Callable[[], Any]) -> tuple[float, float, Any]:
 
 
 def race(
-    contenders: dict[str, Callable[[], Any]], budget: float, most: int = 9
+    contenders: dict[str, Callable[[], Any]], budget: float, max_repeats: int = 9
 ) -> tuple[dict[str, Timing], dict[str, Any]]:
-    """The fastest of several calls of each contender, and its answer.
+    """The fastest of several calls of each contender, and its result.
 
-    They take turns, so that a busy spell hits all alike. A contender rests when it has had `budget` seconds
-    of CPU, but never before its second call.
+    Contenders take turns, so that other load on the machine affects all alike. Each is called at least twice,
+    and no longer once it has used `budget` seconds of CPU time.
     """
     best: dict[str, Timing] = {}
-    answers: dict[str, Any] = {}
-    spent = dict.fromkeys(contenders, 0.0)
-    for turn in range(most):
+    results: dict[str, Any] = {}
+    used = dict.fromkeys(contenders, 0.0)
+    for turn in range(max_repeats):
         for name, work in contenders.items():
-            if turn >= 2 and spent[name] > budget:
+            if turn >= 2 and used[name] > budget:
                 continue
-            cpu, wall, answers[name] = clock(work)
-            spent[name] += cpu
-            known = best.setdefault(name, Timing(cpu, wall))
-            known.seconds, known.wall = min(known.seconds, cpu), min(known.wall, wall)
-            known.repeats = turn + 1
-    return best, answers
+            cpu, wall, results[name] = clock(work)
+            used[name] += cpu
+            timing = best.setdefault(name, Timing(cpu, wall))
+            timing.seconds, timing.wall = min(timing.seconds, cpu), min(timing.wall, wall)
+            timing.repeats = turn + 1
+    return best, results
 
 
 # ---------------------------------------------------------------- guarded children
@@ -104,7 +104,7 @@ def _limited(connection: Any, work: Callable[[Callable[[Any], None]], None]) -> 
 
 
 def _messages(work: Callable[[Callable[[Any], None]], None], budget: float) -> Iterable[Any]:
-    """What a forked child sends until it ends, dies ("died") or is stopped at the budget ("time")."""
+    """What a forked child sends until it ends, crashes ("died") or exceeds the budget ("time")."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=_limited, args=(sender, work), daemon=True)
@@ -128,61 +128,61 @@ def _messages(work: Callable[[Callable[[Any], None]], None], budget: float) -> I
 
 
 def children_cpu() -> float:
-    """CPU seconds of all children that have ended; what a stopped child really had on a busy machine."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    """CPU seconds of all children that have ended; shows how much a stopped child ran on a busy machine."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def guarded(work: Callable[[], Any], budget: float) -> tuple[Timing, Any]:
-    """One call in a child; a lower bound if it is not done within the budget."""
+    """One call in a child; a lower bound if it does not finish within the budget."""
     ending, before = "died", children_cpu()
     for message in _messages(lambda send: send(clock(work)), budget):
         if isinstance(message, tuple):
-            cpu, wall, answer = message
-            return Timing(cpu, wall), answer
+            cpu, wall, result = message
+            return Timing(cpu, wall), result
         ending = message
-    had = children_cpu() - before
+    used = children_cpu() - before
     if ending == "time":
-        return Timing(had, budget, "at least", f"stopped after {duration(budget)} on the wall"), None
-    return Timing(had, had, "failed", f"ran out of memory ({CHILD_MEMORY >> 30} GB allowed)"), None
+        return Timing(used, budget, "at least", f"stopped after {duration(budget)} of wall time"), None
+    return Timing(used, used, "failed", f"ran out of memory ({CHILD_MEMORY >> 30} GB allowed)"), None
 
 
 def sampled(lister: Roots, k: int, budget: float, seed: int = 0) -> tuple[Timing, Array | None]:
-    """Roots in random order until the budget ends: total = mean × roots, or the whole answer if all are done.
+    """Process roots in random order until the budget ends: total = mean × roots, or the counts if all are done.
 
-    The root under way at the end is left out, which favours the lister: long roots are likelier to be cut.
+    The root in progress at the end is left out, which favours the lister: slow roots are more likely to be cut off.
     """
-    order = np.random.default_rng(seed).permutation(lister.roots()).tolist()
-    done, total, squares, answer, ending = 0, 0.0, 0.0, None, "end"
-    started, before = time.monotonic(), children_cpu()
+    order = np.random.default_rng(seed).permutation(lister.num_roots()).tolist()
+    done, total, squares, counts, ending = 0, 0.0, 0.0, None, "end"
+    start, before = time.monotonic(), children_cpu()
     for message in _messages(lambda send: _list_roots(lister, k, order, send), budget):
         if isinstance(message, str):
             ending = message
         elif isinstance(message, tuple):
             done, total, squares = message
         else:
-            answer = message
-    if answer is not None:
-        return Timing(total, time.monotonic() - started), answer
+            counts = message
+    if counts is not None:
+        return Timing(total, time.monotonic() - start), counts
     if done == 0:
-        detail = f"not one of {len(order):,} {lister.kind} was done in {duration(budget)} on the wall"
+        detail = f"none of {len(order):,} {lister.kind} finished in {duration(budget)} of wall time"
         return Timing(children_cpu() - before, budget, "at least", detail), None
     return _extrapolated(done, total, squares, len(order), lister, ending), None
 
 
 def _list_roots(lister: Roots, k: int, order: list[int], send: Callable[[Any], None]) -> None:
-    into = np.zeros((len(lister.ends), k - 1), np.int64)
-    done, total, squares, last = 0, 0.0, 0.0, time.monotonic()
+    counts = np.zeros((len(lister.ends), k - 1), np.int64)
+    done, total, squares, last_sent = 0, 0.0, 0.0, time.monotonic()
     for root in order:
         before = time.process_time()
-        lister.tally(root, k, into)
-        taken = time.process_time() - before
-        done, total, squares = done + 1, total + taken, squares + taken * taken
-        if time.monotonic() - last > 0.05:
+        lister.tally(root, k, counts)
+        seconds = time.process_time() - before
+        done, total, squares = done + 1, total + seconds, squares + seconds**2
+        if time.monotonic() - last_sent > 0.05:
             send((done, total, squares))
-            last = time.monotonic()
+            last_sent = time.monotonic()
     send((done, total, squares))
-    send(into)
+    send(counts)
 
 
 def _extrapolated(done: int, total: float, squares: float, roots: int, lister: Roots, ending: str) -> Timing:
@@ -196,51 +196,51 @@ def _extrapolated(done: int, total: float, squares: float, roots: int, lister: R
 
 
 def cycles_by_rate(cycles: Callable[[], Iterable[Any]], expected: int, budget: float) -> Timing:
-    """A lazy cycle lister that is stopped early: total = time × (all cycles / cycles seen)."""
+    """A lazy cycle lister that is stopped early: total = time × (all cycles / cycles listed)."""
 
     def work(send: Callable[[Any], None]) -> None:
-        seen, started, last = 0, time.process_time(), time.monotonic()
+        listed, start, last_sent = 0, time.process_time(), time.monotonic()
         for _ in cycles():
-            seen += 1
-            if seen % 256 == 0 and time.monotonic() - last > 0.05:
-                send((seen, time.process_time() - started, False))
-                last = time.monotonic()
-        send((seen, time.process_time() - started, True))
+            listed += 1
+            if listed % 256 == 0 and time.monotonic() - last_sent > 0.05:
+                send((listed, time.process_time() - start, False))
+                last_sent = time.monotonic()
+        send((listed, time.process_time() - start, True))
 
-    seen, taken, whole, before = 0, 0.0, False, children_cpu()
+    listed, seconds, complete, before = 0, 0.0, False, children_cpu()
     for message in _messages(work, budget):
         if isinstance(message, tuple):
-            seen, taken, whole = message
-    if whole:
-        return Timing(taken, taken, detail=f"{seen:,} cycles")
-    if not seen:
-        had = children_cpu() - before
-        return Timing(had, budget, "at least", f"not one cycle in {duration(budget)} on the wall")
-    total = taken * expected / seen
-    return Timing(total, total, "extrapolated", f"{seen:,} of {expected:,} cycles")
+            listed, seconds, complete = message
+    if complete:
+        return Timing(seconds, seconds, detail=f"{listed:,} cycles")
+    if not listed:
+        used = children_cpu() - before
+        return Timing(used, budget, "at least", f"no cycle in {duration(budget)} of wall time")
+    total = seconds * expected / listed
+    return Timing(total, total, "extrapolated", f"{listed:,} of {expected:,} cycles")
 
 
 def cycles_by_subgraph(
     graph: Csr, count: Callable[[Csr], Callable[[], Array]], expected: int, budget: float
 ) -> tuple[Timing, Array | None]:
-    """A cycle lister that gives all or nothing: ever larger balls around a node, and the rate on the largest one.
+    """Extrapolate a lister that returns all cycles or none from the largest ball around a node that it completes.
 
-    A ball has the density of the graph (nodes drawn at random would not), so cycles come about as fast in it.
-    `count` prepares a graph and returns the work to time; its answer tells how many cycles were listed.
+    A ball is as dense as the graph (a random set of nodes would not be), so cycles are listed at about the same rate.
+    `count` prepares a graph and returns the work to time; the number of cycles is derived from the resulting counts.
     """
-    order = graph.outwards(seed=0)
+    order = graph.breadth_first(seed=0)
     deadline, before = time.monotonic() + budget, children_cpu()
     best, size = None, 16
     while (left := deadline - time.monotonic()) > 0:
         part = graph if size >= graph.num_nodes else graph.induced(order[:size])
-        timing, answer = guarded(count(part), left)
+        timing, counts = guarded(count(part), left)
         if timing.how != "measured":
             break
         if part is graph:
-            return timing, answer
-        listed = int((answer.sum(axis=0) // np.arange(3, answer.shape[1] + 3)).sum())
+            return timing, counts
+        listed = int((counts.sum(axis=0) // np.arange(3, counts.shape[1] + 3)).sum())
         if listed:
             total = timing.seconds * expected / listed
-            best = Timing(total, total, "extrapolated", f"by the rate on {size:,} nodes, {listed:,} cycles")
+            best = Timing(total, total, "extrapolated", f"from {size:,} nodes with {listed:,} cycles")
         size *= 2
-    return best or Timing(children_cpu() - before, budget, "at least", "no cycle in time"), None
+    return best or Timing(children_cpu() - before, budget, "at least", "no cycle within the budget"), None

@@ -1,4 +1,4 @@
-"""What only a fresh process shows: import and compile time, and the peak of memory."""
+"""Measurements that need a fresh process: import and compile time, and peak memory."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _SMALL = "import detours; print(detours.count([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]]
 _FIRST = """
 import numpy as np, time
 import detours
-edges = np.random.default_rng(0).integers(0, {nodes}, (2, 6 * {nodes} // {share}))
+edges = np.random.default_rng(0).integers(0, {nodes}, (2, 6 * {nodes} // {divisor}))
 arcs = np.concatenate([edges, edges[::-1]], axis=1)
 import warnings; warnings.simplefilter("ignore")
 start = time.process_time()
 detours.count(arcs, k=4)
 print(time.process_time() - start)
 """
-"""The first call in a process; how many edges there are for a node decides which engine it needs."""
+"""The first call in a process; the density of the graph determines which engine is compiled."""
 
-# Both engines, both directions, every entry point: all kernels that a user can make Numba compile.
+# All engines, directed and undirected, every entry point: all kernels that a user may cause Numba to compile.
 _EVERYTHING = """
 import numpy as np, time
 import detours
@@ -50,9 +50,9 @@ print(time.process_time() - start)
 
 
 def python(code: str, **environment: str) -> tuple[float, str]:
-    """Run a snippet in a new process; (its CPU seconds with start-up, what it printed)."""
+    """Run code in a new process; return (its CPU seconds including start-up, its output)."""
     before = children_cpu()
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **environment},
         cwd=ROOT,
@@ -60,50 +60,50 @@ def python(code: str, **environment: str) -> tuple[float, str]:
         text=True,
         check=False,
     )
-    if done.returncode:
-        raise RuntimeError(f"a benchmark process failed: {done.stderr.strip().splitlines()[-1:]}")
-    return children_cpu() - before, done.stdout
+    if process.returncode:
+        raise RuntimeError(f"a benchmark process failed: {process.stderr.strip().splitlines()[-1:]}")
+    return children_cpu() - before, process.stdout
 
 
-def fastest(once: Callable[[], float], times: int) -> float:
+def fastest(measure: Callable[[], float], repeats: int) -> float:
     """The smallest of several measurements."""
-    return min(once() for _ in range(times))
+    return min(measure() for _ in range(repeats))
 
 
-def start_up(times: int = 7) -> dict[str, float]:
-    """Import time against NumPy's, first call with an empty cache, a small count with a warm one."""
+def start_up(repeats: int = 7) -> dict[str, float]:
+    """Import time against NumPy's, the first call with an empty cache, and a small count with a warm one."""
     numpy, detours, count = (
-        fastest(lambda statement=statement: float(python(_IMPORT.format(statement=statement))[1]), times)
+        fastest(lambda statement=statement: float(python(_IMPORT.format(statement=statement))[1]), repeats)
         for statement in ("import numpy", "import detours", "from detours import count")
     )
-    sparse, thick, everything = map(
-        _with_nothing_compiled, (_FIRST.format(nodes=600, share=4), _FIRST.format(nodes=600, share=1), _EVERYTHING)
+    sparse, dense, everything = map(
+        _with_empty_cache, (_FIRST.format(nodes=600, divisor=4), _FIRST.format(nodes=600, divisor=1), _EVERYTHING)
     )
     with tempfile.TemporaryDirectory() as cache:
         python(_SMALL, NUMBA_CACHE_DIR=cache)
-        warm = fastest(lambda: python(_SMALL, NUMBA_CACHE_DIR=cache)[0], max(times // 2, 2))
+        warm = fastest(lambda: python(_SMALL, NUMBA_CACHE_DIR=cache)[0], max(repeats // 2, 2))
     return {
         "import numpy": numpy,
         "import detours": detours,
         "from detours import count (NumPy included)": count,
         "import ratio": detours / numpy,
         "first count, a sparse graph": sparse,
-        "first count, a thick graph": thick,
+        "first count, a thick graph": dense,
         "every kernel compiled": everything,
         "new process: import and count a small graph": warm,
     }
 
 
-def _with_nothing_compiled(code: str) -> float:
+def _with_empty_cache(code: str) -> float:
     with tempfile.TemporaryDirectory() as cache:
         return float(python(code, NUMBA_CACHE_DIR=cache)[1])
 
 
-def peak_memory(what: dict[str, Any]) -> dict[str, float]:
-    """Extra bytes at the peak of one count, seconds and the plan's figures, from a process of its own.
+def peak_memory(task: dict[str, Any]) -> dict[str, float]:
+    """Extra bytes at the peak of one count, its seconds and the estimates of the plan, measured in a new process.
 
-    `what` holds k, options, and either the name of a case or a family and a size.
+    `task` has k, perhaps options, and either the name of a case or a family and a size.
     """
-    _, printed = python(f"from benchmarks.peak import main; main({json.dumps(json.dumps(what))})")
-    answer: dict[str, float] = json.loads(printed.splitlines()[-1])
-    return answer
+    _, output = python(f"from benchmarks.peak import main; main({json.dumps(json.dumps(task))})")
+    measured: dict[str, float] = json.loads(output.splitlines()[-1])
+    return measured

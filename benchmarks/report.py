@@ -1,4 +1,4 @@
-"""What was seen, as tables for the terminal, Markdown for people and JSON for machines."""
+"""Results as tables for the terminal, as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SIGN = {"measured": "", "at least": "> ", "extrapolated": "~ "}
 
 @dataclass
 class Sheet:
-    """A titled table that both the terminal and Markdown can show."""
+    """A table with a title and notes, for the terminal and Markdown."""
 
     title: str
     columns: list[str]
@@ -33,10 +33,10 @@ class Sheet:
     notes: list[str] = field(default_factory=list)
 
     def show(self, console: Console) -> None:
-        """To the terminal."""
+        """Print to the terminal."""
         table = Table(title=self.title, title_justify="left", title_style="bold")
-        for number, column in enumerate(self.columns):
-            table.add_column(column, justify="right" if 0 < number < 4 else "left")
+        for i, column in enumerate(self.columns):
+            table.add_column(column, justify="right" if 0 < i < 4 else "left")
         for row in self.rows:
             table.add_row(*row)
         console.print(table)
@@ -45,7 +45,7 @@ class Sheet:
         console.print()
 
     def markdown(self) -> str:
-        """As a Markdown section."""
+        """Return a Markdown section."""
         lines = [f"## {self.title}", "", f"| {' | '.join(self.columns)} |", "|---" * len(self.columns) + "|"]
         lines += [f"| {' | '.join(row)} |" for row in self.rows]
         lines += ["", *(f"- {note}" for note in self.notes), ""]
@@ -53,11 +53,11 @@ class Sheet:
 
 
 def case_sheet(result: Result) -> Sheet:
-    """Contenders by time, with how many times longer than us each takes."""
+    """Contenders sorted by time, also as multiples of ours."""
     rows = [["detours", result.ours.text(), duration(result.ours.wall), "1", ""]]
     for name, timing in sorted(result.rivals.items(), key=lambda item: item[1].seconds):
         ratio = "" if timing.how == "failed" else _SIGN[timing.how] + times(result.ratio(name))
-        same = {True: "same answer", False: "OTHER ANSWER"}.get(result.same.get(name, None), "")
+        same = {True: "same result", False: "DIFFERENT RESULT"}.get(result.same.get(name, None), "")
         wall = duration(timing.wall) if timing.how == "measured" else ""
         rows.append([name, timing.text(), wall, ratio, "; ".join(filter(None, [timing.detail, same]))])
     title = f"{result.case.title}: {result.nodes:,} nodes, {result.edges:,} edges"
@@ -66,9 +66,9 @@ def case_sheet(result: Result) -> Sheet:
 
 def _case_notes(result: Result) -> list[str]:
     notes = []
-    for what, bar, reached, met in result.goals():
+    for what, goal, reached, met in result.goals():
         show = megabytes if "bytes" in what else times
-        notes.append(f"{'met' if met else 'MISSED'}: {what}, {show(reached)}, the bar is {show(bar)}")
+        notes.append(f"{'met' if met else 'MISSED'}: {what}, {show(reached)}, the goal is {show(goal)}")
     if result.expected:
         expected = result.expected
         notes.append(
@@ -77,23 +77,23 @@ def _case_notes(result: Result) -> list[str]:
             f"memory {expected['bytes expected / measured']:.2f}; "
             f"peak extra memory {megabytes(result.peak or 0)}"
         )
-    cycles = ", ".join(f"{number:,} of length {length}" for length, number in result.cycles.items())
+    cycles = ", ".join(f"{count:,} of length {length}" for length, count in result.cycles.items())
     return [*notes, f"cycles: {cycles}"]
 
 
 def summary_sheet(results: list[Result]) -> Sheet:
-    """One line a case: the fastest rival of each kind in multiples of our time, and the plan beside it."""
+    """One row per case: the fastest rival of each kind, and estimates against measurements."""
     rows = []
     for result in results:
         best = [_best_of(result, group) for group in GROUPS]
         expected = result.expected
-        wanted = [times(expected[f"{what} expected / measured"]) for what in ("seconds", "bytes")]
+        estimates = [times(expected[f"{what} expected / measured"]) for what in ("seconds", "bytes")]
         goals = ["met" if met else "MISSED" for *_, met in result.goals()]
-        row = [result.case.title, result.ours.text(), *best, megabytes(result.peak or 0), *wanted]
+        row = [result.case.title, result.ours.text(), *best, megabytes(result.peak or 0), *estimates]
         rows.append([*row, ", ".join(goals)])
     columns = ["", "detours", "SciPy A @ A", "formulas", "ORCA", "listers", "extra memory"]
-    columns += ["explain: time", "explain: memory", "bars"]
-    notes = ["columns of rivals: the fastest of its kind, in multiples of our time (~ extrapolated, > lower bound)"]
+    columns += ["explain: time", "explain: memory", "goals"]
+    notes = ["columns of rivals: the fastest of its kind, as a multiple of our time (~ extrapolated, > lower bound)"]
     return Sheet("Summary", columns, rows, [*notes, "explain: expected / measured"])
 
 
@@ -104,39 +104,39 @@ def _best_of(result: Result, group: str) -> str:
     return _SIGN[result.rivals[name].how] + times(result.ratio(name))
 
 
-def start_sheet(seen: dict[str, float]) -> Sheet:
+def start_sheet(measured: dict[str, float]) -> Sheet:
     """Import, compile, warm start."""
-    bars = {
+    goals = {
         "import ratio": 2.5,
         "first count, a sparse graph": 10.0,
         "first count, a thick graph": 10.0,
         "new process: import and count a small graph": 1.5,
     }
     rows = []
-    for name, value in seen.items():
-        bar = bars.get(name)
-        verdict = "" if bar is None else f"{'met' if value <= bar else 'MISSED'}: at most {bar}"
+    for name, value in measured.items():
+        goal = goals.get(name)
+        verdict = "" if goal is None else f"{'met' if value <= goal else 'MISSED'}: at most {goal}"
         rows.append([name, f"{value:.2f}" if "ratio" in name else duration(value), verdict])
     return Sheet("Start-up", ["", "", ""], rows)
 
 
-def threads_sheet(seen: dict[str, Any]) -> Sheet:
+def threads_sheet(measured: dict[str, Any]) -> Sheet:
     """Two threads against one."""
-    verdict = "met" if seen["speed-up"] >= 1.7 and seen["same bits"] else "MISSED"
+    verdict = "met" if measured["speed-up"] >= 1.7 and measured["same bits"] else "MISSED"
     row = [
-        seen["graph"],
-        duration(seen["one thread"]),
-        duration(seen["two threads"]),
-        f"{seen['speed-up']:.2f}",
-        f"same bits: {'yes' if seen['same bits'] else 'NO'}",
+        measured["graph"],
+        duration(measured["one thread"]),
+        duration(measured["two threads"]),
+        f"{measured['speed-up']:.2f}",
+        f"same bits: {'yes' if measured['same bits'] else 'NO'}",
     ]
-    place = f"here {seen['cores']} cores with a load of {seen['load']:.1f}"
-    note = f"{verdict}: at least 1.7 on two free cores; {place}"
+    load = f"this machine has {measured['cores']} cores and a load of {measured['load']:.1f}"
+    note = f"{verdict}: at least 1.7 on two idle cores; {load}"
     return Sheet("Threads", ["", "one", "two", "speed-up", ""], [row], [note])
 
 
 def sizes_sheet(rows: list[dict[str, Any]]) -> Sheet:
-    """Time and memory against nodes."""
+    """Time and memory against the number of nodes."""
     table = [
         [
             f"{row['family']}, k = {row['k']} ({row['engine']})",
@@ -149,26 +149,26 @@ def sizes_sheet(rows: list[dict[str, Any]]) -> Sheet:
         for row in rows
     ]
     notes = [
-        f"{family}: seconds grow with nodes to the power {scaling.exponent(rows, family):.2f}"
+        f"{family}: time grows as nodes to the power {scaling.exponent(rows, family):.2f}"
         for family in dict.fromkeys(row["family"] for row in rows)
     ]
-    notes.append(f"memory_limit={scaling.MEMORY_LIMIT!r}; the extra memory holds the answer too")
-    columns = ["", "nodes", "CPU", "a node", "extra memory", "expected / measured time"]
+    notes.append(f"memory_limit={scaling.MEMORY_LIMIT!r}; the extra memory includes the result")
+    columns = ["", "nodes", "CPU", "per node", "extra memory", "expected / measured time"]
     return Sheet("Growth with the graph", columns, table, notes)
 
 
 def lengths_sheet(rows: list[dict[str, Any]]) -> Sheet:
-    """Time against k, one line a graph."""
-    every = sorted({row["k"] for row in rows})
+    """Time against k, one row per graph."""
+    ks = sorted({row["k"] for row in rows})
     table = []
     for name in dict.fromkeys(row["graph"] for row in rows):
-        known = {row["k"]: row["seconds"] for row in rows if row["graph"] == name}
-        table.append([name, *(duration(known[k]) if k in known else "" for k in every)])
-    return Sheet("Growth with k", ["", *(f"k = {k}" for k in every)], table)
+        seconds = {row["k"]: row["seconds"] for row in rows if row["graph"] == name}
+        table.append([name, *(duration(seconds[k]) if k in seconds else "" for k in ks)])
+    return Sheet("Growth with k", ["", *(f"k = {k}" for k in ks)], table)
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on."""
+    """The machine and the packages that were measured."""
     return {
         "python": sys.version.split()[0],
         "system": f"{platform.system()} {platform.machine()}",
@@ -179,14 +179,14 @@ def machine() -> dict[str, Any]:
 
 
 def write(folder: Path, sheets: list[Sheet], data: dict[str, Any]) -> None:
-    """benchmarks.json and benchmarks.md, each whole or not at all."""
-    place = data["machine"]
-    packages = ", ".join(f"{name} {found}" for name, found in place["packages"].items())
+    """Write benchmarks.json and benchmarks.md, both atomically."""
+    machine = data["machine"]
+    packages = ", ".join(f"{name} {number}" for name, number in machine["packages"].items())
     head = [
         "# Benchmarks",
         "",
         "One process, one thread, CPU time, the fastest of several calls. "
-        f"Python {place['python']}, {place['cores']} cores, load {place['load'][0]} before; {packages}.",
+        f"Python {machine['python']}, {machine['cores']} cores, load {machine['load'][0]} at the start; {packages}.",
         "",
         "`~` extrapolated from a random sample, `>` a lower bound.",
         "",
@@ -196,9 +196,9 @@ def write(folder: Path, sheets: list[Sheet], data: dict[str, Any]) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    draft = path.with_name(path.name + ".part")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)
 
 
 def _version(name: str) -> str | None:
@@ -209,15 +209,15 @@ def _version(name: str) -> str | None:
 
 
 def times(value: float) -> str:
-    """A ratio with the digits that matter."""
+    """Format a ratio with three significant digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def megabytes(value: float) -> str:
-    """Bytes in MB."""
+    """Format bytes as MB."""
     return f"{value / 1e6:,.0f} MB" if value >= 1e7 else f"{value / 1e6:.1f} MB"
 
 
 def ratio_or_dash(expected: float, measured: float) -> str:
-    """expected / measured, or a dash when the plan gave no figure."""
+    """expected / measured, or a dash if the plan had no estimate."""
     return f"{expected / measured:.2f}" if expected else "–"

@@ -1,4 +1,4 @@
-"""Who is measured, and the check that all give the same answer before any clock starts."""
+"""The contenders, and the check that all of them return the same counts before they are timed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GROUPS = ("yardstick", "formulas", "orca", "listers")
 
 @dataclass(frozen=True)
 class Rival:
-    """A closed formula or ORCA: prepared once outside the clock, then counted in one call."""
+    """A closed formula or ORCA: prepared once, which is not timed, then called to count."""
 
     name: str
     group: str
@@ -29,7 +29,7 @@ class Rival:
     prepare: Callable[[Csr], Any]
     count: Callable[[Any], Any]
     dense: bool = False
-    """Holds n × n numbers, so it is left out for large graphs."""
+    """Stores n × n values, so it is left out for large graphs."""
 
 
 RIVALS: dict[str, Rival] = {
@@ -72,16 +72,16 @@ IGRAPH_LISTING = "igraph simple_cycles, listing alone"
 WHOLE_LISTERS = (NX_CYCLES, IGRAPH_CYCLES, IGRAPH_LISTING)
 
 
-def needed(name: str) -> str:
-    """The module that a contender cannot do without."""
+def required_module(name: str) -> str:
+    """The module that a contender requires."""
     if name in RIVALS:
         return RIVALS[name].needs
     return name.split()[0].lower() if name != OURS else OURS
 
 
-def absent(names: list[str]) -> list[str]:
-    """Those whose package is not installed here."""
-    return [name for name in names if find_spec(needed(name)) is None]
+def not_installed(names: list[str]) -> list[str]:
+    """The contenders whose packages are not installed."""
+    return [name for name in names if find_spec(required_module(name)) is None]
 
 
 def group_of(name: str) -> str:
@@ -90,41 +90,41 @@ def group_of(name: str) -> str:
 
 
 def our_graph(graph: Csr) -> Any:
-    """The same CSR as a `detours.Graph`, prebuilt as every rival's own graph is."""
+    """The same CSR as a `detours.Graph`, built before timing like the graph objects of rivals."""
     import detours
 
     return detours.Graph.from_csr(graph.indptr, graph.indices)
 
 
-def our_count(own: Any, k: int, **options: Any) -> Any:
-    """What is timed: the count, with k-DeN of every edge in total and by length (made on demand)."""
+def our_count(graph: Any, k: int, **options: Any) -> Any:
+    """The timed work: the count, with k-DeN of every edge in total and by length (computed on demand)."""
     import detours
 
-    result = detours.count(own, k, **options)
+    result = detours.count(graph, k, **options)
     _ = result.edge, result.by_length
     return result
 
 
-def our_answer(graph: Csr, k: int, **options: Any) -> Array:
-    """[edges of ``Csr.upper``, k − 1], to compare with."""
+def our_counts(graph: Csr, k: int, **options: Any) -> Array:
+    """Our counts as an array [edges of ``Csr.upper``, k − 1]."""
     import detours
 
     return at_upper(graph, detours.count(our_graph(graph), k, **options).arc_by_length)
 
 
 def at_upper(graph: Csr, by_arc: Array) -> Array:
-    """Rows of the arcs i → j with i < j; raises if the other direction says otherwise."""
+    """Rows of the arcs i → j with i < j; raises if the opposite arcs have different counts."""
     sources = np.repeat(np.arange(graph.num_nodes), graph.degree)
-    answer = by_arc[sources < graph.indices]
-    if not np.array_equal(answer[graph.edge_of_arc], by_arc):
-        raise AssertionError("the two arcs of an edge carry different numbers")
-    return answer
+    by_edge = by_arc[sources < graph.indices]
+    if not np.array_equal(by_edge[graph.edge_of_arc], by_arc):
+        raise AssertionError("the two arcs of an edge have different counts")
+    return by_edge
 
 
-def answer_of(name: str, graph: Csr, k: int) -> Array | None:
-    """The whole answer of one contender; None for the yardstick, which counts nothing."""
+def counts_of(name: str, graph: Csr, k: int) -> Array | None:
+    """The counts of one contender; None for the yardstick, which counts nothing."""
     if name == OURS:
-        return our_answer(graph, k)
+        return our_counts(graph, k)
     if name in LISTERS:
         return LISTERS[name](graph).count(k)
     if name == NX_CYCLES:
@@ -132,24 +132,24 @@ def answer_of(name: str, graph: Csr, k: int) -> Array | None:
     if name in (IGRAPH_CYCLES, IGRAPH_LISTING):
         return listers.igraph_cycles_count([listers.igraph_graph(graph)], k)
     rival = RIVALS[name]
-    counted = rival.count(rival.prepare(graph))
-    return None if rival.group == "yardstick" else counted
+    result = rival.count(rival.prepare(graph))
+    return None if rival.group == "yardstick" else result
 
 
 @cache
-def _small_truths(k: int) -> list[tuple[Csr, Array]]:
+def _expected_counts(k: int) -> list[tuple[Csr, Array]]:
     graphs = erdos_renyi(22, 48, seed=5), erdos_renyi(40, 50, seed=6)
     return [(graph, LISTERS["NetworkX all_simple_paths"](graph).count(k)) for graph in graphs]
 
 
-def check_same_answer(names: list[str], k: int) -> None:
-    """Every contender against NetworkX paths, edge by edge and length by length, on two small graphs.
+def check_same_counts(names: list[str], k: int) -> None:
+    """Check contenders against NetworkX paths, edge by edge and length by length, on two small graphs.
 
-    k is capped where enumeration of the small graphs would take long; closed formulas know k = 4 only.
+    k is limited to 6, as listing longer paths would be slow; closed formulas support only k = 4.
     """
-    depth = min(k, 6)
-    for graph, truth in _small_truths(depth):
+    k = min(k, 6)
+    for graph, expected in _expected_counts(k):
         for name in names:
-            found = answer_of(name, graph, depth)
-            if found is not None and not np.array_equal(found, truth):
-                raise AssertionError(f"{name} gives other numbers than NetworkX at k = {depth}")
+            counts = counts_of(name, graph, k)
+            if counts is not None and not np.array_equal(counts, expected):
+                raise AssertionError(f"the counts of {name} differ from those of NetworkX at k = {k}")

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-# Thread pools read these when their library loads, so the work runs in a process that was born with them.
+# Libraries read these when they are loaded, so the work runs in a process that starts with them.
 ONE_THREAD = dict.fromkeys(
     "OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS RAYON_NUM_THREADS NUMBA_NUM_THREADS".split(), "1"
 )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print ratios, write JSON, Markdown and a PNG; 0 when every answer agreed."""
+    """Measure, print ratios, write JSON, Markdown and a PNG; return 0 if all counts agree."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     options = _parser().parse_args(arguments)
     paths = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def work(arguments: Sequence[str]) -> int:
-    """What `main` does, in a process that has one thread."""
+    """Do the work of `main` in a process with one thread."""
     from rich.console import Console
 
     from benchmarks.suite import FULL, PARTS, QUICK
@@ -47,7 +47,7 @@ def work(arguments: Sequence[str]) -> int:
     wanted = options.case or known
     unknown = [name for name in wanted if name not in known]
     if unknown:
-        print(f"no case {unknown[0]!r}; there are: {', '.join(known)}", file=sys.stderr)
+        print(f"no case {unknown[0]!r}; choose from {', '.join(known)}", file=sys.stderr)
         return 2
     if options.list:
         print("\n".join(known))
@@ -64,10 +64,10 @@ def _parser() -> argparse.ArgumentParser:
     from benchmarks.rivals import GROUPS
 
     parser = argparse.ArgumentParser(
-        prog="detours bench", description="Time detours against its rivals: one process, one thread, ratios."
+        prog="detours bench", description="Time detours against its rivals, in one process with one thread."
     )
-    parser.add_argument("--quick", action="store_true", help="small graphs without data, under two minutes")
-    parser.add_argument("--case", nargs="+", default=[], metavar="NAME", help="only these; see --list")
+    parser.add_argument("--quick", action="store_true", help="small generated graphs, under two minutes")
+    parser.add_argument("--case", nargs="+", default=[], metavar="NAME", help="only these cases; see --list")
     parser.add_argument(
         "--against",
         nargs="+",
@@ -77,17 +77,19 @@ def _parser() -> argparse.ArgumentParser:
         help=f"only these kinds of rivals: {', '.join(GROUPS)}",
     )
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
-    parser.add_argument("--out", default=str(ROOT / "benchmarks" / "results"), metavar="DIR", help="where files go")
+    parser.add_argument(
+        "--out", default=str(ROOT / "benchmarks" / "results"), metavar="DIR", help="folder for the results"
+    )
     return parser
 
 
 def _measure(options: argparse.Namespace, wanted: list[str], console: Any) -> int:
     from benchmarks import report
-    from benchmarks.cases import DataAbsent
+    from benchmarks.cases import MissingData
     from benchmarks.contest import Result, run_case
     from benchmarks.suite import FULL, QUICK
 
-    say = _sayer(sys.stderr.isatty())
+    say = _status_line(sys.stderr.isatty())
     sheets: list[report.Sheet] = []
     results: list[Result] = []
     data: dict[str, Any] = {"machine": report.machine(), "quick": options.quick}
@@ -102,14 +104,14 @@ def _measure(options: argparse.Namespace, wanted: list[str], console: Any) -> in
             try:
                 results.append(run_case(case, 0.4 if options.quick else 5.0, say, options.against))
                 show(report.case_sheet(results[-1]))
-            except DataAbsent as absent:
-                console.print(f"{case.title}: skipped, {absent}\n", highlight=False)
+            except MissingData as error:
+                console.print(f"{case.title}: skipped, {error}\n", highlight=False)
     if len(results) > 1:
         show(report.summary_sheet(results))
     data["cases"] = [result.as_dict() for result in results]
     _parts(options, wanted, data, show, say)
     report.write(Path(options.out), sheets, data)
-    console.print(f"written to {options.out}", highlight=False)
+    console.print(f"results are in {options.out}", highlight=False)
     differing = [name for result in results for name, same in result.same.items() if not same]
     return 1 if differing else 0
 
@@ -136,8 +138,8 @@ def _parts(options: argparse.Namespace, wanted: list[str], data: dict[str, Any],
         scaling.plot(*curves, Path(options.out) / "scaling.png")
 
 
-def _sayer(terminal: bool) -> Any:
-    """What is being done now: one line that is overwritten on a terminal, nothing elsewhere."""
+def _status_line(terminal: bool) -> Any:
+    """Return a function that shows the current step in one line on a terminal, and nothing elsewhere."""
 
     def say(text: str) -> None:
         if terminal:

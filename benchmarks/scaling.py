@@ -1,4 +1,4 @@
-"""Curves: time and memory against the size of the graph, time against k, and two threads against one."""
+"""Scaling: time and memory against the size of the graph, time against k, and two threads against one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import cases, processes, rivals
-from benchmarks.cases import Csr, DataAbsent
+from benchmarks.cases import Csr, MissingData
 from benchmarks.contest import Say
 from benchmarks.measure import clock
 
@@ -22,45 +22,45 @@ MEMORY_LIMIT = "1GB"
 
 
 def by_size(quick: bool, say: Say) -> list[dict[str, Any]]:
-    """One row a graph: nodes, seconds, peak of extra memory under a memory limit."""
+    """One row per graph: nodes, seconds, and peak extra memory under a memory limit."""
     rows = []
     for family, (k, sizes) in (QUICK_FAMILIES if quick else FAMILIES).items():
         for size in sizes:
             say(f"{family}, {size:,} nodes, k = {k}")
-            ask = {"family": family, "size": size, "k": k, "options": {"memory_limit": MEMORY_LIMIT}}
-            rows.append({"family": family, "k": k, "nodes": size} | processes.peak_memory(ask))
+            task = {"family": family, "size": size, "k": k, "options": {"memory_limit": MEMORY_LIMIT}}
+            rows.append({"family": family, "k": k, "nodes": size} | processes.peak_memory(task))
     return rows
 
 
 def exponent(rows: list[dict[str, Any]], family: str, of: str = "seconds") -> float:
-    """The slope of the curve in log-log: 1 is linear."""
-    own = [row for row in rows if row["family"] == family]
-    nodes, values = (np.log([max(row[name], 1e-9) for row in own]) for name in ("nodes", of))
+    """The slope of the curve in a log-log plot; 1 is linear growth."""
+    of_family = [row for row in rows if row["family"] == family]
+    nodes, values = (np.log([max(row[name], 1e-9) for row in of_family]) for name in ("nodes", of))
     return float(np.polyfit(nodes, values, 1)[0])
 
 
 def by_length(quick: bool, say: Say) -> list[dict[str, Any]]:
-    """One row per graph and k, until the plan says that the next one passes the patience of a reader."""
+    """One row per graph and k, up to the first k whose estimated time is too long."""
     import detours
 
-    patience = 1.0 if quick else 15.0
+    max_seconds = 1.0 if quick else 15.0
     rows = []
-    for name, graph, longest in _length_graphs(quick, say):
-        own = rivals.our_graph(graph)
-        for k in range(2, longest + 1):
-            if detours.explain(own, k).seconds > patience:
+    for name, csr, max_k in _length_graphs(quick, say):
+        graph = rivals.our_graph(csr)
+        for k in range(2, max_k + 1):
+            if detours.explain(graph, k).seconds > max_seconds:
                 break
             say(f"{name}, k = {k}")
-            runs = [clock(lambda own=own, k=k: rivals.our_count(own, k))[:2] for _ in range(3)]
+            runs = [clock(lambda graph=graph, k=k: rivals.our_count(graph, k))[:2] for _ in range(3)]
             seconds, wall = (min(values) for values in zip(*runs, strict=True))
             rows.append({"graph": name, "k": k, "seconds": seconds, "wall": wall})
     return rows
 
 
 def _length_graphs(quick: bool, say: Say) -> list[tuple[str, Csr, int]]:
-    """(name, graph, longest k): hubs only as far as closed forms go, sparse graphs further."""
+    """(name, graph, largest k): up to the limit of closed forms for graphs with hubs, larger for sparse graphs."""
     scale = 5 if quick else 1
-    found = [
+    graphs = [
         (
             "random geometric, 5 edges a node",
             cases.random_geometric(20_000 // scale, 100_000 // scale, seed=1),
@@ -69,44 +69,38 @@ def _length_graphs(quick: bool, say: Say) -> list[tuple[str, Csr, int]]:
         ("grid", cases.grid(300 // scale), 10),
     ]
     if quick:
-        return [*found, ("Barabási–Albert, 10 edges a node", cases.barabasi_albert(1_000, 10, seed=1), 6)]
+        return [*graphs, ("Barabási–Albert, 10 edges a node", cases.barabasi_albert(1_000, 10, seed=1), 6)]
     try:
-        found.append(("Chameleon", cases.wikipedia("chameleon"), 6))
-        found.append(("NCI1, all graphs", _union(cases.tu("NCI1")), 12))
-    except DataAbsent as absent:
-        say(f"skipped: {absent}")
-    return found
-
-
-def _union(graphs: list[Csr]) -> Csr:
-    nodes = np.cumsum([0, *(graph.num_nodes for graph in graphs)])
-    arcs = np.cumsum([0, *(len(graph.indices) for graph in graphs)])
-    indices = [graph.indices + nodes[g] for g, graph in enumerate(graphs)]
-    indptr = [graph.indptr[:-1] + arcs[g] for g, graph in enumerate(graphs)]
-    return Csr(np.concatenate([*indptr, arcs[-1:]]), np.concatenate(indices).astype(np.int32))
+        graphs.append(("Chameleon", cases.wikipedia("chameleon"), 6))
+        graphs.append(("NCI1, all graphs", cases.union(cases.tu("NCI1")), 12))
+    except MissingData as error:
+        say(f"skipped: {error}")
+    return graphs
 
 
 def threads(quick: bool, say: Say) -> dict[str, Any]:
-    """Two threads against one on the wall, k = 5, with the same bits."""
+    """Wall time with two threads against one, k = 5, and whether the counts are identical."""
     name, graph = "Barabási–Albert, 2K nodes, 40K edges", None
     if not quick:
         try:
             name, graph = "Squirrel", cases.wikipedia("squirrel")
-        except DataAbsent as absent:
-            say(f"skipped Squirrel: {absent}")
-    own = rivals.our_graph(graph or cases.barabasi_albert(2_000, 20, seed=1))
-    taken: dict[int, float] = {}
-    answers = {}
+        except MissingData as error:
+            say(f"skipped Squirrel: {error}")
+    our_graph = rivals.our_graph(graph or cases.barabasi_albert(2_000, 20, seed=1))
+    seconds: dict[int, float] = {}
+    counts = {}
     for _ in range(3):
-        for jobs in (1, 2):
-            _, wall, answers[jobs] = clock(lambda jobs=jobs: rivals.our_count(own, 5, n_jobs=jobs).by_length)
-            taken[jobs] = min(wall, taken.get(jobs, wall))
+        for n_jobs in (1, 2):
+            _, wall, counts[n_jobs] = clock(
+                lambda n_jobs=n_jobs: rivals.our_count(our_graph, 5, n_jobs=n_jobs).by_length
+            )
+            seconds[n_jobs] = min(wall, seconds.get(n_jobs, wall))
     return {
         "graph": f"{name}, k = 5",
-        "one thread": taken[1],
-        "two threads": taken[2],
-        "speed-up": taken[1] / taken[2],
-        "same bits": bool(np.array_equal(answers[1], answers[2])),
+        "one thread": seconds[1],
+        "two threads": seconds[2],
+        "speed-up": seconds[1] / seconds[2],
+        "same bits": bool(np.array_equal(counts[1], counts[2])),
         "cores": os.cpu_count(),
         "load": os.getloadavg()[0],
     }
@@ -126,17 +120,17 @@ def plot(sizes: list[dict[str, Any]], lengths: list[dict[str, Any]], path: Path)
         (panels[1], "bytes", "extra bytes at the peak"),
     ):
         for family in dict.fromkeys(row["family"] for row in sizes):
-            own = [row for row in sizes if row["family"] == family]
-            nodes = np.array([row["nodes"] for row in own], float)
-            values = np.array([row[value] for row in own], float)
+            rows = [row for row in sizes if row["family"] == family]
+            nodes = np.array([row["nodes"] for row in rows], float)
+            values = np.array([row[value] for row in rows], float)
             slope = exponent(sizes, family, value)
-            panel.loglog(nodes, values, "o-", label=f"{family}, k = {own[0]['k']}: slope {slope:.2f}")
+            panel.loglog(nodes, values, "o-", label=f"{family}, k = {rows[0]['k']}: slope {slope:.2f}")
             panel.loglog(nodes, values[-1] * nodes / nodes[-1], ":", color="grey", linewidth=1)
         panel.set(xlabel="nodes", ylabel=label, title="dotted: linear growth")
         panel.xaxis.set_minor_formatter(NullFormatter())
     for name in dict.fromkeys(row["graph"] for row in lengths):
-        own = [row for row in lengths if row["graph"] == name]
-        panels[2].semilogy([row["k"] for row in own], [row["seconds"] for row in own], "o-", label=name)
+        rows = [row for row in lengths if row["graph"] == name]
+        panels[2].semilogy([row["k"] for row in rows], [row["seconds"] for row in rows], "o-", label=name)
     panels[2].set(xlabel="k", ylabel="seconds", title="growth with k")
     for panel in panels:
         panel.grid(True, which="major", alpha=0.3)

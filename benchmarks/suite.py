@@ -1,4 +1,4 @@
-"""What is measured: the cases with their contenders and the bars they must clear, full and quick."""
+"""The cases with their contenders and goals, full and quick."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BY_NODE = ("rustworkx all_simple_paths, by node", "igraph get_all_simple_paths, 
 
 @dataclass(frozen=True)
 class Goal:
-    """A bar: the fastest of `group` takes at least `times` as long as we do."""
+    """The fastest of `group` takes at least `times` as long as we do."""
 
     group: str
     times: float
@@ -42,10 +42,10 @@ class Case:
     rivals: tuple[str, ...] = ()
     goals: tuple[Goal, ...] = ()
     lister_budget: float = 15.0
-    """Seconds that each lister (or ORCA) may take before it is cut and extrapolated."""
+    """Seconds after which each lister is stopped and extrapolated."""
     orca_budget: float = 0.0
     memory_goal: float | None = None
-    """Most bytes of extra memory at the peak."""
+    """The maximum of peak extra memory, in bytes."""
 
 
 def _squirrel() -> Csr:
@@ -152,4 +152,4 @@ QUICK = [
 ]
 
 PARTS = ("startup", "threads", "scaling", "lengths")
-"""Measurements that are not a race on one graph; named like cases on the command line."""
+"""Measurements that are not a race on one graph; they are selected like cases on the command line."""

@@ -1,11 +1,11 @@
 """python -m benchmarks.wl [--data NCI1] [--rounds 10] [-k 5]: colour refinement against NetworkX and GraKeL.
 
-Ours starts from graphs in memory and includes counting the detours. NetworkX gets its own graph objects and GraKeL
-its own, built before the clock starts; of GraKeL only the propagation of labels is timed, with a base kernel that does
-nothing. Both start from degrees, so our degree colours must split the nodes of every graph as theirs do.
+We start from graphs in memory, and our time includes counting the detours. NetworkX and GraKeL get their own graph
+objects, built before timing starts; of GraKeL, only the propagation of labels is timed, with a base kernel that does
+nothing. Both start from degrees, so our degree colours must partition the nodes as theirs do.
 
-A second table shows how the time until the colours are stable grows with the length of a path, where a round changes
-two nodes.
+A second table shows how the time until the colours are stable grows with the length of a path, where each round changes
+only two nodes.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from benchmarks.report import Sheet
 from detours import wl
 
 OURS, DEGREE, NETWORKX, GRAKEL = "detours, k-DeN", "detours, degree", "NetworkX", "GraKeL"
-BAR = 20.0
-"""How many times as long as ours the faster rival should take."""
+GOAL = 20.0
+"""The faster rival should take at least this many times as long as ours."""
 
 
 class _NoKernel:
-    """A base kernel for GraKeL that only lets the labels be propagated."""
+    """A base kernel for GraKeL that does nothing, so that only labels are propagated."""
 
     def __init__(self, **_: Any) -> None: ...
 
@@ -40,18 +40,18 @@ class _NoKernel:
 
 
 def networkx_hashes(graphs: list[Any], rounds: int) -> list[dict[int, list[str]]]:
-    """Hashes of every node of every graph after each round; NetworkX counts the degrees as the first of its rounds."""
+    """Hashes of every node of every graph after each round; in NetworkX the first round computes the degrees."""
     import networkx as nx
 
     return [nx.weisfeiler_lehman_subgraph_hashes(graph, iterations=rounds + 1) for graph in graphs]
 
 
 def grakel_labels(graphs: list[Any], rounds: int) -> dict[int, dict[str, int]]:
-    """For each round the table of labels that GraKeL makes."""
+    """GraKeL's table of labels for each round."""
     from grakel import VertexHistogram, WeisfeilerLehman
 
     kernel = WeisfeilerLehman(n_iter=rounds, base_graph_kernel=VertexHistogram)
-    kernel._method_calling = 1  # as `fit` sets it
+    kernel._method_calling = 1  # as in `fit`
     kernel.initialize()
     kernel._base_graph_kernel = _NoKernel
     kernel.parse_input(graphs)
@@ -60,57 +60,57 @@ def grakel_labels(graphs: list[Any], rounds: int) -> dict[int, dict[str, int]]:
 
 
 def contenders(graphs: list[detours.Graph], k: int, rounds: int) -> dict[str, Callable[[], Any]]:
-    """Everybody who is installed, each with the graphs it likes best."""
-    able: dict[str, Callable[[], Any]] = {
+    """Ours, NetworkX and, if it is installed, GraKeL, each with its own graph objects."""
+    work: dict[str, Callable[[], Any]] = {
         OURS: lambda: wl.refine(graphs, init="den-sum", k=k, rounds=rounds),
         DEGREE: lambda: wl.refine(graphs, init="degree", rounds=rounds),
     }
-    theirs = [graph.to_networkx() for graph in graphs]
-    able[NETWORKX] = lambda: networkx_hashes(theirs, rounds)
+    nx_graphs = [graph.to_networkx() for graph in graphs]
+    work[NETWORKX] = lambda: networkx_hashes(nx_graphs, rounds)
     try:
         import grakel
     except ImportError:
-        return able
-    rows = [
+        return work
+    grakel_graphs = [
         grakel.Graph(
             {node: dict.fromkeys(graph.neighbors(node), 1.0) for node in graph}, node_labels=dict(graph.degree)
         )
-        for graph in theirs
+        for graph in nx_graphs
     ]
-    able[GRAKEL] = lambda: grakel_labels(rows, rounds)
-    return able
+    work[GRAKEL] = lambda: grakel_labels(grakel_graphs, rounds)
+    return work
 
 
-def agree(answers: dict[str, Any], rounds: int) -> dict[str, bool]:
+def agree(results: dict[str, Any], rounds: int) -> dict[str, bool]:
     """Whether each rival has as many colours as we have from degrees, and for NetworkX whether they are the same."""
-    ours: wl.Colors = answers[DEGREE]
-    numbers = {len(set(ours.all_nodes(rounds).tolist()))}
-    hashes = list(chain.from_iterable([own[v][-1] for v in range(len(own))] for own in answers[NETWORKX]))
-    pairs = set(zip(ours.all_nodes(rounds).tolist(), hashes, strict=True))
-    found = {NETWORKX: numbers == {len(pairs)} == {len(set(hashes))}}
-    if GRAKEL in answers:
-        found[GRAKEL] = numbers == {len(answers[GRAKEL][rounds])}
-    return found
+    ours = results[DEGREE].all_nodes(rounds).tolist()
+    num_colours = len(set(ours))
+    hashes = list(chain.from_iterable([own[v][-1] for v in range(len(own))] for own in results[NETWORKX]))
+    pairs = set(zip(ours, hashes, strict=True))
+    same = {NETWORKX: num_colours == len(pairs) == len(set(hashes))}
+    if GRAKEL in results:
+        same[GRAKEL] = num_colours == len(results[GRAKEL][rounds])
+    return same
 
 
-def sheet(name: str, best: dict[str, Timing], same: dict[str, bool], k: int, rounds: int) -> Sheet:
-    """Times, and how many times as long as ours each took."""
+def sheet(data: str, best: dict[str, Timing], same: dict[str, bool], k: int, rounds: int) -> Sheet:
+    """Times, also as multiples of ours."""
     rows = [
-        [who, duration(timing.seconds), f"{timing.seconds / best[OURS].seconds:.3g}", _verdict(same.get(who))]
-        for who, timing in best.items()
+        [name, duration(timing.seconds), f"{timing.seconds / best[OURS].seconds:.3g}", _verdict(same.get(name))]
+        for name, timing in best.items()
     ]
-    fastest = min((timing.seconds, who) for who, timing in best.items() if who in same)
-    reached = fastest[0] / best[OURS].seconds
-    goal = f"bar: the faster rival ({fastest[1]}) takes {BAR:g} times as long; it takes {reached:.3g} times as long"
-    notes = [f"{goal}: {'met' if reached >= BAR else 'MISSED'}"]
+    seconds, rival = min((timing.seconds, name) for name, timing in best.items() if name in same)
+    reached = seconds / best[OURS].seconds
+    goal = f"goal: the faster rival ({rival}) takes {GOAL:g} times as long; it takes {reached:.3g} times as long"
+    notes = [f"{goal}: {'met' if reached >= GOAL else 'MISSED'}"]
     if GRAKEL not in best:
-        notes.append("GraKeL is not installed and was left out")
-    title = f"Colour refinement of {name}, {rounds} rounds, k = {k}"
-    return Sheet(title, ["who", "CPU time", "times ours", "same colours"], rows, notes)
+        notes.append("GraKeL is not installed, so it was skipped")
+    title = f"Colour refinement of {data}, {rounds} rounds, k = {k}"
+    return Sheet(title, ["", "CPU time", "times ours", "same colours"], rows, notes)
 
 
 def paths_sheet(lengths: Sequence[int], budget: float) -> Sheet:
-    """Times on paths, which take half as many rounds as they have nodes, and the ratio of each to the row above."""
+    """Times on paths, which take n / 2 rounds for n nodes, and the ratio of each to the row above."""
     graphs = {f"{n:,}": detours.Graph.from_edges([(i, i + 1) for i in range(n - 1)]) for n in lengths}
     contenders = {name: partial(wl.groups, [graph], init="degree") for name, graph in graphs.items()}
     best, _ = race(contenders, budget)
@@ -121,26 +121,30 @@ def paths_sheet(lengths: Sequence[int], budget: float) -> Sheet:
 
 
 def _verdict(same: bool | None) -> str:
-    return "" if same is None else "yes" if same else "OTHER ANSWER"
+    return "" if same is None else "yes" if same else "DIFFERENT RESULT"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure and print; 0 when all agreed."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.wl", description="Colour refinement against others.")
+    """Measure and print; return 0 if all results agree."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.wl", description="Colour refinement against NetworkX and GraKeL."
+    )
     parser.add_argument("--data", default="NCI1", metavar="NAME", help="a TU data set (default NCI1)")
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="rounds of refinement (default 10)")
-    parser.add_argument("-k", type=int, default=5, help="the longest detour counted by ours (default 5)")
+    parser.add_argument("-k", type=int, default=5, help="maximum length of the detours that we count (default 5)")
     options = parser.parse_args(arguments)
     try:
-        made = cases.tu(options.data)
-    except cases.DataAbsent as absent:
-        print(f"skipped, {absent}", file=sys.stderr)
+        loaded = cases.tu(options.data)
+    except cases.MissingData as error:
+        print(f"skipped, {error}", file=sys.stderr)
         return 0
-    graphs = [detours.Graph.from_csr(graph.indptr, graph.indices) for graph in made]
+    graphs = [detours.Graph.from_csr(graph.indptr, graph.indices) for graph in loaded]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # NetworkX tells that its hashes are not those of older versions
-        best, answers = race(contenders(graphs, options.k, options.rounds), budget=5.0)
-    same = agree(answers, options.rounds)
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # NetworkX warns that its hashes differ from those of older versions
+        best, results = race(contenders(graphs, options.k, options.rounds), budget=5.0)
+    same = agree(results, options.rounds)
     sheet(options.data, best, same, options.k, options.rounds).show(Console())
     paths_sheet([5_000, 10_000, 20_000, 40_000], budget=2.0).show(Console())
     return 0 if all(same.values()) else 1

@@ -4,6 +4,6 @@
     python -m fuzz.mutation --seconds 60
     python -m fuzz.soak --seconds 60
 
-Each runs for a time, in several processes, prints its seed, and writes a JSON summary; what fails is made as small as
-it gets and kept in tests/corpus, whose files the tests read again. They need nothing but what `detours` itself needs.
+Each runs for a given time in several processes, prints its seed, and writes a JSON summary. Failing inputs are
+minimised and stored in tests/corpus, whose files the tests check again. The fuzzers need only what `detours` needs.
 """

@@ -1,8 +1,8 @@
-"""Write the files that the mutational fuzzer begins with to tests/corpus: a few of every format, all small.
+"""Write the inputs from which the mutational fuzzer starts to tests/corpus: a few small files of every format.
 
-    python -m fuzz.corpus graph    # those of one part, or without a name all of them, but for what fuzzing has found
+    python -m fuzz.corpus graph    # one part; without a name, all of them
 
-Folders of counts, models and checkpoints hold times, so they change every time; the others do not.
+Inputs that fuzzing has found are kept. Folders of counts, models and checkpoints contain times, so they always change.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ARGUMENTS = (
 
 
 def write_graphs(corpus: Path) -> None:
-    """A small graph in every format that we write ourselves."""
+    """Small graphs in every format, written by this package or by others."""
     folder = corpus / "graph"
     graph = detours.Graph.from_networkx(nx.lollipop_graph(5, 3))
     named = detours.Graph.from_networkx(nx.Graph([("ä", "b c"), ("b c", "d"), ("d", "ä"), ("d", "e")]))
@@ -70,7 +70,7 @@ def write_graphs(corpus: Path) -> None:
 
 
 def write_folders(corpus: Path) -> None:
-    """Saved graphs, and counts in folders: finished, and cut off after a block."""
+    """Saved graphs, and counts in folders: finished, and interrupted after a block."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         graph = detours.Graph.from_edge_index(EDGES)
@@ -91,8 +91,8 @@ def write_folders(corpus: Path) -> None:
         try:
             detours.count(graph, 4, engine=engine, out=corpus / "counts" / engine, progress=stop)
         except Stop:
-            about = corpus / "counts" / engine / "manifest.json"
-            about.write_text(json.dumps({**json.loads(about.read_text()), "engine": "auto"}, indent=1) + "\n")
+            manifest = corpus / "counts" / engine / "manifest.json"
+            manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "engine": "auto"}, indent=1) + "\n")
 
 
 def write_learning(corpus: Path) -> None:
@@ -107,13 +107,13 @@ def write_learning(corpus: Path) -> None:
     from detours.training.stacks import Resources, run_all
 
     data = rings(8, sizes=(3, 4), seed=5)
-    made = recipe(data.name, data.digest, "here", data.level, hidden=2, layers=1, epochs=1, k=3)
+    settings = recipe(data.name, data.digest, "here", data.level, hidden=2, layers=1, epochs=1, k=3)
     fold = stratified_splits(data, folds=4)[0]
     store = Store(corpus / "work")
-    run = Run(made, data, fold, store.path(made.key()), model=corpus / "model" / "a.pt", every=0.0)
+    run = Run(settings, data, fold, store.path(settings.key()), model=corpus / "model" / "a.pt", every=0.0)
     run_all(store, [run], Resources("cpu"))
     shutil.rmtree(store.folder)
-    Checkpoint(corpus / "checkpoint" / "a.ckpt", [made], 0.0).save({"epoch": 1, "weights": [torch.arange(3)]})
+    Checkpoint(corpus / "checkpoint" / "a.ckpt", [settings], 0.0).save({"epoch": 1, "weights": [torch.arange(3)]})
     path = torch.tensor([[0, 1], [1, 2]])
     graphs = [Data(x=torch.ones(3, 1), edge_index=path, y=torch.tensor([label])) for label in (0, 1)]
     torch.save(graphs, corpus / "own" / "a.pt")
@@ -126,7 +126,7 @@ def write_learning(corpus: Path) -> None:
 
 
 def write_texts(corpus: Path) -> None:
-    """A cell of results, and arguments of the command line."""
+    """A result in a store, and command-line arguments."""
     (corpus / "cell" / "a.json").write_text(json.dumps({"key": KEY, "value": {"a": 1.5}, "seconds": 0.1}))
     for number, line in enumerate(ARGUMENTS):
         (corpus / "arguments" / f"{number}.txt").write_text("\t".join(line.split()))
@@ -146,11 +146,11 @@ PARTS = {
 
 
 def main() -> None:
-    """Write a part anew, or all of them, but for what fuzzing has found."""
+    """Rewrite one part or all of them, except for inputs that fuzzing has found."""
     parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("part", nargs="?", choices=PARTS)
-    named = parser.parse_args().part
-    for part in PARTS.values() if named is None else [PARTS[named]]:
+    name = parser.parse_args().part
+    for part in PARTS.values() if name is None else [PARTS[name]]:
         for folder in part.folders:
             for old in (CORPUS / folder).glob("[!_]*"):
                 shutil.rmtree(old) if old.is_dir() else old.unlink()

@@ -1,7 +1,8 @@
 """Counts of every engine against a plain search, on small graphs of the kinds that break engines.
 
-A case is a graph, directed or not, with a k of 2 .. 8. Each is counted by every engine that can, as one of many graphs;
-some also alone, with threads, under a memory limit, into a folder, in parts of a saved graph, chordless, and as lists.
+A case is a directed or undirected graph with k from 2 to 8. Every engine that supports this k counts it in a batch of
+graphs; some cases are also counted on their own, with threads, with a memory limit, into a folder, in parts of a saved
+graph, and without chords, and their cycles and paths are listed.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ from fuzz.oracle_numba import count_paths
 from fuzz.running import CORPUS, Outcome, Unit, parser, run
 
 BATCH = 500
-ALONE = 12  # cases of a batch that are counted one by one
+ALONE = 12  # cases of a batch that are also counted one by one
 LIMITS = (None, "100KB", "1MB")
 
-MEMORY = Path("/dev/shm")  # flushing to it takes no time
+MEMORY = Path("/dev/shm")  # where flushing is fast
 
 
 def engines(k: int) -> list[str]:
     return ["rows", "dense", "search"] if k <= 6 else ["dense", "search"]
 
 
-class Answer:
-    """The right counts of a case, in the order of the arcs and of the caller's columns."""
+class Expected:
+    """The expected counts of a case, in the order of the arcs and of the caller's columns."""
 
     def __init__(self, case: Case, chordless: bool = False) -> None:
         arcs = np.array(case.arcs(), np.int64).reshape(-1, 2)
@@ -53,9 +54,9 @@ class Answer:
         self.columns = np.where((ends[0] != ends[1])[:, None], self.table[ends[0], ends[1]], 0)
         self.node = np.zeros(case.num_nodes, np.int64)
         np.add.at(self.node, source, self.by_length.sum(axis=1))
-        seen = 1 if case.directed else 2
+        orientations = 1 if case.directed else 2
         totals = (self.cycles if case.directed else self.by_length).sum(axis=0).tolist()
-        self.totals = {length: total // (length * seen) for length, total in enumerate(totals, start=3)}
+        self.totals = {length: total // (length * orientations) for length, total in enumerate(totals, start=3)}
 
 
 def graph_of(case: Case) -> detours.Graph:
@@ -65,29 +66,29 @@ def graph_of(case: Case) -> detours.Graph:
 # ---------------------------------------------------------------- ways to count one case
 
 
-def _same(found: detours.Detours, answer: Answer) -> bool:
+def _same(result: detours.Detours, expected: Expected) -> bool:
     return (
-        np.array_equal(found.arc_by_length, answer.by_length)
-        and np.array_equal(found.arc_cycles, answer.cycles)
-        and np.array_equal(found.by_length, answer.columns)
-        and np.array_equal(found.node, answer.node)
-        and found.cycles == answer.totals
+        np.array_equal(result.arc_by_length, expected.by_length)
+        and np.array_equal(result.arc_cycles, expected.cycles)
+        and np.array_equal(result.by_length, expected.columns)
+        and np.array_equal(result.node, expected.node)
+        and result.cycles == expected.totals
     )
 
 
 def alone(case: Case, **options: Any) -> bool:
-    return _same(detours.count(graph_of(case), case.k, **options), Answer(case))
+    return _same(detours.count(graph_of(case), case.k, **options), Expected(case))
 
 
 def among_many(case: Case, **options: Any) -> bool:
-    return _same(detours.count_many([graph_of(case)], case.k, **options)[0], Answer(case))
+    return _same(detours.count_many([graph_of(case)], case.k, **options)[0], Expected(case))
 
 
 def into_folder(case: Case, **options: Any) -> bool:
     with _scratch() as folder:
-        graph, answer = graph_of(case), Answer(case)
-        first = _same(detours.count(graph, case.k, out=folder / "out", **options), answer)
-        return first and _same(detours.count(graph, case.k, out=folder / "out", **options), answer)
+        graph, expected = graph_of(case), Expected(case)
+        first = _same(detours.count(graph, case.k, out=folder / "out", **options), expected)
+        return first and _same(detours.count(graph, case.k, out=folder / "out", **options), expected)
 
 
 def in_parts(case: Case, **options: Any) -> bool:
@@ -95,30 +96,29 @@ def in_parts(case: Case, **options: Any) -> bool:
         graph_of(case).save(folder / "graph")
         limits = {"memory_limit": 1, "out": folder / "out"}
         return _same(
-            detours.count(str(folder / "graph"), case.k, directed=case.directed, **limits, **options), Answer(case)
+            detours.count(str(folder / "graph"), case.k, directed=case.directed, **limits, **options), Expected(case)
         )
 
 
 def chordless(case: Case) -> bool:
-    return _same(detours.count(graph_of(case), case.k, chordless=True), Answer(case, chordless=True))
+    return _same(detours.count(graph_of(case), case.k, chordless=True), Expected(case, chordless=True))
 
 
 def listed_cycles(case: Case) -> bool:
-    found = Counter(map(len, detours.cycles(graph_of(case), case.k)))
-    return dict(found) == {length: number for length, number in Answer(case).totals.items() if number}
+    lengths = Counter(map(len, detours.cycles(graph_of(case), case.k)))
+    return dict(lengths) == {length: count for length, count in Expected(case).totals.items() if count}
 
 
 def listed_paths(case: Case, i: int, j: int) -> bool:
-    found = list(detours.paths(graph_of(case), i, j, case.k))
-    lengths = Counter(len(path) - 1 for path in found)
-    wanted = {length: int(number) for length, number in enumerate(Answer(case).table[i, j], start=2) if number}
-    return (
-        dict(lengths) == wanted and len(set(found)) == len(found) and all(len(set(path)) == len(path) for path in found)
-    )
+    paths = list(detours.paths(graph_of(case), i, j, case.k))
+    lengths = Counter(len(path) - 1 for path in paths)
+    expected = {length: int(count) for length, count in enumerate(Expected(case).table[i, j], start=2) if count}
+    simple_and_distinct = len(set(paths)) == len(paths) and all(len(set(path)) == len(path) for path in paths)
+    return dict(lengths) == expected and simple_and_distinct
 
 
 WAYS: dict[str, Callable[..., bool]] = {
-    each.__name__: each for each in (alone, among_many, into_folder, in_parts, chordless, listed_cycles, listed_paths)
+    way.__name__: way for way in (alone, among_many, into_folder, in_parts, chordless, listed_cycles, listed_paths)
 }
 
 
@@ -145,19 +145,19 @@ def check_batch(unit: Unit, options: Namespace) -> Outcome:
 
     def attempt(case: Case, way: str, **given: Any) -> None:
         tried[f"{way} {given['engine']}" if "engine" in given else way] += 1
-        if says := wrong(case, way, given):
+        if says := find_error(case, way, given):
             kind = "mismatch" if says == MISMATCH else "error"
             failures.append(
                 {"kind": kind, "says": f"{way} {given}: {says}", "file": _keep(case, way, given, options.out)}
             )
 
-    graphs, answers = [graph_of(case) for case in cases], [Answer(case) for case in cases]
+    graphs, expected = [graph_of(case) for case in cases], [Expected(case) for case in cases]
     for engine in engines(k):
         tried[f"many {engine}"] += BATCH
-        for case in _wrong_in_batch(cases, graphs, answers, k, engine):
+        for case in _wrong_in_batch(cases, graphs, expected, k, engine):
             before = len(failures)
             attempt(case, "among_many", engine=engine)
-            if len(failures) == before:  # wrong only together with the others of its batch
+            if len(failures) == before:  # it fails only together with the others of its batch
                 failures.append({"kind": "mismatch", "says": f"many {engine}, as one of a batch"})
     for case in random.sample(cases, ALONE):
         engine = random.choice(["auto", *engines(k)])
@@ -175,33 +175,33 @@ def check_batch(unit: Unit, options: Namespace) -> Outcome:
 
 
 def _wrong_in_batch(
-    cases: list[Case], graphs: list[detours.Graph], answers: list[Answer], k: int, engine: str
+    cases: list[Case], graphs: list[detours.Graph], expected: list[Expected], k: int, engine: str
 ) -> list[Case]:
     """Return the cases whose counts are wrong when all are counted together."""
     try:
-        found = detours.count_many(graphs, k, engine=engine)
+        results = detours.count_many(graphs, k, engine=engine)
     except Exception:
-        return cases  # each alone tells which
-    whole = found.whole
-    right = (
-        np.array_equal(whole.arc_by_length, np.concatenate([answer.by_length for answer in answers]))
-        and np.array_equal(whole.arc_cycles, np.concatenate([answer.cycles for answer in answers]))
-        and np.array_equal(found.node, np.concatenate([answer.node for answer in answers]))
+        return cases  # counting each on its own shows which one fails
+    union = results.whole
+    correct = (
+        np.array_equal(union.arc_by_length, np.concatenate([each.by_length for each in expected]))
+        and np.array_equal(union.arc_cycles, np.concatenate([each.cycles for each in expected]))
+        and np.array_equal(results.node, np.concatenate([each.node for each in expected]))
     )
-    if right:
+    if correct:
         return []
-    return [case for case, one, answer in zip(cases, found, answers, strict=True) if not _same(one, answer)]
+    return [case for case, result, each in zip(cases, results, expected, strict=True) if not _same(result, each)]
 
 
 MISMATCH = "the counts are wrong"
 
 
-def wrong(case: Case, way: str, given: dict[str, Any]) -> str:
-    """Return what is wrong with a way to count a case; empty if nothing is."""
+def find_error(case: Case, way: str, given: dict[str, Any]) -> str:
+    """Count a case in one way; return a description of the error, or an empty string."""
     try:
         return "" if WAYS[way](case, **given) else MISMATCH
     except EngineError as error:
-        if "memory" in str(error):  # a limit that is too low is refused in a sentence
+        if "memory" in str(error):  # a limit that is too low is an error
             return ""
         return _last_line(error)
     except Exception as error:
@@ -209,32 +209,31 @@ def wrong(case: Case, way: str, given: dict[str, Any]) -> str:
 
 
 def _last_line(error: Exception) -> str:
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(frame.filename).name}:{frame.lineno})"
 
 
-# ---------------------------------------------------------------- what failed
+# ---------------------------------------------------------------- failures
 
 
 def _keep(case: Case, way: str, given: dict[str, Any], out: Path | None) -> str:
-    """Write a failing case, as small as it gets, to the corpus or the folder given; return the file."""
-    small = minimised(case, lambda each: bool(wrong(each, way, given)))
-    about = {"way": way, "given": given, **small._asdict()}
+    """Minimise a failing case, write it to the corpus or to `out`, and return the file."""
+    small = minimised(case, lambda each: bool(find_error(each, way, given)))
     folder = (out or CORPUS) / "counts-wrong"
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(about)
+    text = json.dumps({"way": way, "given": given, **small._asdict()})
     file = folder / f"{way}-{zlib.crc32(text.encode()):08x}.json"
     file.write_text(text + "\n")
     return str(file)
 
 
 def minimised(case: Case, fails: Callable[[Case], bool]) -> Case:
-    """Return a case that still fails, from which no column and no last node can be taken away."""
+    """Remove columns and trailing nodes from a case as long as it still fails."""
     changed = True
     while changed:
         changed = False
-        for at in range(len(case.columns) - 1, -1, -1):
-            smaller = case._replace(columns=case.columns[:at] + case.columns[at + 1 :])
+        for i in range(len(case.columns) - 1, -1, -1):
+            smaller = case._replace(columns=case.columns[:i] + case.columns[i + 1 :])
             if fails(smaller):
                 case, changed = smaller, True
         used = 1 + max((max(column) for column in case.columns), default=-1)
@@ -244,11 +243,11 @@ def minimised(case: Case, fails: Callable[[Case], bool]) -> Case:
 
 
 def replay(file: Path) -> str:
-    """Return what is wrong with a case of the corpus; empty if nothing is."""
-    about = json.loads(file.read_text())
-    columns = [(i, j) for i, j in about["columns"]]
-    case = Case(about["num_nodes"], columns, about["directed"], about["k"])
-    return wrong(case, about["way"], about["given"])
+    """Check a case of the corpus; return a description of the error, or an empty string."""
+    stored = json.loads(file.read_text())
+    columns = [(i, j) for i, j in stored["columns"]]
+    case = Case(stored["num_nodes"], columns, stored["directed"], stored["k"])
+    return find_error(case, stored["way"], stored["given"])
 
 
 if __name__ == "__main__":

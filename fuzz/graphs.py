@@ -12,7 +12,7 @@ Arc = tuple[int, int]
 
 
 class Case(NamedTuple):
-    """A graph as a caller may give it: columns in any order, with loops and repeats."""
+    """A graph as a caller may pass it: columns in any order, with loops and duplicates."""
 
     num_nodes: int
     columns: list[Arc]
@@ -23,28 +23,28 @@ class Case(NamedTuple):
         return np.array(self.columns, np.int64).reshape(-1, 2).T
 
     def arcs(self) -> list[Arc]:
-        """The arcs without loops and repeats; both of every edge if undirected."""
-        found = {(i, j) for i, j in self.columns if i != j}
-        return sorted(found if self.directed else found | {(j, i) for i, j in found})
+        """The arcs without loops and duplicates; both of every edge if undirected."""
+        arcs = {(i, j) for i, j in self.columns if i != j}
+        return sorted(arcs if self.directed else arcs | {(j, i) for i, j in arcs})
 
 
 def random_case(random: Random, k: int, directed: bool) -> Case:
-    """Return a random case: small enough for a plain search, whatever k."""
+    """Return a random case that is small enough for a plain search with this k."""
     edges = random.choice(FAMILIES)(random, 13 - k if k > 4 else 12)
     num_nodes = 1 + max((max(edge) for edge in edges), default=0)
     num_nodes += random.choice((0, 0, 0, 1, 3))
-    if len(edges) > 3 * num_nodes and k > 6 and num_nodes > 8:  # a plain search would take long
+    if len(edges) > 3 * num_nodes and k > 6 and num_nodes > 8:  # a plain search would be slow
         edges = random.sample(edges, 3 * num_nodes)
-    place = list(range(num_nodes))
-    random.shuffle(place)
+    new_name = list(range(num_nodes))
+    random.shuffle(new_name)
     columns = []
     for i, j in edges:
-        ends = (place[i], place[j])
+        arc = (new_name[i], new_name[j])
         if directed:
-            way = random.random()
-            columns += [ends, ends[::-1]] if way < 0.3 else [ends] if way < 0.65 else [ends[::-1]]
+            direction = random.random()
+            columns += [arc, arc[::-1]] if direction < 0.3 else [arc] if direction < 0.65 else [arc[::-1]]
         else:
-            columns += random.choice(([ends], [ends[::-1]], [ends, ends[::-1]]))
+            columns += random.choice(([arc], [arc[::-1]], [arc, arc[::-1]]))
     if columns and random.random() < 0.2:
         columns += random.choices(columns, k=2)
     if num_nodes and random.random() < 0.2:
@@ -80,7 +80,7 @@ def _cycle_with_chords(random: Random, most: int) -> list[Arc]:
 
 
 def _theta(random: Random, most: int) -> list[Arc]:
-    """Two nodes joined by several chains."""
+    """Two nodes connected by several chains."""
     edges, new = [], 2
     for _ in range(random.randint(2, 4)):
         length = random.randint(1, 5)
@@ -91,7 +91,7 @@ def _theta(random: Random, most: int) -> list[Arc]:
 
 
 def _subdivided(random: Random, most: int) -> list[Arc]:
-    """A small graph whose edges became chains."""
+    """A small graph whose edges are replaced by chains."""
     edges, base = [], _any_density(random, 5)
     new = 5
     for i, j in base:
@@ -102,14 +102,14 @@ def _subdivided(random: Random, most: int) -> list[Arc]:
 
 
 def _glued(random: Random, most: int) -> list[Arc]:
-    """Blocks that share a node, with trees hanging on."""
+    """Blocks that share a node, with trees attached."""
     edges: list[Arc] = []
     shared, new = 0, 1
     for _ in range(random.randint(2, 3)):
         block = random.choice((_clique, _cycle_with_chords, _bipartite))(random, 5)
         size = 1 + max(max(edge) for edge in block)
-        name = [shared, *range(new, new + size - 1)]
-        edges += [(name[i], name[j]) for i, j in block]
+        new_name = [shared, *range(new, new + size - 1)]
+        edges += [(new_name[i], new_name[j]) for i, j in block]
         new += size - 1
         shared = random.randrange(new)
     for _ in range(random.randint(0, 3)):
@@ -119,13 +119,13 @@ def _glued(random: Random, most: int) -> list[Arc]:
 
 
 def _hub(random: Random, most: int) -> list[Arc]:
-    """A wheel or a fan: one node next to all."""
+    """A wheel or a fan: one node is adjacent to all others."""
     n = random.randint(3, min(most, 9))
     rim = list(pairwise(range(1, n)))
     return [(0, i) for i in range(1, n)] + random.sample(rim, random.randint(0, len(rim)))
 
 
-def _apart(random: Random, most: int) -> list[Arc]:
+def _disconnected(random: Random, most: int) -> list[Arc]:
     first, second = _any_density(random, 5), _cycle_with_chords(random, 5)
     return first + [(i + 6, j + 6) for i, j in second]
 
@@ -157,7 +157,7 @@ FAMILIES = (
     _subdivided,
     _glued,
     _hub,
-    _apart,
+    _disconnected,
     _grid,
     _circulant,
     _tournament,

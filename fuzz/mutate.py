@@ -1,4 +1,4 @@
-"""Changes of files that a careless or hostile hand makes: of bytes, words, numbers, arrays, members of archives."""
+"""Careless and malicious changes of files: of bytes, words, numbers, arrays, and members of archives."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ WORDS += (
     b"edge [",
     b"None",
 )
-LARGEST = 200_000  # bytes of a changed file
+MAX_BYTES = 200_000  # of a changed file
 
 
 def change(random: Random, name: str, content: bytes, others: list[bytes]) -> bytes:
-    """Return a changed file, in a way that suits its ending; checksums of containers are often made right again."""
+    """Return a changed file; the change depends on its suffix, and checksums of containers are mostly repaired."""
     if random.random() < 0.15:
         return change_bytes(random, content, others)
     if name.endswith(".gz"):
@@ -71,70 +71,70 @@ def change_bytes(random: Random, content: bytes, others: list[bytes]) -> bytes:
     """Flip, set, insert, repeat, cut or mix bytes."""
     changed = bytearray(content)
     for _ in range(random.choice((1, 1, 1, 2, 4, 8))):
-        at = random.randrange(len(changed) + 1)
-        end = min(len(changed), at + int(random.expovariate(0.1)))
+        start = random.randrange(len(changed) + 1)
+        end = min(len(changed), start + int(random.expovariate(0.1)))
         match random.randrange(8):
-            case 0 if at < len(changed):
-                changed[at] ^= 1 << random.randrange(8)
-            case 1 if at < len(changed):
-                changed[at] = random.choice((0, 1, 0x7F, 0x80, 0xFF, random.randrange(256)))
+            case 0 if start < len(changed):
+                changed[start] ^= 1 << random.randrange(8)
+            case 1 if start < len(changed):
+                changed[start] = random.choice((0, 1, 0x7F, 0x80, 0xFF, random.randrange(256)))
             case 2:
-                changed[at:at] = random.choice(WORDS + NUMBERS)
+                changed[start:start] = random.choice(WORDS + NUMBERS)
             case 3:
-                del changed[at:end]
+                del changed[start:end]
             case 4:
-                changed[at:at] = changed[at:end] * random.randint(1, 3)
+                changed[start:start] = changed[start:end] * random.randint(1, 3)
             case 5:
-                del changed[at:]
+                del changed[start:]
             case 6 if others:
                 other = random.choice(others)
-                begin = random.randrange(len(other) + 1)
-                changed[at:end] = other[begin : begin + random.randrange(40)]
-            case _ if len(changed) >= 8:  # a length or a size somewhere
-                at, width = random.randrange(len(changed) - 7), random.choice((2, 4, 8))
+                other_start = random.randrange(len(other) + 1)
+                changed[start:end] = other[other_start : other_start + random.randrange(40)]
+            case _ if len(changed) >= 8:  # may hit a length or a size
+                start, width = random.randrange(len(changed) - 7), random.choice((2, 4, 8))
                 value = random.choice((0, 1, 2**15, 2**16 - 1, 2**31, 2**32 - 1, 2**40, 2**63, 2**64 - 1))
-                changed[at : at + width] = (value % 256**width).to_bytes(width, "little")
-    return bytes(changed[:LARGEST])
+                changed[start : start + width] = (value % 256**width).to_bytes(width, "little")
+    return bytes(changed[:MAX_BYTES])
 
 
 def change_text(random: Random, content: bytes, others: list[bytes]) -> bytes:
-    """Replace numbers, and drop, repeat, swap or mix lines and words."""
+    """Replace numbers; drop, repeat, swap or mix lines and words."""
     for _ in range(random.choice((1, 1, 2, 3))):
         lines = content.split(b"\n")
-        at = random.randrange(len(lines))
+        i = random.randrange(len(lines))
         match random.randrange(7):
             case 0 | 1:
-                found = list(re.finditer(rb"-?\d+", content))
-                if found:
-                    one = random.choice(found)
-                    content = content[: one.start()] + random.choice(NUMBERS) + content[one.end() :]
+                numbers = list(re.finditer(rb"-?\d+", content))
+                if numbers:
+                    number = random.choice(numbers)
+                    content = content[: number.start()] + random.choice(NUMBERS) + content[number.end() :]
             case 2:
-                lines.pop(at)
+                lines.pop(i)
                 content = b"\n".join(lines)
             case 3:
-                lines[at:at] = [lines[at]] * random.choice((1, 2, 50))
+                lines[i:i] = [lines[i]] * random.choice((1, 2, 50))
                 content = b"\n".join(lines)
             case 4:
-                other = random.randrange(len(lines))
-                lines[at], lines[other] = lines[other], lines[at]
+                j = random.randrange(len(lines))
+                lines[i], lines[j] = lines[j], lines[i]
                 content = b"\n".join(lines)
             case 5 if others:
-                lines[at] = random.choice(random.choice(others).split(b"\n"))
+                lines[i] = random.choice(random.choice(others).split(b"\n"))
                 content = b"\n".join(lines)
             case _:
-                words = lines[at].split(b" ")
+                words = lines[i].split(b" ")
                 words[random.randrange(len(words))] = random.choice(WORDS + NUMBERS)
-                lines[at] = b" ".join(words)
+                lines[i] = b" ".join(words)
                 content = b"\n".join(lines)
-    return content[:LARGEST]
+    return content[:MAX_BYTES]
 
 
 def _change_array(random: Random, content: bytes, others: list[bytes]) -> bytes:
     """Change the header of a .npy file, or the values, type or shape of its array."""
-    way = random.random()
-    if way < 0.3:
+    choice = random.random()
+    if choice < 0.3:
         return change_bytes(random, content, others)
-    if way < 0.5:
+    if choice < 0.5:
         start = content.find(b"{")
         return content[:start] + change_text(random, content[start : start + 118], others) + content[start + 118 :]
     try:
@@ -144,13 +144,13 @@ def _change_array(random: Random, content: bytes, others: list[bytes]) -> bytes:
     buffer = io.BytesIO()
     try:
         with np.errstate(all="ignore"):
-            np.save(buffer, _other_values(random, array), allow_pickle=False)
-    except ValueError:  # a text that is no number, say
+            np.save(buffer, _changed_values(random, array), allow_pickle=False)
+    except ValueError:  # for example, a string that cannot be converted to a number
         return change_bytes(random, content, others)
     return buffer.getvalue()
 
 
-def _other_values(random: Random, array: np.ndarray) -> np.ndarray:
+def _changed_values(random: Random, array: np.ndarray) -> np.ndarray:
     match random.randrange(6):
         case 0 | 1 | 2 if array.size and array.dtype.kind in "iufb":
             array = array.copy()
@@ -167,43 +167,43 @@ def _other_values(random: Random, array: np.ndarray) -> np.ndarray:
 
 
 def _change_archive(random: Random, content: bytes, others: list[bytes]) -> bytes:
-    """Change, drop, rename or repeat members of an archive, whose checksums are right afterwards."""
+    """Change, drop, rename or repeat members of an archive, and update its checksums."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = [(each.filename, archive.read(each), each.compress_type) for each in archive.infolist()]
+            members = [(info.filename, archive.read(info), info.compress_type) for info in archive.infolist()]
     except Exception:
         return change_bytes(random, content, others)
     for _ in range(random.choice((1, 1, 2))):
         if not members:
             break
-        at = random.randrange(len(members))
-        name, held, method = members[at]
+        i = random.randrange(len(members))
+        name, data, method = members[i]
         match random.randrange(8):
             case 0:
-                members.pop(at)
+                members.pop(i)
             case 1:
-                members[at] = (random.choice(members)[0] + random.choice(("", "x", ".npy")), held, method)
+                members[i] = (random.choice(members)[0] + random.choice(("", "x", ".npy")), data, method)
             case 2:
-                members.append((name + "2", held, method))
+                members.append((name + "2", data, method))
             case 3:
-                members[at] = (name, held, random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)))
+                members[i] = (name, data, random.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)))
             case _:
-                kind = _change_array if name.endswith(".npy") else change_bytes
-                members[at] = (name, kind(random, held, others), method)
+                change_member = _change_array if name.endswith(".npy") else change_bytes
+                members[i] = (name, change_member(random, data, others), method)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
-        for name, held, method in members:
+        for name, data, method in members:
             info = zipfile.ZipInfo(name or "x")
             info.compress_type = method
-            archive.writestr(info, held)
+            archive.writestr(info, data)
     return buffer.getvalue()
 
 
-def with_right_checksums(manifest: bytes, files: dict[str, bytes]) -> bytes:
-    """Return a manifest whose lengths and checksums are those of these files, so that their content is looked at."""
+def with_correct_checksums(manifest: bytes, files: dict[str, bytes]) -> bytes:
+    """Return the manifest with the lengths and checksums of these files, so that their contents are read."""
 
-    def repaired(found: re.Match[bytes]) -> bytes:
-        held = files.get(found[1].decode(), b"")
-        return b'"%s": [%d, "%08x"]' % (found[1], len(held), zlib.crc32(held))
+    def repaired(match: re.Match[bytes]) -> bytes:
+        data = files.get(match[1].decode(), b"")
+        return b'"%s": [%d, "%08x"]' % (match[1], len(data), zlib.crc32(data))
 
     return re.sub(rb'"([a-z_]+\.npy)":\s*\[\s*\d+,\s*"[0-9a-f]{8}"\s*\]', repaired, manifest)

@@ -1,4 +1,4 @@
-"""Detours by plain depth-first search: shares nothing with the library but Numba."""
+"""Detours by plain depth-first search, sharing no code with the library."""
 
 import numpy as np
 from numba import njit
@@ -6,10 +6,10 @@ from numba import njit
 
 @njit(cache=True)
 def count_paths(num_nodes, source, target, k, chordless):
-    """int64 [n, n, k - 1]: the simple paths i -> j of length 2 .. k; chordless ones only if asked for.
+    """int64 [n, n, k - 1]: the number of simple paths i -> j of length 2 .. k, with ``chordless`` only chordless ones.
 
-    ``source`` and ``target`` are arcs without loops and repeats. A path is chordless if the arcs between its nodes are
-    its own, and perhaps the one between its ends.
+    ``source`` and ``target`` are arcs without loops and duplicates. A path is chordless if the only arcs between its
+    nodes are those of the path and perhaps one between its ends.
     """
     adjacent = np.zeros((num_nodes, num_nodes), np.bool_)
     for a in range(len(source)):
@@ -42,7 +42,7 @@ def count_paths(num_nodes, source, target, k, chordless):
                 continue
             if depth >= 1:
                 found[root, node, depth - 1] += 1
-            if closing:  # a longer path would have the chord from its beginning to this node
+            if closing:  # in a longer path, the arc from its first node to this one would be a chord
                 continue
             depth += 1
             path[depth], tried[depth] = node, 0

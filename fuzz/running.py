@@ -1,4 +1,4 @@
-"""Workers that fuzz until the time is over: one that crashes or hangs is a finding, and is replaced."""
+"""Run fuzzers in worker processes for a given time; a worker that crashes or hangs is a failure, and is replaced."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 PREPARING = 600
-"""Seconds that compiling may take at most."""
+"""Time limit in seconds for compiling before the first unit."""
 CORPUS = Path(__file__).parents[1] / "tests" / "corpus"
 
 Send = Callable[..., None]
 
 
 class Unit(NamedTuple):
-    """A piece of work: everything random in it follows from these."""
+    """A piece of work, whose random choices are determined by these values."""
 
     seed: int
     worker: int
@@ -35,7 +35,7 @@ class Unit(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a unit has tried, by name, and what went wrong, each with at least "kind" and "says"."""
+    """Counts of what a unit has tried, by name, and its failures, each with at least "kind" and "says"."""
 
     tried: dict[str, int]
     failures: list[dict[str, Any]]
@@ -44,19 +44,17 @@ class Outcome(NamedTuple):
 Work = Callable[[Unit, Namespace], Outcome]
 
 
-def parser(what: str) -> ArgumentParser:
-    """Return a parser with the options that all of these programs share."""
-    found = ArgumentParser(description=what)
-    found.add_argument("--seconds", type=float, default=60, help="when to stop (default: 60)")
-    found.add_argument("--full", action="store_true", help="do not count the time until the first case begins")
-    found.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
-    found.add_argument("--seed", type=int, default=None, help="where random choices begin (default: a new one)")
-    found.add_argument("--out", type=Path, default=None, help="a folder for the summary and for what failed")
-    found.add_argument("--most", type=int, default=None, help="stop after this number of cases")
-    found.add_argument(
-        "--unit", default=None, help="run a single unit again, as a failure names it: SEED:WORKER:NUMBER"
-    )
-    return found
+def parser(description: str) -> ArgumentParser:
+    """Return a parser with the options that all fuzzers share."""
+    result = ArgumentParser(description=description)
+    result.add_argument("--seconds", type=float, default=60, help="time to run (default: 60)")
+    result.add_argument("--full", action="store_true", help="start the time at the first case, after compiling")
+    result.add_argument("--jobs", type=int, default=1, help="number of processes (default: 1)")
+    result.add_argument("--seed", type=int, default=None, help="random seed (default: a new one)")
+    result.add_argument("--out", type=Path, default=None, help="folder for the summary and for failing inputs")
+    result.add_argument("--most", type=int, default=None, help="stop after this many cases")
+    result.add_argument("--unit", default=None, help="repeat one unit, as printed with a failure: SEED:WORKER:NUMBER")
+    return result
 
 
 def run(
@@ -67,15 +65,15 @@ def run(
     prepare: Callable[[], None] | None = None,
     keep: Callable[[Unit, Path | None], str] | None = None,
 ) -> int:
-    """Run units in processes until the time is over, write the summary, and return the exit code.
+    """Run units in worker processes until the time is over, write the summary, and return the exit code.
 
     Args:
-        name: The name of the summary.
-        work: What does a unit.
-        options: What `parser` has read.
-        hang: Seconds after which a unit that has not ended is a failure.
+        name: The name of the fuzzer, for the summary.
+        work: Runs one unit.
+        options: The options from `parser`.
+        hang: Seconds after which a running unit is a failure.
         prepare: Called once in every process.
-        keep: Writes what a failing unit was about, and returns the file.
+        keep: Stores the input of a failing unit and returns the file.
     """
     if options.unit is not None:
         outcome = work(Unit(*map(int, options.unit.split(":"))), options)
@@ -84,14 +82,14 @@ def run(
     options.seed = secrets.randbits(32) if options.seed is None else options.seed
     print(f"{name}: seed {options.seed}, {options.jobs} processes, {options.seconds:g} seconds", flush=True)
     for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[threads] = "1"  # of the workers, which are many already
+        os.environ[threads] = "1"  # there may be one worker per core
     start = time.monotonic()
     tried, failures = _supervise(work, options, start + options.seconds, hang, prepare)
     if keep is not None and failures:
         if prepare is not None:
             prepare()
-        for each in _distinct(failures)[:20]:
-            each["file"] = keep(Unit(*map(int, each["unit"].split(":"))), options.out)
+        for failure in _distinct(failures)[:20]:
+            failure["file"] = keep(Unit(*map(int, failure["unit"].split(":"))), options.out)
     summary = {
         "what": name,
         "seed": options.seed,
@@ -100,7 +98,7 @@ def run(
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "tried": dict(sorted(tried.items())),
-        "failed": dict(sorted(Counter(each["kind"] for each in failures).items())),
+        "failed": dict(sorted(Counter(failure["kind"] for failure in failures).items())),
         "failures": failures[:100],
     }
     if options.out is not None:
@@ -111,23 +109,23 @@ def run(
 
 
 def _distinct(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return one failure of each sort: those that say the same but for numbers are of one sort."""
-    return list({re.sub(r"\d+", "", f"{each['kind']} {each['says']}"): each for each in failures}.values())
+    """Return one of each set of failures whose messages differ only in numbers."""
+    return list({re.sub(r"\d+", "", f"{one['kind']} {one['says']}"): one for one in failures}.values())
 
 
 class _Worker:
-    """A process that works on one unit after the other."""
+    """A process that runs one unit after the other."""
 
     def __init__(
         self, work: Work, options: Namespace, index: int, first: int, prepare: Callable[[], None] | None
     ) -> None:
         context = multiprocessing.get_context("spawn")
-        self.index, self.unit, self.since = index, Unit(options.seed, index, first), time.monotonic()
-        self.connection, theirs = context.Pipe(duplex=False)
-        self.process = context.Process(target=_work, args=(work, options, index, first, theirs, prepare))
+        self.index, self.unit, self.last_message = index, Unit(options.seed, index, first), time.monotonic()
+        self.connection, sender = context.Pipe(duplex=False)
+        self.process = context.Process(target=_work, args=(work, options, index, first, sender, prepare))
         self.process.start()
-        theirs.close()
-        self.begun = False
+        sender.close()
+        self.started = False
 
 
 def _work(
@@ -158,7 +156,7 @@ def _supervise(
     tried: Counter[str] = Counter()
     failures: list[dict[str, Any]] = []
     workers = [_Worker(work, options, index, 0, prepare) for index in range(options.jobs)]
-    last, begun = time.monotonic(), False
+    last_print, started = time.monotonic(), False
     deadline += PREPARING if options.full else 0
 
     def note(failure: dict[str, Any]) -> None:
@@ -176,25 +174,25 @@ def _supervise(
         for worker in list(workers):
             if worker.connection in ready:
                 try:
-                    kind, told = worker.connection.recv()
+                    kind, content = worker.connection.recv()
                 except (EOFError, OSError):
                     worker.process.join()
                     replace(worker, "crash", f"the process ended with code {worker.process.exitcode}")
                     continue
-                worker.since = time.monotonic()
+                worker.last_message = time.monotonic()
                 if kind == "begin":
-                    if options.full and not begun:
+                    if options.full and not started:
                         deadline = time.monotonic() + options.seconds
-                    begun = True
-                    worker.unit, worker.begun = Unit(options.seed, worker.index, told), True
+                    started = True
+                    worker.unit, worker.started = Unit(options.seed, worker.index, content), True
                 else:
-                    tried.update(told.tried)
-                    for each in told.failures:
-                        note({**each, "unit": str(worker.unit)})
-            elif time.monotonic() - worker.since > (hang if worker.begun else PREPARING):
-                replace(worker, "hang", f"no answer for {time.monotonic() - worker.since:.0f} seconds")
-        if time.monotonic() - last > 30:
-            last = time.monotonic()
+                    tried.update(content.tried)
+                    for failure in content.failures:
+                        note({**failure, "unit": str(worker.unit)})
+            elif (silent := time.monotonic() - worker.last_message) > (hang if worker.started else PREPARING):
+                replace(worker, "hang", f"no answer for {silent:.0f} seconds")
+        if time.monotonic() - last_print > 30:
+            last_print = time.monotonic()
             print(f"{dict(tried)}, {len(failures)} failures", flush=True)
     for worker in workers:
         worker.process.kill()

@@ -1,8 +1,8 @@
-"""Kill -9 at random moments, over counts into folders, training, experiments and saved graphs; then resume and compare.
+"""Kill counts, training, experiments and graph saves with SIGKILL at random moments; then resume and compare.
 
-A case is a kill. After one to six of them the same work is run to its end, and what it leaves must have the same bits
-as work that was never killed. Children are forked from a process that has imported and compiled everything, so that
-most kills hit work and not imports.
+A case is a kill. After one to six of them the same work is run to its end, and its files must be identical to those of
+work that was never killed. Children are forked from a process that has imported and compiled everything, so that most
+kills hit the work and not the imports.
 """
 
 from __future__ import annotations
@@ -31,18 +31,19 @@ import detours
 from fuzz.running import Outcome, Unit, parser, run
 
 MOST_KILLS = 6
-SECONDS = 120  # after which work that is not killed hangs
+SECONDS = 120  # after which work counts as hanging
+OUTPUT = ".said"  # hidden, so that it does not count as a result
 
 Bits = dict[str, Any]
 
 
 class Scenario(NamedTuple):
-    """Work in a folder, and what it must leave."""
+    """Work in a folder, and how to read its results."""
 
     work: Callable[[Path], None]
     bits: Callable[[Path], Bits]
-    whole: Callable[[Path], None] | None = None
-    """Called after every kill; raises if what was finished before is damaged."""
+    check: Callable[[Path], None] | None = None
+    """Called after every kill; raises if something that was finished before is damaged."""
 
 
 # ---------------------------------------------------------------- counts
@@ -50,12 +51,12 @@ class Scenario(NamedTuple):
 
 @cache
 def graph_of(nodes: int, degree: int, directed: bool) -> detours.Graph:
-    found = nx.gnm_random_graph(nodes, nodes * degree // 2, seed=nodes, directed=directed)
-    return detours.Graph.from_networkx(found, directed=directed)
+    graph = nx.gnm_random_graph(nodes, nodes * degree // 2, seed=nodes, directed=directed)
+    return detours.Graph.from_networkx(graph, directed=directed)
 
 
 def counting(nodes: int, degree: int, k: int, directed: bool = False, **options: Any) -> Scenario:
-    """Return a count into a folder."""
+    """Return the scenario of a count into a folder."""
 
     def work(folder: Path) -> None:
         graph = graph_of(nodes, degree, directed)
@@ -70,12 +71,12 @@ def counting(nodes: int, degree: int, k: int, directed: bool = False, **options:
         counts = {file.name: file.read_bytes() for file in files if file.suffix == ".npy"}
         return {**counts, "left": [file.name for file in files]}
 
-    def whole(folder: Path) -> None:
+    def check(folder: Path) -> None:
         for block in (folder / "out").glob("blocks/*.npz"):
             with np.load(block) as arrays:
                 assert all(arrays[name].size >= 0 for name in arrays.files), block
 
-    return Scenario(work, bits, whole)
+    return Scenario(work, bits, check)
 
 
 def parquet(folder: Path) -> None:
@@ -92,13 +93,13 @@ def parquet_bits(folder: Path) -> Bits:
 
 
 def replace_graph(folder: Path) -> None:
-    """Replace a saved graph by another, again and again."""
-    for number in range(30):
-        graph_of(200, 4 + 2 * (number % 2), False).save(folder / "graph")
+    """Replace a saved graph by another repeatedly."""
+    for i in range(30):
+        graph_of(200, 4 + 2 * (i % 2), False).save(folder / "graph")
 
 
-def either_graph(folder: Path) -> None:
-    """See that one of the two graphs is there, complete, once the first has been saved."""
+def check_graph(folder: Path) -> None:
+    """Check that one of the two graphs is stored completely, once the first has been saved."""
     if (folder / "graph").exists():
         (folder / "seen").touch()
     if (folder / "seen").exists():
@@ -125,11 +126,10 @@ def train(folder: Path) -> None:
     torch.set_num_threads(1)
     data = rings(24, sizes=(3, 4), seed=5)
     store, runs = Store(folder / "cells"), []
-    for number, fold in enumerate(stratified_splits(data, folds=3)):
-        given = {"hidden": 8, "layers": 1, "pe": 3, "epochs": 12, "batch_size": 8, "k": 4, "dropout": 0.2}
-        made = recipe(data.name, data.digest, "here", data.level, fold=number, patience=6 + 2 * number, **given)
-        model = folder / f"{number}.pt"
-        runs.append(Run(made, data, fold, store.path(made.key()), model=model, every=0.0))
+    options = {"hidden": 8, "layers": 1, "pe": 3, "epochs": 12, "batch_size": 8, "k": 4, "dropout": 0.2}
+    for i, fold in enumerate(stratified_splits(data, folds=3)):
+        settings = recipe(data.name, data.digest, "here", data.level, fold=i, patience=6 + 2 * i, **options)
+        runs.append(Run(settings, data, fold, store.path(settings.key()), model=folder / f"{i}.pt", every=0.0))
     run_all(store, runs, Resources("cpu"))
 
 
@@ -142,7 +142,7 @@ def train_bits(folder: Path) -> Bits:
 
 
 def reproduce(folder: Path) -> None:
-    """Run an experiment of the command line: pairs of graphs, some of which each test tells apart."""
+    """Run an experiment from the command line: pairs of graphs, of which each test distinguishes some."""
     from detours import cli
 
     (folder / "pairs").mkdir(exist_ok=True)
@@ -161,18 +161,17 @@ def reproduce_bits(folder: Path) -> Bits:
 
 
 def _cells(folder: Path) -> Bits:
-    """Return the finished results, without the times they took."""
-    found = {}
+    """Return the finished results, without times."""
+    cells = {}
     for file in sorted(folder.glob("*/*.json")):
         cell = json.loads(file.read_text())
-        found[file.name] = json.dumps({"key": cell["key"], "value": _timeless(cell["value"])})
-    return found
+        cells[file.name] = json.dumps({"key": cell["key"], "value": _without_times(cell["value"])})
+    return cells
 
 
-def _timeless(value: Any) -> Any:
-    """Return results without the times that they took."""
+def _without_times(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _timeless(held) for name, held in value.items() if "second" not in name and name != "ms"}
+        return {name: _without_times(item) for name, item in value.items() if "second" not in name and name != "ms"}
     return value
 
 
@@ -182,44 +181,44 @@ def _visible(folder: Path) -> list[str]:
 
 @cache
 def scenarios() -> dict[str, Scenario]:
-    """Return what can be killed here: PyTorch and pyarrow may be missing."""
-    found = {
+    """Return the scenarios by name; those that need PyTorch or pyarrow only if it is installed."""
+    result = {
         "count rows": counting(2500, 10, 5, engine="rows"),
         "count directed": counting(1500, 8, 4, directed=True, engine="rows", n_jobs=2),
         "count search": counting(400, 6, 8, engine="search"),
         "count dense": counting(160, 20, 6, engine="dense"),
         "count parts": counting(1200, 6, 4, memory_limit=400_000),
         "count directed parts": counting(800, 6, 4, directed=True, memory_limit=600_000),
-        "save": Scenario(replace_graph, graph_bits, either_graph),
+        "save": Scenario(replace_graph, graph_bits, check_graph),
         "reproduce": Scenario(reproduce, reproduce_bits),
     }
     try:
         import pyarrow.parquet  # noqa: F401
 
-        found["count parquet"] = Scenario(parquet, parquet_bits)
+        result["count parquet"] = Scenario(parquet, parquet_bits)
     except ImportError:
         pass
     try:
         import lightning  # noqa: F401
         import torch_geometric  # noqa: F401
 
-        found["train"] = Scenario(train, train_bits)
+        result["train"] = Scenario(train, train_bits)
     except ImportError:
         pass
-    return found
+    return result
 
 
 # ---------------------------------------------------------------- killing
 
 
-def child(work: Callable[[], None], said: Path) -> int:
-    """Run a function in a forked process; what it prints goes to a file."""
+def start_child(work: Callable[[], None], output: Path) -> int:
+    """Run a function in a forked process that prints to a file; return the process id."""
     pid = os.fork()
     if pid:
         return pid
     code = 1
     try:
-        file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         os.dup2(file, 1)
         os.dup2(file, 2)
         signal.alarm(SECONDS)
@@ -234,12 +233,12 @@ def child(work: Callable[[], None], said: Path) -> int:
         os._exit(code)
 
 
-def ended(pid: int, seconds: float | None = None) -> int | None:
-    """Return the exit code of a child; None if it still runs after some seconds."""
+def wait_for(pid: int, seconds: float | None = None) -> int | None:
+    """Return the exit code of a child, or None if it is still running after some seconds."""
     deadline = None if seconds is None else time.monotonic() + seconds
     while True:
-        found, status = os.waitpid(pid, 0 if deadline is None else os.WNOHANG)
-        if found:
+        ended, status = os.waitpid(pid, 0 if deadline is None else os.WNOHANG)
+        if ended:
             return os.waitstatus_to_exitcode(status)
         if deadline is not None and time.monotonic() >= deadline:
             return None
@@ -247,45 +246,45 @@ def ended(pid: int, seconds: float | None = None) -> int | None:
 
 
 def finish(scenario: Scenario, folder: Path) -> tuple[Bits, float]:
-    """Run a scenario to its end; return what it left, and how long it took."""
-    start, said = time.monotonic(), folder / ".said"
-    code = ended(child(lambda: scenario.work(folder), said))
+    """Run a scenario to its end; return its results and its duration."""
+    start, output = time.monotonic(), folder / OUTPUT
+    code = wait_for(start_child(lambda: scenario.work(folder), output))
     if code != 0:
-        raise AssertionError(f"code {code}: {said.read_text()[-500:]}")
-    said.unlink()
+        raise AssertionError(f"code {code}: {output.read_text()[-500:]}")
+    output.unlink()
     (folder / "seen").unlink(missing_ok=True)
     return scenario.bits(folder), time.monotonic() - start
 
 
 @cache
 def undisturbed(name: str) -> tuple[Bits, float]:
-    """Return what a scenario leaves when nobody kills it, and how long it takes."""
+    """Return the results and the duration of a scenario that is not killed."""
     with tempfile.TemporaryDirectory(prefix="detours-soak-") as folder:
         return finish(scenarios()[name], Path(folder))
 
 
 def check_round(unit: Unit, options: Namespace) -> Outcome:
-    """Kill a scenario some times, run it to its end, and compare."""
+    """Kill a scenario several times, run it to its end, and compare its results."""
     warnings.simplefilter("ignore")
     random = Random(str(unit))
     name = random.choice(sorted(scenarios()))
-    scenario, (expected, took) = scenarios()[name], undisturbed(name)
+    scenario, (expected, seconds) = scenarios()[name], undisturbed(name)
     kills, failures = 0, []
     folder = Path(tempfile.mkdtemp(prefix="detours-soak-"))
     try:
         for _ in range(random.randint(1, MOST_KILLS)):
-            pid = child(lambda: scenario.work(folder), folder / ".said")
-            if ended(pid, random.uniform(0, took) ** 1.3) is not None:
+            pid = start_child(lambda: scenario.work(folder), folder / OUTPUT)
+            if wait_for(pid, random.uniform(0, seconds) ** 1.3) is not None:
                 break
             os.kill(pid, signal.SIGKILL)
-            ended(pid)
+            wait_for(pid)
             kills += 1
-            if scenario.whole is not None:
-                scenario.whole(folder)
-        found, _ = finish(scenario, folder)
-        if found != expected:
-            differ = [key for key in {*found, *expected} if found.get(key) != expected.get(key)]
-            failures.append({"kind": "loss", "says": f"{name}: {differ} after {kills} kills"})
+            if scenario.check is not None:
+                scenario.check(folder)
+        result, _ = finish(scenario, folder)
+        if result != expected:
+            different = [key for key in {*result, *expected} if result.get(key) != expected.get(key)]
+            failures.append({"kind": "loss", "says": f"{name}: {different} after {kills} kills"})
     except Exception as error:
         failures.append({"kind": "loss", "says": f"{name} after {kills} kills: {error!r}"})
     finally:
@@ -294,13 +293,11 @@ def check_round(unit: Unit, options: Namespace) -> Outcome:
 
 
 def prepare() -> None:
-    """Import and compile, so that children have little to do but the work."""
+    """Import and compile, so that children spend little time on anything but the work."""
     for scenario in scenarios().values():
         with tempfile.TemporaryDirectory(prefix="detours-soak-") as folder:
             if scenario.work is not train:  # PyTorch would start threads, which a fork does not copy
                 scenario.work(Path(folder))
-    if "train" in scenarios():
-        pass
 
 
 if __name__ == "__main__":

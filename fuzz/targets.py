@@ -1,4 +1,4 @@
-"""What reads files and arguments, and what must not happen: the things that the mutational fuzzer tries."""
+"""The functions that the mutational fuzzer tests: they read files or arguments and check the outcome."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from detours.errors import DetoursError
 from detours.store import Store
 
 EDGES = [[0, 1, 2, 0, 1, 3, 3, 4], [1, 2, 0, 2, 0, 4, 0, 3]]
-"""The graph of the folders of counts in the corpus, with repeats: its edges are not in the order of its rows."""
+"""The graph of the count folders in the corpus: it has duplicates, and its edges are not in row order."""
 KEY = {"experiment": "fuzz", "code": "0", "data": "a"}
 
 
 def try_graph(path: Path) -> None:
-    """Read a graph from a file, and use it."""
+    """Read a graph from a file and use it."""
     use(detours.Graph.read(path))
 
 
 def try_saved(folder: Path) -> None:
-    """Open a saved graph, and use it."""
+    """Open a saved graph and use it."""
     use(detours.Graph.open(folder))
     with contextlib.suppress(DetoursError):
         detours.count(detours.Graph.open(folder), 3, out=folder / "out", memory_limit=1)
 
 
 def use(graph: detours.Graph) -> None:
-    """Do what a caller does with a graph that was read."""
+    """Use a graph as a caller would."""
     if graph.num_nodes > 3000 or graph.num_arcs > 30_000:
         return
     repr(graph)
@@ -49,7 +49,7 @@ def use(graph: detours.Graph) -> None:
 
 
 def try_counts(folder: Path) -> None:
-    """Open a folder that holds a count, finished or not, and count into it."""
+    """Open a folder of a count, finished or not, and count into it."""
     with contextlib.suppress(DetoursError):
         opened = detours.Detours.open(folder)
         repr(opened)
@@ -75,19 +75,19 @@ def try_checkpoint(path: Path) -> None:
     from detours.training.recipe import recipe
 
     data = rings(8, sizes=(3, 4), seed=5)
-    made = recipe(data.name, data.digest, "here", data.level, hidden=2, layers=1, epochs=1, k=3)
-    Checkpoint(path, [made], 0.0).load()
+    settings = recipe(data.name, data.digest, "here", data.level, hidden=2, layers=1, epochs=1, k=3)
+    Checkpoint(path, [settings], 0.0).load()
 
 
 def try_own_data(path: Path) -> None:
-    """Read a data set of anybody's own: PyG data or a folder in the format of TU Dortmund."""
+    """Read a custom data set: PyG data or a folder in the TU Dortmund format."""
     from detours.data import read_own
 
     read_own(path)
 
 
 def try_cell(path: Path) -> None:
-    """Look for a finished result in a store whose file is damaged."""
+    """Look up a finished result in a store whose file may be damaged."""
     store = Store(path.parent / "store")
     file = store.path(KEY)
     file.parent.mkdir(parents=True)
@@ -97,25 +97,25 @@ def try_cell(path: Path) -> None:
 
 
 def try_arguments(path: Path) -> None:
-    """Run a command with arguments from a file, one line each; it must end with a code and at most a sentence."""
+    """Run a command with the arguments in a file; it must return an exit code and print at most one error line."""
     text = path.read_bytes().decode("utf-8", "surrogateescape").replace("\0", "")
     arguments = text.split("\n")[0].split("\t")[:20]
     if {"demo", "bench", "train", "tune", "reproduce", "report", "data", "predict"} & set(arguments):
-        return  # other commands with long work of their own
+        return  # these commands may run for long
     if any(word.isdigit() and int(word) > 10**6 for word in arguments):
-        return  # a k of millions takes gigabytes, as it should
+        return  # a k of millions needs gigabytes, as expected
     (path.parent / "g.txt").write_text("0 1\n1 2\n2 0\n2 3\n")
-    before, out, err = os.getcwd(), io.StringIO(), io.StringIO()
+    cwd, out, err = os.getcwd(), io.StringIO(), io.StringIO()
     os.chdir(path.parent)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = cli.run(arguments)
     finally:
-        os.chdir(before)
+        os.chdir(cwd)
     assert code in (0, 1, 2), f"code {code} of {shlex.join(arguments)}"
-    said = err.getvalue()
-    assert "this is a bug" not in said and "Traceback" not in said, f"{said} of {shlex.join(arguments)}"
-    assert code == 0 or len(said.strip().splitlines()) == 1, f"{said!r} of {shlex.join(arguments)}"
+    message = err.getvalue()
+    assert "this is a bug" not in message and "Traceback" not in message, f"{message} of {shlex.join(arguments)}"
+    assert code == 0 or len(message.strip().splitlines()) == 1, f"{message!r} of {shlex.join(arguments)}"
 
 
 TARGETS: dict[str, Callable[[Path], Any]] = {
@@ -131,20 +131,20 @@ TARGETS: dict[str, Callable[[Path], Any]] = {
 
 
 def attempt(kind: str, path: Path) -> str:
-    """Return what is wrong with how a file or folder is read; empty if it is read, or refused in a sentence."""
+    """Read a file or folder; return a description of the failure, or "" if it was read or refused in one sentence."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             TARGETS[kind](path)
         except (DetoursError, OverflowError) as error:
-            says = str(error)
-            if not says or "\n" in says or len(says) > 1500:
-                return f"{type(error).__name__} is no sentence: {says[:200]!r}"
+            message = str(error)
+            if not message or "\n" in message or len(message) > 1500:
+                return f"{type(error).__name__} is not a sentence: {message[:200]!r}"
         except MemoryError:
             return "MemoryError"
         except Exception as error:
             import traceback
 
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            return f"{type(error).__name__}: {str(error)[:200]} ({Path(place.filename).name}:{place.lineno})"
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            return f"{type(error).__name__}: {str(error)[:200]} ({Path(frame.filename).name}:{frame.lineno})"
     return ""

@@ -26,22 +26,22 @@ def read_runs(folder: Path = RUNS) -> list[dict[str, Any]]:
 
 
 def table(runs: list[dict[str, Any]]) -> str:
-    """Return the totals as Markdown: a row per program."""
+    """Return the totals as a Markdown table with one row per program."""
     lines = ["| | cases | core-hours | seeds | failed |", "|---|---|---|---|---|"]
-    for what, words in WHAT.items():
-        mine = [run for run in runs if run["what"] == what]
-        cases = sum(run["tried"].get("cases", 0) for run in mine)
-        hours = sum(run["jobs"] * run["seconds"] for run in mine) / 3600
-        failed = sum((Counter(run["failed"]) for run in mine), Counter())
-        kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(failed.items())) or "0"
-        seeds = ", ".join(str(run["seed"]) for run in mine) or "none"
-        lines.append(f"| `fuzz.{what}`: {words} | {cases:,} | {hours:.2f} | {seeds} | {kinds} |")
+    for program, description in WHAT.items():
+        own = [run for run in runs if run["what"] == program]
+        cases = sum(run["tried"].get("cases", 0) for run in own)
+        hours = sum(run["jobs"] * run["seconds"] for run in own) / 3600
+        failed = sum((Counter(run["failed"]) for run in own), Counter())
+        failures = ", ".join(f"{count} {kind}" for kind, count in sorted(failed.items())) or "0"
+        seeds = ", ".join(str(run["seed"]) for run in own) or "none"
+        lines.append(f"| `fuzz.{program}`: {description} | {cases:,} | {hours:.2f} | {seeds} | {failures} |")
     return "\n".join(lines) + "\n"
 
 
 def updated(page: str, runs: list[dict[str, Any]]) -> str:
     """Return the page with the table of these runs."""
-    return _TABLE.sub(lambda found: found[1] + table(runs) + found[2], page)
+    return _TABLE.sub(lambda match: match[1] + table(runs) + match[2], page)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draw the pictures of README and docs/ again; needs Chromium and Playwright.
+"""Redraw the images of README.md and docs/; needs Chromium and Playwright.
 
 python scripts/draw_docs_images.py
 """
@@ -19,15 +19,15 @@ from detours.viz import draw_against, draw_lengths, new_figure, page, saved, sty
 from detours.viz.style import COLOURS
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-PALETTE = 128  # enough for the pictures, which are a third of the size then
+PALETTE = 128  # sufficient colours; the files have a third of the size
 
 
 def shrink(image: Image.Image, name: str) -> None:
     image.convert("RGB").quantize(PALETTE).save(IMAGES / name, optimize=True)
 
 
-def photograph(tab: Tab, made: detours.viz.Page, folder: Path, name: str, *clicks: str) -> None:
-    tab.goto(made.save(folder / "page.html").as_uri())
+def screenshot(tab: Tab, shown: detours.viz.Page, folder: Path, name: str, *clicks: str) -> None:
+    tab.goto(shown.save(folder / "page.html").as_uri())
     for selector in clicks:
         tab.click(selector) if not selector.startswith("#colouring") else tab.select_option("#colouring", "den")
     tab.wait_for_timeout(500)
@@ -36,13 +36,15 @@ def photograph(tab: Tab, made: detours.viz.Page, folder: Path, name: str, *click
 
 
 def draw_walks(ax: Any, walk: str, title: str) -> None:
-    """Draw a walk from i to j in a small graph, its steps numbered."""
-    places = {"i": (0, 0), "j": (1.6, 0), "a": (0, 1), "b": (1.6, 1), "c": (0.8, 1.7)}
+    """Draw a walk from i to j in a small graph, with numbered steps."""
+    positions = {"i": (0, 0), "j": (1.6, 0), "a": (0, 1), "b": (1.6, 1), "c": (0.8, 1.7)}
     for one, other in ("ij", "ia", "ab", "bj", "ac", "cb"):
-        ax.plot(*zip(places[one], places[other], strict=True), color="#c8ced4", linewidth=3, zorder=1)
-    for number, (one, other) in enumerate(pairwise(walk), 1):
-        (x, y), (u, v) = places[one], places[other]
-        shift = 0.12 if (other, one) in list(pairwise(walk))[: number - 1] else 0  # the way back, beside the way there
+        ax.plot(*zip(positions[one], positions[other], strict=True), color="#c8ced4", linewidth=3, zorder=1)
+    for step, (one, other) in enumerate(pairwise(walk), 1):
+        (x, y), (u, v) = positions[one], positions[other]
+        shift = (
+            0.12 if (other, one) in list(pairwise(walk))[: step - 1] else 0
+        )  # a step back is drawn next to the earlier step
         ax.annotate(
             "",
             (u + shift, v + shift),
@@ -50,9 +52,9 @@ def draw_walks(ax: Any, walk: str, title: str) -> None:
             arrowprops={"arrowstyle": "->", "color": COLOURS[5], "lw": 1.6, "shrinkA": 7, "shrinkB": 7},
         )
         ax.text(
-            (x + u) / 2 + (0.06 if shift else -0.14) + shift, (y + v) / 2 + 0.06, str(number), size=8, color=COLOURS[5]
+            (x + u) / 2 + (0.06 if shift else -0.14) + shift, (y + v) / 2 + 0.06, str(step), size=8, color=COLOURS[5]
         )
-    for name, (x, y) in places.items():
+    for name, (x, y) in positions.items():
         ax.scatter(x, y, s=170, color="white", edgecolors="black", linewidths=0.8, zorder=3)
         ax.text(x, y, name, ha="center", va="center", size=8, zorder=4)
     ax.set_title(title)
@@ -69,11 +71,11 @@ def main() -> None:
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": 1280, "height": 800})
-        whole = page(karate, 4, names=["Zachary's karate club"])
-        photograph(tab, whole, folder, "karate.png", "#rows tr:first-child")
+        single = page(karate, 4, names=["Zachary's karate club"])
+        screenshot(tab, single, folder, "karate.png", "#rows tr:first-child")
         pair = page((triangles, nx.cycle_graph(6)), 3, names=["two triangles", "a hexagon"])
         tab.set_viewport_size({"width": 1280, "height": 560})
-        photograph(tab, pair, folder, "pair.png", "#colouring")
+        screenshot(tab, pair, folder, "pair.png", "#colouring")
         browser.close()
     result = detours.count(karate, 4)
     figure = new_figure(7, 2.6)

@@ -1,4 +1,4 @@
-"""Measure a page of `detours show` in Chromium: size, time to the first picture, and frames while the view is dragged.
+"""Measure pages of `detours show` in Chromium: size, time to first paint, and frame rate while the view is dragged.
 
 python scripts/measure_page.py page.html …
 """
@@ -35,9 +35,7 @@ def main(files: list[str]) -> None:
                 step += 1
                 tab.mouse.move(x + 7 * step % 200, y + 5 * step % 150)
             frames = tab.evaluate("(times.length - 1) / ((times.at(-1) - times[0]) / 1000)")
-            print(
-                f"{file.name}: {file.stat().st_size / 1000:.0f} kB, picture after {painted} ms, {frames:.0f} frames/s"
-            )
+            print(f"{file.name}: {file.stat().st_size / 1000:.0f} kB, first paint {painted} ms, {frames:.0f} frames/s")
             tab.close()
         browser.close()
 

@@ -1,8 +1,8 @@
-"""Draw finished entries of the tables at random, train them from scratch, and compare.
+"""Draw finished entries of the tables at random, retrain them from scratch, and compare.
 
 python scripts/train_again.py [--number 2] [--seed 0] [--root DIR] [--device auto] [--out again] [--show]
 
-After an interruption the same command goes on. What is drawn depends on the entries that are finished.
+After an interruption, the same command continues. The draw depends on which entries are finished.
 """
 
 import argparse
@@ -19,13 +19,14 @@ from detours.experiments.networks.results import Result, results
 from detours.store import Store
 
 
-def drawn(kept: Path, number: int, seed: int) -> list[Result]:
-    """So many complete entries, each as likely as any other, whose settings are still those of the preset."""
-    queue = Queue(Store(kept, keep_old=True), RunSelection(), load, print)
-    found = results(queue.records)
-    ready = [each for entry, each in found.items() if each.complete and not queue.missing(entry)]
-    ordered = sorted(ready, key=lambda each: str(each.entry))
-    return random.Random(seed).sample(ordered, min(number, len(ordered)))
+def draw(folder: Path, num_entries: int, seed: int) -> list[Result]:
+    """Draw complete entries uniformly, of those whose settings are still those of the preset."""
+    queue = Queue(Store(folder, keep_old=True), RunSelection(), load, print)
+    complete = [
+        result for entry, result in results(queue.records).items() if result.complete and not queue.missing(entry)
+    ]
+    ordered = sorted(complete, key=lambda result: str(result.entry))
+    return random.Random(seed).sample(ordered, min(num_entries, len(ordered)))
 
 
 def name_of(entry: Entry) -> str:
@@ -33,32 +34,32 @@ def name_of(entry: Entry) -> str:
 
 
 def main() -> int:
-    """Print a line for each entry; 1 if one of them is further from its record than a standard deviation."""
+    """Print a line for each entry; return 1 if one differs from its record by more than a standard deviation."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--number", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=0, help="of the draw")
-    parser.add_argument("--root", help="the folder of the raw data sets")
-    parser.add_argument("--results", type=Path, default=Path("results"))
+    parser.add_argument("--number", type=int, default=2, help="number of entries (default: 2)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the draw (default: 0)")
+    parser.add_argument("--root", help="folder of the raw data sets")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="folder of the finished results")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--out", type=Path, default=Path("again"), help="a folder for the new results")
-    parser.add_argument("--show", action="store_true", help="show what is drawn, and train nothing")
-    given = parser.parse_args()
-    chosen = drawn(given.results, given.number, given.seed)
-    for each in chosen:
-        print(f"drawn: {name_of(each.entry)}", flush=True)
-    if given.show:
+    parser.add_argument("--out", type=Path, default=Path("again"), help="folder for the new results")
+    parser.add_argument("--show", action="store_true", help="only show the drawn entries, without training")
+    options = parser.parse_args()
+    drawn = draw(options.results, options.number, options.seed)
+    for result in drawn:
+        print(f"drawn: {name_of(result.entry)}", flush=True)
+    if options.show:
         return 0
-    store = Store(given.out)
-    queue = Queue(store, RunSelection(device=given.device), partial(load, root=given.root), print)
-    queue.run([each.entry for each in chosen])
-    again, far = results(read_records(store)), 0
-    for each in chosen:
-        mean, std = each.mean or 0.0, each.std or 0.0
-        new = again[each.entry].mean if each.entry in again else None
-        far += new is None or abs(new - mean) > std
-        found = "which could not be finished" if new is None else f"{new:.4g}"
-        print(f"{name_of(each.entry)}: {mean:.4g} ± {std:.2g} in the record, again {found}")
-    return int(far > 0)
+    store = Store(options.out)
+    queue = Queue(store, RunSelection(device=options.device), partial(load, root=options.root), print)
+    queue.run([result.entry for result in drawn])
+    retrained, different = results(read_records(store)), False
+    for result in drawn:
+        mean, std = result.mean or 0.0, result.std or 0.0
+        new = retrained[result.entry].mean if result.entry in retrained else None
+        different |= new is None or abs(new - mean) > std
+        outcome = "not finished" if new is None else f"{new:.4g}"
+        print(f"{name_of(result.entry)}: {mean:.4g} ± {std:.2g} in the record, retrained: {outcome}")
+    return int(different)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Fetch the drawing library of the interactive page from npm and put it into the package; needs npm.
+"""Vendor the drawing library of the interactive page from npm; needs npm.
 
     python scripts/vendor_force_graph.py
 
-The bundle is the file `dist/force-graph.min.js` of the npm package, unchanged; npm checks its digest. It holds code of
-the libraries that force-graph depends on, so their licences come along. `force-graph.json` records the version, the
-digest of the bundle, and the digests of the two style sheets that it adds to a page: the page's content-security
-policy allows these and no others.
+The bundle is the file `dist/force-graph.min.js` of the npm package, unchanged; npm checks its digest. It contains code
+of the libraries that force-graph depends on, so their licences are included. `force-graph.json` records the version,
+the digest of the bundle, and the digests of the two style sheets that it adds to a page: the page's
+content-security policy allows only these.
 """
 
 import base64
@@ -23,20 +23,24 @@ STYLE = re.compile(r'\("(\.(?:force-graph|float-tooltip)[^"]*)"\)')
 
 
 def sha256(data: bytes) -> str:
-    """Return a digest as content-security policies write it."""
+    """Return a digest in the format of content-security policies."""
     return "sha256-" + base64.b64encode(hashlib.sha256(data).digest()).decode()
 
 
 def licences(modules: Path) -> str:
-    """Return the licences of all packages, each distinct text once, after the packages that have it."""
+    """Return the licences of all packages, each distinct text once, below the names of its packages."""
     packages = defaultdict(list)
     for manifest in sorted([*modules.glob("*/package.json"), *modules.glob("@*/*/package.json")]):
-        about = json.loads(manifest.read_text("utf-8"))
+        package = json.loads(manifest.read_text("utf-8"))
         files = [file for file in manifest.parent.iterdir() if file.name.lower().startswith("licen")]
-        text = files[0].read_text("utf-8") if files else f"{about['license']} licence; the package has no other text.\n"
+        text = (
+            files[0].read_text("utf-8") if files else f"{package['license']} licence; the package has no other text.\n"
+        )
         owners = [line.strip() for line in text.splitlines() if re.match(r"\s*(The MIT.*)?Copyright", line)]
         body = "\n".join(line.rstrip() for line in text.splitlines() if line.strip() not in owners).strip()
-        packages[body].append(f"{about['name']} {about['version']} ({about['license']}). {' '.join(owners)}".strip())
+        packages[body].append(
+            f"{package['name']} {package['version']} ({package['license']}). {' '.join(owners)}".strip()
+        )
     return "\n\n".join("\n".join([*names, "", body]) for body, names in sorted(packages.items())) + "\n"
 
 
@@ -48,11 +52,11 @@ def main() -> None:
         bundle = modules.joinpath("force-graph/dist/force-graph.min.js").read_bytes()
         texts = licences(modules)
     styles = [json.loads(f'"{text}"').encode() for text in STYLE.findall(bundle.decode())]
-    assert len(styles) == 2 and b"</script" not in bundle.lower(), "the bundle is not as this script expects it"
-    about = {"version": VERSION, "sha256": hashlib.sha256(bundle).hexdigest(), "styles": [sha256(s) for s in styles]}
+    assert len(styles) == 2 and b"</script" not in bundle.lower(), "the bundle is not as this script expects"
+    manifest = {"version": VERSION, "sha256": hashlib.sha256(bundle).hexdigest(), "styles": [sha256(s) for s in styles]}
     TARGET.mkdir(parents=True, exist_ok=True)
     TARGET.joinpath("force-graph.min.js").write_bytes(bundle)
-    TARGET.joinpath("force-graph.json").write_text(json.dumps(about, indent=2) + "\n")
+    TARGET.joinpath("force-graph.json").write_text(json.dumps(manifest, indent=2) + "\n")
     TARGET.joinpath("LICENSES.txt").write_text(texts, "utf-8")
     print(f"{TARGET}: force-graph {VERSION}, {len(bundle):,} bytes")
 

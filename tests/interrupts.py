@@ -12,25 +12,25 @@ import pytest
 
 @contextmanager
 def interrupted(seconds: float = 0.2) -> Iterator[None]:
-    """Expect a `KeyboardInterrupt` in the block, which Ctrl-C causes after some seconds, and to leave it soon after.
+    """Simulate Ctrl-C after some seconds, and expect the block to end with `KeyboardInterrupt` soon after.
 
-    Ctrl-C comes again every second: Python loses one that arrives in a callback of the garbage collector. The bound is
-    on processor time, since the machine may be busy with other things, and so wide that only a hang breaks it.
+    Ctrl-C is repeated every second, as Python loses one that arrives in a callback of the garbage collector. The limit
+    is on CPU time, as the machine may be busy, and so generous that only a hang exceeds it.
 
-    What the block runs in this thread is not traced: coverage holds a lock while it notes a line, and an interrupt
-    between taking and leaving it would have everything wait for ever.
+    The block is not traced in this thread: coverage holds a lock while it records a line, and an interrupt between
+    acquiring and releasing it would cause a deadlock.
     """
-    ended, first, trace = threading.Event(), [0.0], sys.gettrace()
+    ended, first_interrupt, trace = threading.Event(), [0.0], sys.gettrace()
 
-    def press() -> None:
+    def interrupt() -> None:
         wait = seconds
         while not ended.wait(wait):
-            first[0] = first[0] or time.process_time()
+            first_interrupt[0] = first_interrupt[0] or time.process_time()
             _thread.interrupt_main()
             wait = 1.0
 
-    presser = threading.Thread(target=press, daemon=True)
-    presser.start()
+    thread = threading.Thread(target=interrupt, daemon=True)
+    thread.start()
     with pytest.raises(KeyboardInterrupt):
         sys.settrace(None)
         try:
@@ -38,5 +38,5 @@ def interrupted(seconds: float = 0.2) -> Iterator[None]:
         finally:
             ended.set()
             sys.settrace(trace)
-    presser.join()
-    assert time.process_time() - first[0] < 30
+    thread.join()
+    assert time.process_time() - first_interrupt[0] < 30

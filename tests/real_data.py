@@ -1,4 +1,4 @@
-"""Readers of the raw data files; they return arcs exactly as stored, loops and repeats included."""
+"""Readers of the raw data files; they return arcs exactly as stored, including loops and duplicates."""
 
 import os
 from itertools import pairwise
@@ -27,7 +27,7 @@ def data_folder() -> Path:
 
 def _existing(path: Path) -> Path:
     if not path.exists():
-        pytest.skip(f"real data not found: {path} (set DETOURS_DATA to the folder that holds the data sets)")
+        pytest.skip(f"real data not found: {path} (set DETOURS_DATA to the folder that contains the data sets)")
     return path
 
 

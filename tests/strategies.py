@@ -33,7 +33,7 @@ class SmallGraph:
         return detours.Graph.from_edge_index(self.edge_index, num_nodes=self.num_nodes, directed=self.directed)
 
     def table(self, k: int) -> NDArray[np.int64]:
-        """The right answer for `by_length`, in the order of the arcs."""
+        """The expected `by_length`, in the order of the arcs."""
         counts = oracles.by_subsets(self.num_nodes, self.arcs, k)
         return np.array([counts[arc] for arc in self.arcs], dtype=np.int64).reshape(-1, k - 1)
 
@@ -63,7 +63,7 @@ def small_graphs(draw: st.DrawFn, *, directed: bool | None = None, max_nodes: in
 
 @st.composite
 def random_arcs(draw: st.DrawFn, directed: bool, max_nodes: int) -> tuple[int, set[Arc]]:
-    """Each pair by itself: mostly sparse, but shrinks to the smallest graph that fails."""
+    """Draw each pair separately: mostly sparse graphs, but they shrink to the smallest that fails."""
     num_nodes = draw(st.integers(1, max_nodes))
     pairs = _pairs(num_nodes, directed)
     present = draw(st.lists(st.booleans(), min_size=len(pairs), max_size=len(pairs)))
@@ -72,7 +72,7 @@ def random_arcs(draw: st.DrawFn, directed: bool, max_nodes: int) -> tuple[int, s
 
 @st.composite
 def seeded_arcs(draw: st.DrawFn, directed: bool, max_nodes: int) -> tuple[int, set[Arc]]:
-    """Every density equally often, which drawing pair by pair does not give."""
+    """Every density equally often, unlike drawing each pair separately."""
     num_nodes = draw(st.integers(max(1, max_nodes - 3), max_nodes))
     density = draw(st.sampled_from([0.3, 0.45, 0.6, 0.8, 1.0]))
     random = Random(draw(st.integers(0, 2**32 - 1)))
@@ -81,7 +81,7 @@ def seeded_arcs(draw: st.DrawFn, directed: bool, max_nodes: int) -> tuple[int, s
 
 @st.composite
 def subdivided_arcs(draw: st.DrawFn, directed: bool, max_nodes: int) -> tuple[int, set[Arc]]:
-    """A few nodes joined by chains, some in parallel: thetas, ladders, long cycles with chords."""
+    """A few nodes connected by chains, some in parallel: thetas, ladders, long cycles with chords."""
     num_nodes = draw(st.integers(2, min(4, max_nodes)))
     hubs = _pairs(num_nodes, directed)
     arcs: set[Arc] = set()
@@ -95,7 +95,7 @@ def subdivided_arcs(draw: st.DrawFn, directed: bool, max_nodes: int) -> tuple[in
 
 @st.composite
 def glued_arcs(draw: st.DrawFn, directed: bool, max_nodes: int) -> tuple[int, set[Arc]]:
-    """Two graphs that share one node or are joined by a bridge, numbered so that their nodes interleave."""
+    """Two graphs that share a node or are connected by a bridge, with interleaved node indices."""
     left_nodes, left = draw(random_arcs(directed, max(2, max_nodes // 2)))
     right_nodes, right = draw(random_arcs(directed, max(2, (max_nodes + 1) // 2)))
     share = draw(st.booleans())

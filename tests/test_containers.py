@@ -189,22 +189,22 @@ def test_compressed_rows_are_checked(indptr: list, indices: list, wrong: str) ->
         check_rows(np.array(indptr), np.array(indices), 2)
 
 
-def test_marks_recognise_a_file(tmp_path: Path) -> None:
+def test_fingerprints_identify_a_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(bytes(200_000))
-    marks = {"a": list(fingerprint(tmp_path / "a"))}
-    check_fingerprints(tmp_path, marks)
+    fingerprints = {"a": list(fingerprint(tmp_path / "a"))}
+    check_fingerprints(tmp_path, fingerprints)
     (tmp_path / "a").write_bytes(bytes(150_000) + b"\1" + bytes(49_999))
     with pytest.raises(ValueError, match="another checksum"):
-        check_fingerprints(tmp_path, marks)
+        check_fingerprints(tmp_path, fingerprints)
     (tmp_path / "a").write_bytes(bytes(100_000))
     with pytest.raises(ValueError, match="a has 100,000 bytes where 200,000 were written"):
-        check_fingerprints(tmp_path, marks)
+        check_fingerprints(tmp_path, fingerprints)
 
 
-def test_the_mark_of_a_large_file_reads_samples_of_it(tmp_path: Path) -> None:
+def test_the_fingerprint_of_a_large_file_reads_only_samples(tmp_path: Path) -> None:
     path = tmp_path / "sparse"
     with open(path, "wb") as file:
-        file.truncate(10**12)  # a file with a hole: reading all of it would take minutes
+        file.truncate(10**12)  # a sparse file: reading all of it would take minutes
     empty = fingerprint(path)
     with open(path, "r+b") as file:
         file.seek(-1, 2)

@@ -1,4 +1,4 @@
-"""Every example in the README and the docs is run, and what it says it prints is compared."""
+"""Every example in the README and the docs is run, and its output is compared with the output shown."""
 
 import doctest
 import json
@@ -37,7 +37,7 @@ def snippets(page: Path) -> Iterator[Snippet]:
 
 
 def run_python(snippet: Snippet, names: dict[str, Any], page: Path) -> None:
-    """Code as it stands, or a session with its answers; later snippets of a page see the names of earlier."""
+    """Run code, or a session with its outputs; later snippets of a page see the names of earlier ones."""
     if ">>>" not in snippet.code:
         exec(compile("\n" * (snippet.line - 1) + snippet.code, str(page), "exec"), names)
         return
@@ -51,7 +51,7 @@ def run_python(snippet: Snippet, names: dict[str, Any], page: Path) -> None:
 
 
 def run_console(snippet: Snippet, capsys: pytest.CaptureFixture[str]) -> None:
-    """Lines after `$ detours …` are what it prints, on either stream; none means that nobody cares."""
+    """Lines after `$ detours …` are its output on either stream; without them the output is not checked."""
     for command in re.split(r"^\$ ", snippet.code, flags=re.MULTILINE)[1:]:
         line, _, expected = command.partition("\n")
         program, *arguments = shlex.split(line, comments=True)
@@ -69,7 +69,7 @@ def run_console(snippet: Snippet, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where examples run: an empty folder with the file that they all take."""
+    """The working directory of the examples: a folder with only the file that all of them use."""
     import networkx as nx
 
     nx.write_edgelist(nx.karate_club_graph(), tmp_path / "karate.txt", data=False)
@@ -90,7 +90,7 @@ def test_examples(page: Path, folder: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_lead_to_existing_files(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), f"{page.name} points to {target}"
 
@@ -107,7 +107,7 @@ def test_files_that_are_named_exist(page: Path) -> None:
 
 
 def test_names_in_contributing_exist() -> None:
-    """Constants, private names and functions, as `IN_BLOCKS`, `_on_edges` or `print_summary`."""
+    """Constants, private names and functions, such as `IN_BLOCKS`, `_on_edges` or `print_summary`."""
     code = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py"))
     code += "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("*.py"))
     text = FENCE.sub("", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
@@ -172,7 +172,7 @@ def test_the_report_is_that_of_the_store() -> None:
     assert (ROOT / "report.md").read_text("utf-8") == markdown(report_sections(ROOT / "results")), "run: make numbers"
 
 
-def test_the_errors_on_zinc_are_those_that_were_measured() -> None:
+def test_the_errors_on_zinc_are_the_measured_ones() -> None:
     rows = json.loads((ROOT / "results" / "zinc_by_k.json").read_text("utf-8"))["rows"].values()
     measured = (f"{mean(row['test_mae']):.3f} ± {stdev(row['test_mae']):.3f}" for row in rows)
     assert f"| test MAE | {' | '.join(measured)} |" in (ROOT / "docs" / "transforms.md").read_text("utf-8")

@@ -28,9 +28,9 @@ def test_every_notebook_is_listed_and_has_no_outputs() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_run(notebook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    needs = {"molecules": "rdkit", "own-data-pyg": "torch_geometric", "kernel-grid-search": "sklearn"}
-    if notebook.stem in needs:
-        pytest.importorskip(needs[notebook.stem])
+    required = {"molecules": "rdkit", "own-data-pyg": "torch_geometric", "kernel-grid-search": "sklearn"}
+    if notebook.stem in required:
+        pytest.importorskip(required[notebook.stem])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NODES", "20000")  # the hub graph, smaller
     names: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The package as a whole: the cost of importing it, its version, the contents of its wheel."""
+"""The package: the cost of importing it, its version, the contents of its wheel."""
 
 import inspect
 import itertools
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def modules_after(code: str) -> set[str]:
-    """The top-level modules that a fresh interpreter has loaded after running this code."""
+    """The top-level modules loaded in a fresh interpreter after running this code."""
     listing = f"{code}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
     done = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True, timeout=120)
     return set(done.stdout.split())
@@ -81,7 +81,7 @@ def test_a_source_tree_on_the_path_has_a_version() -> None:
     assert done.stdout == "0+unknown\n"
 
 
-def test_changes_begin_with_the_unreleased() -> None:
+def test_the_changelog_starts_with_unreleased_changes() -> None:
     headings = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert headings[0] == "Unreleased"
     released = [Version(heading) for heading in headings[1:]]

@@ -1,13 +1,21 @@
 """progress=True in a log and on a terminal."""
 
 import sys
+from types import SimpleNamespace
 
 import networkx as nx
 import pytest
 
 import detours
+from detours import progress as module
 from detours.errors import InputError
 from detours.progress import as_report
+
+
+@pytest.fixture(autouse=True)
+def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a count may take seconds, which change what is printed."""
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 1000.0))
 
 
 def test_true_prints_and_a_function_is_called(capsys: pytest.CaptureFixture[str]) -> None:

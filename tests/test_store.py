@@ -1,4 +1,4 @@
-"""The store of finished cells: nothing is computed twice, nothing incomplete is ever seen."""
+"""The store of finished cells: nothing is computed twice, and incomplete cells are never visible."""
 
 import json
 import os
@@ -93,7 +93,7 @@ def test_file_names_are_readable(tmp_path: Path) -> None:
     assert path.parent == tmp_path / "trial" and path.name.startswith("MUTAG-1-WL-3-rounds-")
 
 
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
+def test_a_file_instead_of_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("")
     with pytest.raises(InputError, match="is a file; give a folder"):
         Store(tmp_path / "results")
@@ -113,13 +113,13 @@ def test_a_killed_run_loses_only_the_cell_in_progress(tmp_path: Path) -> None:
     assert program.stdout is not None and program.stdout.readline() == "third\n"
     os.kill(program.pid, signal.SIGKILL)
     program.wait()
-    made = []
+    computed = []
     tasks = [
-        Task({"experiment": "e", "data": at, "code": "c"}, lambda at=at: made.append(at) or {"at": at})
+        Task({"experiment": "e", "data": at, "code": "c"}, lambda at=at: computed.append(at) or {"at": at})
         for at in range(4)
     ]
     cells = Store(tmp_path).run(tasks)
-    assert made == [2, 3] and [cell.value["at"] for cell in cells] == [0, 1, 2, 3]
+    assert computed == [2, 3] and [cell.value["at"] for cell in cells] == [0, 1, 2, 3]
 
 
 def test_a_cell_records_how_long_it_took(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The benchmarks must compare like with like: same graphs, same answers, honest extrapolation."""
+"""The benchmarks must compare like with like: same graphs, same counts, sound extrapolation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def assert_simple(graph: Csr) -> None:
         (Csr.from_pairs(np.array([[0, 1], [1, 0], [2, 2], [0, 1], [1, 3]]), 5), 5, 2),
     ],
 )
-def test_graphs_are_simple_and_have_the_promised_size(graph: Csr, nodes: int, edges: int) -> None:
+def test_graphs_are_simple_and_have_the_requested_size(graph: Csr, nodes: int, edges: int) -> None:
     assert (graph.num_nodes, graph.num_edges) == (nodes, edges)
     assert_simple(graph)
 
@@ -54,32 +54,32 @@ def test_edge_of_arc_finds_both_directions() -> None:
 
 
 @pytest.mark.parametrize("name", [rivals.OURS, *EVERYONE])
-def test_everyone_gives_the_same_answer(name: str) -> None:
-    if rivals.absent([name]):
-        pytest.skip(f"no module {rivals.needed(name)!r} here")
-    rivals.check_same_answer([name], k=4)
+def test_all_contenders_return_the_same_counts(name: str) -> None:
+    if rivals.not_installed([name]):
+        pytest.skip(f"{rivals.required_module(name)!r} is not installed")
+    rivals.check_same_counts([name], k=4)
 
 
 @pytest.mark.parametrize("name", [rivals.OURS, *rivals.LISTERS, rivals.IGRAPH_CYCLES])
-def test_listers_know_other_lengths(name: str) -> None:
-    if rivals.absent([name]):
-        pytest.skip(f"no module {rivals.needed(name)!r} here")
+def test_listers_support_other_lengths(name: str) -> None:
+    if rivals.not_installed([name]):
+        pytest.skip(f"{rivals.required_module(name)!r} is not installed")
     for k in (2, 6):
-        rivals.check_same_answer([name], k)
+        rivals.check_same_counts([name], k)
 
 
-def test_a_wrong_answer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = rivals.answer_of
+def test_wrong_counts_are_detected(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts_of = rivals.counts_of
 
     def wrong(name: str, graph: Csr, k: int) -> np.ndarray | None:
-        answer = right(name, graph, k)
-        assert answer is not None
-        answer[0, 0] += 1
-        return answer
+        counts = counts_of(name, graph, k)
+        assert counts is not None
+        counts[0, 0] += 1
+        return counts
 
-    monkeypatch.setattr(rivals, "answer_of", wrong)
-    with pytest.raises(AssertionError, match="other numbers"):
-        rivals.check_same_answer(["NumPy formulas"], k=4)
+    monkeypatch.setattr(rivals, "counts_of", wrong)
+    with pytest.raises(AssertionError, match="differ from those of NetworkX at k = 4"):
+        rivals.check_same_counts(["NumPy formulas"], k=4)
 
 
 def test_both_arcs_must_agree() -> None:
@@ -90,16 +90,16 @@ def test_both_arcs_must_agree() -> None:
 
 
 class Sleeper(listers.Roots):
-    """A lister that burns a known time a root and finds one triangle at each."""
+    """A lister that uses a known CPU time per root and finds one triangle at each."""
 
     name = "sleeper"
-    burn = 0.004
+    seconds = 0.004
 
     def build(self) -> None:
         return None
 
     def paths(self, root: int, k: int) -> list[tuple[int, int, int]]:
-        end = time.process_time() + self.burn
+        end = time.process_time() + self.seconds
         while time.process_time() < end:
             pass
         return [(0, 1, 2)]
@@ -110,32 +110,32 @@ def test_a_sample_is_extrapolated_to_all_roots() -> None:
     timing, answer = measure.sampled(lister, k=3, budget=0.8)
     assert answer is None
     assert timing.how == "extrapolated"
-    assert timing.seconds == pytest.approx(lister.roots() * Sleeper.burn, rel=0.3)
+    assert timing.seconds == pytest.approx(lister.num_roots() * Sleeper.seconds, rel=0.3)
     assert timing.text().startswith("~ ")
 
 
-def test_a_sample_of_everything_is_the_answer() -> None:
+def test_a_complete_sample_returns_counts() -> None:
     lister = Sleeper(cases.grid(3))
     timing, answer = measure.sampled(lister, k=3, budget=30)
     assert timing.how == "measured"
     assert answer is not None
-    assert answer.tolist() == [[1, 0]] * lister.roots()
+    assert answer.tolist() == [[1, 0]] * lister.num_roots()
 
 
 def test_a_root_that_never_ends_gives_a_lower_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Sleeper, "burn", 60.0)
+    monkeypatch.setattr(Sleeper, "seconds", 60.0)
     timing, answer = measure.sampled(Sleeper(cases.grid(3)), k=3, budget=0.3)
     assert (timing.how, answer) == ("at least", None)
     assert timing.text().startswith("> ")
 
 
-def test_guarded_work_is_stopped_or_answered() -> None:
+def test_guarded_work_returns_or_is_stopped() -> None:
     timing, answer = measure.guarded(lambda: 42, budget=30)
     assert (timing.how, answer) == ("measured", 42)
-    started = time.monotonic()
+    start = time.monotonic()
     timing, answer = measure.guarded(lambda: time.sleep(60), budget=0.3)
     assert (timing.how, answer) == ("at least", None)
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - start < 20
 
 
 def test_cycles_are_extrapolated_by_their_share() -> None:
@@ -171,14 +171,14 @@ def test_an_all_or_nothing_lister_is_extrapolated_by_its_rate() -> None:
     assert timing.seconds == pytest.approx(50, rel=0.3)
 
 
-def test_an_all_or_nothing_lister_that_ends_is_the_answer() -> None:
+def test_an_all_or_nothing_lister_that_finishes_returns_counts() -> None:
     graph = cases.grid(6)
     timing, answer = measure.cycles_by_subgraph(
-        graph, lambda part: lambda: rivals.our_answer(part, 3), expected=25, budget=60
+        graph, lambda part: lambda: rivals.our_counts(part, 3), expected=25, budget=60
     )
     assert timing.how == "measured"
     assert answer is not None
-    assert np.array_equal(answer, rivals.our_answer(graph, 3))
+    assert np.array_equal(answer, rivals.our_counts(graph, 3))
 
 
 def test_an_induced_subgraph_keeps_the_edges_inside() -> None:
@@ -191,7 +191,7 @@ def test_an_induced_subgraph_keeps_the_edges_inside() -> None:
     assert set(zip(*(end.tolist() for end in part.upper), strict=True)) == expected
 
 
-def test_a_bar_is_held_against_the_fastest_rival_that_was_seen() -> None:
+def test_goals_are_checked_against_the_fastest_rival_with_a_known_time() -> None:
     case = suite.Case("x", "x", lambda: cases.grid(3), 4, goals=(suite.Goal("listers", 100),))
     listed = {
         "igraph simple_cycles": measure.Timing(15.0, 15.0, "at least"),
@@ -201,8 +201,8 @@ def test_a_bar_is_held_against_the_fastest_rival_that_was_seen() -> None:
     result = contest.Result(case, 9, 12, measure.Timing(1.0, 1.0), {3: 0}, listed)
     assert result.fastest("listers") == "rustworkx all_simple_paths, by edge"
     assert result.fastest("orca") is None
-    ((_, bar, reached, met),) = result.goals()
-    assert (bar, reached, met) == (100, 200.0, True)
+    ((_, goal, reached, met),) = result.goals()
+    assert (goal, reached, met) == (100, 200.0, True)
 
 
 @pytest.mark.parametrize(
@@ -216,24 +216,24 @@ def test_a_bar_is_held_against_the_fastest_rival_that_was_seen() -> None:
         (864000, "10 days"),
     ],
 )
-def test_durations_read_well(seconds: float, text: str) -> None:
+def test_durations_are_readable(seconds: float, text: str) -> None:
     assert measure.duration(seconds) == text
 
 
-def test_absent_data_is_a_clear_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_data_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DETOURS_DATA", str(tmp_path))
-    with pytest.raises(cases.DataAbsent, match="set DETOURS_DATA"):
+    with pytest.raises(cases.MissingData, match="set DETOURS_DATA"):
         cases.wikipedia("squirrel")
 
 
-def test_every_case_names_known_contenders() -> None:
+def test_cases_name_known_contenders() -> None:
     for case in suite.FULL + suite.QUICK:
         assert set(case.rivals) <= {*EVERYONE, rivals.IGRAPH_LISTING}
         groups = {rivals.group_of(name) for name in case.rivals}
         assert {goal.group for goal in case.goals} <= groups
 
 
-def test_unknown_case_is_refused(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_an_unknown_case_is_refused(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run.main(["--quick", "--case", "moon", "--out", str(tmp_path)]) == 2
     assert "no case 'moon'" in capfd.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""The benchmark of networks must hold its bars against what it says, on models that really train."""
+"""The benchmark of networks must check the goals that it states, on models that train."""
 
 import pytest
 
@@ -17,10 +17,10 @@ from detours.transforms import AddDetourNumber
 @pytest.mark.slow
 def test_both_models_learn_from_the_same_batches() -> None:
     graphs = [Graph.from_csr(graph.indptr, graph.indices).to_pyg() for graph in small_graphs(12, seed=1)]
-    for number, data in enumerate(graphs):
+    for i, data in enumerate(graphs):
         data.x = torch.ones(data.num_nodes, 3)
         data.pe = torch.randn(data.num_nodes, benchmark.POSITIONS)
-        data.y = torch.tensor([number % 2])
+        data.y = torch.tensor([i % 2])
     batches = [Batch.from_data_list(AddDetourNumber(benchmark.K, by_length=True)(graphs))]
     torch.manual_seed(0)
     for model in (benchmark.gps(3, 16), benchmark.mdnn(3, 1)):
@@ -30,7 +30,7 @@ def test_both_models_learn_from_the_same_batches() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "verdict"), [(1.9, "it is 1.90: met"), (2.1, "it is 2.10: MISSED")])
-def test_the_bar_of_an_epoch(seconds: float, verdict: str) -> None:
+def test_the_goal_of_an_epoch(seconds: float, verdict: str) -> None:
     best = {benchmark.OURS: Timing(seconds, seconds), benchmark.GPS: Timing(1.0, 1.0)}
     sheet = benchmark.epoch_sheet(best)
     assert sheet.notes[0].endswith(verdict)
@@ -38,8 +38,8 @@ def test_the_bar_of_an_epoch(seconds: float, verdict: str) -> None:
 
 
 @pytest.mark.parametrize(("evaluating", "verdict"), [(290.0, "takes 2.90: met"), (310.0, "takes 3.10: MISSED")])
-def test_the_bar_of_memory(evaluating: float, verdict: str) -> None:
-    seen = {
+def test_the_goal_of_memory(evaluating: float, verdict: str) -> None:
+    sizes = {
         "tokens": 1,
         "ragged": 100.0,
         "training": 500.0,
@@ -48,7 +48,7 @@ def test_the_bar_of_memory(evaluating: float, verdict: str) -> None:
         "attended": 110.0,
         "padded": 2500.0,
     }
-    seen["evaluating"] = evaluating
-    sheet = benchmark.tokens_sheet(seen)
+    sizes["evaluating"] = evaluating
+    sheet = benchmark.tokens_sheet(sizes)
     assert sheet.notes[0].endswith(verdict)
     assert sheet.rows[-1][-1] == "25.00"

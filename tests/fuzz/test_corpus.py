@@ -1,4 +1,4 @@
-"""Everything that fuzzing begins with, or has found, is read or refused in a sentence."""
+"""Every input of the corpus, from which fuzzing starts or which it has found, is read or refused in one sentence."""
 
 import warnings
 from argparse import Namespace
@@ -30,8 +30,8 @@ def test_counts_that_were_wrong_once() -> None:
 
 
 def test_a_few_changed_inputs() -> None:
-    for number in range(60):
-        outcome = mutation.check_input(Unit(18, 0, number), Namespace(out=None))
+    for i in range(60):
+        outcome = mutation.check_input(Unit(18, 0, i), Namespace(out=None))
         assert outcome.failures == []
 
 
@@ -56,28 +56,28 @@ def test_the_oracle_of_the_fuzzer_agrees_with_another() -> None:
         case = random_case(random, random.randint(2, 6), random.random() < 0.5)
         arcs = case.arcs()
         expected = oracles.by_subsets(case.num_nodes, arcs, case.k)
-        assert differential.Answer(case).by_length.tolist() == [expected[arc] for arc in arcs]
+        assert differential.Expected(case).by_length.tolist() == [expected[arc] for arc in arcs]
 
 
-def test_a_wrong_count_is_found_and_made_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = differential.count_paths
+def test_a_wrong_count_is_found_and_minimised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count_paths = differential.count_paths
 
     def wrong(nodes, source, target, k, chordless):  # type: ignore[no-untyped-def]
-        found = right(nodes, source, target, k, chordless)
-        found[found >= 2] += 1
-        return found
+        counts = count_paths(nodes, source, target, k, chordless)
+        counts[counts >= 2] += 1
+        return counts
 
     monkeypatch.setattr(differential, "count_paths", wrong)
     monkeypatch.setattr(differential, "BATCH", 30)
     outcome = differential.check_batch(Unit(18, 0, 2), Namespace(out=tmp_path))
     assert {failure["kind"] for failure in outcome.failures} == {"mismatch"}
-    kept = sorted((tmp_path / "counts-wrong").glob("*.json"))
-    assert kept and all(differential.replay(file) for file in kept)
+    files = sorted((tmp_path / "counts-wrong").glob("*.json"))
+    assert files and all(differential.replay(file) for file in files)
     monkeypatch.undo()
-    assert not any(differential.replay(file) for file in kept)
+    assert not any(differential.replay(file) for file in files)
 
 
-def test_failing_cases_lose_what_they_do_not_need() -> None:
+def test_failing_cases_are_minimised() -> None:
     case = Case(9, [(i, j) for i in range(9) for j in range(i)], False, 3)
     small = differential.minimised(case, lambda each: {(3, 1), (4, 2)} <= set(each.columns))
     assert sorted(small.columns) == [(3, 1), (4, 2)] and small.num_nodes == 5
@@ -89,8 +89,8 @@ def test_a_traceback_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setitem(TARGETS, "graph", broken)
     assert "KeyError" in attempt("graph", tmp_path)
-    outcomes = [mutation.check_input(Unit(18, 0, number), Namespace(out=None)) for number in range(12)]
-    assert any(failure["kind"] == "traceback" for each in outcomes for failure in each.failures)
+    outcomes = [mutation.check_input(Unit(18, 0, i), Namespace(out=None)) for i in range(12)]
+    assert any(failure["kind"] == "traceback" for outcome in outcomes for failure in outcome.failures)
     assert isinstance(outcomes[0], Outcome)
 
 

@@ -1,4 +1,4 @@
-"""Any bytes at all: read, or refused in a sentence."""
+"""Arbitrary bytes are read or refused in one sentence."""
 
 from pathlib import Path
 
@@ -28,7 +28,7 @@ ENDINGS = sorted({format.endings[0] for name, format in FORMATS.items() if name 
 def test_the_corpus_has_every_format() -> None:
     found = {ending(path) for path in (CORPUS / "graph").iterdir()}
     missing = {name for name, format in FORMATS.items() if found.isdisjoint(format.endings)}
-    # RDKit reads molecules: what it does with damaged files is not ours.
+    # RDKit reads molecules; how it handles damaged files is not tested here.
     assert missing == {"molecule"}, "run: python -m fuzz.corpus graph"
 
 

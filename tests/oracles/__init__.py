@@ -1,7 +1,7 @@
-"""Slow, obvious reference answers that the engines are compared with.
+"""Slow, obvious reference implementations with which the engines are compared.
 
 The listing oracles take `(num_nodes, arcs, k)`; `arcs` is a collection of ordered pairs without loops or
-duplicates, and an undirected edge is given by both of its arcs. Answers per arc are a dict
+duplicates, and an undirected edge is given by both of its arcs. Counts per arc are a dict
 `arc -> [number of detours of length 2, …, of length k]`.
 """
 

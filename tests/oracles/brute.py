@@ -53,7 +53,7 @@ def by_permutations(num_nodes: int, arcs: Arcs, k: int) -> ByArc:
 
 
 def by_subsets(num_nodes: int, arcs: Arcs, k: int, between: Arcs | None = None) -> ByArc:
-    """Held–Karp: ways[visited set, last node], one root at a time; quick enough for K9.
+    """Held–Karp: ways[visited set, last node], one root at a time; fast enough for K9.
 
     Counts the paths between the ends of every arc, or of the pairs in `between`.
     """
@@ -63,19 +63,19 @@ def by_subsets(num_nodes: int, arcs: Arcs, k: int, between: Arcs | None = None) 
         ways = {(1 << root, root): 1}
         for length in range(1, k + 1):
             longer: dict[tuple[int, int], int] = defaultdict(int)
-            for (visited, last), number in ways.items():
+            for (visited, last), count in ways.items():
                 for node in following[last]:
                     if not visited >> node & 1:
-                        longer[visited | 1 << node, node] += number
+                        longer[visited | 1 << node, node] += count
             ways = longer
-            for (_, last), number in ways.items():
+            for (_, last), count in ways.items():
                 if length >= 2 and (root, last) in counts:
-                    counts[root, last][length - 2] += number
+                    counts[root, last][length - 2] += count
     return counts
 
 
 def cycles_through_nodes(num_nodes: int, arcs: Arcs, k: int, directed: bool) -> list[dict[int, int]]:
-    """For every node the number of simple cycles through it, by length 3..k+1."""
+    """The number of simple cycles through every node, by length 3..k+1."""
     present = set(arcs)
     through: list[dict[int, int]] = [dict.fromkeys(range(3, k + 2), 0) for _ in range(num_nodes)]
     for cycle in _cycles(num_nodes, present, k + 1, directed):
@@ -85,7 +85,7 @@ def cycles_through_nodes(num_nodes: int, arcs: Arcs, k: int, directed: bool) -> 
 
 
 def cycles_by_rotation(num_nodes: int, arcs: Arcs, k: int, directed: bool) -> dict[int, int]:
-    """Simple cycles of length 3..k+1 of the whole graph."""
+    """The number of simple cycles of the graph, by length 3..k+1."""
     totals = dict.fromkeys(range(3, k + 2), 0)
     for cycle in _cycles(num_nodes, set(arcs), k + 1, directed):
         totals[len(cycle)] += 1
@@ -95,12 +95,12 @@ def cycles_by_rotation(num_nodes: int, arcs: Arcs, k: int, directed: bool) -> di
 def _cycles(num_nodes: int, present: set[Arc], longest: int, directed: bool) -> set[tuple[int, ...]]:
     """Cycles as tuples that start at their smallest node; undirected ones also have second < last."""
     following = successors(num_nodes, present)
-    found: set[tuple[int, ...]] = set()
+    cycles: set[tuple[int, ...]] = set()
 
     def extend(path: tuple[int, ...]) -> None:
         if len(path) >= 3 and (path[-1], path[0]) in present:
-            turned = (path[0], *reversed(path[1:]))
-            found.add(path if directed else min(path, turned))
+            reverse = (path[0], *reversed(path[1:]))
+            cycles.add(path if directed else min(path, reverse))
         if len(path) < longest:
             for node in following[path[-1]]:
                 if node > path[0] and node not in path:
@@ -108,4 +108,4 @@ def _cycles(num_nodes: int, present: set[Arc], longest: int, directed: bool) -> 
 
     for root in range(num_nodes):
         extend((root,))
-    return found
+    return cycles

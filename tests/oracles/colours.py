@@ -13,7 +13,7 @@ def neighbours(graph: Graph) -> list[list[int]]:
 
 
 def degree_colours(graph: Graph, rounds: int) -> list[object]:
-    """The colour of every node after some rounds from the degrees: nested tuples, which mean the same everywhere."""
+    """The colour of every node after some rounds from the degrees: nested tuples, comparable between graphs."""
     rows = neighbours(graph)
     colours: list[object] = [len(row) for row in rows]
     for _ in range(rounds):

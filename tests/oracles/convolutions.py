@@ -1,6 +1,6 @@
-"""GCN, GAT and GIN by loops over the arcs, with a weight for each; nothing of PyG's but the parameters.
+"""GCN, GAT and GIN as loops over weighted arcs; they use only the parameters of PyG's modules.
 
-Arcs are pairs (j, i), a message going from j to i, without loops. Numbers are float64 lists and rows of NumPy arrays.
+Arcs are pairs (j, i) for a message from j to i, without loops. Values are float64, in lists and rows of NumPy arrays.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,12 +14,12 @@ Arcs = Sequence[tuple[int, int]]
 
 
 def gcn(x: Floats, arcs: Arcs, weights: Sequence[float], matrix: Floats, bias: Floats) -> Floats:
-    """x'_i = W Σ_{j ∈ N(i) ∪ {i}} a_ji x_j / √(d_j d_i) + b, with a_ii = 1 and d_i the sum of what comes in."""
-    own = [(node, node) for node in range(len(x))]
-    every = [*zip(arcs, weights, strict=True), *((loop, 1.0) for loop in own)]
-    degree = [sum(weight for (_, target), weight in every if target == node) for node in range(len(x))]
+    """x'_i = W Σ_{j ∈ N(i) ∪ {i}} a_ji x_j / √(d_j d_i) + b, with a_ii = 1 and d_i the sum of incoming weights."""
+    loops = [(node, node) for node in range(len(x))]
+    weighted = [*zip(arcs, weights, strict=True), *((loop, 1.0) for loop in loops)]
+    degree = [sum(weight for (_, target), weight in weighted if target == node) for node in range(len(x))]
     result = np.tile(bias, (len(x), 1))
-    for (source, target), weight in every:
+    for (source, target), weight in weighted:
         result[target] += weight / sqrt(degree[source] * degree[target]) * (matrix @ x[source])
     return result
 
@@ -49,15 +49,17 @@ def gat(
     at_source, at_target, at_edge = attention
     rows = []
     for node in range(len(x)):
-        near = [(source, feature) for (source, target), feature in zip(arcs, features, strict=True) if target == node]
-        near.append((node, 0.0))
+        neighbours = [
+            (source, feature) for (source, target), feature in zip(arcs, features, strict=True) if target == node
+        ]
+        neighbours.append((node, 0.0))
         scores = [
             float(at_source @ matrix @ x[source] + at_target @ matrix @ x[node] + at_edge @ edge_matrix[:, 0] * feature)
-            for source, feature in near
+            for source, feature in neighbours
         ]
-        raised = [exp(score if score > 0 else 0.2 * score) for score in scores]
-        parts = [weight / sum(raised) * (matrix @ x[source]) for weight, (source, _) in zip(raised, near, strict=True)]
-        rows.append(sum(parts) + bias)
+        exps = [exp(score if score > 0 else 0.2 * score) for score in scores]
+        messages = [e / sum(exps) * (matrix @ x[source]) for e, (source, _) in zip(exps, neighbours, strict=True)]
+        rows.append(sum(messages) + bias)
     return np.array(rows).reshape(len(x), -1)
 
 

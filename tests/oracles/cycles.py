@@ -1,4 +1,4 @@
-"""Cycles themselves from NetworkX, chordless ones by definition, the shortest by breadth-first search."""
+"""Cycles from NetworkX, chordless cycles by definition, shortest cycles by breadth-first search."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -12,10 +12,10 @@ Cycle = tuple[int, ...]
 
 
 def canonical(cycle: Iterable[int], directed: bool = False) -> Cycle:
-    """Return the smallest of the tuples that write the same cycle."""
+    """Return the smallest of the tuples that represent the same cycle."""
     nodes = tuple(cycle)
-    turns = [nodes] if directed else [nodes, nodes[::-1]]
-    return min(turn[at:] + turn[:at] for turn in turns for at in range(len(nodes)))
+    orientations = [nodes] if directed else [nodes, nodes[::-1]]
+    return min(each[start:] + each[:start] for each in orientations for start in range(len(nodes)))
 
 
 def edges_of(cycle: Cycle) -> list[Arc]:
@@ -23,7 +23,7 @@ def edges_of(cycle: Cycle) -> list[Arc]:
 
 
 def simple_cycles(graph: nx.Graph, longest: int) -> list[Cycle]:
-    """All cycles of 3 to ``longest`` edges by NetworkX, sorted; a pair of opposite arcs is no cycle here."""
+    """All cycles of 3 to ``longest`` edges by NetworkX, sorted; a pair of opposite arcs is not a cycle here."""
     directed = graph.is_directed()
     found = nx.simple_cycles(graph, length_bound=longest)
     return sorted(canonical(cycle, directed) for cycle in found if len(cycle) > 2)
@@ -35,7 +35,7 @@ def chordless_cycles(graph: nx.Graph, longest: int) -> list[Cycle]:
 
 
 def is_chordless(graph: nx.Graph, cycle: Cycle) -> bool:
-    """The definition: the nodes of the cycle have no edge between them but those of the cycle."""
+    """The definition: the only edges between nodes of the cycle are those of the cycle."""
     return graph.subgraph(cycle).number_of_edges() == len(cycle)
 
 

@@ -1,4 +1,4 @@
-"""The features of nodes and what a network is given of them, read and made one number at a time."""
+"""Features of nodes and their encodings, read and computed one value at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def geom_gcn_features(file: Path) -> np.ndarray:
 
 
 def tu_attributes(folder: Path, name: str) -> list[list[list[float]]]:
-    """The rows of the nodes of every graph."""
+    """The attributes of the nodes of every graph."""
     graph_of_node = [int(line) for line in (folder / f"{name}_graph_indicator.txt").read_text().split()]
     graphs: list[list[list[float]]] = [[] for _ in range(max(graph_of_node))]
     lines = (folder / f"{name}_node_attributes.txt").read_text().splitlines()

@@ -14,7 +14,7 @@ Features = Counter[Hashable]
 
 
 class Palette(dict[Hashable, int]):
-    """A number for every colour ever seen, the same in all graphs."""
+    """Maps every colour to an integer that is the same in all graphs."""
 
     def number(self, meaning: Hashable) -> int:
         return self.setdefault(meaning, len(self))
@@ -31,14 +31,14 @@ def features(
     plain: bool = False,
     **detours: Any,
 ) -> Features:
-    """What a graph is made of; the labels of nodes and edges are their attribute "label", `detours` is init= and k=.
+    """The features of a graph; labels of nodes and edges are their attribute "label", `detours` is init= and k=.
 
-    With `plain` the features without detours are added, and never the same as those with them.
+    With `plain`, the features without detours are added under separate keys.
     """
     if plain:
-        words: dict[str, Any] = {"rounds": rounds, "base": base, "labels": labels, "edge_labels": edge_labels}
-        without = features(graph, palette, **words)
-        return features(graph, palette, **words, **detours) + Counter(
+        options: dict[str, Any] = {"rounds": rounds, "base": base, "labels": labels, "edge_labels": edge_labels}
+        without = features(graph, palette, **options)
+        return features(graph, palette, **options, **detours) + Counter(
             {("plain", *key): count for key, count in without.items()}  # type: ignore[misc]  # keys are tuples
         )
     found: Features = Counter()
@@ -58,11 +58,11 @@ def features(
 
 def gram(rows: Sequence[Features], columns: Sequence[Features], normalize: bool = False) -> NDArray[Any]:
     """The products of all pairs."""
-    made = np.array([[product(left, right) for right in columns] for left in rows])
+    products = np.array([[product(left, right) for right in columns] for left in rows])
     if not normalize:
-        return made
+        return products
     norms = [[product(one, one) ** 0.5 or 1.0 for one in side] for side in (rows, columns)]
-    return made / np.outer(*norms)
+    return products / np.outer(*norms)
 
 
 def product(left: Features, right: Features) -> int:
@@ -104,7 +104,7 @@ def _refined(
 
 
 def _seen(graph: nx.Graph, node: Any, what: Any) -> Hashable:
-    """The sorted multiset of what a node sees along its arcs; of those that come in, too, if there is a difference."""
+    """The sorted multiset of values along the outgoing arcs of a node, and along incoming ones if directed."""
     out = sorted(what((node, other), other) for other in graph.adj[node])
     if not graph.is_directed():
         return tuple(out)

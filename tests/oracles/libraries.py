@@ -1,4 +1,4 @@
-"""The same answers from NetworkX and rustworkx, which know nothing of detours."""
+"""The same counts from NetworkX and rustworkx, which have no notion of detours."""
 
 import networkx as nx
 import rustworkx as rx

@@ -19,7 +19,7 @@ def linear(layer: nn.Linear, value: Vector) -> Vector:
 
 
 def message_sets(messages: nn.Module, x: Tensor, edge_index: Tensor, den: Tensor | None, pe: Tensor | None) -> Sets:
-    """MSG_ij for every node i: its own first, then one for every arc j -> i."""
+    """MSG_ij for every node i: first MSG_ii, then one for every arc j -> i."""
     arcs = edge_index.t().tolist()
     sets: Sets = []
     for i in range(len(x)):
@@ -40,27 +40,27 @@ def message(
 
 
 def attention(layer: nn.Module, query: Vector, tokens: list[Vector]) -> tuple[Vector, list[list[float]]]:
-    """What one token gets from its set, and by head the weights that it gives."""
+    """The output of attention for one token over its set, and the weights by head."""
     width = len(query)
     by_token = [linear(layer.qkv, token) for token in tokens]
-    asked = linear(layer.qkv, query)[:width]
+    projected = linear(layer.qkv, query)[:width]
     size = width // layer.heads
     heads, weights = [], []
     for head in range(layer.heads):
         part = slice(head * size, (head + 1) * size)
-        scores = [float((asked[part] * qkv[width : 2 * width][part]).sum()) / size**0.5 for qkv in by_token]
+        scores = [float((projected[part] * qkv[width : 2 * width][part]).sum()) / size**0.5 for qkv in by_token]
         top = max(scores)
-        shares = [torch.tensor(score - top, dtype=torch.float64).exp().item() for score in scores]
-        shares = [share / sum(shares) for share in shares]
+        exps = [torch.tensor(score - top, dtype=torch.float64).exp().item() for score in scores]
+        softmax = [value / sum(exps) for value in exps]
         heads.append(
-            torch.stack([share * qkv[2 * width :][part] for share, qkv in zip(shares, by_token, strict=True)]).sum(0)
+            torch.stack([weight * qkv[2 * width :][part] for weight, qkv in zip(softmax, by_token, strict=True)]).sum(0)
         )
-        weights.append(shares)
+        weights.append(softmax)
     return linear(layer.out, torch.cat(heads)), weights
 
 
 def normalised(norm: nn.Module, sets: Sets) -> Sets:
-    """Batch norm over all tokens that are there."""
+    """Batch norm over all tokens of all sets."""
     tokens = [token for tokens in sets for token in tokens]
     if norm.training:
         mean = torch.stack(tokens).sum(0) / len(tokens)
@@ -80,18 +80,18 @@ def transformer(
     weights: list[list[list[float]]] = []
     for depth, layer in enumerate(model.layers):
         last = depth == len(model.layers) - 1
-        asking = [tokens[:1] if last else tokens for tokens in sets]
-        answers = [
-            [attention(layer, token, tokens) for token in some] for some, tokens in zip(asking, sets, strict=True)
+        queries = [tokens[:1] if last else tokens for tokens in sets]
+        attended = [
+            [attention(layer, token, tokens) for token in own] for own, tokens in zip(queries, sets, strict=True)
         ]
-        weights = [answer[0][1] for answer in answers]
-        added = [
-            [token + got for token, (got, _) in zip(some, answer, strict=True)]
-            for some, answer in zip(asking, answers, strict=True)
+        weights = [of_node[0][1] for of_node in attended]
+        residual = [
+            [token + output for token, (output, _) in zip(own, of_node, strict=True)]
+            for own, of_node in zip(queries, attended, strict=True)
         ]
-        normed = normalised(layer.norms[0], added)
-        fed = [[token + mlp(layer.feed_forward, token) for token in tokens] for tokens in normed]
-        sets = normalised(layer.norms[1], fed)
+        normed = normalised(layer.norms[0], residual)
+        residual = [[token + mlp(layer.feed_forward, token) for token in tokens] for tokens in normed]
+        sets = normalised(layer.norms[1], residual)
     return torch.stack([tokens[0] for tokens in sets]), weights
 
 

@@ -1,4 +1,4 @@
-"""Reference answers for all pairs of nodes, and the steps of closed forms carried out in Python integers."""
+"""Reference counts for all pairs of nodes, and the steps of closed forms evaluated in Python integers."""
 
 from collections import defaultdict
 from itertools import permutations
@@ -15,7 +15,7 @@ Counts = NDArray[np.int64]
 
 
 def pairs_by_subsets(num_nodes: int, arcs: Arcs, k: int) -> Counts:
-    """The array that `count_pairs` promises, pair by pair from the definition."""
+    """The array that `count_pairs` returns, pair by pair from the definition."""
     counts = np.zeros((num_nodes, num_nodes, k - 1), np.int64)
     for pair, by_length in by_subsets(num_nodes, arcs, k, list(permutations(range(num_nodes), 2))).items():
         counts[pair] = by_length
@@ -35,7 +35,7 @@ def pairs_with_networkx(graph: nx.Graph, k: int) -> Counts:
 def values_of_steps(
     contraction: Contraction, adjacency: NDArray[np.bool_], spoil_off_arcs: bool = False
 ) -> list[NDArray[np.object_]]:
-    """What every step comes to on one graph, entry by entry as its docstring says, in integers without limit.
+    """The value of every step on one graph, entry by entry as its docstring says, in unbounded integers.
 
     With ``spoil_off_arcs``, a matrix that need not be whole is wrong wherever no arc joins i and j, unless zero there.
     """
@@ -61,27 +61,22 @@ def values_of_steps(
                 values.append(total)
             case Gathered(matrix, weights):
                 values.append((values[matrix] * _vector(values, weights, len(arcs))).sum(1))
-        number = len(values) - 1
-        if (
-            spoil_off_arcs
-            and values[-1].ndim == 2
-            and not contraction.whole[number]
-            and not contraction.on_arcs[number]
-        ):
-            values[-1] = np.where(adjacency | adjacency.T, values[-1], 10**6 + number)
+        index = len(values) - 1
+        if spoil_off_arcs and values[-1].ndim == 2 and not contraction.whole[index] and not contraction.on_arcs[index]:
+            values[-1] = np.where(adjacency | adjacency.T, values[-1], 10**6 + index)
     return values
 
 
-def _vector(values: list[NDArray[np.object_]], numbers: tuple[int, ...], size: int) -> NDArray[np.object_]:
-    return prod((values[number] for number in numbers), start=np.ones(size, object))
+def _vector(values: list[NDArray[np.object_]], indices: tuple[int, ...], size: int) -> NDArray[np.object_]:
+    return prod((values[index] for index in indices), start=np.ones(size, object))
 
 
 def _clique(*sides: NDArray[np.object_]) -> NDArray[np.object_]:
     iu, iv, uv, uj, vj = sides
     n = len(iu)
-    found: dict[tuple[int, int], int] = defaultdict(int)
+    result: dict[tuple[int, int], int] = defaultdict(int)
     for u, v in np.argwhere(uv != 0):
         for i in range(n):
             for j in range(n):
-                found[i, j] += iu[i, u] * iv[i, v] * uv[u, v] * uj[u, j] * vj[v, j]
-    return np.array([[found[i, j] for j in range(n)] for i in range(n)], object)
+                result[i, j] += iu[i, u] * iv[i, v] * uv[u, v] * uj[u, j] * vj[v, j]
+    return np.array([[result[i, j] for j in range(n)] for i in range(n)], object)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from tests.oracles.brute import Arc, by_subsets
 
 Colours = list[list[list[int]]]
-"""For each round, for each graph, a number for each node."""
+"""For each round, for each graph, an integer for each node."""
 
 
 class SomeGraph(Protocol):

@@ -1,4 +1,4 @@
-"""Wilcoxon's signed-rank test by its definition: all signs are gone through."""
+"""Wilcoxon's signed-rank test from its definition: by enumerating all signs."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -6,10 +6,10 @@ from itertools import product
 
 
 def by_all_signs(differences: Sequence[int]) -> Fraction:
-    """The definition: how likely signs are at least as far on either side, twice the smaller of the two."""
+    """The two-sided p-value: twice the smaller probability of a rank sum at least as extreme on either side."""
     sizes = sorted(abs(each) for each in differences if each)
-    places = {size: [at for at, each in enumerate(sizes, 1) if each == size] for size in sizes}
-    ranks = [Fraction(sum(places[abs(each)]), len(places[abs(each)])) for each in differences if each]
+    positions = {size: [rank for rank, each in enumerate(sizes, 1) if each == size] for size in sizes}
+    ranks = [Fraction(sum(positions[abs(each)]), len(positions[abs(each)])) for each in differences if each]
     positive = sum(rank for rank, each in zip(ranks, filter(None, differences), strict=True) if each > 0)
     sums = [
         sum(rank for rank, sign in zip(ranks, signs, strict=True) if sign)

@@ -10,7 +10,7 @@ Coloring = dict[Tuple, int]
 
 
 def atomic_type(nodes: Tuple, arcs: Collection[Arc]) -> Hashable:
-    """Which places hold equal nodes, and which hold the two ends of an arc."""
+    """Which positions have equal nodes, and which have the two ends of an arc."""
     return tuple((a == b, (a, b) in arcs) for a in nodes for b in nodes)
 
 
@@ -19,22 +19,22 @@ def put(nodes: Tuple, position: int, node: int) -> Tuple:
 
 
 def signature(nodes: Tuple, colors: Coloring, num_nodes: int, arcs: Collection[Arc], folklore: bool) -> Hashable:
-    """What the next colour of a tuple is made of."""
-    positions, every = range(len(nodes)), range(num_nodes)
+    """The old colour of a tuple and those of its neighbours, which determine its next colour."""
+    positions, all_nodes = range(len(nodes)), range(num_nodes)
     if len(nodes) == 1:
-        seen = Counter((atomic_type((*nodes, other), arcs), colors[other,]) for other in every)
+        seen = Counter((atomic_type((*nodes, other), arcs), colors[other,]) for other in all_nodes)
         return colors[nodes], frozenset(seen.items())
     if folklore:
-        vectors = Counter(tuple(colors[put(nodes, at, w)] for at in positions) for w in every)
+        vectors = Counter(tuple(colors[put(nodes, i, w)] for i in positions) for w in all_nodes)
         return colors[nodes], frozenset(vectors.items())
-    lines = tuple(frozenset(Counter(colors[put(nodes, at, w)] for w in every).items()) for at in positions)
+    lines = tuple(frozenset(Counter(colors[put(nodes, i, w)] for w in all_nodes).items()) for i in positions)
     return colors[nodes], lines
 
 
 def tuple_wl(
     graphs: Sequence[tuple[int, Collection[Arc]]], dim: int, folklore: bool, rounds: int
 ) -> list[list[Coloring]]:
-    """[round][graph] -> colour of every tuple; colours mean the same in all graphs of a round."""
+    """[round][graph] -> colour of every tuple; colours are comparable between the graphs of a round."""
 
     def numbered(signatures: list[dict[Tuple, Hashable]]) -> list[Coloring]:
         table: dict[Hashable, int] = {}
