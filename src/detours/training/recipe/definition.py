@@ -119,7 +119,7 @@ class Recipe:
     weight_decay: float = setting("Weight decay of AdamW.", ByLevel(0.01, 0.1), 0.01, minimum=0)
     warmup: float = setting("Share of the epochs over which the learning rate rises.", 0.02, 0.005, minimum=0, below=1)
     schedule: Schedule = setting("How the learning rate falls to 0 at the last epoch, after it has risen.", "constant")
-    epochs: int = setting("The most epochs.", 300, 500, minimum=1)
+    epochs: int = setting("Maximum number of epochs.", 300, 500, minimum=1)
     patience: int = setting("Epochs without a better validation result before training stops.", 100, 250, minimum=1)
     # Validation parts are small (17 graphs of MUTAG), so many epochs tie in accuracy: in "ours" the loss decides.
     ties: Ties = setting("Best of the epochs with equal validation score.", "loss", "first")
