@@ -259,7 +259,7 @@ def _plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Plan:
 
 
 def _feasible_plan(graph: Graph, k: int, chordless: bool, **options: Any) -> Plan:
-    """Return a plan; with engine="auto", raise instead of starting an endless search for counts that pass 2^63."""
+    """Return a plan; with engine="auto", raise instead of starting an endless search for counts that exceed 2^63."""
     plan = _plan(graph, k, chordless, **options)
     if not plan.sure and not chordless and options["engine"] == "auto":
         from detours.counting.engines.search.cliques import check_cliques

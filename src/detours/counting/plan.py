@@ -95,7 +95,7 @@ class Plan:
         cyclic = self.task.cyclic
         kind = "directed detours" if cyclic.directed else "chordless detours" if self.chordless else "detours"
         parts = f"{cyclic.num_blocks:,} biconnected component{'s' * (cyclic.num_blocks != 1)}"
-        time = f"about {readable_seconds(self.seconds)}" if self.sure else "cannot be told beforehand"
+        time = f"about {readable_seconds(self.seconds)}" if self.sure else "unknown beforehand"
         lines = [
             f"{kind} up to k = {self.task.k}",
             f"  on cycles   {cyclic.num_nodes:,} nodes, {cyclic.num_arcs:,} arcs in {parts}",

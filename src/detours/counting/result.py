@@ -126,7 +126,7 @@ class Detours:
     @cached_property
     def node(self) -> Int64:
         """int64 [nodes]: the sum of k-DeN over the (outgoing) edges of each node."""
-        message = f"the detours around a node up to k = {self.k} pass 2^63 when added up; use a smaller k, or use edge"
+        message = f"the detours around a node up to k = {self.k} exceed 2^63 when summed; use a smaller k, or use edge"
         indptr, sums = self.graph.indptr, np.empty(self.graph.num_nodes, np.int64)
         for first, last in ranges_of_groups(indptr):
             totals = self.totals(self.arc_by_length[slice(*indptr[[first, last]])])
@@ -143,7 +143,7 @@ class Detours:
         >>> detours.count([[0, 1, 2, 3, 0], [1, 2, 3, 0, 2]], k=3).node_cycles.tolist()
         [[2, 1], [1, 1], [2, 1], [1, 1]]
         """
-        message = f"the cycles through a node up to k = {self.k} pass 2^63 when added up; use a smaller k"
+        message = f"the cycles through a node up to k = {self.k} exceed 2^63 when summed; use a smaller k"
         indptr, sums = self.graph.indptr, np.empty((self.graph.num_nodes, self.k - 1), np.int64)
         for first, last in ranges_of_groups(indptr):
             cycles = np.asarray(self.arc_cycles[slice(*indptr[[first, last]])])
@@ -278,7 +278,7 @@ class Detours:
 
     def totals(self, by_length: Int64) -> Int64:
         """Return the k-DeN of edges with these counts by length."""
-        message = f"the detours of an edge up to k = {self.k} pass 2^63 when added up; use by_length, or a smaller k"
+        message = f"the detours of an edge up to k = {self.k} exceed 2^63 when summed; use by_length, or a smaller k"
         return sum_rows(by_length, message)
 
     def names_of(self, nodes: Int64) -> NDArray[Any]:

@@ -64,7 +64,7 @@ def ranges_of_groups(indptr: Int64) -> Iterator[tuple[int, int]]:
 
 
 def sum_columns(values: Int64) -> list[int]:
-    """Return the sum of each column of non-negative values as a Python integer, which may pass 2^63.
+    """Return the sum of each column of non-negative values as a Python integer, which may exceed 2^63.
 
     >>> sum_columns(np.full((4, 1), 2**62))
     [18446744073709551616]

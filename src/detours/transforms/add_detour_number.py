@@ -124,7 +124,7 @@ class AddDetourNumber(DetourTransform):
         by_node_store: dict[int, list[CountedGraph]] = {}
         for graph in graphs:
             by_node_store.setdefault(id(graph.node_store), []).append(graph)
-        message = f"the detours around a node up to k = {self.k} pass 2^63 when summed over its edge types"
+        message = f"the detours around a node up to k = {self.k} exceed 2^63 when summed over its edge types"
         for group in by_node_store.values():
             counts: Any = np.stack([graph.node_counts() for graph in group], axis=1)
             total = sum_rows(counts, message)[:, None]

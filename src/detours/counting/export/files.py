@@ -80,7 +80,7 @@ def write_npz(file: IO[bytes], result: Detours) -> None:
         "edge_index": result.graph.edge_index,
         **npz_arrays(result),
         "cycle_length": lengths,
-        # A total may pass 2^63 where no single edge does; the totals are then written as decimal strings.
+        # A total may exceed 2^63 where no single edge does; the totals are then written as decimal strings.
         "cycles": counts if max(counts) < 2**63 else [str(count) for count in counts],
         "k": result.k,
         "directed": result.directed,

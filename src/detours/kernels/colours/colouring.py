@@ -242,7 +242,7 @@ def _arc_values(batch: Batch, options: ColouringOptions) -> Int64 | None:
         return counts.node[:, None]
     if options.detours == "den":
         return counts.arc_by_length
-    message = f'the detours of an edge up to k = {options.k} pass 2^63 when added up; use init="den" or a smaller k'
+    message = f'the detours of an edge up to k = {options.k} exceed 2^63 when summed; use init="den" or a smaller k'
     return sum_rows(counts.arc_by_length, message)[:, None]
 
 

@@ -143,7 +143,7 @@ class TripleBase:
         largest = int(np.diff(batch.offsets).max())
         if rounds * largest**4 >= 2**63:
             raise OverflowError(
-                f"the product of a graph of {largest:,} nodes with itself may pass 2^63; use a subtree kernel"
+                f"the product of a graph of {largest:,} nodes with itself may exceed 2^63; use a subtree kernel"
             )
         return distances_in(batch, self.memory_limit)
 
