@@ -221,6 +221,36 @@ def test_a_gated_network_starts_without_its_layers(kind: str) -> None:
     assert net.gates[0] == 0
 
 
+@pytest.mark.parametrize("backbone", ["gin", "gcn", "gat"])
+@pytest.mark.parametrize("directions", ["in", "both"])
+def test_detours_enter_a_plain_network_through_their_gate(backbone: str, directions: str) -> None:
+    given, options = graph(4), {"backbone": backbone, "directions": directions, "num_layers": 2}
+    net = network("mdnn", "jump cat", detour_gate=True, **options)
+    plain = network("plain", "jump cat", **options)
+    plain.load_state_dict({name: each for name, each in net.state_dict().items() if name in plain.state_dict()})
+    assert close(apply(net, given), apply(plain, given))
+    gates = [each for name, each in net.named_parameters() if name.endswith("detour_gate")]
+    assert len(gates) == (4 if directions == "both" else 2)
+    apply(net, given).sum().backward()
+    assert all(gate.grad.abs() > 0 for gate in gates)  # it opens
+    with torch.no_grad():
+        gates[0].fill_(0.5)
+    assert not close(apply(net, given), apply(plain, given))
+    net.reset_parameters()
+    assert not any(gates)
+
+
+def test_the_detour_gate_by_its_equation() -> None:
+    given, net = graph(4), network("mdnn", "norm none", detour_gate=True)
+    layer, state = net.layers[0], torch.randn(7, 8, dtype=torch.float64)
+    inputs = GraphInputs(given.edge_index, None, given.den, given.pe)
+    with torch.no_grad():
+        layer.detour_gate.fill_(0.25)
+    transformed = layer.transformer(state, given.edge_index, given.den, given.pe)
+    convolved = layer.conv(state, given.edge_index)
+    assert close(layer(state, inputs), torch.cat([convolved, convolved + transformed / 4], dim=1))
+
+
 @pytest.mark.parametrize("backbone", ["gin", "gcn"])
 def test_features_of_arcs_by_loops(backbone: str) -> None:
     given, weight = graph(3), graph(3).den[:, 1]

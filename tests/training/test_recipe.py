@@ -38,7 +38,7 @@ def test_presets_are_those_of_the_protocol() -> None:
         assert (each.encoder, each.decoder, each.norm, each.token_norm) == ("conv", "conv", "none", "batch")
         assert (each.jump, each.pool, each.pool_of, each.head) == ("last", "max", "logits", "linear")
         assert (each.skip, each.input_dropout, each.pe, each.directions) == (False, 0.0, 8, "in")
-        assert not (each.den_bias or each.cycle_features or each.edge_den or each.node_den)
+        assert not (each.den_bias or each.detour_gate or each.cycle_features or each.edge_den or each.node_den)
     assert node.directed and not graph.directed
     ours = recipe_of("node")
     assert ours.k == 4 and ours.den_channels == 3 and not ours.directed and ours.log and ours.input_dropout == 0.5

@@ -60,23 +60,33 @@ class WeightedLayer(DetourWeighted):
 
 
 class MDNNLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
-    r"""A layer of MDNN: :math:`[\mathrm{conv}(X, A),\ X^{out}]`, where `DetourTransformer` gives the second half."""
+    r"""A layer of MDNN: :math:`[\mathrm{conv}(X, A),\ X^{out}]`, where `DetourTransformer` gives the second half.
 
-    def __init__(self, conv: nn.Module, transformer: DetourTransformer) -> None:
+    With `detour_gate` the second half is :math:`\mathrm{conv}(X, A) + \alpha X^{out}` with a learned number α that starts
+    at 0 (as in ReZero, https://arxiv.org/abs/2003.04887), so the layer starts as one of the plain network.
+    """
+
+    def __init__(self, conv: nn.Module, transformer: DetourTransformer, *, detour_gate: bool = False) -> None:
         super().__init__()
         self.conv = conv
         self.transformer = transformer
+        self.detour_gate = nn.Parameter(torch.zeros(())) if detour_gate else None
 
     def reset_parameters(self) -> None:
         """Draw all parameters anew."""
         self.conv.reset_parameters()
         self.transformer.reset_parameters()
+        if self.detour_gate is not None:
+            nn.init.zeros_(self.detour_gate)
 
     def forward(self, x: Tensor, graph: GraphInputs) -> Tensor:
+        convolved = convolve(self.conv, x, graph)
         transformed = self.transformer(
             x, graph.edge_index, graph.den, graph.pe, tokens=graph.tokens, counted=graph.counted
         )
-        return torch.cat([convolve(self.conv, x, graph), transformed], dim=1)
+        if self.detour_gate is not None:
+            transformed = convolved + self.detour_gate * transformed
+        return torch.cat([convolved, transformed], dim=1)
 
 
 class BothDirections(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed

@@ -272,6 +272,8 @@ class MDNN(Network):
         transformer_layers: Layers of attention in each layer of the network.
         heads, den_channels, pe_channels, feed_forward, use_den, den_bias, attention: See `DetourTransformer`.
         token_norm: The norm inside the transformers: "batch" (the paper), "layer" or "none".
+        detour_gate: Whether the second half of a layer is :math:`\mathrm{conv}(X, A) + \alpha X^{out}`, where α is learned
+            and starts at 0: the network starts as the plain one.
         **options: See `NetworkOptions`.
 
     >>> import torch
@@ -296,6 +298,7 @@ class MDNN(Network):
         use_den: bool = True,
         den_bias: bool = False,
         token_norm: str = "batch",
+        detour_gate: bool = False,
         attention: str = "auto",
         **options: Any,
     ) -> None:
@@ -320,7 +323,7 @@ class MDNN(Network):
                 norm=token_norm,
                 attention=attention,
             )
-            return MDNNLayer(conv(width, half), transformer)
+            return MDNNLayer(conv(width, half), transformer, detour_gate=detour_gate)
 
         super().__init__(in_channels, hidden_channels, out_channels, chosen, lambda i, o: ConvLayer(conv(i, o)), layer)
 

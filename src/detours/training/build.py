@@ -19,7 +19,7 @@ from detours.training.recipe import Recipe, settings
 
 SHARED = tuple(field.name for field in fields(NetworkOptions) if field.name in settings() or field.name == "level")
 """Options of all networks that a recipe has under the same name."""
-OF_MDNN = ("transformer_layers", "heads", "use_den", "den_bias", "token_norm")
+OF_MDNN = ("transformer_layers", "heads", "use_den", "den_bias", "token_norm", "detour_gate")
 
 
 def network_of(recipe: Recipe, in_channels: int, outputs: int, edge_width: int = 0) -> nn.Module:

@@ -23,20 +23,19 @@ pytestmark = NEEDS_KERNELS
 
 
 @pytest.mark.parametrize("heads", [1, 3])
-def test_attention_of_one_query(heads: int) -> None:
+@pytest.mark.parametrize("biased", [False, True])
+def test_attention_of_one_query(heads: int, biased: bool) -> None:
     nodes, arcs = 12, [(leaf, 0) for leaf in range(1, 10)] + [(0, 1), (2, 1), (3, 11)]  # sets of 1, 2, 3 and 10
     tokens = Tokens.of(torch.tensor(arcs, device=DEVICE).T, nodes)
-    query, state = randn(nodes, heads, 5, requires_grad=True), randn(tokens.num_tokens, 5, seed=1, requires_grad=True)
+    inputs = [randn(nodes, heads, 5, requires_grad=True), randn(tokens.num_tokens, 5, seed=1, requires_grad=True)]
+    inputs += [randn(tokens.num_tokens, heads, seed=3, requires_grad=True)] if biased else []
 
-    def attend(query: Tensor, state: Tensor, kind: str = "auto") -> Tensor:
-        return attention.attend_self(query, state, tokens, kind)
+    def attend(kind: str) -> Tensor:
+        return attention.attend_self(*inputs[:2], tokens, kind, *inputs[2:])
 
-    torch.testing.assert_close(attend(query, state), attend(query, state, "varlen"))
+    torch.testing.assert_close(attend("auto"), attend("varlen"))
     grad_output = randn(nodes, heads, 5, seed=2)
-    results, expected = (
-        torch.autograd.grad((attend(query, state, kind) * grad_output).sum(), (query, state))
-        for kind in ("auto", "varlen")
-    )
+    results, expected = (torch.autograd.grad((attend(kind) * grad_output).sum(), inputs) for kind in ("auto", "varlen"))
     torch.testing.assert_close(results, expected)
 
 

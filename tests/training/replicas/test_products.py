@@ -26,7 +26,7 @@ NETWORKS: list[tuple[Any, dict[str, Any]]] = [
     (MDNN, {"edge_channels": 2, "jump": "cat", "pool": "mean+max+add", "pool_of": "states", "head": "mlp"}),
     (MDNN, {"heads": 4}),  # sums on a CPU, products on a CUDA device
     (MDNN, {"heads": 4, "transformer_layers": 2, "attention": "padded"}),
-    (MDNN, {"den_bias": True, "backbone": "gcn"}),
+    (MDNN, {"den_bias": True, "backbone": "gcn", "detour_gate": True}),
 ]
 
 

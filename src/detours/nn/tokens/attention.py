@@ -80,14 +80,24 @@ def attend_self(
     Returns:
         [N, heads, d], in the order of the sets.
     """
-    if attention == "auto" and bias is None and _use_sums(query, tokens):
+    if attention == "auto" and (bias is None or fused(query)) and _use_sums(query, tokens):
         query, state = (each.to(torch.promote_types(query.dtype, state.dtype)) for each in (query, state))
+        width = query.size(-1)
+        if bias is not None:
+            query, state = _with_bias(query, state, bias)
         output: Tensor = OneQuery.apply(query, state, tokens.set_of_token, tokens.begins)[0]
-        return output
+        return output[..., :width]
     if attention == "varlen" or tokens.layout is None:
         weights = self_weights(query, state, tokens, bias).unsqueeze(-1)
         return segment_sum((weights * state.unsqueeze(1)).to(query.dtype), tokens.set_of_token, tokens.num_sets)
     return attend_self_bucketed(query, state, _layout(attention, tokens), bias)
+
+
+def _with_bias(query: Tensor, state: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    """Return queries and states with a channel more for each head, whose products are the bias of that head."""
+    heads = query.size(1)
+    own_head = torch.eye(heads, dtype=query.dtype, device=query.device).expand(query.size(0), heads, heads)
+    return torch.cat([query, own_head], dim=2), torch.cat([state, bias.to(state.dtype)], dim=1)
 
 
 def _use_sums(query: Tensor, tokens: Tokens) -> bool:

@@ -101,6 +101,9 @@ class Recipe:
     heads: int = setting("Attention heads.", ByLevel(1, 4), minimum=1)
     token_norm: Norm = setting("Norm inside the transformers of MDNN.", ByLevel("batch", "none"), "batch")
     den_bias: bool = setting("Whether detour numbers also bias the attention of MDNN.", False)
+    detour_gate: bool = setting(
+        "Whether MDNN starts as the plain network: detours enter scaled by a learned number that starts at 0.", False
+    )
     pe: int = setting("Laplacian eigenvectors per node.", ByLevel(8, 0), 8, minimum=0)
     cycle_features: bool = setting(
         "Whether arcs also carry the length of their shortest detour, and whether they are bridges.", False
