@@ -62,8 +62,8 @@ class WeightedLayer(DetourWeighted):
 class MDNNLayer(nn.Module):  # type: ignore[misc]  # PyTorch's types are not followed
     r"""A layer of MDNN: :math:`[\mathrm{conv}(X, A),\ X^{out}]`, where `DetourTransformer` gives the second half.
 
-    With `detour_gate` the second half is :math:`\mathrm{conv}(X, A) + \alpha X^{out}` with a learned number α that starts
-    at 0 (as in ReZero, https://arxiv.org/abs/2003.04887), so the layer starts as one of the plain network.
+    With `detour_gate` the second half is :math:`\mathrm{conv}(X, A) + \alpha X^{out}` with a learned number α that
+    starts at 0 (as in ReZero, https://arxiv.org/abs/2003.04887), so the layer starts as one of the plain network.
     """
 
     def __init__(self, conv: nn.Module, transformer: DetourTransformer, *, detour_gate: bool = False) -> None:

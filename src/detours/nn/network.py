@@ -272,8 +272,8 @@ class MDNN(Network):
         transformer_layers: Layers of attention in each layer of the network.
         heads, den_channels, pe_channels, feed_forward, use_den, den_bias, attention: See `DetourTransformer`.
         token_norm: The norm inside the transformers: "batch" (the paper), "layer" or "none".
-        detour_gate: Whether the second half of a layer is :math:`\mathrm{conv}(X, A) + \alpha X^{out}`, where α is learned
-            and starts at 0: the network starts as the plain one.
+        detour_gate: Whether the second half of a layer is :math:`\mathrm{conv}(X, A) + \alpha X^{out}`, where α is
+            learned and starts at 0: the network starts as the plain one.
         **options: See `NetworkOptions`.
 
     >>> import torch
