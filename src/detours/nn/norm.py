@@ -1,4 +1,4 @@
-"""Batch normalisation over tokens, with statistics over all processes where there are several."""
+"""Norms: batch norm over tokens, with statistics over all processes where there are several, and layer norm."""
 
 from __future__ import annotations
 
@@ -159,13 +159,73 @@ class _Fused(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types 
         return (result, *(each.view(info.batch_size, -1) for each in stats)), (1, 0, 0, 0)
 
 
-def _stacked(x: Tensor, counted: Tensor, *others: Tensor) -> list[Tensor]:
-    """Return the arguments as the kernels read them: x [T, networks, channels], bytes, and the others [networks, …]."""
+class LayerNorm(nn.LayerNorm):  # type: ignore[misc]  # PyTorch's types are not followed
+    """`torch.nn.LayerNorm` over the channels of rows [T, channels]; on a GPU with Triton by a kernel of our own."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        normed: Tensor
+        normed = _FusedLayer.apply(x, self.weight, self.bias, self.eps) if fused(x) else super().forward(x)
+        return normed
+
+
+class _FusedLayer(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+    """`LayerNorm` of x [T, …, channels] by kernels, in the type of x; the dimension of stacked networks is the second
+    of `x`, and the first of weight and bias."""
+
+    @staticmethod
+    def forward(x: Tensor, weight: Tensor, bias: Tensor, epsilon: float) -> Tensor:
+        from detours.nn.fused import layer_norm_triton
+
+        rows, scale, shift = _rows_and_parameters(x, weight, bias)
+        return layer_norm_triton.normalise(rows, scale, shift, epsilon).view(x.shape)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        *tensors, ctx.epsilon = inputs
+        ctx.save_for_backward(*tensors)
+
+    @staticmethod
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight, bias = ctx.saved_tensors
+        if torch.is_grad_enabled() or not fused(grad_output):  # double backward, or several gradients at once
+
+            def plain(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+                return F.layer_norm(x, x.shape[-1:], eps=ctx.epsilon) * weight + bias
+
+            return *torch.func.vjp(plain, x, weight, bias)[1](grad_output), None
+        from detours.nn.fused import layer_norm_triton
+
+        rows, scale, _ = _rows_and_parameters(x, weight, bias)
+        grads = layer_norm_triton.normalise_backward(grad_output.reshape(rows.shape), rows, scale, ctx.epsilon)
+        return *(
+            grad.view(each.shape).to(each.dtype) for grad, each in zip(grads, (x, weight, bias), strict=True)
+        ), None
+
+    @staticmethod
+    def vmap(
+        info: Any, dims: tuple[int | None, ...], x: Tensor, weight: Tensor, bias: Tensor, epsilon: float
+    ) -> tuple[Tensor, int]:
+        x = networks_second(x, dims[0], info)
+        parameters = (
+            networks_second(each.unsqueeze(0), None if dim is None else dim + 1, info).squeeze(0)
+            for each, dim in zip((weight, bias), dims[1:3], strict=True)
+        )
+        return _FusedLayer.apply(x, *parameters, epsilon), 1
+
+
+def _rows_and_parameters(x: Tensor, *parameters: Tensor) -> list[Tensor]:
+    """Return the arguments as the kernels read them: x [T, networks, channels], and the others [networks, channels]."""
     x = x.contiguous().view(x.size(0), -1, x.size(-1))
-    mask = counted.to(torch.bool).contiguous().view(torch.uint8)
-    per_network = [each.reshape(x.size(1), -1) for each in others]
+    per_network = [each.reshape(x.size(1), -1) for each in parameters]
     if any(each.stride() != (per_network[0].stride(0), 1) for each in per_network):
         per_network = [each.contiguous() for each in per_network]
+    return [x, *per_network]
+
+
+def _stacked(x: Tensor, counted: Tensor, *others: Tensor) -> list[Tensor]:
+    """Return the arguments as the kernels read them: x [T, networks, channels], bytes, and the others [networks, …]."""
+    x, *per_network = _rows_and_parameters(x, *others)
+    mask = counted.to(torch.bool).contiguous().view(torch.uint8)
     return [x, mask, *per_network]
 
 
@@ -188,4 +248,4 @@ def normed(norm: nn.Module, x: Tensor, counted: Tensor | None) -> Tensor:
     return result
 
 
-NORMS: dict[str, type[nn.Module]] = {"batch": TokenNorm, "layer": nn.LayerNorm, "none": nn.Identity}
+NORMS: dict[str, type[nn.Module]] = {"batch": TokenNorm, "layer": LayerNorm, "none": nn.Identity}

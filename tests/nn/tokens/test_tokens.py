@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from detours.errors import InputError
+from detours.nn import MDNN
 from detours.nn.tokens import Tokens
 from detours.nn.tokens.buckets import EXACT, SPREAD, bucketed, single
 from tests.nn.cases import arcs_of, star_and_crowd
@@ -127,3 +128,20 @@ def test_bad_token_index() -> None:
         Tokens.from_index(torch.tensor([[0, 1, 1], [0, 1, 0]]), 3)
     with pytest.raises(InputError, match="two rows"):
         Tokens.from_index(torch.tensor([0, 1]), 2)
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_tokens_first_seen_in_inference_serve_training(flipped: bool) -> None:
+    """What tokens derive and keep must have gradients later."""
+    torch.manual_seed(0)
+    arcs = torch.tensor([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]])
+    net = MDNN(3, 8, 2, "gcn", heads=2, pe_channels=0, directions="out" if flipped else "in")
+    x, den, tokens = torch.randn(3, 3), torch.ones(6, 1), Tokens.of(arcs, 3)
+    with torch.inference_mode():
+        net(x, arcs, den, tokens=tokens)
+    net(x, arcs, den, tokens=tokens).sum().backward()
+    expected = {name: each.grad.clone() for name, each in net.named_parameters()}
+    net.zero_grad()
+    net(x, arcs, den, tokens=Tokens.of(arcs, 3)).sum().backward()
+    for name, each in net.named_parameters():
+        torch.testing.assert_close(each.grad, expected[name])

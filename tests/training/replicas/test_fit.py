@@ -1,6 +1,7 @@
 """Replicas trained together give the results of each trained separately."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, get_args
 
 import numpy as np
@@ -199,6 +200,30 @@ def test_weights_of_the_best_epoch_are_kept(device: str) -> None:
         best = seen[fit.progress.best_of(at).epoch - 1][at]
         assert all(torch.equal(value, best[name]) for name, value in fit.weights(at).items())
         assert fit.weights(at).keys() == network_of(recipes[at], 5, 3).state_dict().keys()
+
+
+@pytest.mark.parametrize("changed", [{}, {"encoder": "hops", "hops": 2}, {"skip": True, "model": "plain"}])
+def test_columns_of_zeros_change_no_result(monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]) -> None:
+    """Wide features are padded for the device; the weights that are kept and counted are those of the network."""
+    data, still = one_graph(), {"dropout": 0.0, "input_dropout": 0.0}
+    recipes = [small(data, fold=at, lr=0.02, precision="64-true", **still, **changed) for at in range(3)]
+    width, splits = inputs_of(data, recipes[0]).x.shape[1], splits_of(data, 3)
+    scalings = [Scaling.of(np.random.default_rng(at).normal(at, 2, (9, width))) for at in range(3)]
+    fits = []
+    for wide in (10_000, 1):
+        monkeypatch.setattr("detours.training.replicas.wide.WIDE", wide)
+        fits.append(fit_of(data, recipes, splits, keep_weights=True, scalings=scalings))
+    rows, padded_rows = (rows_of(fit, 4) for fit in fits)
+    (fit, padded), features = fits, 5
+    assert width % (8 * recipes[0].blocks)  # or there would be nothing to add
+    assert {each.size(-1) for each in padded.stack.parameters(padded.stack.flat).values()} >= {features + 3}
+    assert fit.stack.num_parameters == padded.stack.num_parameters < padded.stack.flat.size(1)
+    for row, other in zip(chain(*rows), chain(*padded_rows), strict=True):
+        assert list(other) == pytest.approx(list(row), rel=1e-9)
+    for at in range(3):
+        expected, weights = fit.weights(at), padded.weights(at)
+        for name, value in expected.items():
+            torch.testing.assert_close(weights[name], value)
 
 
 def test_the_learning_rate_rises_and_stays() -> None:

@@ -10,8 +10,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-ROWS, COLUMNS = 16, 128
-"""Per program."""
+ROWS, COLUMNS = 64, 32
+"""At a time; 32 columns are what a device reads at once."""
 MAX_PARTS = 64
 """A long sum is split into at most this many parts."""
 
@@ -26,8 +26,7 @@ def column_sums(values: Tensor) -> Tensor:
         _column_sums[(triton.cdiv(columns, COLUMNS), parts)](
             partial, values, rows, columns, length, ACC=accumulator_type(values), ROWS=ROWS, COLUMNS=COLUMNS
         )
-    sums: Tensor = partial.sum(0)
-    return sums
+    return partial[0] if parts == 1 else column_sums(partial)
 
 
 def add_to_rows(values: Tensor, bias: Tensor) -> None:
@@ -58,7 +57,7 @@ def _column_sums(partial, values, rows, columns, length, ACC: tl.constexpr, ROWS
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     part = tl.program_id(1)
     total = tl.zeros([ROWS, COLUMNS], ACC)
-    for first in range(part * length, part * length + length, ROWS):
+    for first in range(part * length, tl.minimum(part * length + length, rows), ROWS):
         row = (first + tl.arange(0, ROWS)).to(tl.int64)
         mask = (row < rows)[:, None] & (column < columns)[None, :]
         total += tl.load(values + row[:, None] * columns + column[None, :], mask=mask, other=0.0).to(ACC)

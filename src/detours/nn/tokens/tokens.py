@@ -132,18 +132,27 @@ class Tokens:
     @cached_property
     def set_of_token(self) -> Tensor:
         """[T] the position of each token's set in the order of the sets."""
-        return self.sets.index_select(0, self.query)
+        with torch.inference_mode(False):  # also for training later, as the others
+            return self.sets.index_select(0, self.query)
 
     @cached_property
     def begins(self) -> Tensor:
         """[N + 1] the offsets of the sets: the first token of each, and the number of tokens."""
         # not `F.pad`, which `torch.compile` would recompile for each value
-        return torch.cat([self.first, self.first.new_full((1,), self.num_tokens)])
+        with torch.inference_mode(False):
+            return torch.cat([self.first, self.first.new_full((1,), self.num_tokens)])
+
+    @cached_property
+    def is_self(self) -> Tensor:
+        """[T, 2] float32: (1, 0) for the token of an arc, (0, 1) for a self token."""
+        with torch.inference_mode(False):
+            itself = self.query == self.key
+            return torch.stack([~itself, itself], dim=1).float()
 
     @cached_property
     def flipped(self) -> Tokens:
         """The tokens of the reversed arcs, with the same rows of `den`; computed once."""
-        with torch.no_grad():
+        with torch.inference_mode(False), torch.no_grad():
             return _ordered(self.key, self.query, self.arc, self.rows, self.num_sets, None)
 
     @property

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from detours.training.replicas.copies import Copies
-from detours.training.replicas.stack import Stack
+from detours.training.replicas.stack import Stack, statistics
 
 WARM_UP = 10
 """After t steps the decay is at most (1 + t) / (10 + t), so that the first weights are soon forgotten."""
@@ -26,11 +26,11 @@ class Averaged(Copies):
 
     def update(self, stack: Stack, steps: Tensor) -> None:
         """Add the weights after a step; `steps` is the number of steps so far, on the device."""
-        decay = torch.minimum(self.decay, ((1 + steps) / (WARM_UP + steps)).to(self.decay.dtype))
-        self.flat.lerp_(stack.flat, 1 - decay)
-        for name, each in stack.buffers.items():
+        share = 1 - torch.minimum(self.decay, ((1 + steps) / (WARM_UP + steps)).to(self.decay.dtype))
+        self.flat.lerp_(stack.flat, share)
+        for name, each in statistics(stack.buffers).items():
             if each.is_floating_point():
-                self.buffers[name].lerp_(each, (1 - decay).view(-1, *[1] * (each.dim() - 1)).to(each.dtype))
+                self.buffers[name].lerp_(each, share.view(-1, *[1] * (each.dim() - 1)).to(each.dtype))
             else:
                 self.buffers[name].copy_(each)
 

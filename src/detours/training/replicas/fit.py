@@ -18,7 +18,7 @@ from detours.training.batches.choose import batches_of
 from detours.training.batches.inputs import Inputs, Scaling
 from detours.training.batches.packed import Batch
 from detours.training.batches.streams import Batches, BatchSource, steps_of
-from detours.training.build import arguments, networks_of
+from detours.training.build import arguments, network_of, networks_of
 from detours.training.devices import sent
 from detours.training.recipe import LOWER_IS_BETTER, Recipe
 from detours.training.replicas.adamw import AdamW
@@ -28,14 +28,15 @@ from detours.training.replicas.copies import BestWeights
 from detours.training.replicas.objective import Objective
 from detours.training.replicas.progress import ROWS, Progress, Row, Scores
 from detours.training.replicas.schedule import rate
-from detours.training.replicas.side_stream import SideStream
-from detours.training.replicas.stack import Call, Stack
+from detours.training.replicas.side_stream import Fork, SideStream
+from detours.training.replicas.stack import Call, Stack, statistics
+from detours.training.replicas.wide import widened
 
 NOISE, FACTORS = 2, 3
 """Purposes of random numbers, part of their seed; 0 and 1 are used by the batches."""
 
-FACTOR, RATE = ".factor", ".rate"
-"""Suffixes of the buffers of dropout, which only training reads."""
+FACTOR = ".factor"
+"""Suffix of the buffers of dropout that differ between epochs."""
 
 
 class EvaluationRows(NamedTuple):
@@ -79,9 +80,12 @@ class Fit:
     ) -> None:
         self.fabric, self.recipes, self.device = fabric, list(recipes), fabric.device
         self.dtype = torch.float64 if recipes[0].precision == "64-true" else torch.float32
-        inputs, self.scales = _scaled(inputs, scalings, self.device, self.dtype)
         networks = networks_of(recipes, inputs.x.shape[1], outputs, inputs.edge_width)
-        self.stack = Stack(networks, self.device, self.dtype)
+        inputs, scalings = widened(inputs, scalings, recipes[0].blocks)
+        with torch.device("meta"):
+            wide = network_of(recipes[0], inputs.x.shape[1], outputs, inputs.edge_width)
+        self.stack = Stack(networks, self.device, self.dtype, wide)
+        inputs, self.scales = _scaled(inputs, scalings, self.device, self.dtype)
         mixed = recipes[0].precision == "bf16-mixed"
         # several processes sum their gradients in full precision
         self.linear_dtype = torch.bfloat16 if mixed and fabric.world_size == 1 else None
@@ -141,10 +145,10 @@ class Fit:
             shift, scale = self.scales
             self.features = (self.batches.full_batch.x - shift.unsqueeze(1)).div_(scale.unsqueeze(1))
         source = self.averaged or self.stack
-        statistics = {name: each for name, each in source.buffers.items() if not name.endswith((FACTOR, RATE))}
-        tensors = {"flat": source.flat, "sums": self.sums, **statistics}
+        tensors = {"flat": source.flat, "sums": self.sums, **statistics(source.buffers)}
         self.side_stream = SideStream(self._evaluate, tensors, self._capture_device())
         self._steps: dict[int, Captured] = {}
+        self.fork = Fork(self.device)
 
     def _capture_device(self) -> torch.device:
         return torch.device("cpu") if self.fabric.world_size > 1 else self.device
@@ -252,22 +256,24 @@ class Fit:
         self.stack.network.train()
         outputs = self._forward(leaves, batch, mask if batch.batch is not None else None)
         losses = torch.where(mask, self.objective.losses(outputs, batch.y), 0)
+        with self.fork.beside(), torch.no_grad():
+            scores = torch.where(mask, self.objective.scores(outputs, batch.y), 0)
+            self.sums += torch.stack([losses.double().sum(1), scores.double().sum(1)])
         count = self._all_reduce(mask.sum(1)).clamp(min=1)
         loss = (losses.sum(1) / count).sum()
         gradients = torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
         self.optimizer.step(self.stack.flat, [self._all_reduce(each) for each in gradients], self.rates)
         if self.averaged is not None:
             self.averaged.update(self.stack, self.optimizer.steps[0])
-        scores = torch.where(mask, self.objective.scores(outputs, batch.y), 0)
-        self.sums += torch.stack([losses.detach().double().sum(1), scores.double().sum(1)])
+        self.fork.join()
 
     def _evaluate(self) -> None:
         self.stack.network.eval()
-        statistics = dict(self.side_stream.copies)
-        weights, sums = statistics.pop("flat"), statistics.pop("sums")
+        buffers = dict(self.side_stream.copies)
+        weights, sums = buffers.pop("flat"), buffers.pop("sums")
         with torch.no_grad():
             leaves = self.stack.leaves(weights, self.linear_dtype)
-            batches = [self._forward(leaves, batch, buffers=statistics) for batch in self.evaluation]
+            batches = [self._forward(leaves, batch, buffers=buffers) for batch in self.evaluation]
         outputs = batches[0] if len(batches) == 1 else torch.cat(batches, dim=1)
         y, ids, masks = self.evaluation_rows
         both = torch.stack([self.objective.losses(outputs, y), self.objective.scores(outputs, y)]).double()
@@ -278,7 +284,7 @@ class Fit:
             scores = self._ranked(scores, outputs, y, ids)
         better = self.progress.update(scores)
         if self.best is not None:
-            self.best.update(weights, statistics, better)
+            self.best.update(weights, buffers, better)
 
     def _ranked(self, scores: Scores, outputs: Tensor, y: Tensor, ids: Tensor) -> Scores:
         """Return the scores of an epoch, computed from a ranking of each part; losses stay as they are."""

@@ -177,7 +177,8 @@ def weight_gradient(x: Tensor, grad: Tensor) -> Tensor:
         each.transpose(0, 1)[:divisible].view(divisible // parts, parts * networks, -1).transpose(0, 1)
         for each in (grad, x)
     )
-    sums = torch.bmm(grad_parts.transpose(1, 2), x_parts).view(parts, networks, width, channels).sum(0)
+    products = torch.bmm(grad_parts.transpose(1, 2), x_parts)
+    sums = _row_sums(products.view(parts, networks, width * channels), products.dtype).view(networks, width, channels)
     if divisible < rows:
         sums.baddbmm_(grad[:, divisible:].transpose(1, 2), x[:, divisible:])
     return sums

@@ -1,8 +1,10 @@
-"""Evaluation on a side stream: it reads copies of the weights, while the next training step changes them."""
+"""Work beside that of a training step: the evaluation, on copies of the weights that the next step changes, and what
+no other part of the step waits for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
@@ -61,3 +63,27 @@ class SideStream:
     def _copy(self) -> None:
         for name, each in self.tensors.items():
             self.copies[name].copy_(each)
+
+
+class Fork:
+    """A second stream of a CUDA device for a part of some work that is not needed before its end; elsewhere the part
+    is done at once. Both may be captured as one CUDA graph."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Do what is in the block concurrently with what follows, until `join`. The tensors that it reads must live
+        until then."""
+        if self.stream is None:
+            yield
+            return
+        self.stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.stream):
+            yield
+
+    def join(self) -> None:
+        """Let everything that follows wait for the block."""
+        if self.stream is not None:
+            torch.cuda.current_stream().wait_stream(self.stream)

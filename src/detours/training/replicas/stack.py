@@ -20,6 +20,10 @@ Call = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
 
 ALIGNED = 16
 """Values; from a multiple of this offset, a device loads with its widest instructions."""
+LARGE = 2**16
+"""Values of a parameter from which it is a block of its own, so that its gradient is not copied to the others."""
+OF_DROPOUT = (".factor", ".rate")
+"""Suffixes of the buffers of dropout, which are constant and only read in training; all others are statistics."""
 
 
 class Stack:
@@ -29,32 +33,42 @@ class Stack:
         networks: The networks; the stack has a copy of their parameters and buffers.
         device: Where to keep them.
         dtype: Of parameters and buffers of floating point.
+        wide: The same network with more input channels: what its parameters have more is zero, and stays zero where the
+            inputs are; without it, the networks are as wide as they are given.
 
     The parameters of a network are a row of `flat`, so an optimiser, a copy or a selection is a handful of operations
     whatever the number of layers. The offset of each is a multiple of `ALIGNED`, from where a device multiplies
     faster; the gaps are zeros and stay zeros. The matrices of linear maps come first, so that all of them can be
-    cast at once.
+    cast at once, and among these the large ones.
     """
 
-    def __init__(self, networks: Sequence[nn.Module], device: torch.device, dtype: torch.dtype) -> None:
-        self.network = deepcopy(networks[0]).to("meta")  # only its forward pass is used
+    def __init__(
+        self, networks: Sequence[nn.Module], device: torch.device, dtype: torch.dtype, wide: nn.Module | None = None
+    ) -> None:
+        self.network = deepcopy(wide or networks[0]).to("meta")  # only its forward pass is used
         linear = {
             f"{name}.weight".removeprefix(".")
             for name, module in networks[0].named_modules()
             if isinstance(module, nn.Linear | Linear)
         }
-        parameters = sorted(networks[0].named_parameters(), key=lambda named: named[0] not in linear)
-        self.shapes = {name: each.shape for name, each in parameters}
-        self.num_linear = sum(name in linear for name in self.shapes)
-        """How many of the parameters, the first ones, are matrices of linear maps."""
+
+        def order(named: tuple[str, Tensor]) -> tuple[bool, bool]:
+            return named[0] not in linear, _aligned(named[1].numel()) < LARGE
+
+        self.shapes = {name: each.shape for name, each in sorted(self.network.named_parameters(), key=order)}
+        self.given = {name: each.shape for name, each in networks[0].named_parameters()}
+        """The shapes of the parameters, without the zeros of `wide`."""
         for network in networks[1:]:
             check_same_shape(networks[0].state_dict(), network.state_dict())
-        self.sizes = [_aligned(shape.numel()) for shape in self.shapes.values()]
-        self.flat = torch.zeros(len(networks), sum(self.sizes), dtype=dtype, device=device)
+        sizes = {name: _aligned(shape.numel()) for name, shape in self.shapes.items()}
+        self.linear_blocks = _blocks([size for name, size in sizes.items() if name in linear])
+        """The widths of the parameters in each block of columns that holds matrices of linear maps."""
+        self.other_blocks = _blocks([size for name, size in sizes.items() if name not in linear])
+        self.flat = torch.zeros(len(networks), sum(sizes.values()), dtype=dtype, device=device)
         rows = self.parameters(self.flat)
         for replica, network in enumerate(networks):
             for name, each in network.named_parameters():
-                rows[name][replica] = each.detach()
+                rows[name][replica][_corner(each.shape)] = each.detach()
         stacked = {
             name: torch.stack([dict(each.named_buffers())[name] for each in networks]).to(device)
             for name, _ in networks[0].named_buffers()
@@ -67,23 +81,26 @@ class Stack:
     @property
     def num_parameters(self) -> int:
         """The number of parameters of each network."""
-        return sum(shape.numel() for shape in self.shapes.values())
+        return sum(shape.numel() for shape in self.given.values())
 
     def leaves(self, flat: Tensor, linear_dtype: torch.dtype | None = None) -> list[Tensor]:
-        """Split [R, parameters] into blocks of columns: all of them, or the linear maps cast to a dtype and the rest.
+        """Split [R, parameters] into blocks of columns, those of linear maps cast to a dtype if one is given.
 
         Autocast would cast each matrix separately, and each of its gradients back. The gradients of a matrix that is
         used twice are summed in that dtype.
         """
+        linear, other = ([sum(block) for block in blocks] for blocks in (self.linear_blocks, self.other_blocks))
         if linear_dtype is None:
-            return [flat]
-        width = sum(self.sizes[: self.num_linear])
-        return [flat[:, :width].to(linear_dtype), flat[:, width:]]
+            return list(flat.split(linear + other, dim=1))
+        width = sum(linear)
+        return [*flat[:, :width].to(linear_dtype).split(linear, dim=1), *flat[:, width:].split(other, dim=1)]
 
     def parameters(self, *leaves: Tensor) -> dict[str, Tensor]:
-        """Return each parameter as [R, …], a view of the leaves."""
-        split = [self.sizes] if len(leaves) == 1 else [self.sizes[: self.num_linear], self.sizes[self.num_linear :]]
-        parts = [part for leaf, sizes in zip(leaves, split, strict=True) for part in leaf.split(sizes, dim=1)]
+        """Return each parameter as [R, …], a view of the leaves, or of one with all columns."""
+        blocks = [*self.linear_blocks, *self.other_blocks]
+        if len(leaves) == 1:
+            blocks = [[size for block in blocks for size in block]]
+        parts = [part for leaf, sizes in zip(leaves, blocks, strict=True) for part in _split(leaf, sizes)]
         return {
             name: part[:, : shape.numel()].view(len(part), *shape)
             for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
@@ -119,7 +136,8 @@ class Stack:
     def weights(self, replica: int, flat: Tensor | None = None, buffers: Mapping[str, Tensor] | None = None) -> Any:
         """Return a copy of the `state_dict` of one network."""
         parameters = self.parameters(self.flat if flat is None else flat)
-        tensors = {**parameters, **(self.buffers if buffers is None else buffers)}
+        given = {name: each[(..., *_corner(self.given[name]))] for name, each in parameters.items()}
+        tensors = {**given, **(self.buffers if buffers is None else buffers)}
         return {name: tensors[name][replica].clone() for name in self.network.state_dict()}
 
     def keep(self, replicas: Tensor) -> None:
@@ -128,8 +146,29 @@ class Stack:
         self.buffers = {name: each[replicas] for name, each in self.buffers.items()}
 
 
+def statistics(buffers: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the buffers that training changes: those of batch norms, not those of dropout."""
+    return {name: each for name, each in buffers.items() if not name.endswith(OF_DROPOUT)}
+
+
+def _corner(shape: torch.Size) -> tuple[slice, ...]:
+    """The index of the first values of a tensor in each dimension."""
+    return tuple(slice(size) for size in shape)
+
+
 def _aligned(size: int) -> int:
     return -(-size // ALIGNED) * ALIGNED
+
+
+def _split(leaf: Tensor, sizes: Sequence[int]) -> Sequence[Tensor]:
+    # the gradient of a split is a concatenation, that is, a copy, even if there is one part only
+    return [leaf] if len(sizes) == 1 else leaf.split(sizes, dim=1)
+
+
+def _blocks(sizes: Sequence[int]) -> list[list[int]]:
+    """Divide widths, the large ones first, into blocks: one for each large one and one for all others."""
+    large, small = ([size for size in sizes if (size >= LARGE) == chosen] for chosen in (True, False))
+    return [*([size] for size in large), *([small] if small else [])]
 
 
 def check_same_shape(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> None:

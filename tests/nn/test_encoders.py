@@ -1,0 +1,55 @@
+"""The encoder of hops against its formula, differentiated by autograd."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from detours.nn import hop_features
+from detours.nn.encoders import HopEncoder
+from detours.nn.layers import GraphInputs
+
+ARCS = torch.tensor([[0, 1, 1, 2, 2, 0, 3], [1, 0, 2, 1, 0, 2, 0]])
+
+
+def given(dtype: torch.dtype) -> tuple[HopEncoder, Tensor]:
+    torch.manual_seed(0)
+    encoder = HopEncoder(5, 6, 2).to(dtype)
+    torch.nn.init.normal_(encoder.scores)
+    return encoder, torch.randn(4, 5, dtype=dtype, requires_grad=True)
+
+
+def by_formula(encoder: HopEncoder, x: Tensor) -> Tensor:
+    parts = hop_features(x, ARCS, 2).split(5, dim=1)
+    encoded = torch.stack([each(part) for each, part in zip(encoder.maps, parts, strict=True)])
+    units = encoded / encoded.norm(dim=2, keepdim=True)
+    return 6**0.5 * torch.einsum("h,hnc->nc", encoder.scores.softmax(0), units)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_output_and_gradients(dtype: torch.dtype) -> None:
+    encoder, x = given(dtype)
+    inputs = [x, *encoder.parameters()]
+    found, expected = encoder(x, GraphInputs(ARCS, None, None, None, None, None)), by_formula(encoder, x)
+    torch.testing.assert_close(found, expected)
+    weight = torch.randn_like(found)
+    for one, other in zip(
+        *(torch.autograd.grad((each * weight).sum(), inputs) for each in (found, expected)), strict=True
+    ):
+        torch.testing.assert_close(one, other)
+
+
+def test_the_gradient_has_a_gradient() -> None:
+    encoder, x = given(torch.float64)
+    graph = GraphInputs(ARCS, None, None, None, None, None)
+    assert torch.autograd.gradgradcheck(lambda x: encoder(x, graph), [x])
+
+
+def test_autocast() -> None:
+    encoder, x = given(torch.float32)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = encoder(x, GraphInputs(ARCS, None, None, None, None, None))
+    (grad,) = torch.autograd.grad(found.float().square().sum() + found[:, 0].sum(), [x])
+    assert found.dtype == torch.bfloat16
+    torch.testing.assert_close(found.float(), by_formula(encoder, x), rtol=0.05, atol=0.05)
+    assert grad.isfinite().all()
+    assert grad.abs().max() > 0
