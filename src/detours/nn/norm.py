@@ -52,7 +52,9 @@ class TokenNorm(nn.BatchNorm1d):  # type: ignore[misc]  # PyTorch's types are no
     def _forward_counted(self, x: Tensor, counted: Tensor | None, distributed: bool) -> Tensor:
         if counted is not None and not distributed and fused(x):
             buffers = (self.running_mean, self.running_var, self.num_batches_tracked)
-            by_kernel: Tensor = _Fused.apply(x, counted, *buffers, self.weight, self.bias, self.momentum, self.eps)[0]
+            by_kernel: Tensor = _FusedBatchNorm.apply(
+                x, counted, *buffers, self.weight, self.bias, self.momentum, self.eps
+            )[0]
             return by_kernel
         rows = x.float() if x.dtype in (torch.bfloat16, torch.float16) else x
         with torch.no_grad():  # `_Normalise` has the gradients of mean and variance
@@ -105,7 +107,7 @@ class _Normalise(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's ty
         return grad_x, None, None, None, grad_weight, grad_bias, None
 
 
-class _Fused(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+class _FusedBatchNorm(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
     """`TokenNorm` of x [T, …, channels] with statistics over some rows, by kernels; also mean, invstd and share.
 
     The dimension of stacked networks is the second of `x` and `counted`, and the first of all others.
@@ -155,7 +157,7 @@ class _Fused(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types 
             networks_second(each.unsqueeze(0), None if dim is None else dim + 1, info).squeeze(0)
             for each, dim in zip((weight, bias), dims[5:7], strict=True)
         )
-        result, *stats = _Fused.apply(x, counted, *running, weight, bias, momentum, epsilon)
+        result, *stats = _FusedBatchNorm.apply(x, counted, *running, weight, bias, momentum, epsilon)
         return (result, *(each.view(info.batch_size, -1) for each in stats)), (1, 0, 0, 0)
 
 
@@ -164,11 +166,11 @@ class LayerNorm(nn.LayerNorm):  # type: ignore[misc]  # PyTorch's types are not 
 
     def forward(self, x: Tensor) -> Tensor:
         normed: Tensor
-        normed = _FusedLayer.apply(x, self.weight, self.bias, self.eps) if fused(x) else super().forward(x)
+        normed = _FusedLayerNorm.apply(x, self.weight, self.bias, self.eps) if fused(x) else super().forward(x)
         return normed
 
 
-class _FusedLayer(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
+class _FusedLayerNorm(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's types are not followed
     """`LayerNorm` of x [T, …, channels] by kernels, in the type of x; the dimension of stacked networks is the second
     of `x`, and the first of weight and bias."""
 
@@ -210,7 +212,7 @@ class _FusedLayer(torch.autograd.Function):  # type: ignore[misc]  # PyTorch's t
             networks_second(each.unsqueeze(0), None if dim is None else dim + 1, info).squeeze(0)
             for each, dim in zip((weight, bias), dims[1:3], strict=True)
         )
-        return _FusedLayer.apply(x, *parameters, epsilon), 1
+        return _FusedLayerNorm.apply(x, *parameters, epsilon), 1
 
 
 def _rows_and_parameters(x: Tensor, *parameters: Tensor) -> list[Tensor]:

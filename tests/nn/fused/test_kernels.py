@@ -55,7 +55,7 @@ def test_weights_of_a_wider_type() -> None:
     torch.testing.assert_close(sums, expected, rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.parametrize("rows", [1, 17, 1100])
+@pytest.mark.parametrize("rows", [1, 17, 1100, 5000])
 def test_sums_of_columns(rows: int) -> None:
     from detours.nn.fused.columns_triton import column_sums
 

@@ -26,8 +26,7 @@ def _norms(channels: int, networks: int) -> list[tuple[LayerNorm, torch.nn.Layer
     return pairs
 
 
-@pytest.mark.parametrize("rows", [1, 70])
-@pytest.mark.parametrize("channels", [1, 5, 64, 300])
+@pytest.mark.parametrize(("rows", "channels"), [(1, 1), (1, 5), (70, 1), (70, 5), (70, 64), (70, 300), (600, 300)])
 def test_one_network(rows: int, channels: int) -> None:
     results = []
     for norm in _norms(channels, 1)[0]:

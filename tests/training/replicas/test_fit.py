@@ -202,20 +202,27 @@ def test_weights_of_the_best_epoch_are_kept(device: str) -> None:
         assert fit.weights(at).keys() == network_of(recipes[at], 5, 3).state_dict().keys()
 
 
+@pytest.mark.parametrize("alike", [False, True])
 @pytest.mark.parametrize("changed", [{}, {"encoder": "hops", "hops": 2}, {"skip": True, "model": "plain"}])
-def test_columns_of_zeros_change_no_result(monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]) -> None:
-    """Wide features are padded for the device; the weights that are kept and counted are those of the network."""
+def test_columns_of_zeros_and_blocks_change_no_result(
+    monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any], alike: bool
+) -> None:
+    """Wide features are padded for the device, and large weights are blocks; the weights that are kept and counted are
+    those of the network. (With dropout of the features, other random bits would meet them.)"""
     data, still = one_graph(), {"dropout": 0.0, "input_dropout": 0.0}
     recipes = [small(data, fold=at, lr=0.02, precision="64-true", **still, **changed) for at in range(3)]
     width, splits = inputs_of(data, recipes[0]).x.shape[1], splits_of(data, 3)
-    scalings = [Scaling.of(np.random.default_rng(at).normal(at, 2, (9, width))) for at in range(3)]
+    means = [1, 1, 1] if alike else [0, 1, 2]
+    scalings = [Scaling.of(np.random.default_rng(mean).normal(mean, 2, (9, width))) for mean in means]
     fits = []
-    for wide in (10_000, 1):
-        monkeypatch.setattr("detours.training.replicas.wide.WIDE", wide)
+    for narrow, large in ((10_000, 10_000), (1, 32)):
+        monkeypatch.setattr("detours.training.replicas.wide.NARROW", narrow)
+        monkeypatch.setattr("detours.training.replicas.stack.LARGE", large)
         fits.append(fit_of(data, recipes, splits, keep_weights=True, scalings=scalings))
     rows, padded_rows = (rows_of(fit, 4) for fit in fits)
     (fit, padded), features = fits, 5
     assert width % (8 * recipes[0].blocks)  # or there would be nothing to add
+    assert len(fit.stack.linear_blocks) == 1 < len(padded.stack.linear_blocks)
     assert {each.size(-1) for each in padded.stack.parameters(padded.stack.flat).values()} >= {features + 3}
     assert fit.stack.num_parameters == padded.stack.num_parameters < padded.stack.flat.size(1)
     for row, other in zip(chain(*rows), chain(*padded_rows), strict=True):

@@ -26,7 +26,8 @@ NETWORKS: list[tuple[Any, dict[str, Any]]] = [
     (MDNN, {"edge_channels": 2, "jump": "cat", "pool": "mean+max+add", "pool_of": "states", "head": "mlp"}),
     (MDNN, {"heads": 4}),  # sums on a CPU, products on a CUDA device
     (MDNN, {"heads": 4, "transformer_layers": 2, "attention": "padded"}),
-    (MDNN, {"den_bias": True, "backbone": "gcn", "detour_gate": True}),
+    (MDNN, {"den_bias": True, "backbone": "gcn"}),
+    (MDNN, {"detour_gate": True}),
 ]
 
 
@@ -50,6 +51,9 @@ def _outputs_and_gradients(
     if kind is MDNN:
         options = {**options, "den_channels": 2, "pe_channels": 4}
     networks = [kind(6, 16, 3, dropout=0.3, **options) for _ in range(REPLICAS)]
+    for name, each in ((name, each) for network in networks for name, each in network.named_parameters()):
+        if name.endswith("detour_gate"):
+            torch.nn.init.constant_(each, 0.5)  # open, so that what is behind it has gradients
     stack = Stack(networks, torch.device("cpu"), dtype)
     for name in stack.buffers:
         if name.endswith(".factor"):

@@ -45,7 +45,7 @@ class Messages(nn.Module):  # type: ignore[misc]  # PyTorch's types are not foll
         """Return [T, hidden_channels] from x [N, in_channels], den [T, den_channels] and pe [N, pe_channels]."""
         message = self._ends(x, tokens)
         # Sums are fused into products: on graphs of high degree, copies of `message` dominate the memory.
-        message = torch.addmm(message, tokens.is_self.to(message.dtype), self.phi_i.weight.to(message.dtype))
+        message = torch.addmm(message, tokens.kinds.to(message.dtype), self.phi_i.weight.to(message.dtype))
         if self.phi_p is not None and pe is not None:
             # Positions are narrow and need no gradient, so gathering them before the first map is cheaper than after.
             positions = torch.cat([pe.index_select(0, tokens.query), pe.index_select(0, tokens.key)], dim=1)

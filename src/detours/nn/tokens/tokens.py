@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor
@@ -12,6 +12,26 @@ from torch import Tensor
 from detours.errors import InputError
 from detours.nn.tokens.buckets import Bucket, bucketed
 from detours.nn.tokens.layout import Layout, build_layout
+
+T = TypeVar("T")
+
+
+class _Derived(Generic[T]):
+    """A property that is computed once, and serves training even if inference asks first. (What `torch.compile` traces
+    in inference mode is an inference tensor whatever one says, so there nothing is kept.)"""
+
+    def __init__(self, build: Callable[[Any], T]) -> None:
+        self.build, self.name, self.__doc__ = build, build.__name__, build.__doc__
+
+    def __get__(self, tokens: Any, _: type | None = None) -> T:
+        if tokens is None:  # asked of the class, for its documentation
+            return self  # type: ignore[return-value]
+        if torch.compiler.is_compiling():
+            return self.build(tokens)
+        with torch.inference_mode(False), torch.no_grad():
+            value = self.build(tokens)
+        vars(tokens)[self.name] = value  # found before this property from now on
+        return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +67,7 @@ class Tokens:
 
     @staticmethod
     @torch.compiler.disable  # type: ignore[untyped-decorator]
+    @torch.inference_mode(mode=False)  # type: ignore[untyped-decorator]
     def of(edge_index: Tensor, num_nodes: int, *, sizes: Sequence[int] | None = None) -> Tokens:
         """The tokens of a graph, or of a batch of graphs.
 
@@ -80,6 +101,7 @@ class Tokens:
 
     @staticmethod
     @torch.compiler.disable  # type: ignore[untyped-decorator]
+    @torch.inference_mode(mode=False)  # type: ignore[untyped-decorator]
     def from_index(token_index: Tensor, num_nodes: int, *, sizes: Sequence[int] | None = None) -> Tokens:
         """The tokens that `AddDetourTokens` has listed in ``data.token_index``; `den` is then ``data.token_den``.
 
@@ -129,31 +151,27 @@ class Tokens:
         """The number of tokens of the largest set."""
         return max((bucket.size for bucket in self.buckets), default=0)
 
-    @cached_property
+    @_Derived
     def set_of_token(self) -> Tensor:
         """[T] the position of each token's set in the order of the sets."""
-        with torch.inference_mode(False):  # also for training later, as the others
-            return self.sets.index_select(0, self.query)
+        return self.sets.index_select(0, self.query)
 
-    @cached_property
+    @_Derived
     def begins(self) -> Tensor:
         """[N + 1] the offsets of the sets: the first token of each, and the number of tokens."""
         # not `F.pad`, which `torch.compile` would recompile for each value
-        with torch.inference_mode(False):
-            return torch.cat([self.first, self.first.new_full((1,), self.num_tokens)])
+        return torch.cat([self.first, self.first.new_full((1,), self.num_tokens)])
 
-    @cached_property
-    def is_self(self) -> Tensor:
+    @_Derived
+    def kinds(self) -> Tensor:
         """[T, 2] float32: (1, 0) for the token of an arc, (0, 1) for a self token."""
-        with torch.inference_mode(False):
-            itself = self.query == self.key
-            return torch.stack([~itself, itself], dim=1).float()
+        itself = self.query == self.key
+        return torch.stack([~itself, itself], dim=1).float()
 
-    @cached_property
+    @_Derived
     def flipped(self) -> Tokens:
         """The tokens of the reversed arcs, with the same rows of `den`; computed once."""
-        with torch.inference_mode(False), torch.no_grad():
-            return _ordered(self.key, self.query, self.arc, self.rows, self.num_sets, None)
+        return _ordered(self.key, self.query, self.arc, self.rows, self.num_sets, None)
 
     @property
     def set_sizes(self) -> Tensor:

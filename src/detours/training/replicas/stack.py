@@ -21,9 +21,9 @@ Call = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
 ALIGNED = 16
 """Values; from a multiple of this offset, a device loads with its widest instructions."""
 LARGE = 2**16
-"""Values of a parameter from which it is a block of its own, so that its gradient is not copied to the others."""
+"""Values of a parameter from which it is a block of its own, so that its gradient is not copied next to the others."""
 OF_DROPOUT = (".factor", ".rate")
-"""Suffixes of the buffers of dropout, which are constant and only read in training; all others are statistics."""
+"""Suffixes of the buffers of dropout, which a step only reads; all others are statistics."""
 
 
 class Stack:
@@ -33,8 +33,8 @@ class Stack:
         networks: The networks; the stack has a copy of their parameters and buffers.
         device: Where to keep them.
         dtype: Of parameters and buffers of floating point.
-        wide: The same network with more input channels: what its parameters have more is zero, and stays zero where the
-            inputs are; without it, the networks are as wide as they are given.
+        wide: The same network with more input channels, if the stack is to have these. The parameters of `networks`
+            fill the first rows and columns of its own; the rest is zero, and stays zero if the added inputs are zero.
 
     The parameters of a network are a row of `flat`, so an optimiser, a copy or a selection is a handful of operations
     whatever the number of layers. The offset of each is a multiple of `ALIGNED`, from where a device multiplies
@@ -57,7 +57,7 @@ class Stack:
 
         self.shapes = {name: each.shape for name, each in sorted(self.network.named_parameters(), key=order)}
         self.given = {name: each.shape for name, each in networks[0].named_parameters()}
-        """The shapes of the parameters, without the zeros of `wide`."""
+        """The shapes of the parameters of `networks`."""
         for network in networks[1:]:
             check_same_shape(networks[0].state_dict(), network.state_dict())
         sizes = {name: _aligned(shape.numel()) for name, shape in self.shapes.items()}
@@ -136,8 +136,8 @@ class Stack:
     def weights(self, replica: int, flat: Tensor | None = None, buffers: Mapping[str, Tensor] | None = None) -> Any:
         """Return a copy of the `state_dict` of one network."""
         parameters = self.parameters(self.flat if flat is None else flat)
-        given = {name: each[(..., *_corner(self.given[name]))] for name, each in parameters.items()}
-        tensors = {**given, **(self.buffers if buffers is None else buffers)}
+        without_zeros = {name: each[(..., *_corner(self.given[name]))] for name, each in parameters.items()}
+        tensors = {**without_zeros, **(self.buffers if buffers is None else buffers)}
         return {name: tensors[name][replica].clone() for name in self.network.state_dict()}
 
     def keep(self, replicas: Tensor) -> None:
