@@ -101,6 +101,13 @@ def test_a_note_says_that_k_has_no_effect_on_plain_networks(run: Run) -> None:
     assert out.split()[:2] == ["fold", "k"] and ": rings, plain gin, k = 5, preset ours" in out
 
 
+def test_a_note_says_which_settings_only_mdnn_has(run: Run) -> None:
+    quick = [*QUICK, "--folds", "0", "--set", "heads=2", "--set", "detour_gate=true"]
+    _, _, err = run("train", *quick, "--model", "plain")
+    assert "note: heads, detour_gate have no effect: only model mdnn has such settings" in err.splitlines()
+    assert "no effect" not in run("train", *quick, "--model", "mdnn")[2]
+
+
 def test_nodes(run: Run) -> None:
     arguments = "--data ring-lattice --hidden 8 --epochs 2 --folds 0 --device cpu --json".split()
     arguments += ["--set", "heads=2", "--set", "layers=1"]
@@ -150,7 +157,7 @@ def test_several_processes(run: Run, several: list[str]) -> None:
         (["--data", "rings", "-k", "1"], 2, "must be an integer of at least 2, but it is 1"),
         (["--data", "rings", "--lr", "0"], 2, "lr must be a number above 0, but it is 0.0"),
         (["--data", "rings", "--model", "mdn"], 2, "model must be one of 'plain', 'weighted', 'mdnn'"),
-        (["--data", "rings", "--set", "layer=2"], 2, "a recipe has no setting 'layer' (did you mean layers?)"),
+        (["--data", "rings", "--set", "layer=2"], 2, "a recipe has no setting 'layer'; did you mean layers?"),
         (["--data", "rings", "--set", "layers"], 2, "'layers' is not of the form name=value"),
         (["--data", "rings", "--recipe", "none.toml"], 1, "none.toml: there is no such recipe file"),
         (["--data", "rings", "--set", "neighbours=5,5"], 1, "neighbours applies to node data, but rings"),

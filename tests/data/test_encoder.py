@@ -64,7 +64,7 @@ def test_an_empty_data_set() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (made([[5, 5, 5], [5, 9, 7, 5]], X), r"Node 2 of graph 1 of made has the label 7, .*knows \[-1, 5, 9\]"),
+        (made([[5, 5, 5], [5, 9, 7, 5]], X), r"Node 2 of graph 1 of made has the label 7, .*they have \[-1, 5, 9\]"),
         (made(None, X), "Every node is expected to have a label, but made has none"),
         (made([[5, 5], [5, 5]], X), "made has 4 labels for 7 nodes"),
         (made(LABELS), "2 attributes are expected for every node, but made has none"),

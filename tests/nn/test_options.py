@@ -352,7 +352,11 @@ def test_only_counted_nodes_make_statistics(kind: str) -> None:
         ({"pool": "mean+max"}, "pool_of must be 'states'"),
         ({"hops": 0}, "hops must be an integer of at least 1"),
         ({"dropout": 1.0}, "dropout must be a number of at least 0 and below 1"),
-        ({"layers": 3}, "no option 'layers'; it has num_layers"),
+        ({"layers": 3}, "no option 'layers'.*; it has num_layers"),
+        ({"gate": "no"}, "^gate must be True or False, but it is 'no'"),
+        ({"skip": "no"}, "^skip must be True or False, but it is 'no'"),
+        ({"pool": None}, "^each part of pool must be one of 'mean', 'max', 'add', but it is None"),
+        ({"pool": "max+max", "pool_of": "states"}, "^pool must name each part once, but it is 'max"),
     ],
 )
 def test_wrong_options(wrong: dict[str, Any], said: str) -> None:
@@ -365,10 +369,24 @@ def test_the_options_of_mdnn_are_named_with_its_own() -> None:
         InputError, match=r"^MDNN has no option 'foo'; it has transformer_layers, heads, .*, num_layers, "
     ):
         MDNN(13, 16, 2, foo=1)
-    with pytest.raises(InputError, match=r"^PlainNetwork has no option 'heads'; it has num_layers, "):
+    with pytest.raises(InputError, match=r"^PlainNetwork has no option 'heads' \(did you mean 'head'\?\); it has num_"):
         PlainNetwork(13, 16, 2, heads=2)
     with pytest.raises(InputError, match=r"^a network has no option 'foo'; it has num_layers, "):
         NetworkOptions.of({"foo": 1})
+    with pytest.raises(InputError, match=r"^MDNN has no option 'detour_gates' \(did you mean 'detour_gate'\?\)"):
+        MDNN(13, 16, 2, detour_gates=True)
+
+
+@pytest.mark.parametrize("made", [MDNN, PlainNetwork, WeightedNetwork])
+def test_arcs_end_at_nodes(made: Any) -> None:
+    with pytest.raises(InputError, match=r"^edge_index names the nodes 1 to 3, but x has 3 rows, nodes 0 to 2\.$"):
+        made(4, 8, 2)(torch.ones(3, 4), torch.tensor([[1, 3], [3, 1]]), torch.ones(2))
+
+
+@pytest.mark.parametrize("name", ["use_den", "den_bias", "detour_gate"])
+def test_flags_of_mdnn(name: str) -> None:
+    with pytest.raises(InputError, match=f"^{name} must be True or False, but it is 'no'"):
+        MDNN(4, 8, 2, **{name: "no"})
 
 
 @pytest.mark.parametrize("made", [MDNN, PlainNetwork, WeightedNetwork])

@@ -2,6 +2,7 @@
 
 from dataclasses import fields, replace
 from inspect import signature
+from itertools import combinations
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,6 +15,7 @@ from detours.training import recipe as recipes
 from detours.training.recipe import (
     RECIPES,
     Recipe,
+    choices_of,
     parse_setting,
     presets,
     read_recipe,
@@ -52,11 +54,22 @@ def test_options_of_networks_are_settings() -> None:
 
     own = [each.name for each in signature(MDNN).parameters.values() if each.kind is each.KEYWORD_ONLY]
     others = {*(each.name for each in fields(NetworkOptions)), *own} - settings().keys() - {"level"}
-    assert others == {"num_layers", "edge_channels", "den_channels", "pe_channels", "feed_forward", "attention"}
+    expected = {"num_layers", "edge_channels", "den_channels", "pe_channels", "feed_forward", "attention"}
+    assert others == expected, "options of networks without a setting of Recipe, or the opposite"
     page = (Path(__file__).parents[2] / "docs" / "networks.md").read_text("utf-8")
     assert "`num_layers` is `layers`, and `edge_channels` follows" in page
     assert "`pe_channels` is `pe`, `den_channels` follows" in page
     assert "`feed_forward` and `attention` do not exist" in page
+    names = {*own, *(each.name for each in fields(NetworkOptions))} - {"level"}
+    assert {name for name in names if f"`{name}`" not in page} == set(), "options that networks.md does not explain"
+
+
+def test_pools_of_recipes_are_those_of_networks() -> None:
+    pytest.importorskip("torch")
+    from detours.nn.functional import POOLS
+
+    sets = [frozenset(each) for count in range(1, len(POOLS) + 1) for each in combinations(POOLS, count)]
+    assert {frozenset(each.split("+")) for each in choices_of("pool")} == set(sets)
 
 
 def test_weights_of_gcn_are_logarithms_only_on_request() -> None:
@@ -113,7 +126,7 @@ def test_backbones_of_recipes_are_those_of_networks() -> None:
         ({"width": 3}, "a recipe has no setting 'width'"),
         (
             {"drop_out": 3},
-            r"a recipe has no setting 'drop_out' \(did you mean dropout\?\); it has preset, model",
+            r"a recipe has no setting 'drop_out'; did you mean dropout\?",
         ),
     ],
 )

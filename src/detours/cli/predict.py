@@ -53,7 +53,7 @@ def predict(
     """
     check_installed()
     if sum(map(bool, (files, data, data_file))) != 1:
-        raise typer.BadParameter("give either graph files or --data NAME")
+        raise typer.BadParameter("give one model, and either graph files or --data NAME")
     check_one_input(files or [])
     from detours.cli.shared.output import check_target
     from detours.training.devices import chosen_device

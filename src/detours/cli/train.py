@@ -68,7 +68,7 @@ def _checked(name: str) -> Callable[[Any], Any]:
 
 def _setting(name: str, metavar: str = "") -> Any:
     """Return an option for a setting of the recipe, with its documentation, choices and checks."""
-    help = f"{settings()[name].doc}  [default: from the preset]"
+    help = f"{settings()[name].doc}  [default: from the preset, or the recipe of the data set]"
     return typer.Option(
         metavar=metavar or "|".join(choices_of(name)), parser=_checked(name), help=help, show_default=False
     )
@@ -102,7 +102,8 @@ def train(
             metavar="K",
             parser=_parse_ks,
             help="Maximum length of a detour, in edges: 5 to 7 for molecules. Of several, such as 2-5, the best on "
-            "validation is used. Model plain sees no detours.  [default: from the preset]",
+            "validation is used. Model plain sees no detours, unless edge_den or node_den is true.  "
+            "[default: from the preset or the recipe of the data set]",
             show_default=False,
         ),
     ] = None,
@@ -234,7 +235,7 @@ def train(
         **overrides,
     )
     if not quiet:
-        _print_notes(store, runs, ks)
+        _print_notes(store, runs, ks, overrides)
     if save is not None and any(finished(store, run) is None for run in runs):
         make_folder(save)
     is_first = devices == 1 or int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
@@ -249,14 +250,15 @@ def train(
         print(f"Wrote {store.path(runs[0].recipe.key()).parent}{models}", file=sys.stderr)
 
 
-def _print_notes(store: "Store", runs: "list[Run]", ks: list[int | None]) -> None:
-    """Before training, say how many results come from other code, and which k have no effect."""
+def _print_notes(store: "Store", runs: "list[Run]", ks: list[int | None], given: dict[str, Any]) -> None:
+    """Before training, say how many results come from other code, and which k and settings have no effect."""
     from detours.store import old_results
-    from detours.training.runs import idle_k
+    from detours.training.runs import idle_k, idle_settings
 
     first = runs[0].recipe
     old = store.by_other_code((run.recipe.key() for run in runs), as_before(first.preset, first.level))
-    for note in (old_results(old, len(runs), store.keep_old) if old else "", idle_k(first, ks)):
+    of_store = old_results(old, len(runs), store.keep_old) if old else ""
+    for note in (of_store, idle_k(first, ks), idle_settings(first, given)):
         if note:
             print(f"note: {note}", file=sys.stderr)
 

@@ -143,8 +143,8 @@ def _label_columns(data: GraphSet, num_rows: int, labels: tuple[int, ...], thing
         row = int(np.argmin(np.isin(found, known)))
         raise InputError(
             f"{thing.capitalize()} {_location(data, row, thing)} of {data.name} has the label {found[row]}, which was "
-            f"not in the data that the encoder was built from (it knows {short_repr(known.tolist())}); "
-            "build one from data with all labels."
+            f"not in the data that the encoder was built from, or the model trained on (they have "
+            f"{short_repr(known.tolist())}); use data with all labels there."
         )
     return np.searchsorted(known, found)
 

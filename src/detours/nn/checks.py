@@ -30,6 +30,17 @@ def check_integers(name: str, given: Tensor) -> None:
         raise InputError(f"{name} must hold integers, torch.int64, but it is {given.dtype}.")
 
 
+def check_ends(edge_index: Tensor, nodes: int) -> None:
+    """Raise `InputError` if an arc ends at a node that does not exist; only on a CPU, to avoid waiting for a GPU."""
+    if edge_index.device.type != "cpu" or not edge_index.numel() or torch.compiler.is_compiling():
+        return
+    least, largest = map(int, edge_index.aminmax())
+    if least < 0 or largest >= nodes:
+        raise InputError(
+            f"edge_index names the nodes {least} to {largest}, but x has {nodes} rows, nodes 0 to {nodes - 1}."
+        )
+
+
 def check_batch(batch: Tensor, nodes: int, num_graphs: int | None) -> None:
     """Raise `InputError` unless `batch` assigns the nodes to graphs; its values are checked only on a CPU, to avoid
     waiting for a GPU."""

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from detours.checks import check_integer
+from detours.checks import check_flag, check_integer
 from detours.errors import InputError
 from detours.nn.dropout import Dropout
 from detours.nn.functional import gather
@@ -92,6 +92,8 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
             check_integer(name, size, minimum=1)
         for name, size in (("den_channels", den_channels), ("pe_channels", pe_channels)):
             check_integer(name, size, minimum=0)
+        for name, flag in (("use_den", use_den), ("den_bias", den_bias)):
+            check_flag(name, flag)
         if hidden_channels % heads:
             raise InputError(f"heads must divide hidden_channels={hidden_channels}, but it is {heads}.")
         self.in_channels = in_channels
@@ -186,7 +188,7 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
         elif den is None:
             raise InputError("den is missing; give the detour numbers, or build the model with use_den=False.")
         else:
-            den = den.unsqueeze(1) if den.dim() == 1 else den
+            den = den.unsqueeze(1) if den.dim() == self.den_channels == 1 else den
             _check_shape("den", den, (tokens.rows, self.den_channels))
             den = den.to(x.dtype)
         if not self.pe_channels:

@@ -109,6 +109,7 @@ def pool(x: Tensor, batch: Tensor, num_graphs: int, kinds: str) -> Tensor:
             sizes = segment_sum(x.new_ones(batch.numel()), batch, num_graphs).clamp(min=1)
             parts.append(added / sizes.view(-1, *[1] * (x.dim() - 1)))
         else:
+            assert each == "add", each
             parts.append(added)
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=-1)
 

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from detours.checks import check_integer
+from detours.checks import check_flag, check_integer
 from detours.errors import InputError
 from detours.nn.backbones import Backbone, convolution
-from detours.nn.checks import check_batch, check_edge_attr, check_integers
+from detours.nn.checks import check_batch, check_edge_attr, check_ends, check_integers
 from detours.nn.detour_transformer import DetourTransformer
 from detours.nn.dropout import Dropout
 from detours.nn.encoders import HopEncoder, NodeEncoder
@@ -158,6 +158,7 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         if graph.edge_index.dim() != 2 or graph.edge_index.size(0) != 2:
             shape = tuple(graph.edge_index.shape)
             raise InputError(f"edge_index must have two rows, sources and targets, but its shape is {shape}.")
+        check_ends(graph.edge_index, x.size(0))
         check_edge_attr(graph.edge_attr, graph.edge_index.size(1), self.options.edge_channels)
         if not self.options.edge_channels:
             return graph._replace(edge_attr=None)
@@ -304,6 +305,7 @@ class MDNN(Network):
     ) -> None:
         chosen = NetworkOptions.of(options, MDNN)
         check_integer("transformer_layers", transformer_layers, minimum=1)
+        check_flag("detour_gate", detour_gate)
 
         def conv(width: int, half: int) -> nn.Module:
             return convolution(backbone, width, half, edge_channels=chosen.edge_channels)

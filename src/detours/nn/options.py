@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from inspect import signature
 from typing import Any, get_args
 
-from detours.checks import check_choice, check_integer, check_number
+from detours.checks import check_choice, check_flag, check_integer, check_number
 from detours.choices import Decoder, Directions, Encoder, Head, Jump, Level, Norm, PoolOf
 from detours.errors import InputError
 from detours.nn.functional import POOLS
@@ -72,9 +73,13 @@ class NetworkOptions:
             object.__setattr__(self, "norm", "batch" if self.norm else "none")
         for name, allowed in _CHOICES.items():
             check_choice(name, getattr(self, name), allowed)
-        pools = self.pool.split("+")
+        for name in ("hop_den", "gate", "skip"):
+            check_flag(name, getattr(self, name))
+        pools = self.pool.split("+") if isinstance(self.pool, str) else [self.pool]
         for pool in pools:
             check_choice("each part of pool", pool, POOLS)
+        if len(set(pools)) < len(pools):
+            raise InputError(f"pool must name each part once, but it is {self.pool!r}.")
         if len(pools) > 1 and self.pool_of == "logits":
             raise InputError(f"pool_of must be 'states' for several pools at once, but pool is {self.pool!r}.")
         for name, least in (("num_layers", 0), ("hops", 1), ("edge_channels", 0)):
@@ -90,7 +95,9 @@ class NetworkOptions:
             known = {} if network is None else signature(network).parameters
             own = [each.name for each in known.values() if each.kind is each.KEYWORD_ONLY]
             kind = "a network" if network is None else network.__name__
-            raise InputError(f"{kind} has no option {unknown[0]!r}; it has {', '.join([*own, *names])}.")
+            similar = get_close_matches(unknown[0], [*own, *names], n=1)
+            hint = f" (did you mean {similar[0]!r}?)" if similar else ""
+            raise InputError(f"{kind} has no option {unknown[0]!r}{hint}; it has {', '.join([*own, *names])}.")
         return cls(**given)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
+from inspect import signature
 from typing import Any
 
 import torch
@@ -19,7 +20,12 @@ from detours.training.recipe import Recipe, settings
 
 SHARED = tuple(field.name for field in fields(NetworkOptions) if field.name in settings() or field.name == "level")
 """Options of all networks that a recipe has under the same name."""
-OF_MDNN = ("transformer_layers", "heads", "use_den", "den_bias", "token_norm", "detour_gate")
+OF_MDNN = tuple(
+    each.name
+    for each in signature(MDNN).parameters.values()
+    if each.kind is each.KEYWORD_ONLY and each.name in settings()
+)
+"""Options of MDNN alone that a recipe has under the same name."""
 
 
 def network_of(recipe: Recipe, in_channels: int, outputs: int, edge_width: int = 0) -> nn.Module:

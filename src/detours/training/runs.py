@@ -134,6 +134,16 @@ def idle_k(recipe: Recipe, ks: Sequence[int | None]) -> str:
     return f"k = {given} has no effect: model {recipe.model} sees no detours, unless edge_den or node_den is true"
 
 
+def idle_settings(recipe: Recipe, given: Iterable[str]) -> str:
+    """Return a note that these settings have no effect on a network that is not MDNN; empty if they have."""
+    from detours.training.build import OF_MDNN  # here: it loads the networks
+
+    idle = [name for name in given if name in (*OF_MDNN, "pe")]
+    if not idle or recipe.model == "mdnn":
+        return ""
+    return f"{', '.join(idle)} {'has' if len(idle) == 1 else 'have'} no effect: only model mdnn has such settings"
+
+
 def best_of(cells: Sequence[Cell]) -> Cell:
     """Return the run with the best validation result among runs of a fold that differ in k; of equals the smaller k."""
     return min(cells, key=lambda cell: (*rank_of(cell.value), cell.key["k"]))

@@ -128,7 +128,7 @@ def test_ranges() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"space": {"layer": [1]}}, r"no setting 'layer' \(did you mean layers\?\)"),
+        ({"space": {"layer": [1]}}, r"no setting 'layer'; did you mean layers\?"),
         ({"space": {"layers": [-1]}}, "layers must be an integer of at least 0, but it is -1"),
         ({"space": {"layers": []}}, "layers has no choices"),
         ({"space": {"layers": 3}}, "layers must be a list of choices or"),

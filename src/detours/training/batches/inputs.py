@@ -223,7 +223,8 @@ def node_inputs(x: Float32, graph: Graph, recipe: Recipe, detour: Float32, count
     """Return the features of the nodes with those that the recipe adds: Φ by length, then powers of the adjacency
     matrix times all of these (see `detours.nn.hop_features`)."""
     source, target = graph.to_edge_index()
-    if recipe.node_den and counts is not None:
+    if recipe.node_den:
+        assert counts is not None
         phi = np.zeros((len(x), recipe.k - 1))
         np.add.at(phi, source, counts.arc_by_length)
         x = np.concatenate([x, np.log1p(phi)], axis=1)
@@ -235,7 +236,8 @@ def node_inputs(x: Float32, graph: Graph, recipe: Recipe, detour: Float32, count
     weights = [ones]
     if recipe.model == "weighted":
         weights.append(detour[:, ArcColumns.of(recipe).weight].ravel().astype(np.float64))
-    elif recipe.hop_den and counts is not None:  # raw, as the normalisation absorbs their scale
+    elif recipe.hop_den:  # raw, as the normalisation absorbs their scale
+        assert counts is not None
         weights.append(counts.arc_by_length.sum(axis=1).astype(np.float64))
     blocks = [x]
     ends = (target, source) if recipe.directions == "out" else (source, target)

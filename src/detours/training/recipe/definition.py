@@ -283,6 +283,6 @@ def checked(name: str, value: Any) -> Any:
     """
     if name not in settings():
         similar = get_close_matches(name, settings(), n=1)
-        hint = f" (did you mean {similar[0]}?)" if similar else ""
-        raise InputError(f"a recipe has no setting {short_repr(name)}{hint}; it has {', '.join(settings())}.")
+        instead = f"did you mean {similar[0]}?" if similar else f"it has {', '.join(settings())}."
+        raise InputError(f"a recipe has no setting {short_repr(name)}; {instead}")
     return in_type(name, value, setting_type(name), settings()[name].bounds)

@@ -19,7 +19,7 @@ from detours.training.search.space import Domains, Space
 ATTEMPTS = 200
 """Draws of a structure before a space counts as one without possible networks."""
 
-OF_MDNN = ("use_den", "hop_den")
+REFUSED_BY_OTHERS = ("use_den", "hop_den")
 """Settings of MDNN that other models refuse."""
 
 TODAY = -1
@@ -116,7 +116,7 @@ class Draws:
 
         Settings without effect get the value of the preset, not the drawn one or that of the recipe of the data set.
         """
-        fixed = {name: value for name, value in self.fixed.items() if model == "mdnn" or name not in OF_MDNN}
+        fixed = {name: value for name, value in self.fixed.items() if model == "mdnn" or name not in REFUSED_BY_OTHERS}
         complete = {**drawn, **fixed, "model": model}
         preset = complete.get("preset", "ours")
         neutral = {name: each.default(preset, self.data.level) for name, each in settings().items()}
@@ -132,7 +132,7 @@ class Draws:
         """Return the settings that have no effect given the others."""
         idle = set()
         if not values["layers"]:
-            idle.add("layer_dropout")
+            idle |= {"layer_dropout", "gate"}
         if values["encoder"] != "hops":
             idle |= {"hops", "hop_den"}
         if values["model"] != "mdnn":
