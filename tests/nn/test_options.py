@@ -379,7 +379,7 @@ def test_the_options_of_mdnn_are_named_with_its_own() -> None:
 
 @pytest.mark.parametrize("made", [MDNN, PlainNetwork, WeightedNetwork])
 def test_arcs_end_at_nodes(made: Any) -> None:
-    with pytest.raises(InputError, match=r"^edge_index names the nodes 1 to 3, but x has 3 rows, nodes 0 to 2\.$"):
+    with pytest.raises(InputError, match=r"^edge_index names the nodes 1 to 3, but x with 3 rows allows 0 to 2\.$"):
         made(4, 8, 2)(torch.ones(3, 4), torch.tensor([[1, 3], [3, 1]]), torch.ones(2))
 
 

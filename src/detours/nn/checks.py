@@ -30,15 +30,15 @@ def check_integers(name: str, given: Tensor) -> None:
         raise InputError(f"{name} must hold integers, torch.int64, but it is {given.dtype}.")
 
 
-def check_ends(edge_index: Tensor, nodes: int) -> None:
-    """Raise `InputError` if an arc ends at a node that does not exist; only on a CPU, to avoid waiting for a GPU."""
-    if edge_index.device.type != "cpu" or not edge_index.numel() or torch.compiler.is_compiling():
+def check_ends(edge_index: Tensor, num_nodes: int, given: str) -> None:
+    """Raise `InputError` if an arc ends at a node that does not exist; `given` says where their number is from.
+    A GPU is waited for."""
+    if not edge_index.numel():
         return
     least, largest = map(int, edge_index.aminmax())
-    if least < 0 or largest >= nodes:
-        raise InputError(
-            f"edge_index names the nodes {least} to {largest}, but x has {nodes} rows, nodes 0 to {nodes - 1}."
-        )
+    if least < 0 or largest >= num_nodes:
+        allowed = f"0 to {num_nodes - 1}" if num_nodes else "none"
+        raise InputError(f"edge_index names the nodes {least} to {largest}, but {given} allows {allowed}.")
 
 
 def check_batch(batch: Tensor, nodes: int, num_graphs: int | None) -> None:

@@ -158,7 +158,8 @@ class Network(nn.Module):  # type: ignore[misc]  # PyTorch's types are not follo
         if graph.edge_index.dim() != 2 or graph.edge_index.size(0) != 2:
             shape = tuple(graph.edge_index.shape)
             raise InputError(f"edge_index must have two rows, sources and targets, but its shape is {shape}.")
-        check_ends(graph.edge_index, x.size(0))
+        if x.device.type == "cpu" and not torch.compiler.is_compiling():  # a GPU would be waited for
+            check_ends(graph.edge_index, x.size(0), f"x with {x.size(0)} rows")
         check_edge_attr(graph.edge_attr, graph.edge_index.size(1), self.options.edge_channels)
         if not self.options.edge_channels:
             return graph._replace(edge_attr=None)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from detours.errors import InputError
+from detours.nn.checks import check_ends
 from detours.nn.tokens.buckets import Bucket, bucketed
 from detours.nn.tokens.layout import Layout, build_layout
 
@@ -212,13 +213,7 @@ def _ordered(query: Tensor, key: Tensor, arc: Tensor, rows: int, num_nodes: int,
 
 
 def _check_arcs(edge_index: Tensor, num_nodes: int) -> None:
-    if edge_index.numel() == 0:
-        return
-    low, high = (int(end) for end in torch.aminmax(edge_index))
-    if low < 0 or high >= num_nodes:
-        raise InputError(
-            f"edge_index names the nodes {low} to {high}, but num_nodes={num_nodes} allows 0 to {num_nodes - 1}."
-        )
+    check_ends(edge_index, num_nodes, f"num_nodes={num_nodes}")
     loops = int((edge_index[0] == edge_index[1]).sum())
     if loops:
         raise InputError(
