@@ -159,7 +159,7 @@ def test_an_interrupted_run_resumes(run: Run, benchmark: Path, tmp_path: Path) -
     assert program.stdout is not None and program.stdout.readline() == "third\n"
     os.kill(program.pid, signal.SIGINT)
     _, err = program.communicate(timeout=30)
-    assert program.returncode == 130 and err == "detours: interrupted\n"
+    assert program.returncode == 130 and err == "detours: interrupted; repeat the command to resume\n"
     cells = sorted((tmp_path / "out").rglob("*"))
     kept = [file for file in cells if file.is_file()]
     assert len(kept) == 2 and all(json.loads(file.read_text()) for file in kept)

@@ -125,7 +125,7 @@ def test_an_interrupted_run_resumes(run: Run, tmp_path: Path) -> None:
         time.sleep(0.005)
     os.kill(program.pid, signal.SIGINT)
     out, err = program.communicate(timeout=60)
-    assert program.returncode == 130 and out == "" and err == "detours: interrupted\n"
+    assert program.returncode == 130 and out == "" and err == "detours: interrupted; repeat the command to resume\n"
     assert begun and begun[0].exists() and not list((tmp_path / "out").rglob("*.json"))
     assert run("train", *arguments)[0] == 0
     (log,) = (tmp_path / "out").rglob("*.csv")

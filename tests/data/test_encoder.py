@@ -70,8 +70,8 @@ def test_an_empty_data_set() -> None:
         (made(LABELS), "2 attributes are expected for every node, but made has none"),
         (made(LABELS, [[[1], [1], [1]], [[1]] * 4]), "2 attributes are expected for every node, but made has 1"),
         (made(LABELS, [X[0], X[1][:3]]), "made has attributes for 6 nodes, but 7 nodes"),
-        (made(LABELS, [[[1, np.nan], *X[0][1:]], X[1]]), r"must be finite, but node 0 of graph 0 has \[1.0, nan\]"),
-        (made(LABELS, [X[0], [*X[1][:3], [np.inf, 0]]]), "must be finite, but node 3 of graph 1 has"),
+        (made(LABELS, [[[1, np.nan], *X[0][1:]], X[1]]), "must be finite, but node 0 of graph 0 has nan in column 1"),
+        (made(LABELS, [X[0], [*X[1][:3], [np.inf, 0]]]), "must be finite, but node 3 of graph 1 has inf in column 0 "),
     ],
 )
 def test_invalid_data(given: GraphSet, message: str) -> None:

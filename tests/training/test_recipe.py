@@ -128,6 +128,7 @@ def test_backbones_of_recipes_are_those_of_networks() -> None:
             {"drop_out": 3},
             r"a recipe has no setting 'drop_out'; did you mean dropout\?",
         ),
+        ({"pe_channels": 3}, r"a recipe has no setting 'pe_channels'; did you mean pe\?"),
     ],
 )
 def test_settings_that_a_recipe_refuses(changed: dict[str, Any], sentence: str) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -11,6 +12,7 @@ from detours.cli.shared import options
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import print_json, standard_output
 from detours.cli.shared.graphs import notes_unless, read_graph, title
+from detours.cli.shared.interrupt import resumable
 from detours.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,7 +87,7 @@ def count(
     reading = {"columns": columns, "sep": sep, "format": format}
     with reading_within(parse_bytes(memory)):
         graph = read_graph(file, directed=directed, strict=strict, quiet=quiet, progress=show, **reading)
-    with notes_unless(quiet):
+    with notes_unless(quiet), resumable() if targets.while_counting else nullcontext():
         result, times = _timed_count(
             graph,
             k,

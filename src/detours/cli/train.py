@@ -13,6 +13,7 @@ from detours.atomic import make_folder
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
 from detours.cli.shared.graphs import notes_unless, quantity
+from detours.cli.shared.interrupt import resumable
 from detours.cli.shared.options import (
     OWN_DATA,
     DataFile,
@@ -240,7 +241,7 @@ def train(
         make_folder(save)
     is_first = devices == 1 or int(os.environ.get("RANK") or os.environ.get("SLURM_PROCID") or 0) == 0
     show = progress if is_first and not (quiet and progress is None) else False
-    with fold_table(runs, show=show):
+    with resumable(), fold_table(runs, show=show):
         chosen = _best_k(run_all(store, runs, workplace))
     if is_first and as_json:
         print_json(_summary(chosen, sees_detours=runs[0].recipe.sees_detours))

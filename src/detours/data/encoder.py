@@ -123,10 +123,10 @@ def _attributes(data: GraphSet, num_rows: int, expected: int, thing: str) -> Flo
             f"{data.name} has attributes for {len(x):,} {thing}s, but {num_rows:,} {thing}s; give one row each."
         )
     if not np.isfinite(x).all():
-        row = int(np.argmin(np.isfinite(x).all(axis=1)))
+        row, column = map(int, np.argwhere(~np.isfinite(x))[0])
         raise InputError(
             f"The attributes of {data.name} must be finite, but {thing} {_location(data, row, thing)} has "
-            f"{short_repr(x[row].tolist())}; correct or remove it."
+            f"{x[row, column]} in column {column} (the first is 0); correct or remove it."
         )
     return x
 

@@ -15,7 +15,7 @@ import typer
 
 from detours.cli.demo.graphs import hub_graph
 from detours.cli.shared.command import PIPE_CLOSED, report_errors, run_app
-from detours.cli.shared.interrupt import prompt_exit
+from detours.cli.shared.interrupt import farewell, prompt_exit, resumable
 from tests.cli.programs import command, interrupt, start
 
 
@@ -116,3 +116,24 @@ def test_a_bar_on_a_terminal(tmp_path: Path) -> None:
     said, _ = program.communicate(timeout=60)
     assert program.returncode == 0 and json.loads(said)["cycles"] == 137
     assert "Counting, k = 4" in shown.decode()
+
+
+def test_an_interrupted_command_says_whether_it_resumes(capsys: pytest.CaptureFixture[str]) -> None:
+    app = typer.Typer()
+
+    @app.command()
+    def command(resumes: bool = False, error: bool = False) -> None:
+        with resumable():
+            if error:
+                raise ValueError
+            if resumes:
+                raise KeyboardInterrupt
+        raise KeyboardInterrupt
+
+    for options, ending in (["--resumes"], "; repeat the command to resume"), ([], ""):
+        with prompt_exit(lambda: None):
+            assert run_app(app, options) == 130
+        assert capsys.readouterr().err == f"detours: interrupted{ending}\n"
+    with prompt_exit(lambda: None), pytest.raises(ValueError):
+        run_app(app, ["--error"])
+    assert farewell() == "interrupted"

@@ -12,6 +12,7 @@ import typer
 from detours.checks import check_jobs
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import escape, plain_table, print_json, show, standard_output
+from detours.cli.shared.interrupt import resumable
 from detours.cli.shared.options import ALL_CORES, Jobs, Json, KeepOld, Progress, RawFolder, listed
 from detours.errors import InputError
 
@@ -68,7 +69,8 @@ def add_experiment(
         environment = _environment(**{each.name: arguments.pop(each.name) for each in common})
         if one_set and environment.only:
             raise InputError(f"--data {environment.only[0]}: this experiment has its own data sets; leave it out.")
-        _show_outcomes(work(environment, **arguments), environment, as_json)
+        with resumable():
+            _show_outcomes(work(environment, **arguments), environment, as_json)
 
     as_json = Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=Json)
     _set_parameters(command, [*options, *common, as_json])

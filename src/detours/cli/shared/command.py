@@ -9,7 +9,7 @@ from typing import Any, ParamSpec
 
 import typer
 
-from detours.cli.shared.interrupt import INTERRUPTED, arrived
+from detours.cli.shared.interrupt import INTERRUPTED, arrived, farewell
 from detours.errors import DetoursError, escape_control
 
 FAILED, USAGE, PIPE_CLOSED = 1, 2, 141
@@ -32,7 +32,7 @@ def run_app(app: typer.Typer, arguments: list[str]) -> int:
     except SystemExit as end:  # SIGTERM
         return end.code if isinstance(end.code, int) else FAILED
     if code == INTERRUPTED:  # printed here, as Typer turns an interrupt in its own code into this exit code
-        say("interrupted")
+        say(farewell())
     return code
 
 

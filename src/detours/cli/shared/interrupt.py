@@ -20,13 +20,14 @@ INTERRUPTED = 128 + signal.SIGINT  # what a shell reports for a program ended by
 WATCHER = "detours-signals"
 _lost = False  # an interrupt was swallowed inside a library
 _arrived = False  # an interrupt arrived, handled or not
+_resumes = False  # what is running, or was interrupted, continues when the command is repeated
 SHOW_CURSOR = b"\x1b[?25h\r\x1b[K"  # undoes what a progress bar does to a terminal
 
 
 @contextmanager
 def prompt_exit(cleanup: Callable[[], None]) -> Iterator[None]:
     """While the block runs, Ctrl-C (or SIGTERM) ends the process within a second, after calling `cleanup`."""
-    global _lost, _arrived
+    global _lost, _arrived, _resumes
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread can handle signals
         return
@@ -51,12 +52,30 @@ def prompt_exit(cleanup: Callable[[], None]) -> Iterator[None]:
         signal.signal(signal.SIGTERM, terminate)
         if interrupt is signal.default_int_handler:
             signal.signal(signal.SIGINT, interrupt)
-        _arrived = False
+        _arrived = _resumes = False
         signal.set_wakeup_fd(wakeup)
         if not _lost:
             sys.unraisablehook = unraisable
         writer.close()  # the thread reads the end of the stream and ends
         watcher.join()  # an interpreter that shuts down while a thread wakes up may hang
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """If Ctrl-C ends the block, `farewell` says that the command can be repeated to resume."""
+    global _resumes
+    _resumes = True
+    try:
+        yield
+    except BaseException as error:
+        _resumes = _arrived or isinstance(error, KeyboardInterrupt)
+        raise
+    _resumes = False
+
+
+def farewell() -> str:
+    """Return what to print after an interrupt."""
+    return "interrupted; repeat the command to resume" if _resumes else "interrupted"
 
 
 def discard_unfinished() -> None:
@@ -101,7 +120,7 @@ def _watch(signals: socket.socket, finished: threading.Event, cleanup: Callable[
                 if not finished.wait(GRACE):
                     cleanup()
                     # Straight to the descriptor: the main thread may hold the lock of sys.stderr.
-                    os.write(2, (SHOW_CURSOR if os.isatty(2) else b"") + b"detours: interrupted\n")
+                    os.write(2, (SHOW_CURSOR if os.isatty(2) else b"") + f"detours: {farewell()}\n".encode())
                     os._exit(128 + received[0])
                 return
 

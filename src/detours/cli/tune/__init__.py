@@ -13,6 +13,7 @@ from detours.atomic import atomic_write, make_folder
 from detours.cli.shared.command import report_errors
 from detours.cli.shared.console import print_json
 from detours.cli.shared.graphs import notes_unless
+from detours.cli.shared.interrupt import resumable
 from detours.cli.shared.options import (
     OWN_DATA,
     DataFile,
@@ -190,7 +191,7 @@ def tune(
     start, seconds = time.monotonic(), inf if budget is None else 60 * budget
     for turn, (name, search) in enumerate(zip(data_names, searches, strict=True), 1):
         loaded = search.data
-        with reporting(search, trials, show=False if quiet and progress is None else progress):
+        with resumable(), reporting(search, trials, show=False if quiet and progress is None else progress):
             search.go_on(trials, seconds * turn / len(data_names) - (time.monotonic() - start), confirm)
         for model in model_names:
             try:

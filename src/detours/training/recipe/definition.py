@@ -282,7 +282,8 @@ def checked(name: str, value: Any) -> Any:
     (0.0001, False, 64)
     """
     if name not in settings():
-        similar = get_close_matches(name, settings(), n=1)
+        words = [word for word in name.split("_") if word in settings()]  # pe of pe_channels
+        similar = words or get_close_matches(name, settings(), n=1)
         instead = f"did you mean {similar[0]}?" if similar else f"it has {', '.join(settings())}."
         raise InputError(f"a recipe has no setting {short_repr(name)}; {instead}")
     return in_type(name, value, setting_type(name), settings()[name].bounds)
