@@ -25,7 +25,7 @@ from detours.graph import Graph  # noqa: E402
 from detours.training.checkpoint import Checkpoint  # noqa: E402
 from detours.training.devices import chosen_device, fabric_of  # noqa: E402
 from detours.training.logs import Epoch, Log, read_log  # noqa: E402
-from detours.training.loop import PER_REPLICA, Diverged, Run, train  # noqa: E402
+from detours.training.loop import PER_REPLICA, Diverged, Run, Training, train  # noqa: E402
 from detours.training.replicas.progress import Progress, Scores  # noqa: E402
 from detours.training.saved import SavedModel  # noqa: E402
 from tests.training.cases import one_graph, run_of, small, task  # noqa: E402
@@ -42,11 +42,11 @@ def fabric(precision: str = "32-true") -> Fabric:
     return Fabric(accelerator="cpu", devices=1, precision=precision)
 
 
-def trained(run: Run, on_epoch: Any = None) -> dict[str, Any]:
+def trained(run: Run) -> dict[str, Any]:
     """The results of one run."""
     results: list[dict[str, Any]] = []
     finish = lambda run, value, seconds: results.append(value)  # noqa: E731
-    train(fabric(run.recipe.precision), [run], run.path.with_suffix(".ckpt"), finish, on_epoch=on_epoch)
+    train(fabric(run.recipe.precision), [run], run.path.with_suffix(".ckpt"), finish)
     (value,) = results
     return value
 
@@ -146,7 +146,25 @@ def test_detour_numbers_that_cause_it_are_reported(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- going on
 
 
-def test_resumed_between_any_two_epochs(tmp_path: Path) -> None:
+class Stopped(Exception):
+    """Raised instead of an interrupt."""
+
+
+def trained_until(epoch: int, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train until an epoch has been logged, and raise `Stopped`."""
+    record = Training._record
+
+    def recording(self: Training, epochs: list[Any]) -> None:
+        record(self, epochs)
+        if self.fit.done == epoch:
+            raise Stopped
+
+    with monkeypatch.context() as patch, pytest.raises(Stopped):
+        patch.setattr(Training, "_record", recording)
+        trained(run)
+
+
+def test_resumed_between_any_two_epochs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = task(24)
     changed = {"dropout": 0.3, "average": 0.9, "smooth": 0.5}
     whole = run_of(data, tmp_path / "whole", **changed)
@@ -154,32 +172,17 @@ def test_resumed_between_any_two_epochs(tmp_path: Path) -> None:
     expected = read_log(whole.path.with_suffix(".csv"))
     for stop in (1, 3):
         part = run_of(data, tmp_path / f"part{stop}", **changed)
-
-        class Stop(Exception):
-            pass
-
-        def on_epoch(run: Run, row: Epoch, stop: int = stop) -> None:
-            if row.epoch == stop:
-                raise Stop
-
-        with pytest.raises(Stop):
-            trained(part, on_epoch)
+        trained_until(stop, part, monkeypatch)
         assert trained(part) == value
         assert without_times(read_log(part.path.with_suffix(".csv"))) == without_times(expected)
 
 
-def test_a_checkpoint_without_a_model_is_not_used_to_save_one(tmp_path: Path) -> None:
+def test_a_checkpoint_without_a_model_is_not_used_to_save_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = task(24)
     part = run_of(data, tmp_path / "part")
     whole = replace(run_of(data, tmp_path / "whole"), model=tmp_path / "whole.pt")
     value = trained(whole)
-
-    def stop(run: Run, row: Epoch) -> None:
-        if row.epoch == 3:
-            raise InterruptedError
-
-    with pytest.raises(InterruptedError):
-        trained(part, stop)
+    trained_until(3, part, monkeypatch)
     part = replace(part, model=tmp_path / "part.pt")
     assert trained(part) == value and value["best_epoch"] < 3
     expected, found = (SavedModel.load(tmp_path / name).weights for name in ("whole.pt", "part.pt"))
@@ -231,16 +234,10 @@ def test_two_processes_have_the_loss_curve_of_one(forked: Path) -> None:
     assert json.loads(cell.read_text())["value"]["processes"] == 2
 
 
-def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = task(16)
     first = run_of(data, tmp_path)
-
-    def stop(run: Run, row: Epoch) -> None:
-        if row.epoch == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        trained(first, stop)
+    trained_until(2, first, monkeypatch)
     other = run_of(data, tmp_path, lr=0.5)
     first.path.with_suffix(".ckpt").rename(other.path.with_suffix(".ckpt"))
     with pytest.raises(InputError, match=r"checkpoint of another run \(lr 0.001 there and 0.5 here\)"):

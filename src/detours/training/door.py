@@ -16,7 +16,7 @@ from detours.data import GraphSet, Split, Splits, graph_set_of, splits
 from detours.errors import InputError, short_repr, warn_caller
 from detours.progress import Report, as_report, watched
 from detours.store import Cell, Store
-from detours.training.logs import read_log
+from detours.training.logs import LogReader
 from detours.training.loop import Run
 from detours.training.recipe import checked
 from detours.training.recipe import settings as known_settings
@@ -99,19 +99,20 @@ def _reported(runs: Sequence[Run], report: Report | None) -> Iterator[None]:
         yield
         return
     total = sum(run.recipe.epochs for run in runs)
+    logs = [LogReader(run.path.with_suffix(".csv")) for run in runs]
 
     def watch(stopped: Event) -> None:
         while not stopped.wait(POLL):
-            report(sum(map(_epochs, runs)), total)
+            report(sum(map(_epochs, runs, logs)), total)
 
     with watched(watch):
         yield
     report(total, total)
 
 
-def _epochs(run: Run) -> int:
+def _epochs(run: Run, log: LogReader) -> int:
     """Return the completed epochs of a run; all of them once it has finished."""
-    return run.recipe.epochs if run.path.exists() else len(read_log(run.path.with_suffix(".csv")))
+    return run.recipe.epochs if run.path.exists() else len(log.read())
 
 
 def check_settings(given: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Sequence
 from importlib.util import find_spec
 from io import StringIO
@@ -52,19 +53,44 @@ class Log:
                     if name != "epoch" and value is not None:
                         self._writer.add_scalar(name, value, row.epoch)
 
+    def flush(self) -> None:
+        """Write what TensorBoard still holds in memory."""
+        if self._writer is not None:
+            self._writer.flush()
+
     def close(self) -> None:
         if self._writer is not None:
             self._writer.close()
 
 
+class LogReader:
+    """Reads a log that another thread or process writes: each call parses only what was added since the last."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._rows: list[Epoch] = []
+        self._file, self._read = -1, 0
+
+    def read(self) -> Sequence[Epoch]:
+        """Return the epochs so far, without a last line that is incomplete, or that a killed process left so."""
+        try:
+            with open(self.path, "rb") as file:
+                if (inode := os.fstat(file.fileno()).st_ino) != self._file:  # a resumed run replaces the file
+                    self._rows, self._file, self._read = [], inode, 0
+                file.seek(self._read)
+                added = file.read()
+        except OSError:
+            return []
+        added = added[: added.rfind(b"\n") + 1]
+        rows = csv.reader(added.decode().splitlines()[0 if self._read else 1 :])
+        self._rows += [_epoch(row) for row in rows if len(row) == len(Epoch._fields)]
+        self._read += len(added)
+        return self._rows
+
+
 def read_log(path: Path) -> list[Epoch]:
     """Return the epochs of a log, without a last line that a killed process left incomplete."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    except OSError:
-        return []
-    rows = csv.reader([line for line in lines[1:] if line.endswith("\n")])
-    return [_epoch(row) for row in rows if len(row) == len(Epoch._fields)]
+    return list(LogReader(path).read())
 
 
 def _epoch(row: list[str]) -> Epoch:

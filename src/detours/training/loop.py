@@ -69,7 +69,6 @@ def train(
     finish: Callable[[Run, Value, float], None],
     *,
     finished: Sequence[bool] | None = None,
-    on_epoch: Callable[[Run, Epoch], None] | None = None,
     deadline: float = inf,
 ) -> None:
     """Train runs of one shape as replicas until the patience of each is over.
@@ -82,7 +81,6 @@ def train(
         checkpoint: The file to resume from, and to write checkpoints to. It is removed in the end.
         finish: Called with each run, its results, and the seconds since the start, as soon as it has ended.
         finished: Which of the runs are finished already; they are trained only if a checkpoint has them.
-        on_epoch: Called after every epoch of every run.
         deadline: When to stop, by `time.monotonic`.
 
     Raises:
@@ -93,7 +91,7 @@ def train(
     with memory_kept(fabric.device):
         training.begin(finished or [False] * len(runs))
         try:
-            training.go_on(on_epoch, deadline)
+            training.go_on(deadline)
         finally:
             training.release()
     if training.diverged:
@@ -154,7 +152,7 @@ class Training:
     def _log(self, run: Run) -> Log:
         return Log(run.path.with_suffix(".csv"), self.fit.done, run.tensorboard)
 
-    def go_on(self, on_epoch: Callable[[Run, Epoch], None] | None = None, deadline: float = inf) -> None:
+    def go_on(self, deadline: float = inf) -> None:
         """Train until all replicas have ended, or the deadline has passed."""
         last_read = time.monotonic()
         max_epochs = max(run.recipe.epochs for run in self.runs)
@@ -163,10 +161,12 @@ class Training:
             too_soon = self.fabric.device.type == "cuda" and time.monotonic() - last_read < READ_EVERY
             if too_soon and not self.fit.full() and self.fit.done < max_epochs:
                 continue
-            self._record(self.fit.read(), on_epoch)
+            self._record(self.fit.read())
             last_read = time.monotonic()
             out_of_time = last_read >= deadline
             if self.is_first and self.alive and (out_of_time or self.checkpoint.due()):
+                for log in self.logs.values():  # a resumed run continues after the checkpoint
+                    log.flush()
                 self.checkpoint.save(self._state())
             if out_of_time and self.alive:
                 raise OutOfTime(f"out of time after {self.fit.done} epochs; run it again to continue.")
@@ -184,7 +184,7 @@ class Training:
         state = {"members": self.members, "replicas": self.replicas, "seconds": seconds, "fit": self.fit.state()}
         return {**state, "models": models}
 
-    def _record(self, epochs: list[list[Row]], on_epoch: Callable[[Run, Epoch], None] | None) -> None:
+    def _record(self, epochs: list[list[Row]]) -> None:
         """Log the epochs that were read, and finish the runs that have ended in them."""
         seconds = round(time.perf_counter() - self.start, 3)
         rows: dict[int, list[Epoch]] = {index: [] for index in self.alive}
@@ -198,9 +198,6 @@ class Training:
                 continue
             if index in self.logs:
                 self.logs[index].add(rows[index])
-            if on_epoch is not None:
-                for log_row in rows[index]:
-                    on_epoch(self.runs[index], log_row)
             if not active[replica]:
                 self.alive.remove(index)
                 self._end(index, replica, rows[index][-1])

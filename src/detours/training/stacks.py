@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -19,12 +18,12 @@ import torch
 from lightning.fabric import Fabric
 
 from detours.atomic import exclusive, make_folder
-from detours.checks import check_integer
+from detours.checks import check_integer, check_jobs
 from detours.errors import DetoursError, InputError
 from detours.store import Cell, Store
 from detours.training.checkpoint import Checkpoint
 from detours.training.devices import chosen_device, fabric_of
-from detours.training.loop import Run, same_shape, train
+from detours.training.loop import Diverged, Run, same_shape, train
 from detours.training.pool import run_in_processes
 from detours.training.recipe import as_before
 
@@ -65,7 +64,8 @@ def finished(store: Store, run: Run) -> Cell | None:
 def run_all(store: Store, runs: Sequence[Run], place: Resources | None = None) -> list[Cell]:
     """Return the cells of all runs, in their order; finished runs are not trained again.
 
-    Runs of one shape are trained together, as replicas of one network; `place.jobs` processes share them.
+    Runs of one shape are trained together, as replicas of one network; `place.jobs` processes share them. If some
+    diverge, the others are finished before `Diverged` is raised.
     """
     place = Resources() if place is None else place
     place = replace(place, device=chosen_device(place.device))
@@ -76,12 +76,13 @@ def run_all(store: Store, runs: Sequence[Run], place: Resources | None = None) -
     missing = [run for stack in stacks for run in stack]
     for folder in {run.path.parent for run in missing} | {run.model.parent for run in missing if run.model is not None}:
         make_folder(folder)
-    if place.jobs > 1 and len(stacks) > 1:
-        tasks = [(place.jobs, store, stack, _device_of(place.device, index)) for index, stack in enumerate(stacks)]
-        run_in_processes(_train_on_share, tasks, place.jobs)
+    if (jobs := min(place.jobs, len(stacks))) > 1:
+        tasks = [(jobs, store, stack, _device_of(place.device, index)) for index, stack in enumerate(stacks)]
+        sentences = run_in_processes(_train_on_share, tasks, jobs)
     else:
-        for stack in stacks:
-            _train_stack(store, stack, place.device, place.devices, place.deadline)
+        sentences = [_train_stack(store, stack, place.device, place.devices, place.deadline) for stack in stacks]
+    if any(sentences):
+        raise Diverged(" ".join(filter(None, sentences)))
     with suppress(OSError):  # in a read-only folder they stay
         for stack in stacks_of(unique, place):  # left by a kill between the results and this
             with _locked(stack) as busy:
@@ -191,22 +192,23 @@ def _faster_separately(run: Run, device: str) -> bool:
     return recipe.hidden * recipe.batch_size * tokens >= LARGE_STEP
 
 
-def _train_on_share(jobs: int, store: Store, stack: list[Run], device: str) -> None:
-    """Train a stack on its share of the cores."""
-    torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
-    _train_stack(store, stack, device)
+def _train_on_share(jobs: int, store: Store, stack: list[Run], device: str) -> str | None:
+    """Train a stack on its share of the cores; see `_train_stack`."""
+    torch.set_num_threads(max(1, check_jobs(-1) // jobs))
+    return _train_stack(store, stack, device)
 
 
-def _train_stack(store: Store, stack: list[Run], device: str, devices: int = 1, deadline: float = inf) -> None:
-    """Train the runs of a stack that are not finished, and store the results."""
+def _train_stack(store: Store, stack: list[Run], device: str, devices: int = 1, deadline: float = inf) -> str | None:
+    """Train the runs of a stack that are not finished, store the results, and return a message about diverged ones."""
     fabric = fabric_of(device, stack[0].recipe.precision, devices)
     # bound to the function: Lightning would traverse and move arguments
     work = partial(_worker, store=store, stack=stack, deadline=deadline)
     error = work(fabric) if devices == 1 else fabric.launch(work)
     if fabric.device.type == "cuda":
         gc.collect()  # the next stack needs all memory, including what an error still refers to
-    if error is not None:
+    if error is not None and not isinstance(error, Diverged):
         raise error
+    return None if error is None else str(error)
 
 
 def _worker(fabric: Fabric, store: Store, stack: list[Run], deadline: float) -> DetoursError | None:

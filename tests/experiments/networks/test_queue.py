@@ -77,9 +77,10 @@ def test_finished_runs_are_not_trained_again(tmp_path: Path, data: GraphSet, mon
     assert trained == []
     new_queue(tmp_path, data, seeds=[0, 1], folds=[0, 1, 2]).run([PLAIN])
     assert trained == [(0, 1), (1, 1), (2, 0), (2, 1)]
-    assert [sorted(record.runs) for record in read_records(Store(tmp_path))] == [[0, 1, 2], [0, 1, 2]]
+    assert [sorted(record.runs) for record in read_records(Store(tmp_path))] == [[0, 1], [2], [0, 1, 2]]
+    assert [sorted(record.runs) for record in results(read_records(Store(tmp_path)))[PLAIN].records] == [[0, 1, 2]] * 2
     new_queue(tmp_path, data, changes={**TINY, "epochs": 4}).run([PLAIN])
-    assert len(read_records(Store(tmp_path))) == 4  # other settings have their own records
+    assert len(read_records(Store(tmp_path))) == 5  # other settings have their own records
 
 
 def test_records_of_two_machines_are_merged_by_copying(tmp_path: Path, data: GraphSet) -> None:
@@ -92,6 +93,30 @@ def test_records_of_two_machines_are_merged_by_copying(tmp_path: Path, data: Gra
     assert result.seeds == [0, 1] and sorted(result.by_fold()) == [0, 1] and result.missing == 16
     first, second = (record.runs[0]["test_accuracy"] for record in result.records)
     assert result.by_fold()[0] == pytest.approx(50 * (first + second))
+
+
+def test_folds_of_two_machines_are_merged_by_copying(tmp_path: Path, data: GraphSet) -> None:
+    whole, one, two = tmp_path / "whole", tmp_path / "one", tmp_path / "two"
+    for folder, folds in ((whole, [0, 1, 2]), (one, [0, 1]), (two, [2])):
+        new_queue(folder, data, seeds=[0], folds=folds).run([PLAIN])
+    shutil.copytree(two, one, dirs_exist_ok=True)
+    merged, expected = (results(read_records(Store(folder)))[PLAIN] for folder in (one, whole))
+    assert merged.by_fold() == pytest.approx(expected.by_fold(), abs=1e-4)
+    (curve,), (together,) = ([record.cell.value["curve"] for record in each.records] for each in (merged, expected))
+    assert curve["runs"] == 3 and curve.keys() == together.keys() and curve["epoch"] == together["epoch"]
+    for name in ("train_loss", "val_score"):
+        values, wanted = ([float(value) for value in each[name].split()] for each in (curve, together))
+        assert values == pytest.approx(wanted, rel=1e-3)
+
+
+def test_results_of_other_data_are_neither_mixed_nor_settled(tmp_path: Path, data: GraphSet) -> None:
+    new_queue(tmp_path, data, seeds=[0], folds=[0, 1]).run([PLAIN])
+    corrected = replace(data, y=data.y[::-1].copy())
+    trained: list[str] = []
+    queue = new_queue(tmp_path, corrected, seeds=[0], folds=[0, 1, 2], reports=trained)
+    assert queue.run([PLAIN]) == [] and "3 of 3 runs" in trained[0]
+    (record,) = results(read_records(Store(tmp_path)))[PLAIN].records
+    assert sorted(record.runs) == [0, 1, 2] and record.cell.key["digest"] == corrected.full_digest != data.full_digest
 
 
 def test_runs_that_diverge_are_recorded_and_not_repeated(

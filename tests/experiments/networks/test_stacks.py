@@ -198,8 +198,8 @@ def test_an_interrupted_stack_that_was_divided_resumes(
         names = [f"{run.recipe.fold}.{run.recipe.seed}" for run in (self.runs[index] for index in self.members)]
         started.append((" ".join(names), self.fit.done))
 
-    def interrupted(self: Training, on_epoch: None, deadline: float) -> None:
-        go_on(self, on_epoch, 0.0 if "1.0" in started[-1][0] and not self.fit.done else deadline)
+    def interrupted(self: Training, deadline: float) -> None:
+        go_on(self, 0.0 if "1.0" in started[-1][0] and not self.fit.done else deadline)
 
     monkeypatch.setattr(training, "train", small)
     monkeypatch.setattr(Training, "begin", recording)

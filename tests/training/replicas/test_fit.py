@@ -23,7 +23,6 @@ from detours.training.build import arguments, network_of  # noqa: E402
 from detours.training.recipe import Recipe  # noqa: E402
 from detours.training.replicas.fit import Fit  # noqa: E402
 from detours.training.replicas.progress import Row  # noqa: E402
-from detours.training.replicas.schedule import rate  # noqa: E402
 from detours.training.replicas.side_stream import SideStream  # noqa: E402
 from detours.training.replicas.stack import Stack  # noqa: E402
 from detours.training.tasks import outputs_of  # noqa: E402
@@ -231,12 +230,6 @@ def test_columns_of_zeros_and_blocks_change_no_result(
         expected, weights = fit.weights(at), padded.weights(at)
         for name, value in expected.items():
             torch.testing.assert_close(weights[name], value)
-
-
-def test_the_learning_rate_rises_and_stays() -> None:
-    recipe = small(task(16), epochs=100, warmup=0.1, lr=2.0)
-    assert [rate(recipe, epochs) for epochs in (0.5, 5, 10, 50)] == pytest.approx([0.1, 1, 2, 2])
-    assert rate(small(task(16), warmup=0.0, lr=2.0), 0.1) == 2
 
 
 def test_networks_of_other_shape_are_refused() -> None:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from detours.progress import watched
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from detours.training.logs import Epoch
+    from detours.training.logs import Epoch, LogReader
     from detours.training.loop import Run
 
 POLL_INTERVAL = 0.5
@@ -64,13 +65,18 @@ def _live(runs: "Sequence[Run]", over: Event) -> None:
     from rich.console import Console
     from rich.live import Live
 
+    from detours.training.logs import LogReader
+
+    logs = [LogReader(_log(run)) for run in runs]
     with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
         while not over.wait(POLL_INTERVAL):
-            live.update(_table(runs), refresh=True)
+            live.update(_table(runs, logs), refresh=True)
 
 
 def _lines(runs: "Sequence[Run]", over: Event) -> None:
     """Print a line for each fold that finishes."""
+    from detours.training.logs import read_log
+
     reported = {run.path for run in runs if run.path.exists()}
     last = False
     while not last:
@@ -78,7 +84,7 @@ def _lines(runs: "Sequence[Run]", over: Event) -> None:
         for run in runs:
             if run.path not in reported and run.path.exists():
                 reported.add(run.path)
-                outcome = _outcome(run.recipe.metric, _epochs(run))
+                outcome = _outcome(run.recipe.metric, read_log(_log(run)))
                 print(f"{_name(run, _several_seeds(runs))}: {outcome}", file=sys.stderr, flush=True)
 
 
@@ -94,10 +100,8 @@ def _name(run: "Run", with_seed: bool) -> str:
     return f"{recipe.data}, {recipe.model} {recipe.backbone}{k}, fold {recipe.fold}{seed}"
 
 
-def _epochs(run: "Run") -> "list[Epoch]":
-    from detours.training.logs import read_log
-
-    return read_log(run.path.with_suffix(".csv"))
+def _log(run: "Run") -> Path:
+    return run.path.with_suffix(".csv")
 
 
 def _best(rows: "Sequence[Epoch]") -> "Epoch":
@@ -115,13 +119,13 @@ def _outcome(metric: str, rows: "Sequence[Epoch]") -> str:
     )
 
 
-def _table(runs: "Sequence[Run]") -> "Table":
+def _table(runs: "Sequence[Run]", logs: "Sequence[LogReader]") -> "Table":
     metric = runs[0].recipe.metric
     scores = (f"{part} {score_unit(metric)}" for part in ("val", "best val", "its test"))
     names = key_columns(seeds=_several_seeds(runs), k=runs[0].recipe.sees_detours)
     table = plain_table(right=(*names, "epoch", "of", "train loss", *scores, "seconds"))
-    for run in runs:
-        rows, key = _epochs(run), [str(getattr(run.recipe, name)) for name in names]
+    for run, log in zip(runs, logs, strict=True):
+        rows, key = log.read(), [str(getattr(run.recipe, name)) for name in names]
         if not rows:
             table.add_row(*key, "[dim]waiting[/]")
             continue

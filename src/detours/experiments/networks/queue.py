@@ -97,13 +97,17 @@ class Queue:
         self.work = Store(store.folder / WORK, keep_old=store.keep_old)
         self.records = read_records(store)
         self._data: GraphSet | None = None
+        self._sources: dict[str, tuple[str, str]] = {}
+        """The digests of data and splits of the data sets that were loaded."""
 
     def missing(self, entry: Entry) -> set[tuple[int, int]]:
-        """Return fold and seed of the runs without a record."""
+        """Return fold and seed of the runs without a record, or with one of other data if the data were loaded."""
         key = entry.recipe(**self.wanted.settings(entry)).key()
         settings = plain_settings(key) | ({"precision": self.wanted.precision} if self.wanted.precision else {})
         code = None if self.store.keep_old else key["code"]
         records = [record for record in self.records if record.entry == entry and record.made_by(settings, code)]
+        if (source := self._sources.get(entry.data)) is not None:
+            records = [record for record in records if record.source == source]
         return self.wanted.runs(entry) - {run for record in records for run in record.settled()}
 
     def run(self, entries: Iterable[Entry], minutes: float = inf) -> list[Entry]:
@@ -182,10 +186,12 @@ class Queue:
         if self._data is None or self._data.name != entry.data:
             self._data = self.load(entry.data)
         settings = self.wanted.settings(entry)
-        wanted, missing = self.wanted.runs(entry), self.missing(entry)
+        wanted = self.wanted.runs(entry)
         folds, seeds = (sorted({run[index] for run in wanted}) for index in (0, 1))
         settings |= {"ks": (settings.pop("k", None),), "seeds": seeds, "every": CHECKPOINT_EVERY}
         runs = runs_of(self._data, splits(self._data), self.work, numbers=folds, **settings)
+        self._sources[entry.data] = runs[0].recipe.digest, runs[0].recipe.splits
+        missing = self.missing(entry)
         return [run for run in runs if (run.recipe.fold, run.recipe.seed) in missing or self._cell(run) is not None]
 
     def _train_stacks(self, runs: Sequence[Run], deadline: float) -> Iterator[list[Run]]:
@@ -230,7 +236,8 @@ class Queue:
         finished = [cell for run in runs if (cell := self._cell(run)) is not None]
         if not finished and not failed:
             return 0
-        pack(self.store, entry, finished, self.work, [(run.recipe.key(), "the loss diverged") for run in failed])
+        diverged = [(run.recipe.key(), "the loss diverged") for run in failed]
+        pack(self.store, entry, finished, self.work, diverged, self.wanted.folds)
         self.records = read_records(self.store)
         if len(finished) + len(failed) == len(runs):
             discard_checkpoints(runs)

@@ -3,7 +3,8 @@
 While an entry is trained, every fold has its own file in a working store, with its log and checkpoints next to it.
 `pack` puts the folds of a seed and their mean learning curve into a record, a cell of experiment "tables" in the store;
 it can be repeated at any time, so nothing is lost when a process is killed between two folds. Records from several
-machines are merged by copying their files into one folder. Reading records needs neither the data nor torch.
+machines are merged by copying their files into one folder, if the machines train other entries, seeds or `--folds`: a
+part of the folds has a file of its own. Reading records needs neither the data nor torch.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ import numpy as np
 
 from detours.experiments.networks.entries import Entry
 from detours.store import Cell, Key, Store
+from detours.training.cost import seconds_of
 from detours.training.recipe import as_before
 
 EXPERIMENT = "tables"
 POINTS = 100
 """Points of a learning curve, at most."""
+SOURCE = ("digest", "splits")
+"""The names in a key that identify the data."""
 COMMON = ("device", "processes", "replicas", "parameters", "commit", "metric")
 """Results that the folds of a seed usually share; if so, they are stored once."""
 Failures = Sequence[tuple[Key, str]]
@@ -67,7 +71,7 @@ class Record:
 
     @property
     def seconds(self) -> float:
-        """The time of its runs; see `seconds_of`."""
+        """The time of its runs; see `detours.training.cost`."""
         return seconds_of(list(self.runs.values()))
 
     @property
@@ -95,9 +99,14 @@ class Record:
         return [f"{name}={old[name]} (current recipe: {current[name]})" for name in names if old[name] != current[name]]
 
     def settings_key(self) -> str:
-        """Return a string that records have in common if their settings agree, whatever their seed and code."""
-        settings = {**plain_settings(self._settings()), "precision": self.cell.key["precision"]}
-        return repr(sorted(settings.items()))
+        """Return a string that records have in common if data and settings agree, whatever their seed and code."""
+        others = {name: self.cell.key[name] for name in (*SOURCE, "precision")}
+        return repr(sorted({**plain_settings(self._settings()), **others}.items()))
+
+    @property
+    def source(self) -> tuple[str, ...]:
+        """The digests of the data and their splits."""
+        return tuple(self.cell.key[name] for name in SOURCE)
 
     def _settings(self) -> dict[str, Any]:
         """The key; settings that it lacks have the value that reproduces the earlier behaviour."""
@@ -107,7 +116,7 @@ class Record:
 
 def plain_settings(key: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a recipe's key that identifies its settings: no digests, fold, seed, code or precision."""
-    excluded = ("experiment", "method", "digest", "splits", "fold", "seed", "preset", "code", "precision")
+    excluded = ("experiment", "method", *SOURCE, "fold", "folds", "seed", "preset", "code", "precision")
     return {name: value for name, value in key.items() if name not in excluded}
 
 
@@ -117,7 +126,14 @@ def read_records(store: Store) -> list[Record]:
     return sorted((Record(cell) for cell in cells), key=lambda record: (record.finished, record.seed))
 
 
-def pack(store: Store, entry: Entry, cells: Iterable[Cell], work: Store, failed: Failures = ()) -> None:
+def pack(
+    store: Store,
+    entry: Entry,
+    cells: Iterable[Cell],
+    work: Store,
+    failed: Failures = (),
+    folds: Sequence[int] | None = None,
+) -> None:
     """Write the records of an entry from its finished folds, merged with existing records.
 
     Args:
@@ -126,11 +142,12 @@ def pack(store: Store, entry: Entry, cells: Iterable[Cell], work: Store, failed:
         cells: The finished folds.
         work: The store of these folds and their logs.
         failed: The keys of runs that will not be finished, and why.
+        folds: The folds that this process trains; None for all.
     """
     parts: dict[str, tuple[dict[str, Any], list[Cell], dict[int, str]]] = {}
 
     def part_of(key: Key) -> tuple[dict[str, Any], list[Cell], dict[int, str]]:
-        record_key = _record_key(entry, key)
+        record_key = _record_key(entry, key, folds)
         return parts.setdefault(repr(record_key), (record_key, [], {}))
 
     for cell in cells:
@@ -141,10 +158,11 @@ def pack(store: Store, entry: Entry, cells: Iterable[Cell], work: Store, failed:
         _write(store, key, finished, work, reasons)
 
 
-def _record_key(entry: Entry, key: Mapping[str, Any]) -> dict[str, Any]:
+def _record_key(entry: Entry, key: Mapping[str, Any], folds: Sequence[int] | None) -> dict[str, Any]:
     kept = {name: value for name, value in key.items() if name != "fold"}
     method = f"{entry.preset} {entry.model} {entry.backbone}{'' if entry.use_den else ' without den'}"
-    return {**kept, "experiment": EXPERIMENT, "method": method, "preset": entry.preset}
+    part = {} if folds is None or len(set(folds)) == entry.folds else {"folds": sorted(set(folds))}
+    return {**kept, **part, "experiment": EXPERIMENT, "method": method, "preset": entry.preset}
 
 
 def _write(store: Store, key: dict[str, Any], cells: Sequence[Cell], work: Store, failed: Mapping[int, str]) -> None:
@@ -164,20 +182,6 @@ def _write(store: Store, key: dict[str, Any], cells: Sequence[Cell], work: Store
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     store.keep(key, value, seconds_of(ordered))
-
-
-def seconds_of(runs: Sequence[Mapping[str, Any]]) -> float:
-    """Return the seconds that runs took, each counted with its share of the time of its stack.
-
-    A run records when it ended, relative to the start of its stack, and the number of replicas at the start; the stack
-    ends with its last run. This is exact for one stack and for single runs. Several stacks with equally many replicas
-    cannot be distinguished: runs are assigned to them in the order of their ends.
-    """
-    seconds = 0.0
-    for replicas in {run["replicas"] for run in runs}:
-        ends = sorted((run["seconds"] for run in runs if run["replicas"] == replicas), reverse=True)
-        seconds += sum(ends[at - at % replicas] for at in range(len(ends))) / replicas
-    return seconds
 
 
 def _run(cell: Cell) -> dict[str, Any]:
@@ -205,6 +209,20 @@ def mean_curve(logs: Sequence[Path], epochs: int) -> dict[str, Any]:
                 np.mean([float(rows[min(epoch, len(rows)) - 1][name]) for rows in logged]) for epoch in epochs_shown
             )
             curve[name] = " ".join(f"{mean:.4g}" for mean in means)
+    return curve
+
+
+def joined_curve(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the mean learning curve of all runs of two curves, as `mean_curve` would from their logs."""
+    first, second = sorted((one, other), key=lambda curve: len(curve["epoch"].split()), reverse=True)
+    if not second["runs"]:
+        return dict(first)
+    shares = np.array([first["runs"], second["runs"]]) / (first["runs"] + second["runs"])
+    curve: dict[str, Any] = {"runs": first["runs"] + second["runs"], "epoch": first["epoch"]}
+    for name in [name for name in first if name not in curve and name in second]:
+        longer, shorter = ([float(value) for value in each[name].split()] for each in (first, second))
+        shorter += shorter[-1:] * (len(longer) - len(shorter))
+        curve[name] = " ".join(f"{mean:.4g}" for mean in shares @ np.array([longer, shorter]))
     return curve
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from detours.experiments.networks.entries import Entry
-from detours.experiments.networks.records import Record, seconds_of
+from detours.experiments.networks.records import Record, joined_curve
 from detours.store import Cell
+from detours.training.cost import seconds_of
 from detours.training.recipe import LOWER_IS_BETTER
 
 
@@ -143,4 +144,6 @@ def _merged(one: Record, other: Record) -> Record:
     reasons = {**second.failed, **first.failed}
     failed = {str(fold): reasons[fold] for fold in reasons if fold not in first.runs and fold not in second.runs}
     value = {**cell.value, "common": {}, "runs": runs, "failed": failed, "finished": max(one.finished, other.finished)}
+    if len(added) == len(second.runs):
+        value["curve"] = joined_curve(cell.value["curve"], second.cell.value["curve"])
     return Record(Cell(key, value, seconds_of(runs)))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
+from scipy.sparse import csr_array
 from torch import Tensor
 
 from detours.arrays import Int64
@@ -161,9 +162,8 @@ class Packed:
         return tokens
 
 
-def _set_sizes(inputs: Inputs, sizes: Int64) -> Int64:
-    """int64 [graphs, largest + 1]: the number of nodes of each graph that have m tokens."""
-    width = int(sizes.max(initial=0)) + 1
+def _set_sizes(inputs: Inputs, sizes: Int64) -> csr_array:
+    """int64 [graphs, largest + 1]: the number of nodes of each graph that have m tokens; few of them are not 0."""
     graph_of_node = np.repeat(np.arange(inputs.num_graphs), np.diff(inputs.nodes))
-    counts = np.bincount(graph_of_node * width + sizes, minlength=inputs.num_graphs * width)
-    return counts.reshape(inputs.num_graphs, width).astype(np.int64)
+    shape = (inputs.num_graphs, int(sizes.max(initial=0)) + 1)
+    return csr_array((np.ones_like(sizes), (graph_of_node, sizes)), shape=shape)

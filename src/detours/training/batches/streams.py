@@ -134,7 +134,8 @@ def epoch_groups(packed: Packed, epoch: int, steps: int) -> list[Int64]:
     # the step of each graph: in every run of `steps` graphs a random order of the steps
     step = generator.permuted(np.tile(np.arange(steps), (-(-num_graphs // steps), 1)), axis=1).reshape(-1)[:num_graphs]
     shuffled = generator.permutation(num_graphs)
-    return [order[shuffled[step[shuffled] == each]] for each in range(steps)]
+    by_step = shuffled[np.argsort(step[shuffled], kind="stable")]
+    return np.split(order[by_step], np.cumsum(np.bincount(step, minlength=steps))[:-1])
 
 
 def epoch_signs(packed: Packed, epoch: int) -> Tensor:

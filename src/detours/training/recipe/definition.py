@@ -35,7 +35,19 @@ CODE = ("training", "nn", "data.encoder", "data.sampling", "data.sampling_numba"
 """The code that determines the results of a run; digests of data and splits are in its key."""
 OTHER_CODE = tuple(
     f"training.{name}"
-    for name in ("recipe", "runs", "stacks", "logs", "pool", "door", "saved", "checkpoint", "search", "divergence")
+    for name in (
+        "recipe",
+        "runs",
+        "stacks",
+        "logs",
+        "pool",
+        "door",
+        "saved",
+        "checkpoint",
+        "search",
+        "divergence",
+        "cost",
+    )
 )
 """The recipe is in the key itself; the others manage runs and results, or explain errors."""
 

@@ -10,6 +10,7 @@ from statistics import fmean, stdev
 from typing import NamedTuple
 
 from detours.store import Cell
+from detours.training.cost import seconds_of
 from detours.training.recipe import LOWER_IS_BETTER, Recipe
 from detours.training.search.trials import Trial
 from detours.training.tasks import score_of
@@ -40,6 +41,7 @@ class Scored(NamedTuple):
     folds: int
     epochs: int
     seconds: float
+    """The time of its runs, each with its share of the time of its stack."""
 
     @property
     def rank(self) -> tuple[float, float, int]:
@@ -63,7 +65,8 @@ def score(trial: Trial, effort: Effort, cells: Sequence[Cell], recipe: Recipe, p
     folds = defaultdict(list)
     for cell in cells:
         folds[cell.key["fold"]].append(cell.value)
-    effort_spent = (len(folds), recipe.epochs, sum(cell.seconds for cell in cells))
+    seconds = seconds_of([{**cell.value, "seconds": cell.seconds} for cell in cells])
+    effort_spent = (len(folds), recipe.epochs, seconds)
     if any("diverged" in cell.value for cell in cells):
         return Scored(trial, effort, recipe.metric, nan, nan, inf, *effort_spent)
     scores = [fmean(score_of(value, part) for value in values) for values in folds.values()]
