@@ -8,7 +8,7 @@ import sys
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import networkx as nx
 import numpy as np
@@ -22,10 +22,11 @@ from lightning.fabric import Fabric  # noqa: E402
 from detours.data import GraphSet  # noqa: E402
 from detours.errors import EngineError, InputError  # noqa: E402
 from detours.graph import Graph  # noqa: E402
+from detours.training import logs  # noqa: E402
 from detours.training.checkpoint import Checkpoint  # noqa: E402
 from detours.training.devices import chosen_device, fabric_of  # noqa: E402
-from detours.training.logs import Epoch, Log, read_log  # noqa: E402
-from detours.training.loop import PER_REPLICA, Diverged, Run, Training, train  # noqa: E402
+from detours.training.logs import Epoch, Log, LogReader, read_log  # noqa: E402
+from detours.training.loop import PER_REPLICA, Diverged, OutOfTime, Run, Training, train  # noqa: E402
 from detours.training.replicas.progress import Progress, Scores  # noqa: E402
 from detours.training.saved import SavedModel  # noqa: E402
 from tests.training.cases import one_graph, run_of, small, task  # noqa: E402
@@ -306,6 +307,52 @@ def test_logs_drop_epochs_that_are_repeated(tmp_path: Path) -> None:
     Log(file, epochs=2)
     assert read_log(file) == rows[:2]
     assert file.read_text().splitlines()[0] == ",".join(Epoch._fields)
+
+
+def test_a_log_is_read_as_it_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [Epoch(n, 0.1 * n, 0.5, 1 / 3, 0.25, None, n) for n in (1, 2, 3)]
+    file, parsed = tmp_path / "log.csv", []
+    parse = logs._epoch
+    monkeypatch.setattr(logs, "_epoch", lambda row: parsed.append(row[0]) or parse(row))
+    reader = LogReader(file)
+    assert reader.read() == []
+    log = Log(file)
+    assert reader.read() == []
+    log.add(rows[:2])
+    assert reader.read() == rows[:2]
+    text = file.read_text()
+    log.add(rows[2:])
+    line = file.read_text().removeprefix(text)
+    file.write_text(text + line[:5])  # half of it is written
+    assert reader.read() == rows[:2]
+    file.write_text(text + line)
+    assert reader.read() == rows and parsed == ["1", "2", "3"]
+    Log(file, epochs=1)  # a resumed run
+    assert reader.read() == rows[:1]
+
+
+def test_tensorboard_has_every_epoch_of_a_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Writer:
+        held: ClassVar[list[int]] = []
+        written: ClassVar[list[int]] = []
+
+        def add_scalar(self, name: str, value: float, epoch: int) -> None:
+            self.held += [epoch] if name == "train_loss" else []
+
+        def flush(self) -> None:
+            self.written += self.held
+            self.held.clear()
+
+        close = flush
+
+    monkeypatch.setattr(logs, "_writer", lambda folder, epochs: Writer())
+    run = replace(run_of(task(16), tmp_path), tensorboard=tmp_path / "board")
+    with pytest.raises(OutOfTime):
+        train(fabric(), [run], run.path.with_suffix(".ckpt"), lambda *_: None, deadline=0.0)
+    assert Writer.written == [1]
+    Writer.held.clear()  # lost with the process
+    trained(run)
+    assert Writer.written == [1, 2, 3, 4]
 
 
 # ---------------------------------------------------------------- devices and settings

@@ -18,7 +18,7 @@ from detours.store import Store
 from detours.training import stacks
 from detours.training.checkpoint import Checkpoint
 from detours.training.devices import chosen_device
-from detours.training.loop import OutOfTime, Run, Training
+from detours.training.loop import Diverged, OutOfTime, Run, Training
 from detours.training.replicas.fit import Fit
 from detours.training.runs import runs_of
 from detours.training.stacks import Resources, finished, run_all
@@ -173,6 +173,32 @@ def test_checkpoints_of_runs_whose_models_are_to_be_saved_stay(tmp_path: Path) -
         assert left.exists()
     run_all(store, saved[1:], Resources("cpu"))
     assert not list(tmp_path.rglob("*.ckpt")) and len(list(tmp_path.rglob("*.pt"))) == 2
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_stack_that_diverges_does_not_stop_the_others(tmp_path: Path, jobs: int) -> None:
+    data, store = task(16), Store(tmp_path)
+    runs = [run_of(data, tmp_path, lr=lr, warmup=0.0, epochs=9) for lr in (1e30, 1e-3, 1e-2)]
+    with pytest.raises(Diverged, match=r"^rings, fold 0: the loss is \w+ after \d epochs?; take a smaller lr\.$"):
+        run_all(store, runs, Resources("cpu", replicas=1, jobs=jobs))
+    assert [finished(store, run) is not None for run in runs] == [False, True, True]
+
+
+def test_processes_share_the_cores_that_this_one_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shares: list[tuple[int, int]] = []
+
+    def in_processes(work: Any, tasks: Any, jobs: int) -> list[None]:
+        for arguments in tasks:
+            monkeypatch.setattr(stacks.torch, "set_num_threads", lambda threads: shares.append((jobs, threads)))
+            monkeypatch.setattr(stacks, "_train_stack", lambda *_: None)
+            work(*arguments)
+        return []
+
+    monkeypatch.setattr(stacks, "run_in_processes", in_processes)
+    monkeypatch.setattr(stacks, "check_jobs", lambda _: 12)
+    data = task(16)
+    run_all(Store(tmp_path), [run_of(data, tmp_path, seed=seed) for seed in range(3)], Resources("cpu", jobs=10))
+    assert shares == [(3, 4)] * 3
 
 
 def test_workplaces() -> None:

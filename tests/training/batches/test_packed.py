@@ -12,10 +12,11 @@ from torch_geometric.data import Data  # noqa: E402
 import detours  # noqa: E402
 from detours.data import Encoder, GraphSet  # noqa: E402
 from detours.nn import Tokens  # noqa: E402
+from detours.training.batches import choose  # noqa: E402
 from detours.training.batches.choose import batches_of  # noqa: E402
 from detours.training.batches.inputs import Scaling  # noqa: E402
 from detours.training.batches.packed import Packed  # noqa: E402
-from detours.training.batches.sampled import SampledNodes  # noqa: E402
+from detours.training.batches.sampled import FixedSamples, SampledNodes  # noqa: E402
 from detours.training.batches.spectral import eigenvectors  # noqa: E402
 from detours.training.batches.streams import GraphBatches, WholeGraph, steps_of  # noqa: E402
 from detours.training.build import arguments, network_of  # noqa: E402
@@ -170,6 +171,16 @@ def test_sampling_every_neighbour_gives_the_outputs_of_the_whole_graph() -> None
             assert torch.equal(batch.y, whole.full_batch.y[batch.ids])
             seen += batch.ids.tolist()
     assert sorted(seen) == list(range(60))
+
+
+def test_samples_are_padded_for_training_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, built = one_graph(), []
+    monkeypatch.setattr(choose, "may_be_fixed", lambda *_: True)
+    monkeypatch.setattr(choose, "FixedSamples", lambda sampled: built.append(sampled) or FixedSamples(sampled))
+    recipe = small(data, layers=1, neighbours=(3,), batch_size=7)
+    for epochs in (0, 2):
+        assert batches_of(inputs_of(data, recipe), recipe, torch.device("cpu"), 9, epochs=epochs)
+        assert len(built) == bool(epochs)
 
 
 def test_one_graph_is_not_shared_by_processes() -> None:

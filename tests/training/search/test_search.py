@@ -16,14 +16,15 @@ import torch
 from detours.data import Split, Splits, rings, stratified_splits
 from detours.data.splitting import inner_splits
 from detours.errors import DetoursError, InputError
-from detours.store import Store
+from detours.store import Cell, Store
 from detours.training import fit, stacks, tune
 from detours.training.loop import Diverged, OutOfTime, Training
 from detours.training.search import search as module
+from detours.training.search.scores import Effort, score
 from detours.training.search.search import Search, Stage
 from detours.training.search.space import Space
-from detours.training.search.trials import Draws
-from tests.training.cases import one_graph, task
+from detours.training.search.trials import Draws, Trial
+from tests.training.cases import one_graph, small, task
 
 SPACE = {
     "space": {"hidden": [4, 8], "lr": {"low": 1e-3, "high": 1e-1, "log": True}, "mdnn": {"k": [3, 4]}},
@@ -240,6 +241,13 @@ def test_a_single_model_has_all_finished_trials(tmp_path: Path, monkeypatch: pyt
     assert [each.trial.number for each in search.candidates("plain")] == [0, 1]
 
 
+def test_a_trial_takes_its_share_of_the_time_of_its_stack() -> None:
+    value = {"metric": "accuracy", "val_accuracy": 0.5, "val_loss": 1.0, "replicas": 6}
+    cells = [Cell({"fold": fold}, value, seconds) for fold, seconds in ((0, 60.0), (1, 48.0))]
+    trial = Trial("plain", 0, {})
+    assert score(trial, Effort.FULL, cells, small(task(8))).seconds == 20  # two of six runs, in 60 seconds
+
+
 def test_trials_that_diverge_or_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
 
@@ -274,7 +282,7 @@ def test_a_divided_stack_that_was_interrupted_resumes(tmp_path: Path, monkeypatc
         begun.append(([self.runs[at].recipe.fold for at in self.members], self.fit.done))
 
     def interrupted(self: Training, *given: Any) -> None:
-        go_on(self, None, 0.0 if begun[-1] == ([2, 3], 0) else inf)
+        go_on(self, 0.0 if begun[-1] == ([2, 3], 0) else inf)
 
     for name, function in (("begin", noted), ("go_on", interrupted)):
         monkeypatch.setattr(Training, name, function)
