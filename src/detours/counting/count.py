@@ -44,7 +44,7 @@ def count(
             PyG Data or Batch, igraph or rustworkx graph, `detours.Graph`, or the path of a file.
         k: The longest detour counted, in edges; an integer >= 2.
         directed: Count directed paths i -> j for every arc i -> j. Default: as the input says, which is True for a
-            DiGraph, a directed igraph or rustworkx graph or file, or a directed `detours.Graph`, and False otherwise.
+            DiGraph, a directed igraph or rustworkx graph, file or table, or a directed `detours.Graph`.
         strict: Refuse loops, repeated edges and one-way arcs instead of dropping, merging and mirroring them.
         chordless: Count only detours that form a chordless (induced) cycle with their edge, by a search for any k.
         engine: "rows" (closed forms, k <= 6), "dense" (closed forms on dense matrices, k <= 8), "search" (any k) or
