@@ -1,6 +1,6 @@
 from collections.abc import Callable
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import networkx as nx
 import numpy as np
@@ -11,8 +11,10 @@ from detours.data import GRAPH_SETS, HETEROPHILOUS_SETS, MORE_SETS, NODE_SETS, T
 from detours.data.catalogue import PAIR_SETS, TU_SETS
 from detours.data.known import KNOWN, TU, Known
 from detours.data.overview import ALL_NAMES, is_available
+from detours.data.readers.labels import as_given
 from detours.data.split_files import _PUBLISHED
 from detours.errors import InputError
+from detours.kernels import labelled
 from tests import real_data
 
 
@@ -127,7 +129,7 @@ def test_graphs_of_any_kind_with_targets() -> None:
         graph.graph["y"] = target
         nx.set_node_attributes(graph, {node: "CN"[node % 2] for node in graph}, "label")
     data = load(graphs)
-    assert data.y.tolist() == [3, 7] and [labels.tolist() for labels in data.labels or []] == [[0, 1, 0, 1], [0, 1, 0]]
+    assert data.y.tolist() == [3, 7] and texts(data.labels) == ["CNCN", "CNC"] and data.edge_labels is None
     assert load(data) is data
     with pytest.raises(InputError, match="graph number 0 has no attribute"):
         load([nx.path_graph(2)])
@@ -135,10 +137,41 @@ def test_graphs_of_any_kind_with_targets() -> None:
         load(graphs, y=[1, 2, 3])
 
 
+def texts(labels: Any) -> list[str]:
+    return ["".join(map(str, map(as_given, each))) for each in labels]
+
+
+def test_labels_of_graphs_of_any_kind() -> None:
+    path = nx.path_graph(3)
+    nx.set_node_attributes(path, dict(enumerate("CNC")), "label")
+    nx.set_edge_attributes(path, {(0, 1): 1, (1, 2): 2}, "label")
+    single = nx.Graph()
+    single.add_node(0, label="O")
+    data = load([path, labelled([path])[0], single], y=[0, 1, 0])
+    assert texts(data.labels) == ["CNC", "CNC", "O"] and texts(data.edge_labels) == ["12", "12", ""]
+    path.nodes[1].pop("label")
+    assert load([path, single], y=[0, 1]).labels is None
+    igraph = pytest.importorskip("igraph")
+    drawn = igraph.Graph(3, [(0, 1), (1, 2)], vertex_attrs={"label": list("CNC")}, edge_attrs={"label": [1, 2]})
+    data = load([drawn], y=[0])
+    assert texts(data.labels) == ["CNC"] and texts(data.edge_labels) == ["12"]
+
+
+def test_labels_of_molecules() -> None:
+    chem = pytest.importorskip("rdkit.Chem")
+    data = load([chem.MolFromSmiles("CC=O"), chem.MolFromSmiles("N")], y=[0, 1])
+    assert texts(data.labels) == ["CCO", "N"] and texts(data.edge_labels) == ["SINGLEDOUBLE", ""]
+
+
 def test_pyg_data() -> None:
     torch, pyg = pytest.importorskip("torch"), pytest.importorskip("torch_geometric.data")
     edge = torch.tensor([[0, 1], [1, 0]])
     assert load([pyg.Data(edge_index=edge, y=torch.tensor([at % 2]), num_nodes=2) for at in range(4)]).y.sum() == 2
+    bare = [pyg.Data(edge_index=edge, x=torch.tensor([[at], [7]])) for at in range(4)]
+    data = load(bare, y=["a", "b", "b", "b"])
+    assert data.y.tolist() == [0, 1, 1, 1] and data.labels is not None and data.labels[3].tolist() == [3, 7]
+    with pytest.raises(InputError, match="a target for each of the 4 graphs"):
+        load(bare, y=[1, 2])
 
 
 def test_a_missing_data_set_says_where_it_should_be_and_how_to_get_it(tmp_path: Path) -> None:

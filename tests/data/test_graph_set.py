@@ -1,9 +1,12 @@
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from detours.data import GraphSet, load
 from detours.errors import InputError
+from detours.graph import Graph
 from tests import real_data
 from tests.data.conftest import with_edge_labels
 
@@ -13,6 +16,23 @@ def test_a_subset_keeps_what_belongs_together(tiny_tu: Path) -> None:
     part = data.subset([2, 0])
     assert part.graphs == [data.graphs[2], data.graphs[0]] and part.y.tolist() == [1, -1]
     assert part.labels is not None and part.labels[0].tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"y": [0, 1]}, "y must be a NumPy array of numbers with one or two dimensions, but it is a list"),
+        ({"y": np.array(["a", "b"])}, "but it has the type <U1"),
+        ({"y": np.arange(3)}, "y must have a row for each of the 2 graphs, but it has 3"),
+        ({"y": np.arange(3), "level": "node"}, "y must have a row for each of the 6 nodes, but it has 3"),
+        ({"x": [np.zeros((3, 1)), [[0]] * 3]}, r"x must be NumPy arrays, one for each graph, but one is \[\[0\]"),
+        ({"labels": [[0, 1, 2]] * 2}, r"labels must be NumPy arrays, one for each graph, but one is \[0, 1, 2\]"),
+    ],
+)
+def test_targets_and_features_that_do_not_fit_are_refused(given: dict[str, Any], sentence: str) -> None:
+    path = Graph.from_any([(0, 1), (1, 2), (1, 0), (2, 1)])
+    with pytest.raises(InputError, match=sentence):
+        GraphSet("two", [path, path], **given)
 
 
 def test_the_digest_depends_on_the_content_only(tiny_tu: Path) -> None:

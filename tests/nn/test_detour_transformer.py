@@ -237,3 +237,11 @@ def test_wrong_shapes(change: dict[str, Any], said: str) -> None:
 def test_wrong_options(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         model(**wrong)
+
+
+def test_tokens_of_another_graph_are_refused() -> None:
+    edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    layer = DetourTransformer(4, 8, pe_channels=0)
+    tokens = Tokens.of(edge_index[:, :2], 3)
+    with pytest.raises(InputError, match="tokens are those of another graph: they have 2 arcs, but edge_index has 4"):
+        layer(torch.ones(3, 4), edge_index, torch.zeros(4), tokens=tokens)

@@ -1,5 +1,6 @@
 """`training.fit`: data sets of any origin, folds and seeds together."""
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,28 @@ def test_pyg_data_are_taken() -> None:
 def test_folds_that_are_refused(folds: Any, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         fit(task(20), folds=folds, **QUICK)
+
+
+def test_targets_in_no_given_fold_may_be_unknown() -> None:
+    nodes = torch.arange(60)
+    ring = torch.stack([nodes, (nodes + 1) % 60])
+    edges, x = torch.cat([ring, ring.flip(0)], 1), torch.rand(60, 2)
+    parts = [(range(30), range(30, 40), range(40, 50))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)  # such as that of a class that may mean unknown
+        unknown, known = (
+            fit(Data(x=x, edge_index=edges, y=torch.where(nodes < 50, nodes % 3, other)), folds=parts, **QUICK)[0]
+            for other in (-1, 0)
+        )
+        fit(Data(x=x, edge_index=edges, y=torch.where(nodes < 50, nodes / 7, np.nan)), folds=parts, **QUICK)
+    assert unknown.value["parameters"] == known.value["parameters"]
+    edge = torch.tensor([[0, 1], [1, 0]])
+    graphs = [
+        Data(x=torch.rand(2, 2), edge_index=edge, y=torch.tensor([at / 3 if at < 50 else np.nan])) for at in nodes
+    ]
+    assert fit(graphs, folds=parts, **QUICK)[0].value["metric"] == "mae"
+    with pytest.raises(InputError, match="the target of graph 50 of data is nan"):
+        fit(graphs, folds=[0], **QUICK)
 
 
 def test_folds_are_lists_of_any_kind() -> None:

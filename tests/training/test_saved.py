@@ -137,12 +137,26 @@ def test_graphs_of_other_libraries(tmp_path: Path) -> None:
     model = trained(rings, tmp_path / "models")
     graphs = [graph.to_networkx() for graph in rings.graphs]
     np.testing.assert_allclose(model.predict(graphs), model.predict(rings), atol=1e-5)
-    nx.set_node_attributes(graphs[0], "C", "label")
-    nx.set_node_attributes(graphs[1], "N", "label")
-    with pytest.raises(InputError, match="labels of nodes must be integers, the same as in training"):
-        model.predict(graphs[:2])
+    nx.set_node_attributes(graphs[0], "C", "label")  # this model was trained without labels
+    np.testing.assert_array_equal(model.predict(graphs), model.predict(rings))
     with pytest.raises(InputError, match="data must have at least one graph, but the list is empty"):
         model.predict([])
+
+
+def test_text_labels_are_the_same_in_other_data(tmp_path: Path) -> None:
+    def ring(text: str) -> nx.Graph:
+        graph = nx.cycle_graph(5)
+        nx.set_node_attributes(graph, text, "label")
+        return graph
+
+    texts = ["C", "N", "a long label"] * 8
+    data = load([ring(text) for text in texts], y=[text == "N" for text in texts])
+    fit(data, folds=[0], save=tmp_path / "models", **{**QUICK, "epochs": 40, "lr": 0.03})
+    model = SavedModel.load(next((tmp_path / "models").iterdir()))
+    for other in ("N", "C", "a long label"):  # alone, the label would have the number 0
+        assert model.predict(ring(other)).argmax(1).item() == (other == "N")
+    with pytest.raises(InputError, match=r"has the label 'Xe', which was not in .* \(they have .*'C', 'N'\]\)"):
+        model.predict([ring("Xe")])
 
 
 def test_paths_may_be_strings(tmp_path: Path) -> None:

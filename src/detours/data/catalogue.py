@@ -15,7 +15,7 @@ from typing import Any
 from detours.data.graph_set import GraphSet
 from detours.data.known import GRAPH_SETS, HETEROPHILOUS_SETS, KNOWN, MORE_SETS, NODE_SETS, PAIR_SETS, TASKS, TU_SETS
 from detours.data.readers import fetch
-from detours.data.readers.graphs import graph_set_of_graphs
+from detours.data.readers.graphs import graph_set_of_graphs, with_targets
 from detours.data.readers.pyg import check_own, graph_set_of, is_tu_folder, read_own
 from detours.errors import InputError, short_repr
 
@@ -87,6 +87,8 @@ def _own_data(given: Any, y: Any, targets: bool) -> GraphSet:
         isinstance(given, Iterable) and all(hasattr(each, "edge_index") for each in given) and y is None
     ):
         return graph_set_of(given, targets=targets)
+    if isinstance(given, Iterable) and all(hasattr(each, "edge_stores") for each in given):  # PyG data, with y
+        return with_targets(graph_set_of(given, targets=False), y)
     if not isinstance(given, Iterable):
         raise InputError(f"{short_repr(given)} is not a data set; give a name, a path, PyG data or a list of graphs.")
     return graph_set_of_graphs(list(given), y, targets=targets)

@@ -10,6 +10,7 @@ import numpy as np
 
 from detours.arrays import Float32, Int64
 from detours.data.graph_set import GraphSet
+from detours.data.readers.labels import as_given
 from detours.errors import InputError, short_repr
 from detours.graph import Graph
 
@@ -142,9 +143,10 @@ def _label_columns(data: GraphSet, num_rows: int, labels: tuple[int, ...], thing
     if not np.isin(found, known).all():
         row = int(np.argmin(np.isin(found, known)))
         raise InputError(
-            f"{thing.capitalize()} {_location(data, row, thing)} of {data.name} has the label {found[row]}, which was "
-            f"not in the data that the encoder was built from, or the model trained on (they have "
-            f"{short_repr(known.tolist())}); use data with all labels there."
+            f"{thing.capitalize()} {_location(data, row, thing)} of {data.name} has the label "
+            f"{as_given(found[row])!r}, which was not in the data that the encoder was built from, or the model "
+            f"trained on (they have {short_repr([as_given(label) for label in labels])}); use data with all labels "
+            "there."
         )
     return np.searchsorted(known, found)
 

@@ -52,6 +52,23 @@ class GraphSet:
     """The training, validation and test parts of the folds that come with the data; None if there are none,
     empty if some masks are missing."""
 
+    def __post_init__(self) -> None:
+        """Raise `InputError` for targets that do not fit the graphs, and labels or attributes that are no arrays."""
+        y, nodes = self.y, self.level == "node"
+        if not isinstance(y, np.ndarray) or y.dtype.kind not in "iubf" or y.ndim not in (1, 2):
+            kind = f"has the type {y.dtype}" if isinstance(y, np.ndarray) else f"is a {type(y).__name__}"
+            raise InputError(f"y must be a NumPy array of numbers with one or two dimensions, but it {kind}.")
+        rows = sum(graph.num_nodes for graph in self.graphs) if nodes else len(self.graphs)
+        if len(y) not in (0, rows):
+            raise InputError(f"y must have a row for each of the {rows:,} {self.level}s, but it has {len(y):,}.")
+        for name in ("labels", "x", "edge_labels", "edge_x"):
+            values = getattr(self, name)
+            if values is None or isinstance(values, Attributes):
+                continue
+            wrong = next((each for each in values if not isinstance(each, np.ndarray)), None)
+            if wrong is not None:
+                raise InputError(f"{name} must be NumPy arrays, one for each graph, but one is {short_repr(wrong)}.")
+
     def __len__(self) -> int:
         return len(self.graphs)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from detours.data.readers.labels import labels_of
 from detours.errors import warn_caller
 from detours.graph import Graph
 from detours.graph.graph import as_graphs, as_list
@@ -87,14 +88,8 @@ def read_item(one: Any, labels: bool = True, edge_labels: bool = True) -> Labell
     # A pair of numbers or rows is an edge_index; a tuple whose first entry is a graph object contains labels.
     if isinstance(one, tuple) and len(one) in (2, 3) and _is_graph_object(one[0]):
         return Labelled(*one)
-    if hasattr(one, "is_multigraph"):
-        requested = (one.nodes, labels), (one.edges, edge_labels)
-        return Labelled(one, *(_attribute(things(data="label")) if read else None for things, read in requested))
-    if hasattr(one, "get_edgelist"):
-        return Labelled(one, *(_column(sequence) for sequence in (one.vs, one.es)))
-    if hasattr(one, "GetBonds"):
-        symbols = [atom.GetSymbol() for atom in one.GetAtoms()] if labels else None
-        return Labelled(one, symbols, [str(bond.GetBondType()) for bond in one.GetBonds()] if edge_labels else None)
+    if any(hasattr(one, name) for name in ("is_multigraph", "get_edgelist", "GetBonds")):
+        return Labelled(one, *labels_of(one, labels, edge_labels))
     of_nodes, of_edges = (getattr(one, name, None) for name in ("labels", "edge_labels"))
     if hasattr(one, "edge_index") and not isinstance(one, Graph):
         of_nodes = _categories(getattr(one, "x", None)) if of_nodes is None and labels else of_nodes
@@ -120,17 +115,6 @@ def read_items(X: Any, labels: bool = True, edge_labels: bool = True) -> list[La
         both = X.labels or missing, getattr(X, "edge_labels", None) or missing
         return [Labelled(*each) for each in zip(X.graphs, *both, strict=True)]
     return [read_item(one, labels, edge_labels) for one in as_list(X)]
-
-
-def _attribute(rows: Iterable[Any]) -> list[Any] | None:
-    """The last entry of every row, or None if all of them are None."""
-    labels = [row[-1] for row in rows]
-    return None if all(label is None for label in labels) else labels
-
-
-def _column(sequence: Any) -> list[Any] | None:
-    """The attribute "label" of the vertices or edges of an igraph graph, or None if none of them has it."""
-    return _attribute(zip(sequence["label"], strict=True)) if "label" in sequence.attributes() else None
 
 
 def _categories(x: Any) -> Any:

@@ -162,6 +162,11 @@ class DetourTransformer(nn.Module):  # type: ignore[misc]  # PyTorch's types are
         """
         if tokens is None:
             tokens = Tokens.of(edge_index, x.size(0))
+        elif den is not None and den.size(0) == edge_index.size(1) != tokens.rows:
+            raise InputError(
+                f"tokens are those of another graph: they have {tokens.rows} arcs, but edge_index has "
+                f"{edge_index.size(1)}; build them with Tokens.of(edge_index, {x.size(0)})."
+            )
         x, den, pe = self._checked(x, den, pe, tokens)
         # the detour numbers of each token, 0 for self tokens
         den = None if den is None else F.pad(den, (0, 0, 0, 1)).index_select(0, tokens.arc)

@@ -70,8 +70,9 @@ def fit(
     """
     check_settings(settings)
     report = as_report(progress, "Training")
-    data = dataset if isinstance(dataset, GraphSet) else graph_set_of(dataset, name)
-    indices, parts = folds_of(data, folds)
+    chosen = read_folds(folds)
+    data = data_of(dataset, name, chosen)
+    indices, parts = folds_of(data, chosen)
     seed = settings.get("seed")
     if seeds is not None and seed is not None:
         raise InputError(f"give either seeds or seed, but both were given: {short_repr(seeds)} and {short_repr(seed)}.")
@@ -122,19 +123,33 @@ def check_settings(given: Mapping[str, Any]) -> None:
             checked(name, value)
 
 
-def folds_of(data: GraphSet, folds: Any) -> tuple[Sequence[int], Splits]:
-    """Return the indices of the folds to train, and the splits that they index."""
+def read_folds(folds: Any) -> Sequence[int] | Splits | None:
+    """Return the indices of folds, or folds that are given themselves; None for all."""
     if folds is None or isinstance(folds, Splits):
-        parts = splits(data) if folds is None else folds
-        return range(len(parts)), parts
+        return folds
     if not isinstance(folds, Iterable) or isinstance(folds, str | Split):
         raise InputError(
             f"folds must be a list, such as [0] or [Split(train, val, test)], but it is {short_repr(folds)}."
         )
     listed = list(folds)
     if all(isinstance(each, Integral) for each in listed):
-        return listed, splits(data)
-    return range(len(listed)), Splits("given", [_split(index, fold) for index, fold in enumerate(listed)])
+        return listed
+    return Splits("given", [_split(index, fold) for index, fold in enumerate(listed)])
+
+
+def data_of(dataset: Any, name: str, folds: Sequence[int] | Splits | None) -> GraphSet:
+    """Return the data as a `GraphSet`; a target in none of the given folds may be a placeholder for unknown."""
+    if isinstance(dataset, GraphSet):
+        return dataset
+    return graph_set_of(dataset, name, folds=[(*each,) for each in folds] if isinstance(folds, Splits) else None)
+
+
+def folds_of(data: GraphSet, folds: Sequence[int] | Splits | None) -> tuple[Sequence[int], Splits]:
+    """Return the indices of the folds to train, and the splits that they index."""
+    if isinstance(folds, Splits):
+        return range(len(folds)), folds
+    parts = splits(data)
+    return range(len(parts)) if folds is None else folds, parts
 
 
 def _split(index: int, fold: Any) -> Split:

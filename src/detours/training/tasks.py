@@ -36,9 +36,11 @@ def targets_of(data: GraphSet, task: str) -> Targets:
     if task == "regression":
         if not np.isfinite(y).all():
             index = int(np.argmin(np.isfinite(y).all(axis=1)))
+            labels = (np.isnan(y) | (y == 0) | (y == 1)).all()
+            instead = ", or take task=multilabel, in which NaN is an unknown label" if labels else ""
             raise InputError(
                 f"the target of {data.level} {index} of {data.name} is {y[index][~np.isfinite(y[index])][0]}; "
-                "targets must be finite numbers, so fix or leave out this one."
+                f"targets must be finite numbers, so fix or leave out this one{instead}."
             )
         return y
     if not (np.isnan(y) | (y == 0) | (y == 1)).all():

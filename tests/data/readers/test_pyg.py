@@ -263,6 +263,13 @@ def test_a_class_that_may_mean_unknown_gives_a_warning() -> None:
         graph_set_of([path([1]), path([-1])])  # as in MUTAG
 
 
+def test_rows_with_a_number_that_may_mean_unknown_give_a_warning() -> None:
+    edge = torch.tensor([[0, 1], [1, 0]])
+    rows = [Data(edge_index=edge, y=torch.tensor([[at % 2, at % 3 - 1]]), num_nodes=2) for at in range(6)]
+    with pytest.warns(UserWarning, match="are rows of -1, 0 and 1: they are taken as regression targets.*NaN"):
+        assert graph_set_of(rows).task == "regression"
+
+
 def test_missing_masks() -> None:
     mask = torch.eye(3, dtype=torch.bool)
     for given in ({"train_mask": None, "val_mask": mask[1], "test_mask": mask[2]}, {"train_mask": mask[0]}):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy as np
 from detours.arrays import Int64
 from detours.data.graph_set import GraphSet
 from detours.data.readers.checks import as_real, warn_dropped
+from detours.data.readers.labels import Labels, as_integers, labels_of
 from detours.errors import DroppedEdgesWarning, InputError, short_repr
 from detours.graph import Graph
 from detours.graph.graph import as_graphs
+from detours.wl.nodes.labels import labels_in_node_order
 
 _CLASSES = "; classes are integers, or strings for all graphs"
 
@@ -22,21 +25,31 @@ def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data"
     """Return a `GraphSet` of graphs of any kind that `detours.count` takes.
 
     Args:
-        graphs: The graphs. The attribute "label" of the nodes of NetworkX graphs, integers or strings, is their label.
+        graphs: The graphs. The labels of nodes and edges, integers or strings, are the attribute "label" of NetworkX
+            and igraph graphs, elements and bond types of RDKit's molecules, and those of `detours.kernels.Labelled`.
         y: The target of every graph: integers or strings for classes, other numbers for regression. Default: the graph
             attribute "y", or else "label", of NetworkX graphs.
         name: The name of the data set.
-        targets: Whether targets are required. With False, for data to predict on, none are read; node labels must then
-            be integers, because the integers that replace strings depend on the data set.
+        targets: Whether targets are required. With False, for data to predict on, none are read.
     """
-    if not targets:
-        return GraphSet(name, _graphs(graphs, name), labels=_labels(graphs, numbered=False))
-    if y is not None and (not isinstance(y, Iterable) or getattr(y, "ndim", 1) == 0):
+    if targets and y is not None and (not isinstance(y, Iterable) or getattr(y, "ndim", 1) == 0):
         raise InputError(f"y must be a list with a target for each graph, but it is {short_repr(y)}.")
-    values = [_target(at, graph) for at, graph in enumerate(graphs)] if y is None else list(y)
-    if len(values) != len(graphs):
+    values = [] if not targets else [_target(at, each) for at, each in enumerate(graphs)] if y is None else list(y)
+    if targets and len(values) != len(graphs):
         raise InputError(f"y must have a target for each of the {len(graphs):,} graphs, but it has {len(values):,}.")
-    return GraphSet(name, _graphs(graphs, name), _as_targets(values), _labels(graphs))
+    sources = [each.graph if _is_labelled(each) else each for each in graphs]
+    converted = _graphs(sources, name)
+    of_nodes, of_edges = _labels(graphs, converted)
+    return GraphSet(name, converted, _as_targets(values) if targets else np.empty(0), of_nodes, edge_labels=of_edges)
+
+
+def with_targets(data: GraphSet, y: Any) -> GraphSet:
+    """Return PyG data with these targets of the graphs."""
+    if not isinstance(y, Iterable) or getattr(y, "ndim", 1) == 0 or len(values := list(y)) != len(data):
+        raise InputError(
+            f"y must be a list with a target for each of the {len(data):,} graphs, but it is {short_repr(y)}."
+        )
+    return replace(data, y=_as_targets(values), level="graph")
 
 
 def _graphs(sources: Sequence[Any], name: str) -> list[Graph]:
@@ -70,17 +83,29 @@ def _as_targets(targets: list[Any]) -> Any:
     return values.astype(np.int64 if values.dtype.kind in "iub" and values.ndim == 1 else np.float64)
 
 
-def _labels(graphs: Sequence[Any], *, numbered: bool = True) -> list[Int64] | None:
-    """Return the labels of all nodes as integers, or None unless all have one; strings are `numbered` or refused."""
-    if not all(hasattr(graph, "is_multigraph") and hasattr(graph, "nodes") for graph in graphs):
+def _labels(sources: Sequence[Any], graphs: Sequence[Graph]) -> tuple[list[Int64] | None, list[Int64] | None]:
+    """Return the labels of all nodes and of all edges as integers; None unless all of them have one."""
+    found = [_own_labels(source, graph, at) for at, (source, graph) in enumerate(zip(sources, graphs, strict=True))]
+    of_nodes, of_edges = ([labels[index] for labels in found] for index in (0, 1))
+    # a graph without edges has all labels of its edges
+    of_edges = [() if not graph.num_edges else each for each, graph in zip(of_edges, graphs, strict=True)]
+    return _integers(of_nodes), _integers(of_edges)
+
+
+def _own_labels(source: Any, graph: Graph, at: int) -> Labels:
+    if not _is_labelled(source):
+        return labels_of(source)
+    of_nodes = None if source.labels is None else labels_in_node_order(source.labels, graph, at)
+    return Labels(of_nodes, source.edge_labels)
+
+
+def _is_labelled(source: Any) -> bool:
+    """Whether this is a `detours.kernels.Labelled`, which that room defines above this one."""
+    return isinstance(source, tuple) and hasattr(source, "edge_labels")
+
+
+def _integers(by_graph: Sequence[Sequence[Hashable] | None]) -> list[Int64] | None:
+    complete = [labels for labels in by_graph if labels is not None and not any(label is None for label in labels)]
+    if len(complete) < len(by_graph) or not any(map(len, complete)):
         return None
-    by_graph: list[list[Hashable]] = [[label for _, label in graph.nodes(data="label")] for graph in graphs]
-    distinct = {label for labels in by_graph for label in labels}
-    if not distinct or None in distinct:
-        return None
-    if all(isinstance(label, int | np.integer) for label in distinct):
-        return [np.array(labels, np.int64) for labels in by_graph]
-    if not numbered:
-        raise InputError("the labels of nodes must be integers, the same as in training, for a model to know them.")
-    index = {label: at for at, label in enumerate(sorted(distinct, key=str))}
-    return [np.array([index[label] for label in labels], np.int64) for labels in by_graph]
+    return [as_integers(labels) for labels in complete]

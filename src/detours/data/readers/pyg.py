@@ -22,6 +22,7 @@ from detours.graph import Graph
 from detours.graph.convert import from_pyg
 from detours.graph.graph import build_graph
 
+Folds = list[tuple[Int64, Int64, Int64]]
 _BYTES_PER_NODE = 32  # approximate memory of a graph
 _GRAPH: Literal["graph"] = "graph"
 MASKS = ("train_mask", "val_mask", "test_mask")
@@ -31,7 +32,7 @@ MIN_LABELS = 1_000
 """From this number of different labels on, there is a warning: they may be meant as numbers."""
 
 
-def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> GraphSet:
+def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True, folds: Folds | None = None) -> GraphSet:
     """Return PyG data as a `GraphSet`.
 
     Args:
@@ -43,6 +44,8 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
         name: The name of the data set.
         targets: Whether targets are required. With False, for data to predict on, `y` is empty if any target is missing
             or invalid, and masks are not read.
+        folds: Folds in place of those of the masks, also of graphs; the target of one in none of them may be a
+            placeholder, too.
 
     >>> import torch
     >>> from torch_geometric.data import Data
@@ -74,7 +77,8 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True) -> G
     edge_labels, edge_x = _features(items, "edge_attr", [graph.edge_index.shape[1] for graph in graphs])
     if targets:
         _warn_many_labels(name, x=labels, edge_attr=edge_labels)
-    folds = _folds_from_masks(items[0], level) if targets else None
+    if folds is None and targets:
+        folds = _folds_from_masks(items[0], level)
     name = own_name(name, graphs) if targets else name
     data = GraphSet(
         name,
@@ -108,6 +112,12 @@ def _warn_targets(data: GraphSet) -> None:
         warn_caller(
             f"The targets of {data.name} are 0 to {n - 1}, but not integers: they are taken as regression targets. "
             "For classes give integers, such as y.long().",
+            UserWarning,
+        )
+    elif data.y.ndim == 2 and data.task == "regression" and np.isin(np.nan_to_num(data.y), (-1, 0, 1)).all():
+        warn_caller(
+            f"The targets of {data.name} are rows of -1, 0 and 1: they are taken as regression targets. If these are "
+            "labels, and -1 stands for unknown, give NaN instead of -1.",
             UserWarning,
         )
 
@@ -268,7 +278,7 @@ def _float32(array: NDArray[Any], what: str) -> Float32:
     return values
 
 
-def _folds_from_masks(data: Any, level: str) -> list[tuple[Int64, Int64, Int64]] | None:
+def _folds_from_masks(data: Any, level: str) -> Folds | None:
     """Return one fold per column of the masks; None if there are no masks, empty if some are missing."""
     masks = [getattr(data, name, None) for name in MASKS]
     missing = [name for name, mask in zip(MASKS, masks, strict=True) if mask is None]
@@ -292,13 +302,14 @@ def _folds_from_masks(data: Any, level: str) -> list[tuple[Int64, Int64, Int64]]
     return [(np.flatnonzero(train), np.flatnonzero(val), np.flatnonzero(test)) for train, val, test in folds]
 
 
-def _replace_unknown(y: Any, folds: list[tuple[Int64, Int64, Int64]]) -> Any:
-    """Replace values that occur only at nodes in no fold: these are placeholders for unknown targets.
+def _replace_unknown(y: Any, folds: Folds) -> Any:
+    """Replace values that occur only at nodes or graphs in no fold: these are placeholders for unknown targets.
 
     They become NaN for labels, else the target of some other node, so that they do not change the task or the classes.
     """
     used = np.zeros(len(y), bool)
-    used[np.concatenate([part for fold in folds for part in fold])] = True
+    rows = np.concatenate([part for fold in folds for part in fold])
+    used[rows[(rows >= 0) & (rows < len(y))]] = True
     if used.all() or not used.any():
         return y
     known = y[used]

@@ -88,7 +88,9 @@ class Recipe:
     )
     log: bool = setting("Whether detour numbers enter as log(1 + number).", True, False)
     by_length: bool = setting("Whether MDNN sees one number per length of detour, or their sum.", True, False)
-    use_den: bool = setting("Whether the tokens of MDNN carry detour numbers; false, also of edge_den and node_den, is the paper's ablation.", True)
+    use_den: bool = setting(
+        "Whether the tokens of MDNN carry detour numbers; false, for edge_den and node_den too, is the ablation.", True
+    )
     directed: bool = setting(
         "Node data: whether arcs are used as stored, or in both directions.", False, ByLevel(False, True)
     )

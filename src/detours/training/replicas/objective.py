@@ -70,8 +70,8 @@ class Objective:
         losses = F.binary_cross_entropy_with_logits(outputs, labels, reduction="none")
         if self.weights is not None:
             losses = losses * torch.where(labels > 0, self.weights[:, 1:2], self.weights[:, 0:1])
-        # unknown labels cost nothing
-        return torch.where(known, losses, 0).mean(2)
+        # the mean over the known labels of a row
+        return torch.where(known, losses, 0).sum(2) / known.sum(1).clamp(min=1)
 
     def scores(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return the score of every row, [R, rows]; the score of a part is the mean over its rows."""

@@ -9,10 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from detours.data import GraphSet, Split, Splits, graph_set_of
+from detours.data import Split, Splits
 from detours.errors import DetoursError
 from detours.store import Store
-from detours.training.door import check_settings, folds_of
+from detours.training.door import check_settings, data_of, folds_of, read_folds
 from detours.training.search.scores import Scored
 from detours.training.search.search import Search
 from detours.training.search.space import Space
@@ -88,8 +88,9 @@ def tune(
     (['epochs', 'hidden', 'layers', 'lr', 'model'], 1)
     """
     check_settings(settings)
-    data = dataset if isinstance(dataset, GraphSet) else graph_set_of(dataset, name)
-    indices, parts = folds_of(data, folds)
+    chosen_folds = read_folds(folds)
+    data = data_of(dataset, name, chosen_folds)
+    indices, parts = folds_of(data, chosen_folds)
     with TemporaryDirectory() as folder:
         store = Store(folder if out is None else out)
         search = Search(
