@@ -59,7 +59,7 @@ class GraphSet:
             kind = f"has the type {y.dtype}" if isinstance(y, np.ndarray) else f"is a {type(y).__name__}"
             raise InputError(f"y must be a NumPy array of numbers with one or two dimensions, but it {kind}.")
         rows = sum(graph.num_nodes for graph in self.graphs) if nodes else len(self.graphs)
-        if len(y) not in (0, rows):
+        if self.graphs and len(y) not in (0, rows):
             raise InputError(f"y must have a row for each of the {rows:,} {self.level}s, but it has {len(y):,}.")
         for name in ("labels", "x", "edge_labels", "edge_x"):
             values = getattr(self, name)
