@@ -185,11 +185,15 @@ def edge_inputs(graph: Graph, data: GraphSet, encoder: Encoder, recipe: Recipe) 
     rows, row_of_edge = np.unique(encoder.encode_edges(data), axis=0, return_inverse=True)
     row_of_arc, contradicted = values_on_arcs(graph, row_of_edge.reshape(-1))
     if len(contradicted):
-        i, j = graph.edge_index[:, contradicted[0]]
+        ends = graph.edge_index[:, contradicted[0]]
+        first_nodes = np.cumsum([0, *(each.num_nodes for each in data.graphs)])
+        at = int(np.searchsorted(first_nodes, ends[0], side="right")) - 1
+        i, j = ends - first_nodes[at]
+        of_graph = f"graph {at} of " if len(data) > 1 else ""
         where = "where it is repeated" if graph.directed else "in the opposite direction, or where it is repeated"
         instead = "give it once" if graph.directed else "give the same, or directed graphs without repeats"
         raise InputError(
-            f"edge {i} {j} of {data.name}, its nodes numbered one graph after the other, has other features {where}; "
+            f"edge {i} {j} of {of_graph}{data.name} has other features {where}; "
             f"{instead}."
         )
     return rows[row_of_arc]
