@@ -32,11 +32,9 @@ def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data"
         name: The name of the data set.
         targets: Whether targets are required. With False, for data to predict on, none are read.
     """
-    if targets and y is not None and (not isinstance(y, Iterable) or getattr(y, "ndim", 1) == 0):
-        raise InputError(f"y must be a list with a target for each graph, but it is {short_repr(y)}.")
-    values = [] if not targets else [_target(at, each) for at, each in enumerate(graphs)] if y is None else list(y)
-    if targets and len(values) != len(graphs):
-        raise InputError(f"y must have a target for each of the {len(graphs):,} graphs, but it has {len(values):,}.")
+    values: list[Any] = []
+    if targets:
+        values = [_target(at, each) for at, each in enumerate(graphs)] if y is None else _listed(y, len(graphs))
     sources = [each.graph if _is_labelled(each) else each for each in graphs]
     converted = _graphs(sources, name)
     of_nodes, of_edges = _labels(graphs, converted)
@@ -45,11 +43,17 @@ def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data"
 
 def with_targets(data: GraphSet, y: Any) -> GraphSet:
     """Return PyG data with these targets of the graphs."""
-    if not isinstance(y, Iterable) or getattr(y, "ndim", 1) == 0 or len(values := list(y)) != len(data):
-        raise InputError(
-            f"y must be a list with a target for each of the {len(data):,} graphs, but it is {short_repr(y)}."
-        )
-    return replace(data, y=_as_targets(values), level="graph")
+    return replace(data, y=_as_targets(_listed(y, len(data))), level="graph")
+
+
+def _listed(y: Any, num_graphs: int) -> list[Any]:
+    """Return the targets of graphs as a list, or raise `InputError`."""
+    if not isinstance(y, Iterable) or getattr(y, "ndim", 1) == 0:
+        raise InputError(f"y must be a list with a target for each graph, but it is {short_repr(y)}.")
+    values = list(y)
+    if len(values) != num_graphs:
+        raise InputError(f"y must have a target for each of the {num_graphs:,} graphs, but it has {len(values):,}.")
+    return values
 
 
 def _graphs(sources: Sequence[Any], name: str) -> list[Graph]:
