@@ -111,10 +111,12 @@ def test_folds_of_two_machines_are_merged_by_copying(tmp_path: Path, data: Graph
 
 def test_results_of_other_data_are_neither_mixed_nor_settled(tmp_path: Path, data: GraphSet) -> None:
     new_queue(tmp_path, data, seeds=[0], folds=[0, 1]).run([PLAIN])
+    new_queue(tmp_path, data, seeds=[0], folds=[0, 1, 2]).run([MDNN])  # finished, until the corrected data are loaded
     corrected = replace(data, y=data.y[::-1].copy())
     trained: list[str] = []
     queue = new_queue(tmp_path, corrected, seeds=[0], folds=[0, 1, 2], reports=trained)
-    assert queue.run([PLAIN]) == [] and "3 of 3 runs" in trained[0]
+    assert queue.run([PLAIN, MDNN]) == []
+    assert ["3 of 3 runs" in each for each in trained] == [True, True] and "MDNN GIN" in trained[1]
     (record,) = results(read_records(Store(tmp_path)))[PLAIN].records
     assert sorted(record.runs) == [0, 1, 2] and record.cell.key["digest"] == corrected.full_digest != data.full_digest
 

@@ -117,14 +117,16 @@ class Queue:
         either is trained piece by piece.
         """
         deadline = time.monotonic() + 60 * minutes
-        waiting = [entry for entry in entries if self.missing(entry)]
-        if waiting and minutes > 0:
+        entries, tried = list(entries), set[Entry]()
+        if minutes > 0 and any(map(self.missing, entries)):
             make_folder(self.work.folder)
-        while waiting and (left := deadline - time.monotonic()) > 0:
+        while (left := deadline - time.monotonic()) > 0:
+            # anew each time: once its data are loaded, records of other data no longer count
+            waiting = [entry for entry in entries if entry not in tried and self.missing(entry)]
             entry = self._next(waiting, left, 60 * minutes)
             if entry is None or not self._train(entry, deadline):
                 break
-            waiting.remove(entry)
+            tried.add(entry)
         return [entry for entry in entries if self.missing(entry)]
 
     def _next(self, waiting: Sequence[Entry], left: float, budget: float) -> Entry | None:
