@@ -368,7 +368,8 @@ def test_a_gpu_that_is_named_becomes_the_current_one(monkeypatch: pytest.MonkeyP
     assert current == [1]
 
 
-def test_no_gpu() -> None:
+def test_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(EngineError, match="PyTorch finds no CUDA GPU"):
         chosen_device("cuda")
     assert chosen_device("auto") == "cpu"
