@@ -63,6 +63,20 @@ def test_predict_a_data_set_and_files(run: Run, model: str) -> None:
     assert shown.split()[:4] == ["graph", "class", "p(0)", "p(1)"] and "graph0.txt" in shown
 
 
+def test_classes_have_their_names(run: Run) -> None:
+    from detours.data import load, rings
+    from detours.training import fit
+
+    task = rings(20)
+    names = [("acid", "base")[label] for label in task.y]
+    fit(load(task.graphs, y=names), folds=[0], save="models", epochs=1, hidden=4, layers=1, heads=1, device="cpu")
+    nx.write_edgelist(task.graphs[0].to_networkx(), "graph.txt", data=False)
+    (file,) = Path("models").iterdir()
+    (row,) = json.loads(run("predict", str(file), "graph.txt", "--json", "--device", "cpu")[1])
+    assert set(row) == {"graph", "class", "p(acid)", "p(base)"}
+    assert row["class"] == max(("acid", "base"), key=lambda name: row[f"p({name})"])
+
+
 def test_the_saved_model_is_the_best_one(run: Run, model: str) -> None:
     from detours.data import rings, splits
 

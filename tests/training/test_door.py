@@ -14,7 +14,7 @@ pytest.importorskip("lightning")
 from torch_geometric.data import Data  # noqa: E402
 
 from detours.data import GraphSet, Split, graph_set_of, stratified_splits  # noqa: E402
-from detours.errors import InputError  # noqa: E402
+from detours.errors import DroppedEdgesWarning, InputError  # noqa: E402
 from detours.graph import Graph  # noqa: E402
 from detours.training import fit, tune  # noqa: E402
 from tests.training.cases import one_graph, task  # noqa: E402
@@ -110,6 +110,32 @@ def test_pyg_data_are_taken() -> None:
     order = np.arange(60)
     (cell,) = fit(single, folds=[Split(order[:40], order[40:50], order[50:])], **QUICK)
     assert cell.value["epochs"] == 2
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_directions_of_pyg_data_are_a_setting(directed: bool) -> None:
+    nodes = one_graph()
+    kept = nodes if directed else replace(nodes, graphs=[nodes.graphs[0].to_undirected()])
+    settings = {**QUICK, "folds": stratified_splits(nodes, 2)[:1], "directed": directed, "seed": 1}
+    with pytest.warns(DroppedEdgesWarning, match="one-way arcs: .* unless the setting directed is true"):
+        (ours,) = fit(*pyg(nodes), **settings)
+    (expected,) = fit(kept, **settings)
+    assert ours.value["val_loss"] == pytest.approx(expected.value["val_loss"], rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::detours.errors.DroppedEdgesWarning")
+def test_features_of_one_way_arcs_are_those_of_their_edges() -> None:
+    nodes = one_graph()
+    graph = nodes.graphs[0]
+    source, target = graph.to_edge_index()
+    labels = np.add(source, target) % 3
+    folds, settings = stratified_splits(nodes, 2)[:1], {**QUICK, "edge_features": True, "seed": 1}
+    (ours,) = fit(replace(nodes, edge_labels=[labels]), folds=folds, **settings)
+    both = graph.to_undirected()
+    source, target = both.to_edge_index()
+    edges = replace(nodes, graphs=[Graph.from_edge_index([source, target], 60)], edge_labels=[(source + target) % 3])
+    (expected,) = fit(edges, folds=folds, **settings)
+    assert ours.value["val_loss"] == pytest.approx(expected.value["val_loss"], rel=1e-6)
 
 
 @pytest.mark.parametrize(

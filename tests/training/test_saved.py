@@ -159,6 +159,14 @@ def test_text_labels_are_the_same_in_other_data(tmp_path: Path) -> None:
         model.predict([ring("Xe")])
 
 
+def test_models_keep_the_names_of_classes(tmp_path: Path) -> None:
+    data = task(40)
+    names = [("odd", "even")[label] for label in data.y]
+    named, numbered = (trained(load(data.graphs, y=y), tmp_path / str(y[0])) for y in (names, 1 - data.y))
+    assert named.class_names == ("even", "odd") and named.classes.tolist() == [0, 1] and numbered.class_names is None
+    np.testing.assert_array_equal(named.predict(data.graphs), numbered.predict(data.graphs))
+
+
 def test_paths_may_be_strings(tmp_path: Path) -> None:
     model = trained(task(20), tmp_path / "models")
     model.save(f"{tmp_path}/copy.pt")

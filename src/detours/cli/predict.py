@@ -102,7 +102,7 @@ def _read(files: list[str], saved: "SavedModel", directed: bool | None, quiet: b
 
 
 def _rows(saved: "SavedModel", names: list[Any], data: "GraphSet", device: str) -> list[dict[str, Any]]:
-    classes, task = saved.classes.tolist(), saved.recipe.task
+    classes, task = saved.class_names or saved.classes.tolist(), saved.recipe.task
     rows = []
     for index, row in enumerate(saved.predict(data, device).tolist()):
         if data.level == "graph":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -51,6 +52,8 @@ class GraphSet:
     folds: list[tuple[Int64, Int64, Int64]] | None = None
     """The training, validation and test parts of the folds that come with the data; None if there are none,
     empty if some masks are missing."""
+    class_names: tuple[str, ...] | None = None
+    """The names of the classes 0, 1, … if they were given as strings, else None."""
 
     def __post_init__(self) -> None:
         """Raise `InputError` for targets that do not fit the graphs, and labels or attributes that are no arrays."""
@@ -68,6 +71,9 @@ class GraphSet:
             wrong = next((each for each in values if not isinstance(each, np.ndarray)), None)
             if wrong is not None:
                 raise InputError(f"{name} must be NumPy arrays, one for each graph, but one is {short_repr(wrong)}.")
+        if self.class_names is not None and set(self.classes.tolist()) - set(range(len(self.class_names))):
+            count = len(self.class_names)
+            raise InputError(f"class_names has {count} names, for the classes 0 to {count - 1}, but y has others.")
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -100,6 +106,12 @@ class GraphSet:
     def classes(self) -> Int64:
         """int64 [c]: the distinct classes, sorted; any integers. Empty if the targets are not classes."""
         return np.unique(self.y).astype(np.int64) if self.task == "classification" else np.empty(0, np.int64)
+
+    @property
+    def classes_as_given(self) -> list[int | str]:
+        """The distinct classes by name if they have names, else as integers."""
+        classes: list[int | str] = self.classes.tolist()
+        return classes if self.class_names is None else [self.class_names[index] for index in self.classes]
 
     @property
     def targets(self) -> Int64:
@@ -174,6 +186,8 @@ class GraphSet:
             content.update(f"{len(values)};".encode() + values.astype("<i8").tobytes())
         for values in self.edge_labels or ():
             content.update(f"{len(values)} of edges;".encode() + values.astype("<i8").tobytes())
+        if self.class_names is not None:
+            content.update(json.dumps(self.class_names).encode())
         return content.hexdigest()[:16]
 
     @cached_property

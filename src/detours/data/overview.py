@@ -39,7 +39,7 @@ def profile(data: GraphSet, root: str | os.PathLike[str] | None = None) -> dict[
     degrees = np.concatenate([graph.degree for graph in data.graphs])
     found = splits(data, root)
     labels = data.y if data.task == "classification" else data.classes
-    classes, class_sizes = np.unique(labels, return_counts=True)
+    class_sizes = np.unique(labels, return_counts=True)[1]
     sizes = np.array([[len(part) for part in fold] for fold in found])
     return {
         "data": data.name,
@@ -52,7 +52,7 @@ def profile(data: GraphSet, root: str | os.PathLike[str] | None = None) -> dict[
         "edge_attributes": 0 if data.edge_x is None else int(data.edge_x[0].shape[1]),
         "input_columns": Encoder.of(data).width,
         "targets": data.about_targets,
-        "class_sizes": dict(zip(map(str, classes.tolist()), class_sizes.tolist(), strict=True)),
+        "class_sizes": dict(zip(map(str, data.classes_as_given), class_sizes.tolist(), strict=True)),
         "degrees": [int(degrees.min()), int(degrees.max())] if degrees.size else [0, 0],
         "splits": {
             "source": found.source,

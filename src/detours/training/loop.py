@@ -240,11 +240,17 @@ class Training:
         self.finish(run, value, time.perf_counter() - self.start)
 
     def _saved_model(self, index: int, replica: int) -> SavedModel:
-        run, targets = self.runs[index], None
-        if run.recipe.task == "regression":
-            targets = target_scaling(self.targets, run.split.train)
-        classes = self.data.classes if run.recipe.task == "classification" else np.arange(outputs_of(self.targets))
-        return SavedModel(run.recipe, self.encoder, classes, self.scalings[index], self.fit.weights(replica), targets)
+        run, data = self.runs[index], self.data
+        classes = data.classes if run.recipe.task == "classification" else np.arange(outputs_of(self.targets))
+        return SavedModel(
+            run.recipe,
+            self.encoder,
+            classes,
+            self.scalings[index],
+            self.fit.weights(replica),
+            target_scaling(self.targets, run.split.train) if run.recipe.task == "regression" else None,
+            None if data.class_names is None else tuple(map(str, data.classes_as_given)),
+        )
 
 
 def same_shape(one: Run, other: Run) -> bool:

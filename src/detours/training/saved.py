@@ -45,6 +45,8 @@ class SavedModel:
     weights: Mapping[str, Tensor]
     targets: Scaling | None = None
     """Shift and scale of the targets of regression."""
+    class_names: tuple[str, ...] | None = None
+    """The names of `classes` if they were given as strings."""
 
     def __repr__(self) -> str:
         recipe, weights = self.recipe, sum(each.numel() for each in self.weights.values())
@@ -61,6 +63,7 @@ class SavedModel:
             "classes": self.classes.tolist(),
             "scaling": self.scaling.to_json(),
             "targets": None if self.targets is None else self.targets.to_json(),
+            "class_names": self.class_names,
         }
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as file:
@@ -85,6 +88,7 @@ class SavedModel:
                 Scaling.from_json(about["scaling"]),
                 content["weights"],
                 None if about["targets"] is None else Scaling.from_json(about["targets"], np.float64),
+                tuple(names) if (names := about.get("class_names")) else None,  # older models have none
             )
         except (RuntimeError, AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
             if isinstance(error, InputError) and not isinstance(error, FileFormatError):

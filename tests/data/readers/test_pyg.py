@@ -1,6 +1,7 @@
 """Own data: PyG data in memory and in files, and TU folders."""
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,7 @@ def test_features_of_any_type() -> None:
 
 def test_one_warning_for_arcs_of_all_graphs() -> None:
     one_way = Data(edge_index=ARCS[:, ::2], num_nodes=3, y=torch.tensor([0]))
-    sentence = r"^2 of the 3 graphs of mine had 4 one-way arcs: .* data of several graphs have no directions; give both"
+    sentence = r"^2 of the 3 graphs of mine had 4 one-way arcs: .* of graphs are learned without directions; give both"
     with pytest.warns(DroppedEdgesWarning, match=sentence) as caught:
         graph_set_of([one_way, path([1]), one_way], name="mine")
     assert len(caught) == 1
@@ -125,11 +126,34 @@ def test_one_warning_for_arcs_of_all_graphs() -> None:
         graph_set_of_graphs([Graph.from_edge_index(ARCS[:, ::2], directed=True)] * 2, [0, 1])
     assert len(caught) == 1
     nodes = Data(edge_index=ARCS[:, ::2], num_nodes=3, y=torch.tensor([0, 1, 0]))
-    with pytest.warns(DroppedEdgesWarning, match=r"^The graph of data had 2 one-way arcs: .* GraphSet of a directed G"):
+    with pytest.warns(DroppedEdgesWarning, match=r"^The graph of data had 2 one-way arcs: .* unless the setting"):
         graph_set_of(nodes)
     loop = Data(edge_index=torch.tensor([[0], [0]]), num_nodes=1, y=torch.tensor([0]))
     with pytest.warns(DroppedEdgesWarning, match=r"^1 of the 2 graphs of data had 1 loop: .* both ways\.$"):
         graph_set_of([loop, path([1])])
+
+
+@pytest.mark.filterwarnings("ignore::detours.errors.DroppedEdgesWarning")
+def test_one_way_arcs_are_kept_where_nodes_have_targets() -> None:
+    one_way = {"edge_index": ARCS[:, ::2], "num_nodes": 3}
+    nodes, graph = Data(**one_way, y=torch.tensor([0, 1, 0])), Data(**one_way, y=torch.tensor([0]))
+    for data, targets in ((nodes, True), (nodes, False), (Data(**one_way), False)):
+        (kept,) = graph_set_of(data, targets=targets).graphs
+        assert kept.directed and kept.to_edge_index().tolist() == [[0, 1], [1, 2]]
+    assert not graph_set_of(graph).graphs[0].directed
+    assert not any(each.directed for each in graph_set_of([Data(**one_way)] * 2, targets=False).graphs)
+    assert not graph_set_of(path([0, 1, 0])).graphs[0].directed
+
+
+def test_classes_given_as_strings_keep_their_names() -> None:
+    graphs = [Graph.from_edge_index(ARCS)] * 3
+    made = graph_set_of_graphs(graphs, ["safe", "acid", "safe"])
+    assert made.y.tolist() == [1, 0, 1] and made.class_names == ("acid", "safe")
+    assert made.subset([0, 2]).classes_as_given == ["safe"]
+    numbered = graph_set_of_graphs(graphs, [1, 0, 1])
+    assert numbered.class_names is None and numbered.classes_as_given == [0, 1] and numbered.digest != made.digest
+    with pytest.raises(InputError, match="class_names has 2 names, for the classes 0 to 1, but y has others"):
+        replace(made, y=np.array([0, 1, 2]))
 
 
 def test_invalid_targets_of_a_list_of_graphs() -> None:
@@ -351,6 +375,6 @@ def test_folders(tmp_path: Path) -> None:
 def test_one_way_arcs_of_a_folder_give_a_warning(tmp_path: Path) -> None:
     files = {"A": "1, 2\n3, 4\n4, 3\n4, 3\n", "graph_indicator": "1\n1\n2\n2\n", "graph_labels": "0\n1\n"}
     write(tmp_path, **{f"MINE_{name}": text for name, text in files.items()})
-    told = r"^The graphs of MINE had 1 repeated edge and 1 one-way arc: .* both ways, since data of several graphs"
+    told = r"^The graphs of MINE had 1 repeated edge and 1 one-way arc: .* both ways, since targets of graphs"
     with pytest.warns(DroppedEdgesWarning, match=told):
         assert [graph.num_edges for graph in read_own(tmp_path).graphs] == [1, 1]

@@ -14,21 +14,24 @@ from detours.graph.edges import Dropped, describe_dropped
 from detours.graph.union import add_dropped
 
 
-def warn_dropped(name: str, graphs: Sequence[Graph], num_graphs: int) -> None:
+def warn_dropped(name: str, graphs: Sequence[Graph], num_graphs: int, *, directions: bool = False) -> None:
     """Warn once about all edges dropped, merged or completed when these graphs, out of `num_graphs`, were built."""
     changed = [graph.dropped for graph in graphs if any(graph.dropped)]
     which = f"The graph of {name}" if num_graphs == 1 else f"{len(changed)} of the {num_graphs} graphs of {name}"
-    warn_total(which, add_dropped(changed), single=num_graphs == 1)
+    warn_total(which, add_dropped(changed), directions=directions)
 
 
-def warn_total(which: str, dropped: Dropped, *, single: bool) -> None:
-    """Warn about the edges dropped, merged or completed in some graphs, if there are any."""
+def warn_total(which: str, dropped: Dropped, *, directions: bool) -> None:
+    """Warn about the edges dropped, merged or completed in some graphs, if there are any.
+
+    With `directions`, one-way arcs are kept, and training decides.
+    """
     if not any(dropped):
         return
-    if single:
-        advice = "; to keep directions, give a GraphSet of a directed Graph, and the setting directed=True."
+    if directions:
+        advice = " in training, unless the setting directed is true."
     else:
-        advice = ", since data of several graphs have no directions; give both arcs of each edge to avoid this warning."
+        advice = ", since targets of graphs are learned without directions; give both arcs of each edge to avoid this."
     warn_caller(
         f"{which} had {describe_dropped(dropped)}: loops are dropped, repeats merged, and arcs taken both ways"
         + (advice if dropped.one_way else "."),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from detours.arrays import Int64
 from detours.data.graph_set import GraphSet
@@ -32,18 +33,20 @@ def graph_set_of_graphs(graphs: Sequence[Any], y: Any = None, name: str = "data"
         name: The name of the data set.
         targets: Whether targets are required. With False, for data to predict on, none are read.
     """
-    values: list[Any] = []
+    values: Any = []
     if targets:
         values = [_target(at, each) for at, each in enumerate(graphs)] if y is None else _listed(y, len(graphs))
     sources = [each.graph if _is_labelled(each) else each for each in graphs]
     converted = _graphs(sources, name)
     of_nodes, of_edges = _labels(graphs, converted)
-    return GraphSet(name, converted, _as_targets(values) if targets else np.empty(0), of_nodes, edge_labels=of_edges)
+    values, names = _as_targets(values) if targets else (np.empty(0), None)
+    return GraphSet(name, converted, values, of_nodes, edge_labels=of_edges, class_names=names)
 
 
 def with_targets(data: GraphSet, y: Any) -> GraphSet:
     """Return PyG data with these targets of the graphs."""
-    return replace(data, y=_as_targets(_listed(y, len(data))), level="graph")
+    values, names = _as_targets(_listed(y, len(data)))
+    return replace(data, y=values, level="graph", class_names=names)
 
 
 def _listed(y: Any, num_graphs: int) -> list[Any]:
@@ -73,9 +76,11 @@ def _target(at: int, graph: Any) -> Any:
     raise InputError(f'graph number {at} has no attribute "y"; give the targets of all graphs as y.')
 
 
-def _as_targets(targets: list[Any]) -> Any:
+def _as_targets(targets: list[Any]) -> tuple[NDArray[Any], tuple[str, ...] | None]:
+    """Return the targets as numbers, and the names of the classes 0, 1, … if these are strings."""
     if targets and all(isinstance(target, str) for target in targets):
-        return np.unique(targets, return_inverse=True)[1].astype(np.int64)  # classes in alphabetical order
+        names, values = np.unique(targets, return_inverse=True)  # in alphabetical order
+        return values.astype(np.int64), tuple(names.tolist())
     rows = [as_real(target, f"the target of graph {at}", _CLASSES) for at, target in enumerate(targets)]
     other = next((at for at, row in enumerate(rows) if row.ndim > 1 or row.shape != rows[0].shape), None)
     if other is not None:
@@ -84,7 +89,7 @@ def _as_targets(targets: list[Any]) -> Any:
             f"but that of graph {other} has the shape {rows[other].shape}."
         )
     values = np.array(rows)
-    return values.astype(np.int64 if values.dtype.kind in "iub" and values.ndim == 1 else np.float64)
+    return values.astype(np.int64 if values.dtype.kind in "iub" and values.ndim == 1 else np.float64), None
 
 
 def _labels(sources: Sequence[Any], graphs: Sequence[Graph]) -> tuple[list[Int64] | None, list[Int64] | None]:

@@ -39,8 +39,9 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True, fold
         dataset: A `Data` with a target `y` for every node, or a data set or list of `Data`, one with such a `y` or more
             with one target each. Integers are classes, other numbers are regression targets, and rows of 0, 1 and NaN
             (unknown) are several labels each. `x` and `edge_attr` are features of nodes and edges; a single column of
-            integers is taken as labels. Edges are taken in both directions. Masks of nodes are folds; the target of a
-            node in none of them may be a placeholder for unknown, such as -1 or NaN.
+            integers is taken as labels. The arcs of a `Data` with targets of nodes stay as they are, and training takes
+            them both ways unless directed=True; all other graphs are undirected. Masks of nodes are folds; the target
+            of a node in none of them may be a placeholder for unknown, such as -1 or NaN.
         name: The name of the data set.
         targets: Whether targets are required. With False, for data to predict on, `y` is empty if any target is missing
             or invalid, and masks are not read.
@@ -72,7 +73,8 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True, fold
         raise InputError(f"{which} has no target y; give it one, without which a model can only predict.")
     y, level = (np.empty(0), _GRAPH) if missing else _targets(items, targets)
     graphs = [_graph(at, each) for at, each in enumerate(items)]
-    warn_dropped(name, graphs, len(graphs))
+    of_nodes = level == "node" or (bool(missing) and len(items) == 1)  # or perhaps of nodes
+    warn_dropped(name, graphs, len(graphs), directions=of_nodes)
     labels, x = _features(items, "x", [graph.num_nodes for graph in graphs])
     edge_labels, edge_x = _features(items, "edge_attr", [graph.edge_index.shape[1] for graph in graphs])
     if targets:
@@ -82,7 +84,7 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True, fold
     name = own_name(name, graphs) if targets else name
     data = GraphSet(
         name,
-        graphs,
+        [_as_stored(graphs[0], items[0])] if of_nodes else graphs,
         _replace_unknown(y, folds) if folds else y,
         labels,
         level=level,
@@ -169,7 +171,7 @@ def read_own(path: str | os.PathLike[str], *, targets: bool = True) -> GraphSet:
             )
         name = edge_files[0].name.removesuffix("_A.txt")
         data = read_tu(folder, name, targets=targets)
-        warn_total(f"The graphs of {name}", data.dropped, single=False)
+        warn_total(f"The graphs of {name}", data.dropped, directions=False)
         name = own_name(name, data.graphs) if targets else name
         return data.graph_set(name)
     dataset = _load(path)
@@ -213,6 +215,11 @@ def _graph(at: int, data: Any) -> Graph:
         return build_graph(from_pyg(data))
     except InputError as error:
         raise InputError(f"graph {at}: {error}") from None
+
+
+def _as_stored(graph: Graph, data: Any) -> Graph:
+    """Return a graph with its one-way arcs as the PyG data have them."""
+    return build_graph(from_pyg(data), directed=True) if graph.dropped.one_way else graph
 
 
 def _unbatch(batch: Any) -> list[Any]:

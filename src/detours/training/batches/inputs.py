@@ -180,8 +180,6 @@ def edge_inputs(graph: Graph, data: GraphSet, encoder: Encoder, recipe: Recipe) 
         return np.zeros((graph.num_arcs, 0), np.float32)
     if not encoder.edge_width:
         raise InputError(f"edge_features=true needs edges with labels or attributes, but {data.name} has none.")
-    if any(each.directed for each in data.graphs) and not recipe.directed:
-        raise InputError(f"edge_features=true needs directed=true, since the arcs of {data.name} are directed.")
     rows, row_of_edge = np.unique(encoder.encode_edges(data), axis=0, return_inverse=True)
     row_of_arc, contradicted = values_on_arcs(graph, row_of_edge.reshape(-1))
     if len(contradicted):
