@@ -20,9 +20,12 @@ from typing import Any, NamedTuple
 
 from detours.atomic import atomic_write
 from detours.containers import read_manifest
-from detours.errors import InputError
+from detours.errors import InputError, warn_caller
 
 PACKAGE = Path(__file__).parent
+
+CELL = re.compile(r"-[0-9a-f]{12}-[0-9a-f]{8}\.json$")
+"""The end of the file name of a cell; other files in the folder are none of the store's."""
 
 Key = Mapping[str, Any]
 Value = dict[str, Any]
@@ -125,10 +128,12 @@ class Store:
         return kept
 
     def __iter__(self) -> Iterator[Cell]:
-        """Iterate over the finished cells in the order of their file names."""
+        """Iterate over the finished cells in the order of their file names, and warn about damaged files."""
         for file in sorted(self.folder.glob("*/*.json")):
             if (cell := _read(file)) is not None:
                 yield cell
+            elif CELL.search(file.name):
+                warn_caller(f"{file} is damaged, and left out; copy it again, or compute it anew.", UserWarning)
 
     def run(
         self, tasks: Sequence[Task], progress: Callable[[float, float], None] | None = None, n_jobs: int = 1
