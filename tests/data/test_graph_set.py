@@ -50,6 +50,17 @@ def test_the_digest_depends_on_the_content_only(tiny_tu: Path) -> None:
     assert GraphSet("other name", data.graphs, data.y, data.labels).digest == data.digest
 
 
+def test_the_digest_knows_to_which_edges_features_belong() -> None:
+    edges = [(0, 1), (1, 2), (2, 0)]
+    one, other = Graph.from_any(edges), Graph.from_any([edges[1], edges[0], edges[2]])
+    for features in ({"edge_labels": [np.arange(3)]}, {"edge_x": [np.eye(3, dtype=np.float32)]}):
+        first, second, again = (GraphSet("one", [graph], np.zeros(1, int), **features) for graph in (one, other, one))
+        assert first.full_digest == again.full_digest != second.full_digest
+    assert GraphSet("one", [one], np.zeros(1, int)).digest == GraphSet("one", [other], np.zeros(1, int)).digest
+    x = [np.eye(3, dtype=np.float32)]
+    assert GraphSet("one", [one], x=x).full_digest != GraphSet("one", [one], edge_x=x).full_digest
+
+
 def test_classes_are_any_integers_and_targets_count_from_0(tiny_tu: Path, tiny_texas: Path) -> None:
     data = load("MUTAG", tiny_tu)
     assert data.classes.tolist() == [-1, 1] and data.targets.tolist() == [0, 1, 1]

@@ -138,6 +138,21 @@ def test_features_of_one_way_arcs_are_those_of_their_edges() -> None:
     assert ours.value["val_loss"] == pytest.approx(expected.value["val_loss"], rel=1e-6)
 
 
+def test_features_of_both_arcs_of_an_edge_may_differ_with_directions() -> None:
+    nodes = one_graph(directed=False)
+    source, target = nodes.graphs[0].to_edge_index()
+    (data,) = pyg(nodes)
+    data.edge_index, data.edge_attr = torch.tensor(np.stack([source, target])), torch.tensor((2 * source + target) % 3)
+    settings = {**QUICK, "folds": stratified_splits(nodes, 2)[:1], "edge_features": True, "seed": 1}
+    (ours,) = fit(data, directed=True, **settings)
+    graph = Graph.from_edge_index([source, target], 60, directed=True)
+    given = replace(nodes, graphs=[graph], edge_labels=[(2 * source + target) % 3])
+    (expected,) = fit(given, directed=True, **settings)
+    assert ours.value["val_loss"] == pytest.approx(expected.value["val_loss"], rel=1e-6)
+    with pytest.raises(InputError, match=r"opposite direction, .* or train directed graphs with directed=True"):
+        fit(data, **settings)
+
+
 @pytest.mark.parametrize(
     ("folds", "sentence"),
     [

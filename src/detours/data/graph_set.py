@@ -174,6 +174,8 @@ class GraphSet:
     def digest(self) -> str:
         """A digest of the content in 16 hexadecimal digits: equal for equal graphs, classes and labels.
 
+        Labels of edges belong to their order in `edge_index`, so another order has another digest.
+
         Attributes of nodes are left out, since counts and kernels do not depend on them; see `full_digest`.
         """
         content = sha256()
@@ -186,6 +188,9 @@ class GraphSet:
             content.update(f"{len(values)};".encode() + values.astype("<i8").tobytes())
         for values in self.edge_labels or ():
             content.update(f"{len(values)} of edges;".encode() + values.astype("<i8").tobytes())
+        if self.edge_labels is not None or self.edge_x is not None:
+            for graph in self.graphs:
+                content.update(_order_of_edges(graph))
         if self.class_names is not None:
             content.update(json.dumps(self.class_names).encode())
         return content.hexdigest()[:16]
@@ -196,6 +201,15 @@ class GraphSet:
         if self.x is None and self.edge_x is None:
             return self.digest
         content = sha256(self.digest.encode())
+        if self.x is None:
+            content.update(b"of edges;")
         for values in (*(self.x or ()), *(self.edge_x or ())):
             content.update(f"{values.shape};".encode() + values.astype("<f4").tobytes())
         return content.hexdigest()[:16]
+
+
+def _order_of_edges(graph: Graph) -> bytes:
+    """Return the edges in their order, to which features belong; nothing if all arcs are sorted, as in most files."""
+    source, target = graph.to_edge_index()
+    sorted_arcs = np.stack([source, target])
+    return b"" if np.array_equal(graph.edge_index, sorted_arcs) else graph.edge_index.astype("<i8").tobytes()

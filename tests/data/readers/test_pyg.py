@@ -137,12 +137,24 @@ def test_one_warning_for_arcs_of_all_graphs() -> None:
 def test_one_way_arcs_are_kept_where_nodes_have_targets() -> None:
     one_way = {"edge_index": ARCS[:, ::2], "num_nodes": 3}
     nodes, graph = Data(**one_way, y=torch.tensor([0, 1, 0])), Data(**one_way, y=torch.tensor([0]))
-    for data, targets in ((nodes, True), (nodes, False), (Data(**one_way), False)):
+    unfit = [Data(**one_way, y=y) for y in (torch.tensor([0, 1]), torch.empty(0), ["a", "b", "c"])]
+    for data, targets in ((nodes, True), (nodes, False), (Data(**one_way), False), *((each, False) for each in unfit)):
         (kept,) = graph_set_of(data, targets=targets).graphs
         assert kept.directed and kept.to_edge_index().tolist() == [[0, 1], [1, 2]]
     assert not graph_set_of(graph).graphs[0].directed
     assert not any(each.directed for each in graph_set_of([Data(**one_way)] * 2, targets=False).graphs)
     assert not graph_set_of(path([0, 1, 0])).graphs[0].directed
+
+
+def test_arcs_are_kept_where_their_features_depend_on_the_direction() -> None:
+    both = [([1, 1, 2, 2], False), ([1, 3, 2, 2], True), ([0.5, 0.5, 1, 1], False), ([0.5, 1, 1, 1], True)]
+    for features, kept in both:
+        data = path([0, 1, 0], edge_attr=torch.tensor(features))
+        assert graph_set_of(data).graphs[0].directed is kept
+        assert not graph_set_of(path([1], edge_attr=torch.tensor(features))).graphs[0].directed
+    repeated = Data(torch.ones(3, 1), ARCS.repeat(1, 2), torch.arange(8), torch.tensor([0, 1, 0]))
+    with pytest.warns(DroppedEdgesWarning, match="4 repeated edges"):
+        assert not graph_set_of(repeated).graphs[0].directed
 
 
 def test_classes_given_as_strings_keep_their_names() -> None:

@@ -19,6 +19,7 @@ from detours.data.readers.tu import read_tu
 from detours.data.sizes import own_name
 from detours.errors import FileFormatError, InputError, short_repr, warn_caller
 from detours.graph import Graph
+from detours.graph.arcs import values_on_arcs
 from detours.graph.convert import from_pyg
 from detours.graph.graph import build_graph
 
@@ -40,7 +41,8 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True, fold
             with one target each. Integers are classes, other numbers are regression targets, and rows of 0, 1 and NaN
             (unknown) are several labels each. `x` and `edge_attr` are features of nodes and edges; a single column of
             integers is taken as labels. The arcs of a `Data` with targets of nodes stay as they are, and training takes
-            them both ways unless directed=True; all other graphs are undirected. Masks of nodes are folds; the target
+            them both ways unless directed=True (with which features of an edge may depend on its direction); all other
+            graphs are undirected. Masks of nodes are folds; the target
             of a node in none of them may be a placeholder for unknown, such as -1 or NaN.
         name: The name of the data set.
         targets: Whether targets are required. With False, for data to predict on, `y` is empty if any target is missing
@@ -73,7 +75,7 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True, fold
         raise InputError(f"{which} has no target y; give it one, without which a model can only predict.")
     y, level = (np.empty(0), _GRAPH) if missing else _targets(items, targets)
     graphs = [_graph(at, each) for at, each in enumerate(items)]
-    of_nodes = level == "node" or (bool(missing) and len(items) == 1)  # or perhaps of nodes
+    of_nodes = level == "node" or (not len(y) and len(items) == 1)  # or perhaps of nodes
     warn_dropped(name, graphs, len(graphs), directions=of_nodes)
     labels, x = _features(items, "x", [graph.num_nodes for graph in graphs])
     edge_labels, edge_x = _features(items, "edge_attr", [graph.edge_index.shape[1] for graph in graphs])
@@ -84,7 +86,7 @@ def graph_set_of(dataset: Any, name: str = "data", *, targets: bool = True, fold
     name = own_name(name, graphs) if targets else name
     data = GraphSet(
         name,
-        [_as_stored(graphs[0], items[0])] if of_nodes else graphs,
+        [_as_stored(graphs[0], items[0], (edge_labels or edge_x or [None])[0])] if of_nodes else graphs,
         _replace_unknown(y, folds) if folds else y,
         labels,
         level=level,
@@ -217,9 +219,14 @@ def _graph(at: int, data: Any) -> Graph:
         raise InputError(f"graph {at}: {error}") from None
 
 
-def _as_stored(graph: Graph, data: Any) -> Graph:
-    """Return a graph with its one-way arcs as the PyG data have them."""
-    return build_graph(from_pyg(data), directed=True) if graph.dropped.one_way else graph
+def _as_stored(graph: Graph, data: Any, edge_features: NDArray[Any] | None) -> Graph:
+    """Return a graph with the arcs of the PyG data if some are one-way, or have other features in one direction."""
+    rows = None if edge_features is None else np.unique(edge_features, axis=0, return_inverse=True)[1].reshape(-1)
+    if not graph.dropped.one_way and (rows is None or not len(values_on_arcs(graph, rows)[1])):
+        return graph
+    directed = build_graph(from_pyg(data), directed=True)
+    contradicted = rows is not None and len(values_on_arcs(directed, rows)[1])  # where an arc is repeated
+    return graph if contradicted and not graph.dropped.one_way else directed
 
 
 def _unbatch(batch: Any) -> list[Any]:

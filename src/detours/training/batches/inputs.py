@@ -189,7 +189,7 @@ def edge_inputs(graph: Graph, data: GraphSet, encoder: Encoder, recipe: Recipe) 
         i, j = ends - first_nodes[at]
         of_graph = f"graph {at} of " if len(data) > 1 else ""
         where = "where it is repeated" if graph.directed else "in the opposite direction, or where it is repeated"
-        instead = "give it once" if graph.directed else "give the same, or directed graphs without repeats"
+        instead = "give it once" if graph.directed else "give the same, or train directed graphs with directed=True"
         raise InputError(f"edge {i} {j} of {of_graph}{data.name} has other features {where}; {instead}.")
     return rows[row_of_arc]
 
