@@ -1,3 +1,4 @@
+import random
 import sys
 
 import networkx as nx
@@ -135,10 +136,37 @@ def test_an_impossible_number_of_vertices_is_refused(tmp_path, number):
         Graph.read(put(tmp_path, "g.net", f"*Vertices {number}\n*Edges\n1 2\n"))
 
 
-@pytest.mark.parametrize("name", ["", "a\nb", 'a"b'])
-def test_names_that_pajek_cannot_hold(tmp_path, name):
-    with pytest.raises(InputError, match="cannot be written to a Pajek network"):
-        Graph.from_networkx(nx.Graph([(name, "c")])).write(tmp_path / "g.net")
+@pytest.mark.parametrize(
+    ("ending", "kind", "names"),
+    [
+        ("net", "a Pajek network", ["", " ", "a\nb", 'a"b', "a\tb", "a\xa0b", "a\u2028b", "\ud800", "\0"]),
+        ("adjlist", "an adjacency list", ["", "C#1", "a b", " a", "a ", "%a", "{a", "<a", "\ud800", "\x1f", "\0"]),
+        ("graphml", "GraphML", ["\ud800", "\x07", "\uffff"]),
+        ("gexf.gz", "GEXF", ["\ud800", "\x07", "\uffff"]),
+    ],
+)
+def test_names_that_a_format_cannot_hold(tmp_path, ending, kind, names):
+    for name in names:
+        with pytest.raises(InputError, match=f"cannot be written to {kind}; write "):
+            Graph.from_networkx(nx.Graph([(name, "c")])).write(tmp_path / f"g.{ending}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["net", "adjlist", "graphml", "gml", "gexf"])
+def test_odd_names_are_read_back_or_refused(tmp_path, ending):
+    generator, path = random.Random(ending), tmp_path / f"g.{ending}"
+    letters = "ab1#%\"'&<>,; \t\n\r\x0b\x1c\x1f\x85\xa0\u2028\ud800\0*{}[]\\/|:=é\ufffe"
+    written = 0
+    for _ in range(200):
+        names = sorted({"".join(generator.choices("ab", k=2)) + generator.choice(letters) for _ in range(3)})
+        graph = Graph.from_networkx(nx.path_graph(names))
+        try:
+            graph.write(path)
+        except InputError:
+            continue
+        assert {frozenset(edge) for edge in edges(Graph.read(path))} == {frozenset(edge) for edge in edges(graph)}
+        written += 1
+    assert written > 20
 
 
 def test_gml_with_non_ascii_letters_and_repeated_edges(tmp_path):

@@ -24,6 +24,7 @@ from detours.graph.files.shared.source import read_text
 
 _GRAPH = re.compile(rb"<(?:\w+:)?graph[\s>]")
 _WORD = re.compile(r'"([^"]*)"|(\S+)')
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MAX_IMPLICIT = 100_000  # vertices of a Pajek network without lines
 _SECTIONS = ("network", "arcs", "edges", "arcslist", "edgeslist")
 
@@ -215,6 +216,7 @@ def _integer(name: Hashable) -> int | None:
 
 def write_graphml(edges: EdgeList, path: Path) -> None:
     """Write a GraphML file."""
+    _check_names(edges, "GraphML", _is_xml)
     _write(edges, path, lambda nx, graph, file: nx.write_graphml(graph, file))
 
 
@@ -225,24 +227,39 @@ def write_gml(edges: EdgeList, path: Path) -> None:
 
 def write_gexf(edges: EdgeList, path: Path) -> None:
     """Write a GEXF file."""
+    _check_names(edges, "GEXF", _is_xml)
     _write(edges, path, lambda nx, graph, file: nx.write_gexf(graph, file))
 
 
 def write_pajek(edges: EdgeList, path: Path) -> None:
-    """Write a Pajek network."""
-    for name in edges.name_list():
-        if not str(name).strip() or set(str(name)) & set('"\n\r'):
-            raise InputError(f"The node name {name!r} cannot be written to a Pajek network; write .graphml or .npz.")
+    """Write a Pajek network; names with blanks are quoted."""
+    _check_names(edges, "a Pajek network", lambda name: '"' not in name and _is_word(name.replace(" ", "")))
     _write(edges, path, lambda nx, graph, file: nx.write_pajek(graph, file))
 
 
 def write_adjlist(edges: EdgeList, path: Path) -> None:
-    """Write an adjacency list; names must not contain blanks."""
-    for name in edges.name_list():
-        if not str(name) or str(name)[0] == "#" or len(str(name).split()) != 1:
-            raise InputError(f"The node name {name!r} cannot be written to an adjacency list; write .graphml or .npz.")
+    """Write an adjacency list; # and % start comments, { and < other kinds of files."""
+    _check_names(edges, "an adjacency list", lambda name: _is_word(name) and "#" not in name and name[0] not in "%{<")
     join = "\n".join  # without the comments of nx.write_adjlist, which hold the time
     _write(edges, path, lambda nx, graph, file: file.write((join(nx.generate_adjlist(graph)) + "\n").encode()))
+
+
+def _check_names(edges: EdgeList, kind: str, is_read_back: Callable[[str], bool]) -> None:
+    """Raise `InputError` if a name would be read back as another one, or not at all."""
+    for name in edges.name_list():
+        if not is_read_back(str(name)):
+            others = ".gml or .npz" if is_read_back is _is_xml else ".graphml or .npz"
+            raise InputError(f"The node name {name!r} cannot be written to {kind}; write {others}.")
+
+
+def _is_xml(text: str) -> bool:
+    """Return whether XML can hold a text: most control characters and single surrogates have no representation."""
+    return _NOT_XML.search(text) is None
+
+
+def _is_word(text: str) -> bool:
+    """Return whether a text is one word: not empty, without blanks and what is not text."""
+    return bool(text) and _is_xml(text) and not any(char.isspace() for char in text)
 
 
 def _write(edges: EdgeList, path: Path, write: Callable[[Any, Any, Any], None]) -> None:
